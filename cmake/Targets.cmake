@@ -1,0 +1,31 @@
+# offcpu_library(NAME SOURCES a.cc ... DEPS t ...): one folder of src/. The allowed directions between the
+# folders are the DEPS; nothing else enforces them.
+function(offcpu_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(${name} PUBLIC offcpu_options ${ARG_DEPS})
+endfunction()
+
+# offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS root]): one test program. Those labelled `root` load BPF
+# programs or record processes and run one at a time.
+function(offcpu_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE OFFCPU_SOURCE_DIR="${CMAKE_SOURCE_DIR}" OFFCPU_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  if("root" IN_LIST ARG_LABELS)
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS root RUN_SERIAL TRUE TIMEOUT 180)
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 180)
+  endif()
+endfunction()
+
+# offcpu_fuzzer(NAME SOURCE x_fuzzer.cc DEPS t ...): a libFuzzer program, its corpus in tests/fuzz/corpus/NAME.
+function(offcpu_fuzzer name)
+  cmake_parse_arguments(ARG "" "SOURCE" "DEPS" ${ARGN})
+  if(OFFCPU_FUZZERS)
+    add_executable(${name} ${ARG_SOURCE})
+    target_link_libraries(${name} PRIVATE ${ARG_DEPS})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endif()
+endfunction()

@@ -1,0 +1,64 @@
+// What offcpu keeps of one ELF object that a target has mapped. Read once from the target's own memory, checked, never
+// changed, and shared by every process that maps the same bytes; safe to read from any thread.
+//
+// The file itself is only held open: symbols are not mapped and come from there later, after the target may be gone.
+#ifndef OFFCPU_PROCESS_MODULE_H_
+#define OFFCPU_PROCESS_MODULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace offcpu {
+
+// A file descriptor that closes itself.
+class OwnedFd {
+ public:
+  OwnedFd() = default;
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(other.release()) {}
+  OwnedFd& operator=(OwnedFd&& other) noexcept;
+  ~OwnedFd() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() {
+    int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// A table of the object, with the link-time address of its first byte. Empty if the object has none.
+struct ModuleTable {
+  uint64_t address = 0;
+  std::vector<std::byte> bytes;
+};
+
+// Link-time addresses [begin, end) of a PT_LOAD that may be executed.
+struct CodeRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+class Module {
+ public:
+  std::string path;      // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
+  std::string build_id;  // lower-case hex, empty if none. A label: not proof of the content
+  uint64_t content_hash = 0;  // of every byte that was read from the target
+  std::vector<CodeRange> code;
+  uint64_t entry = 0;          // e_entry, a link-time address
+  ModuleTable eh_frame_hdr;    // PT_GNU_EH_FRAME
+  ModuleTable eh_frame;        // through its zero terminator or the end of its segment
+  ModuleTable sframe;          // PT_GNU_SFRAME, as found; not parsed here
+  OwnedFd file;                // the regular file behind the mapping, if it could be opened; read-only, not blocking
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROCESS_MODULE_H_

@@ -1,0 +1,120 @@
+// One recording, or one window of it: where threads waited, and what could not be told. Plain data, never changed after
+// the off-CPU table has made it; safe to read from any thread.
+#ifndef OFFCPU_PROFILE_PROFILE_H_
+#define OFFCPU_PROFILE_PROFILE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "process/identity.h"
+#include "process/module.h"
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+// Why a thread left the CPU.
+enum class WaitKind : uint8_t {
+  kSleeping,   // S: waits and can be interrupted
+  kDisk,       // D: waits and cannot be interrupted
+  kStopped,    // T and t
+  kPreempted,  // wanted to go on
+  kYielded,    // sched_yield
+  kOther,
+};
+inline constexpr int kWaitKindCount = 6;
+std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preempted", "yielded", "other"
+
+// Why an interval has no user stack. Its time is kept under "[no user stack: reason]".
+enum class NoUserStack : uint8_t {
+  kNone,          // it has one
+  kBudget,        // the captures of this CPU and second were spent
+  kRingFull,      // the capture ring was full (or busy)
+  kNoBuffer,      // every copy buffer was claimed
+  kUnreadable,    // the top of the stack could not be copied
+  kExiting,       // the thread was exiting
+  kExec,          // the program was replaced before the stack was copied
+  kPending,       // the thread was still inside the kernel when the recording ended
+  kLost,          // the capture did not come in time
+  kGone,          // the process ended before it could be looked at
+  kTargetStuck,   // reading the process did not come back in time
+  kUnreadableProcess,  // its maps or memory could not be read
+  kOverload,      // the daemon's queue or the waiting room was full
+  kUnsupported,   // this kernel offers no way to copy a user stack
+};
+inline constexpr int kNoUserStackCount = 14;
+std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
+
+struct ProcessInfo {
+  ProcessKey key;
+  std::string name;       // comm of the group's leader, or of the first thread seen
+  std::string container;  // container id from its cgroup; empty if none
+};
+
+struct KernelStack {
+  uint64_t id = 0;
+  std::vector<uint64_t> addresses;  // leaf first; empty if the definition was lost
+};
+
+struct UserStackEntry {
+  UserStack stack;                           // empty if `missing` is not kNone
+  NoUserStack missing = NoUserStack::kNone;
+};
+
+// Sums of all intervals that share (process, thread name, kernel stack, user stack, kind).
+struct ProfileRow {
+  uint32_t process = 0;       // index into Profile::processes
+  uint32_t comm = 0;          // index into Profile::comms
+  uint32_t kernel_stack = 0;  // index into Profile::kernel_stacks
+  uint32_t user_stack = 0;    // index into Profile::user_stacks
+  WaitKind kind = WaitKind::kSleeping;
+  uint64_t count = 0;
+  uint64_t blocked_ns = 0;
+  uint64_t runnable_ns = 0;
+  uint64_t max_ns = 0;  // the longest interval
+
+  uint64_t total_ns() const { return blocked_ns + runnable_ns; }
+};
+
+// A named loss or limit: how often, and how much time it stands for (0 where no time is lost with it).
+struct Drop {
+  std::string reason;
+  uint64_t count = 0;
+  uint64_t ns = 0;
+};
+
+// What happened on the way; every figure counts from the start of the recording.
+struct ProfileStats {
+  uint64_t intervals = 0;         // INTERVAL records received
+  uint64_t cookies = 0;           // distinct cookies among them
+  uint64_t captures = 0;          // CAPTURE records received
+  uint64_t kernel_stacks = 0;     // KERNEL_STACK records received
+  uint64_t walks = 0;             // user stacks walked
+  uint64_t processes = 0;
+  std::array<uint64_t, kEndReasonCount> walk_ends = {};
+  std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
+  // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).
+  std::array<uint64_t, kFrameSourceCount> complete_walks_by_source = {};
+  uint64_t slept_throughout = 0;  // recorded threads that never ran: not in the rows
+  std::vector<Drop> drops;        // only those that happened
+};
+
+struct Profile {
+  uint64_t start_unix_ns = 0;
+  uint64_t duration_ns = 0;
+  std::string host;
+  std::vector<ProcessInfo> processes;
+  std::vector<std::string> comms;
+  std::vector<KernelStack> kernel_stacks;
+  std::vector<UserStackEntry> user_stacks;
+  std::vector<ProfileRow> rows;
+  std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
+  ProfileStats stats;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILE_PROFILE_H_

@@ -1,0 +1,58 @@
+// Records off-CPU time from Start to Stop: BPF programs -> rings -> decode -> walk -> join -> table -> Profile.
+//
+// Threads: one drains the rings, one worker owns processes, caches, joiner and table, a few read targets. The caller's
+// thread only starts, asks and stops. Needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Does not symbolize.
+#ifndef OFFCPU_PROFILER_RECORDER_H_
+#define OFFCPU_PROFILER_RECORDER_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+struct RecordConfig {
+  // What to record. All empty: the whole host. Kinds are combined with "and", members of one kind with "or".
+  std::vector<pid_t> pids;
+  std::vector<pid_t> tids;
+  std::vector<std::string> cgroups;  // directories below a cgroup v2 mount; descendants belong to them
+  std::vector<std::string> comms;    // globs (* and ?) over the thread's name
+  bool follow_forks = false;         // children of `pids` are recorded too
+  uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
+
+  // Limits.
+  uint32_t interval_ring_bytes = 32u << 20;
+  uint32_t capture_ring_bytes = 32u << 20;
+  uint32_t drain_period_ms = 20;
+  uint32_t queue_bytes = 128u << 20;                  // between the reader and the worker
+  uint32_t task_works_per_second = 1000;              // per CPU; each costs an interrupt
+  uint64_t capture_bytes_per_second = 16u << 20;      // per CPU
+  uint32_t target_deadline_ms = 1000;                 // for one look at one process
+};
+
+struct RecorderProgress {
+  uint64_t intervals = 0;
+  uint64_t stacks = 0;  // rows of the table
+  uint64_t drops = 0;   // events lost so far, all reasons
+};
+
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  // Loads and attaches the programs; recording runs when this returns.
+  static absl::StatusOr<std::unique_ptr<Recorder>> Start(const RecordConfig& config);
+  virtual RecorderProgress progress() const = 0;
+  // Detaches, drains what is there and returns the profile. Once.
+  virtual absl::StatusOr<Profile> Stop() = 0;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_RECORDER_H_

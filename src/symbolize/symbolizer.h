@@ -1,0 +1,35 @@
+// Names for the addresses of a profile. Reads symbol tables from the files that the modules hold open, from debug
+// directories by build id, and kernel names from /proc/kallsyms. Needs no target to be alive. A file that is damaged,
+// hostile or missing costs names, never more: such frames are shown as module and offset.
+#ifndef OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
+#define OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
+
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace offcpu {
+
+struct SymbolizedFrame {
+  std::string name;    // demangled function; "libfoo.so+0x1234" where there is none; "[unknown] 0x7f..." without a module
+  std::string module;  // file name of the module, "" without one
+  bool named = false;  // a symbol was found
+};
+
+// Parallel to Profile::kernel_stacks and Profile::user_stacks; frames in the same order (leaf first).
+struct SymbolizedProfile {
+  std::vector<std::vector<std::string>> kernel_stacks;
+  std::vector<std::vector<SymbolizedFrame>> user_stacks;
+};
+
+struct SymbolizerOptions {
+  std::string kallsyms_path = "/proc/kallsyms";
+  std::string debug_directory = "/usr/lib/debug";
+};
+
+SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options = {});
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_SYMBOLIZE_SYMBOLIZER_H_

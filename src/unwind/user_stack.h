@@ -1,0 +1,58 @@
+// What a walk yields: frames, how each was found, and why it ended where it did.
+#ifndef OFFCPU_UNWIND_USER_STACK_H_
+#define OFFCPU_UNWIND_USER_STACK_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace offcpu {
+
+class Module;
+
+// How a frame was found: from the saved registers (the leaf), or by the rule that led to it from its callee.
+enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline };
+inline constexpr int kFrameSourceCount = 5;
+
+// Why a walk ended. Only kComplete says that the last frame is the outermost one.
+enum class EndReason : uint8_t {
+  kComplete,         // the outermost frame's mark: RA undefined, or RA 0
+  kWindow,           // the walk needs bytes above the captured window
+  kNoRow,            // no source has a row for the pc
+  kExpression,       // the row needs a DWARF expression that has no form here
+  kRegisterUnknown,  // the row names a register whose value is not known in this frame
+  kBadCfa,           // the CFA is unaligned, does not rise, or wraps
+  kBadReturnAddress, // the return address is not in executable memory
+  kBadMemory,        // a read inside the stack failed
+  kFrameLimit,
+  kNotMapped,        // the leaf's pc lies in no executable mapping
+  kMapsChanged,      // what was mapped at the pc when the stack was captured is not known any more
+};
+inline constexpr int kEndReasonCount = 11;
+
+std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline"
+std::string_view Name(EndReason reason);    // "complete", "window", "no row", ...
+
+struct Frame {
+  const Module* module = nullptr;  // null: executable memory without a file (JIT code); kept alive by the profile
+  // Link-time address in `module`, else the address in the process. Of a caller, the return address itself.
+  uint64_t address = 0;
+  FrameSource source = FrameSource::kRegisters;
+  // False: `address` is a return address, and the call is the instruction before it.
+  bool exact = true;
+
+  // The address to look up: a return address after a call to a noreturn function belongs to the next function.
+  uint64_t lookup_address() const { return exact ? address : address - 1; }
+  bool operator==(const Frame&) const = default;
+};
+
+struct UserStack {
+  std::vector<Frame> frames;  // leaf first
+  EndReason end = EndReason::kComplete;
+
+  bool operator==(const UserStack&) const = default;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_USER_STACK_H_
