@@ -1,3 +1,9 @@
+# What the scripts build by name.
+add_custom_target(unit_tests)
+add_custom_target(root_tests)
+add_custom_target(threads_tests)
+add_custom_target(fuzzers)
+
 # offcpu_library(NAME SOURCES a.cc ... DEPS t ...): one folder of src/. The allowed directions between the
 # folders are the DEPS; nothing else enforces them.
 function(offcpu_library name)
@@ -6,17 +12,22 @@ function(offcpu_library name)
   target_link_libraries(${name} PUBLIC offcpu_options ${ARG_DEPS})
 endfunction()
 
-# offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS root]): one test program. Those labelled `root` load BPF
-# programs or record processes and run one at a time.
+# offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
+# BPF programs or record processes and run one at a time; those labelled `threads` are worth a run under TSan.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE OFFCPU_SOURCE_DIR="${CMAKE_SOURCE_DIR}" OFFCPU_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   if("root" IN_LIST ARG_LABELS)
+    add_dependencies(root_tests ${name})
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS root RUN_SERIAL TRUE TIMEOUT 180)
   else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 180)
+    add_dependencies(unit_tests ${name})
+    if("threads" IN_LIST ARG_LABELS)
+      add_dependencies(threads_tests ${name})
+    endif()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT 180)
   endif()
 endfunction()
 
@@ -27,5 +38,6 @@ function(offcpu_fuzzer name)
     add_executable(${name} ${ARG_SOURCE})
     target_link_libraries(${name} PRIVATE ${ARG_DEPS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${name})
   endif()
 endfunction()
