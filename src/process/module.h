@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,7 @@ struct CodeRange {
   uint64_t end = 0;
 };
 
-class Module {
+class Module : public std::enable_shared_from_this<Module> {
  public:
   std::string path;      // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
   std::string build_id;  // lower-case hex, empty if none. A label: not proof of the content

@@ -30,20 +30,20 @@ std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preemp
 
 // Why an interval has no user stack. Its time is kept under "[no user stack: reason]".
 enum class NoUserStack : uint8_t {
-  kNone,          // it has one
-  kBudget,        // the captures of this CPU and second were spent
-  kRingFull,      // the capture ring was full (or busy)
-  kNoBuffer,      // every copy buffer was claimed
-  kUnreadable,    // the top of the stack could not be copied
-  kExiting,       // the thread was exiting
-  kExec,          // the program was replaced before the stack was copied
-  kPending,       // the thread was still inside the kernel when the recording ended
-  kLost,          // the capture did not come in time
-  kGone,          // the process ended before it could be looked at
-  kTargetStuck,   // reading the process did not come back in time
+  kNone,               // it has one
+  kBudget,             // the captures of this CPU and second were spent
+  kRingFull,           // the capture ring was full (or busy)
+  kNoBuffer,           // every copy buffer was claimed
+  kUnreadable,         // the top of the stack could not be copied
+  kExiting,            // the thread was exiting
+  kExec,               // the program was replaced before the stack was copied
+  kPending,            // the thread was still inside the kernel when the recording ended
+  kLost,               // the capture did not come in time
+  kGone,               // the process ended before it could be looked at
+  kTargetStuck,        // reading the process did not come back in time
   kUnreadableProcess,  // its maps or memory could not be read
-  kOverload,      // the daemon's queue or the waiting room was full
-  kUnsupported,   // this kernel offers no way to copy a user stack
+  kOverload,           // the daemon's queue or the waiting room was full
+  kUnsupported,        // this kernel offers no way to copy a user stack
 };
 inline constexpr int kNoUserStackCount = 14;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
@@ -57,11 +57,13 @@ struct ProcessInfo {
 struct KernelStack {
   uint64_t id = 0;
   std::vector<uint64_t> addresses;  // leaf first; empty if the definition was lost
+  bool overflow = false;            // stands for every stack that found no place in the table: "[other]"
 };
 
 struct UserStackEntry {
-  UserStack stack;                           // empty if `missing` is not kNone
+  UserStack stack;  // empty if `missing` is not kNone, or `overflow`
   NoUserStack missing = NoUserStack::kNone;
+  bool overflow = false;  // stands for every stack that found no place in the table: "[other]"
 };
 
 // Sums of all intervals that share (process, thread name, kernel stack, user stack, kind).
@@ -88,11 +90,11 @@ struct Drop {
 
 // What happened on the way; every figure counts from the start of the recording.
 struct ProfileStats {
-  uint64_t intervals = 0;         // INTERVAL records received
-  uint64_t cookies = 0;           // distinct cookies among them
-  uint64_t captures = 0;          // CAPTURE records received
-  uint64_t kernel_stacks = 0;     // KERNEL_STACK records received
-  uint64_t walks = 0;             // user stacks walked
+  uint64_t intervals = 0;      // INTERVAL records received
+  uint64_t cookies = 0;        // distinct cookies among them
+  uint64_t captures = 0;       // CAPTURE records received
+  uint64_t kernel_stacks = 0;  // KERNEL_STACK records received
+  uint64_t walks = 0;          // user stacks walked
   uint64_t processes = 0;
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};

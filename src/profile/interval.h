@@ -1,0 +1,25 @@
+// One stretch of one thread off the CPU, as it comes from the decoder: the names are already indices into the tables of
+// this folder. A plain value.
+#ifndef OFFCPU_PROFILE_INTERVAL_H_
+#define OFFCPU_PROFILE_INTERVAL_H_
+
+#include <cstdint>
+
+#include "profile/profile.h"
+
+namespace offcpu {
+
+struct Interval {
+  uint64_t cookie = 0;                       // the stay whose capture brings the user stack
+  NoUserStack missing = NoUserStack::kNone;  // kNone iff `cookie` is not 0; else why there will be no capture
+  uint32_t process = 0;                      // OffCpuTable::InternProcess
+  uint32_t comm = 0;                         // OffCpuTable::InternComm
+  uint32_t kernel_stack = 0;                 // StackTable::InternKernel
+  WaitKind kind = WaitKind::kSleeping;
+  uint64_t blocked_ns = 0;
+  uint64_t runnable_ns = 0;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILE_INTERVAL_H_

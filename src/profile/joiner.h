@@ -1,0 +1,95 @@
+// Joins intervals with the user stacks of their stays. An interval waits under its cookie; the capture of that cookie
+// releases all that wait, and answers those that come after it for a while. Every interval reaches the table exactly
+// once, with its stack or with the reason why it has none.
+//
+// Waiting is bounded in stays, in bytes and in time, remembering in number and in time; time is what the caller says in
+// Advance, and does not move otherwise. One thread; no locks, no I/O. Does not walk and does not know what a stack is.
+#ifndef OFFCPU_PROFILE_JOINER_H_
+#define OFFCPU_PROFILE_JOINER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "profile/interval.h"
+#include "profile/off_cpu_table.h"
+#include "profile/stack_table.h"
+
+namespace offcpu {
+
+class Joiner {
+ public:
+  struct Limits {
+    size_t stays = 1u << 17;            // that wait at one time
+    size_t bytes = 64u << 20;           // that they take
+    uint64_t wait_ns = 10'000'000'000;  // after the last interval of a stay
+    size_t outcomes = 1u << 17;         // that are remembered
+    uint64_t remember_ns = 10'000'000'000;
+  };
+
+  struct Counter {
+    uint64_t intervals = 0;
+    uint64_t ns = 0;
+  };
+  struct Counters {
+    Counter joined;   // got the outcome of their cookie
+    Counter expired;  // waited too long
+    Counter evicted;  // found the room full, or made it so and were the oldest; kOverload
+    Counter flushed;  // still waited at the end
+  };
+
+  // Both tables must outlive the joiner.
+  Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table);
+  Joiner(const Joiner&) = delete;
+  Joiner& operator=(const Joiner&) = delete;
+
+  void Add(const Interval& interval);
+  // `user_stack` is an index of the stack table: of a stack, or of the reason why the capture yielded none. A cookie's
+  // first outcome stays.
+  void Resolve(uint64_t cookie, uint32_t user_stack);
+  // Lets time pass: gives up what has waited too long, forgets old outcomes. A time before the last one is ignored.
+  void Advance(uint64_t now_ns, NoUserStack reason = NoUserStack::kLost);
+  // Gives up all that waits.
+  void Flush(NoUserStack reason = NoUserStack::kPending);
+
+  const Counters& counters() const { return counters_; }
+  size_t waiting_stays() const { return stays_.size(); }
+  size_t waiting_bytes() const { return bytes_; }
+
+ private:
+  // Intervals of a stay with one key are one row already: the table would add them up anyway.
+  struct Stay {
+    uint64_t cookie;
+    uint64_t touched_ns;
+    std::vector<ProfileRow> rows;
+  };
+  struct Outcome {
+    uint64_t cookie;
+    uint64_t made_ns;
+  };
+
+  static size_t BytesOf(const Stay& stay);
+  Stay& FindOrAddStay(uint64_t cookie);
+  void Wait(const ProfileRow& row, Stay& stay);
+  void Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter);
+  void GiveUpOldest(NoUserStack reason, Counter& counter);
+  void ForgetOldestOutcome();
+
+  Limits limits_;
+  StackTable& stacks_;
+  OffCpuTable& table_;
+  uint64_t now_ns_ = 0;
+  size_t bytes_ = 0;
+  std::list<Stay> stays_;  // by touched_ns
+  absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
+  std::deque<Outcome> outcomes_;  // by made_ns
+  absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
+  Counters counters_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILE_JOINER_H_

@@ -1,0 +1,142 @@
+#include "profile/off_cpu_table.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr char kOther[] = "[other]";
+
+void AddDrop(std::string reason, uint64_t count, uint64_t ns, ProfileStats& stats) {
+  if (count != 0) stats.drops.push_back({std::move(reason), count, ns});
+}
+
+}  // namespace
+
+uint32_t OffCpuTable::InternProcess(const ProcessInfo& info) {
+  auto it = process_index_.find(info.key);
+  if (it != process_index_.end()) {
+    ProcessInfo& known = processes_[it->second];
+    if (known.name.empty()) known.name = info.name;
+    if (known.container.empty()) known.container = info.container;
+    return it->second;
+  }
+  auto index = static_cast<uint32_t>(process_index_.size());
+  if (index >= limits_.processes) {
+    ++process_overflows_;
+    return OtherProcess();
+  }
+  processes_.push_back(info);
+  process_index_.emplace(info.key, index);
+  return index;
+}
+
+uint32_t OffCpuTable::InternComm(std::string_view comm) {
+  std::string name(comm);
+  auto it = comm_index_.find(name);
+  if (it != comm_index_.end()) return it->second;
+  auto index = static_cast<uint32_t>(comm_index_.size());
+  if (index >= limits_.comms) {
+    ++comm_overflows_;
+    return OtherComm();
+  }
+  comms_.push_back(name);
+  comm_index_.emplace(std::move(name), index);
+  return index;
+}
+
+uint32_t OffCpuTable::OtherProcess() {
+  if (processes_.size() == process_index_.size()) processes_.push_back({.key = {}, .name = kOther, .container = {}});
+  return static_cast<uint32_t>(processes_.size() - 1);
+}
+
+uint32_t OffCpuTable::OtherComm() {
+  if (comms_.size() == comm_index_.size()) comms_.push_back(kOther);
+  return static_cast<uint32_t>(comms_.size() - 1);
+}
+
+ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
+  return {.process = interval.process,
+          .comm = interval.comm,
+          .kernel_stack = interval.kernel_stack,
+          .user_stack = user_stack,
+          .kind = interval.kind,
+          .count = 1,
+          .blocked_ns = interval.blocked_ns,
+          .runnable_ns = interval.runnable_ns,
+          .max_ns = interval.blocked_ns + interval.runnable_ns};
+}
+
+void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
+  to.count += from.count;
+  to.blocked_ns += from.blocked_ns;
+  to.runnable_ns += from.runnable_ns;
+  to.max_ns = std::max(to.max_ns, from.max_ns);
+}
+
+void OffCpuTable::Add(const ProfileRow& row) {
+  Key key(row.process, row.comm, row.kernel_stack, row.user_stack, row.kind);
+  auto it = rows_.find(key);
+  if (it != rows_.end()) {
+    AddSums(row, it->second);
+  } else if (rows_.size() < limits_.rows) {
+    rows_.emplace(key, row);
+  } else {
+    AddSums(row, overflow_);
+  }
+}
+
+Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
+  Profile profile;
+  if (overflow_.count != 0) {
+    overflow_.process = OtherProcess();
+    overflow_.comm = OtherComm();
+    overflow_.kernel_stack = stacks.KernelOverflow();
+    overflow_.user_stack = stacks.UserOverflow();
+    overflow_.kind = WaitKind::kOther;
+    profile.rows.push_back(overflow_);
+  }
+  profile.rows.reserve(rows_.size() + 1);
+  for (const auto& [key, row] : rows_) profile.rows.push_back(row);
+  std::sort(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
+    return std::tie(a.process, a.comm, a.kernel_stack, a.user_stack, a.kind) <
+           std::tie(b.process, b.comm, b.kernel_stack, b.user_stack, b.kind);
+  });
+  profile.processes = std::move(processes_);
+  profile.comms = std::move(comms_);
+  profile.stats = std::move(stats);
+  profile.stats.processes = process_index_.size();
+  stacks.MoveTo(profile);
+  AddDrops(stacks, profile);
+  return profile;
+}
+
+void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
+  std::array<Drop, kNoUserStackCount> missing;
+  Drop undefined;
+  for (const ProfileRow& row : profile.rows) {
+    Drop& drop = missing[static_cast<size_t>(profile.user_stacks[row.user_stack].missing)];
+    drop.count += row.count;
+    drop.ns += row.total_ns();
+    const KernelStack& kernel = profile.kernel_stacks[row.kernel_stack];
+    if (kernel.overflow || !kernel.addresses.empty()) continue;
+    undefined.count += row.count;
+    undefined.ns += row.total_ns();
+  }
+  for (size_t i = 1; i < missing.size(); ++i) {  // 0 is kNone
+    std::string reason = "no user stack: " + std::string(Name(static_cast<NoUserStack>(i)));
+    AddDrop(std::move(reason), missing[i].count, missing[i].ns, profile.stats);
+  }
+  AddDrop("kernel stack without definition", undefined.count, undefined.ns, profile.stats);
+  // The time of these is in the profile, under coarser names.
+  AddDrop("row table full", overflow_.count, overflow_.total_ns(), profile.stats);
+  AddDrop("user stack table full", stacks.user_overflows(), 0, profile.stats);
+  AddDrop("kernel stack table full", stacks.kernel_overflows(), 0, profile.stats);
+  AddDrop("process table full", process_overflows_, 0, profile.stats);
+  AddDrop("thread name table full", comm_overflows_, 0, profile.stats);
+}
+
+}  // namespace offcpu

@@ -1,0 +1,57 @@
+#include "profile/profile.h"
+
+namespace offcpu {
+
+std::string_view Name(WaitKind kind) {
+  switch (kind) {
+    case WaitKind::kSleeping:
+      return "sleeping";
+    case WaitKind::kDisk:
+      return "disk";
+    case WaitKind::kStopped:
+      return "stopped";
+    case WaitKind::kPreempted:
+      return "preempted";
+    case WaitKind::kYielded:
+      return "yielded";
+    case WaitKind::kOther:
+      break;
+  }
+  return "other";
+}
+
+std::string_view Name(NoUserStack reason) {
+  switch (reason) {
+    case NoUserStack::kNone:
+      return "none";
+    case NoUserStack::kBudget:
+      return "budget";
+    case NoUserStack::kRingFull:
+      return "ring full";
+    case NoUserStack::kNoBuffer:
+      return "no buffer";
+    case NoUserStack::kUnreadable:
+      return "unreadable";
+    case NoUserStack::kExiting:
+      return "exiting";
+    case NoUserStack::kExec:
+      return "exec";
+    case NoUserStack::kPending:
+      return "pending";
+    case NoUserStack::kLost:
+      return "lost";
+    case NoUserStack::kGone:
+      return "gone";
+    case NoUserStack::kTargetStuck:
+      return "target stuck";
+    case NoUserStack::kUnreadableProcess:
+      return "unreadable process";
+    case NoUserStack::kOverload:
+      return "overload";
+    case NoUserStack::kUnsupported:
+      return "unsupported";
+  }
+  return "unknown";
+}
+
+}  // namespace offcpu
