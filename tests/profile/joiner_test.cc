@@ -1,0 +1,292 @@
+#include "profile/joiner.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+// What the table holds for one cookie: the tests give every cookie a process of its own.
+using Found = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;  // (process, user stack) -> ns
+
+class JoinerTest : public ::testing::Test {
+ protected:
+  static constexpr Joiner::Limits kLimits = {
+      .stays = 100, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000};
+
+  void Limit(const Joiner::Limits& limits) { joiner_.emplace(limits, stacks_, table_); }
+
+  static Interval Wait(uint64_t cookie, uint64_t blocked_ns, uint32_t kernel_stack = 0) {
+    Interval interval;
+    interval.cookie = cookie;
+    interval.process = static_cast<uint32_t>(cookie);
+    interval.kernel_stack = kernel_stack;
+    interval.blocked_ns = blocked_ns;
+    interval.runnable_ns = 1;
+    return interval;
+  }
+
+  uint32_t Stack(uint64_t address) {
+    UserStack stack;
+    stack.frames.push_back({.module = nullptr, .address = address});
+    return stacks_.InternUser(stack);
+  }
+  uint32_t Missing(NoUserStack reason) { return stacks_.InternMissing(reason); }
+
+  // Ends the test's table.
+  Found Finish() {
+    stacks_.InternKernel(0);
+    Found found;
+    for (const ProfileRow& row : table_.Finish(stacks_, {}).rows)
+      found[{row.process, row.user_stack}] += row.total_ns();
+    return found;
+  }
+
+  StackTable stacks_{{}};
+  OffCpuTable table_{{}};
+  std::optional<Joiner> joiner_{std::in_place, kLimits, stacks_, table_};
+};
+
+TEST_F(JoinerTest, OneCaptureReleasesAllThatWait) {
+  uint32_t stack = Stack(1);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Add(Wait(6, 99));
+  joiner_->Add(Wait(5, 20));
+  EXPECT_EQ(table_.rows(), 0u);
+  joiner_->Resolve(5, stack);
+  EXPECT_EQ(table_.rows(), 1u);
+  EXPECT_EQ(joiner_->counters().joined.intervals, 2u);
+  EXPECT_EQ(joiner_->counters().joined.ns, 32u);
+  joiner_->Flush();
+  EXPECT_EQ(joiner_->counters().flushed.intervals, 1u);
+  EXPECT_EQ(joiner_->counters().flushed.ns, 100u);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 32}, {{6, Missing(NoUserStack::kPending)}, 100}}));
+}
+
+TEST_F(JoinerTest, AnIntervalMayComeAfterItsCapture) {
+  uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
+  joiner_->Add(Wait(5, 10));
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}}));
+}
+
+TEST_F(JoinerTest, ACaptureWithoutAStackReleasesTooAndTheFirstOutcomeStays) {
+  uint32_t gone = Missing(NoUserStack::kGone);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Resolve(5, gone);
+  joiner_->Resolve(5, Stack(1));
+  joiner_->Add(Wait(5, 10));
+  EXPECT_EQ(Finish(), (Found{{{5, gone}, 22}}));
+}
+
+TEST_F(JoinerTest, WithoutACookieThereIsNothingToWaitFor) {
+  Interval budget = Wait(0, 10);
+  budget.missing = NoUserStack::kBudget;
+  joiner_->Add(budget);
+  joiner_->Add(Wait(0, 20));  // no reason either: the sender broke its word
+  joiner_->Resolve(0, Stack(1));
+  joiner_->Add(Wait(0, 30));
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(Finish(), (Found{{{0, Missing(NoUserStack::kBudget)}, 11}, {{0, Missing(NoUserStack::kLost)}, 52}}));
+}
+
+TEST_F(JoinerTest, AReasonBeatsACookie) {
+  Interval interval = Wait(5, 10);
+  interval.missing = NoUserStack::kRingFull;
+  joiner_->Add(interval);
+  joiner_->Resolve(5, Stack(1));
+  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kRingFull)}, 11}}));
+}
+
+TEST_F(JoinerTest, WaitingEndsAfterItsTimeAndNotBefore) {
+  joiner_->Advance(5000);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Advance(6000);
+  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+  joiner_->Advance(6001);
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_bytes(), 0u);
+  EXPECT_EQ(joiner_->counters().expired.intervals, 1u);
+  EXPECT_EQ(joiner_->counters().expired.ns, 11u);
+  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kLost)}, 11}}));
+}
+
+TEST_F(JoinerTest, TheCallerNamesTheReasonOfExpiryAndFlush) {
+  joiner_->Add(Wait(5, 10));
+  joiner_->Advance(1001, NoUserStack::kOverload);
+  joiner_->Add(Wait(6, 10));
+  joiner_->Flush(NoUserStack::kGone);
+  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kOverload)}, 11}, {{6, Missing(NoUserStack::kGone)}, 11}}));
+}
+
+// A new interval under a cookie proves that the thread is still in its stay, so its capture can still come.
+TEST_F(JoinerTest, EachIntervalOfAStayRenewsItsTime) {
+  joiner_->Add(Wait(5, 10));
+  joiner_->Add(Wait(6, 10));
+  joiner_->Advance(900);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Advance(1900);
+  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+  uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 22}, {{6, Missing(NoUserStack::kLost)}, 11}}));
+}
+
+TEST_F(JoinerTest, TimeDoesNotGoBack) {
+  joiner_->Advance(5000);
+  joiner_->Advance(1);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Advance(6000);
+  EXPECT_EQ(joiner_->waiting_stays(), 1u);
+}
+
+TEST_F(JoinerTest, OutcomesAreForgottenAfterTheirTimeAndNotBefore) {
+  uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
+  joiner_->Resolve(6, stack);
+  joiner_->Advance(1000);
+  joiner_->Add(Wait(5, 10));
+  joiner_->Advance(1001);
+  joiner_->Add(Wait(6, 10));
+  joiner_->Flush();
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}, {{6, Missing(NoUserStack::kPending)}, 11}}));
+}
+
+TEST_F(JoinerTest, TheOldestOutcomeMakesRoom) {
+  Limit({.stays = 100, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 2, .remember_ns = 1000});
+  uint32_t stack = Stack(1);
+  for (uint64_t cookie : {5, 6, 7}) joiner_->Resolve(cookie, stack);
+  for (uint64_t cookie : {5, 6, 7}) joiner_->Add(Wait(cookie, 10));
+  joiner_->Flush();
+  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kPending)}, 11}, {{6, stack}, 11}, {{7, stack}, 11}}));
+}
+
+TEST_F(JoinerTest, TheOldestStayMakesRoom) {
+  Limit({.stays = 2, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000});
+  joiner_->Add(Wait(5, 10));
+  joiner_->Add(Wait(6, 10));
+  EXPECT_EQ(joiner_->counters().evicted.intervals, 0u);
+  joiner_->Add(Wait(5, 10));  // 6 is now the oldest
+  joiner_->Add(Wait(7, 10));
+  EXPECT_EQ(joiner_->counters().evicted.intervals, 1u);
+  EXPECT_EQ(joiner_->counters().evicted.ns, 11u);
+  joiner_->Flush();
+  uint32_t pending = Missing(NoUserStack::kPending);
+  EXPECT_EQ(Finish(), (Found{{{5, pending}, 22}, {{6, Missing(NoUserStack::kOverload)}, 11}, {{7, pending}, 11}}));
+}
+
+TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
+  Limit({.stays = 1000, .bytes = 10000, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000});
+  for (uint64_t cookie = 1; cookie <= 500; ++cookie) {
+    joiner_->Add(Wait(cookie, 10));
+    EXPECT_LE(joiner_->waiting_bytes(), 10000u);
+  }
+  EXPECT_GT(joiner_->waiting_stays(), 10u);
+  EXPECT_EQ(joiner_->waiting_stays() + joiner_->counters().evicted.intervals, 500u);
+  joiner_->Flush();
+  EXPECT_EQ(joiner_->waiting_bytes(), 0u);
+}
+
+TEST_F(JoinerTest, NoRoomAtAllStillKeepsTheTime) {
+  Limit({.stays = 0, .bytes = 0, .wait_ns = 0, .outcomes = 0, .remember_ns = 0});
+  joiner_->Resolve(5, Stack(1));
+  joiner_->Add(Wait(5, 10));
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kOverload)}, 11}}));
+}
+
+TEST_F(JoinerTest, AStayThatBlocksInALoopTakesNoMoreRoom) {
+  for (uint32_t kernel : {0u, 1u, 2u}) joiner_->Add(Wait(5, 10, stacks_.InternKernel(kernel)));
+  size_t bytes = joiner_->waiting_bytes();
+  for (int i = 0; i < 1000; ++i) joiner_->Add(Wait(5, 10, stacks_.InternKernel(static_cast<uint64_t>(i % 3))));
+  EXPECT_EQ(joiner_->waiting_bytes(), bytes);
+  uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
+  EXPECT_EQ(joiner_->counters().joined.intervals, 1003u);
+  EXPECT_EQ(table_.rows(), 3u);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 1003 * 11}}));
+}
+
+TEST_F(JoinerTest, AStayOfVeryManyKernelStacksKeepsEach) {
+  for (uint64_t kernel = 0; kernel < 200; ++kernel) {
+    uint32_t index = stacks_.InternKernel(kernel);
+    joiner_->Add(Wait(5, 10, index));
+    joiner_->Add(Wait(5, 10, 0));  // soon beyond the look back: waits as rows that the table adds up
+  }
+  joiner_->Resolve(5, Stack(1));
+  EXPECT_EQ(table_.rows(), 200u);
+  EXPECT_EQ(joiner_->counters().joined.ns, 400u * 11);
+}
+
+// Intervals, captures and time in any order, against a model that knows only what was sent: with room for everything
+// each interval has its cookie's outcome; with too little, its outcome or a reason; no nanosecond is lost or doubled.
+class RandomJoinerTest : public JoinerTest, public ::testing::WithParamInterface<std::tuple<uint32_t, bool>> {};
+
+TEST_P(RandomJoinerTest, SumInIsSumOut) {
+  using Key = std::tuple<uint64_t, uint32_t, WaitKind>;  // cookie, kernel stack, kind
+  auto [seed, tight] = GetParam();
+  if (tight) {
+    Limit({.stays = 8, .bytes = 1500, .wait_ns = 50, .outcomes = 8, .remember_ns = 50});
+  } else {
+    Limit({.stays = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30, .outcomes = 10000, .remember_ns = 1u << 30});
+  }
+  std::mt19937 random(seed);
+  auto draw = [&](uint64_t limit) { return random() % limit; };
+  std::map<Key, uint64_t> sent_ns;        // by cookie
+  std::map<uint64_t, uint32_t> outcomes;  // by cookie
+  uint64_t now = 0;
+  uint64_t intervals = 0;
+  for (int step = 0; step < 5000; ++step) {
+    uint64_t cookie = 1 + static_cast<uint64_t>(step) / 20 + draw(30);
+    uint64_t action = draw(10);
+    if (action < 6) {
+      Interval interval = Wait(cookie, draw(1000), static_cast<uint32_t>(draw(40)));
+      interval.kind = static_cast<WaitKind>(draw(kWaitKindCount));
+      joiner_->Add(interval);
+      sent_ns[{cookie, interval.kernel_stack, interval.kind}] += interval.blocked_ns + interval.runnable_ns;
+      ++intervals;
+    } else if (action < 9) {
+      uint32_t outcome = draw(4) == 0 ? Missing(NoUserStack::kGone) : Stack(cookie);
+      // A second capture of a cookie would be a bug of the sender; its outcome would be the same.
+      joiner_->Resolve(cookie, outcomes.try_emplace(cookie, outcome).first->second);
+    } else {
+      joiner_->Advance(now += draw(20));
+    }
+    EXPECT_LE(joiner_->waiting_bytes(), tight ? 1500u : 64u << 20);
+  }
+  joiner_->Flush();
+
+  const Joiner::Counters& counters = joiner_->counters();
+  EXPECT_EQ(
+      counters.joined.intervals + counters.expired.intervals + counters.evicted.intervals + counters.flushed.intervals,
+      intervals);
+  EXPECT_EQ(tight, counters.evicted.intervals > 0);
+  EXPECT_EQ(tight, counters.expired.intervals > 0);
+  EXPECT_GT(counters.joined.intervals, 100u);
+  uint32_t given_up[] = {Missing(NoUserStack::kLost), Missing(NoUserStack::kOverload), Missing(NoUserStack::kPending)};
+  for (uint32_t kernel = 0; kernel < 40; ++kernel) stacks_.InternKernel(kernel);
+  std::map<Key, uint64_t> received_ns;
+  for (const ProfileRow& row : table_.Finish(stacks_, {}).rows) {
+    uint64_t cookie = row.process;
+    received_ns[{cookie, row.kernel_stack, row.kind}] += row.total_ns();
+    auto outcome = outcomes.find(cookie);
+    if (outcome != outcomes.end() && outcome->second == row.user_stack) continue;
+    EXPECT_THAT(given_up, ::testing::Contains(row.user_stack)) << "cookie " << cookie;
+    EXPECT_TRUE(tight || outcome == outcomes.end()) << "cookie " << cookie;
+  }
+  EXPECT_EQ(received_ns, sent_ns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomJoinerTest, ::testing::Combine(::testing::Range(1u, 21u), ::testing::Bool()));
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,182 @@
+#include "profile/off_cpu_table.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr uint64_t kKernelFrames[] = {0xffffffff81000010};
+
+class OffCpuTableTest : public ::testing::Test {
+ protected:
+  OffCpuTableTest() { stacks_.DefineKernel(1, kKernelFrames); }
+
+  static ProcessInfo Process(int32_t pid, const std::string& name = "server") {
+    return {.key = {.pid = pid, .start_ns = 5, .exec_id = 0}, .name = name, .container = ""};
+  }
+
+  Interval Wait(uint64_t blocked_ns, uint64_t runnable_ns) {
+    Interval interval;
+    interval.kernel_stack = stacks_.InternKernel(1);
+    interval.blocked_ns = blocked_ns;
+    interval.runnable_ns = runnable_ns;
+    return interval;
+  }
+
+  StackTable stacks_{{}};
+  OffCpuTable table_{{}};
+};
+
+MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
+
+TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
+  uint32_t user = stacks_.InternUser({});
+  table_.Add(Wait(100, 10), user);
+  table_.Add(Wait(300, 0), user);
+  table_.Add(Wait(0, 50), user);
+  Profile profile = table_.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(1));
+  EXPECT_EQ(profile.rows[0].count, 3u);
+  EXPECT_EQ(profile.rows[0].blocked_ns, 400u);
+  EXPECT_EQ(profile.rows[0].runnable_ns, 60u);
+  EXPECT_EQ(profile.rows[0].max_ns, 300u);
+  EXPECT_THAT(profile.stats.drops, IsEmpty());
+}
+
+TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
+  uint32_t user = stacks_.InternUser({});
+  Interval base = Wait(1, 0);
+  table_.Add(base, user);
+  table_.Add(base, stacks_.InternMissing(NoUserStack::kLost));
+  Interval other = base;
+  other.process = 1;
+  table_.Add(other, user);
+  other = base;
+  other.comm = 1;
+  table_.Add(other, user);
+  other = base;
+  other.kernel_stack = stacks_.InternKernel(2);
+  table_.Add(other, user);
+  other = base;
+  other.kind = WaitKind::kDisk;
+  table_.Add(other, user);
+  EXPECT_EQ(table_.rows(), 6u);
+}
+
+TEST_F(OffCpuTableTest, AProcessIsItsPidStartAndExec) {
+  uint32_t first = table_.InternProcess(Process(10));
+  ProcessInfo reused = Process(10);
+  reused.key.start_ns = 6;
+  ProcessInfo executed = Process(10);
+  executed.key.exec_id = 1;
+  EXPECT_NE(table_.InternProcess(reused), first);
+  EXPECT_NE(table_.InternProcess(executed), first);
+  EXPECT_EQ(table_.InternProcess(Process(10)), first);
+  EXPECT_EQ(table_.Finish(stacks_, {}).stats.processes, 3u);
+}
+
+TEST_F(OffCpuTableTest, LaterCallsFillInWhatWasEmpty) {
+  table_.InternProcess(Process(10, ""));
+  ProcessInfo named = Process(10, "server");
+  named.container = "c1";
+  table_.InternProcess(named);
+  table_.InternProcess(Process(10, "renamed"));
+  Profile profile = table_.Finish(stacks_, {});
+  ASSERT_THAT(profile.processes, SizeIs(1));
+  EXPECT_EQ(profile.processes[0].name, "server");
+  EXPECT_EQ(profile.processes[0].container, "c1");
+}
+
+TEST_F(OffCpuTableTest, ProcessesAndThreadNamesBeyondTheirCapsAreOther) {
+  OffCpuTable table({.rows = 10, .processes = 1, .comms = 2});
+  EXPECT_EQ(table.InternProcess(Process(10)), 0u);
+  EXPECT_EQ(table.InternProcess(Process(11)), 1u);
+  EXPECT_EQ(table.InternProcess(Process(12)), 1u);
+  EXPECT_EQ(table.InternProcess(Process(10)), 0u);
+  EXPECT_EQ(table.InternComm("a"), 0u);
+  EXPECT_EQ(table.InternComm("b"), 1u);
+  EXPECT_EQ(table.InternComm("c"), 2u);
+  EXPECT_EQ(table.InternComm("d"), 2u);
+  EXPECT_EQ(table.InternComm("b"), 1u);
+  Profile profile = table.Finish(stacks_, {});
+  ASSERT_THAT(profile.processes, SizeIs(2));
+  EXPECT_EQ(profile.processes[1].name, "[other]");
+  EXPECT_THAT(profile.comms, ElementsAre("a", "b", "[other]"));
+  EXPECT_THAT(profile.stats.drops,
+              ElementsAre(DropIs("process table full", 2u, 0u), DropIs("thread name table full", 2u, 0u)));
+}
+
+TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
+  OffCpuTable table({.rows = 2, .processes = 10, .comms = 10});
+  uint32_t user = stacks_.InternUser({});
+  for (const char* comm : {"a", "b", "c", "d"}) {
+    Interval interval = Wait(100, 11);
+    interval.process = table.InternProcess(Process(10));
+    interval.comm = table.InternComm(comm);
+    table.Add(interval, user);
+    table.Add(interval, user);
+  }
+  EXPECT_EQ(table.rows(), 2u);
+  Profile profile = table.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(3));
+  const ProfileRow& other = profile.rows[2];
+  EXPECT_EQ(profile.processes.at(other.process).name, "[other]");
+  EXPECT_EQ(profile.comms.at(other.comm), "[other]");
+  EXPECT_TRUE(profile.kernel_stacks.at(other.kernel_stack).overflow);
+  EXPECT_TRUE(profile.user_stacks.at(other.user_stack).overflow);
+  EXPECT_EQ(other.kind, WaitKind::kOther);
+  EXPECT_EQ(other.count, 4u);
+  EXPECT_EQ(other.blocked_ns, 400u);
+  EXPECT_EQ(other.runnable_ns, 44u);
+  EXPECT_EQ(other.max_ns, 111u);
+  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 4u, 444u)));
+}
+
+TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
+  Interval undefined = Wait(5, 2);
+  undefined.kernel_stack = stacks_.InternKernel(99);
+  table_.Add(undefined, stacks_.InternUser({}));
+  table_.Add(Wait(10, 0), stacks_.InternMissing(NoUserStack::kBudget));
+  table_.Add(Wait(20, 1), stacks_.InternMissing(NoUserStack::kBudget));
+  table_.Add(Wait(30, 0), stacks_.InternMissing(NoUserStack::kPending));
+  ProfileStats stats;
+  stats.drops.push_back({.reason = "ring full", .count = 3, .ns = 4});
+  Profile profile = table_.Finish(stacks_, stats);
+  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("ring full", 3u, 4u), DropIs("no user stack: budget", 2u, 31u),
+                                               DropIs("no user stack: pending", 1u, 30u),
+                                               DropIs("kernel stack without definition", 1u, 7u)));
+}
+
+TEST_F(OffCpuTableTest, RowsAreSorted) {
+  uint32_t user = stacks_.InternUser({});
+  for (uint32_t process : {3u, 1u, 2u, 0u}) {
+    Interval interval = Wait(1, 0);
+    interval.process = process;
+    table_.Add(interval, user);
+  }
+  Profile profile = table_.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(4));
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(profile.rows[i].process, i);
+}
+
+TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
+  std::vector<std::string> names;
+  for (int i = 0; i < kWaitKindCount; ++i) names.emplace_back(Name(static_cast<WaitKind>(i)));
+  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other"));
+  names.clear();
+  for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
+  EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
+                                 "lost", "gone", "target stuck", "unreadable process", "overload", "unsupported"));
+}
+
+}  // namespace
+}  // namespace offcpu
