@@ -42,7 +42,7 @@ class SpanMemory final : public Memory {
 };
 
 // The memory of a running process, by process_vm_readv. Needs CAP_SYS_PTRACE or the same user. A read may block for as
-// long as the target likes (userfaultfd, a hung file system), so it belongs on a reader thread: see loader.h.
+// long as the target likes (userfaultfd, a hung file system), so it belongs on a reader thread: see reader_threads.h.
 class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(pid_t pid) : pid_(pid) {}

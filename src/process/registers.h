@@ -9,7 +9,23 @@ namespace offcpu {
 
 // System V ABI, x86-64 supplement, figure 3.36.
 enum Register : uint8_t {
-  kRax = 0, kRdx, kRcx, kRbx, kRsi, kRdi, kRbp, kRsp, kR8, kR9, kR10, kR11, kR12, kR13, kR14, kR15, kRip,
+  kRax = 0,
+  kRdx,
+  kRcx,
+  kRbx,
+  kRsi,
+  kRdi,
+  kRbp,
+  kRsp,
+  kR8,
+  kR9,
+  kR10,
+  kR11,
+  kR12,
+  kR13,
+  kR14,
+  kR15,
+  kRip,
 };
 inline constexpr int kRegisterCount = 17;
 

@@ -16,17 +16,17 @@ inline constexpr int kFrameSourceCount = 5;
 
 // Why a walk ended. Only kComplete says that the last frame is the outermost one.
 enum class EndReason : uint8_t {
-  kComplete,         // the outermost frame's mark: RA undefined, or RA 0
-  kWindow,           // the walk needs bytes above the captured window
-  kNoRow,            // no source has a row for the pc
-  kExpression,       // the row needs a DWARF expression that has no form here
-  kRegisterUnknown,  // the row names a register whose value is not known in this frame
-  kBadCfa,           // the CFA is unaligned, does not rise, or wraps
-  kBadReturnAddress, // the return address is not in executable memory
-  kBadMemory,        // a read inside the stack failed
+  kComplete,          // the outermost frame's mark: RA undefined, or RA 0
+  kWindow,            // the walk needs bytes above the captured window
+  kNoRow,             // no source has a row for the pc
+  kExpression,        // the row needs a DWARF expression that has no form here
+  kRegisterUnknown,   // the row names a register whose value is not known in this frame
+  kBadCfa,            // the CFA is unaligned, does not rise, or wraps
+  kBadReturnAddress,  // the return address is not in executable memory
+  kBadMemory,         // a read inside the stack failed
   kFrameLimit,
-  kNotMapped,        // the leaf's pc lies in no executable mapping
-  kMapsChanged,      // what was mapped at the pc when the stack was captured is not known any more
+  kNotMapped,    // the leaf's pc lies in no executable mapping
+  kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
 };
 inline constexpr int kEndReasonCount = 11;
 

@@ -1,0 +1,72 @@
+// The executable mappings of a process at one moment, each with its module. An AddressSpace never changes and may be
+// read from any thread. Loading one reads the target's memory and files, which may block for ever: it belongs on a
+// reader thread (reader_threads.h).
+//
+// Does not notice that the process changes its mappings afterwards; SameCode tells two snapshots apart.
+#ifndef OFFCPU_PROCESS_ADDRESS_SPACE_H_
+#define OFFCPU_PROCESS_ADDRESS_SPACE_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "process/maps.h"
+#include "process/memory.h"
+#include "process/module.h"
+#include "process/module_cache.h"
+
+namespace offcpu {
+
+inline constexpr size_t kMaxMapsBytes = 64 << 20;
+
+// An executable mapping [begin, end).
+struct MappedCode {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  // Null: executable memory without a file (JIT code). A module without `code` could not be read: it has only its path.
+  std::shared_ptr<const Module> module;
+  uint64_t bias = 0;  // address in the process minus link-time address (of an unreadable module: minus file offset)
+  uint32_t dev_major = 0;
+  uint32_t dev_minor = 0;
+  uint64_t inode = 0;
+  uint64_t offset = 0;     // in the file, of `begin`
+  uint64_t head_hash = 0;  // of the object's headers, see elf_image.h
+
+  bool operator==(const MappedCode&) const = default;
+};
+
+class AddressSpace {
+ public:
+  // `code`: sorted by address, not overlapping.
+  explicit AddressSpace(std::vector<MappedCode> code) : code_(std::move(code)) {}
+
+  // The mapping that contains `pc`, else null. Lives as long as this.
+  const MappedCode* Find(uint64_t pc) const;
+  bool SameCode(const AddressSpace& other) const { return code_ == other.code_; }
+  // What both map identically: all that can be said of a stack captured between the two snapshots.
+  static std::shared_ptr<const AddressSpace> Common(const AddressSpace& a, const AddressSpace& b);
+
+  const std::vector<MappedCode>& code() const { return code_; }
+
+ private:
+  std::vector<MappedCode> code_;
+};
+
+// Reads the process; what `previous` (may be null) already knows is taken from there. An object that cannot be read is
+// not an error: see MappedCode::module. NotFound if the process has no memory map (any more).
+absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
+                                                                     ModuleCache& modules);
+
+// The same from its parts: `pid` is only used to open files, 0 opens none.
+std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
+                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROCESS_ADDRESS_SPACE_H_

@@ -1,0 +1,20 @@
+// The captured piece of a stack, which is all of it that a walk may read. A view: what it refers to must outlive it.
+#ifndef OFFCPU_UNWIND_STACK_WINDOW_H_
+#define OFFCPU_UNWIND_STACK_WINDOW_H_
+
+#include <cstdint>
+
+#include "process/memory.h"
+
+namespace offcpu {
+
+struct StackWindow {
+  const Memory& memory;
+  uint64_t begin = 0;  // [begin, end) was captured
+  uint64_t end = 0;
+  bool more = false;  // the stack goes on above `end`: a larger capture could help
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_STACK_WINDOW_H_

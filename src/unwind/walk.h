@@ -1,0 +1,48 @@
+// Walks a user stack: from the saved registers to the outermost frame, or to the first place where going on would be a
+// guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the window.
+//
+// Does not symbolize, and keeps modules alive only as long as their rows are cached: whoever keeps a UserStack keeps
+// its modules.
+#ifndef OFFCPU_UNWIND_WALK_H_
+#define OFFCPU_UNWIND_WALK_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "process/address_space.h"
+#include "process/registers.h"
+#include "unwind/row_finder.h"
+#include "unwind/stack_window.h"
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+inline constexpr size_t kMaxFrames = 512;
+
+struct WalkStats {
+  uint64_t walks = 0;
+  std::array<uint64_t, kEndReasonCount> ends = {};
+  std::array<uint64_t, kFrameSourceCount> frames = {};
+};
+
+class Walker {
+ public:
+  explicit Walker(RowFinderLimits limits = {}) : rows_(limits) {}
+
+  // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
+  // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame.
+  void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
+            UserStack* out);
+
+  const WalkStats& stats() const { return stats_; }
+  const RowFinderStats& row_stats() const { return rows_.stats(); }
+
+ private:
+  RowFinder rows_;
+  WalkStats stats_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_WALK_H_
