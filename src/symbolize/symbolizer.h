@@ -4,7 +4,10 @@
 #ifndef OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 #define OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 
+#include <deque>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "profile/profile.h"
@@ -12,15 +15,18 @@
 namespace offcpu {
 
 struct SymbolizedFrame {
-  std::string name;    // demangled function; "libfoo.so+0x1234" where there is none; "[unknown] 0x7f..." without a module
-  std::string module;  // file name of the module, "" without one
-  bool named = false;  // a symbol was found
+  std::string_view
+      name;  // demangled function; "libfoo.so+0x1234" where there is none; "[unknown] 0x7f..." without a module
+  std::string_view module;  // file name of the module, "" without one
+  bool named = false;       // a symbol was found
 };
 
-// Parallel to Profile::kernel_stacks and Profile::user_stacks; frames in the same order (leaf first).
+// Parallel to Profile::kernel_stacks and Profile::user_stacks; frames in the same order (leaf first). Many frames share
+// few names, so each name is held once.
 struct SymbolizedProfile {
-  std::vector<std::vector<std::string>> kernel_stacks;
+  std::vector<std::vector<std::string_view>> kernel_stacks;
   std::vector<std::vector<SymbolizedFrame>> user_stacks;
+  std::unique_ptr<std::deque<std::string>> names = std::make_unique<std::deque<std::string>>();  // behind the views
 };
 
 struct SymbolizerOptions {
