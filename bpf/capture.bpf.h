@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Captures: the user registers and the top of the user stack, under the cookie of a stay in the kernel.
+ *
+ * Asked for once a stay and made by task work, when the thread is about to return to user mode and may take page
+ * faults. While that is pending, later intervals of the thread carry the same cookie: it cannot have been back in user
+ * mode in between. Where there is no task work, or its budget is spent, the resident part of the stack is copied at
+ * once, under a cookie that names this one interval.
+ */
+#ifndef OFFCPU_BPF_CAPTURE_BPF_H_
+#define OFFCPU_BPF_CAPTURE_BPF_H_
+
+#include "code.bpf.h"
+#include "state.bpf.h"
+
+#define NS_PER_SECOND 1000000000ULL
+#define LONG_WAIT_NS 1000000ULL /* waits from here on may use the last quarter of a budget */
+#define REQUESTS 16384
+
+/* A page of slack lets the verifier see that a page may be copied to any offset in use. */
+struct capture_record {
+	struct wire_capture head;
+	__u8 stack[WIRE_STACK_MAX_BYTES + WIRE_PAGE_BYTES];
+};
+
+/* A copy may sleep, so it cannot use the CPU's own memory: whoever sets `busy` owns the buffer. */
+struct capture_buffer {
+	__u64 busy;
+	struct capture_record record;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 8); /* set before loading, see wire_config */
+	__type(key, __u32);
+	__type(value, struct capture_buffer);
+} buffers SEC(".maps");
+
+/* By cookie, so that nothing here is ever taken for something older. */
+struct request {
+	struct bpf_task_work work;
+	__u64 mm; /* the address space that the cookie's stack lies in */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, REQUESTS);
+	__type(key, __u64);
+	__type(value, struct request);
+} requests SEC(".maps");
+
+/* How many bytes a thread's stack has needed so far; absent: WIRE_STACK_MIN_BYTES. Written by the walker: a hint. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32); /* tid */
+	__type(value, __u32);
+} windows SEC(".maps");
+
+/* Both budgets are kept as the time it takes to earn them. Used by one context of a CPU only. */
+struct budget {
+	__u64 last_ns;
+	__u64 task_work_ns;
+	__u64 bytes_ns;
+	__u64 cookies; /* given out on this CPU */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct budget);
+} budgets SEC(".maps");
+
+#if OFFCPU_TASK_WORK_ARGS == 5
+extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
+					      int (*callback)(struct bpf_map *, void *, void *),
+					      void *aux) __ksym __weak;
+#define schedule_task_work(task, work, map, callback) \
+	bpf_task_work_schedule_resume_impl(task, work, map, callback, NULL)
+#else
+extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map,
+					 int (*callback)(struct bpf_map *, void *, void *)) __ksym __weak;
+#define schedule_task_work(task, work, map, callback) bpf_task_work_schedule_resume(task, work, map, callback)
+#endif
+
+/* Time since the last call, at most a second: what a budget has earned. */
+static __always_inline __u64 earned_ns(struct budget *budget, __u64 now)
+{
+	__u64 ns = now > budget->last_ns ? now - budget->last_ns : 0;
+
+	budget->last_ns = now > budget->last_ns ? now : budget->last_ns;
+	return ns > NS_PER_SECOND ? NS_PER_SECOND : ns;
+}
+
+static __always_inline bool spend(__u64 *account_ns, __u64 price_ns, bool is_long)
+{
+	__u64 reserve = is_long ? 0 : NS_PER_SECOND / 4;
+
+	if (*account_ns < price_ns + reserve)
+		return false;
+	*account_ns -= price_ns;
+	return true;
+}
+
+static __always_inline __u32 window_bytes(__u32 tid)
+{
+	__u32 *hint = bpf_map_lookup_elem(&windows, &tid);
+	__u32 bytes = hint ? *hint : WIRE_STACK_MIN_BYTES;
+
+	return bytes > WIRE_STACK_MAX_BYTES ? WIRE_STACK_MAX_BYTES : bytes;
+}
+
+/* Claims a buffer, starting at this CPU's own; NULL if all are in use. */
+static __always_inline struct capture_buffer *claim_buffer(void)
+{
+	__u32 first = bpf_get_smp_processor_id();
+
+	for (__u32 i = 0; i < 8; i++) {
+		__u32 key = (first + i) % (config.buffers ?: 1);
+		struct capture_buffer *buffer = bpf_map_lookup_elem(&buffers, &key);
+
+		if (buffer && !__sync_val_compare_and_swap(&buffer->busy, 0, 1))
+			return buffer;
+	}
+	return NULL;
+}
+
+static __always_inline void release_buffer(struct capture_buffer *buffer)
+{
+	__sync_lock_test_and_set(&buffer->busy, 0);
+}
+
+static __always_inline void fill_registers(struct wire_capture *head, const struct pt_regs *regs)
+{
+	head->registers[0] = BPF_CORE_READ(regs, ax);
+	head->registers[1] = BPF_CORE_READ(regs, dx);
+	head->registers[2] = BPF_CORE_READ(regs, cx);
+	head->registers[3] = BPF_CORE_READ(regs, bx);
+	head->registers[4] = BPF_CORE_READ(regs, si);
+	head->registers[5] = BPF_CORE_READ(regs, di);
+	head->registers[6] = BPF_CORE_READ(regs, bp);
+	head->registers[7] = BPF_CORE_READ(regs, sp);
+	head->registers[8] = BPF_CORE_READ(regs, r8);
+	head->registers[9] = BPF_CORE_READ(regs, r9);
+	head->registers[10] = BPF_CORE_READ(regs, r10);
+	head->registers[11] = BPF_CORE_READ(regs, r11);
+	head->registers[12] = BPF_CORE_READ(regs, r12);
+	head->registers[13] = BPF_CORE_READ(regs, r13);
+	head->registers[14] = BPF_CORE_READ(regs, r14);
+	head->registers[15] = BPF_CORE_READ(regs, r15);
+	head->registers[16] = BPF_CORE_READ(regs, ip);
+	head->in_syscall = (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+}
+
+/*
+ * Copies from the stack pointer upwards page by page, so that the end of a mapping cuts the copy instead of failing it.
+ * Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
+ */
+static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
+					  const bool may_fault)
+{
+	struct capture_buffer *buffer = claim_buffer();
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 wanted = window_bytes(task->pid), bytes = 0, result = WIRE_NO_USER_UNREADABLE;
+	struct capture_record *record;
+	__u64 sp;
+
+	if (!buffer)
+		return WIRE_NO_USER_NO_BUFFER;
+	record = &buffer->record;
+	fill_registers(&record->head, regs);
+	sp = record->head.registers[7];
+	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
+		__u32 chunk = WIRE_PAGE_BYTES - ((sp + bytes) & (WIRE_PAGE_BYTES - 1));
+		long error;
+
+		if (bytes >= wanted || bytes > WIRE_STACK_MAX_BYTES)
+			break;
+		if (chunk > wanted - bytes)
+			chunk = wanted - bytes;
+		if (chunk > WIRE_PAGE_BYTES)
+			break;
+		if (may_fault)
+			error = bpf_copy_from_user(record->stack + bytes, chunk, (void *)(sp + bytes));
+		else
+			error = bpf_probe_read_user(record->stack + bytes, chunk, (void *)(sp + bytes));
+		if (error)
+			break;
+		bytes += chunk;
+	}
+	if (!bytes || bytes > WIRE_STACK_MAX_BYTES)
+		goto out;
+	record->head.type = WIRE_CAPTURE;
+	record->head.cookie = cookie;
+	record->head.stack_bytes = bytes;
+	record->head.wanted_bytes = wanted;
+	fill_process(&record->head.process, task);
+	fill_code(&record->head.code, task, state);
+	result = WIRE_USER_PENDING;
+	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
+		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL :
+									      WIRE_COUNT_CAPTURE_RING_BUSY);
+		result = WIRE_NO_USER_RING_FULL;
+	}
+out:
+	release_buffer(buffer);
+	return result;
+}
+
+static __always_inline void send_failure(__u64 cookie, __u32 no_user)
+{
+	struct wire_capture_failed *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record) {
+		count(WIRE_COUNT_CAPTURE_ANSWER_LOST);
+		return;
+	}
+	record->type = WIRE_CAPTURE_FAILED;
+	record->no_user = no_user;
+	record->cookie = cookie;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Runs in the thread itself on its way to user mode; sleeps where the stack must be faulted in. Its own waits carry the
+ * cookie too, which is why it is cleared last. */
+static int on_return_to_user(struct bpf_map *map, void *key, void *value)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct request *request = value;
+	__u64 cookie = *(__u64 *)key;
+	__u32 no_user;
+
+	if (!state)
+		no_user = WIRE_NO_USER_EXITING;
+	else if (!task->mm)
+		no_user = WIRE_NO_USER_EXITING;
+	else if ((__u64)task->mm != request->mm)
+		no_user = WIRE_NO_USER_EXEC;
+	else
+		no_user = send_capture(task, state, cookie, true);
+	if (no_user != WIRE_USER_PENDING)
+		send_failure(cookie, no_user);
+	if (state && state->cookie == cookie)
+		state->cookie = 0;
+	bpf_map_delete_elem(&requests, &cookie);
+	return 0;
+}
+
+static __always_inline bool request_capture(struct task_struct *task, struct task_state *state, __u64 cookie)
+{
+	struct request fresh = { .mm = (__u64)task->mm }, *request;
+
+	if (bpf_map_update_elem(&requests, &cookie, &fresh, BPF_NOEXIST))
+		goto refused;
+	request = bpf_map_lookup_elem(&requests, &cookie);
+	if (request && !schedule_task_work(task, &request->work, &requests, on_return_to_user)) {
+		count(WIRE_COUNT_TASK_WORK);
+		return true;
+	}
+	bpf_map_delete_elem(&requests, &cookie);
+refused:
+	count(WIRE_COUNT_TASK_WORK_REFUSED);
+	return false;
+}
+
+static __always_inline bool can_run_task_work(struct task_struct *task)
+{
+	return config.has_task_work && !(task->flags & (PF_EXITING | PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+}
+
+struct user_side {
+	__u64 cookie;
+	__u32 no_user;
+};
+
+/* Decides how the user stack of an interval that ends now comes about. `task` is the current one. */
+static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state, __u64 now,
+						      __u64 waited_ns)
+{
+	struct user_side side = { .cookie = state->cookie };
+	__u32 zero = 0;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+	bool is_long = waited_ns >= LONG_WAIT_NS;
+	__u64 earned, price;
+
+	if (side.cookie)
+		return side;
+	side.no_user = WIRE_NO_USER_UNSUPPORTED;
+	if (!config.can_read_user || !budget)
+		return side;
+	if (!task->mm) {
+		side.no_user = WIRE_NO_USER_EXITING;
+		return side;
+	}
+	earned = earned_ns(budget, now);
+	budget->task_work_ns = budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
+	budget->bytes_ns = budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
+	price = window_bytes(task->pid) * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
+	side.no_user = WIRE_NO_USER_BUDGET;
+	if (!spend(&budget->bytes_ns, price, is_long))
+		return side;
+	side.cookie = ((__u64)bpf_get_smp_processor_id() << 48) | ++budget->cookies;
+	if (can_run_task_work(task) &&
+	    spend(&budget->task_work_ns, NS_PER_SECOND / (config.task_works_per_second ?: 1), is_long)) {
+		/* Set before the request: it may be served before this returns. */
+		state->cookie = side.cookie;
+		if (request_capture(task, state, side.cookie))
+			return side;
+		state->cookie = 0;
+	}
+	side.no_user = send_capture(task, state, side.cookie, false);
+	if (side.no_user != WIRE_USER_PENDING)
+		side.cookie = 0;
+	else
+		count(WIRE_COUNT_COPIED_AT_ONCE);
+	return side;
+}
+
+#endif /* OFFCPU_BPF_CAPTURE_BPF_H_ */

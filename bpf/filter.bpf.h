@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* Which threads are recorded: decided before anything about a thread is stored. */
+#ifndef OFFCPU_BPF_FILTER_BPF_H_
+#define OFFCPU_BPF_FILTER_BPF_H_
+
+#include "state.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32); /* tgid */
+	__type(value, __u8);
+} pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32);
+	__type(value, __u8);
+} tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_GLOBS);
+	__type(key, __u32);
+	__type(value, struct wire_glob);
+} globs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, WIRE_CGROUPS);
+	__type(key, __u32);
+	__type(value, __u32);
+} cgroups SEC(".maps");
+
+/* Every state keeps itself alive where the next symbol has a star before it, and moves on where the byte fits. */
+static __always_inline bool glob_matches(const struct wire_glob *glob, const char *name)
+{
+	__u32 states = 1;
+
+	for (int i = 0; i < WIRE_COMM_BYTES; i++) {
+		__u8 byte = name[i];
+
+		if (!byte)
+			break;
+		states = ((states & glob->symbol[byte]) << 1) | (states & glob->star);
+	}
+	return states & glob->accept;
+}
+
+static __always_inline bool comm_is_recorded(struct task_struct *task)
+{
+	char name[WIRE_COMM_BYTES] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
+	for (__u32 i = 0; i < WIRE_GLOBS; i++) {
+		__u32 key = i;
+		const struct wire_glob *glob;
+
+		if (i >= config.globs)
+			break;
+		glob = bpf_map_lookup_elem(&globs, &key);
+		if (glob && glob_matches(glob, name))
+			return true;
+	}
+	return false;
+}
+
+static __always_inline bool current_cgroup_is_recorded(void)
+{
+	for (__u32 i = 0; i < WIRE_CGROUPS; i++) {
+		if (i >= config.cgroups)
+			break;
+		if (bpf_current_task_under_cgroup(&cgroups, i) == 1)
+			return true;
+	}
+	return false;
+}
+
+/* All filters but cgroups, which the kernel can tell of the current task only. */
+static __always_inline bool task_is_recorded(struct task_struct *task)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+
+	if (!tid || tgid == config.own_tgid || task->flags & PF_KTHREAD)
+		return false;
+	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
+		return false;
+	if (config.filter_tids && !bpf_map_lookup_elem(&tids, &tid))
+		return false;
+	return !config.globs || comm_is_recorded(task);
+}
+
+static __always_inline bool current_is_recorded(struct task_struct *task)
+{
+	return task_is_recorded(task) && (!config.cgroups || current_cgroup_is_recorded());
+}
+
+#endif /* OFFCPU_BPF_FILTER_BPF_H_ */

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * The programs: when a thread leaves the CPU, when it is back, and when it begins and ends. Compiled twice, once for
+ * each form that the kernel's task work function has had.
+ */
+#include "capture.bpf.h"
+#include "code.bpf.h"
+#include "filter.bpf.h"
+#include "kernel_stack.bpf.h"
+#include "state.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
+static __always_inline __u64 scheduler_clock(struct task_struct *task)
+{
+	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
+}
+
+static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (!state) /* made at fork and when recording began: an allocation failed */
+		return;
+	state->out_ns = scheduler_clock(task);
+	state->out_run_delay = task->sched_info.run_delay;
+	state->out_state = preempt ? 0 : task_flags;
+	state->switches++;
+	state->seen = 1;
+	if (!control.clock_offset)
+		__sync_val_compare_and_swap(&control.clock_offset, 0, state->out_ns - bpf_ktime_get_ns());
+}
+
+static __always_inline int system_call(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (int)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline __u32 kind_of(__u32 out_state, int syscall)
+{
+	if (!out_state)
+		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
+	if (out_state & TASK_INTERRUPTIBLE)
+		return WIRE_KIND_SLEEPING;
+	if (out_state & TASK_UNINTERRUPTIBLE)
+		return WIRE_KIND_DISK;
+	if (out_state & TASK_STOPPED_OR_TRACED)
+		return WIRE_KIND_STOPPED;
+	return WIRE_KIND_OTHER;
+}
+
+struct times {
+	__u64 end_ns;
+	__u64 waited_ns;
+	__u64 runnable_ns;
+};
+
+/* A thread without a stamp has been off since the recording began, or has never run before. */
+static __always_inline struct times interval_times(struct task_struct *task, const struct task_state *state,
+						   __u64 now, __u64 run_delay)
+{
+	struct times times = { .end_ns = now };
+	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay;
+
+	if (!out && task->sched_info.pcount <= 1) {
+		times.waited_ns = times.runnable_ns = run_delay;
+		return times;
+	}
+	if (!out) {
+		out = control.start_ns + control.clock_offset;
+		delay = 0; /* how much of it lies before the beginning is not known */
+	}
+	if (now < out) {
+		count(WIRE_COUNT_CLOCK_BACKWARDS);
+		return times;
+	}
+	times.waited_ns = now - out;
+	times.runnable_ns = delay < times.waited_ns ? delay : times.waited_ns;
+	if (state->out_ns && !state->out_state)
+		times.runnable_ns = times.waited_ns;
+	return times;
+}
+
+static __always_inline void send_interval(struct task_struct *task, const struct times *times, __u64 kernel_stack,
+					  struct user_side side, __u32 kind, int syscall)
+{
+	struct wire_interval *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record) {
+		count_ns(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL :
+								     WIRE_COUNT_INTERVAL_RING_BUSY,
+			 times->waited_ns);
+		return;
+	}
+	record->type = WIRE_INTERVAL;
+	record->kind = kind;
+	record->cookie = side.cookie;
+	record->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
+	record->kernel_stack = kernel_stack;
+	record->end_ns = times->end_ns;
+	record->blocked_ns = times->waited_ns - times->runnable_ns;
+	record->runnable_ns = times->runnable_ns;
+	record->syscall = syscall;
+	fill_process(&record->process, task);
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* The thread runs again, for the first time at `now`: sched_exit_tp, where `task` is the current one. */
+static __always_inline void come_back(void *ctx, struct task_struct *task, __u64 now)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct user_side side;
+	struct times times;
+	__u64 stack;
+	int syscall;
+
+	if (!state || (!state->out_ns && !state->seen)) {
+		count(WIRE_COUNT_NO_STORAGE);
+		if (state)
+			state->seen = 1;
+		return;
+	}
+	times = interval_times(task, state, now, task->sched_info.run_delay);
+	state->out_ns = 0;
+	if (times.waited_ns < config.min_wait_ns) {
+		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
+		return;
+	}
+	syscall = system_call(task);
+	stack = kernel_stack_id(ctx, task);
+	side = user_stack_of(task, state, now, times.waited_ns);
+	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
+}
+
+/* Kernels without sched_exit_tp: `task` is about to run, its user memory is out of reach, and run_delay does not
+ * include this wait yet. Its capture was made when it left. */
+static __always_inline void come_back_at_switch(void *ctx, struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u64 now = scheduler_clock(task), queued = task->sched_info.last_queued, run_delay, stack;
+	struct user_side side;
+	struct times times;
+	int syscall;
+
+	if (!state)
+		return;
+	run_delay = task->sched_info.run_delay + (queued && now > queued ? now - queued : 0);
+	times = interval_times(task, state, now, run_delay);
+	side.cookie = state->cookie;
+	side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
+	state->out_ns = 0;
+	state->cookie = 0;
+	if (times.waited_ns < config.min_wait_ns) {
+		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
+		return;
+	}
+	syscall = system_call(task);
+	stack = kernel_stack_id(ctx, task);
+	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
+}
+
+/* The same kernels: the length of the wait is not known yet, so every sleep may cost a capture. */
+static __always_inline void capture_at_leave(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (state && task->mm && config.can_read_user)
+		state->cookie = user_stack_of(task, state, state->out_ns, 0).cookie;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+	if (!control.armed)
+		return 0;
+	if (current_is_recorded(prev)) {
+		leave(prev, preempt, prev_state);
+		if (!config.has_exit_tp)
+			capture_at_leave(prev);
+	}
+	if (!config.has_exit_tp && task_is_recorded(next))
+		come_back_at_switch(ctx, next);
+	return 0;
+}
+
+SEC("?tp_btf/sched_exit_tp")
+int BPF_PROG(sched_exit, bool is_switch)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_switch || !control.armed || !current_is_recorded(task))
+		return 0;
+	come_back(ctx, task, config.has_rq_clock ? task->sched_info.last_arrival : bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
+	struct task_state *state;
+	__u8 one = 1;
+
+	if (config.follow_forks && bpf_map_lookup_elem(&pids, &parent_tgid))
+		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
+	if (child->flags & PF_KTHREAD || tgid == config.own_tgid)
+		return 0;
+	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state)
+		state->seen = 1;
+	return 0;
+}
+
+static __always_inline void send_lifecycle(__u32 type, struct task_struct *task)
+{
+	struct wire_lifecycle *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record) {
+		count(WIRE_COUNT_LIFECYCLE_LOST);
+		return;
+	}
+	record->type = type;
+	record->reserved = 0;
+	fill_process(&record->process, task);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
+{
+	if (control.armed && current_is_recorded(task))
+		send_lifecycle(WIRE_EXEC, task);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(sched_process_exit, struct task_struct *task)
+{
+	if (control.armed && !task->signal->live.counter && current_is_recorded(task))
+		send_lifecycle(WIRE_EXIT, task);
+	return 0;
+}
+
+/* For every thread, or for one: makes its storage, and tells what it is and what is mapped in it. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_task record = {};
+	struct task_state *state;
+
+	if (!task || task->flags & PF_KTHREAD)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state && !control.armed)
+		state->seen = 1;
+	fill_process(&record.process, task);
+	record.code.sequence = code_sequence(task);
+	record.recorded = task_is_recorded(task);
+	record.on_cpu = task->on_cpu;
+	record.switches = state ? state->switches : 1;
+	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), &task->comm);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* The same for one thread, with the hash of its executable mappings. */
+SEC("iter/task")
+int describe_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_task record = {};
+
+	if (!task || task->flags & PF_KTHREAD)
+		return 0;
+	fill_process(&record.process, task);
+	record.code.sequence = code_sequence(task);
+	if (config.has_vma_iter)
+		record.code.hash = code_hash(task);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* What the programs share: configuration, maps and counters. */
+#ifndef OFFCPU_BPF_STATE_BPF_H_
+#define OFFCPU_BPF_STATE_BPF_H_
+
+#include "kernel_types.h"
+#include "wire.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+const volatile struct wire_config config SEC(".rodata.config") = {};
+struct wire_control control = {};
+
+/* A thread, from its first event to its end. Written by its own events only, which never overlap. */
+struct task_state {
+	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
+	__u64 out_run_delay;
+	__u64 cookie; /* of the stay whose capture is pending; 0: none */
+	__u64 switches;
+	struct wire_code code; /* the last value that was computed for this thread */
+	__u32 out_state; /* TASK_*; 0: it was runnable */
+	__u32 seen; /* 1: it existed when recording began, or its start was seen */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+/* Sizes of both rings are set before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} intervals SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} captures SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WIRE_COUNTERS);
+	__type(key, __u32);
+	__type(value, struct wire_counter);
+} counters SEC(".maps");
+
+/* Atomic, because an interrupt may count on the same CPU in between. */
+static __always_inline void count_ns(__u32 id, __u64 ns)
+{
+	struct wire_counter *counter = bpf_map_lookup_elem(&counters, &id);
+
+	if (!counter)
+		return;
+	__sync_fetch_and_add(&counter->count, 1);
+	__sync_fetch_and_add(&counter->ns, ns);
+}
+
+static __always_inline void count(__u32 id)
+{
+	count_ns(id, 0);
+}
+
+/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? */
+static __always_inline bool ring_is_full(void *ring, __u64 wanted)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + wanted + 8 > bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
+static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
+{
+	process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	process->exec_id = BPF_CORE_READ(task, self_exec_id);
+	process->tgid = BPF_CORE_READ(task, tgid);
+	process->tid = BPF_CORE_READ(task, pid);
+}
+
+#endif /* OFFCPU_BPF_STATE_BPF_H_ */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What the BPF programs and the C++ side say to each other: records of the rings, map values, counters, configuration.
+ * The only header that both include. All integers are little endian and naturally aligned; times are nanoseconds.
+ */
+#ifndef OFFCPU_BPF_WIRE_H_
+#define OFFCPU_BPF_WIRE_H_
+
+#ifdef __cplusplus
+#include <stdint.h>
+#define WIRE_ASSERT(condition) static_assert(condition, #condition)
+#define WIRE_ENUM(name) enum name : uint32_t
+extern "C" {
+#else
+typedef __u8 uint8_t;
+typedef __u16 uint16_t;
+typedef __u32 uint32_t;
+typedef __u64 uint64_t;
+typedef __s32 int32_t;
+#define WIRE_ASSERT(condition) _Static_assert(condition, #condition)
+#define WIRE_ENUM(name) enum name
+#endif
+
+#define WIRE_COMM_BYTES 16
+#define WIRE_KERNEL_FRAMES 127
+#define WIRE_REGISTERS 17 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
+#define WIRE_PAGE_BYTES 4096
+#define WIRE_STACK_MIN_BYTES 4096
+#define WIRE_STACK_MAX_BYTES 65536
+#define WIRE_GLOBS 4
+#define WIRE_CGROUPS 16
+
+/* Every record begins with its type; the ring gives its length. */
+WIRE_ENUM(wire_type) {
+	WIRE_INTERVAL = 1,
+	WIRE_KERNEL_STACK,
+	WIRE_CAPTURE,
+	WIRE_CAPTURE_FAILED,
+	WIRE_EXEC,
+	WIRE_EXIT,
+};
+
+/* Why a thread left the CPU. */
+WIRE_ENUM(wire_kind) {
+	WIRE_KIND_SLEEPING,
+	WIRE_KIND_DISK,
+	WIRE_KIND_STOPPED,
+	WIRE_KIND_PREEMPTED,
+	WIRE_KIND_YIELDED,
+	WIRE_KIND_OTHER,
+	WIRE_KINDS,
+};
+
+/* Why no capture will come for an interval, or why one that was asked for failed. */
+WIRE_ENUM(wire_no_user) {
+	WIRE_USER_PENDING, /* one is to come: not a failure */
+	WIRE_NO_USER_BUDGET,
+	WIRE_NO_USER_RING_FULL,
+	WIRE_NO_USER_NO_BUFFER,
+	WIRE_NO_USER_UNREADABLE,
+	WIRE_NO_USER_EXITING,
+	WIRE_NO_USER_EXEC,
+	WIRE_NO_USER_UNSUPPORTED,
+	WIRE_NO_USERS,
+};
+
+/* See ProcessKey. */
+struct wire_process {
+	uint64_t start_ns;
+	uint64_t exec_id;
+	uint32_t tgid;
+	uint32_t tid; /* of the thread that the record is about */
+};
+WIRE_ASSERT(sizeof(struct wire_process) == 24);
+
+struct wire_interval {
+	uint32_t type; /* WIRE_INTERVAL */
+	uint32_t kind; /* wire_kind */
+	uint64_t cookie; /* 0: no user stack, see no_user */
+	uint64_t kernel_stack; /* id; 0: could not be taken */
+	uint64_t end_ns; /* scheduler's clock */
+	uint64_t blocked_ns;
+	uint64_t runnable_ns;
+	struct wire_process process;
+	uint32_t no_user; /* wire_no_user, set iff cookie is 0 */
+	int32_t syscall; /* number, or -1 where the thread did not enter by one */
+	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
+};
+WIRE_ASSERT(sizeof(struct wire_interval) == 96);
+
+struct wire_kernel_stack {
+	uint32_t type; /* WIRE_KERNEL_STACK */
+	uint32_t count; /* frames that follow, at most WIRE_KERNEL_FRAMES */
+	uint64_t id;
+	/* uint64_t frames[count], leaf first */
+};
+WIRE_ASSERT(sizeof(struct wire_kernel_stack) == 16);
+
+/* What was mapped when something was looked at: equal values mean equal executable mappings. */
+struct wire_code {
+	uint64_t sequence; /* mm->mm_lock_seq: rises with every change of any mapping; 0: the kernel has none */
+	uint64_t hash; /* of the executable mappings; 0: unknown */
+};
+WIRE_ASSERT(sizeof(struct wire_code) == 16);
+
+struct wire_capture {
+	uint32_t type; /* WIRE_CAPTURE */
+	uint32_t stack_bytes; /* how many follow, from the stack pointer upwards */
+	uint64_t cookie;
+	struct wire_process process;
+	struct wire_code code;
+	uint64_t registers[WIRE_REGISTERS];
+	uint32_t wanted_bytes; /* > stack_bytes: what lies above could not be read */
+	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
+	/* uint8_t stack[stack_bytes] */
+};
+WIRE_ASSERT(sizeof(struct wire_capture) == 200);
+
+struct wire_capture_failed {
+	uint32_t type; /* WIRE_CAPTURE_FAILED */
+	uint32_t no_user; /* wire_no_user */
+	uint64_t cookie;
+};
+WIRE_ASSERT(sizeof(struct wire_capture_failed) == 16);
+
+struct wire_lifecycle {
+	uint32_t type; /* WIRE_EXEC: after the exec, under the new key. WIRE_EXIT: the last thread is gone */
+	uint32_t reserved;
+	struct wire_process process;
+};
+WIRE_ASSERT(sizeof(struct wire_lifecycle) == 32);
+
+/* What the task iterator writes for each thread. */
+struct wire_task {
+	struct wire_process process;
+	struct wire_code code; /* hash only where one thread was asked for */
+	uint64_t switches; /* times off the CPU since the recording began */
+	uint32_t recorded; /* passes the filters (cgroups apart) */
+	uint32_t on_cpu;
+	char comm[WIRE_COMM_BYTES];
+};
+WIRE_ASSERT(sizeof(struct wire_task) == 72);
+
+/* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
+WIRE_ENUM(wire_counter_id) {
+	WIRE_COUNT_INTERVAL_RING_FULL,
+	WIRE_COUNT_INTERVAL_RING_BUSY,
+	WIRE_COUNT_BELOW_MIN_WAIT,
+	WIRE_COUNT_NO_STORAGE, /* the length is not known: no time */
+	WIRE_COUNT_CLOCK_BACKWARDS, /* counted as 0 ns */
+	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
+	WIRE_COUNT_NO_SCRATCH, /* the same */
+	WIRE_COUNT_DEFINITION_DELAYED, /* a kernel stack's frames could not be sent yet */
+	WIRE_COUNT_TASK_WORK, /* asked for */
+	WIRE_COUNT_TASK_WORK_REFUSED, /* by the kernel or for want of a slot: copied at once instead */
+	WIRE_COUNT_COPIED_AT_ONCE,
+	WIRE_COUNT_CAPTURE_RING_FULL,
+	WIRE_COUNT_CAPTURE_RING_BUSY,
+	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
+	WIRE_COUNT_LIFECYCLE_LOST,
+	WIRE_COUNTERS,
+};
+
+struct wire_counter {
+	uint64_t count;
+	uint64_t ns;
+};
+
+/* A glob over a thread's name as a bit machine: bit k of a state set stands for "k symbols matched". */
+struct wire_glob {
+	uint32_t symbol[256]; /* bit k: this byte may be symbol k */
+	uint32_t star; /* bit k: symbol k is preceded by a '*' */
+	uint32_t accept; /* the one bit that stands for the whole pattern */
+};
+
+/* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
+struct wire_config {
+	uint64_t min_wait_ns;
+	uint64_t schedule_begin, schedule_end; /* addresses of __schedule; 0: unknown, frames above it are not cut */
+	uint64_t capture_bytes_per_second; /* per CPU */
+	uint32_t task_works_per_second; /* per CPU; 0: none */
+	uint32_t own_tgid;
+	uint32_t buffers; /* entries of the map of that name */
+	uint8_t has_exit_tp; /* intervals end at sched_exit_tp, not at sched_switch */
+	uint8_t has_rq_clock;
+	uint8_t has_task_work;
+	uint8_t has_vma_iter;
+	uint8_t can_read_user; /* false on kernels where such a read can deadlock */
+	uint8_t filter_pids;
+	uint8_t filter_tids;
+	uint8_t follow_forks;
+	uint8_t globs;
+	uint8_t cgroups;
+	uint8_t reserved[2];
+};
+WIRE_ASSERT(sizeof(struct wire_config) == 56);
+
+/* Shared with the running programs through .bss. */
+struct wire_control {
+	uint64_t start_ns; /* CLOCK_MONOTONIC; set before armed */
+	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint32_t armed;
+	uint32_t zero; /* stays 0 */
+};
+WIRE_ASSERT(sizeof(struct wire_control) == 24);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OFFCPU_BPF_WIRE_H_ */

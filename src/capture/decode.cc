@@ -1,0 +1,143 @@
+#include "capture/decode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bpf/wire.h"
+
+namespace offcpu {
+namespace {
+
+// Copies the fixed part of a record; the ring aligns to 8 bytes, a test's array need not.
+template <typename T>
+bool ReadHead(std::span<const std::byte> record, T* head) {
+  if (record.size() < sizeof(T)) return false;
+  std::memcpy(head, record.data(), sizeof(T));
+  return true;
+}
+
+ProcessKey KeyOf(const wire_process& process) {
+  return {.pid = static_cast<int32_t>(process.tgid), .start_ns = process.start_ns, .exec_id = process.exec_id};
+}
+
+WaitKind KindOf(uint32_t kind) {
+  switch (kind) {
+    case WIRE_KIND_SLEEPING:
+      return WaitKind::kSleeping;
+    case WIRE_KIND_DISK:
+      return WaitKind::kDisk;
+    case WIRE_KIND_STOPPED:
+      return WaitKind::kStopped;
+    case WIRE_KIND_PREEMPTED:
+      return WaitKind::kPreempted;
+    case WIRE_KIND_YIELDED:
+      return WaitKind::kYielded;
+    default:
+      return WaitKind::kOther;
+  }
+}
+
+NoUserStack MissingOf(uint32_t no_user) {
+  switch (no_user) {
+    case WIRE_NO_USER_BUDGET:
+      return NoUserStack::kBudget;
+    case WIRE_NO_USER_RING_FULL:
+      return NoUserStack::kRingFull;
+    case WIRE_NO_USER_NO_BUFFER:
+      return NoUserStack::kNoBuffer;
+    case WIRE_NO_USER_UNREADABLE:
+      return NoUserStack::kUnreadable;
+    case WIRE_NO_USER_EXITING:
+      return NoUserStack::kExiting;
+    case WIRE_NO_USER_EXEC:
+      return NoUserStack::kExec;
+    case WIRE_NO_USER_UNSUPPORTED:
+      return NoUserStack::kUnsupported;
+    default:
+      return NoUserStack::kLost;
+  }
+}
+
+std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
+  wire_interval head;
+  if (!ReadHead(record, &head)) return std::nullopt;
+  IntervalEvent event{.process = KeyOf(head.process),
+                      .tid = static_cast<int32_t>(head.process.tid),
+                      .cookie = head.cookie,
+                      .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
+                      .kernel_stack = head.kernel_stack,
+                      .kind = KindOf(head.kind),
+                      .syscall = head.syscall,
+                      .end_ns = head.end_ns,
+                      .blocked_ns = head.blocked_ns,
+                      .runnable_ns = head.runnable_ns,
+                      .comm = {}};
+  event.comm.assign(head.comm, strnlen(head.comm, sizeof(head.comm)));
+  return event;
+}
+
+std::optional<Event> DecodeKernelStack(std::span<const std::byte> record) {
+  wire_kernel_stack head;
+  if (!ReadHead(record, &head) || head.count > WIRE_KERNEL_FRAMES) return std::nullopt;
+  const auto frames = record.subspan(sizeof(head));
+  if (frames.size() < head.count * sizeof(uint64_t)) return std::nullopt;
+  KernelStackEvent event{.id = head.id, .addresses = std::vector<uint64_t>(head.count)};
+  std::memcpy(event.addresses.data(), frames.data(), head.count * sizeof(uint64_t));
+  return event;
+}
+
+std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
+  wire_capture head;
+  if (!ReadHead(record, &head) || head.stack_bytes > WIRE_STACK_MAX_BYTES) return std::nullopt;
+  const auto stack = record.subspan(sizeof(head));
+  if (stack.size() < head.stack_bytes) return std::nullopt;
+  CaptureEvent event{.cookie = head.cookie,
+                     .process = KeyOf(head.process),
+                     .tid = static_cast<int32_t>(head.process.tid),
+                     .code = {.sequence = head.code.sequence, .hash = head.code.hash},
+                     .registers = {},
+                     .in_syscall = head.in_syscall != 0,
+                     .more = head.stack_bytes >= head.wanted_bytes,
+                     .stack = {stack.begin(), stack.begin() + head.stack_bytes}};
+  std::copy(std::begin(head.registers), std::end(head.registers), event.registers.value.begin());
+  return event;
+}
+
+std::optional<Event> DecodeCaptureFailed(std::span<const std::byte> record) {
+  wire_capture_failed head;
+  if (!ReadHead(record, &head)) return std::nullopt;
+  return CaptureFailedEvent{.cookie = head.cookie, .reason = MissingOf(head.no_user)};
+}
+
+template <typename T>
+std::optional<Event> DecodeLifecycle(std::span<const std::byte> record) {
+  wire_lifecycle head;
+  if (!ReadHead(record, &head)) return std::nullopt;
+  return T{.process = KeyOf(head.process)};
+}
+
+}  // namespace
+
+std::optional<Event> Decode(std::span<const std::byte> record) {
+  uint32_t type;
+  if (!ReadHead(record, &type)) return std::nullopt;
+  switch (type) {
+    case WIRE_INTERVAL:
+      return DecodeInterval(record);
+    case WIRE_KERNEL_STACK:
+      return DecodeKernelStack(record);
+    case WIRE_CAPTURE:
+      return DecodeCapture(record);
+    case WIRE_CAPTURE_FAILED:
+      return DecodeCaptureFailed(record);
+    case WIRE_EXEC:
+      return DecodeLifecycle<ExecEvent>(record);
+    case WIRE_EXIT:
+      return DecodeLifecycle<ExitEvent>(record);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace offcpu

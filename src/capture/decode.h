@@ -1,0 +1,18 @@
+// Bytes of one ring record to an Event. Checks everything, keeps no state, needs no libbpf.
+#ifndef OFFCPU_CAPTURE_DECODE_H_
+#define OFFCPU_CAPTURE_DECODE_H_
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "capture/events.h"
+
+namespace offcpu {
+
+// Nothing if the bytes are not a whole record of a known type.
+std::optional<Event> Decode(std::span<const std::byte> record);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_DECODE_H_

@@ -1,0 +1,72 @@
+// What the BPF programs report, decoded and checked: the vocabulary between the rings and the pipeline. Plain data.
+#ifndef OFFCPU_CAPTURE_EVENTS_H_
+#define OFFCPU_CAPTURE_EVENTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "process/identity.h"
+#include "process/registers.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+// Which code was mapped: equal hashes mean equal executable mappings, equal sequences that nothing at all has changed.
+struct CodeVersion {
+  uint64_t sequence = 0;  // 0: the kernel keeps none
+  uint64_t hash = 0;      // 0: unknown
+
+  bool operator==(const CodeVersion&) const = default;
+};
+
+struct IntervalEvent {
+  ProcessKey process;
+  int32_t tid = 0;
+  uint64_t cookie = 0;  // 0: there will be no user stack, for the reason in `missing`
+  NoUserStack missing = NoUserStack::kNone;
+  uint64_t kernel_stack = 0;  // id; 0: could not be taken
+  WaitKind kind = WaitKind::kOther;
+  int32_t syscall = -1;
+  uint64_t end_ns = 0;  // scheduler's clock
+  uint64_t blocked_ns = 0;
+  uint64_t runnable_ns = 0;
+  std::string comm;
+};
+
+struct KernelStackEvent {
+  uint64_t id = 0;
+  std::vector<uint64_t> addresses;  // leaf first
+};
+
+struct CaptureEvent {
+  uint64_t cookie = 0;
+  ProcessKey process;
+  int32_t tid = 0;
+  CodeVersion code;
+  Registers registers;
+  bool in_syscall = false;       // rcx and r11 are void
+  bool more = false;             // the copy ends where the window ends, not where the memory does
+  std::vector<std::byte> stack;  // from the stack pointer upwards
+};
+
+struct CaptureFailedEvent {
+  uint64_t cookie = 0;
+  NoUserStack reason = NoUserStack::kNone;
+};
+
+// A program was replaced (`process` is the new image), or the last thread of a process is gone.
+struct ExecEvent {
+  ProcessKey process;
+};
+struct ExitEvent {
+  ProcessKey process;
+};
+
+using Event = std::variant<IntervalEvent, KernelStackEvent, CaptureEvent, CaptureFailedEvent, ExecEvent, ExitEvent>;
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_EVENTS_H_

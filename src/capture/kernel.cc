@@ -1,0 +1,124 @@
+#include "capture/kernel.h"
+
+#include <bpf/btf.h>
+#include <linux/capability.h>
+#include <sys/utsname.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace offcpu {
+namespace {
+
+struct BtfDeleter {
+  void operator()(btf* types) const { btf__free(types); }
+};
+using OwnedBtf = std::unique_ptr<btf, BtfDeleter>;
+
+bool HasType(const btf* types, const char* name, uint32_t kind) { return btf__find_by_name_kind(types, name, kind) > 0; }
+
+// Newer kernels have functions of the older name that are not for programs: the number of arguments tells.
+int ArgumentsOf(const btf* types, const char* function) {
+  const int id = btf__find_by_name_kind(types, function, BTF_KIND_FUNC);
+  if (id <= 0) return -1;
+  const btf_type* type = btf__type_by_id(types, static_cast<uint32_t>(id));
+  const btf_type* prototype = btf__type_by_id(types, type->type);
+  return prototype != nullptr ? btf_vlen(prototype) : -1;
+}
+
+bool HasMember(const btf* types, const char* structure, const char* member) {
+  const int id = btf__find_by_name_kind(types, structure, BTF_KIND_STRUCT);
+  if (id <= 0) return false;
+  const btf_type* type = btf__type_by_id(types, static_cast<uint32_t>(id));
+  const btf_member* members = btf_members(type);
+  for (int i = 0; i < btf_vlen(type); ++i) {
+    const char* name = btf__name_by_offset(types, members[i].name_off);
+    if (name != nullptr && std::strcmp(name, member) == 0) return true;
+  }
+  return false;
+}
+
+int TaskWorkArguments(const btf* types) {
+  if (ArgumentsOf(types, "bpf_task_work_schedule_resume") == 4) return 4;
+  if (ArgumentsOf(types, "bpf_task_work_schedule_resume_impl") == 5) return 5;
+  return 0;
+}
+
+// copy_from_user_nofault could deadlock from 5.19 on; 6.4 mended it.
+bool ReadsOfUserMemoryAreSafe() {
+  utsname name;
+  int major = 0;
+  int minor = 0;
+  if (uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
+  return major > 6 || (major == 6 && minor >= 4);
+}
+
+// __schedule and the symbol after it. Leaves both 0 if addresses are hidden.
+void FindSchedule(KernelFeatures* features) {
+  for (const bool looking_for_end : {false, true}) {
+    std::ifstream symbols("/proc/kallsyms");
+    std::string line;
+    while (std::getline(symbols, line)) {
+      uint64_t address = 0;
+      char type = 0;
+      char name[64];
+      if (std::sscanf(line.c_str(), "%" SCNx64 " %c %63s", &address, &type, name) != 3) continue;
+      if (!looking_for_end && std::strcmp(name, "__schedule") == 0) {
+        features->schedule_begin = address;
+        break;
+      }
+      if (looking_for_end && address > features->schedule_begin &&
+          (features->schedule_end == 0 || address < features->schedule_end)) {
+        features->schedule_end = address;
+      }
+    }
+    if (features->schedule_begin == 0) return;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<KernelFeatures> ProbeKernel() {
+  const OwnedBtf types(btf__load_vmlinux_btf());
+  if (types == nullptr) {
+    return absl::FailedPreconditionError(
+        "this kernel gives no type information (/sys/kernel/btf/vmlinux is missing or empty): it needs "
+        "CONFIG_DEBUG_INFO_BTF=y");
+  }
+  KernelFeatures features;
+  features.exit_tp = HasType(types.get(), "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
+  features.rq_clock = HasMember(types.get(), "sched_entity", "cfs_rq");
+  features.task_work_arguments = TaskWorkArguments(types.get());
+  features.vma_iter = ArgumentsOf(types.get(), "bpf_iter_task_vma_new") == 3;
+  features.can_read_user = ReadsOfUserMemoryAreSafe();
+  FindSchedule(&features);
+  return features;
+}
+
+absl::Status CheckCapabilities() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  uint64_t effective = 0;
+  while (std::getline(status, line)) {
+    if (std::sscanf(line.c_str(), "CapEff: %" SCNx64, &effective) == 1) break;
+  }
+  const auto has = [effective](int capability) { return (effective >> capability & 1) != 0; };
+  std::vector<std::string> missing;
+  if (!has(CAP_BPF) && !has(CAP_SYS_ADMIN)) missing.emplace_back("CAP_BPF");
+  if (!has(CAP_PERFMON) && !has(CAP_SYS_ADMIN)) missing.emplace_back("CAP_PERFMON");
+  if (!has(CAP_SYS_PTRACE)) missing.emplace_back("CAP_SYS_PTRACE");
+  if (missing.empty()) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("missing ", absl::StrJoin(missing, ", "),
+                                                  ": run it as root, or grant the program these capabilities"));
+}
+
+}  // namespace offcpu

@@ -1,0 +1,30 @@
+// What the running kernel offers to the BPF programs, found out before they are loaded.
+#ifndef OFFCPU_CAPTURE_KERNEL_H_
+#define OFFCPU_CAPTURE_KERNEL_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace offcpu {
+
+struct KernelFeatures {
+  bool exit_tp = false;         // sched_exit_tp: 6.16 and later
+  bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
+  int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
+  bool vma_iter = false;        // bpf_iter_task_vma kfuncs: 6.7 and later
+  bool can_read_user = false;   // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
+  uint64_t schedule_begin = 0;  // addresses of __schedule; 0: kallsyms does not tell
+  uint64_t schedule_end = 0;
+};
+
+// FailedPrecondition if the kernel has no BTF.
+absl::StatusOr<KernelFeatures> ProbeKernel();
+
+// PermissionDenied, naming what is missing, unless this process may load the programs and read other processes.
+absl::Status CheckCapabilities();
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_KERNEL_H_

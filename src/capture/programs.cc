@@ -1,0 +1,320 @@
+#include "capture/programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "capture/glob.h"
+#include "offcpu_tw4.skel.h"
+#include "offcpu_tw5.skel.h"
+#include "process/module.h"
+
+namespace offcpu {
+namespace {
+
+constexpr const char* kConfigMap = ".rodata.config";
+constexpr const char* kControlMap = ".bss";
+
+struct ObjectDeleter {
+  void operator()(bpf_object* object) const { bpf_object__close(object); }
+};
+struct LinkDeleter {
+  void operator()(bpf_link* link) const { bpf_link__destroy(link); }
+};
+struct RingDeleter {
+  void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+};
+using OwnedObject = std::unique_ptr<bpf_object, ObjectDeleter>;
+using OwnedLink = std::unique_ptr<bpf_link, LinkDeleter>;
+using OwnedRing = std::unique_ptr<ring_buffer, RingDeleter>;
+
+absl::Status ErrnoStatus(const char* what, int error) {
+  const std::string message = absl::StrCat(what, ": ", strerror(error));
+  if (error == EPERM || error == EACCES) return absl::PermissionDeniedError(message);
+  return absl::InternalError(message);
+}
+
+// libbpf writes to stderr unless told otherwise; its first warning explains a failed load.
+thread_local std::string first_libbpf_warning;
+
+int KeepWarning(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level != LIBBPF_WARN || (!getenv("DBG") && !first_libbpf_warning.empty())) return 0;
+  if (getenv("DBG")) vfprintf(stderr, format, arguments);
+  char line[512];
+  const int length = std::vsnprintf(line, sizeof(line), format, arguments);
+  first_libbpf_warning.assign(line, std::min<size_t>(sizeof(line) - 1, static_cast<size_t>(std::max(length, 0))));
+  while (!first_libbpf_warning.empty() && first_libbpf_warning.back() == '\n') first_libbpf_warning.pop_back();
+  return 0;
+}
+
+absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
+  size_t size = 0;
+  const void* bytes =
+      features.task_work_arguments == 4 ? offcpu_tw4__elf_bytes(&size) : offcpu_tw5__elf_bytes(&size);
+  LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "offcpu");
+  bpf_object* object = bpf_object__open_mem(bytes, size, &options);
+  if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
+  return OwnedObject(object);
+}
+
+uint32_t RingBytes(uint32_t wanted) {
+  return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30));
+}
+
+wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
+  wire_config wire = {};
+  wire.min_wait_ns = config.min_wait_ns;
+  wire.schedule_begin = features.schedule_begin;
+  wire.schedule_end = features.schedule_end;
+  wire.capture_bytes_per_second = config.capture_bytes_per_second;
+  wire.task_works_per_second = config.task_works_per_second;
+  wire.own_tgid = static_cast<uint32_t>(getpid());
+  wire.buffers = buffers;
+  wire.has_exit_tp = features.exit_tp;
+  wire.has_rq_clock = features.rq_clock;
+  wire.has_task_work = features.task_work_arguments != 0 && features.exit_tp && config.task_works_per_second != 0;
+  wire.has_vma_iter = features.vma_iter;
+  wire.can_read_user = features.can_read_user;
+  wire.filter_pids = !config.pids.empty();
+  wire.filter_tids = !config.tids.empty();
+  wire.follow_forks = config.follow_forks;
+  wire.globs = static_cast<uint8_t>(config.comms.size());
+  wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
+  return wire;
+}
+
+absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
+  const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
+  const wire_config wire = WireConfig(config, features, buffers);
+  bpf_map* rodata = bpf_object__find_map_by_name(object, kConfigMap);
+  if (bpf_map__set_initial_value(rodata, &wire, sizeof(wire)) != 0) return ErrnoStatus("cannot configure", errno);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
+  return absl::OkStatus();
+}
+
+absl::Status FillSet(int map, const std::vector<pid_t>& members) {
+  const uint8_t one = 1;
+  for (const pid_t member : members) {
+    const auto key = static_cast<uint32_t>(member);
+    if (bpf_map_update_elem(map, &key, &one, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
+  if (paths.size() > WIRE_CGROUPS) {
+    return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be recorded at once"));
+  }
+  for (uint32_t i = 0; i < paths.size(); ++i) {
+    const OwnedFd directory(open(paths[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) return absl::NotFoundError(absl::StrCat("cgroup ", paths[i], ": ", strerror(errno)));
+    const int fd = directory.get();
+    if (bpf_map_update_elem(map, &i, &fd, BPF_ANY) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(paths[i], " is not a directory of a cgroup v2 hierarchy"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
+  if (patterns.size() > WIRE_GLOBS) {
+    return absl::InvalidArgumentError(absl::StrCat("--comm can be given at most ", WIRE_GLOBS, " times"));
+  }
+  for (uint32_t i = 0; i < patterns.size(); ++i) {
+    const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
+    if (!glob.ok()) return glob.status();
+    if (bpf_map_update_elem(map, &i, &*glob, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+  }
+  return absl::OkStatus();
+}
+
+TaskDescription Describe(const wire_task& task) {
+  return {.process = {.pid = static_cast<int32_t>(task.process.tgid),
+                      .start_ns = task.process.start_ns,
+                      .exec_id = task.process.exec_id},
+          .tid = static_cast<int32_t>(task.process.tid),
+          .code = {.sequence = task.code.sequence, .hash = task.code.hash},
+          .switches = task.switches,
+          .recorded = task.recorded != 0,
+          .on_cpu = task.on_cpu != 0};
+}
+
+// Runs an iterator program to its end: for every thread, or only for `tid`.
+absl::StatusOr<std::vector<TaskDescription>> Iterate(const bpf_program* program, pid_t tid) {
+  bpf_iter_link_info info = {};
+  info.task.tid = static_cast<uint32_t>(tid);
+  LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
+  const OwnedLink link(bpf_program__attach_iter(program, tid != 0 ? &options : nullptr));
+  if (link == nullptr) return ErrnoStatus("cannot list tasks", errno);
+  const OwnedFd iterator(bpf_iter_create(bpf_link__fd(link.get())));
+  if (!iterator) return ErrnoStatus("cannot list tasks", errno);
+
+  std::vector<TaskDescription> tasks;
+  std::vector<std::byte> bytes(sizeof(wire_task) * 512);
+  size_t filled = 0;
+  while (true) {
+    const ssize_t got = read(iterator.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (got < 0) return ErrnoStatus("cannot list tasks", errno);
+    if (got == 0) return tasks;
+    filled += static_cast<size_t>(got);
+    size_t used = 0;
+    for (; filled - used >= sizeof(wire_task); used += sizeof(wire_task)) {
+      wire_task task;
+      std::memcpy(&task, bytes.data() + used, sizeof(task));
+      tasks.push_back(Describe(task));
+    }
+    std::memmove(bytes.data(), bytes.data() + used, filled - used);
+    filled -= used;
+  }
+}
+
+int OnRecord(void* context, void* data, size_t size) {
+  const auto& record = *static_cast<const Programs::RecordCallback*>(context);
+  record({static_cast<const std::byte*>(data), size});
+  return 0;
+}
+
+}  // namespace
+
+struct Programs::Impl {
+  OwnedObject object;
+  std::vector<OwnedLink> links;
+  RecordCallback on_record;  // the rings call back through this
+  OwnedRing intervals;
+  OwnedRing captures;
+  wire_control* control = nullptr;  // shared with the programs
+
+  ~Impl() {
+    links.clear();
+    if (control != nullptr) munmap(control, WIRE_PAGE_BYTES);
+  }
+  int Fd(const char* map) const { return bpf_map__fd(bpf_object__find_map_by_name(object.get(), map)); }
+  bpf_program* Program(const char* name) const { return bpf_object__find_program_by_name(object.get(), name); }
+
+  absl::Status Load() {
+    first_libbpf_warning.clear();
+    const int error = -bpf_object__load(object.get());
+    if (error == 0) return absl::OkStatus();
+    const absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
+    return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " (", first_libbpf_warning, ")"));
+  }
+
+  absl::Status FillFilters(const ProgramsConfig& config) {
+    absl::Status status = FillSet(Fd("pids"), config.pids);
+    if (status.ok()) status = FillSet(Fd("tids"), config.tids);
+    if (status.ok()) status = FillCgroups(Fd("cgroups"), config.cgroups);
+    if (status.ok()) status = FillGlobs(Fd("globs"), config.comms);
+    return status;
+  }
+
+  absl::Status OpenRings() {
+    intervals.reset(ring_buffer__new(Fd("intervals"), OnRecord, &on_record, nullptr));
+    captures.reset(ring_buffer__new(Fd("captures"), OnRecord, &on_record, nullptr));
+    if (intervals == nullptr || captures == nullptr) return ErrnoStatus("cannot map the rings", errno);
+    void* page = mmap(nullptr, WIRE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, Fd(kControlMap), 0);
+    if (page == MAP_FAILED) return ErrnoStatus("cannot map the control page", errno);
+    control = static_cast<wire_control*>(page);
+    return absl::OkStatus();
+  }
+
+  // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
+  absl::Status Attach(bool exit_tp) {
+    for (const char* name :
+         {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit", "sched_switch"}) {
+      if (!exit_tp && std::strcmp(name, "sched_exit") == 0) continue;
+      OwnedLink link(bpf_program__attach(Program(name)));
+      if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
+      links.push_back(std::move(link));
+    }
+    return absl::OkStatus();
+  }
+};
+
+Programs::Programs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Programs::~Programs() = default;
+
+absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& config,
+                                                         const KernelFeatures& features) {
+  libbpf_set_print(KeepWarning);
+  auto impl = std::make_unique<Impl>();
+  absl::StatusOr<OwnedObject> object = OpenObject(features);
+  if (!object.ok()) return object.status();
+  impl->object = *std::move(object);
+  absl::Status status = Configure(impl->object.get(), config, features);
+  if (status.ok()) status = impl->Load();
+  if (status.ok()) status = impl->FillFilters(config);
+  if (status.ok()) status = impl->OpenRings();
+  if (status.ok()) status = impl->Attach(features.exit_tp);
+  if (!status.ok()) return status;
+  std::unique_ptr<Programs> programs(new Programs(std::move(impl)));
+  const auto seeded = programs->ListTasks();  // makes every thread's storage
+  if (!seeded.ok()) return seeded.status();
+  return programs;
+}
+
+void Programs::Arm() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  impl_->control->start_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  std::atomic_ref(impl_->control->armed).store(1, std::memory_order_release);
+}
+
+void Programs::Disarm() { std::atomic_ref(impl_->control->armed).store(0, std::memory_order_release); }
+
+size_t Programs::Drain(const RecordCallback& record) {
+  impl_->on_record = record;
+  const int intervals = ring_buffer__consume(impl_->intervals.get());
+  const int captures = ring_buffer__consume(impl_->captures.get());
+  return static_cast<size_t>(std::max(intervals, 0)) + static_cast<size_t>(std::max(captures, 0));
+}
+
+std::optional<TaskDescription> Programs::DescribeProcess(pid_t pid) const {
+  const auto tasks = Iterate(impl_->Program("describe_task"), pid);
+  if (!tasks.ok() || tasks->empty()) return std::nullopt;
+  return tasks->front();
+}
+
+absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
+  return Iterate(impl_->Program("list_tasks"), 0);
+}
+
+void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
+  const auto key = static_cast<uint32_t>(tid);
+  const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);
+  bpf_map_update_elem(impl_->Fd("windows"), &key, &value, BPF_ANY);
+}
+
+void Programs::ForgetKernelStack(uint64_t id) { bpf_map_delete_elem(impl_->Fd("sent"), &id); }
+
+Programs::Counters Programs::ReadCounters() const {
+  Counters sums = {};
+  std::vector<wire_counter> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
+  for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
+    if (bpf_map_lookup_elem(impl_->Fd("counters"), &id, per_cpu.data()) != 0) continue;
+    for (const wire_counter& counter : per_cpu) {
+      sums[id].count += counter.count;
+      sums[id].ns += counter.ns;
+    }
+  }
+  return sums;
+}
+
+}  // namespace offcpu

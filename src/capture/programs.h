@@ -1,0 +1,86 @@
+// The BPF programs: loaded, attached, fed and asked. The only user of libbpf.
+//
+// Needs what CheckCapabilities names. Drain belongs to one thread, DescribeProcess and GrowWindow may be called from any
+// thread, the rest from the one that owns the object.
+#ifndef OFFCPU_CAPTURE_PROGRAMS_H_
+#define OFFCPU_CAPTURE_PROGRAMS_H_
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bpf/wire.h"
+#include "capture/events.h"
+#include "capture/kernel.h"
+
+namespace offcpu {
+
+struct ProgramsConfig {
+  std::vector<pid_t> pids;
+  std::vector<pid_t> tids;
+  std::vector<std::string> cgroups;  // directories
+  std::vector<std::string> comms;    // globs
+  bool follow_forks = false;
+  uint64_t min_wait_ns = 0;
+  uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
+  uint32_t capture_ring_bytes = 0;
+  uint32_t task_works_per_second = 0;      // per CPU; 0: every stack is copied at once
+  uint64_t capture_bytes_per_second = 0;  // per CPU
+};
+
+// One thread, as the task iterator sees it.
+struct TaskDescription {
+  ProcessKey process;
+  int32_t tid = 0;
+  CodeVersion code;
+  uint64_t switches = 0;  // times it left the CPU since the recording began
+  bool recorded = false;  // passes the filters, cgroups apart
+  bool on_cpu = false;
+};
+
+class Programs {
+ public:
+  using Counters = std::array<wire_counter, WIRE_COUNTERS>;
+
+  // Loads, attaches and seeds; nothing is recorded before Arm.
+  static absl::StatusOr<std::unique_ptr<Programs>> Load(const ProgramsConfig& config, const KernelFeatures& features);
+  ~Programs();
+  Programs(const Programs&) = delete;
+  Programs& operator=(const Programs&) = delete;
+
+  void Arm();
+  // Stops recording; what the rings hold stays to be drained.
+  void Disarm();
+
+  // Gives every record of both rings to `record`, intervals and definitions first. Returns how many there were.
+  using RecordCallback = std::function<void(std::span<const std::byte> record)>;
+  size_t Drain(const RecordCallback& record);
+
+  std::optional<TaskDescription> DescribeProcess(pid_t pid) const;
+  absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
+  // How many bytes of a thread's stack its next captures take.
+  void GrowWindow(pid_t tid, uint32_t bytes);
+  // A definition was thrown away: it is to be sent again.
+  void ForgetKernelStack(uint64_t id);
+
+  Counters ReadCounters() const;
+
+ private:
+  struct Impl;
+  explicit Programs(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_PROGRAMS_H_
