@@ -1,0 +1,114 @@
+// Two processes that wake each other over pipes, pinned to one CPU: nothing but context switches.
+// Usage: pingpong [--seconds S] [--cpu N]
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "target.h"
+
+namespace {
+
+struct Side {
+  uint64_t wall_ns;
+  uint64_t cpu_ns;
+  uint64_t round_trips;
+};
+
+class SideTimer {
+ public:
+  explicit SideTimer(Side* side)
+      : side_(side), wall_(target::ClockNs(CLOCK_MONOTONIC)), cpu_(target::ClockNs(CLOCK_PROCESS_CPUTIME_ID)) {}
+  SideTimer(const SideTimer&) = delete;
+  SideTimer& operator=(const SideTimer&) = delete;
+  ~SideTimer() {
+    side_->cpu_ns = target::ClockNs(CLOCK_PROCESS_CPUTIME_ID) - cpu_;
+    side_->wall_ns = target::ClockNs(CLOCK_MONOTONIC) - wall_;
+  }
+
+ private:
+  Side* side_;
+  uint64_t wall_;
+  uint64_t cpu_;
+};
+
+bool Receive(int from) {
+  char byte;
+  return read(from, &byte, 1) == 1;
+}
+
+void Send(int to) { target::Check(write(to, "x", 1) == 1, "write"); }
+
+}  // namespace
+
+TARGET_FUNCTION void ping_loop(int to, int from, Side* side) {
+  const SideTimer timer(side);
+  while (!target::Over()) {
+    for (int i = 0; i < 64; ++i) {
+      Send(to);
+      target::Check(Receive(from), "read");
+      ++side->round_trips;
+    }
+  }
+}
+
+TARGET_FUNCTION void pong_loop(int to, int from, Side* side) {
+  const SideTimer timer(side);
+  do {
+    ++side->round_trips;
+    Send(to);
+  } while (Receive(from));
+}
+
+TARGET_FUNCTION void pong_start(int from) { target::Check(Receive(from), "read"); }
+
+namespace {
+
+void Pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
+}
+
+void PrintSide(const char* name, const char* function, const Side& side) {
+  target::Measured(name, function, {side.wall_ns - side.cpu_ns, side.round_trips});
+  target::Say("value %s_wall_ns %llu\n", name, static_cast<unsigned long long>(side.wall_ns));
+  target::Say("value %s_cpu_ns %llu\n", name, static_cast<unsigned long long>(side.cpu_ns));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Pin(static_cast<int>(target::Option(argc, argv, "--cpu", 0)));
+  void* memory = mmap(nullptr, 2 * sizeof(Side), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  target::Check(memory != MAP_FAILED, "mmap");
+  Side* sides = static_cast<Side*>(memory);
+
+  int there[2];
+  int back[2];
+  target::Check(pipe2(there, O_CLOEXEC) == 0 && pipe2(back, O_CLOEXEC) == 0, "pipe");
+  const pid_t pong = fork();
+  if (pong == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_NAME, "pong");
+    close(there[1]);
+    pong_start(there[0]);
+    pong_loop(back[1], there[0], &sides[1]);
+    _exit(0);
+  }
+  prctl(PR_SET_NAME, "ping");
+  close(there[0]);
+
+  char details[64];
+  snprintf(details, sizeof(details), "pong=%d", pong);
+  target::ReadyAndRun(details, target::Option(argc, argv, "--seconds", 3));
+  ping_loop(there[1], back[0], &sides[0]);
+  close(there[1]);
+  waitpid(pong, nullptr, 0);
+
+  PrintSide("ping", "ping_loop", sides[0]);
+  PrintSide("pong", "pong_loop", sides[1]);
+  target::DoneAndStay();
+}
