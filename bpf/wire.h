@@ -61,6 +61,7 @@ WIRE_ENUM(wire_no_user) {
 	WIRE_NO_USER_EXITING,
 	WIRE_NO_USER_EXEC,
 	WIRE_NO_USER_UNSUPPORTED,
+	WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
 	WIRE_NO_USERS,
 };
 

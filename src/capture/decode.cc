@@ -54,6 +54,8 @@ NoUserStack MissingOf(uint32_t no_user) {
       return NoUserStack::kExec;
     case WIRE_NO_USER_UNSUPPORTED:
       return NoUserStack::kUnsupported;
+    case WIRE_NO_USER_OVERLOAD:
+      return NoUserStack::kOverload;
     default:
       return NoUserStack::kLost;
   }

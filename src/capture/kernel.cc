@@ -24,7 +24,9 @@ struct BtfDeleter {
 };
 using OwnedBtf = std::unique_ptr<btf, BtfDeleter>;
 
-bool HasType(const btf* types, const char* name, uint32_t kind) { return btf__find_by_name_kind(types, name, kind) > 0; }
+bool HasType(const btf* types, const char* name, uint32_t kind) {
+  return btf__find_by_name_kind(types, name, kind) > 0;
+}
 
 // Newer kernels have functions of the older name that are not for programs: the number of arguments tells.
 int ArgumentsOf(const btf* types, const char* function) {

@@ -63,17 +63,14 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list arguments)
 
 absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
   size_t size = 0;
-  const void* bytes =
-      features.task_work_arguments == 4 ? offcpu_tw4__elf_bytes(&size) : offcpu_tw5__elf_bytes(&size);
+  const void* bytes = features.task_work_arguments == 4 ? offcpu_tw4__elf_bytes(&size) : offcpu_tw5__elf_bytes(&size);
   LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "offcpu");
   bpf_object* object = bpf_object__open_mem(bytes, size, &options);
   if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
   return OwnedObject(object);
 }
 
-uint32_t RingBytes(uint32_t wanted) {
-  return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30));
-}
+uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
 wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
   wire_config wire = {};
@@ -251,8 +248,7 @@ struct Programs::Impl {
 Programs::Programs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Programs::~Programs() = default;
 
-absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& config,
-                                                         const KernelFeatures& features) {
+absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& config, const KernelFeatures& features) {
   libbpf_set_print(KeepWarning);
   auto impl = std::make_unique<Impl>();
   absl::StatusOr<OwnedObject> object = OpenObject(features);

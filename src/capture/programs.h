@@ -1,7 +1,7 @@
 // The BPF programs: loaded, attached, fed and asked. The only user of libbpf.
 //
-// Needs what CheckCapabilities names. Drain belongs to one thread, DescribeProcess and GrowWindow may be called from any
-// thread, the rest from the one that owns the object.
+// Needs what CheckCapabilities names. Drain belongs to one thread, DescribeProcess and GrowWindow may be called from
+// any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -34,7 +34,7 @@ struct ProgramsConfig {
   uint64_t min_wait_ns = 0;
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
-  uint32_t task_works_per_second = 0;      // per CPU; 0: every stack is copied at once
+  uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
   uint64_t capture_bytes_per_second = 0;  // per CPU
 };
 

@@ -1,0 +1,49 @@
+#include "profiler/drops.h"
+
+namespace offcpu {
+namespace {
+
+struct NamedCounter {
+  wire_counter_id id;
+  const char* name;
+  bool is_loss;
+};
+
+// In the order in which they are shown. Those without a name tell how things were done, not what was lost.
+constexpr NamedCounter kNames[] = {
+    {WIRE_COUNT_INTERVAL_RING_FULL, "interval ring full", true},
+    {WIRE_COUNT_INTERVAL_RING_BUSY, "interval ring busy", true},
+    {WIRE_COUNT_NO_STORAGE, "no task storage", true},
+    {WIRE_COUNT_BELOW_MIN_WAIT, "shorter than --min-wait", false},
+    {WIRE_COUNT_CLOCK_BACKWARDS, "clock went backwards", false},
+    {WIRE_COUNT_KERNEL_STACK_FAILED, "kernel stack could not be taken", false},
+    {WIRE_COUNT_NO_SCRATCH, "no scratch memory for a kernel stack", false},
+    {WIRE_COUNT_DEFINITION_DELAYED, "kernel stack sent late", false},
+    {WIRE_COUNT_CAPTURE_RING_FULL, "capture ring full", true},
+    {WIRE_COUNT_CAPTURE_RING_BUSY, "capture ring busy", true},
+    {WIRE_COUNT_CAPTURE_ANSWER_LOST, "capture failed and could not say so", true},
+    {WIRE_COUNT_LIFECYCLE_LOST, "exec or exit not reported", false},
+};
+
+}  // namespace
+
+std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue) {
+  std::vector<Drop> drops;
+  const auto add = [&drops](const char* reason, uint64_t count, uint64_t ns) {
+    if (count != 0) drops.push_back({.reason = reason, .count = count, .ns = ns});
+  };
+  for (const NamedCounter& counter : kNames) add(counter.name, counters[counter.id].count, counters[counter.id].ns);
+  add("queue full: intervals", queue.intervals_dropped, queue.interval_ns_dropped);
+  add("queue full: captures", queue.captures_dropped, 0);
+  return drops;
+}
+
+uint64_t CountLost(const Programs::Counters& counters) {
+  uint64_t lost = 0;
+  for (const NamedCounter& counter : kNames) {
+    if (counter.is_loss) lost += counters[counter.id].count;
+  }
+  return lost;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,82 @@
+#include "profiler/event_queue.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "bpf/wire.h"
+
+namespace offcpu {
+namespace {
+
+uint32_t TypeOf(std::span<const std::byte> record) {
+  uint32_t type = 0;
+  if (record.size() >= sizeof(type)) std::memcpy(&type, record.data(), sizeof(type));
+  return type;
+}
+
+bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE; }
+
+}  // namespace
+
+void EventQueue::Append(std::span<const std::byte> record) {
+  const auto size = static_cast<uint32_t>(record.size());
+  const auto head = std::as_bytes(std::span(&size, 1));
+  filling_.insert(filling_.end(), head.begin(), head.end());
+  filling_.insert(filling_.end(), record.begin(), record.end());
+}
+
+void EventQueue::Push(std::span<const std::byte> record) {
+  const size_t bytes = bytes_.load(std::memory_order_relaxed) + filling_.size() + record.size() + sizeof(uint32_t);
+  if (bytes > max_bytes_ && MayBeDropped(TypeOf(record))) {
+    Drop(record);
+    return;
+  }
+  Append(record);
+  stats_.peak_bytes = std::max(stats_.peak_bytes, bytes);
+}
+
+void EventQueue::Drop(std::span<const std::byte> record) {
+  if (TypeOf(record) == WIRE_INTERVAL) {
+    wire_interval interval = {};
+    std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));
+    stats_.intervals_dropped++;
+    stats_.interval_ns_dropped += interval.blocked_ns + interval.runnable_ns;
+    return;
+  }
+  wire_capture capture = {};
+  std::memcpy(&capture, record.data(), std::min(record.size(), sizeof(capture)));
+  stats_.captures_dropped++;
+  const wire_capture_failed failed = {
+      .type = WIRE_CAPTURE_FAILED, .no_user = WIRE_NO_USER_OVERLOAD, .cookie = capture.cookie};
+  Append(std::as_bytes(std::span(&failed, 1)));
+}
+
+void EventQueue::Flush() {
+  if (filling_.empty()) return;
+  bytes_.fetch_add(filling_.size(), std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  batches_.push_back(std::exchange(filling_, {}));
+}
+
+bool EventQueue::PopBatch(const RecordCallback& record) {
+  std::vector<std::byte> batch;
+  {
+    const std::lock_guard lock(mutex_);
+    if (batches_.empty()) return false;
+    batch = std::move(batches_.front());
+    batches_.pop_front();
+  }
+  size_t offset = 0;
+  while (offset + sizeof(uint32_t) <= batch.size()) {
+    uint32_t size;
+    std::memcpy(&size, batch.data() + offset, sizeof(size));
+    offset += sizeof(size);
+    record(std::span(batch).subspan(offset, size));
+    offset += size;
+  }
+  bytes_.fetch_sub(batch.size(), std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,56 @@
+// Ring records on their way from the thread that drains the rings to the worker. Bounded in bytes: when it is full the
+// drainer drops and counts, it never waits, because a ring that is not drained loses records unseen.
+//
+// Definitions of kernel stacks are never dropped: an interval whose stack is unknown is worth little, and each id is
+// sent only once. A dropped capture leaves its failure behind, so that its intervals do not wait in vain.
+#ifndef OFFCPU_PROFILER_EVENT_QUEUE_H_
+#define OFFCPU_PROFILER_EVENT_QUEUE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace offcpu {
+
+struct EventQueueStats {
+  uint64_t intervals_dropped = 0;
+  uint64_t interval_ns_dropped = 0;
+  uint64_t captures_dropped = 0;
+  size_t peak_bytes = 0;
+};
+
+class EventQueue {
+ public:
+  explicit EventQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // Drainer: adds a record to the batch at hand; Flush hands the batch over.
+  void Push(std::span<const std::byte> record);
+  void Flush();
+
+  // Worker: gives every record of the oldest batch to `record`. False if there is none.
+  using RecordCallback = std::function<void(std::span<const std::byte> record)>;
+  bool PopBatch(const RecordCallback& record);
+
+  // Of the drainer; read it when that thread has ended.
+  const EventQueueStats& stats() const { return stats_; }
+
+ private:
+  void Append(std::span<const std::byte> record);
+  void Drop(std::span<const std::byte> record);
+
+  const size_t max_bytes_;
+  std::atomic<size_t> bytes_{0};  // handed over and not popped
+  std::vector<std::byte> filling_;
+  EventQueueStats stats_;
+  std::mutex mutex_;
+  std::deque<std::vector<std::byte>> batches_;  // guarded by mutex_
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_EVENT_QUEUE_H_

@@ -1,0 +1,49 @@
+// One look at a process: what it is and what code it has mapped. Reads the target's memory and files, which may block
+// for ever: runs on reader threads, touches nothing shared but the module cache.
+#ifndef OFFCPU_PROFILER_LOOK_H_
+#define OFFCPU_PROFILER_LOOK_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "capture/events.h"
+#include "process/address_space.h"
+#include "process/identity.h"
+#include "process/module_cache.h"
+
+namespace offcpu {
+
+enum class LookOutcome : uint8_t {
+  kSeen,
+  kGone,        // it has ended, or is another program by now
+  kUnreadable,  // it is there, but its mappings could not be read, or change faster than they can be
+  kStuck,       // the look did not come back in time
+};
+
+struct ProcessLook {
+  LookOutcome outcome = LookOutcome::kUnreadable;
+  std::string name;                           // comm
+  std::string container;                      // id, "" outside of any
+  CodeVersion code;                           // of `space`
+  std::shared_ptr<const AddressSpace> space;  // set iff kSeen
+};
+
+// What the kernel says of a process now: the key and the code version; nothing if it is gone.
+struct ProcessVersion {
+  ProcessKey process;
+  CodeVersion code;
+};
+using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t pid)>;
+
+// `previous` (may be null) spares reading again what has not changed.
+ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previous, const DescribeFunction& describe,
+                          ModuleCache& modules);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_LOOK_H_

@@ -1,0 +1,261 @@
+#include "profiler/pipeline.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "bpf/wire.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxThreads = 1 << 17;
+
+}  // namespace
+
+Pipeline::Pipeline(const PipelineConfig& config, LookFunction look, GrowWindowFunction grow_window)
+    : config_(config),
+      look_(std::move(look)),
+      grow_window_(std::move(grow_window)),
+      readers_(config.readers),
+      stacks_({}),
+      table_({}),
+      joiner_({}, stacks_, table_) {}
+
+void Pipeline::Handle(Event event) {
+  std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
+}
+
+void Pipeline::On(IntervalEvent&& event) {
+  ++stats_.intervals;
+  const Target* target = FindOrAddTarget(event.process, event.comm);
+  CountCookie(event);
+  joiner_.Add({.cookie = event.cookie,
+               .missing = event.missing,
+               .process = target != nullptr ? target->index : table_.InternProcess({.key = event.process}),
+               .comm = table_.InternComm(event.comm),
+               .kernel_stack = stacks_.InternKernel(event.kernel_stack),
+               .kind = event.kind,
+               .blocked_ns = event.blocked_ns,
+               .runnable_ns = event.runnable_ns});
+}
+
+void Pipeline::CountCookie(const IntervalEvent& event) {
+  if (event.cookie == 0) return;
+  if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
+  uint64_t& last = last_cookie_[event.tid];
+  if (last != event.cookie) ++stats_.cookies;
+  last = event.cookie;
+}
+
+void Pipeline::On(KernelStackEvent&& event) {
+  ++stats_.kernel_stacks;
+  stacks_.DefineKernel(event.id, event.addresses);
+}
+
+void Pipeline::On(CaptureEvent&& event) {
+  ++stats_.captures;
+  Target* target = FindOrAddTarget(event.process, {});
+  if (target == nullptr) return ResolveMissing(event.cookie, NoUserStack::kOverload);
+  if (target->refused != NoUserStack::kNone && target->refused_until_ns != 0 && now_ns_ >= target->refused_until_ns) {
+    target->refused = NoUserStack::kNone;
+  }
+  // Mappings that are known already serve even a process that is gone.
+  if (const std::shared_ptr<const AddressSpace> space = target->Find(event.code)) return Walk(*space, event);
+  if (target->refused != NoUserStack::kNone) return ResolveMissing(event.cookie, target->refused);
+  Wait(event.process, *target, std::move(event));
+}
+
+void Pipeline::On(const CaptureFailedEvent& event) { ResolveMissing(event.cookie, event.reason); }
+
+void Pipeline::On(const ExecEvent& event) { FindOrAddTarget(event.process, {}); }
+
+void Pipeline::On(const ExitEvent& event) {
+  if (targets_.contains(event.process)) exited_.push_back(event.process);
+}
+
+// A new process is looked at before its first capture comes: it may not live long.
+Target* Pipeline::FindOrAddTarget(const ProcessKey& process, const std::string& comm) {
+  const auto found = targets_.find(process);
+  if (found != targets_.end()) return found->second.get();
+  if (targets_.size() >= config_.targets) EvictExited();
+  if (targets_.size() >= config_.targets) {
+    ++targets_over_limit_;
+    return nullptr;
+  }
+  const uint32_t index = table_.InternProcess({.key = process});
+  Target* target = targets_.emplace(process, std::make_unique<Target>(index, comm)).first->second.get();
+  Ask(process, *target);
+  return target;
+}
+
+void Pipeline::EvictExited() {
+  for (size_t left = exited_.size(); left > 0 && targets_.size() >= config_.targets; --left) {
+    const ProcessKey process = exited_.front();
+    exited_.pop_front();
+    const auto found = targets_.find(process);
+    if (found == targets_.end()) continue;
+    if (found->second->looking || !found->second->waiting.empty()) {
+      exited_.push_back(process);
+    } else {
+      targets_.erase(found);
+    }
+  }
+}
+
+void Pipeline::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
+  if (waiting_bytes_ + event.stack.size() > config_.waiting_bytes) {
+    ++waiting_over_limit_;
+    return ResolveMissing(event.cookie, NoUserStack::kOverload);
+  }
+  waiting_bytes_ += event.stack.size();
+  target.waiting.push_back(std::move(event));
+  Ask(process, target);
+}
+
+CaptureEvent Pipeline::TakeWaiting(Target& target) {
+  CaptureEvent event = std::move(target.waiting.front());
+  target.waiting.pop_front();
+  waiting_bytes_ -= event.stack.size();
+  return event;
+}
+
+void Pipeline::Ask(const ProcessKey& process, Target& target) {
+  if (target.looking) return;
+  const std::shared_ptr<const AddressSpace> previous = target.newest();
+  // The job holds copies only: it may be abandoned and outlive the pipeline.
+  const bool taken = readers_.Submit(
+      [this, process, previous, look = look_]() -> ReaderThreads::Completion {
+        auto result = std::make_shared<ProcessLook>(look(process, previous));
+        return [this, process, result] { OnLook(process, std::move(*result)); };
+      },
+      [this, process] { OnLook(process, {.outcome = LookOutcome::kStuck}); });
+  if (!taken) {
+    unasked_.insert(process);
+    return;
+  }
+  unasked_.erase(process);
+  target.looking = true;
+  target.asked = target.waiting.size();
+}
+
+void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
+  const auto found = targets_.find(process);
+  if (found == targets_.end()) return;
+  Target& target = *found->second;
+  target.looking = false;
+  const bool named = !look.name.empty();
+  table_.InternProcess({.key = process, .name = named ? look.name : target.first_comm, .container = look.container});
+  switch (look.outcome) {
+    case LookOutcome::kGone:
+      return Refuse(target, NoUserStack::kGone, 0);
+    case LookOutcome::kUnreadable:
+      return Refuse(target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
+    case LookOutcome::kStuck:
+      return Refuse(target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
+    case LookOutcome::kSeen:
+      break;
+  }
+  const std::shared_ptr<const AddressSpace> previous = target.newest();
+  target.Remember(look.code, look.space);
+  Answer(target, look, previous);
+  if (!target.waiting.empty()) Ask(process, target);
+}
+
+// Captures that came before the look began and do not match it never will: what was mapped then is gone. Those that
+// came later may match the next look.
+void Pipeline::Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous) {
+  // Where the kernel gives no hash, code that is the same before and after a capture is taken to have been the same at
+  // it; that can be wrong only if a library was exchanged for another and back in between.
+  const bool same_around = !config_.code_hash && (previous == nullptr || previous->SameCode(*look.space));
+  const size_t count = target.waiting.size();
+  for (size_t i = 0; i < count; ++i) {
+    CaptureEvent event = TakeWaiting(target);
+    if (const std::shared_ptr<const AddressSpace> space = target.Find(event.code)) {
+      Walk(*space, event);
+    } else if (i < target.asked && same_around) {
+      Walk(*look.space, event);
+    } else if (i < target.asked) {
+      scratch_.frames.clear();
+      scratch_.end = EndReason::kMapsChanged;
+      ++stats_.walks;
+      ++stats_.walk_ends[static_cast<size_t>(EndReason::kMapsChanged)];
+      joiner_.Resolve(event.cookie, stacks_.InternUser(scratch_));
+    } else {
+      waiting_bytes_ += event.stack.size();
+      target.waiting.push_back(std::move(event));
+    }
+  }
+}
+
+void Pipeline::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
+  target.refused = reason;
+  target.refused_until_ns = until_ns;
+  while (!target.waiting.empty()) ResolveMissing(TakeWaiting(target).cookie, reason);
+}
+
+void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event) {
+  const uint64_t begin = event.registers.sp();
+  const uint64_t size = event.stack.size();
+  if (begin > UINT64_MAX - size) return ResolveMissing(event.cookie, NoUserStack::kUnreadable);
+  const SpanMemory memory(begin, event.stack);
+  walker_.Walk(space, event.registers, event.in_syscall,
+               {.memory = memory, .begin = begin, .end = begin + size, .more = event.more}, &scratch_);
+  CountWalk();
+  if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
+    grow_window_(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
+  }
+  joiner_.Resolve(event.cookie, stacks_.InternUser(scratch_));
+}
+
+void Pipeline::CountWalk() {
+  ++stats_.walks;
+  ++stats_.walk_ends[static_cast<size_t>(scratch_.end)];
+  bool one_source = scratch_.frames.size() > 1;
+  for (const Frame& frame : scratch_.frames) {
+    ++stats_.frames_by_source[static_cast<size_t>(frame.source)];
+    if (&frame != &scratch_.frames.front()) one_source &= frame.source == scratch_.frames.back().source;
+  }
+  if (scratch_.end == EndReason::kComplete && one_source) {
+    ++stats_.complete_walks_by_source[static_cast<size_t>(scratch_.frames.back().source)];
+  }
+}
+
+void Pipeline::ResolveMissing(uint64_t cookie, NoUserStack reason) {
+  joiner_.Resolve(cookie, stacks_.InternMissing(reason));
+}
+
+void Pipeline::Tick(uint64_t now_ns) {
+  now_ns_ = now_ns;
+  readers_.Poll();
+  joiner_.Advance(now_ns);
+  if (unasked_.empty()) return;
+  const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
+  unasked_.clear();
+  for (const ProcessKey& process : again) {
+    const auto found = targets_.find(process);
+    if (found != targets_.end()) Ask(process, *found->second);
+  }
+}
+
+Profile Pipeline::Finish(std::vector<Drop> drops) {
+  for (auto& [process, target] : targets_) {
+    const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
+    while (!target->waiting.empty()) ResolveMissing(TakeWaiting(*target).cookie, reason);
+    table_.InternProcess({.key = process, .name = target->first_comm});
+  }
+  joiner_.Flush();
+  const auto add = [&drops](const char* reason, uint64_t count) {
+    if (count != 0) drops.push_back({.reason = reason, .count = count, .ns = 0});
+  };
+  add("undecodable record", undecodable_);
+  add("too many processes", targets_over_limit_);
+  add("too many stacks waiting for a look at their process", waiting_over_limit_);
+  add("target stuck", readers_.stats().stuck);
+  add("corrupt unwind table", walker_.row_stats().corrupt_tables);
+  add("bad unwind table entry", walker_.row_stats().bad_entries);
+  stats_.drops = std::move(drops);
+  return table_.Finish(stacks_, std::move(stats_));
+}
+
+}  // namespace offcpu

@@ -1,0 +1,106 @@
+// Events in, a Profile out: walks captures, joins them with intervals, sums. The worker's half of a recording; one
+// thread, no libbpf. What may block (looking at a process) runs on reader threads, and nothing else waits for it.
+//
+// A capture is walked with the mappings of exactly its code version, or not at all.
+#ifndef OFFCPU_PROFILER_PIPELINE_H_
+#define OFFCPU_PROFILER_PIPELINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "capture/events.h"
+#include "process/reader_threads.h"
+#include "profile/joiner.h"
+#include "profile/off_cpu_table.h"
+#include "profile/stack_table.h"
+#include "profiler/look.h"
+#include "profiler/target.h"
+#include "unwind/walk.h"
+
+namespace offcpu {
+
+struct PipelineConfig {
+  size_t targets = 8192;              // processes known at one time
+  size_t waiting_bytes = 64u << 20;   // stacks that wait for a look
+  uint64_t retry_ns = 5'000'000'000;  // until a process that could not be read is looked at again
+  bool code_hash = true;              // captures carry a hash of the executable mappings
+  ReaderLimits readers;
+};
+
+class Pipeline {
+ public:
+  // Both may be called on any thread. `look` may block for ever and owns all that it uses.
+  using LookFunction =
+      std::function<ProcessLook(const ProcessKey&, const std::shared_ptr<const AddressSpace>& previous)>;
+  using GrowWindowFunction = std::function<void(int32_t tid, uint32_t bytes)>;
+
+  Pipeline(const PipelineConfig& config, LookFunction look, GrowWindowFunction grow_window);
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  void Handle(Event event);
+  // A record that was none.
+  void CountUndecodable() { ++undecodable_; }
+  // Takes in finished looks and lets time pass. Any clock that does not go back.
+  void Tick(uint64_t now_ns);
+  // No look is under way: nothing more will come of waiting.
+  bool idle() const { return readers_.pending() == 0 && unasked_.empty(); }
+
+  uint64_t intervals() const { return stats_.intervals; }
+  size_t rows() const { return table_.rows(); }
+
+  // Ends it. `drops` are those of the earlier stages.
+  Profile Finish(std::vector<Drop> drops);
+
+ private:
+  void On(IntervalEvent&& event);
+  void On(KernelStackEvent&& event);
+  void On(CaptureEvent&& event);
+  void On(const CaptureFailedEvent& event);
+  void On(const ExecEvent& event);
+  void On(const ExitEvent& event);
+
+  Target* FindOrAddTarget(const ProcessKey& process, const std::string& comm);
+  void EvictExited();
+  void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
+  void Ask(const ProcessKey& process, Target& target);
+  void OnLook(const ProcessKey& process, ProcessLook&& look);
+  void Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous);
+  // `until_ns` 0: for good.
+  void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
+  void Walk(const AddressSpace& space, const CaptureEvent& event);
+  void CountWalk();
+  void CountCookie(const IntervalEvent& event);
+  void ResolveMissing(uint64_t cookie, NoUserStack reason);
+  CaptureEvent TakeWaiting(Target& target);
+
+  PipelineConfig config_;
+  LookFunction look_;
+  GrowWindowFunction grow_window_;
+  ReaderThreads readers_;
+  StackTable stacks_;
+  OffCpuTable table_;
+  Joiner joiner_;
+  Walker walker_;
+  UserStack scratch_;  // reused by every walk
+  absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
+  absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free
+  std::deque<ProcessKey> exited_;
+  size_t waiting_bytes_ = 0;
+  uint64_t now_ns_ = 0;
+  absl::flat_hash_map<int32_t, uint64_t> last_cookie_;  // by tid: a thread never comes back to an older one
+  uint64_t undecodable_ = 0;
+  uint64_t targets_over_limit_ = 0;
+  uint64_t waiting_over_limit_ = 0;
+  ProfileStats stats_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_PIPELINE_H_

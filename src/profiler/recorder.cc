@@ -1,0 +1,218 @@
+#include "profiler/recorder.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "capture/decode.h"
+#include "capture/kernel.h"
+#include "capture/programs.h"
+#include "process/module_cache.h"
+#include "profiler/drops.h"
+#include "profiler/event_queue.h"
+#include "profiler/pipeline.h"
+
+namespace offcpu {
+namespace {
+
+uint64_t NowNs(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : std::string();
+}
+
+ProgramsConfig ForPrograms(const RecordConfig& config) {
+  return {.pids = config.pids,
+          .tids = config.tids,
+          .cgroups = config.cgroups,
+          .comms = config.comms,
+          .follow_forks = config.follow_forks,
+          .min_wait_ns = config.min_wait_ns,
+          .interval_ring_bytes = config.interval_ring_bytes,
+          .capture_ring_bytes = config.capture_ring_bytes,
+          .task_works_per_second = config.task_works_per_second,
+          .capture_bytes_per_second = config.capture_bytes_per_second};
+}
+
+// Every thread below the directories; the kernel tells it of running tasks only.
+std::unordered_set<pid_t> ThreadsOf(const std::vector<std::string>& cgroups) {
+  std::unordered_set<pid_t> tids;
+  for (const std::string& cgroup : cgroups) {
+    std::error_code error;
+    std::vector<std::filesystem::path> directories = {cgroup};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(cgroup, error)) {
+      if (entry.is_directory(error)) directories.push_back(entry.path());
+    }
+    for (const std::filesystem::path& directory : directories) {
+      std::ifstream threads(directory / "cgroup.threads");
+      for (pid_t tid; threads >> tid;) tids.insert(tid);
+    }
+  }
+  return tids;
+}
+
+class RecorderImpl final : public Recorder {
+ public:
+  RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs)
+      : config_(config),
+        programs_(std::move(programs)),
+        queue_(config.queue_bytes),
+        pipeline_(PipelineSettings(config, features), MakeLook(programs_), MakeGrowWindow(programs_)) {
+    start_unix_ns_ = NowNs(CLOCK_REALTIME);
+    start_ns_ = NowNs(CLOCK_MONOTONIC);
+    programs_->Arm();
+    drainer_ = std::thread([this] { DrainLoop(); });
+    worker_ = std::thread([this] { WorkLoop(); });
+  }
+
+  ~RecorderImpl() override {
+    programs_->Disarm();
+    Join();
+  }
+
+  RecorderProgress progress() const override {
+    return {.intervals = intervals_.load(std::memory_order_relaxed),
+            .stacks = rows_.load(std::memory_order_relaxed),
+            .drops = CountLost(programs_->ReadCounters())};
+  }
+
+  absl::StatusOr<Profile> Stop() override {
+    const uint64_t slept = CountSleepers();
+    programs_->Disarm();
+    const uint64_t duration_ns = NowNs(CLOCK_MONOTONIC) - start_ns_;
+    Join();
+    Profile profile = pipeline_.Finish(NameDrops(programs_->ReadCounters(), queue_.stats()));
+    profile.start_unix_ns = start_unix_ns_;
+    profile.duration_ns = duration_ns;
+    profile.host = HostName();
+    profile.stats.slept_throughout = slept;
+    return profile;
+  }
+
+ private:
+  static PipelineConfig PipelineSettings(const RecordConfig& config, const KernelFeatures& features) {
+    PipelineConfig settings;
+    settings.code_hash = features.vma_iter;
+    settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
+    return settings;
+  }
+
+  // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
+  static Pipeline::LookFunction MakeLook(const std::shared_ptr<Programs>& programs) {
+    auto modules = std::make_shared<ModuleCache>();
+    return [programs, modules](const ProcessKey& process, const std::shared_ptr<const AddressSpace>& previous) {
+      const auto describe = [&programs](pid_t pid) -> std::optional<ProcessVersion> {
+        const std::optional<TaskDescription> task = programs->DescribeProcess(pid);
+        if (!task.has_value()) return std::nullopt;
+        return ProcessVersion{task->process, task->code};
+      };
+      return LookAtProcess(process, previous.get(), describe, *modules);
+    };
+  }
+
+  static Pipeline::GrowWindowFunction MakeGrowWindow(const std::shared_ptr<Programs>& programs) {
+    return [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); };
+  }
+
+  void DrainOnce() {
+    programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
+    queue_.Flush();
+  }
+
+  // By time, not by wake-up: each wake-up from a BPF program is an interrupt.
+  void DrainLoop() {
+    const std::chrono::milliseconds period(config_.drain_period_ms);
+    std::unique_lock lock(mutex_);
+    while (!stopping_.wait_for(lock, period, [this] { return stop_; })) DrainOnce();
+    // What was asked for before recording stopped may still be on its way.
+    stopping_.wait_for(lock, period, [] { return false; });
+    DrainOnce();
+    drained_ = true;
+  }
+
+  void WorkLoop() {
+    const auto decode = [this](std::span<const std::byte> record) {
+      std::optional<Event> event = Decode(record);
+      event.has_value() ? pipeline_.Handle(*std::move(event)) : pipeline_.CountUndecodable();
+    };
+    const auto give_up = std::chrono::milliseconds(2 * config_.target_deadline_ms);
+    std::optional<std::chrono::steady_clock::time_point> end;
+    while (true) {
+      const bool last = drained_;
+      while (queue_.PopBatch(decode)) Publish();
+      Publish();
+      if (last && !end.has_value()) end = std::chrono::steady_clock::now() + give_up;
+      if (last && (pipeline_.idle() || std::chrono::steady_clock::now() > *end)) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(last ? 1 : 5));
+    }
+  }
+
+  void Publish() {
+    pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
+    intervals_.store(pipeline_.intervals(), std::memory_order_relaxed);
+    rows_.store(pipeline_.rows(), std::memory_order_relaxed);
+  }
+
+  void Join() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    stopping_.notify_all();
+    if (drainer_.joinable()) drainer_.join();
+    if (worker_.joinable()) worker_.join();
+  }
+
+  uint64_t CountSleepers() const {
+    const absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
+    if (!tasks.ok()) return 0;
+    const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
+    uint64_t sleepers = 0;
+    for (const TaskDescription& task : *tasks) {
+      const bool recorded = task.recorded && (config_.cgroups.empty() || members.contains(task.tid));
+      if (recorded && task.switches == 0 && !task.on_cpu) ++sleepers;
+    }
+    return sleepers;
+  }
+
+  const RecordConfig config_;
+  std::shared_ptr<Programs> programs_;
+  EventQueue queue_;
+  Pipeline pipeline_;  // of the worker until it has ended
+  uint64_t start_unix_ns_ = 0;
+  uint64_t start_ns_ = 0;
+  std::mutex mutex_;
+  std::condition_variable stopping_;
+  bool stop_ = false;  // guarded by mutex_
+  std::atomic<bool> drained_{false};
+  std::atomic<uint64_t> intervals_{0};
+  std::atomic<uint64_t> rows_{0};
+  std::thread drainer_;
+  std::thread worker_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config) {
+  if (absl::Status status = CheckCapabilities(); !status.ok()) return status;
+  absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  if (!features.ok()) return features.status();
+  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ForPrograms(config), *features);
+  if (!programs.ok()) return programs.status();
+  return std::make_unique<RecorderImpl>(config, *features, *std::move(programs));
+}
+
+}  // namespace offcpu

@@ -1,0 +1,50 @@
+// One process as the pipeline knows it: its recent code versions, and the captures that wait for a look at it. Plain
+// state of one thread; whoever drives it decides when to look.
+#ifndef OFFCPU_PROFILER_TARGET_H_
+#define OFFCPU_PROFILER_TARGET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/events.h"
+#include "process/address_space.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+class Target {
+ public:
+  // Versions of the code that are remembered: a program that exchanges libraries comes back to older ones.
+  static constexpr size_t kVersions = 8;
+
+  Target(uint32_t table_index, std::string comm) : index(table_index), first_comm(std::move(comm)) {}
+
+  // The mappings that a capture of this version was made with, if they are known; else null.
+  std::shared_ptr<const AddressSpace> Find(const CodeVersion& code) const;
+  std::shared_ptr<const AddressSpace> newest() const { return versions_.empty() ? nullptr : versions_.back().space; }
+  void Remember(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
+
+  const uint32_t index;                      // OffCpuTable::InternProcess
+  const std::string first_comm;              // of the first thread seen
+  bool looking = false;                      // a look is under way
+  size_t asked = 0;                          // how many of `waiting` were there when it began
+  NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are
+  uint64_t refused_until_ns = 0;             // of this; 0: for good
+  std::deque<CaptureEvent> waiting;
+
+ private:
+  struct Version {
+    CodeVersion code;
+    std::shared_ptr<const AddressSpace> space;
+  };
+  std::vector<Version> versions_;  // oldest first
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_TARGET_H_
