@@ -1,0 +1,177 @@
+#include "capture/decode.h"
+
+#include <cstring>
+#include <vector>
+
+#include "bpf/wire.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+template <typename T>
+std::vector<std::byte> Bytes(const T& head, size_t tail_bytes = 0, const void* tail = nullptr) {
+  std::vector<std::byte> bytes(sizeof(head) + tail_bytes);
+  std::memcpy(bytes.data(), &head, sizeof(head));
+  if (tail_bytes != 0) std::memcpy(bytes.data() + sizeof(head), tail, tail_bytes);
+  return bytes;
+}
+
+wire_interval AnInterval() {
+  wire_interval head = {};
+  head.type = WIRE_INTERVAL;
+  head.kind = WIRE_KIND_DISK;
+  head.cookie = 0x0001000000000007;
+  head.kernel_stack = 42;
+  head.end_ns = 1000;
+  head.blocked_ns = 30;
+  head.runnable_ns = 4;
+  head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
+  head.syscall = 35;
+  std::memcpy(head.comm, "worker", 6);
+  return head;
+}
+
+// Every prefix of a record is either refused or gives the same event as the whole.
+void ExpectShortInputRefused(const std::vector<std::byte>& whole) {
+  ASSERT_TRUE(Decode(whole).has_value());
+  for (size_t size = 0; size < whole.size(); ++size) {
+    // A copy of exactly that size, so that a sanitizer sees a read beyond it.
+    const std::vector<std::byte> prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_FALSE(Decode(prefix).has_value()) << size;
+  }
+}
+
+TEST(Decode, Interval) {
+  const auto event = Decode(Bytes(AnInterval()));
+  ASSERT_TRUE(event.has_value());
+  const auto& interval = std::get<IntervalEvent>(*event);
+  EXPECT_EQ(interval.process, (ProcessKey{.pid = 7, .start_ns = 5, .exec_id = 6}));
+  EXPECT_EQ(interval.tid, 8);
+  EXPECT_EQ(interval.cookie, 0x0001000000000007u);
+  EXPECT_EQ(interval.missing, NoUserStack::kNone);
+  EXPECT_EQ(interval.kernel_stack, 42u);
+  EXPECT_EQ(interval.kind, WaitKind::kDisk);
+  EXPECT_EQ(interval.syscall, 35);
+  EXPECT_EQ(interval.end_ns, 1000u);
+  EXPECT_EQ(interval.blocked_ns, 30u);
+  EXPECT_EQ(interval.runnable_ns, 4u);
+  EXPECT_EQ(interval.comm, "worker");
+}
+
+TEST(Decode, IntervalWithoutCookieTellsWhy) {
+  wire_interval head = AnInterval();
+  head.cookie = 0;
+  head.no_user = WIRE_NO_USER_BUDGET;
+  EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).missing, NoUserStack::kBudget);
+  head.no_user = 0xffffffff;  // no reason that is known
+  EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).missing, NoUserStack::kLost);
+}
+
+TEST(Decode, CommNeedsNoTerminator) {
+  wire_interval head = AnInterval();
+  std::memset(head.comm, 'x', sizeof(head.comm));
+  EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).comm, std::string(16, 'x'));
+}
+
+TEST(Decode, UnknownKindIsOther) {
+  wire_interval head = AnInterval();
+  head.kind = WIRE_KINDS;
+  EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).kind, WaitKind::kOther);
+}
+
+TEST(Decode, KernelStack) {
+  const uint64_t frames[] = {0xffffffff81000001, 0xffffffff81000002};
+  const wire_kernel_stack head = {.type = WIRE_KERNEL_STACK, .count = 2, .id = 9};
+  const auto event = Decode(Bytes(head, sizeof(frames), frames));
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(std::get<KernelStackEvent>(*event).id, 9u);
+  EXPECT_THAT(std::get<KernelStackEvent>(*event).addresses, ElementsAre(frames[0], frames[1]));
+}
+
+TEST(Decode, KernelStackWithMoreFramesThanThereCanBe) {
+  const std::vector<uint64_t> frames(WIRE_KERNEL_FRAMES + 1);
+  wire_kernel_stack head = {.type = WIRE_KERNEL_STACK, .count = WIRE_KERNEL_FRAMES, .id = 9};
+  EXPECT_TRUE(Decode(Bytes(head, frames.size() * 8, frames.data())).has_value());
+  head.count = WIRE_KERNEL_FRAMES + 1;
+  EXPECT_FALSE(Decode(Bytes(head, frames.size() * 8, frames.data())).has_value());
+  head.count = 0xffffffff;
+  EXPECT_FALSE(Decode(Bytes(head, frames.size() * 8, frames.data())).has_value());
+}
+
+TEST(Decode, Capture) {
+  const uint8_t stack[] = {1, 2, 3, 4, 5, 6, 7, 8};
+  wire_capture head = {};
+  head.type = WIRE_CAPTURE;
+  head.stack_bytes = sizeof(stack);
+  head.wanted_bytes = 4096;
+  head.cookie = 3;
+  head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
+  head.code = {.sequence = 12, .hash = 13};
+  for (int i = 0; i < WIRE_REGISTERS; ++i) head.registers[i] = static_cast<uint64_t>(100 + i);
+  head.in_syscall = 1;
+  const auto event = Decode(Bytes(head, sizeof(stack), stack));
+  ASSERT_TRUE(event.has_value());
+  const auto& capture = std::get<CaptureEvent>(*event);
+  EXPECT_EQ(capture.cookie, 3u);
+  EXPECT_EQ(capture.process.pid, 7);
+  EXPECT_EQ(capture.tid, 8);
+  EXPECT_EQ(capture.code, (CodeVersion{.sequence = 12, .hash = 13}));
+  EXPECT_EQ(capture.registers.pc(), 116u);
+  EXPECT_EQ(capture.registers.sp(), 107u);
+  EXPECT_EQ(capture.registers.fp(), 106u);
+  EXPECT_TRUE(capture.in_syscall);
+  EXPECT_FALSE(capture.more) << "8 of 4096 bytes: what lies above could not be read";
+  EXPECT_EQ(capture.stack.size(), 8u);
+  EXPECT_EQ(capture.stack[7], std::byte{8});
+
+  head.wanted_bytes = sizeof(stack);
+  EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more);
+}
+
+TEST(Decode, CaptureWithMoreStackThanThereCanBe) {
+  const std::vector<uint8_t> stack(WIRE_STACK_MAX_BYTES + 1);
+  wire_capture head = {};
+  head.type = WIRE_CAPTURE;
+  head.stack_bytes = WIRE_STACK_MAX_BYTES;
+  EXPECT_TRUE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
+  head.stack_bytes = WIRE_STACK_MAX_BYTES + 1;
+  EXPECT_FALSE(Decode(Bytes(head, stack.size(), stack.data())).has_value());
+}
+
+TEST(Decode, SmallRecords) {
+  const wire_capture_failed failed = {.type = WIRE_CAPTURE_FAILED, .no_user = WIRE_NO_USER_EXEC, .cookie = 4};
+  EXPECT_EQ(std::get<CaptureFailedEvent>(*Decode(Bytes(failed))).reason, NoUserStack::kExec);
+  EXPECT_EQ(std::get<CaptureFailedEvent>(*Decode(Bytes(failed))).cookie, 4u);
+  wire_lifecycle life = {.type = WIRE_EXEC, .reserved = 0, .process = {.start_ns = 1, .exec_id = 2, .tgid = 3, .tid = 4}};
+  EXPECT_EQ(std::get<ExecEvent>(*Decode(Bytes(life))).process.exec_id, 2u);
+  life.type = WIRE_EXIT;
+  EXPECT_EQ(std::get<ExitEvent>(*Decode(Bytes(life))).process.pid, 3);
+}
+
+TEST(Decode, EveryPrefixIsRefused) {
+  ExpectShortInputRefused(Bytes(AnInterval()));
+  const uint64_t frames[] = {1, 2, 3};
+  ExpectShortInputRefused(
+      Bytes(wire_kernel_stack{.type = WIRE_KERNEL_STACK, .count = 3, .id = 9}, sizeof(frames), frames));
+  wire_capture capture = {};
+  capture.type = WIRE_CAPTURE;
+  capture.stack_bytes = sizeof(frames);
+  ExpectShortInputRefused(Bytes(capture, sizeof(frames), frames));
+  ExpectShortInputRefused(Bytes(wire_capture_failed{.type = WIRE_CAPTURE_FAILED}));
+  ExpectShortInputRefused(Bytes(wire_lifecycle{.type = WIRE_EXIT}));
+}
+
+TEST(Decode, UnknownTypeIsRefused) {
+  for (const uint32_t type : {0u, 7u, 0xffffffffu}) {
+    wire_interval head = AnInterval();
+    head.type = type;
+    EXPECT_FALSE(Decode(Bytes(head)).has_value()) << type;
+  }
+}
+
+}  // namespace
+}  // namespace offcpu

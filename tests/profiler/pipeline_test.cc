@@ -1,0 +1,387 @@
+#include "profiler/pipeline.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bpf/wire.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kCode = 0x10000;   // executable memory without a file: walked by frame pointer
+constexpr uint64_t kStack = 0x70000;  // where captured stacks lie
+constexpr CodeVersion kVersion1 = {.sequence = 2, .hash = 11};
+constexpr CodeVersion kVersion2 = {.sequence = 4, .hash = 22};
+constexpr ProcessKey kProcess = {.pid = 100, .start_ns = 1, .exec_id = 1};
+constexpr ProcessKey kOther = {.pid = 200, .start_ns = 1, .exec_id = 1};
+
+std::shared_ptr<const AddressSpace> SpaceAt(uint64_t begin) {
+  return std::make_shared<AddressSpace>(std::vector<MappedCode>{{.begin = begin, .end = begin + 0x1000}});
+}
+
+IntervalEvent AnInterval(uint64_t cookie, uint64_t ns, const ProcessKey& process = kProcess) {
+  return {.process = process,
+          .tid = process.pid,
+          .cookie = cookie,
+          .kernel_stack = 5,
+          .kind = WaitKind::kSleeping,
+          .blocked_ns = ns,
+          .comm = "worker"};
+}
+
+// A stack of two frames: the leaf at kCode + 8, called from kCode + 0x10, which is the outermost one.
+CaptureEvent ACapture(uint64_t cookie, const CodeVersion& code, const ProcessKey& process = kProcess) {
+  const uint64_t words[] = {
+      kStack + 0x10,  // leaf's saved rbp
+      kCode + 0x10,   // leaf's return address
+      0,              // outer frame's saved rbp
+      0,              // outer frame's return address: there is no caller
+  };
+  CaptureEvent event = {.cookie = cookie, .process = process, .tid = process.pid, .code = code, .more = true};
+  event.registers.value[kRip] = kCode + 8;
+  event.registers.value[kRsp] = kStack;
+  event.registers.value[kRbp] = kStack;
+  event.stack.resize(sizeof(words));
+  std::memcpy(event.stack.data(), words, sizeof(words));
+  return event;
+}
+
+// Stands for the processes: what a look finds, by pid. Changed by the test, read on reader threads.
+class FakeProcesses {
+ public:
+  void Set(pid_t pid, ProcessLook look) {
+    const std::lock_guard lock(mutex_);
+    looks_[pid] = std::move(look);
+  }
+  void SetCode(pid_t pid, const CodeVersion& code, std::shared_ptr<const AddressSpace> space) {
+    Set(pid, {.outcome = LookOutcome::kSeen, .name = "leader", .code = code, .space = std::move(space)});
+  }
+  void Block(pid_t pid, std::shared_future<void> until) {
+    const std::lock_guard lock(mutex_);
+    blocked_[pid] = std::move(until);
+  }
+  ProcessLook Look(pid_t pid) {
+    std::shared_future<void> until;
+    {
+      const std::lock_guard lock(mutex_);
+      ++looks_taken_[pid];
+      if (blocked_.contains(pid)) until = blocked_[pid];
+    }
+    if (until.valid()) until.wait();
+    const std::lock_guard lock(mutex_);
+    return looks_[pid];
+  }
+  int looks_taken(pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    return looks_taken_[pid];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<pid_t, ProcessLook> looks_;
+  std::map<pid_t, std::shared_future<void>> blocked_;
+  std::map<pid_t, int> looks_taken_;
+};
+
+class PipelineTest : public ::testing::Test {
+ protected:
+  PipelineTest() { Make({}); }
+
+  void Make(const PipelineConfig& config) {
+    pipeline_ = std::make_unique<Pipeline>(
+        config, [processes = processes_](const ProcessKey& key, const auto&) { return processes->Look(key.pid); },
+        [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; });
+  }
+
+  // Until no look is under way. Bounded by the readers' deadline.
+  void Settle() {
+    do {
+      std::this_thread::yield();
+      pipeline_->Tick(now_ns_);
+    } while (!pipeline_->idle());
+  }
+
+  void Finish() { profile_ = pipeline_->Finish({}); }
+
+  uint64_t TotalNs() const {
+    uint64_t ns = 0;
+    for (const ProfileRow& row : profile_.rows) ns += row.total_ns();
+    return ns;
+  }
+
+  // Time by how its user stack came out: number of frames and end, or the reason for none.
+  std::map<std::string, uint64_t> NsByOutcome() const {
+    std::map<std::string, uint64_t> ns;
+    for (const ProfileRow& row : profile_.rows) {
+      const UserStackEntry& entry = profile_.user_stacks[row.user_stack];
+      const std::string name = entry.missing != NoUserStack::kNone
+                                   ? std::string(Name(entry.missing))
+                                   : std::to_string(entry.stack.frames.size()) + " " + std::string(Name(entry.stack.end));
+      ns[name] += row.total_ns();
+    }
+    return ns;
+  }
+
+  uint64_t DropCount(const std::string& reason) const {
+    for (const Drop& drop : profile_.stats.drops) {
+      if (drop.reason == reason) return drop.count;
+    }
+    return 0;
+  }
+
+  using Outcomes = std::map<std::string, uint64_t>;
+  std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
+  std::map<int32_t, uint32_t> grown_;
+  uint64_t now_ns_ = 1;
+  std::unique_ptr<Pipeline> pipeline_;
+  Profile profile_;
+};
+
+TEST_F(PipelineTest, JoinsACaptureWithTheIntervalsOfItsStay) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(AnInterval(1, 20));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  pipeline_->Handle(AnInterval(1, 30));  // its callback's own wait
+  pipeline_->Handle(ACapture(2, kVersion1));
+  pipeline_->Handle(AnInterval(2, 40));
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+  EXPECT_EQ(profile_.stats.intervals, 4u);
+  EXPECT_EQ(profile_.stats.cookies, 2u);
+  EXPECT_EQ(profile_.stats.captures, 2u);
+  EXPECT_EQ(profile_.stats.walks, 2u);
+  EXPECT_EQ(profile_.stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 2u);
+  EXPECT_EQ(profile_.processes[0].name, "leader");
+}
+
+TEST_F(PipelineTest, OneLookServesManyCaptures) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (uint64_t cookie = 1; cookie <= 100; ++cookie) {
+    pipeline_->Handle(AnInterval(cookie, 1));
+    pipeline_->Handle(ACapture(cookie, kVersion1));
+    Settle();
+  }
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+  EXPECT_LE(processes_->looks_taken(kProcess.pid), 2);
+}
+
+// What was mapped at a capture is not known if only other code has been seen since: no frames, but the time.
+TEST_F(PipelineTest, ACaptureOfOtherCodeIsNotWalked) {
+  processes_->SetCode(kProcess.pid, kVersion2, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"0 maps changed", 10}}));
+}
+
+TEST_F(PipelineTest, CodeThatComesBackIsKnown) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  processes_->SetCode(kProcess.pid, kVersion2, SpaceAt(0x50000));  // nothing at kCode any more
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, kVersion2));
+  Settle();
+  pipeline_->Handle(AnInterval(3, 40));
+  pipeline_->Handle(ACapture(3, kVersion1));  // captured before the exchange, or after its undoing
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 50}, {"0 not mapped", 20}}));
+}
+
+// A change of data mappings raises the sequence and leaves the hash.
+TEST_F(PipelineTest, OnlyCodeCounts) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, {.sequence = 1000, .hash = kVersion1.hash}));
+  Settle();
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, {.sequence = kVersion1.sequence, .hash = 0}));  // the hash could not be taken
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 30}}));
+}
+
+TEST_F(PipelineTest, WithoutHashesCodeThatIsTheSameAroundACaptureServes) {
+  Make({.code_hash = false});
+  processes_->SetCode(kProcess.pid, {.sequence = 2}, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, {.sequence = 4}));
+  Settle();
+  processes_->SetCode(kProcess.pid, {.sequence = 8}, SpaceAt(0x50000));
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, {.sequence = 6}));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}, {"0 maps changed", 20}}));
+}
+
+TEST_F(PipelineTest, AProcessThatIsGoneKeepsItsTime) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, kVersion1));
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kGone)), 30}}));
+  EXPECT_EQ(profile_.processes[0].name, "worker") << "its first thread's name is better than none";
+}
+
+TEST_F(PipelineTest, AProcessThatWasSeenIsWalkedAfterItsEnd) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  Settle();
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  pipeline_->Handle(ExitEvent{.process = kProcess});
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+}
+
+TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, kVersion1));
+  now_ns_ += PipelineConfig().retry_ns;
+  Settle();
+  pipeline_->Handle(AnInterval(3, 40));
+  pipeline_->Handle(ACapture(3, kVersion1));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 30}, {"2 complete", 40}}));
+}
+
+TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
+  PipelineConfig config;
+  config.readers.deadline = std::chrono::milliseconds(50);
+  Make(config);
+  std::promise<void> release;
+  processes_->Block(kProcess.pid, release.get_future().share());
+  processes_->SetCode(kOther.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  pipeline_->Handle(AnInterval(2, 20, kOther));
+  pipeline_->Handle(ACapture(2, kVersion1, kOther));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kTargetStuck)), 10}, {"2 complete", 20}}));
+  EXPECT_EQ(DropCount("target stuck"), 1u);
+  pipeline_.reset();
+  release.set_value();
+}
+
+TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.stack.resize(16);  // the leaf's frame only
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 window", 10}}));
+  EXPECT_EQ(grown_, (std::map<int32_t, uint32_t>{{kProcess.pid, 64}}));
+}
+
+TEST_F(PipelineTest, AWindowDoesNotGrowWhereTheMemoryEnds) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.stack.resize(16);
+  capture.more = false;
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_TRUE(grown_.empty());
+}
+
+TEST_F(PipelineTest, AStackAtTheEndOfTheAddressSpaceIsRefused) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.registers.value[kRsp] = UINT64_MAX - 8;
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadable)), 10}}));
+}
+
+TEST_F(PipelineTest, ProcessesBeyondTheLimitKeepTheirTime) {
+  Make({.targets = 1});
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(AnInterval(2, 20, kOther));
+  pipeline_->Handle(ACapture(2, kVersion1, kOther));
+  Settle();
+  pipeline_->Handle(ExitEvent{.process = kProcess});
+  processes_->SetCode(kOther.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(3, 40, kOther));  // takes the place of the one that has ended
+  pipeline_->Handle(ACapture(3, kVersion1, kOther));
+  Settle();
+  pipeline_->Handle(CaptureFailedEvent{.cookie = 1, .reason = NoUserStack::kExiting});
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kExiting)), 10},
+                                     {std::string(Name(NoUserStack::kOverload)), 20},
+                                     {"2 complete", 40}}));
+  EXPECT_EQ(DropCount("too many processes"), 2u);
+}
+
+TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {
+  Make({.waiting_bytes = 2 * 32});
+  std::promise<void> release;
+  processes_->Block(kProcess.pid, release.get_future().share());
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (uint64_t cookie = 1; cookie <= 3; ++cookie) {
+    pipeline_->Handle(AnInterval(cookie, 10));
+    pipeline_->Handle(ACapture(cookie, kVersion1));
+  }
+  release.set_value();
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kOverload)), 10}, {"2 complete", 20}}));
+}
+
+TEST_F(PipelineTest, WhatStillWaitsAtTheEndIsNamed) {
+  pipeline_->Handle(AnInterval(1, 10));
+  IntervalEvent without = AnInterval(0, 20);
+  without.missing = NoUserStack::kBudget;
+  pipeline_->Handle(std::move(without));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kPending)), 10},
+                                     {std::string(Name(NoUserStack::kBudget)), 20}}));
+  EXPECT_EQ(TotalNs(), 30u);
+}
+
+TEST_F(PipelineTest, ExecMakesANewProcess) {
+  const ProcessKey after = {.pid = kProcess.pid, .start_ns = 1, .exec_id = 2};
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ExecEvent{.process = after});
+  pipeline_->Handle(AnInterval(2, 20, after));
+  Settle();
+  Finish();
+  EXPECT_EQ(profile_.processes.size(), 2u);
+}
+
+}  // namespace
+}  // namespace offcpu
