@@ -1,0 +1,133 @@
+// No stack is wrong though images, libraries, threads and pids change under the recorder: every frame has the caller
+// that the source of tests/targets/churn.cc gives it.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include "tests/integration/harness.h"
+
+namespace offcpu {
+namespace {
+
+// Who calls the functions of the target that may appear; "" is code of the target without a name of its own (lambdas,
+// Run...). Functions that the target has for other modes, or only to shift the ones behind them, may not appear.
+using Callers = std::map<std::string_view, std::string_view>;
+
+const std::set<std::string_view> kNamed = {
+    "image_a_wait",     "image_a_caller",   "image_a_execer",  "image_b_wait",     "image_b_caller",
+    "image_b_execer",   "image_b_in_front", "fork_child_wait", "fork_parent_wait", "exit_blocked_wait",
+    "exit_thread_wait", "exit_main_wait",   "call_a",          "call_b",           "lib_a_sleep",
+    "lib_a_wait",       "lib_b_sleep",      "lib_b_wait",      "lib_b_in_front"};
+
+bool IsTarget(std::string_view module) {
+  return module == "churn" || module == "churn_b" || module == "libchurn_a.so" || module == "libchurn_b.so";
+}
+
+bool IsSystem(std::string_view module) {
+  return module.rfind("libc.so", 0) == 0 || module.rfind("ld-linux", 0) == 0 || module.rfind("libstdc++", 0) == 0 ||
+         module.rfind("libgcc_s", 0) == 0 || module.rfind("libm.so", 0) == 0 || module == "[vdso]";
+}
+
+void ExpectRealCallers(const StackRow& row, const Callers& callers) {
+  const std::vector<SymbolizedFrame>& frames = *row.frames;
+  std::set<std::string_view> images;
+  for (size_t i = 0; i < frames.size(); ++i) {
+    const SymbolizedFrame& frame = frames[i];
+    EXPECT_TRUE(IsTarget(frame.module) || IsSystem(frame.module)) << frame.module << " in " << row.Text();
+    if (frame.module == "churn" || frame.module == "churn_b") images.insert(frame.module);
+    if (kNamed.count(frame.name) == 0) continue;
+    const auto caller = callers.find(frame.name);
+    ASSERT_NE(caller, callers.end()) << frame.name << " in " << row.Text();
+    if (i + 1 == frames.size()) {
+      EXPECT_FALSE(row.complete()) << row.Text();
+      continue;
+    }
+    const SymbolizedFrame& next = frames[i + 1];
+    if (caller->second.empty()) {
+      EXPECT_TRUE(IsTarget(next.module) && kNamed.count(next.name) == 0) << frame.name << " in " << row.Text();
+    } else {
+      EXPECT_EQ(next.name, caller->second) << row.Text();
+    }
+  }
+  EXPECT_LE(images.size(), 1u) << "two images in one stack: " << row.Text();
+  EXPECT_TRUE(!row.complete() || frames.back().name == "_start" || IsSystem(frames.back().module)) << row.Text();
+}
+
+class Churn : public testing::Test {
+ protected:
+  void RecordIt(const std::string& mode, const std::string& rounds, const Callers& callers) {
+    target_ = Target::Start({"churn", mode, "--rounds", rounds});
+    ASSERT_NE(target_, nullptr);
+    RecordConfig config;
+    config.pids = {target_->pid()};
+    config.follow_forks = true;
+    recording_ = Record(config, *target_);
+    for (const StackRow& row : recording_.Rows([](const StackRow&) { return true; })) {
+      if (row.user->missing == NoUserStack::kNone) ExpectRealCallers(row, callers);
+    }
+  }
+
+  // How much of the measured time is below the function, in whole stacks.
+  double Share(const std::string& thread, const std::string& function) const {
+    const Measure measured = target_->Measured(thread, function);
+    const Measure got = recording_.Sum([&](const StackRow& row) { return row.complete() && row.Has(function); });
+    const double share = static_cast<double>(got.ns) / static_cast<double>(measured.ns);
+    std::printf("%s: %.2f %% of the measured time\n", function.c_str(), 100 * share);
+    return share;
+  }
+
+  std::unique_ptr<Target> target_;
+  Recording recording_;
+};
+
+const Callers kImageCallers = {{"image_a_wait", "image_a_caller"}, {"image_a_caller", ""}, {"image_a_execer", ""},
+                               {"image_b_wait", "image_b_caller"}, {"image_b_caller", ""}, {"image_b_execer", ""}};
+
+TEST_F(Churn, OfImagesByExec) {
+  RecordIt("exec", "200", kImageCallers);
+  // A wait that an exec cuts short is recorded and not measured.
+  EXPECT_LE(Share("blocked", "image_a_wait"), 1.30);
+  EXPECT_LE(Share("blocked", "image_b_wait"), 1.30);
+  EXPECT_GE(Share("blocked", "image_a_wait"), 0.50) << recording_.DropsText();
+  EXPECT_GE(Share("blocked", "image_b_wait"), 0.50) << recording_.DropsText();
+}
+
+TEST_F(Churn, OfChildren) {
+  RecordIt("fork", "500", {{"fork_child_wait", ""}, {"fork_parent_wait", ""}});
+  EXPECT_LE(Share("churn", "fork_child_wait"), 1.02);
+  EXPECT_TRUE(Within(static_cast<uint64_t>(100 * Share("churn", "fork_parent_wait")), 100, 0.02))
+      << recording_.DropsText();
+}
+
+TEST_F(Churn, OfThreadsAndProcessesThatEnd) {
+  RecordIt("exit", "200", {{"exit_blocked_wait", ""}, {"exit_thread_wait", ""}, {"exit_main_wait", ""}});
+  EXPECT_LE(Share("churn", "exit_main_wait"), 1.02);
+  EXPECT_LE(Share("exit_thread", "exit_thread_wait"), 1.02);
+}
+
+TEST_F(Churn, OfLibrariesAtOneAddress) {
+  RecordIt("dlopen", "200",
+           {{"call_a", ""},
+            {"call_b", ""},
+            {"lib_a_wait", "call_a"},
+            {"lib_b_wait", "call_b"},
+            {"lib_a_sleep", "lib_a_wait"},
+            {"lib_b_sleep", "lib_b_wait"}});
+  ASSERT_GT(target_->Value("same_address"), 150u) << "the libraries lie apart: no test";
+  EXPECT_LE(Share("churn", "lib_a_wait"), 1.02);
+  EXPECT_LE(Share("churn", "lib_b_wait"), 1.02);
+  EXPECT_GE(Share("churn", "lib_a_wait"), 0.90) << recording_.DropsText();
+  EXPECT_GE(Share("churn", "lib_b_wait"), 0.90) << recording_.DropsText();
+}
+
+TEST_F(Churn, OfPids) {
+  RecordIt("pids", "400", kImageCallers);
+  ASSERT_GT(target_->Value("reused_pids"), 200u) << "pids were not reused: no test";
+  EXPECT_LE(Share("churn", "image_a_wait"), 1.02);
+  EXPECT_LE(Share("churn_b", "image_b_wait"), 1.02);
+}
+
+}  // namespace
+}  // namespace offcpu

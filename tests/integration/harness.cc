@@ -1,0 +1,185 @@
+#include "tests/integration/harness.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+#include "gtest/gtest.h"
+
+namespace offcpu {
+
+std::unique_ptr<Target> Target::Start(std::vector<std::string> words) {
+  words[0] = BinDirectory() + "/targets/" + words[0];
+  std::unique_ptr<Program> program = Program::Start(words);
+  if (program == nullptr) return nullptr;
+  std::unique_ptr<Target> target(new Target(std::move(program)));
+  if (!target->ReadUntil("ready")) {
+    ADD_FAILURE() << words[0] << " did not get ready";
+    return nullptr;
+  }
+  return target;
+}
+
+bool Target::ReadUntil(const std::string& word) {
+  std::string line;
+  while (program_->ReadLine(&line)) {
+    lines_.push_back(line);
+    if (line.substr(0, line.find(' ')) == word) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> Target::Lines(const std::string& first) const {
+  std::vector<std::string> found;
+  for (const std::string& line : lines_) {
+    if (line.rfind(first + " ", 0) == 0) found.push_back(line.substr(first.size() + 1));
+  }
+  return found;
+}
+
+pid_t Target::Detail(const std::string& name) const {
+  for (const std::string& details : Lines("ready")) {
+    std::istringstream words(details);
+    std::string word;
+    while (words >> word) {
+      if (word.rfind(name + "=", 0) == 0) return std::atoi(word.c_str() + name.size() + 1);
+    }
+  }
+  ADD_FAILURE() << "no " << name << " in the ready line";
+  return -1;
+}
+
+void Target::AwaitDone() { EXPECT_TRUE(ReadUntil("done")); }
+
+void Target::End() { EXPECT_EQ(program_->Wait(), 0); }
+
+Measure Target::Measured(const std::string& thread, const std::string& label) const {
+  for (const std::string& line : Lines("measured")) {
+    std::istringstream words(line);
+    std::string its_thread;
+    std::string its_label;
+    Measure measure;
+    words >> its_thread >> its_label >> measure.ns >> measure.count;
+    if (its_thread == thread && its_label == label) return measure;
+  }
+  ADD_FAILURE() << "not measured: " << thread << " " << label;
+  return {};
+}
+
+uint64_t Target::Value(const std::string& name) const {
+  for (const std::string& line : Lines("value")) {
+    if (line.rfind(name + " ", 0) == 0) return std::strtoull(line.c_str() + name.size() + 1, nullptr, 10);
+  }
+  ADD_FAILURE() << "no value " << name;
+  return 0;
+}
+
+bool StackRow::Has(std::string_view function) const {
+  return std::any_of(frames->begin(), frames->end(),
+                     [&](const SymbolizedFrame& frame) { return frame.name == function; });
+}
+
+bool StackRow::Calls(const std::vector<std::string>& functions) const {
+  size_t next = 0;
+  for (auto frame = frames->rbegin(); frame != frames->rend() && next < functions.size(); ++frame) {
+    if (frame->name == functions[next]) ++next;
+  }
+  return next == functions.size();
+}
+
+std::string StackRow::Text() const {
+  std::string text = comm + ": ";
+  for (auto frame = frames->rbegin(); frame != frames->rend(); ++frame) text.append(frame->name).append(";");
+  if (user->missing != NoUserStack::kNone) {
+    text += "[no user stack: " + std::string(Name(user->missing)) + "]";
+  } else if (!complete()) {
+    text += " ended as " + std::string(Name(user->stack.end));
+  }
+  text += " -;";
+  for (auto frame = kernel->rbegin(); frame != kernel->rend(); ++frame) text.append(*frame).append(";");
+  return text + " count " + std::to_string(row->count) + ", " + std::to_string(row->total_ns()) + " ns\n";
+}
+
+std::vector<StackRow> Recording::Rows(const RowPredicate& wanted) const {
+  std::vector<StackRow> found;
+  for (const ProfileRow& row : profile.rows) {
+    StackRow entry = {&row,
+                      &profile.processes.at(row.process),
+                      profile.comms.at(row.comm),
+                      &profile.user_stacks.at(row.user_stack),
+                      &names.user_stacks.at(row.user_stack),
+                      &names.kernel_stacks.at(row.kernel_stack)};
+    if (wanted(entry)) found.push_back(std::move(entry));
+  }
+  return found;
+}
+
+Measure Recording::Sum(const RowPredicate& wanted) const {
+  Measure sum;
+  for (const StackRow& row : Rows(wanted)) {
+    sum.ns += row.row->total_ns();
+    sum.count += row.row->count;
+  }
+  return sum;
+}
+
+const Drop* Recording::FindDrop(std::string_view reason) const {
+  for (const Drop& drop : profile.stats.drops) {
+    if (drop.reason == reason) return &drop;
+  }
+  return nullptr;
+}
+
+std::string Recording::DropsText() const {
+  std::string text = "drops:";
+  for (const Drop& drop : profile.stats.drops) {
+    text += " " + drop.reason + " " + std::to_string(drop.count) + " (" + std::to_string(drop.ns) + " ns),";
+  }
+  text += " walks:";
+  for (int i = 0; i < kEndReasonCount; ++i) {
+    const uint64_t count = profile.stats.walk_ends[static_cast<size_t>(i)];
+    if (count > 0) text += " " + std::string(Name(static_cast<EndReason>(i))) + " " + std::to_string(count) + ",";
+  }
+  return text + "\n";
+}
+
+Recording Record(const RecordConfig& config, Target& target) {
+  Recording recording;
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
+  if (!recorder.ok()) {
+    ADD_FAILURE() << recorder.status().ToString();
+    return recording;
+  }
+  target.Go();
+  target.AwaitDone();
+  absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  target.End();
+  if (!profile.ok()) {
+    ADD_FAILURE() << profile.status().ToString();
+    return recording;
+  }
+  recording.profile = *std::move(profile);
+  recording.names = Symbolize(recording.profile);
+  return recording;
+}
+
+std::string BinDirectory() { return OFFCPU_BIN_DIR; }
+
+TemporaryDirectory::TemporaryDirectory() : path_(testing::TempDir() + "/offcpu-XXXXXX") {
+  EXPECT_NE(mkdtemp(path_.data()), nullptr);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+bool Within(uint64_t got, uint64_t want, double fraction) {
+  return std::abs(static_cast<double>(got) - static_cast<double>(want)) <= fraction * static_cast<double>(want);
+}
+
+}  // namespace offcpu
