@@ -15,8 +15,8 @@
 namespace offcpu {
 
 struct SymbolizedFrame {
-  std::string_view
-      name;  // demangled function; "libfoo.so+0x1234" where there is none; "[unknown] 0x7f..." without a module
+  // Demangled function; "libfoo.so+0x1234" where there is none; "[unknown] 0x7f..." without a module.
+  std::string_view name;
   std::string_view module;  // file name of the module, "" without one
   bool named = false;       // a symbol was found
 };

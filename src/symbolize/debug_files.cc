@@ -1,0 +1,94 @@
+#include "symbolize/debug_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace offcpu {
+namespace {
+
+constexpr off_t kMaxLinkedBytes = off_t{1} << 30;  // a larger file is not read for its CRC
+
+struct DebugLink {
+  std::string name;
+  uint32_t crc = 0;
+};
+
+// O_PATH has no side effects and cannot block, whatever the name leads to.
+OwnedFd OpenRegularFile(const std::string& path) {
+  OwnedFd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st;
+  if (!fd || fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return OwnedFd();
+  return OwnedFd(open(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+}
+
+bool HasBuildId(int fd, const std::string& build_id) {
+  FileMemory file(fd);
+  auto elf = ElfFile::Parse(file);
+  return elf.ok() && elf->BuildId() == build_id;
+}
+
+// A NUL-terminated file name, padded to four bytes, then the CRC.
+std::optional<DebugLink> ReadDebugLink(const ElfFile& elf) {
+  const ElfSection* section = elf.Find(".gnu_debuglink");
+  if (section == nullptr) return std::nullopt;
+  auto bytes = elf.Read(*section);
+  if (!bytes.ok()) return std::nullopt;
+  size_t end = bytes->find('\0');
+  if (end == std::string::npos || end == 0 || end > NAME_MAX) return std::nullopt;
+  DebugLink link = {.name = bytes->substr(0, end), .crc = 0};
+  size_t crc_at = (end + 4) & ~size_t{3};
+  if (crc_at > bytes->size() || bytes->size() - crc_at < sizeof(link.crc)) return std::nullopt;
+  std::memcpy(&link.crc, bytes->data() + crc_at, sizeof(link.crc));
+  if (link.name.find('/') != std::string::npos || link.name == "." || link.name == "..") return std::nullopt;
+  return link;
+}
+
+std::optional<uint32_t> Crc(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0 || st.st_size > kMaxLinkedBytes) return std::nullopt;
+  std::vector<unsigned char> chunk(256u << 10);
+  uLong crc = crc32(0, nullptr, 0);
+  for (off_t at = 0; at < st.st_size;) {
+    ssize_t n = pread(fd, chunk.data(), chunk.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    crc = crc32(crc, chunk.data(), static_cast<uInt>(n));
+    at += n;
+  }
+  return static_cast<uint32_t>(crc);
+}
+
+}  // namespace
+
+OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (build_id.size() < 4 || build_id.find_first_not_of(kHex) != std::string::npos) return OwnedFd();
+  OwnedFd fd =
+      OpenRegularFile(absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
+  if (!fd || !HasBuildId(fd.get(), build_id)) return OwnedFd();
+  return fd;
+}
+
+OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& path, const ElfFile& elf,
+                            const std::string& build_id) {
+  auto link = ReadDebugLink(elf);
+  size_t slash = path.rfind('/');
+  // The path is the target's word: it must not lead out of the directory.
+  if (!link || !path.starts_with('/') || path.find("/../") != std::string::npos) return OwnedFd();
+  OwnedFd fd = OpenRegularFile(absl::StrCat(directory, path.substr(0, slash + 1), link->name));
+  if (!fd || Crc(fd.get()) != link->crc) return OwnedFd();
+  if (!build_id.empty() && !HasBuildId(fd.get(), build_id)) return OwnedFd();
+  return fd;
+}
+
+}  // namespace offcpu

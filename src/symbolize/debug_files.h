@@ -1,0 +1,23 @@
+// Finds the separate debug file of an ELF file below a debug directory. What a name leads to is opened only if it is a
+// regular file, without blocking, and counts only if it proves to belong to the module. Safe from any thread.
+#ifndef OFFCPU_SYMBOLIZE_DEBUG_FILES_H_
+#define OFFCPU_SYMBOLIZE_DEBUG_FILES_H_
+
+#include <string>
+
+#include "process/module.h"
+#include "symbolize/elf_file.h"
+
+namespace offcpu {
+
+// By build id: DIRECTORY/.build-id/xx/yyy.debug, which must carry that build id. Empty if there is none.
+OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id);
+
+// By the .gnu_debuglink of `elf`: DIRECTORY/<directory of `path`>/<name in the link>, whose CRC must be the link's, and
+// whose build id must be `build_id` unless that is empty. Empty if there is none.
+OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& path, const ElfFile& elf,
+                            const std::string& build_id);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_SYMBOLIZE_DEBUG_FILES_H_
