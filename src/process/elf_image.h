@@ -1,4 +1,4 @@
-// Reads an ELF object out of the memory of the process that has mapped it. Needs the mappings of one load of the file;
+// Reads an ELF object out of the memory of the process that has mapped it. Needs the file's mappings;
 // safe from any thread, blocks as long as the memory does. Every byte is taken as hostile: what is returned has been
 // checked against the program headers, and what does not fit is refused or left out.
 //
@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "process/memory.h"
@@ -17,7 +18,7 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxTableBytes = 64 << 20;  // of one unwind table
-inline constexpr size_t kMaxProgramHeaders = 256;
+inline constexpr size_t kMaxProgramHeaders = 64;
 inline constexpr size_t kMaxNoteBytes = 64 << 10;  // of one PT_NOTE
 
 // [begin, end) of the process shows the file from `offset` on.
@@ -25,22 +26,28 @@ struct FileMapping {
   uint64_t begin = 0;
   uint64_t end = 0;
   uint64_t offset = 0;
+  bool executable = false;
 };
 
-struct ElfImage {
-  Module module;       // without path, content_hash and file
+// What a few small reads tell of one load of a file.
+struct ElfHead {
   uint64_t bias = 0;   // address in the process minus link-time address, mod 2^64
   uint64_t begin = 0;  // [begin, end) of the process: what the PT_LOADs span, in whole pages
   uint64_t end = 0;
-  uint64_t head_hash = 0;  // of the ELF header, the program headers and the build id
+  std::string build_id;
+  uint64_t hash = 0;  // of ELF header, program headers and build id: has another object taken its place?
 };
 
-// `mappings`: sorted by address, the first one showing the file's first bytes.
-absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> mappings);
+struct ElfImage {
+  ElfHead head;
+  Module module;  // without path, content_hash and file
+};
 
-// The head_hash that ReadElfImage would yield now, by a few small reads: tells whether another object has taken the
-// place of one that was read before.
-absl::StatusOr<uint64_t> ReadHeadHash(const Memory& memory, std::span<const FileMapping> mappings);
+// `file`: all mappings of the file in the process, sorted by address; one must show its first bytes. `anchor`: the one
+// of them whose load is asked for, since a process may load a file twice and map it as data besides.
+absl::StatusOr<ElfHead> ReadElfHead(const Memory& memory, std::span<const FileMapping> file, const FileMapping& anchor);
+absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> file,
+                                      const FileMapping& anchor);
 
 }  // namespace offcpu
 

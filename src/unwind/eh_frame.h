@@ -17,7 +17,7 @@ enum class FindOutcome : uint8_t {
   kFound,
   kNotHere,     // try the next source
   kExpression,  // there is a rule, but a row cannot hold it: no other source may guess
-  kCorrupt,     // do not ask this source about this module again
+  kCorrupt,     // what the source says of this address is damaged: no other source may guess
 };
 
 class EhFrameTable {

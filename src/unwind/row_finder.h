@@ -19,6 +19,7 @@ namespace offcpu {
 struct RowFinderLimits {
   size_t rows = 1 << 17;     // cached; all are forgotten when there are more
   size_t bytes = 256 << 20;  // of prepared tables
+  size_t modules = 4096;     // held
 };
 
 struct RowFinderStats {
@@ -26,15 +27,15 @@ struct RowFinderStats {
   uint64_t misses = 0;
   uint64_t clears = 0;          // of all cached rows
   uint64_t evictions = 0;       // of a module
-  uint64_t corrupt_tables = 0;  // tables given up; the module has no rows from then on
-  uint64_t bad_entries = 0;     // entries of tables that were left out
+  uint64_t corrupt_tables = 0;  // given up as a whole: their modules have no rows
+  uint64_t bad_entries = 0;     // of tables, left out
 };
 
 class RowFinder {
  public:
   explicit RowFinder(RowFinderLimits limits = {}) : limits_(limits) {}
 
-  // The row for the link-time `address` of `module`; only kFound sets `row`.
+  // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
   const RowFinderStats& stats() const { return stats_; }
@@ -53,7 +54,6 @@ class RowFinder {
 
   Tables& Open(const std::shared_ptr<const Module>& module);
   Answer Ask(Tables& tables, uint64_t address);
-  void DropEhFrame(Tables& tables);
   void EvictFor(const Tables& kept);
 
   RowFinderLimits limits_;

@@ -9,9 +9,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "process/address_space.h"
 #include "process/registers.h"
+#include "unwind/apply.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_window.h"
 #include "unwind/user_stack.h"
@@ -39,6 +41,9 @@ class Walker {
   const RowFinderStats& row_stats() const { return rows_.stats(); }
 
  private:
+  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out);
+  std::optional<EndReason> Step(const MappedCode& code, const StackWindow& window, FrameState* state, Frame* frame);
+
   RowFinder rows_;
   WalkStats stats_;
 };

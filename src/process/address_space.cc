@@ -1,0 +1,201 @@
+#include "process/address_space.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "process/elf_image.h"
+#include "process/module_file.h"
+#include "process/proc_file.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxLoads = 8192;  // of files in one process
+constexpr std::string_view kVdso = "[vdso]";
+
+bool HasFile(const Mapping& m) { return m.inode != 0 || m.path == kVdso; }
+
+// Executable memory that a program made itself; the kernel's own special mappings have other names.
+bool IsAnonymous(const Mapping& m) {
+  return m.inode == 0 &&
+         (m.path.empty() || m.path == "[heap]" || m.path.starts_with("[stack") || m.path.starts_with("[anon"));
+}
+
+// Files that stand for memory: compilers map their output through them.
+bool IsMemoryFile(const Mapping& m) { return m.path.starts_with("/memfd:") || m.path == "/dev/zero"; }
+
+FileMapping AsFileMapping(const Mapping& m) { return {m.begin, m.end, m.offset, m.executable}; }
+
+class Builder {
+ public:
+  Builder(const std::vector<Mapping>& mappings, const Memory& memory, pid_t pid, const AddressSpace* previous,
+          ModuleCache& modules)
+      : mappings_(mappings), memory_(memory), pid_(pid), previous_(previous), modules_(modules) {
+    for (const Mapping& m : mappings) {
+      if (HasFile(m)) files_[Key(m)].push_back(AsFileMapping(m));
+    }
+  }
+
+  std::shared_ptr<const AddressSpace> Build() {
+    std::vector<MappedCode> code;
+    const Mapping* header = nullptr;  // the last mapping below that shows the start of a file
+    for (const Mapping& m : mappings_) {
+      if (HasFile(m) && m.offset == 0) header = &m;
+      if (!m.executable) continue;
+      if (HasFile(m)) {
+        code.push_back(FileCode(m));
+      } else if (IsAnonymous(m)) {
+        code.push_back(AnonymousCode(m, header));
+      }
+    }
+    return std::make_shared<AddressSpace>(std::move(code));
+  }
+
+ private:
+  using FileKey = std::tuple<uint32_t, uint32_t, uint64_t>;
+
+  // One load of a file.
+  struct Load {
+    FileKey file;
+    ElfHead head;
+    std::shared_ptr<const Module> module;
+  };
+
+  static FileKey Key(const Mapping& m) { return {m.dev_major, m.dev_minor, m.inode}; }
+
+  static MappedCode Bare(const Mapping& m) {
+    MappedCode code;
+    code.begin = m.begin;
+    code.end = m.end;
+    code.dev_major = m.dev_major;
+    code.dev_minor = m.dev_minor;
+    code.inode = m.inode;
+    code.offset = m.offset;
+    return code;
+  }
+
+  const Load* LoadAround(const Mapping& m) const {
+    auto after = loads_.upper_bound(m.begin);
+    if (after == loads_.begin()) return nullptr;
+    const Load& load = std::prev(after)->second;
+    return m.end <= load.head.end ? &load : nullptr;
+  }
+
+  // The same mapping in `previous`, as far as /proc tells.
+  const MappedCode* Known(const MappedCode& code) const {
+    const MappedCode* known = previous_ == nullptr ? nullptr : previous_->Find(code.begin);
+    if (known == nullptr || known->module == nullptr) return nullptr;
+    auto place = [](const MappedCode& c) {
+      return std::tie(c.begin, c.end, c.dev_major, c.dev_minor, c.inode, c.offset);
+    };
+    return place(*known) == place(code) ? known : nullptr;
+  }
+
+  static MappedCode Of(const Load& load, MappedCode code) {
+    code.module = load.module;
+    code.bias = load.head.bias;
+    code.head_hash = load.head.hash;
+    return code;
+  }
+
+  MappedCode FileCode(const Mapping& m) {
+    MappedCode code = Bare(m);
+    const Load* load = LoadAround(m);
+    if (load == nullptr || load->file != Key(m)) load = LoadFile(m, Known(code));
+    if (load != nullptr) return Of(*load, std::move(code));
+    if (IsMemoryFile(m)) return code;
+    code.bias = m.begin - m.offset;
+    const MappedCode* known = Known(code);
+    code.module = known != nullptr && known->module->code.empty() ? known->module : modules_.Unreadable(m.path);
+    return code;
+  }
+
+  // Memory inside of a module's span is its text, moved there to be on huge pages. Where all of the text has been moved
+  // the module has not been seen yet.
+  MappedCode AnonymousCode(const Mapping& m, const Mapping* header) {
+    MappedCode code = Bare(m);
+    const Load* load = LoadAround(m);
+    if (load == nullptr && header != nullptr && !header->executable && header != tried_) {
+      tried_ = header;
+      LoadFile(*header, Known(code));
+      load = LoadAround(m);
+    }
+    return load == nullptr ? code : Of(*load, std::move(code));
+  }
+
+  // Null if the file is no ELF object that can be read. `known`: what may be reused if nothing has changed.
+  const Load* LoadFile(const Mapping& anchor, const MappedCode* known) {
+    if (++attempts_ > kMaxLoads) return nullptr;
+    const std::vector<FileMapping>& file = files_[Key(anchor)];
+    absl::StatusOr<ElfHead> head = ReadElfHead(memory_, file, AsFileMapping(anchor));
+    if (!head.ok()) return nullptr;
+    Load load = {Key(anchor), *std::move(head), nullptr};
+    // Inode numbers are used again, so the place alone does not tell that it is the same object.
+    if (known != nullptr && !known->module->code.empty() && known->bias == load.head.bias &&
+        known->head_hash == load.head.hash) {
+      load.module = known->module;
+    } else {
+      absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor));
+      if (!image.ok()) return nullptr;
+      image->module.path = anchor.path;
+      if (pid_ != 0 && anchor.inode != 0 && modules_.WantsFile()) image->module.file = OpenMappedFile(pid_, anchor);
+      load.head = std::move(image->head);
+      load.module = modules_.Intern(std::move(image->module));
+    }
+    return &loads_.insert_or_assign(load.head.begin, std::move(load)).first->second;
+  }
+
+  const std::vector<Mapping>& mappings_;
+  const Memory& memory_;
+  pid_t pid_;
+  const AddressSpace* previous_;
+  ModuleCache& modules_;
+  absl::flat_hash_map<FileKey, std::vector<FileMapping>> files_;
+  std::map<uint64_t, Load> loads_;  // by head.begin
+  size_t attempts_ = 0;
+  const Mapping* tried_ = nullptr;
+};
+
+}  // namespace
+
+const MappedCode* AddressSpace::Find(uint64_t pc) const {
+  auto after = std::upper_bound(code_.begin(), code_.end(), pc,
+                                [](uint64_t address, const MappedCode& code) { return address < code.begin; });
+  if (after == code_.begin()) return nullptr;
+  const MappedCode& code = *std::prev(after);
+  return pc < code.end ? &code : nullptr;
+}
+
+std::shared_ptr<const AddressSpace> AddressSpace::Common(const AddressSpace& a, const AddressSpace& b) {
+  std::vector<MappedCode> common;
+  for (const MappedCode& code : a.code_) {
+    const MappedCode* other = b.Find(code.begin);
+    if (other != nullptr && *other == code) common.push_back(code);
+  }
+  return std::make_shared<AddressSpace>(std::move(common));
+}
+
+std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
+                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules) {
+  return Builder(mappings, memory, pid, previous, modules).Build();
+}
+
+absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
+                                                                     ModuleCache& modules) {
+  absl::StatusOr<std::string> text = ReadProcFile(absl::StrCat("/proc/", pid, "/maps"), kMaxMapsBytes);
+  if (!text.ok()) return text.status();
+  if (text->empty()) return absl::NotFoundError("the process has no memory map");
+  absl::StatusOr<std::vector<Mapping>> mappings = ParseMaps(*text);
+  if (!mappings.ok()) return mappings.status();
+  return BuildAddressSpace(*mappings, ProcessMemory(pid), pid, previous, modules);
+}
+
+}  // namespace offcpu

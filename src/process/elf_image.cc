@@ -1,0 +1,261 @@
+#include "process/elf_image.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/status/status.h"
+#include "process/eh_frame_hdr.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kAddressLimit = uint64_t{1} << 56;  // five-level paging
+constexpr uint32_t kPtGnuSframe = 0x6474e554;
+
+uint64_t PageFloor(uint64_t address) { return address & ~(kPage - 1); }
+uint64_t PageCeil(uint64_t address) { return PageFloor(address + kPage - 1); }
+
+struct Headers {
+  Elf64_Ehdr file = {};
+  std::vector<Elf64_Phdr> segments;
+};
+
+// Reads from the file's byte `offset` on, through whichever mapping shows all of it.
+bool ReadFile(const Memory& memory, std::span<const FileMapping> file, uint64_t offset, std::span<std::byte> out) {
+  for (const FileMapping& m : file) {
+    if (offset < m.offset || offset - m.offset >= m.end - m.begin) continue;
+    const uint64_t skip = offset - m.offset;
+    if (m.end - m.begin - skip >= out.size() && memory.Read(m.begin + skip, out)) return true;
+  }
+  return false;
+}
+
+bool Supported(const Elf64_Ehdr& h) {
+  return std::memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 &&
+         h.e_ident[EI_DATA] == ELFDATA2LSB && (h.e_type == ET_EXEC || h.e_type == ET_DYN) && h.e_machine == EM_X86_64 &&
+         h.e_phentsize == sizeof(Elf64_Phdr) && h.e_phnum > 0 && h.e_phnum <= kMaxProgramHeaders;
+}
+
+bool SaneLoad(const Elf64_Phdr& p) {
+  return p.p_vaddr < kAddressLimit && p.p_memsz < kAddressLimit && p.p_offset < kAddressLimit &&
+         p.p_filesz <= p.p_memsz && p.p_vaddr % kPage == p.p_offset % kPage;
+}
+
+absl::StatusOr<Headers> ReadHeaders(const Memory& memory, std::span<const FileMapping> file) {
+  Headers headers;
+  if (!ReadFile(memory, file, 0, std::as_writable_bytes(std::span(&headers.file, 1)))) {
+    return absl::UnavailableError("cannot read the ELF header");
+  }
+  if (!Supported(headers.file)) return absl::InvalidArgumentError("not an ELF object of this machine");
+  headers.segments.resize(headers.file.e_phnum);
+  if (!ReadFile(memory, file, headers.file.e_phoff, std::as_writable_bytes(std::span(headers.segments)))) {
+    return absl::UnavailableError("cannot read the program headers");
+  }
+  std::erase_if(headers.segments, [](const Elf64_Phdr& p) { return p.p_type == PT_LOAD && p.p_memsz == 0; });
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type == PT_LOAD && !SaneLoad(p)) return absl::InvalidArgumentError("malformed segment");
+  }
+  return headers;
+}
+
+// Is every segment, where the file is mapped at its address at all, the right piece of the file? Text may have been
+// moved to anonymous memory, the first segment never is.
+bool SegmentsAgree(const Headers& headers, std::span<const FileMapping> file, uint64_t bias) {
+  bool first = true;
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type != PT_LOAD || p.p_filesz == 0) continue;
+    const uint64_t address = bias + PageFloor(p.p_vaddr);
+    auto m =
+        std::upper_bound(file.begin(), file.end(), address, [](uint64_t a, const FileMapping& f) { return a < f.end; });
+    const bool mapped = m != file.end() && m->begin <= address;
+    if (mapped ? m->offset + (address - m->begin) != PageFloor(p.p_offset) : first) return false;
+    first = false;
+  }
+  return !first;
+}
+
+// The anchor shows a piece of some segment, which says where all of them are. Small segments share pages of the file,
+// so that more than one may claim it; only one fits the other mappings.
+absl::StatusOr<uint64_t> FindBias(const Headers& headers, std::span<const FileMapping> file,
+                                  const FileMapping& anchor) {
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type != PT_LOAD || p.p_filesz == 0 || (anchor.executable && !(p.p_flags & PF_X))) continue;
+    const uint64_t offset = PageFloor(p.p_offset);
+    if (anchor.offset < offset || anchor.offset >= PageCeil(p.p_offset + p.p_filesz)) continue;
+    const uint64_t bias = anchor.begin - (anchor.offset - offset) - PageFloor(p.p_vaddr);
+    if (SegmentsAgree(headers, file, bias)) return bias;
+  }
+  return absl::InvalidArgumentError("no segment fits the mapping");
+}
+
+// How many bytes from the link-time `address` on one PT_LOAD holds; 0 if none does.
+uint64_t LoadedBytesAt(const Headers& headers, uint64_t address) {
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_memsz) {
+      return p.p_memsz - (address - p.p_vaddr);
+    }
+  }
+  return 0;
+}
+
+ModuleTable ReadTable(const Memory& memory, const Headers& headers, uint64_t bias, const Elf64_Phdr& segment) {
+  ModuleTable table;
+  if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return table;
+  table.address = segment.p_vaddr;
+  table.bytes.resize(segment.p_memsz);
+  if (!memory.Read(bias + table.address, table.bytes)) table = ModuleTable();
+  return table;
+}
+
+// Entries of .eh_frame follow one another by their lengths up to a zero. Only as much as that is read: what lies behind
+// the table in its segment may be large, and need not be resident.
+ModuleTable ReadEhFrame(const Memory& memory, const Headers& headers, uint64_t bias, uint64_t address) {
+  constexpr uint64_t kStep = 128 << 10;
+  constexpr uint32_t kExtended = 0xffffffff;
+  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
+  ModuleTable table;
+  table.address = address;
+  std::vector<std::byte>& bytes = table.bytes;
+  auto have = [&](uint64_t size) {
+    while (bytes.size() < size) {
+      if (size > limit) return false;
+      uint64_t old = bytes.size();
+      bytes.resize(std::min(old + kStep, limit));
+      if (!memory.Read(bias + address + old, std::span(bytes).subspan(old))) {
+        bytes.resize(old);
+        return false;
+      }
+    }
+    return true;
+  };
+  uint64_t at = 0;
+  for (uint32_t length = 1; length != 0 && have(at + 4);) {
+    std::memcpy(&length, bytes.data() + at, 4);
+    if (length == kExtended || !have(at + 4 + length)) break;
+    at += 4 + uint64_t{length};
+  }
+  bytes.resize(at);
+  if (bytes.empty()) table = ModuleTable();
+  return table;
+}
+
+std::string Hex(std::span<const std::byte> bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (std::byte b : bytes) {
+    text += kDigits[std::to_integer<int>(b) >> 4];
+    text += kDigits[std::to_integer<int>(b) & 15];
+  }
+  return text;
+}
+
+// The build id among the notes of a segment; "" if there is none.
+std::string BuildIdOf(std::span<const std::byte> notes, uint64_t align) {
+  constexpr size_t kMaxIdBytes = 64;
+  auto padded = [align](uint64_t size) { return (size + align - 1) & ~(align - 1); };
+  while (notes.size() >= sizeof(Elf64_Nhdr)) {
+    Elf64_Nhdr note;
+    std::memcpy(&note, notes.data(), sizeof(note));
+    const uint64_t id_at = padded(sizeof(note) + uint64_t{note.n_namesz});
+    const uint64_t end = id_at + note.n_descsz;
+    if (end > notes.size()) break;
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) && note.n_descsz <= kMaxIdBytes &&
+        std::memcmp(notes.data() + sizeof(note), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
+      return Hex(notes.subspan(id_at, note.n_descsz));
+    }
+    notes = notes.subspan(std::min<uint64_t>(padded(end), notes.size()));
+  }
+  return "";
+}
+
+std::string ReadBuildId(const Memory& memory, const Headers& headers, uint64_t bias) {
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type != PT_NOTE || p.p_memsz > kMaxNoteBytes) continue;
+    ModuleTable notes = ReadTable(memory, headers, bias, p);
+    std::string id = BuildIdOf(notes.bytes, p.p_align == 8 ? 8 : 4);
+    if (!id.empty()) return id;
+  }
+  return "";
+}
+
+uint64_t HeadHash(const Headers& headers, const std::string& build_id) {
+  auto text = [](std::span<const std::byte> b) {
+    return std::string_view(reinterpret_cast<const char*>(b.data()), b.size());
+  };
+  return absl::HashOf(text(std::as_bytes(std::span(&headers.file, 1))),
+                      text(std::as_bytes(std::span(headers.segments))), build_id);
+}
+
+absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std::span<const FileMapping> file,
+                               const FileMapping& anchor) {
+  ElfHead head;
+  absl::StatusOr<uint64_t> bias = FindBias(headers, file, anchor);
+  if (!bias.ok()) return bias.status();
+  head.bias = *bias;
+  uint64_t begin = UINT64_MAX;
+  uint64_t end = 0;
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type != PT_LOAD) continue;
+    begin = std::min(begin, PageFloor(p.p_vaddr));
+    end = std::max(end, PageCeil(p.p_vaddr + p.p_memsz));
+  }
+  head.begin = head.bias + begin;
+  head.end = head.bias + end;
+  if (head.begin >= head.end || head.end > kAddressLimit) {
+    return absl::InvalidArgumentError("segments beyond the address space");
+  }
+  head.build_id = ReadBuildId(memory, headers, head.bias);
+  head.hash = HeadHash(headers, head.build_id);
+  return head;
+}
+
+void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Module* module) {
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type == PT_GNU_EH_FRAME && module->eh_frame_hdr.bytes.empty()) {
+      module->eh_frame_hdr = ReadTable(memory, headers, bias, p);
+      std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
+      if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame);
+    }
+    if (p.p_type == kPtGnuSframe && module->sframe.bytes.empty()) {
+      module->sframe = ReadTable(memory, headers, bias, p);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ElfHead> ReadElfHead(const Memory& memory, std::span<const FileMapping> file,
+                                    const FileMapping& anchor) {
+  absl::StatusOr<Headers> headers = ReadHeaders(memory, file);
+  if (!headers.ok()) return headers.status();
+  return HeadOf(memory, *headers, file, anchor);
+}
+
+absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> file,
+                                      const FileMapping& anchor) {
+  absl::StatusOr<Headers> headers = ReadHeaders(memory, file);
+  if (!headers.ok()) return headers.status();
+  absl::StatusOr<ElfHead> head = HeadOf(memory, *headers, file, anchor);
+  if (!head.ok()) return head.status();
+  ElfImage image;
+  image.head = *std::move(head);
+  image.module.build_id = image.head.build_id;
+  image.module.entry = headers->file.e_entry;
+  for (const Elf64_Phdr& p : headers->segments) {
+    if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) image.module.code.push_back({p.p_vaddr, p.p_vaddr + p.p_memsz});
+  }
+  if (image.module.code.empty()) return absl::InvalidArgumentError("no executable segment");
+  ReadTables(memory, *headers, image.head.bias, &image.module);
+  return image;
+}
+
+}  // namespace offcpu

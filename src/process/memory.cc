@@ -1,0 +1,31 @@
+#include "process/memory.h"
+
+#include <sys/uio.h>
+
+#include <cstring>
+
+namespace offcpu {
+
+bool SpanMemory::Read(uint64_t address, std::span<std::byte> out) const {
+  if (address < base_ || address - base_ > bytes_.size()) return false;
+  size_t offset = address - base_;
+  if (out.size() > bytes_.size() - offset) return false;
+  if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
+  return true;
+}
+
+bool ProcessMemory::Read(uint64_t address, std::span<std::byte> out) const {
+  if (address + out.size() < address) return false;
+  // The kernel may stop short of a range it can read in full.
+  while (!out.empty()) {
+    iovec local = {out.data(), out.size()};
+    iovec remote = {reinterpret_cast<void*>(address), out.size()};
+    ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
+    if (n <= 0) return false;
+    out = out.subspan(static_cast<size_t>(n));
+    address += static_cast<uint64_t>(n);
+  }
+  return true;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,131 @@
+#include "unwind/apply.h"
+
+#include <array>
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kWord = 8;
+
+// What x86-64 Linux pushes for a signal handler (struct ucontext, its uc_mcontext at 40), which is at sp when the
+// trampoline runs. By DWARF register number: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip.
+constexpr std::array<uint16_t, kRegisterCount> kContextOffset = {144, 136, 152, 128, 112, 104, 120, 160, 40,
+                                                                 48,  56,  64,  72,  80,  88,  96,  168};
+
+// The outcome of a read or of naming a register: a value or why there is none.
+struct Value {
+  uint64_t value = 0;
+  std::optional<EndReason> failure;
+};
+
+Value Failed(EndReason reason) { return {0, reason}; }
+
+Value Load(const StackWindow& window, uint64_t address) {
+  if (address < window.begin || address > UINT64_MAX - kWord) return Failed(EndReason::kBadMemory);
+  if (address + kWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
+  std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
+  return word ? Value{*word, std::nullopt} : Failed(EndReason::kBadMemory);
+}
+
+// `base` + `offset`, which must not wrap.
+Value Add(const Value& base, int32_t offset) {
+  uint64_t sum = 0;
+  if (base.failure) return base;
+  if (__builtin_add_overflow(base.value, int64_t{offset}, &sum)) return Failed(EndReason::kBadCfa);
+  return {sum, std::nullopt};
+}
+
+Value Register(const FrameState& state, uint8_t reg) {
+  if (reg == kRsp) return {state.sp, std::nullopt};
+  if (reg == kRbp && state.fp_known) return {state.fp, std::nullopt};
+  const bool known = state.full && reg < kRip && reg != kRbp && !(state.unknown >> reg & 1);
+  return known ? Value{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
+}
+
+Value LoadAt(const StackWindow& window, const Value& address) {
+  return address.failure ? address : Load(window, address.value);
+}
+
+Value Cfa(const CfaRule& rule, const StackWindow& window, const FrameState& state) {
+  Value cfa = Add(Register(state, rule.reg), rule.offset);
+  return rule.deref ? Add(LoadAt(window, cfa), rule.addend) : cfa;
+}
+
+// The caller's value by `rule`, for the places that name one.
+Value Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state) {
+  switch (rule.place) {
+    case Place::kAtCfa:
+      return LoadAt(window, Add({cfa, std::nullopt}, rule.offset));
+    case Place::kAtRegister:
+      return LoadAt(window, Add(Register(state, rule.reg), rule.offset));
+    case Place::kInRegister:
+      return Register(state, rule.reg);
+    case Place::kUndefined:
+    case Place::kUnchanged:
+      break;
+  }
+  return Failed(EndReason::kRegisterUnknown);
+}
+
+// The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
+bool IsKernelContext(const Row& row) {
+  return row.signal && row.cfa == CfaRule{.offset = kContextOffset[kRsp], .addend = 0, .reg = kRsp, .deref = true};
+}
+
+std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
+  Registers registers;
+  for (int reg = 0; reg < kRegisterCount; ++reg) {
+    Value value = LoadAt(window, Add({state->sp, std::nullopt}, kContextOffset[reg]));
+    if (value.failure) return value.failure;
+    registers.value[reg] = value.value;
+  }
+  if (registers.pc() == 0) return EndReason::kBadReturnAddress;
+  // A handler on its own stack: the interrupted one was not captured, or it lies below and the walk could go in
+  // circles.
+  if (registers.sp() <= state->sp) return EndReason::kBadCfa;
+  *state = LeafState(registers, /*in_syscall=*/false);
+  state->source = FrameSource::kSignalTrampoline;
+  return std::nullopt;
+}
+
+}  // namespace
+
+FrameState LeafState(const Registers& registers, bool in_syscall) {
+  FrameState state;
+  state.pc = registers.pc();
+  state.sp = registers.sp();
+  state.fp = registers.fp();
+  state.full = true;
+  // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
+  if (in_syscall) state.unknown = 1u << kRax | 1u << kRcx | 1u << kR11;
+  state.registers = registers;
+  return state;
+}
+
+std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
+  if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
+  if (IsKernelContext(row)) return RestoreContext(window, state);
+  const Value cfa = Cfa(row.cfa, window, *state);
+  if (cfa.failure) return cfa.failure;
+  const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
+  if (cfa.value % kWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
+    return EndReason::kBadCfa;
+  }
+  const Value ra = Evaluate(row.ra, cfa.value, window, *state);
+  if (ra.failure) return ra.failure;
+  if (ra.value == 0) return EndReason::kComplete;
+  if (row.fp.place != Place::kUnchanged) {
+    // Compilers leave the rule in place for a moment after the slot is gone; only who needs the value may complain.
+    const Value fp = Evaluate(row.fp, cfa.value, window, *state);
+    state->fp = fp.value;
+    state->fp_known = !fp.failure;
+  }
+  state->pc = ra.value;
+  state->sp = cfa.value;
+  state->exact = row.signal;
+  state->full = false;
+  state->source = row.source;
+  return std::nullopt;
+}
+
+}  // namespace offcpu

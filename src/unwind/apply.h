@@ -1,0 +1,43 @@
+// Applies a row to a frame: the only code that reads the stack, so every check on what a walk computes is here. No
+// state; safe from any thread. Does not look rows up and does not judge return addresses: that takes the mappings.
+#ifndef OFFCPU_UNWIND_APPLY_H_
+#define OFFCPU_UNWIND_APPLY_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "process/registers.h"
+#include "unwind/row.h"
+#include "unwind/stack_window.h"
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+// Where a walk stands.
+struct FrameState {
+  uint64_t pc = 0;
+  uint64_t sp = 0;
+  uint64_t fp = 0;
+  bool fp_known = true;
+  bool exact = true;                             // pc is an instruction that was interrupted, not a return address
+  FrameSource source = FrameSource::kRegisters;  // how this frame was found
+  // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,
+  // excepts those that do not hold a value of the program.
+  bool full = false;
+  uint32_t unknown = 0;
+  Registers registers;
+
+  uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
+};
+
+// The leaf of a thread with these user registers.
+FrameState LeafState(const Registers& registers, bool in_syscall);
+
+// Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
+//
+// sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats.
+std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_APPLY_H_

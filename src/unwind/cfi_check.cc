@@ -1,0 +1,103 @@
+#include "unwind/cfi_check.h"
+
+#include <dwarf.h>
+
+#include "unwind/byte_reader.h"
+
+namespace offcpu {
+namespace {
+
+void CheckRegister(ByteReader& in, bool* ok) { *ok = *ok && in.TakeUleb() <= kMaxCfiRegister; }
+
+void SkipExpression(ByteReader& in, bool* ok) {
+  const uint64_t size = in.TakeUleb();
+  *ok = *ok && size <= kMaxCfiExpressionBytes;
+  in.Skip(size);
+}
+
+// Passes over the operands of an instruction without operands in its first byte. False if it is not known or not sound.
+// (A signed number is as long as the unsigned one of the same bytes.)
+bool SkipOperands(uint8_t opcode, ByteReader& in) {
+  bool ok = true;
+  switch (opcode) {
+    case DW_CFA_nop:
+      break;
+    case DW_CFA_advance_loc1:
+      in.Skip(1);
+      break;
+    case DW_CFA_advance_loc2:
+      in.Skip(2);
+      break;
+    case DW_CFA_advance_loc4:
+      in.Skip(4);
+      break;
+    case DW_CFA_undefined:
+    case DW_CFA_same_value:
+    case DW_CFA_restore_extended:
+    case DW_CFA_def_cfa_register:
+      CheckRegister(in, &ok);
+      break;
+    case DW_CFA_def_cfa_offset:
+    case DW_CFA_def_cfa_offset_sf:
+    case DW_CFA_GNU_args_size:
+      in.TakeUleb();
+      break;
+    case DW_CFA_register:
+      CheckRegister(in, &ok);
+      CheckRegister(in, &ok);
+      break;
+    case DW_CFA_offset_extended:
+    case DW_CFA_offset_extended_sf:
+    case DW_CFA_GNU_negative_offset_extended:
+    case DW_CFA_val_offset:
+    case DW_CFA_val_offset_sf:
+    case DW_CFA_def_cfa:
+    case DW_CFA_def_cfa_sf:
+      CheckRegister(in, &ok);
+      in.TakeUleb();
+      break;
+    case DW_CFA_def_cfa_expression:
+      SkipExpression(in, &ok);
+      break;
+    case DW_CFA_expression:
+    case DW_CFA_val_expression:
+      CheckRegister(in, &ok);
+      SkipExpression(in, &ok);
+      break;
+    default:
+      return false;
+  }
+  return ok && in.ok();
+}
+
+}  // namespace
+
+bool CfiWellFormed(std::span<const std::byte> instructions) {
+  if (instructions.size() > kMaxCfiBytes) return false;
+  ByteReader in(instructions);
+  size_t remembered = 0;
+  while (!in.empty()) {
+    const uint8_t opcode = in.Take<uint8_t>();
+    switch (opcode & 0xc0) {  // three instructions have an operand in the low six bits
+      case DW_CFA_advance_loc:
+      case DW_CFA_restore:
+        continue;
+      case DW_CFA_offset:
+        in.TakeUleb();
+        if (!in.ok()) return false;
+        continue;
+      default:
+        break;
+    }
+    if (opcode == DW_CFA_remember_state) {
+      if (++remembered > kMaxCfiRememberedStates) return false;
+    } else if (opcode == DW_CFA_restore_state) {
+      if (remembered-- == 0) return false;
+    } else if (!SkipOperands(opcode, in)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace offcpu

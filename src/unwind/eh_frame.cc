@@ -1,0 +1,212 @@
+#include "unwind/eh_frame.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <elfutils/libdw.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "process/registers.h"
+#include "unwind/eh_frame_index.h"
+
+namespace offcpu {
+namespace {
+
+// libdw looks for the tables of an ELF object, so one is made around the table: file header, one program header, an
+// .eh_frame_hdr whose search table lists the entries that were found good, and the table itself.
+struct SearchHeader {
+  uint8_t version = 1;
+  uint8_t pointer_encoding = DW_EH_PE_udata8;
+  uint8_t count_encoding = DW_EH_PE_udata4;
+  uint8_t entry_encoding = DW_EH_PE_udata8;
+  uint32_t eh_frame_low = 0;  // the address in two halves: it is not aligned
+  uint32_t eh_frame_high = 0;
+  uint32_t count = 0;
+};
+struct SearchEntry {
+  uint64_t begin = 0;
+  uint64_t fde = 0;
+};
+static_assert(sizeof(SearchHeader) == 16 && sizeof(SearchEntry) == 16);
+
+constexpr size_t kSearchAt = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+// What libdw keeps of an entry it has met, with room for its allocator.
+constexpr size_t kBytesPerFde = 256;
+
+template <typename T>
+void Append(std::vector<std::byte>& image, const T& value) {
+  std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
+  image.insert(image.end(), bytes.begin(), bytes.end());
+}
+
+Elf64_Ehdr FileHeader() {
+  Elf64_Ehdr file = {};
+  std::memcpy(file.e_ident, ELFMAG, SELFMAG);
+  file.e_ident[EI_CLASS] = ELFCLASS64;
+  file.e_ident[EI_DATA] = ELFDATA2LSB;
+  file.e_ident[EI_VERSION] = EV_CURRENT;
+  file.e_type = ET_DYN;
+  file.e_machine = EM_X86_64;
+  file.e_version = EV_CURRENT;
+  file.e_phoff = sizeof(Elf64_Ehdr);
+  file.e_ehsize = sizeof(Elf64_Ehdr);
+  file.e_phentsize = sizeof(Elf64_Phdr);
+  file.e_phnum = 1;
+  return file;
+}
+
+std::vector<std::byte> MakeImage(const ModuleTable& table, const std::vector<FdeSpan>& fdes) {
+  // Zeros behind the table end the chain of entries, and libdw may look at a few bytes behind the last one.
+  constexpr size_t kTail = 64;
+  const size_t search_bytes = sizeof(SearchHeader) + fdes.size() * sizeof(SearchEntry);
+  std::vector<std::byte> image;
+  image.reserve(kSearchAt + search_bytes + table.bytes.size() + kTail);
+  Append(image, FileHeader());
+  Elf64_Phdr segment = {};
+  segment.p_type = PT_GNU_EH_FRAME;
+  segment.p_offset = kSearchAt;
+  segment.p_vaddr = table.address - search_bytes;  // as far before the table as in the image
+  segment.p_filesz = segment.p_memsz = search_bytes;
+  Append(image, segment);
+  SearchHeader header;
+  header.eh_frame_low = static_cast<uint32_t>(table.address);
+  header.eh_frame_high = static_cast<uint32_t>(table.address >> 32);
+  header.count = static_cast<uint32_t>(fdes.size());
+  Append(image, header);
+  for (const FdeSpan& fde : fdes) Append(image, SearchEntry{fde.begin, table.address + fde.offset});
+  image.insert(image.end(), table.bytes.begin(), table.bytes.end());
+  image.insert(image.end(), kTail, std::byte{0});
+  return image;
+}
+
+bool FitOffset(uint64_t number, int32_t* offset) {
+  const int64_t value = static_cast<int64_t>(number);
+  *offset = static_cast<int32_t>(value);
+  return *offset == value;
+}
+
+// reg + offset
+bool IsBase(const Dwarf_Op& op, uint8_t* reg, int32_t* offset) {
+  const bool numbered = op.atom == DW_OP_bregx;
+  if (!numbered && (op.atom < DW_OP_breg0 || op.atom > DW_OP_breg31)) return false;
+  const uint64_t number = numbered ? op.number : uint64_t{op.atom} - DW_OP_breg0;
+  *reg = static_cast<uint8_t>(number);
+  return number < kRip && FitOffset(numbered ? op.number2 : op.number, offset);
+}
+
+// reg + offset, or *(reg + offset) + addend
+bool ToCfaRule(std::span<const Dwarf_Op> ops, CfaRule* rule) {
+  if (ops.empty() || ops.size() > 3 || !IsBase(ops[0], &rule->reg, &rule->offset)) return false;
+  rule->deref = ops.size() > 1;
+  if (rule->deref && ops[1].atom != DW_OP_deref) return false;
+  return ops.size() < 3 || (ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
+}
+
+bool ToValueRule(std::span<const Dwarf_Op> ops, ValueRule* rule) {
+  if (ops.size() == 1 && ops[0].atom == DW_OP_regx) {
+    rule->place = Place::kInRegister;
+    rule->reg = static_cast<uint8_t>(ops[0].number);
+    return ops[0].number < kRip;
+  }
+  if (ops.empty() || ops.size() > 2 || ops[0].atom != DW_OP_call_frame_cfa) return false;
+  rule->place = Place::kAtCfa;
+  if (ops.size() == 1) return true;
+  if (ops[1].atom == DW_OP_plus_uconst) return FitOffset(ops[1].number, &rule->offset);
+  rule->place = Place::kAtRegister;  // an expression, which may ignore the CFA that it is given
+  return IsBase(ops[1], &rule->reg, &rule->offset);
+}
+
+// What libdw says of `reg`; nothing if a row cannot hold it.
+std::optional<ValueRule> RuleOf(Dwarf_Frame* frame, int reg) {
+  ValueRule rule;
+  Dwarf_Op memory[3];
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return std::nullopt;
+  if (count == 0) {
+    rule.place = ops == nullptr ? Place::kUnchanged : Place::kUndefined;
+  } else if (!ToValueRule({ops, count}, &rule)) {
+    return std::nullopt;
+  }
+  return rule;
+}
+
+FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
+  Row result;
+  Dwarf_Addr begin = 0;
+  Dwarf_Addr end = 0;
+  if (dwarf_frame_info(frame, &begin, &end, &result.signal) < 0 || address >= end) return FindOutcome::kCorrupt;
+  result.begin = address;  // libdw's begin is wrong behind a restored state
+  result.end = end;
+  std::optional<ValueRule> ra = RuleOf(frame, kRip);
+  if (!ra || ra->place == Place::kUnchanged) return FindOutcome::kExpression;
+  result.ra = *ra;
+  result.fp = RuleOf(frame, kRbp).value_or(ValueRule());  // unknown from there on, if a row cannot hold it
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  // An outermost frame needs no CFA, and start code often has none.
+  if (ra->place != Place::kUndefined &&
+      (dwarf_frame_cfa(frame, &ops, &count) != 0 || !ToCfaRule({ops, count}, &result.cfa))) {
+    return FindOutcome::kExpression;
+  }
+  *row = result;
+  return FindOutcome::kFound;
+}
+
+}  // namespace
+
+struct EhFrameTable::Impl {
+  ~Impl() {
+    if (cfi != nullptr) dwarf_cfi_end(cfi);
+    if (elf != nullptr) elf_end(elf);
+  }
+
+  std::vector<std::byte> image;
+  EhFrameIndex index;
+  Elf* elf = nullptr;
+  Dwarf_CFI* cfi = nullptr;  // null if there is no entry
+};
+
+EhFrameTable::EhFrameTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+EhFrameTable::~EhFrameTable() = default;
+
+std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table) {
+  std::optional<EhFrameIndex> index = IndexEhFrame(table);
+  if (!index) return nullptr;
+  auto impl = std::make_unique<Impl>();
+  impl->index = *std::move(index);
+  if (!impl->index.fdes.empty()) {
+    impl->image = MakeImage(table, impl->index.fdes);
+    elf_version(EV_CURRENT);
+    impl->elf = elf_memory(reinterpret_cast<char*>(impl->image.data()), impl->image.size());
+    if (impl->elf == nullptr) return nullptr;
+    impl->cfi = dwarf_getcfi_elf(impl->elf);
+    if (impl->cfi == nullptr) return nullptr;
+  }
+  return std::unique_ptr<EhFrameTable>(new EhFrameTable(std::move(impl)));
+}
+
+FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
+  const std::vector<FdeSpan>& fdes = impl_->index.fdes;
+  auto after =
+      std::upper_bound(fdes.begin(), fdes.end(), address, [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
+  if (after == fdes.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;
+  Dwarf_Frame* frame = nullptr;
+  if (dwarf_cfi_addrframe(impl_->cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
+  FindOutcome outcome = ToRow(frame, address, row);
+  std::free(frame);
+  return outcome;
+}
+
+size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }
+
+size_t EhFrameTable::bytes() const { return impl_->image.size() + impl_->index.fdes.size() * kBytesPerFde; }
+
+}  // namespace offcpu

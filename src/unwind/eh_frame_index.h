@@ -1,0 +1,35 @@
+// Checks every entry of an .eh_frame table and lists those that describe code. Its purpose is to keep damaged entries
+// from libdw, which reads past the end of some, allocates by numbers found in others and takes lengths on trust.
+// A pure function of the bytes; safe from any thread. Does not compute rows.
+#ifndef OFFCPU_UNWIND_EH_FRAME_INDEX_H_
+#define OFFCPU_UNWIND_EH_FRAME_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "process/module.h"
+
+namespace offcpu {
+
+inline constexpr size_t kMaxFdes = 2 << 20;
+
+// A description of the code at the link-time addresses [begin, end), at `offset` of the table.
+struct FdeSpan {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint32_t offset = 0;
+};
+
+struct EhFrameIndex {
+  std::vector<FdeSpan> fdes;  // sorted, not overlapping
+  size_t bad_entries = 0;     // left out: damaged, of an unknown kind, or for code that another one describes
+};
+
+// Nothing if the chain of entries is broken or has more than kMaxFdes.
+std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_EH_FRAME_INDEX_H_

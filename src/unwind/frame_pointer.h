@@ -1,0 +1,35 @@
+// The rule of code that keeps a frame pointer, for code that says nothing about itself. It is a guess: what is here is
+// what keeps it from being a bad one. No state; safe from any thread. The return address is checked by the walk.
+#ifndef OFFCPU_UNWIND_FRAME_POINTER_H_
+#define OFFCPU_UNWIND_FRAME_POINTER_H_
+
+#include "process/module.h"
+#include "unwind/apply.h"
+#include "unwind/row.h"
+#include "unwind/stack_window.h"
+
+namespace offcpu {
+
+// push %rbp; mov %rsp, %rbp
+inline constexpr Row kFramePointerRow = {
+    .begin = 0,
+    .end = UINT64_MAX,
+    .cfa = {.offset = 16, .addend = 0, .reg = kRbp, .deref = false},
+    .ra = {.offset = -8, .place = Place::kAtCfa, .reg = 0},
+    .fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0},
+    .signal = false,
+    .source = FrameSource::kFramePointer,
+};
+
+// May code of `module` (null: no file) be walked so? Not where there are tables, or might be.
+bool UsesFramePointer(const Module* module);
+
+// Does the register look like a frame pointer of this frame?
+bool PlausibleFramePointer(const FrameState& state, const StackWindow& window);
+
+// The outermost frame of such a chain has a frame pointer of 0, as the ABI demands.
+bool EndsFramePointerChain(const FrameState& state);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_FRAME_POINTER_H_

@@ -1,0 +1,49 @@
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+std::string_view Name(FrameSource source) {
+  switch (source) {
+    case FrameSource::kRegisters:
+      return "registers";
+    case FrameSource::kSFrame:
+      return "sframe";
+    case FrameSource::kEhFrame:
+      return "eh_frame";
+    case FrameSource::kFramePointer:
+      return "fp";
+    case FrameSource::kSignalTrampoline:
+      return "trampoline";
+  }
+  return "?";
+}
+
+std::string_view Name(EndReason reason) {
+  switch (reason) {
+    case EndReason::kComplete:
+      return "complete";
+    case EndReason::kWindow:
+      return "window";
+    case EndReason::kNoRow:
+      return "no row";
+    case EndReason::kExpression:
+      return "expression";
+    case EndReason::kRegisterUnknown:
+      return "register unknown";
+    case EndReason::kBadCfa:
+      return "bad cfa";
+    case EndReason::kBadReturnAddress:
+      return "bad return address";
+    case EndReason::kBadMemory:
+      return "bad memory";
+    case EndReason::kFrameLimit:
+      return "frame limit";
+    case EndReason::kNotMapped:
+      return "not mapped";
+    case EndReason::kMapsChanged:
+      return "maps changed";
+  }
+  return "?";
+}
+
+}  // namespace offcpu

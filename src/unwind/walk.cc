@@ -1,0 +1,69 @@
+#include "unwind/walk.h"
+
+#include <optional>
+
+#include "unwind/apply.h"
+#include "unwind/frame_pointer.h"
+
+namespace offcpu {
+namespace {
+
+// A C library's start code need not say that nobody calls it (musl's does not), but the ELF entry point is where it is.
+bool IsStartCode(const MappedCode& code, uint64_t address) {
+  constexpr uint64_t kMaxStartBytes = 64;
+  return code.module != nullptr && !code.module->code.empty() && code.module->entry != 0 &&
+         address >= code.module->entry && address - code.module->entry < kMaxStartBytes;
+}
+
+}  // namespace
+
+// Goes from the last frame of `out` to its caller; says why the walk ends if it does.
+std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow& window, FrameState* state,
+                                      Frame* frame) {
+  Row row;
+  const uint64_t address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
+  switch (rows_.Find(code.module, address, &row)) {
+    case FindOutcome::kFound:
+      break;
+    case FindOutcome::kExpression:
+      return EndReason::kExpression;
+    case FindOutcome::kNotHere:
+    case FindOutcome::kCorrupt:
+      return IsStartCode(code, address) && !state->exact ? EndReason::kComplete : EndReason::kNoRow;
+  }
+  if (row.source == FrameSource::kFramePointer) {
+    if (EndsFramePointerChain(*state)) return EndReason::kComplete;
+    if (IsStartCode(code, address) && !state->exact) return EndReason::kComplete;
+    if (!PlausibleFramePointer(*state, window)) return EndReason::kNoRow;
+  }
+  // The "return address" into a trampoline is where it begins; nothing there calls the handler.
+  if (row.signal) frame->exact = true;
+  return Apply(row, window, state);
+}
+
+EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out) {
+  for (;;) {
+    const MappedCode* code = space.Find(state->lookup_pc());
+    if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
+    if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
+    Frame frame;
+    frame.module = code->module.get();
+    frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;
+    frame.source = state->source;
+    frame.exact = state->exact;
+    out->frames.push_back(frame);
+    ++stats_.frames[static_cast<size_t>(frame.source)];
+    if (std::optional<EndReason> end = Step(*code, window, state, &out->frames.back())) return *end;
+  }
+}
+
+void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
+                  UserStack* out) {
+  out->frames.clear();
+  FrameState state = LeafState(registers, in_syscall);
+  out->end = Run(space, window, &state, out);
+  ++stats_.walks;
+  ++stats_.ends[static_cast<size_t>(out->end)];
+}
+
+}  // namespace offcpu
