@@ -12,7 +12,8 @@
 
 namespace offcpu {
 
-// A longer name is not demangled.
+// A longer name is not demangled, and of C++ none longer than a quarter of it: libiberty's guard against deep
+// recursion.
 inline constexpr size_t kMaxMangledBytes = 4096;
 // Neither is one whose meaning is longer: a few hundred bytes can stand for gigabytes.
 inline constexpr size_t kMaxDemangledBytes = 16384;

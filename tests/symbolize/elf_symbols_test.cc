@@ -1,0 +1,209 @@
+#include "symbolize/elf_symbols.h"
+
+#include <elf.h>
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fixtures.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+ElfSymbols SymbolsOf(const std::string& bytes) {
+  SpanMemory memory = MemoryOf(bytes);
+  auto elf = ElfFile::Parse(memory);
+  return elf.ok() ? ReadElfSymbols(*elf) : ElfSymbols();
+}
+
+// What is found at every address from 0xff0 to 0x107f, as "begin name" of each run. The layout is that of fixture.S.
+std::vector<std::string> Runs(const SymbolTable& table) {
+  std::vector<std::string> runs;
+  std::string last;
+  for (uint64_t address = 0xff0; address < 0x1080; ++address) {
+    std::string name(table.Find(address).value_or("-"));
+    char run[128];
+    std::snprintf(run, sizeof(run), "%lx %s", address, name.c_str());
+    if (name != last) runs.emplace_back(run);
+    last = name;
+  }
+  return runs;
+}
+
+const std::vector<std::string> kAllRuns = {"ff0 -",
+                                           "1000 fixture_sized",
+                                           "1020 fixture_local",
+                                           "1030 -",
+                                           "1040 fixture_unsized",
+                                           "1050 _ZN7fixture3fooEi.isra.0",
+                                           "1060 fixture_last",
+                                           "1070 -"};
+
+TEST(ElfSymbolsTest, TheSymbolTableNamesAllFunctions) {
+  ElfSymbols symbols = SymbolsOf(Contents(kFull));
+  EXPECT_TRUE(symbols.full);
+  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+}
+
+TEST(ElfSymbolsTest, ASeparateDebugFileHasTheSame) {
+  ElfSymbols symbols = SymbolsOf(Contents(kSeparate));
+  EXPECT_TRUE(symbols.full);
+  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+}
+
+TEST(ElfSymbolsTest, AStrippedFileNamesWhatItExports) {
+  ElfSymbols symbols = SymbolsOf(Contents(kStripped));
+  EXPECT_FALSE(symbols.full);
+  // Without the symbols between them, those without a size reach further.
+  EXPECT_THAT(Runs(symbols.table), ::testing::ElementsAre("ff0 -", "1000 fixture_sized", "1020 -",
+                                                          "1040 fixture_unsized", "1060 fixture_last", "1070 -"));
+}
+
+TEST(ElfSymbolsTest, DebugDataFillsInWhatWasStripped) {
+  ElfSymbols symbols = SymbolsOf(Contents(kMini));
+  EXPECT_FALSE(symbols.full);
+  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+}
+
+// Section headers come last in a file, so a prefix has no symbols; and with the headers moved to the front it has some.
+TEST(ElfSymbolsTest, NoPrefixDoesHarm) {
+  for (const char* path : {kFull, kMini}) {
+    std::string whole = Contents(path);
+    ASSERT_LE(whole.size(), 16384u) << path;
+    for (size_t size = 0; size < whole.size(); ++size) EXPECT_TRUE(SymbolsOf(whole.substr(0, size)).table.empty());
+    Elf64_Ehdr header;
+    std::memcpy(&header, whole.data(), sizeof(header));
+    size_t headers_size = header.e_shnum * sizeof(Elf64_Shdr);
+    std::string headers = whole.substr(header.e_shoff, headers_size);
+    for (size_t i = 0; i < header.e_shnum; ++i) {
+      Elf64_Shdr section;
+      std::memcpy(&section, headers.data() + i * sizeof(section), sizeof(section));
+      section.sh_offset += headers_size;
+      std::memcpy(headers.data() + i * sizeof(section), &section, sizeof(section));
+    }
+    header.e_shoff = sizeof(header);
+    std::string front(reinterpret_cast<const char*>(&header), sizeof(header));
+    std::string moved = front + headers + whole.substr(sizeof(header));
+    EXPECT_EQ(Runs(SymbolsOf(moved).table), kAllRuns);
+    for (size_t size = 0; size < moved.size(); ++size) {
+      for (const std::string& run : Runs(SymbolsOf(moved.substr(0, size)).table)) {
+        EXPECT_THAT(run, ::testing::AnyOf(::testing::EndsWith(" -"), ::testing::HasSubstr("fixture"))) << size;
+      }
+    }
+  }
+}
+
+// One symbol in one executable section at 0x1000, 0x100 bytes long.
+struct OneSymbol {
+  Elf64_Ehdr header = {};
+  Elf64_Shdr sections[4] = {};  // null, code, symbols, strings
+  Elf64_Sym symbol = {.st_name = 1,
+                      .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                      .st_other = 0,
+                      .st_shndx = 1,
+                      .st_value = 0x1010,
+                      .st_size = 0x20};
+  char strings[16] = "\0name@@VERSION";
+
+  OneSymbol() {
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_shoff = offsetof(OneSymbol, sections);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = 4;
+    sections[1] = {.sh_name = 0,
+                   .sh_type = SHT_NOBITS,
+                   .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+                   .sh_addr = 0x1000,
+                   .sh_offset = 0,
+                   .sh_size = 0x100};
+    sections[2] = {.sh_name = 0,
+                   .sh_type = SHT_SYMTAB,
+                   .sh_flags = 0,
+                   .sh_addr = 0,
+                   .sh_offset = offsetof(OneSymbol, symbol),
+                   .sh_size = sizeof(symbol),
+                   .sh_link = 3};
+    sections[3] = {.sh_name = 0,
+                   .sh_type = SHT_STRTAB,
+                   .sh_flags = 0,
+                   .sh_addr = 0,
+                   .sh_offset = offsetof(OneSymbol, strings),
+                   .sh_size = sizeof(strings)};
+  }
+
+  std::string Find(uint64_t address) const {
+    std::string bytes(reinterpret_cast<const char*>(this), sizeof(*this));
+    return std::string(SymbolsOf(bytes).table.Find(address).value_or("-"));
+  }
+};
+
+TEST(ElfSymbolsTest, AVersionIsNotPartOfTheName) {
+  EXPECT_EQ(OneSymbol().Find(0x1010), "name");
+  EXPECT_EQ(OneSymbol().Find(0x102f), "name");
+  EXPECT_EQ(OneSymbol().Find(0x1030), "-");
+}
+
+TEST(ElfSymbolsTest, ASymbolStaysInsideItsSection) {
+  OneSymbol elf;
+  elf.symbol.st_size = UINT64_MAX;
+  EXPECT_EQ(elf.Find(0x10ff), "name");
+  EXPECT_EQ(elf.Find(0x1100), "-");
+  elf.symbol.st_value = 0x1100;  // one past the end
+  EXPECT_EQ(elf.Find(0x1100), "-");
+  elf.symbol.st_value = 0xfff;  // one before the begin
+  EXPECT_EQ(elf.Find(0x1000), "-");
+}
+
+TEST(ElfSymbolsTest, ASectionThatWrapsHasNoSymbols) {
+  OneSymbol elf;
+  elf.sections[1].sh_addr = UINT64_MAX - 0x80;
+  elf.symbol.st_value = UINT64_MAX - 0x70;
+  EXPECT_EQ(elf.Find(UINT64_MAX - 0x70), "-");
+}
+
+TEST(ElfSymbolsTest, OnlyDefinedFunctionsCount) {
+  OneSymbol elf;
+  elf.symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
+  EXPECT_EQ(elf.Find(0x1010), "-");
+  elf.symbol.st_info = ELF64_ST_INFO(STB_LOCAL, STT_GNU_IFUNC);
+  EXPECT_EQ(elf.Find(0x1010), "name");
+  elf.symbol.st_info = ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE);
+  EXPECT_EQ(elf.Find(0x1010), "name");
+  elf.sections[1].sh_flags = SHF_ALLOC;
+  EXPECT_EQ(elf.Find(0x1010), "-");
+  elf.symbol.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC);
+  for (uint16_t section : {uint16_t{SHN_UNDEF}, uint16_t{4}, uint16_t{SHN_ABS}}) {
+    elf.symbol.st_shndx = section;
+    EXPECT_EQ(elf.Find(0x1010), "-") << section;
+  }
+}
+
+TEST(ElfSymbolsTest, NamesMustLieInTheirTable) {
+  OneSymbol elf;
+  elf.symbol.st_name = 16;  // one past the table
+  EXPECT_EQ(elf.Find(0x1010), "-");
+  elf.symbol.st_name = UINT32_MAX;
+  EXPECT_EQ(elf.Find(0x1010), "-");
+  elf.symbol.st_name = 1;
+  elf.sections[3].sh_size = 3;  // "\0na"
+  EXPECT_EQ(elf.Find(0x1010), "na");
+  elf.sections[2].sh_link = 4;  // no such section
+  EXPECT_EQ(elf.Find(0x1010), "-");
+}
+
+TEST(ElfSymbolsTest, HalfASymbolIsNone) {
+  OneSymbol elf;
+  elf.sections[2].sh_size = sizeof(Elf64_Sym) - 1;
+  EXPECT_EQ(elf.Find(0x1010), "-");
+  elf.sections[2].sh_size = sizeof(Elf64_Sym) + 1;
+  EXPECT_EQ(elf.Find(0x1010), "name");
+}
+
+}  // namespace
+}  // namespace offcpu

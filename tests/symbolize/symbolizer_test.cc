@@ -1,0 +1,151 @@
+#include "symbolize/symbolizer.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <sys/auxv.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fixtures.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+
+class SymbolizerTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<Module> AddModule(const std::string& path, const std::string& file, const std::string& build_id) {
+    auto module = std::make_shared<Module>();
+    module->path = path;
+    module->build_id = build_id;
+    if (!file.empty()) module->file = OpenFixture(file);
+    profile_.modules.push_back(module);
+    return module;
+  }
+
+  void AddStack(std::vector<Frame> frames) {
+    profile_.user_stacks.push_back({.stack = {.frames = std::move(frames), .end = EndReason::kComplete}});
+  }
+
+  static Frame Exact(const std::shared_ptr<Module>& module, uint64_t address) {
+    return {.module = module.get(), .address = address, .source = FrameSource::kRegisters, .exact = true};
+  }
+  static Frame Return(const std::shared_ptr<Module>& module, uint64_t address) {
+    return {.module = module.get(), .address = address, .source = FrameSource::kSFrame, .exact = false};
+  }
+
+  std::vector<std::string> Names(const SymbolizerOptions& options) {
+    symbolized_ = Symbolize(profile_, options);
+    std::vector<std::string> names;
+    for (const SymbolizedFrame& frame : symbolized_.user_stacks.at(0)) names.emplace_back(frame.name);
+    return names;
+  }
+  std::vector<std::string> Names() {
+    return Names({.kallsyms_path = "/dev/null", .debug_directory = directory_.path()});
+  }
+
+  TemporaryDirectory directory_;
+  Profile profile_;
+  SymbolizedProfile symbolized_;
+  std::string build_id_ = BuildIdOf(kFull);
+};
+
+TEST_F(SymbolizerTest, NamesFramesByTheirCallAddress) {
+  auto module = AddModule("/usr/lib/libfixture.so", kFull, build_id_);
+  AddStack({Exact(module, 0x1020), Return(module, 0x1020), Return(module, 0x1060), Return(module, 0x1040)});
+  // The gap before 0x1040 has no symbol.
+  EXPECT_THAT(Names(), ElementsAre("fixture_local", "fixture_sized", "fixture::foo", "libfixture.so+0x103f"));
+  EXPECT_TRUE(symbolized_.user_stacks[0][0].named);
+  EXPECT_FALSE(symbolized_.user_stacks[0][3].named);
+  EXPECT_EQ(symbolized_.user_stacks[0][3].module, "libfixture.so");
+}
+
+TEST_F(SymbolizerTest, WithoutAModuleOnlyTheAddressIsKnown) {
+  AddStack({Exact(nullptr, 0x7f0012345678)});
+  EXPECT_THAT(Names(), ElementsAre("[unknown] 0x7f0012345678"));
+  EXPECT_EQ(symbolized_.user_stacks[0][0].module, "");
+}
+
+TEST_F(SymbolizerTest, AModuleWithoutAFileIsShownByOffset) {
+  auto module = AddModule("/usr/lib/libgone.so", "", "");
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("libgone.so+0x1020"));
+}
+
+TEST_F(SymbolizerTest, AFileThatWasReplacedIsNotUsed) {
+  auto module = AddModule("/usr/lib/libfixture.so", kFull, "abcdef");
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("libfixture.so+0x1020"));
+}
+
+TEST_F(SymbolizerTest, ASeparateFileByBuildIdIsUsedEvenWithoutTheModulesOwn) {
+  directory_.Write(".build-id/" + build_id_.substr(0, 2) + "/" + build_id_.substr(2) + ".debug", Contents(kSeparate));
+  auto module = AddModule("/usr/lib/libfixture.so", "", build_id_);
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_local"));
+}
+
+TEST_F(SymbolizerTest, ASeparateFileByLinkIsUsed) {
+  auto module = AddModule("/usr/lib/libfixture.so", kStripped, build_id_);
+  AddStack({Exact(module, 0x1020)});
+  EXPECT_THAT(Names(), ElementsAre("libfixture.so+0x1020"));
+  directory_.Write("usr/lib/separate.debug", Contents(kSeparate));
+  EXPECT_THAT(Names(), ElementsAre("fixture_local"));
+}
+
+TEST_F(SymbolizerTest, AStrippedFileStillNamesWhatItExports) {
+  auto module = AddModule("/usr/lib/libfixture.so", kStripped, build_id_);
+  AddStack({Exact(module, 0x1000)});
+  EXPECT_THAT(Names(), ElementsAre("fixture_sized"));
+}
+
+// The dynamic linker is the second source.
+TEST_F(SymbolizerTest, NamesFunctionsOfTheVdso) {
+  void* handle = dlopen("linux-vdso.so.1", RTLD_NOW | RTLD_NOLOAD);
+  uint64_t base = getauxval(AT_SYSINFO_EHDR);
+  if (handle == nullptr || base == 0) GTEST_SKIP() << "no vDSO";
+  auto function = reinterpret_cast<uint64_t>(dlsym(handle, "__vdso_clock_gettime"));
+  ASSERT_NE(function, 0u);
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(base);
+  SpanMemory memory(0, std::span(reinterpret_cast<const std::byte*>(base), header->e_shoff + header->e_shnum * 64u));
+  auto elf = ElfFile::Parse(memory);
+  ASSERT_TRUE(elf.ok());
+  auto module = AddModule("[vdso]", "", elf->BuildId());
+  AddStack({Exact(module, function - base)});
+  EXPECT_THAT(Names(), ElementsAre("clock_gettime"));
+  module->build_id = "abcdef";
+  EXPECT_THAT(Names(), ElementsAre(::testing::StartsWith("[vdso]+0x")));
+}
+
+TEST_F(SymbolizerTest, KernelFramesAreNamedByTheirCallAddress) {
+  directory_.Write("kallsyms", "ffffffff81000000 T first\nffffffff81000100 T second\n");
+  profile_.kernel_stacks.push_back({.id = 1, .addresses = {0xffffffff81000100, 0xffffffff81000101, 0x10}});
+  profile_.kernel_stacks.push_back({.id = 2, .addresses = {}});
+  symbolized_ = Symbolize(profile_, {.kallsyms_path = directory_.path() + "/kallsyms"});
+  EXPECT_THAT(symbolized_.kernel_stacks, ElementsAre(ElementsAre("first", "second", "[kernel] 0x10"), ElementsAre()));
+}
+
+TEST_F(SymbolizerTest, WithoutKallsymsAddressesAreShown) {
+  profile_.kernel_stacks.push_back({.id = 1, .addresses = {0xffffffff81000100}});
+  for (const char* path : {"/nonexistent", "/dev/null"}) {
+    symbolized_ = Symbolize(profile_, {.kallsyms_path = path});
+    EXPECT_THAT(symbolized_.kernel_stacks, ElementsAre(ElementsAre("[kernel] 0xffffffff81000100")));
+  }
+}
+
+TEST_F(SymbolizerTest, StacksKeepTheirPlaces) {
+  profile_.user_stacks.push_back({.stack = {}, .missing = NoUserStack::kLost});
+  AddStack({Exact(nullptr, 1)});
+  symbolized_ = Symbolize(profile_, {});
+  ASSERT_EQ(symbolized_.user_stacks.size(), 2u);
+  EXPECT_TRUE(symbolized_.user_stacks[0].empty());
+  EXPECT_EQ(symbolized_.user_stacks[1].size(), 1u);
+}
+
+}  // namespace
+}  // namespace offcpu
