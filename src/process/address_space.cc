@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "process/elf_image.h"
+#include "process/elf_sections.h"
 #include "process/module_file.h"
 #include "process/proc_file.h"
 
@@ -146,11 +147,18 @@ class Builder {
       absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor));
       if (!image.ok()) return nullptr;
       image->module.path = anchor.path;
-      if (pid_ != 0 && anchor.inode != 0 && modules_.WantsFile()) image->module.file = OpenMappedFile(pid_, anchor);
+      AddFile(anchor, &image->module);
       load.head = std::move(image->head);
       load.module = modules_.Intern(std::move(image->module));
     }
     return &loads_.insert_or_assign(load.head.begin, std::move(load)).first->second;
+  }
+
+  void AddFile(const Mapping& mapping, Module* module) {
+    const bool has_tables = !module->eh_frame_hdr.bytes.empty();
+    if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
+    module->file = OpenMappedFile(pid_, mapping);
+    if (!has_tables && module->file) module->eh_frame = ReadEhFrameSection(FileMemory(module->file));
   }
 
   const std::vector<Mapping>& mappings_;
