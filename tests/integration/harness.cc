@@ -147,6 +147,15 @@ std::string Recording::DropsText() const {
   return text + "\n";
 }
 
+RecordConfig Unthrottled(std::vector<pid_t> pids) {
+  RecordConfig config;
+  config.pids = std::move(pids);
+  config.task_works_per_second = 1'000'000;
+  config.capture_bytes_per_second = uint64_t{1} << 30;
+  config.capture_ring_bytes = 128u << 20;
+  return config;
+}
+
 Recording Record(const RecordConfig& config, Target& target) {
   Recording recording;
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);

@@ -108,6 +108,9 @@ struct Recording {
   std::string DropsText() const;
 };
 
+// Without the budgets that keep an always-on recording cheap: every interval is to have its stack.
+RecordConfig Unthrottled(std::vector<pid_t> pids);
+
 // Records `target` from before its run until after it.
 Recording Record(const RecordConfig& config, Target& target);
 

@@ -15,8 +15,7 @@ class Hostile : public testing::Test {
   void RecordIt(const std::vector<std::string>& words) {
     target_ = Target::Start(words);
     ASSERT_NE(target_, nullptr);
-    RecordConfig config;
-    config.pids = {target_->pid(), target_->Detail("normal")};
+    RecordConfig config = Unthrottled({target_->pid(), target_->Detail("normal")});
     const auto began = std::chrono::steady_clock::now();
     recording_ = Record(config, *target_);
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(3 + 7)) << "the recorder was held up";

@@ -71,31 +71,27 @@ void ExpectWholeChains(const Recording& recording, const Target& target, const s
 void RecordDeep(const std::vector<std::string>& words, const std::vector<std::string>& levels) {
   const std::unique_ptr<Target> target = Target::Start(words);
   ASSERT_NE(target, nullptr);
-  RecordConfig config;
-  config.pids = {target->pid()};
-  const Recording recording = Record(config, *target);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
   std::vector<std::string> from_start = {"_start", "main"};
   from_start.insert(from_start.end(), levels.begin(), levels.end());
   ExpectWholeChains(recording, *target, "main", "deep", from_start);
   ExpectWholeChains(recording, *target, "deep_thread", "deep_thread", levels);
 }
 
-TEST(DeepStack, SixtyFramesFromStartAndFromClone) { RecordDeep({"deep"}, Levels("deep", 60)); }
+TEST(DeepStack, SixtyFramesFromStartAndFromClone) { RecordDeep({"deep", "--seconds", "4"}, Levels("deep", 60)); }
 
-TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "3"}, Levels("big", 40)); }
+TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "6"}, Levels("big", 40)); }
 
 TEST(DeepStack, IsTheSameBesideTenThousandSamplesASecond) {
   const Sampler sampler(10'000);
-  RecordDeep({"deep"}, Levels("deep", 60));
+  RecordDeep({"deep", "--seconds", "4"}, Levels("deep", 60));
   EXPECT_GT(sampler.samples(), 1000u);
 }
 
 void RecordTwoCallers() {
-  const std::unique_ptr<Target> target = Target::Start({"two_callers"});
+  const std::unique_ptr<Target> target = Target::Start({"two_callers", "--rounds", "3000"});
   ASSERT_NE(target, nullptr);
-  RecordConfig config;
-  config.pids = {target->pid()};
-  const Recording recording = Record(config, *target);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
   ASSERT_EQ(target->Value("differing_layouts"), 0u) << "the callers can be told apart by registers: no test";
 
   const auto waits = [](const StackRow& row) { return row.Has("shared_wait"); };

@@ -28,8 +28,7 @@ const StackRow* MostCounted(const std::vector<StackRow>& rows) {
 void RecordOneWrite(const std::vector<std::string>& words) {
   const std::unique_ptr<Target> target = Target::Start(words);
   ASSERT_NE(target, nullptr);
-  RecordConfig config;
-  config.pids = {target->pid()};
+  RecordConfig config = Unthrottled({target->pid()});
   config.tids = {target->Detail("tid")};
   const Recording recording = Record(config, *target);
   const ProfileStats& stats = recording.profile.stats;
@@ -79,9 +78,7 @@ TEST(OneSystemCall, HasOneStackThoughItIsFaultedInAndChanged) {
 TEST(Waits, OfEveryKindAreBelowTheirOwnFunction) {
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "3"});
   ASSERT_NE(target, nullptr);
-  RecordConfig config;
-  config.pids = {target->pid()};
-  const Recording recording = Record(config, *target);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
   for (const char* kind : {"nanosleep", "futex", "pipe", "poll", "epoll", "mutex", "condvar", "virtual", "lambda"}) {
     const std::string thread = std::string("w_") + kind;
     const std::string function = std::string("wait_in_") + kind;
@@ -101,8 +98,7 @@ class PingPong : public testing::Test {
   void RecordIt(uint32_t interval_ring_bytes) {
     target_ = Target::Start({"pingpong", "--seconds", "3"});
     ASSERT_NE(target_, nullptr);
-    RecordConfig config;
-    config.pids = {target_->pid(), target_->Detail("pong")};
+    RecordConfig config = Unthrottled({target_->pid(), target_->Detail("pong")});
     if (interval_ring_bytes != 0) config.interval_ring_bytes = interval_ring_bytes;
     recording_ = Record(config, *target_);
   }

@@ -1,6 +1,6 @@
 // Processes, threads, images and libraries that come and go while others wait. Built twice, as `churn` (CHURN_IMAGE a)
 // and `churn_b`: two images whose functions lie at different offsets of the same addresses.
-// Usage: churn exec|fork|exit|dlopen|pids [--rounds N]
+// Usage: churn exec|fork|exit|dlopen|pids [--rounds N] [--life-ms N]      of each image, in the modes exec and pids
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -40,6 +40,7 @@ struct Shared {
 Shared* shared = nullptr;
 int shared_fd = -1;
 int rounds = 100;
+uint64_t life_ms = 3;
 
 void MapShared() {
   void* mapped = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, shared_fd, 0);
@@ -57,7 +58,8 @@ std::string Directory() {
   const std::string path = Directory() + "/" + image;
   const std::string fd = std::to_string(shared_fd);
   const std::string count = std::to_string(rounds);
-  execl(path.c_str(), image, mode, "--sums", fd.c_str(), "--rounds", count.c_str(), nullptr);
+  const std::string life = std::to_string(life_ms);
+  execl(path.c_str(), image, mode, "--sums", fd.c_str(), "--rounds", count.c_str(), "--life-ms", life.c_str(), nullptr);
   target::Die("execl");
 }
 
@@ -91,7 +93,7 @@ TARGET_FUNCTION void NAMED(image_, CHURN_IMAGE, _caller)() {
 }
 
 TARGET_FUNCTION void NAMED(image_, CHURN_IMAGE, _execer)() {
-  target::SleepNs(3'000'000);
+  target::SleepNs(life_ms * 1'000'000);
   ExecImage(kOtherImage, "exec");
 }
 
@@ -250,7 +252,7 @@ pid_t ForkAs(pid_t wanted) {
   return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
 }
 
-// pids: children that live for a millisecond or two, alternately of two images, all with one pid.
+// pids: children, alternately of two images, all with one pid.
 void RunPids() {
   pid_t wanted = 0;
   for (int i = 0; i < rounds; ++i) {
@@ -275,7 +277,8 @@ void Run(const std::string& mode) {
   if (mode == "dlopen") return RunDlopen();
   if (mode == "pids") return RunPids();
   if (mode == "once") {
-    for (int i = 0; i < 3; ++i) NAMED(image_, CHURN_IMAGE, _caller)();
+    const uint64_t end = target::ClockNs(CLOCK_MONOTONIC) + life_ms * 1'000'000;
+    while (target::ClockNs(CLOCK_MONOTONIC) < end) NAMED(image_, CHURN_IMAGE, _caller)();
     return;
   }
   fprintf(stderr, "churn: unknown mode\n");
@@ -292,6 +295,7 @@ int main(int argc, char** argv) {
     target::Die("execv");
   }
   rounds = static_cast<int>(target::Option(argc, argv, "--rounds", 100)) / 2 * 2;
+  life_ms = static_cast<uint64_t>(target::Option(argc, argv, "--life-ms", 1));
   shared_fd = static_cast<int>(target::Option(argc, argv, "--sums", -1));
   const bool first = shared_fd < 0;
   if (first) {

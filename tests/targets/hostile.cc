@@ -28,6 +28,7 @@ using HostileCall = void (*)(void (*)());
 target::Gate gate;
 target::Sum hostile_sum;
 target::Sum device_sum;
+sem_t below;  // threads that are where they wait
 sem_t measured;
 
 // The callers may not be there any more: nothing returns to them.
@@ -159,6 +160,8 @@ HostileCall CallInDevice() {
 }  // namespace
 
 TARGET_FUNCTION void hostile_wait() {
+  sem_post(&below);
+  gate.Pass();
   while (!target::Over()) {
     const target::OffCpuTimer timer(hostile_sum);
     target::SleepNs(1'000'000);
@@ -167,6 +170,8 @@ TARGET_FUNCTION void hostile_wait() {
 }
 
 TARGET_FUNCTION void device_wait() {
+  sem_post(&below);
+  gate.Pass();
   while (!target::Over()) {
     const target::OffCpuTimer timer(device_sum);
     target::SleepNs(1'000'000);
@@ -209,13 +214,11 @@ NormalProcess StartNormal(double seconds) {
 }
 
 void* RunBelow(void* call) {
-  gate.Pass();
   reinterpret_cast<HostileCall>(call)(hostile_wait);
   return nullptr;
 }
 
 void* RunInDevice(void* call) {
-  gate.Pass();
   reinterpret_cast<HostileCall>(call)(device_wait);
   return nullptr;
 }
@@ -241,18 +244,20 @@ int main(int argc, char** argv) {
     fprintf(stderr, "hostile: unknown mode\n");
     return 2;
   }
+  sem_init(&below, 0, 0);
   sem_init(&measured, 0, 0);
   const int threads = mode == "device" ? 2 : 1;
   StartThread(RunBelow, library.call, "hostile_thread");
   if (threads == 2) StartThread(RunInDevice, CallInDevice(), "device_thread");
+
+  for (int i = 0; i < threads; ++i) sem_wait(&below);
+  if (truncated_file >= 0) target::Check(ftruncate(truncated_file, truncated_size) == 0, "ftruncate");
 
   char details[64];
   snprintf(details, sizeof(details), "normal=%d", normal.pid);
   target::ReadyAndRun(details, seconds);
   gate.Open();
   target::Check(write(normal.start, "x", 1) == 1, "write");
-  target::SleepNs(100'000'000);  // the thread is below the library by now
-  if (truncated_file >= 0) target::Check(ftruncate(truncated_file, truncated_size) == 0, "ftruncate");
 
   waitpid(normal.pid, nullptr, 0);
   for (int i = 0; i < threads; ++i) sem_wait(&measured);
