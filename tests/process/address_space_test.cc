@@ -1,0 +1,234 @@
+#include "process/address_space.h"
+
+#include <gtest/gtest.h>
+#include <link.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tests/process/elf_bytes.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kBase = 0x7f0000000000;
+
+MappedCode Code(uint64_t begin, uint64_t end, uint64_t inode = 0) {
+  MappedCode code;
+  code.begin = begin;
+  code.end = end;
+  code.inode = inode;
+  return code;
+}
+
+TEST(AddressSpaceTest, Find) {
+  AddressSpace space({Code(0x1000, 0x2000), Code(0x2000, 0x3000), Code(0x5000, 0x6000)});
+  EXPECT_EQ(space.Find(0xfff), nullptr);
+  EXPECT_EQ(space.Find(0x1000)->begin, 0x1000u);
+  EXPECT_EQ(space.Find(0x1fff)->begin, 0x1000u);
+  EXPECT_EQ(space.Find(0x2000)->begin, 0x2000u);
+  EXPECT_EQ(space.Find(0x3000), nullptr);
+  EXPECT_EQ(space.Find(0x5fff)->begin, 0x5000u);
+  EXPECT_EQ(space.Find(UINT64_MAX), nullptr);
+  EXPECT_EQ(AddressSpace({}).Find(0), nullptr);
+}
+
+TEST(AddressSpaceTest, Common) {
+  AddressSpace a({Code(0x1000, 0x2000, 1), Code(0x2000, 0x3000, 2), Code(0x5000, 0x6000, 3)});
+  AddressSpace b({Code(0x1000, 0x2000, 1), Code(0x2000, 0x3000, 7), Code(0x5000, 0x7000, 3)});
+  EXPECT_TRUE(a.SameCode(a));
+  EXPECT_FALSE(a.SameCode(b));
+  auto common = AddressSpace::Common(a, b);
+  ASSERT_EQ(common->code().size(), 1u);
+  EXPECT_EQ(common->code()[0], a.code()[0]);
+  EXPECT_TRUE(common->SameCode(*AddressSpace::Common(b, a)));
+}
+
+// A process that has the hand-made object at kBase.
+class BuildAddressSpaceTest : public ::testing::Test {
+ protected:
+  BuildAddressSpaceTest() { Load(kBase); }
+
+  void Load(uint64_t base) {
+    for (const FileMapping& f : elf.MapAt(base, &memory)) {
+      Mapping m;
+      m.begin = f.begin;
+      m.end = f.end;
+      m.offset = f.offset;
+      m.executable = f.executable;
+      m.inode = 77;
+      m.path = "/lib/x.so";
+      maps.push_back(m);
+    }
+  }
+  Mapping& AddAnonymous(uint64_t begin, uint64_t end, const std::string& path = "") {
+    Mapping m;
+    m.begin = begin;
+    m.end = end;
+    m.executable = true;
+    m.path = path;
+    return *maps.insert(std::find_if(maps.begin(), maps.end(), [&](const Mapping& o) { return o.begin > begin; }), m);
+  }
+  std::shared_ptr<const AddressSpace> Build(const AddressSpace* previous = nullptr) {
+    return BuildAddressSpace(maps, memory, 0, previous, cache);
+  }
+
+  ElfBytes elf;
+  PieceMemory memory;
+  std::vector<Mapping> maps;
+  ModuleCache cache;
+};
+
+TEST_F(BuildAddressSpaceTest, OnlyWhatMayRun) {
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 1u);
+  const MappedCode& code = space->code()[0];
+  EXPECT_EQ(code.begin, kBase + 0x1000);
+  EXPECT_EQ(code.end, kBase + 0x2000);
+  EXPECT_EQ(code.bias, kBase);
+  EXPECT_EQ(code.inode, 77u);
+  EXPECT_EQ(code.offset, 0x1000u);
+  ASSERT_NE(code.module, nullptr);
+  EXPECT_EQ(code.module->path, "/lib/x.so");
+  EXPECT_EQ(code.module->build_id, "deadbe0f");
+}
+
+TEST_F(BuildAddressSpaceTest, OneModuleForTwoLoads) {
+  Load(kBase + 0x100000);
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 2u);
+  EXPECT_EQ(space->code()[0].module, space->code()[1].module);
+  EXPECT_EQ(space->code()[1].bias, kBase + 0x100000);
+}
+
+TEST_F(BuildAddressSpaceTest, PreviousIsTakenWhereItHolds) {
+  auto before = Build();
+  cache = ModuleCache();  // what is read anew would be another module
+  auto after = Build(before.get());
+  EXPECT_TRUE(before->SameCode(*after));
+}
+
+// A file was replaced by one that got its inode number, and mapped to the same place.
+TEST_F(BuildAddressSpaceTest, PreviousDoesNotHoldForOtherContent) {
+  auto before = Build();
+  elf.Put(0x210, {0xff});  // the build id
+  elf.MapAt(kBase, &memory);
+  auto after = Build(before.get());
+  EXPECT_FALSE(before->SameCode(*after));
+  EXPECT_EQ(after->code()[0].module->build_id, "ffadbe0f");
+  EXPECT_TRUE(AddressSpace::Common(*before, *after)->code().empty());
+}
+
+TEST_F(BuildAddressSpaceTest, GeneratedCode) {
+  AddAnonymous(kBase + 0x10000, kBase + 0x20000);
+  AddAnonymous(kBase + 0x20000, kBase + 0x30000, "[anon:code]");
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 3u);
+  EXPECT_EQ(space->code()[1].module, nullptr);
+  EXPECT_EQ(space->code()[2].module, nullptr);
+}
+
+TEST_F(BuildAddressSpaceTest, GeneratedCodeInAMemoryFile) {
+  Mapping& m = AddAnonymous(kBase + 0x10000, kBase + 0x20000, "/memfd:code");
+  m.inode = 5;
+  m.deleted = true;
+  EXPECT_EQ(Build()->Find(kBase + 0x10000)->module, nullptr);
+}
+
+TEST_F(BuildAddressSpaceTest, SpecialMappingsAreNotGeneratedCode) {
+  AddAnonymous(kBase + 0x10000, kBase + 0x20000, "[uprobes]");
+  AddAnonymous(0xffffffffff600000, 0xffffffffff601000, "[vsyscall]");
+  EXPECT_EQ(Build()->code().size(), 1u);
+}
+
+TEST_F(BuildAddressSpaceTest, TextMovedToAnonymousMemory) {
+  auto whole = Build()->code()[0].module;
+  maps.erase(maps.begin() + 1);
+  AddAnonymous(kBase + 0x1000, kBase + 0x2000);
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 1u);
+  EXPECT_EQ(space->code()[0].module, whole);
+  EXPECT_EQ(space->code()[0].bias, kBase);
+}
+
+TEST_F(BuildAddressSpaceTest, PartOfTheTextMoved) {
+  elf.segments[ElfBytes::kText].p_memsz = 0x1100;  // two pages
+  elf.MapAt(kBase, &memory);
+  AddAnonymous(kBase + 0x2000, kBase + 0x3000);
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 2u);
+  EXPECT_NE(space->code()[1].module, nullptr);
+  EXPECT_EQ(space->code()[0].module, space->code()[1].module);
+}
+
+TEST_F(BuildAddressSpaceTest, UnreadableModuleHasItsPath) {
+  memory.Put(kBase, {});
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 1u);
+  const MappedCode& code = space->code()[0];
+  ASSERT_NE(code.module, nullptr);
+  EXPECT_EQ(code.module->path, "/lib/x.so");
+  EXPECT_TRUE(code.module->code.empty());
+  EXPECT_EQ(code.begin - code.bias, 0x1000u) << "told by the offset in the file";
+  EXPECT_EQ(cache.stats().unreadable, 1u);
+  EXPECT_TRUE(space->SameCode(*Build(space.get()))) << "and is not another one each time";
+  elf.MapAt(kBase, &memory);
+  EXPECT_FALSE(Build(space.get())->code()[0].module->code.empty()) << "asked again";
+}
+
+// Ourselves, compared with what the dynamic linker and the kernel tell.
+TEST(LoadAddressSpaceTest, ThisProcess) {
+  ModuleCache cache;
+  auto space = LoadAddressSpace(getpid(), nullptr, cache);
+  ASSERT_TRUE(space.ok()) << space.status();
+  auto each = [](dl_phdr_info* info, size_t, void* data) {
+    const auto& loaded = *static_cast<const AddressSpace*>(data);
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& p = info->dlpi_phdr[i];
+      if (p.p_type != PT_LOAD || !(p.p_flags & PF_X)) continue;
+      const MappedCode* code = loaded.Find(info->dlpi_addr + p.p_vaddr);
+      EXPECT_NE(code, nullptr) << info->dlpi_name;
+      if (code == nullptr || code->module == nullptr) continue;
+      EXPECT_EQ(code->bias, info->dlpi_addr) << info->dlpi_name;
+      EXPECT_FALSE(code->module->eh_frame.bytes.empty()) << info->dlpi_name;
+    }
+    return 0;
+  };
+  dl_iterate_phdr(each, const_cast<AddressSpace*>(space->get()));
+  const uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+  const MappedCode* code = (*space)->Find(vdso);
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(code->module->path, "[vdso]");
+  EXPECT_EQ(code->bias, vdso);
+  EXPECT_EQ(cache.stats().unreadable, 0u);
+  EXPECT_EQ((*space)->Find(reinterpret_cast<uint64_t>(&each) + (uint64_t{1} << 60)), nullptr);
+  auto again = LoadAddressSpace(getpid(), space->get(), cache);
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE((*space)->SameCode(**again));
+}
+
+TEST(LoadAddressSpaceTest, FilesAreHeld) {
+  ModuleCache cache;
+  auto space = LoadAddressSpace(getpid(), nullptr, cache);
+  ASSERT_TRUE(space.ok());
+  const MappedCode* code = (*space)->Find(reinterpret_cast<uint64_t>(&getauxval));
+  ASSERT_NE(code, nullptr);
+  EXPECT_TRUE(code->module->file) << code->module->path;
+}
+
+TEST(LoadAddressSpaceTest, NoSuchProcess) {
+  ModuleCache cache;
+  EXPECT_EQ(LoadAddressSpace(1 << 23, nullptr, cache).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST(LoadAddressSpaceTest, KernelThreadHasNoMemoryMap) {
+  if (geteuid() != 0) GTEST_SKIP() << "may not look";
+  ModuleCache cache;
+  EXPECT_EQ(LoadAddressSpace(2, nullptr, cache).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,293 @@
+#include "process/elf_image.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/process/elf_bytes.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kBase = 0x7f0000000000;
+
+class ElfImageTest : public ::testing::Test {
+ protected:
+  // Maps `elf` at kBase and reads it by way of its text.
+  absl::StatusOr<ElfImage> Read() {
+    file = elf.MapAt(kBase, &memory);
+    return ReadElfImage(memory, file, file[1]);
+  }
+
+  ElfBytes elf;
+  PieceMemory memory;
+  std::vector<FileMapping> file;
+};
+
+TEST_F(ElfImageTest, EveryPart) {
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->head.bias, kBase);
+  EXPECT_EQ(image->head.begin, kBase);
+  EXPECT_EQ(image->head.end, kBase + 0x4000);
+  EXPECT_EQ(image->head.build_id, "deadbe0f");
+  const Module& m = image->module;
+  EXPECT_EQ(m.build_id, "deadbe0f");
+  EXPECT_EQ(m.entry, 0x1080u);
+  ASSERT_EQ(m.code.size(), 1u);
+  EXPECT_EQ(m.code[0].begin, 0x1000u);
+  EXPECT_EQ(m.code[0].end, 0x1500u);
+  EXPECT_EQ(m.eh_frame_hdr.address, 0x300u);
+  EXPECT_EQ(m.eh_frame_hdr.bytes.size(), 12u);
+  EXPECT_EQ(m.eh_frame.address, 0x400u);
+  EXPECT_EQ(m.eh_frame.bytes.size(), 20u);
+  EXPECT_EQ(m.eh_frame.bytes[8], std::byte{1});
+  EXPECT_EQ(m.sframe.address, 0x500u);
+  EXPECT_EQ(m.sframe.bytes.size(), 28u);
+}
+
+TEST_F(ElfImageTest, HeadIsTheSameAndTellsContentsApart) {
+  auto image = Read();
+  auto head = ReadElfHead(memory, file, file[1]);
+  ASSERT_TRUE(image.ok() && head.ok());
+  EXPECT_EQ(head->hash, image->head.hash);
+  EXPECT_EQ(head->bias, image->head.bias);
+  elf.Put(0x210, {0xff});  // first byte of the build id
+  auto other = Read();
+  ASSERT_TRUE(other.ok());
+  EXPECT_NE(head->hash, other->head.hash);
+}
+
+// Linked for an address, loaded there (a static program) or elsewhere (a prelinked library).
+TEST_F(ElfImageTest, LinkTimeAddressIsNotZero) {
+  for (Elf64_Phdr& p : elf.segments) p.p_vaddr += 0x400000;
+  auto elsewhere = Read();
+  ASSERT_TRUE(elsewhere.ok()) << elsewhere.status();
+  EXPECT_EQ(elsewhere->head.bias, kBase - 0x400000);
+  EXPECT_EQ(elsewhere->module.eh_frame.address, 0x400400u);
+  elf.file.e_type = ET_EXEC;
+  file = elf.MapAt(0x400000, &memory);
+  auto image = ReadElfImage(memory, file, file[1]);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->head.bias, 0u);
+  EXPECT_EQ(image->head.begin, 0x400000u);
+}
+
+// lld lets segments share a page of the file: both the headers and the text are mapped from offset 0.
+TEST_F(ElfImageTest, SegmentsShareAPageOfTheFile) {
+  elf.segments[ElfBytes::kText] = {PT_LOAD, PF_R | PF_X, 0x800, 0x1800, 0x1800, 0x100, 0x100, 0x1000};
+  elf.segments[ElfBytes::kData].p_offset = 0x900;
+  elf.segments[ElfBytes::kData].p_vaddr = 0x3900;
+  const std::vector<std::byte> all = elf.File();
+  const std::vector<std::byte> page(all.begin(), all.begin() + 0x1000);
+  for (uint64_t at : {0x0, 0x1000, 0x3000}) memory.Put(kBase + at, page);
+  file = {{kBase, kBase + 0x1000, 0, false},
+          {kBase + 0x1000, kBase + 0x2000, 0, true},
+          {kBase + 0x3000, kBase + 0x4000, 0, false}};
+  auto by_text = ReadElfImage(memory, file, file[1]);
+  ASSERT_TRUE(by_text.ok()) << by_text.status();
+  EXPECT_EQ(by_text->head.bias, kBase);
+  auto by_headers = ReadElfImage(memory, file, file[0]);
+  ASSERT_TRUE(by_headers.ok()) << by_headers.status();
+  EXPECT_EQ(by_headers->head.bias, kBase);
+}
+
+TEST_F(ElfImageTest, LoadedTwiceAndMappedAsData) {
+  constexpr uint64_t kOther = kBase + 0x100000;
+  file = elf.MapAt(kBase, &memory);
+  for (const FileMapping& m : elf.MapAt(kOther, &memory)) file.push_back(m);
+  memory.Put(kOther + 0x100000, elf.File());
+  file.push_back({kOther + 0x100000, kOther + 0x103000, 0, false});
+  EXPECT_EQ(ReadElfImage(memory, file, file[1])->head.bias, kBase);
+  EXPECT_EQ(ReadElfImage(memory, file, file[4])->head.bias, kOther);
+}
+
+TEST_F(ElfImageTest, TextMovedToAnonymousMemory) {
+  file = elf.MapAt(kBase, &memory);
+  file.erase(file.begin() + 1);
+  auto image = ReadElfImage(memory, file, file[0]);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->head.bias, kBase);
+}
+
+// patchelf moves the program headers to the end of the file.
+TEST_F(ElfImageTest, ProgramHeadersInAnotherSegment) {
+  std::vector<std::byte> all = elf.File();
+  std::copy_n(all.begin() + sizeof(Elf64_Ehdr), sizeof(Elf64_Phdr) * ElfBytes::kSegments, all.begin() + 0x2100);
+  std::copy_n(all.begin() + 0x2000, 0x1000, elf.bytes.begin() + 0x2000);
+  elf.file.e_phoff = 0x2100;
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->head.bias, kBase);
+}
+
+TEST_F(ElfImageTest, SegmentsAtDifferentDistances) {
+  file = elf.MapAt(kBase, &memory);
+  file[2].offset = 0x1000;
+  EXPECT_FALSE(ReadElfImage(memory, file, file[1]).ok());
+}
+
+TEST_F(ElfImageTest, AnchorFitsNoSegment) {
+  file = elf.MapAt(kBase, &memory);
+  EXPECT_FALSE(ReadElfImage(memory, file, {kBase, kBase + 0x1000, 0, true}).ok()) << "headers are not executable";
+  EXPECT_FALSE(ReadElfImage(memory, file, {kBase, kBase + 0x1000, 0x5000, false}).ok()) << "beyond the segments";
+  EXPECT_FALSE(ReadElfImage(memory, {}, {kBase, kBase + 0x1000, 0, true}).ok());
+}
+
+TEST_F(ElfImageTest, NotOfThisMachine) {
+  const Elf64_Ehdr good = elf.file;
+  auto refused = [&] {
+    bool result = !Read().ok();
+    elf.file = good;
+    return result;
+  };
+  elf.file.e_ident[0] = 0;
+  EXPECT_TRUE(refused());
+  elf.file.e_ident[EI_CLASS] = ELFCLASS32;
+  EXPECT_TRUE(refused());
+  elf.file.e_ident[EI_DATA] = ELFDATA2MSB;
+  EXPECT_TRUE(refused());
+  elf.file.e_type = ET_REL;
+  EXPECT_TRUE(refused());
+  elf.file.e_machine = EM_386;
+  EXPECT_TRUE(refused());
+  elf.file.e_phentsize = 32;
+  EXPECT_TRUE(refused());
+  elf.file.e_phnum = 0;
+  EXPECT_TRUE(refused());
+  EXPECT_TRUE(Read().ok());
+}
+
+TEST_F(ElfImageTest, AsManyProgramHeadersAsAllowed) {
+  elf.bytes.assign(0x3000, std::byte{0});
+  elf.segments.resize(kMaxProgramHeaders + 1);
+  elf.segments[ElfBytes::kNote].p_type = PT_NULL;
+  elf.segments[ElfBytes::kEhFrameHdr].p_type = PT_NULL;
+  elf.segments[ElfBytes::kSFrame].p_type = PT_NULL;
+  elf.file.e_phnum = kMaxProgramHeaders;
+  EXPECT_TRUE(Read().ok());
+  elf.file.e_phnum = kMaxProgramHeaders + 1;
+  EXPECT_FALSE(Read().ok());
+}
+
+TEST_F(ElfImageTest, MalformedSegments) {
+  const Elf64_Phdr good = elf.segments[ElfBytes::kText];
+  auto refused = [&] {
+    bool result = !Read().ok();
+    elf.segments[ElfBytes::kText] = good;
+    return result;
+  };
+  Elf64_Phdr& text = elf.segments[ElfBytes::kText];
+  text.p_memsz = 0x4ff;
+  EXPECT_TRUE(refused()) << "more in the file than in memory";
+  text.p_memsz = UINT64_MAX;
+  EXPECT_TRUE(refused()) << "wraps";
+  text.p_vaddr = UINT64_MAX & ~uint64_t{0xfff};
+  EXPECT_TRUE(refused()) << "wraps";
+  text.p_vaddr = 0x1001;
+  EXPECT_TRUE(refused()) << "not congruent to the offset";
+  text.p_flags = PF_R;
+  EXPECT_TRUE(refused()) << "nothing is executable";
+  text.p_type = PT_NULL;
+  EXPECT_TRUE(refused()) << "no text";
+  EXPECT_TRUE(Read().ok());
+}
+
+TEST_F(ElfImageTest, TablesMustLieInOneLoadedSegment) {
+  elf.segments[ElfBytes::kEhFrameHdr].p_vaddr = 0x7fc;  // 12 bytes, 4 of them inside
+  elf.segments[ElfBytes::kSFrame].p_vaddr = 0x800;
+  elf.segments[ElfBytes::kNote].p_vaddr = UINT64_MAX - 4;
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(image->module.eh_frame_hdr.bytes.empty());
+  EXPECT_TRUE(image->module.eh_frame.bytes.empty());
+  EXPECT_TRUE(image->module.sframe.bytes.empty());
+  EXPECT_EQ(image->module.build_id, "");
+}
+
+// The chain of entries ends at its zero, at the end of its segment, or where an entry would not fit.
+TEST_F(ElfImageTest, EndOfEhFrame) {
+  elf.Put(0x410, {0xec, 3, 0, 0});  // 0x414 + 0x3ec = 0x800, and no zero
+  EXPECT_EQ(Read()->module.eh_frame.bytes.size(), 0x400u);
+  elf.Put(0x410, {0xed, 3, 0, 0});
+  EXPECT_EQ(Read()->module.eh_frame.bytes.size(), 16u);
+  elf.Put(0x410, {0xff, 0xff, 0xff, 0xff});  // 64-bit lengths: nobody writes them
+  EXPECT_EQ(Read()->module.eh_frame.bytes.size(), 16u);
+  elf.Put(0x400, {0xff, 0xff, 0, 0});
+  EXPECT_TRUE(Read()->module.eh_frame.bytes.empty());
+}
+
+// A segment with more than a table may hold, all of it one entry and its end.
+class LargeTableTest : public ElfImageTest {
+ protected:
+  size_t EhFrameSize(uint64_t size) {
+    constexpr uint64_t kAddress = 0x10000000;
+    elf.segments[ElfBytes::kNote] = {PT_LOAD, PF_R, 0, kAddress, kAddress, 0, kMaxTableBytes + 0x2000, 0x1000};
+    const uint32_t pointer = static_cast<uint32_t>(kAddress) - 0x304;
+    std::memcpy(elf.bytes.data() + 0x304, &pointer, 4);
+    std::vector<std::byte> table(kMaxTableBytes + 0x2000);
+    const uint32_t length = static_cast<uint32_t>(size - 8);
+    std::memcpy(table.data(), &length, 4);
+    memory.Put(kBase + kAddress, std::move(table));
+    return Read()->module.eh_frame.bytes.size();
+  }
+};
+
+TEST_F(LargeTableTest, AtTheLimit) {
+  EXPECT_EQ(EhFrameSize(300000), 300000u);  // read in several steps
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes), kMaxTableBytes);
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 4), kMaxTableBytes) << "without its end";
+  EXPECT_EQ(EhFrameSize(kMaxTableBytes + 5), 0u);
+}
+
+TEST_F(ElfImageTest, NotesBeforeTheBuildId) {
+  // name size 1, descriptor size 1, type 7, name and descriptor padded to four bytes each
+  elf.Put(0x600, {1, 0, 0, 0, 1, 0, 0, 0, 7, 0, 0, 0, 'x', 0, 0, 0, 9, 0, 0, 0});
+  std::copy_n(elf.bytes.begin() + 0x200, 20, elf.bytes.begin() + 0x614);
+  elf.segments[ElfBytes::kNote] = {PT_NOTE, PF_R, 0x600, 0x600, 0x600, 40, 40, 4};
+  EXPECT_EQ(Read()->module.build_id, "deadbe0f");
+  for (uint64_t size = 0; size < 40; ++size) {
+    elf.segments[ElfBytes::kNote].p_memsz = elf.segments[ElfBytes::kNote].p_filesz = size;
+    EXPECT_EQ(Read()->module.build_id, "") << size;
+  }
+  elf.segments[ElfBytes::kNote].p_memsz = 40;
+  elf.Put(0x604, {0xff, 0xff, 0xff, 0xff});  // descriptor size
+  EXPECT_EQ(Read()->module.build_id, "");
+}
+
+TEST_F(ElfImageTest, EveryPrefix) {
+  const std::vector<std::byte> all = elf.File();
+  file = elf.MapAt(kBase, &memory);
+  constexpr size_t kHeaderBytes = sizeof(Elf64_Ehdr) + ElfBytes::kSegments * sizeof(Elf64_Phdr);
+  for (size_t size = 0; size < 0x600; ++size) {
+    memory.Put(kBase, std::vector<std::byte>(all.begin(), all.begin() + static_cast<ptrdiff_t>(size)));
+    auto image = ReadElfImage(memory, file, file[1]);
+    ASSERT_EQ(image.ok(), size >= kHeaderBytes) << size;
+    if (!image.ok()) continue;
+    EXPECT_EQ(image->module.build_id.empty(), size < 0x214) << size;
+    EXPECT_EQ(image->module.eh_frame_hdr.bytes.empty(), size < 0x30c) << size;
+    EXPECT_EQ(image->module.sframe.bytes.empty(), size < 0x51c) << size;
+  }
+}
+
+TEST_F(ElfImageTest, EveryByteChanged) {
+  const std::vector<std::byte> good = elf.File();
+  file = elf.MapAt(kBase, &memory);
+  for (size_t at = 0; at < 0x600; ++at) {
+    for (int value : {0x00, 0x01, 0x7f, 0x80, 0xff}) {
+      std::vector<std::byte> page(good.begin(), good.begin() + 0x1000);
+      page[at] = static_cast<std::byte>(value);
+      memory.Put(kBase, std::move(page));
+      auto image = ReadElfImage(memory, file, file[1]);
+      if (!image.ok()) continue;
+      EXPECT_LT(image->head.begin, image->head.end);
+      for (const CodeRange& range : image->module.code) EXPECT_LT(range.begin, range.end);
+      EXPECT_LE(image->module.eh_frame.bytes.size(), 0x1000u);
+      EXPECT_LE(image->module.sframe.bytes.size(), 0x1000u);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace offcpu
