@@ -1,0 +1,102 @@
+#include "output/folded.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "output/stack_labels.h"
+
+namespace offcpu {
+namespace {
+
+void AppendName(std::string name, std::string& line) {
+  std::replace(name.begin(), name.end(), ';', ':');
+  if (!line.empty()) line += ';';
+  line += name;
+}
+
+std::string Joined(std::vector<std::string> labels) {
+  std::string text;
+  for (std::string& label : labels) AppendName(std::move(label), text);
+  return text;
+}
+
+// Numbers texts by their order, so that equal texts have one number and numbers sort as texts do.
+class Ranks {
+ public:
+  explicit Ranks(std::vector<std::string> texts) : rank_of_(texts.size()), texts_(texts) {
+    std::sort(texts_.begin(), texts_.end());
+    texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      auto it = std::lower_bound(texts_.begin(), texts_.end(), texts[i]);
+      rank_of_[i] = static_cast<size_t>(it - texts_.begin());
+    }
+  }
+
+  size_t rank(size_t index) const { return rank_of_[index]; }
+  const std::string& text(size_t rank) const { return texts_[rank]; }
+
+ private:
+  std::vector<size_t> rank_of_;
+  std::vector<std::string> texts_;
+};
+
+std::vector<std::string> Threads(const Profile& profile) {
+  std::vector<std::string> names;
+  for (const std::string& comm : profile.comms) names.push_back(Joined({comm.empty() ? "[no name]" : Printable(comm)}));
+  return names;
+}
+
+std::vector<std::string> Processes(const Profile& profile, const FoldedOptions& options) {
+  std::vector<std::string> names(profile.processes.size());
+  if (!options.per_process) return names;
+  for (size_t i = 0; i < names.size(); ++i) {
+    names[i] = Joined({absl::StrCat(Printable(profile.processes[i].name), "-", profile.processes[i].key.pid)});
+  }
+  return names;
+}
+
+std::vector<std::string> UserTexts(const Profile& profile, const SymbolizedProfile& symbols) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < profile.user_stacks.size(); ++i) texts.push_back(Joined(UserLabels(profile, symbols, i)));
+  return texts;
+}
+
+std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedProfile& symbols) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < profile.kernel_stacks.size(); ++i) texts.push_back(Joined(KernelLabels(profile, symbols, i)));
+  return texts;
+}
+
+}  // namespace
+
+void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options,
+                 ByteSink sink) {
+  Ranks processes(Processes(profile, options));
+  Ranks threads(Threads(profile));
+  Ranks users(UserTexts(profile, symbols));
+  Ranks kernels(KernelTexts(profile, symbols));
+  std::map<std::tuple<size_t, size_t, size_t, size_t>, uint64_t> sums;
+  for (const ProfileRow& row : profile.rows) {
+    sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
+          kernels.rank(row.kernel_stack)}] += row.total_ns();
+  }
+  for (const auto& [key, ns] : sums) {
+    auto [process, thread, user, kernel] = key;
+    std::string line = processes.text(process);
+    for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
+      if (!line.empty() && !part->empty()) line += ';';
+      line += *part;
+    }
+    uint64_t value = options.nanoseconds ? ns : ns / 1000 + (ns % 1000 >= 500 ? 1 : 0);
+    sink(absl::StrCat(line, ";-;", kernels.text(kernel), " ", value, "\n"));
+  }
+}
+
+}  // namespace offcpu

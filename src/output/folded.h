@@ -1,0 +1,26 @@
+// The folded form that flame graph tools read: one line for each distinct stack,
+//   THREAD NAME;outermost;...;leaf;-;kernel outermost;...;kernel leaf VALUE
+// Stacks whose names are all the same are one line, whatever their addresses, processes and kinds of wait. Lines are
+// sorted by thread name, user stack and kernel stack. A ';' in a name becomes ':'.
+//
+// VALUE is a whole number. In nanoseconds the lines add up to the profile's total; in microseconds each line is rounded
+// on its own, half up, so that the sum is within half a microsecond a line of it.
+#ifndef OFFCPU_OUTPUT_FOLDED_H_
+#define OFFCPU_OUTPUT_FOLDED_H_
+
+#include "output/byte_sink.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+struct FoldedOptions {
+  bool nanoseconds = false;  // microseconds else
+  bool per_process = false;  // lines begin with "PROCESS NAME-PID;", and processes are not added up
+};
+
+void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_FOLDED_H_

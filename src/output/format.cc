@@ -1,0 +1,51 @@
+#include "output/format.h"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "output/profile_json.h"
+#include "output/summary.h"
+#include "output/table.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, OutputFormat>, 3> kSuffixes = {{
+    {".folded", OutputFormat::kFolded},
+    {".txt", OutputFormat::kText},
+    {".json", OutputFormat::kJson},
+}};
+
+}  // namespace
+
+absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
+  std::string known;
+  for (const auto& [suffix, format] : kSuffixes) {
+    if (path.ends_with(suffix)) return format;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(suffix));
+  }
+  return absl::InvalidArgumentError(absl::StrCat(path, ": the format is chosen by the suffix, one of ", known));
+}
+
+void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
+                  const FormatOptions& options, ByteSink sink) {
+  switch (format) {
+    case OutputFormat::kFolded:
+      WriteFolded(profile, symbols, options.folded, sink);
+      break;
+    case OutputFormat::kText:
+      WriteProcessTable(profile, symbols, options.text_processes, sink);
+      sink("\n");
+      WriteStackTable(profile, symbols, options.text_stacks, sink);
+      WriteSummary(profile, sink);
+      break;
+    case OutputFormat::kJson:
+      WriteProfileJson(profile, symbols, sink);
+      break;
+  }
+}
+
+}  // namespace offcpu

@@ -1,0 +1,32 @@
+// The output formats, chosen by the suffix of a file's name: .folded, .txt, .json.
+#ifndef OFFCPU_OUTPUT_FORMAT_H_
+#define OFFCPU_OUTPUT_FORMAT_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "output/byte_sink.h"
+#include "output/folded.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+enum class OutputFormat { kFolded, kText, kJson };
+
+// InvalidArgument, naming the known suffixes, if `path` has none of them.
+absl::StatusOr<OutputFormat> FormatOf(const std::string& path);
+
+struct FormatOptions {
+  FoldedOptions folded;
+  size_t text_processes = 20;  // lines of the process table
+  size_t text_stacks = 20;     // costliest stacks
+};
+
+void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
+                  const FormatOptions& options, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_FORMAT_H_

@@ -1,0 +1,85 @@
+#include "output/profile_json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "output/json_writer.h"
+#include "output/stack_labels.h"
+#include "output/stats_json.h"
+
+namespace offcpu {
+namespace {
+
+void WriteUserStack(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
+  const UserStackEntry& entry = profile.user_stacks[index];
+  json.Key("user");
+  json.BeginArray();
+  for (size_t i = 0; i < entry.stack.frames.size(); ++i) {
+    const SymbolizedFrame& frame = symbols.user_stacks[index][i];
+    json.BeginObject();
+    json.Field("name", frame.name);
+    json.Field("module", frame.module);
+    json.Key("address");
+    json.Hex(entry.stack.frames[i].address);
+    json.Field("source", Name(entry.stack.frames[i].source));
+    json.EndObject();
+  }
+  json.EndArray();
+  if (entry.overflow) {
+    json.Field("no_user_stack", "other");
+  } else if (entry.missing != NoUserStack::kNone) {
+    json.Field("no_user_stack", Name(entry.missing));
+  } else {
+    json.Field("user_end", Name(entry.stack.end));
+  }
+}
+
+void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
+  std::vector<std::string> labels = KernelLabels(profile, symbols, index);
+  json.Key("kernel");
+  json.BeginArray();
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) json.String(*label);
+  json.EndArray();
+}
+
+void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row, JsonWriter& json) {
+  const ProcessInfo& process = profile.processes[row.process];
+  json.BeginObject();
+  json.Field("process", process.name);
+  json.Key("pid");
+  json.Signed(process.key.pid);
+  json.Field("comm", profile.comms[row.comm]);
+  json.Field("kind", Name(row.kind));
+  json.Field("count", row.count);
+  json.Field("blocked_ns", row.blocked_ns);
+  json.Field("runnable_ns", row.runnable_ns);
+  json.Field("max_ns", row.max_ns);
+  WriteUserStack(profile, symbols, row.user_stack, json);
+  WriteKernelStack(profile, symbols, row.kernel_stack, json);
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
+  uint64_t total_ns = 0;
+  for (const ProfileRow& row : profile.rows) total_ns += row.total_ns();
+  JsonWriter json(sink);
+  json.BeginObject();
+  json.Field("start_unix_ns", profile.start_unix_ns);
+  json.Field("duration_ns", profile.duration_ns);
+  json.Field("total_ns", total_ns);
+  json.Field("host", profile.host);
+  json.Key("stacks");
+  json.BeginArray();
+  for (const ProfileRow& row : profile.rows) WriteRow(profile, symbols, row, json);
+  json.EndArray();
+  json.Key("stats");
+  WriteStatsJson(profile.stats, json);
+  json.EndObject();
+  sink("\n");
+}
+
+}  // namespace offcpu

@@ -1,0 +1,19 @@
+// A whole profile as one JSON object, for scripts:
+//   {"start_unix_ns", "duration_ns", "total_ns", "host", "stacks": [...], "stats": {...}}
+// A stack is one row of the profile: {"process", "pid", "comm", "kind", "count", "blocked_ns", "runnable_ns", "max_ns",
+// "user": [{"name", "module", "address", "source"}], "kernel": ["name"]}, frames leaf first, addresses as hexadecimal
+// strings; and either "user_end", why the walk ended, or "no_user_stack", why there is none.
+#ifndef OFFCPU_OUTPUT_PROFILE_JSON_H_
+#define OFFCPU_OUTPUT_PROFILE_JSON_H_
+
+#include "output/byte_sink.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_PROFILE_JSON_H_

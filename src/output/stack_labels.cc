@@ -1,0 +1,49 @@
+#include "output/stack_labels.h"
+
+#include <algorithm>
+
+namespace offcpu {
+namespace {
+
+std::string Bracketed(std::string_view what, std::string_view reason) {
+  std::string label = "[";
+  label += what;
+  label += ": ";
+  label += reason;
+  label += "]";
+  return label;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text) {
+  std::string printable(text);
+  auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  std::replace_if(printable.begin(), printable.end(), is_control, '?');
+  return printable;
+}
+
+std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
+  const UserStackEntry& entry = profile.user_stacks[index];
+  if (entry.overflow) return {"[other]"};
+  if (entry.missing != NoUserStack::kNone) return {Bracketed("no user stack", Name(entry.missing))};
+  const std::vector<SymbolizedFrame>& frames = symbols.user_stacks[index];
+  std::vector<std::string> labels;
+  labels.reserve(frames.size() + 1);
+  if (entry.stack.end != EndReason::kComplete) labels.push_back(Bracketed("truncated", Name(entry.stack.end)));
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(frame->name));
+  return labels;
+}
+
+std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
+  const KernelStack& stack = profile.kernel_stacks[index];
+  if (stack.overflow) return {"[other]"};
+  if (stack.addresses.empty()) return {"[unknown kernel stack]"};
+  const std::vector<std::string_view>& frames = symbols.kernel_stacks[index];
+  std::vector<std::string> labels;
+  labels.reserve(frames.size());
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(*frame));
+  return labels;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,30 @@
+// The frames of a stack as a reader sees them, outermost first, with what is missing named in brackets where it would
+// be. Names come from files of the target, so control characters are replaced by '?'.
+//
+//   [truncated: REASON]       the callers of the frame below are not known
+//   [no user stack: REASON]   instead of the whole user stack
+//   [unknown kernel stack]    its frames were lost
+//   [other]                   all stacks that found no place in the table
+#ifndef OFFCPU_OUTPUT_STACK_LABELS_H_
+#define OFFCPU_OUTPUT_STACK_LABELS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+// Of user_stacks[index] and kernel_stacks[index].
+std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
+std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
+
+// `text` without control characters.
+std::string Printable(std::string_view text);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_STACK_LABELS_H_

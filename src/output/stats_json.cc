@@ -1,0 +1,45 @@
+#include "output/stats_json.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace offcpu {
+namespace {
+
+template <typename Enum, size_t kSize>
+void WriteByName(const char* key, const std::array<uint64_t, kSize>& values, JsonWriter& json) {
+  json.Key(key);
+  json.BeginObject();
+  for (size_t i = 0; i < kSize; ++i) json.Field(Name(static_cast<Enum>(i)), values[i]);
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
+  json.BeginObject();
+  json.Field("intervals", stats.intervals);
+  json.Field("cookies", stats.cookies);
+  json.Field("captures", stats.captures);
+  json.Field("kernel_stacks", stats.kernel_stacks);
+  json.Field("walks", stats.walks);
+  json.Field("processes", stats.processes);
+  WriteByName<EndReason>("walk_ends", stats.walk_ends, json);
+  WriteByName<FrameSource>("frames_by_source", stats.frames_by_source, json);
+  WriteByName<FrameSource>("complete_walks_by_source", stats.complete_walks_by_source, json);
+  json.Field("slept_throughout", stats.slept_throughout);
+  json.Key("drops");
+  json.BeginArray();
+  for (const Drop& drop : stats.drops) {
+    json.BeginObject();
+    json.Field("reason", drop.reason);
+    json.Field("count", drop.count);
+    json.Field("ns", drop.ns);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace offcpu

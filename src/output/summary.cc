@@ -1,0 +1,71 @@
+#include "output/summary.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "output/stack_labels.h"
+#include "output/units.h"
+
+namespace offcpu {
+namespace {
+
+std::string Share(std::string_view name, uint64_t part, uint64_t whole) {
+  return absl::StrCat(std::string(name), " ", FormatPercent(part, whole));
+}
+
+// Whole walks by the source of their rows; where it was not one source alone, "mixed".
+std::string CompleteShares(const ProfileStats& stats) {
+  uint64_t mixed = stats.walk_ends[static_cast<size_t>(EndReason::kComplete)];
+  std::vector<std::string> shares;
+  for (size_t i = 0; i < stats.complete_walks_by_source.size(); ++i) {
+    uint64_t walks = stats.complete_walks_by_source[i];
+    mixed -= walks <= mixed ? walks : mixed;
+    if (walks != 0) shares.push_back(Share(Name(static_cast<FrameSource>(i)), walks, stats.walks));
+  }
+  if (mixed != 0) shares.push_back(Share("mixed", mixed, stats.walks));
+  return absl::StrJoin(shares, ", ");
+}
+
+std::string IncompleteShares(const ProfileStats& stats) {
+  std::vector<std::string> shares;
+  for (size_t i = 0; i < stats.walk_ends.size(); ++i) {
+    auto end = static_cast<EndReason>(i);
+    if (end != EndReason::kComplete && stats.walk_ends[i] != 0) {
+      shares.push_back(Share(Name(end), stats.walk_ends[i], stats.walks));
+    }
+  }
+  return absl::StrJoin(shares, ", ");
+}
+
+}  // namespace
+
+void WriteSummary(const Profile& profile, ByteSink sink) {
+  const ProfileStats& stats = profile.stats;
+  sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
+                       stats.intervals, stats.processes, profile.rows.size()));
+  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n", profile.user_stacks.size(),
+                       profile.kernel_stacks.size(), stats.captures, stats.cookies));
+  std::string complete = CompleteShares(stats);
+  sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
+                       FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),
+                       complete.empty() ? "" : absl::StrCat(" (", complete, ")")));
+  std::string incomplete = IncompleteShares(stats);
+  if (!incomplete.empty()) sink(absl::StrCat("  truncated   ", incomplete, "\n"));
+  if (stats.drops.empty()) {
+    sink("lost          nothing\n");
+    return;
+  }
+  sink("lost or without a stack\n");
+  for (const Drop& drop : stats.drops) {
+    std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
+    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.reason), drop.count, time));
+  }
+}
+
+}  // namespace offcpu

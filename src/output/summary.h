@@ -1,0 +1,14 @@
+// What a recording contains and what it lost, for a reader.
+#ifndef OFFCPU_OUTPUT_SUMMARY_H_
+#define OFFCPU_OUTPUT_SUMMARY_H_
+
+#include "output/byte_sink.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+void WriteSummary(const Profile& profile, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_SUMMARY_H_

@@ -1,0 +1,133 @@
+#include "output/table.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "output/stack_labels.h"
+#include "output/units.h"
+#include "profile/off_cpu_table.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kLeafFrames = 3;
+
+uint64_t TotalNs(const Profile& profile) {
+  uint64_t total = 0;
+  for (const ProfileRow& row : profile.rows) total += row.total_ns();
+  return total;
+}
+
+// Most time first; of equals, the first in the profile.
+template <typename T>
+void KeepCostliest(std::vector<T>& items, size_t limit) {
+  std::stable_sort(items.begin(), items.end(), [](const T& a, const T& b) { return a.total_ns() > b.total_ns(); });
+  if (items.size() > limit) items.resize(limit);
+}
+
+// The profile's rows with the kinds of wait added up.
+std::vector<ProfileRow> SumStacks(const Profile& profile) {
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
+  std::vector<ProfileRow> stacks;
+  for (const ProfileRow& row : profile.rows) {
+    auto [it, inserted] = index.try_emplace({row.process, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
+    if (inserted) {
+      stacks.push_back(row);
+    } else {
+      OffCpuTable::AddSums(row, stacks[it->second]);
+    }
+  }
+  return stacks;
+}
+
+struct ProcessSum {
+  uint32_t process = 0;
+  std::set<uint32_t> comms;
+  ProfileRow sums;
+  ProfileRow costliest;
+
+  uint64_t total_ns() const { return sums.total_ns(); }
+};
+
+std::vector<ProcessSum> SumProcesses(const Profile& profile) {
+  std::vector<ProcessSum> processes(profile.processes.size());
+  for (const ProfileRow& stack : SumStacks(profile)) {
+    ProcessSum& process = processes[stack.process];
+    process.process = stack.process;
+    process.comms.insert(stack.comm);
+    if (process.sums.count == 0 || stack.total_ns() > process.costliest.total_ns()) process.costliest = stack;
+    OffCpuTable::AddSums(stack, process.sums);
+  }
+  std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count == 0; });
+  return processes;
+}
+
+// Every wait ends in the scheduler; what called it says more.
+std::string KernelLeaf(const std::vector<std::string>& labels) {
+  auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
+  auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
+  return leaf == labels.rend() ? labels.back() : *leaf;
+}
+
+// "read < do_io < main | pipe_read": from the user leaf outwards, then what it waited in.
+std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row) {
+  std::string line;
+  std::vector<std::string> user = UserLabels(profile, symbols, row.user_stack);
+  size_t shown = std::min(user.size(), kLeafFrames);
+  for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
+  return absl::StrCat(line, " | ", KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack)));
+}
+
+}  // namespace
+
+void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink) {
+  std::vector<ProcessSum> processes = SumProcesses(profile);
+  size_t count = processes.size();
+  KeepCostliest(processes, limit);
+  sink(absl::StrFormat("%-16s %8s %7s %10s %10s %10s  %s\n", "PROCESS", "PID", "NAMES", "OFF-CPU", "BLOCKED",
+                       "RUNNABLE", "COSTLIEST STACK"));
+  for (const ProcessSum& sum : processes) {
+    const ProcessInfo& process = profile.processes[sum.process];
+    sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s  %s\n", Printable(process.name), process.key.pid,
+                         sum.comms.size(), FormatDuration(sum.total_ns()), FormatDuration(sum.sums.blocked_ns),
+                         FormatDuration(sum.sums.runnable_ns), LeafLine(profile, symbols, sum.costliest)));
+  }
+  if (count > processes.size()) sink(absl::StrCat("and ", count - processes.size(), " more processes\n"));
+  if (profile.stats.slept_throughout != 0) {
+    sink(absl::StrCat(profile.stats.slept_throughout, " threads slept through the whole recording\n"));
+  }
+}
+
+void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink) {
+  std::vector<ProfileRow> stacks = SumStacks(profile);
+  KeepCostliest(stacks, limit);
+  uint64_t total_ns = TotalNs(profile);
+  for (size_t i = 0; i < stacks.size(); ++i) {
+    const ProfileRow& stack = stacks[i];
+    const ProcessInfo& process = profile.processes[stack.process];
+    uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
+    sink(absl::StrFormat("#%d  %s, %s  %d times, average %s, longest %s  %s (%d), thread %s\n", i + 1,
+                         FormatDuration(stack.total_ns()), FormatPercent(stack.total_ns(), total_ns), stack.count,
+                         FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
+                         process.key.pid, Printable(profile.comms[stack.comm])));
+    for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
+      sink(absl::StrCat("        ", label, "\n"));
+    }
+    sink("        -- kernel --\n");
+    for (const std::string& label : KernelLabels(profile, symbols, stack.kernel_stack)) {
+      sink(absl::StrCat("        ", label, "\n"));
+    }
+    sink("\n");
+  }
+}
+
+}  // namespace offcpu

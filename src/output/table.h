@@ -1,0 +1,24 @@
+// Tables for a reader: the processes that were off the CPU longest, and the stacks that cost most. Plain text without
+// colours, UTF-8 only where a name has it. Sums are over threads, and so may exceed the length of the recording.
+#ifndef OFFCPU_OUTPUT_TABLE_H_
+#define OFFCPU_OUTPUT_TABLE_H_
+
+#include <cstddef>
+
+#include "output/byte_sink.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+// One line for each of the `limit` processes with the most time, with the leaf of its costliest stack; then how many
+// threads slept through the whole recording.
+void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink);
+
+// The `limit` costliest stacks of one thread name of one process, all kinds of wait together: times, then the frames
+// from the outermost one down to where the thread left the CPU.
+void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_TABLE_H_

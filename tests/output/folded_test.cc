@@ -1,0 +1,129 @@
+#include "output/folded.h"
+
+#include <cstdint>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include "fake_profile.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+class FoldedTest : public ::testing::Test {
+ protected:
+  std::string Fold(const FoldedOptions& options = {}) {
+    std::string text;
+    WriteFolded(fake_.profile, fake_.symbols, options, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+
+  FakeProfile fake_;
+  uint32_t process_ = fake_.Process(10, "server");
+  uint32_t comm_ = fake_.Comm("worker");
+};
+
+TEST_F(FoldedTest, OneLineFromTheThreadToTheKernelLeaf) {
+  fake_.Row(process_, comm_, fake_.User({"read", "loop", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 5'000'000,
+            1'000);
+  EXPECT_EQ(Fold(), "worker;main;loop;read;-;pipe_read;schedule 5001\n");
+}
+
+TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
+  uint32_t kernel = fake_.Kernel({"schedule"});
+  fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kWindow), kernel, 1000);
+  fake_.Row(process_, comm_, fake_.User({}, EndReason::kNotMapped), kernel, 2000);
+  fake_.Row(process_, comm_, fake_.Missing(NoUserStack::kRingFull), fake_.Kernel({}), 3000);
+  fake_.OverflowRow(4000);
+  EXPECT_EQ(Fold(),
+            "[other];[other];-;[other] 4\n"
+            "worker;[no user stack: ring full];-;[unknown kernel stack] 3\n"
+            "worker;[truncated: " +
+                std::string(Name(EndReason::kNotMapped)) +
+                "];-;schedule 2\n"
+                "worker;[truncated: window];loop;read;-;schedule 1\n");
+}
+
+TEST_F(FoldedTest, StacksOfTheSameNamesAreOneLine) {
+  uint32_t other_process = fake_.Process(11, "client");
+  uint32_t a = fake_.User({"read", "main"});
+  uint32_t b = fake_.User({"read", "main"});  // other addresses
+  uint32_t kernel = fake_.Kernel({"schedule"});
+  fake_.Row(process_, comm_, a, kernel, 1000);
+  fake_.Row(process_, comm_, a, kernel, 2000, 0, WaitKind::kDisk);
+  fake_.Row(process_, comm_, b, kernel, 4000);
+  fake_.Row(other_process, comm_, a, fake_.Kernel({"schedule"}), 8000);
+  EXPECT_EQ(Fold(), "worker;main;read;-;schedule 15\n");
+  EXPECT_EQ(Fold({.nanoseconds = false, .per_process = true}),
+            "client-11;worker;main;read;-;schedule 8\n"
+            "server-10;worker;main;read;-;schedule 7\n");
+}
+
+TEST_F(FoldedTest, LinesAreSortedWhateverTheOrderOfTheRows) {
+  uint32_t other = fake_.Comm("accept");
+  uint32_t main = fake_.User({"main"});
+  uint32_t loop = fake_.User({"loop"});
+  uint32_t kernel = fake_.Kernel({"schedule"});
+  fake_.Row(process_, comm_, main, kernel, 1000);
+  fake_.Row(process_, comm_, loop, kernel, 2000);
+  fake_.Row(process_, other, main, kernel, 3000);
+  EXPECT_EQ(Fold(),
+            "accept;main;-;schedule 3\n"
+            "worker;loop;-;schedule 2\n"
+            "worker;main;-;schedule 1\n");
+}
+
+TEST_F(FoldedTest, NamesCannotBreakTheLine) {
+  uint32_t comm = fake_.Comm("a;b\nc");
+  fake_.Row(process_, comm, fake_.User({"operator;\x7f", "x\t\x01"}), fake_.Kernel({"k;\n"}), 1000);
+  fake_.Row(process_, fake_.Comm(""), fake_.Missing(NoUserStack::kLost), fake_.Kernel({"k"}), 1000);
+  fake_.profile.processes[process_].name = "s;\r";
+  EXPECT_EQ(Fold({.nanoseconds = true, .per_process = true}),
+            "s:?-10;[no name];[no user stack: lost];-;k 1000\n"
+            "s:?-10;a:b?c;x??;operator:?;-;k:? 1000\n");
+}
+
+TEST_F(FoldedTest, MicrosecondsAreRoundedHalfUp) {
+  uint32_t kernel = fake_.Kernel({"k"});
+  fake_.Row(process_, fake_.Comm("a"), fake_.User({"f"}), kernel, 499);
+  fake_.Row(process_, fake_.Comm("b"), fake_.User({"f"}), kernel, 500);
+  fake_.Row(process_, fake_.Comm("c"), fake_.User({"f"}), kernel, 1499);
+  fake_.Row(process_, fake_.Comm("d"), fake_.User({"f"}), kernel, 1500);
+  fake_.Row(process_, fake_.Comm("e"), fake_.User({"f"}), kernel, UINT64_MAX);
+  EXPECT_EQ(Fold(),
+            "a;f;-;k 0\n"
+            "b;f;-;k 1\n"
+            "c;f;-;k 1\n"
+            "d;f;-;k 2\n"
+            "e;f;-;k 18446744073709552\n");
+}
+
+TEST_F(FoldedTest, TheLinesAddUpToTheTotal) {
+  std::mt19937_64 random(1);
+  uint32_t users[] = {fake_.User({"a"}), fake_.User({"b"}), fake_.Missing(NoUserStack::kBudget)};
+  uint32_t kernel = fake_.Kernel({"k"});
+  uint64_t total_ns = 0;
+  for (int i = 0; i < 200; ++i) {
+    uint64_t blocked_ns = random() % 1'000'000;
+    uint64_t runnable_ns = random() % 1000;
+    fake_.Row(process_, fake_.Comm(std::to_string(i % 40)), users[random() % 3], kernel, blocked_ns, runnable_ns);
+    total_ns += blocked_ns + runnable_ns;
+  }
+  auto sum = [](const std::string& text, uint64_t* lines) {
+    std::istringstream stream(text);
+    std::string line;
+    uint64_t total = 0;
+    for (*lines = 0; std::getline(stream, line); ++*lines) total += std::stoull(line.substr(line.rfind(' ')));
+    return total;
+  };
+  uint64_t lines = 0;
+  EXPECT_EQ(sum(Fold({.nanoseconds = true}), &lines), total_ns);
+  uint64_t total_us = sum(Fold(), &lines);
+  EXPECT_NEAR(static_cast<double>(total_us) * 1000, static_cast<double>(total_ns), static_cast<double>(lines) * 500);
+}
+
+TEST_F(FoldedTest, AnEmptyProfileIsAnEmptyText) { EXPECT_EQ(Fold(), ""); }
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,61 @@
+#include "output/format.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "fake_profile.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(FormatTest, TheSuffixNamesTheFormat) {
+  EXPECT_EQ(FormatOf("a.folded").value(), OutputFormat::kFolded);
+  EXPECT_EQ(FormatOf("/tmp/a.b/c.txt").value(), OutputFormat::kText);
+  EXPECT_EQ(FormatOf("a.txt.json").value(), OutputFormat::kJson);
+}
+
+TEST(FormatTest, AnUnknownSuffixIsAnErrorThatNamesTheKnownOnes) {
+  for (const char* path : {"a.svg", "a", "", "folded", "a.TXT", "a.json.gz"}) {
+    absl::Status status = FormatOf(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(".folded, .txt, .json"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(path));
+  }
+}
+
+TEST(FormatTest, EachFormatIsWritten) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"main"}), fake.Kernel({"schedule"}), 1000);
+  auto written = [&](OutputFormat format) {
+    std::string text;
+    WriteProfile(format, fake.profile, fake.symbols, {}, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  };
+  EXPECT_EQ(written(OutputFormat::kFolded), "worker;main;-;schedule 1\n");
+  std::string text = written(OutputFormat::kText);
+  EXPECT_THAT(text, HasSubstr("PROCESS"));
+  EXPECT_THAT(text, HasSubstr("\n\n#1  1.00 us"));
+  EXPECT_THAT(text, HasSubstr("\n\nrecorded "));
+  EXPECT_THAT(written(OutputFormat::kJson), ::testing::StartsWith("{\"start_unix_ns\":0,"));
+}
+
+TEST(FormatTest, OptionsReachTheFormats) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"main"}), fake.Kernel({"schedule"}), 1000);
+  FormatOptions options = {.folded = {.nanoseconds = true}, .text_processes = 0, .text_stacks = 0};
+  std::string text;
+  auto sink = [&](std::string_view bytes) { text += bytes; };
+  WriteProfile(OutputFormat::kFolded, fake.profile, fake.symbols, options, sink);
+  EXPECT_EQ(text, "worker;main;-;schedule 1000\n");
+  text.clear();
+  WriteProfile(OutputFormat::kText, fake.profile, fake.symbols, options, sink);
+  EXPECT_THAT(text, HasSubstr("and 1 more processes"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("#1")));
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,118 @@
+#include "output/table.h"
+
+#include <string>
+
+#include "fake_profile.h"
+#include "gtest/gtest.h"
+#include "output/summary.h"
+
+namespace offcpu {
+namespace {
+
+class TableTest : public ::testing::Test {
+ protected:
+  std::string Processes(size_t limit = 20) {
+    std::string text;
+    WriteProcessTable(fake_.profile, fake_.symbols, limit, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+  std::string Stacks(size_t limit = 20) {
+    std::string text;
+    WriteStackTable(fake_.profile, fake_.symbols, limit, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+  std::string Summary() {
+    std::string text;
+    WriteSummary(fake_.profile, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+
+  FakeProfile fake_;
+};
+
+TEST_F(TableTest, ProcessesAreSortedByTime) {
+  uint32_t kernel = fake_.Kernel({"__schedule", "schedule", "pipe_read", "ksys_read"});
+  uint32_t client = fake_.Process(11, "client");
+  uint32_t server = fake_.Process(10, "server");
+  fake_.Process(12, "idle");  // no row: not shown
+  uint32_t a = fake_.Comm("a");
+  uint32_t b = fake_.Comm("b");
+  fake_.Row(client, a, fake_.Missing(NoUserStack::kLost), kernel, 1'000'000);
+  fake_.Row(server, a, fake_.User({"poll", "main"}), kernel, 1'000'000);
+  fake_.Row(server, b, fake_.User({"read", "fill", "loop", "main"}), kernel, 2'000'000, 500'000);
+  EXPECT_EQ(Processes(),
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
+            "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
+            "client                 11       1    1.00 ms    1.00 ms       0 ns  [no user stack: lost] | pipe_read\n");
+  fake_.profile.stats.slept_throughout = 7;
+  EXPECT_EQ(Processes(1),
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
+            "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
+            "and 1 more processes\n"
+            "7 threads slept through the whole recording\n");
+}
+
+TEST_F(TableTest, AKernelStackOfNothingButTheSchedulerShowsItsLeaf) {
+  fake_.Row(fake_.Process(10, "s"), fake_.Comm("s"), fake_.User({}), fake_.Kernel({"__schedule", "schedule"}), 1);
+  EXPECT_NE(Processes().find(" | __schedule\n"), std::string::npos);
+}
+
+TEST_F(TableTest, StacksAreSortedByTimeWithTheKindsAddedUp) {
+  uint32_t process = fake_.Process(10, "server");
+  uint32_t comm = fake_.Comm("worker\n");
+  uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
+  uint32_t read = fake_.User({"read", "main"});
+  fake_.Row(process, comm, fake_.Missing(NoUserStack::kBudget), fake_.Kernel({}), 1'000'000);
+  fake_.Row(process, comm, read, kernel, 2'000'000);
+  fake_.Row(process, comm, read, kernel, 500'000, 500'000, WaitKind::kDisk);
+  EXPECT_EQ(Stacks(),
+            "#1  3.00 ms, 75.0 %  2 times, average 1.50 ms, longest 2.00 ms  server (10), thread worker?\n"
+            "        main\n"
+            "        read\n"
+            "        -- kernel --\n"
+            "        pipe_read\n"
+            "        schedule\n"
+            "\n"
+            "#2  1.00 ms, 25.0 %  1 times, average 1.00 ms, longest 1.00 ms  server (10), thread worker?\n"
+            "        [no user stack: budget]\n"
+            "        -- kernel --\n"
+            "        [unknown kernel stack]\n"
+            "\n");
+  EXPECT_EQ(Stacks(1).find("#2"), std::string::npos);
+  EXPECT_EQ(Stacks(0), "");
+}
+
+TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
+  ProfileStats& stats = fake_.profile.stats;
+  fake_.profile.duration_ns = 10'000'000'000;
+  stats.intervals = 5000;
+  stats.processes = 3;
+  stats.cookies = 800;
+  stats.captures = 790;
+  stats.walks = 1000;
+  stats.walk_ends[static_cast<size_t>(EndReason::kComplete)] = 980;
+  stats.walk_ends[static_cast<size_t>(EndReason::kWindow)] = 20;
+  stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 900;
+  stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kSFrame)] = 50;
+  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};
+  EXPECT_EQ(Summary(),
+            "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
+            "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
+            "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
+            "  truncated   window 2.0 %\n"
+            "lost or without a stack\n"
+            "  no user stack: budget                        12  1.20 ms\n"
+            "  row table full                                3  \n");
+}
+
+TEST_F(TableTest, AnEmptyRecordingLostNothing) {
+  EXPECT_EQ(Summary(),
+            "recorded      0 ns: 0 intervals of 0 processes, 0 rows\n"
+            "stacks        0 user, 0 kernel; 0 captures for 0 stays\n"
+            "user walks    0, complete 0.0 %\n"
+            "lost          nothing\n");
+  EXPECT_EQ(Stacks(), "");
+}
+
+}  // namespace
+}  // namespace offcpu
