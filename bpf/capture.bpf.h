@@ -14,7 +14,7 @@
 #include "state.bpf.h"
 
 #define NS_PER_SECOND 1000000000ULL
-#define LONG_WAIT_NS 1000000ULL /* waits from here on may use the last quarter of a budget */
+#define LONG_WAIT_NS 1000000ULL /* waits from here on get a larger window and the last quarter of a budget */
 #define REQUESTS 16384
 
 /* A page of slack lets the verifier see that a page may be copied to any offset in use. */
@@ -40,6 +40,7 @@ struct {
 struct request {
 	struct bpf_task_work work;
 	__u64 mm; /* the address space that the cookie's stack lies in */
+	__u64 wanted_bytes;
 };
 
 struct {
@@ -49,7 +50,7 @@ struct {
 	__type(value, struct request);
 } requests SEC(".maps");
 
-/* How many bytes a thread's stack has needed so far; absent: WIRE_STACK_MIN_BYTES. Written by the walker: a hint. */
+/* How many bytes a thread's stack has needed so far. Written by the walker: a hint, so that a tid may be reused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -93,22 +94,40 @@ static __always_inline __u64 earned_ns(struct budget *budget, __u64 now)
 	return ns > NS_PER_SECOND ? NS_PER_SECOND : ns;
 }
 
-static __always_inline bool spend(__u64 *account_ns, __u64 price_ns, bool is_long)
+static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
 {
 	__u64 reserve = is_long ? 0 : NS_PER_SECOND / 4;
 
-	if (*account_ns < price_ns + reserve)
+	if (*account_ns < price + reserve)
 		return false;
-	*account_ns -= price_ns;
+	*account_ns -= price;
 	return true;
 }
 
-static __always_inline __u32 window_bytes(__u32 tid)
+/* Long waits are few and may be a thread's only one: there is no second try with a larger window. */
+static __always_inline __u32 window_bytes(__u32 tid, bool is_long)
 {
 	__u32 *hint = bpf_map_lookup_elem(&windows, &tid);
-	__u32 bytes = hint ? *hint : WIRE_STACK_MIN_BYTES;
+	__u32 bytes = is_long ? WIRE_STACK_LONG_BYTES : WIRE_STACK_MIN_BYTES;
 
+	if (hint && *hint > bytes)
+		bytes = *hint;
 	return bytes > WIRE_STACK_MAX_BYTES ? WIRE_STACK_MAX_BYTES : bytes;
+}
+
+static __always_inline __u64 price_ns(__u64 bytes)
+{
+	return bytes * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
+}
+
+/* Gives back what was paid for bytes that lie beyond the end of the stack. */
+static __always_inline void refund(__u32 bytes)
+{
+	__u32 zero = 0;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+
+	if (budget)
+		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes));
 }
 
 /* Claims a buffer, starting at this CPU's own; NULL if all are in use. */
@@ -158,11 +177,11 @@ static __always_inline void fill_registers(struct wire_capture *head, const stru
  * Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
  */
 static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
-					  const bool may_fault)
+					  __u32 wanted, const bool may_fault)
 {
 	struct capture_buffer *buffer = claim_buffer();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 wanted = window_bytes(task->pid), bytes = 0, result = WIRE_NO_USER_UNREADABLE;
+	__u32 bytes = 0, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
 	__u64 sp;
 
@@ -189,6 +208,8 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 			break;
 		bytes += chunk;
 	}
+	if (bytes < wanted)
+		refund(wanted - bytes);
 	if (!bytes || bytes > WIRE_STACK_MAX_BYTES)
 		goto out;
 	record->head.type = WIRE_CAPTURE;
@@ -239,7 +260,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	else if ((__u64)task->mm != request->mm)
 		no_user = WIRE_NO_USER_EXEC;
 	else
-		no_user = send_capture(task, state, cookie, true);
+		no_user = send_capture(task, state, cookie, request->wanted_bytes, true);
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
 	if (state && state->cookie == cookie)
@@ -248,9 +269,9 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-static __always_inline bool request_capture(struct task_struct *task, struct task_state *state, __u64 cookie)
+static __always_inline bool request_capture(struct task_struct *task, __u64 cookie, __u32 wanted)
 {
-	struct request fresh = { .mm = (__u64)task->mm }, *request;
+	struct request fresh = { .mm = (__u64)task->mm, .wanted_bytes = wanted }, *request;
 
 	if (bpf_map_update_elem(&requests, &cookie, &fresh, BPF_NOEXIST))
 		goto refused;
@@ -283,7 +304,8 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	__u32 zero = 0;
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
 	bool is_long = waited_ns >= LONG_WAIT_NS;
-	__u64 earned, price;
+	__u32 wanted;
+	__u64 earned;
 
 	if (side.cookie)
 		return side;
@@ -297,20 +319,20 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	earned = earned_ns(budget, now);
 	budget->task_work_ns = budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
 	budget->bytes_ns = budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
-	price = window_bytes(task->pid) * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
+	wanted = window_bytes(task->pid, is_long);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	if (!spend(&budget->bytes_ns, price, is_long))
+	if (!spend(&budget->bytes_ns, price_ns(wanted), is_long))
 		return side;
 	side.cookie = ((__u64)bpf_get_smp_processor_id() << 48) | ++budget->cookies;
 	if (can_run_task_work(task) &&
 	    spend(&budget->task_work_ns, NS_PER_SECOND / (config.task_works_per_second ?: 1), is_long)) {
 		/* Set before the request: it may be served before this returns. */
 		state->cookie = side.cookie;
-		if (request_capture(task, state, side.cookie))
+		if (request_capture(task, side.cookie, wanted))
 			return side;
 		state->cookie = 0;
 	}
-	side.no_user = send_capture(task, state, side.cookie, false);
+	side.no_user = send_capture(task, state, side.cookie, wanted, false);
 	if (side.no_user != WIRE_USER_PENDING)
 		side.cookie = 0;
 	else

@@ -17,6 +17,13 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
 	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
 }
 
+/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch. */
+static __always_inline void learn_clock_offset(__u64 scheduler_ns)
+{
+	if (!control.clock_offset)
+		__sync_val_compare_and_swap(&control.clock_offset, 0, scheduler_ns - bpf_ktime_get_ns());
+}
+
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
@@ -28,8 +35,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	state->out_state = preempt ? 0 : task_flags;
 	state->switches++;
 	state->seen = 1;
-	if (!control.clock_offset)
-		__sync_val_compare_and_swap(&control.clock_offset, 0, state->out_ns - bpf_ktime_get_ns());
+	learn_clock_offset(state->out_ns);
 }
 
 static __always_inline int system_call(struct task_struct *task)
@@ -70,6 +76,7 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 		return times;
 	}
 	if (!out) {
+		learn_clock_offset(now);
 		out = control.start_ns + control.clock_offset;
 		delay = 0; /* how much of it lies before the beginning is not known */
 	}

@@ -25,7 +25,8 @@ typedef __s32 int32_t;
 #define WIRE_KERNEL_FRAMES 127
 #define WIRE_REGISTERS 17 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_STACK_MIN_BYTES 4096
+#define WIRE_STACK_MIN_BYTES 4096 /* of a first capture, after a short wait */
+#define WIRE_STACK_LONG_BYTES 16384 /* the same, after a long one */
 #define WIRE_STACK_MAX_BYTES 65536
 #define WIRE_GLOBS 4
 #define WIRE_CGROUPS 16

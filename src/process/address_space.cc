@@ -158,7 +158,7 @@ class Builder {
     const bool has_tables = !module->eh_frame_hdr.bytes.empty();
     if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
     module->file = OpenMappedFile(pid_, mapping);
-    if (!has_tables && module->file) module->eh_frame = ReadEhFrameSection(FileMemory(module->file));
+    if (!has_tables && module->file) module->eh_frame = ReadEhFrameSection(FileMemory(module->file.get()));
   }
 
   const std::vector<Mapping>& mappings_;

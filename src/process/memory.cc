@@ -1,6 +1,8 @@
 #include "process/memory.h"
 
 #include <sys/uio.h>
+#include <unistd.h>
+#include <cerrno>
 
 #include <cstring>
 
@@ -11,6 +13,18 @@ bool SpanMemory::Read(uint64_t address, std::span<std::byte> out) const {
   size_t offset = address - base_;
   if (out.size() > bytes_.size() - offset) return false;
   if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
+  return true;
+}
+
+bool FileMemory::Read(uint64_t address, std::span<std::byte> out) const {
+  if (address > INT64_MAX || out.size() > INT64_MAX - address) return false;
+  while (!out.empty()) {
+    const ssize_t n = pread(fd_, out.data(), out.size(), static_cast<off_t>(address));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    out = out.subspan(static_cast<size_t>(n));
+    address += static_cast<uint64_t>(n);
+  }
   return true;
 }
 

@@ -41,6 +41,16 @@ class SpanMemory final : public Memory {
   std::span<const std::byte> bytes_;
 };
 
+// The bytes of an open file at their offsets. Does not own the descriptor; the file may be cut at any time.
+class FileMemory final : public Memory {
+ public:
+  explicit FileMemory(int fd) : fd_(fd) {}
+  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
+
+ private:
+  int fd_;
+};
+
 // The memory of a running process, by process_vm_readv. Needs CAP_SYS_PTRACE or the same user. A read may block for as
 // long as the target likes (userfaultfd, a hung file system), so it belongs on a reader thread: see reader_threads.h.
 class ProcessMemory final : public Memory {

@@ -46,16 +46,4 @@ OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping) {
   return OpenRegular(OpenInRoot(pid, mapping.path), mapping.inode);
 }
 
-bool FileMemory::Read(uint64_t address, std::span<std::byte> out) const {
-  if (address > INT64_MAX || out.size() > INT64_MAX - address) return false;
-  while (!out.empty()) {
-    const ssize_t n = pread(fd_, out.data(), out.size(), static_cast<off_t>(address));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    out = out.subspan(static_cast<size_t>(n));
-    address += static_cast<uint64_t>(n);
-  }
-  return true;
-}
-
 }  // namespace offcpu

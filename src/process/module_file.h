@@ -5,12 +5,7 @@
 
 #include <sys/types.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 #include "process/maps.h"
-#include "process/memory.h"
 #include "process/module.h"
 
 namespace offcpu {
@@ -18,16 +13,6 @@ namespace offcpu {
 // Through /proc/PID/map_files, which also serves deleted files and other mount namespaces, else by the path below
 // /proc/PID/root if the inode is the mapping's. Empty if neither yields a regular file.
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping);
-
-// The bytes of an open file at their offsets. Does not own the descriptor.
-class FileMemory final : public Memory {
- public:
-  explicit FileMemory(const OwnedFd& fd) : fd_(fd.get()) {}
-  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
-
- private:
-  int fd_;
-};
 
 }  // namespace offcpu
 

@@ -68,7 +68,7 @@ void Pipeline::On(CaptureEvent&& event) {
 
 void Pipeline::On(const CaptureFailedEvent& event) { ResolveMissing(event.cookie, event.reason); }
 
-void Pipeline::On(const ExecEvent& event) { FindOrAddTarget(event.process, {}); }
+void Pipeline::On(const ExecEvent& event) { Expect(event.process); }
 
 void Pipeline::On(const ExitEvent& event) {
   if (targets_.contains(event.process)) exited_.push_back(event.process);

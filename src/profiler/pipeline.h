@@ -45,6 +45,9 @@ class Pipeline {
   Pipeline& operator=(const Pipeline&) = delete;
 
   void Handle(Event event);
+  // A process that is there already: it is looked at before it has to do with any event, because it may end right after
+  // its first one.
+  void Expect(const ProcessKey& process) { FindOrAddTarget(process, {}); }
   // A record that was none.
   void CountUndecodable() { ++undecodable_; }
   // Takes in finished looks and lets time pass. Any clock that does not go back.

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
@@ -71,6 +72,7 @@ class RecorderImpl final : public Recorder {
         programs_(std::move(programs)),
         queue_(config.queue_bytes),
         pipeline_(PipelineSettings(config, features), MakeLook(programs_), MakeGrowWindow(programs_)) {
+    for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
     programs_->Arm();
@@ -176,16 +178,21 @@ class RecorderImpl final : public Recorder {
     if (worker_.joinable()) worker_.join();
   }
 
-  uint64_t CountSleepers() const {
-    const absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
-    if (!tasks.ok()) return 0;
+  std::vector<TaskDescription> RecordedTasks() const {
+    absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
+    if (!tasks.ok()) return {};
     const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
-    uint64_t sleepers = 0;
-    for (const TaskDescription& task : *tasks) {
-      const bool recorded = task.recorded && (config_.cgroups.empty() || members.contains(task.tid));
-      if (recorded && task.switches == 0 && !task.on_cpu) ++sleepers;
-    }
-    return sleepers;
+    std::erase_if(*tasks, [&](const TaskDescription& task) {
+      return !task.recorded || (!config_.cgroups.empty() && !members.contains(task.tid));
+    });
+    return *std::move(tasks);
+  }
+
+  uint64_t CountSleepers() const {
+    const std::vector<TaskDescription> tasks = RecordedTasks();
+    return static_cast<uint64_t>(std::count_if(tasks.begin(), tasks.end(), [](const TaskDescription& task) {
+      return task.switches == 0 && !task.on_cpu;
+    }));
   }
 
   const RecordConfig config_;

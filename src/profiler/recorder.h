@@ -30,7 +30,7 @@ struct RecordConfig {
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;
   uint32_t capture_ring_bytes = 32u << 20;
-  uint32_t drain_period_ms = 20;
+  uint32_t drain_period_ms = 5;
   uint32_t queue_bytes = 128u << 20;              // between the reader and the worker
   uint32_t task_works_per_second = 1000;          // per CPU; each costs an interrupt
   uint64_t capture_bytes_per_second = 16u << 20;  // per CPU

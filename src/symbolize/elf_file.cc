@@ -45,18 +45,6 @@ std::optional<std::string> FindBuildId(std::string_view notes) {
 
 }  // namespace
 
-bool FileMemory::Read(uint64_t address, std::span<std::byte> out) const {
-  if (address > INT64_MAX || out.size() > static_cast<uint64_t>(INT64_MAX) - address) return false;
-  size_t done = 0;
-  while (done < out.size()) {
-    ssize_t n = pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(address + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<size_t>(n);
-  }
-  return true;
-}
-
 absl::StatusOr<ElfFile> ElfFile::Parse(const Memory& file) {
   auto header = file.ReadValue<Elf64_Ehdr>(0);
   if (!header || !Supported(*header)) return absl::InvalidArgumentError("not a 64-bit little-endian ELF file");

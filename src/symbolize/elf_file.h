@@ -30,16 +30,6 @@ struct ElfSection {
   uint32_t link = 0;
 };
 
-// The file behind a descriptor, which must outlive this.
-class FileMemory final : public Memory {
- public:
-  explicit FileMemory(int fd) : fd_(fd) {}
-  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
-
- private:
-  int fd_;
-};
-
 class ElfFile {
  public:
   ElfFile(ElfFile&&) = default;

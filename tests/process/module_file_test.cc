@@ -100,7 +100,7 @@ TEST_F(ModuleFileTest, RegularFilesOnly) {
 
 TEST_F(ModuleFileTest, FileMemoryReadsWhatIsThere) {
   OwnedFd fd(open(path_.c_str(), O_RDONLY | O_CLOEXEC));
-  FileMemory memory(fd);
+  FileMemory memory(fd.get());
   EXPECT_EQ(memory.ReadValue<char>(0), 'c');
   EXPECT_EQ(memory.ReadValue<char>(6), 't');
   EXPECT_EQ(memory.ReadValue<char>(7), std::nullopt);
