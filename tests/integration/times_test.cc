@@ -61,7 +61,7 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   EXPECT_LE(stats.cookies, 1 + others);
   EXPECT_LE(stats.captures, 1 + others);
   EXPECT_LE(stats.walks, 1 + others);
-  EXPECT_LE(others, 5u);
+  EXPECT_LE(others * 20, call.count) << "the thread did something else: no test";
   EXPECT_LE(stats.kernel_stacks, recording.profile.kernel_stacks.size()) << "a kernel stack was sent twice";
 }
 
@@ -98,7 +98,8 @@ class PingPong : public testing::Test {
   void RecordIt(uint32_t interval_ring_bytes) {
     target_ = Target::Start({"pingpong", "--seconds", "3"});
     ASSERT_NE(target_, nullptr);
-    RecordConfig config = Unthrottled({target_->pid(), target_->Detail("pong")});
+    RecordConfig config;  // with its budgets: no stacks are asked for here
+    config.pids = {target_->pid(), target_->Detail("pong")};
     if (interval_ring_bytes != 0) config.interval_ring_bytes = interval_ring_bytes;
     recording_ = Record(config, *target_);
   }
@@ -123,10 +124,7 @@ TEST_F(PingPong, LosesNothingAndAddsUp) {
   EXPECT_EQ(Lost().count, 0u) << recording_.DropsText();
   for (const std::string side : {"ping", "pong"}) {
     const Measure measured = target_->Measured(side, side + "_loop");
-    // The wait for the start is the one long interval.
-    const Measure got = recording_.Sum([&](const StackRow& row) {
-      return row.comm == side && row.row->max_ns < 1'000'000'000 && !row.Has("pong_start");
-    });
+    const Measure got = recording_.Sum([&](const StackRow& row) { return row.comm == side && !row.Has("pong_start"); });
     PrintShare(side, got.ns, measured.ns);
     EXPECT_TRUE(Within(got.ns, measured.ns, 0.01)) << side << ": " << got.ns << " ns, measured " << measured.ns << "\n"
                                                    << recording_.DropsText();
