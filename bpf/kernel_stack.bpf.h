@@ -6,7 +6,7 @@
 #include "state.bpf.h"
 
 #define SCRATCH_SLOTS 4
-#define GLUE_FRAMES 8 /* at most this many frames of BPF and tracepoint glue lie above __schedule */
+#define GLUE_FRAMES 8 /* at most this many frames of BPF and tracepoint glue lie above the scheduler's frame */
 
 struct scratch_slot {
 	struct wire_kernel_stack head;
@@ -40,12 +40,17 @@ static __always_inline __u64 mix(__u64 hash, __u64 value)
 	return hash ^ (hash >> 29);
 }
 
-/* How many frames lie above __schedule: the profiler's own and the tracepoint's. */
+/* How many frames lie above the scheduler's: the profiler's own and the tracepoint's. */
 static __always_inline __u32 glue_frames(const struct scratch_slot *slot)
 {
-	for (__u32 i = 0; i < GLUE_FRAMES; i++)
-		if (slot->frames[i] >= config.schedule_begin && slot->frames[i] < config.schedule_end)
+	for (__u32 i = 0; i < GLUE_FRAMES; i++) {
+		__u64 address = slot->frames[i];
+
+		if (address >= config.schedule_begin && address < config.schedule_end)
 			return i;
+		if (address >= config.schedule_tail_begin && address < config.schedule_tail_end)
+			return i;
+	}
 	return 0;
 }
 

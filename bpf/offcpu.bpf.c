@@ -81,7 +81,8 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 		delay = 0; /* how much of it lies before the beginning is not known */
 	}
 	if (now < out) {
-		count(WIRE_COUNT_CLOCK_BACKWARDS);
+		if (state->out_ns) /* else it was on its way back when recording began */
+			count(WIRE_COUNT_CLOCK_BACKWARDS);
 		return times;
 	}
 	times.waited_ns = now - out;
@@ -239,7 +240,14 @@ static __always_inline void send_lifecycle(__u32 type, struct task_struct *task)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
 {
-	if (control.armed && current_is_recorded(task))
+	__u32 tgid = task->tgid;
+	__u8 one = 1;
+
+	if (!control.armed)
+		return 0;
+	if (tgid == config.command_tgid)
+		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
+	if (current_is_recorded(task))
 		send_lifecycle(WIRE_EXEC, task);
 	return 0;
 }

@@ -178,10 +178,14 @@ struct wire_glob {
 /* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
 struct wire_config {
 	uint64_t min_wait_ns;
-	uint64_t schedule_begin, schedule_end; /* addresses of __schedule; 0: unknown, frames above it are not cut */
+	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0: unknown, the frames
+	 * above them are not cut. */
+	uint64_t schedule_begin, schedule_end;
+	uint64_t schedule_tail_begin, schedule_tail_end;
 	uint64_t capture_bytes_per_second; /* per CPU */
 	uint32_t task_works_per_second; /* per CPU; 0: none */
 	uint32_t own_tgid;
+	uint32_t command_tgid; /* joins the set of pids when it calls execve; 0: none */
 	uint32_t buffers; /* entries of the map of that name */
 	uint8_t has_exit_tp; /* intervals end at sched_exit_tp, not at sched_switch */
 	uint8_t has_rq_clock;
@@ -193,9 +197,9 @@ struct wire_config {
 	uint8_t follow_forks;
 	uint8_t globs;
 	uint8_t cgroups;
-	uint8_t reserved[2];
+	uint8_t reserved[6];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 56);
+WIRE_ASSERT(sizeof(struct wire_config) == 80);
 
 /* Shared with the running programs through .bss. */
 struct wire_control {

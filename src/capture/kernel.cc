@@ -9,10 +9,11 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
@@ -64,27 +65,32 @@ bool ReadsOfUserMemoryAreSafe() {
   return major > 6 || (major == 6 && minor >= 4);
 }
 
-// __schedule and the symbol after it. Leaves both 0 if addresses are hidden.
-void FindSchedule(KernelFeatures* features) {
+// A function reaches to the symbol after it; kallsyms is not sorted throughout.
+AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
+  AddressRange range;
   for (const bool looking_for_end : {false, true}) {
-    std::ifstream symbols("/proc/kallsyms");
+    std::istringstream lines(kallsyms);
     std::string line;
-    while (std::getline(symbols, line)) {
+    while (std::getline(lines, line)) {
       uint64_t address = 0;
-      char type = 0;
       char name[64];
-      if (std::sscanf(line.c_str(), "%" SCNx64 " %c %63s", &address, &type, name) != 3) continue;
-      if (!looking_for_end && std::strcmp(name, "__schedule") == 0) {
-        features->schedule_begin = address;
+      if (std::sscanf(line.c_str(), "%" SCNx64 " %*c %63s", &address, name) != 2) continue;
+      if (!looking_for_end && function == name) {
+        range.begin = address;
         break;
       }
-      if (looking_for_end && address > features->schedule_begin &&
-          (features->schedule_end == 0 || address < features->schedule_end)) {
-        features->schedule_end = address;
-      }
+      if (looking_for_end && address > range.begin && (range.end == 0 || address < range.end)) range.end = address;
     }
-    if (features->schedule_begin == 0) return;
+    if (range.begin == 0) return {};
   }
+  return range;
+}
+
+std::string ReadKallsyms() {
+  std::ifstream file("/proc/kallsyms");
+  std::ostringstream text;
+  text << file.rdbuf();
+  return std::move(text).str();
 }
 
 }  // namespace
@@ -102,7 +108,9 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.task_work_arguments = TaskWorkArguments(types.get());
   features.vma_iter = ArgumentsOf(types.get(), "bpf_iter_task_vma_new") == 3;
   features.can_read_user = ReadsOfUserMemoryAreSafe();
-  FindSchedule(&features);
+  const std::string kallsyms = ReadKallsyms();
+  features.schedule = RangeOf(kallsyms, "__schedule");
+  features.schedule_tail = RangeOf(kallsyms, "schedule_tail");
   return features;
 }
 

@@ -9,14 +9,20 @@
 
 namespace offcpu {
 
+// Of a kernel function; both 0 if kallsyms does not tell.
+struct AddressRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
 struct KernelFeatures {
   bool exit_tp = false;         // sched_exit_tp: 6.16 and later
   bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
   int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
   bool vma_iter = false;        // bpf_iter_task_vma kfuncs: 6.7 and later
   bool can_read_user = false;   // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
-  uint64_t schedule_begin = 0;  // addresses of __schedule; 0: kallsyms does not tell
-  uint64_t schedule_end = 0;
+  AddressRange schedule;        // __schedule
+  AddressRange schedule_tail;
 };
 
 // FailedPrecondition if the kernel has no BTF.

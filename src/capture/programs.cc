@@ -52,8 +52,7 @@ absl::Status ErrnoStatus(const char* what, int error) {
 thread_local std::string first_libbpf_warning;
 
 int KeepWarning(libbpf_print_level level, const char* format, va_list arguments) {
-  if (level != LIBBPF_WARN || (!getenv("DBG") && !first_libbpf_warning.empty())) return 0;
-  if (getenv("DBG")) vfprintf(stderr, format, arguments);
+  if (level != LIBBPF_WARN || !first_libbpf_warning.empty()) return 0;
   char line[512];
   const int length = std::vsnprintf(line, sizeof(line), format, arguments);
   first_libbpf_warning.assign(line, std::min<size_t>(sizeof(line) - 1, static_cast<size_t>(std::max(length, 0))));
@@ -75,18 +74,21 @@ uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(
 wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
   wire_config wire = {};
   wire.min_wait_ns = config.min_wait_ns;
-  wire.schedule_begin = features.schedule_begin;
-  wire.schedule_end = features.schedule_end;
+  wire.schedule_begin = features.schedule.begin;
+  wire.schedule_end = features.schedule.end;
+  wire.schedule_tail_begin = features.schedule_tail.begin;
+  wire.schedule_tail_end = features.schedule_tail.end;
   wire.capture_bytes_per_second = config.capture_bytes_per_second;
   wire.task_works_per_second = config.task_works_per_second;
   wire.own_tgid = static_cast<uint32_t>(getpid());
+  wire.command_tgid = static_cast<uint32_t>(config.command);
   wire.buffers = buffers;
   wire.has_exit_tp = features.exit_tp;
   wire.has_rq_clock = features.rq_clock;
   wire.has_task_work = features.task_work_arguments != 0 && features.exit_tp && config.task_works_per_second != 0;
   wire.has_vma_iter = features.vma_iter;
   wire.can_read_user = features.can_read_user;
-  wire.filter_pids = !config.pids.empty();
+  wire.filter_pids = !config.pids.empty() || config.command != 0;
   wire.filter_tids = !config.tids.empty();
   wire.follow_forks = config.follow_forks;
   wire.globs = static_cast<uint8_t>(config.comms.size());

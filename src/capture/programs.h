@@ -30,6 +30,7 @@ struct ProgramsConfig {
   std::vector<pid_t> tids;
   std::vector<std::string> cgroups;  // directories
   std::vector<std::string> comms;    // globs
+  pid_t command = 0;                 // joins `pids` when it calls execve; 0: none
   bool follow_forks = false;
   uint64_t min_wait_ns = 0;
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are

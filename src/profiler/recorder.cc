@@ -40,6 +40,7 @@ ProgramsConfig ForPrograms(const RecordConfig& config) {
           .tids = config.tids,
           .cgroups = config.cgroups,
           .comms = config.comms,
+          .command = config.command,
           .follow_forks = config.follow_forks,
           .min_wait_ns = config.min_wait_ns,
           .interval_ring_bytes = config.interval_ring_bytes,

@@ -24,7 +24,8 @@ struct RecordConfig {
   std::vector<pid_t> tids;
   std::vector<std::string> cgroups;  // directories below a cgroup v2 mount; descendants belong to them
   std::vector<std::string> comms;    // globs (* and ?) over the thread's name
-  bool follow_forks = false;         // children of `pids` are recorded too
+  pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
+  bool follow_forks = false;         // children of `pids` and of `command` are recorded too
   uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
 
   // Limits.

@@ -1,0 +1,251 @@
+#include "offcpu/record.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "offcpu/child.h"
+#include "offcpu/duration.h"
+#include "offcpu/selection.h"
+#include "output/format.h"
+#include "output/summary.h"
+#include "output/table.h"
+#include "output/units.h"
+#include "output/write_file.h"
+#include "profiler/recorder.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kStacks = 10;
+constexpr size_t kProcesses = 20;
+constexpr std::chrono::milliseconds kTick(100);
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
+  return ExitCodeOf(status);
+}
+
+// Ctrl-C ends the recording, not the program: the signals wait until they are asked for.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    sigset_t blocked = signals_;
+    sigaddset(&blocked, SIGCHLD);  // only to wake up
+    sigprocmask(SIG_BLOCK, &blocked, &before_);
+    signal(SIGPIPE, SIG_IGN);
+  }
+  const sigset_t& before() const { return before_; }
+
+  // True if one came; waits at most a tick, less if a child ends.
+  bool Wait() const {
+    sigset_t wanted = signals_;
+    sigaddset(&wanted, SIGCHLD);
+    const timespec tick = {.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kTick).count()};
+    const int got = sigtimedwait(&wanted, nullptr, &tick);
+    return got > 0 && sigismember(&signals_, got) == 1;
+  }
+  // From here on Ctrl-C ends the program.
+  void Restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t signals_;
+  sigset_t before_;
+};
+
+absl::Status CheckOutputs(const std::vector<std::string>& outputs) {
+  for (const std::string& output : outputs) {
+    if (absl::Status status = FormatOf(output).status(); !status.ok()) return status;
+    std::filesystem::path directory = std::filesystem::path(output).parent_path();
+    if (directory.empty()) directory = ".";
+    if (access(directory.c_str(), W_OK | X_OK) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot write ", output, ": ", directory.string(), ": ", strerror(errno)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RecordConfig> ConfigOf(const RecordFlags& flags) {
+  RecordConfig config;
+  for (const int pid : flags.pids) {
+    if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
+    config.pids.push_back(pid);
+  }
+  for (const int tid : flags.tids) {
+    if (absl::Status status = CheckThread(tid); !status.ok()) return status;
+    config.tids.push_back(tid);
+  }
+  for (const std::string& path : flags.cgroups) {
+    absl::StatusOr<std::string> directory = CgroupDirectory(path);
+    if (!directory.ok()) return directory.status();
+    config.cgroups.push_back(*std::move(directory));
+  }
+  for (const std::string& id : flags.containers) {
+    absl::StatusOr<std::string> directory = ContainerDirectory(id);
+    if (!directory.ok()) return directory.status();
+    config.cgroups.push_back(*std::move(directory));
+  }
+  config.comms = flags.comms;
+  const absl::StatusOr<uint64_t> min_wait = ParseDuration(flags.min_wait);
+  if (!min_wait.ok()) return min_wait.status();
+  config.min_wait_ns = *min_wait;
+  return config;
+}
+
+bool IsWholeHost(const RecordFlags& flags) {
+  return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
+         flags.comms.empty() && flags.command.empty();
+}
+
+// Only processes and threads named by number can be seen to have ended for good.
+bool AllEnded(const RecordConfig& config) {
+  if (config.pids.empty() && config.tids.empty()) return false;
+  const auto ended = [](pid_t id) { return kill(id, 0) != 0 && errno == ESRCH; };
+  return std::all_of(config.pids.begin(), config.pids.end(), ended) &&
+         std::all_of(config.tids.begin(), config.tids.end(), ended);
+}
+
+class ProgressLine {
+ public:
+  void Show(const Recorder& recorder, Clock::time_point start) {
+    if (!shown_) return;
+    const RecorderProgress progress = recorder.progress();
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+    std::fprintf(stderr, "\rrecording %lld s: %llu intervals, %llu rows, %llu lost; Ctrl-C ends it\033[K",
+                 static_cast<long long>(seconds), static_cast<unsigned long long>(progress.intervals),
+                 static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.drops));
+  }
+  void Clear() const {
+    if (shown_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  bool shown_ = isatty(STDERR_FILENO) != 0;
+};
+
+void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t length_ns, const EndSignals& signals,
+                Child* child) {
+  const Clock::time_point start = Clock::now();
+  const Clock::time_point end = length_ns != 0 ? start + std::chrono::nanoseconds(length_ns) : Clock::time_point::max();
+  ProgressLine progress;
+  while (Clock::now() < end) {
+    if (signals.Wait() || (child != nullptr && child->Ended())) break;
+    if (child == nullptr && AllEnded(config)) break;
+    progress.Show(recorder, start);
+  }
+  progress.Clear();
+}
+
+void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
+
+absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
+  const SymbolizedProfile symbols = Symbolize(profile);
+  for (const std::string& output : flags.outputs) {
+    const OutputFormat format = *FormatOf(output);
+    absl::Status status = WriteFile(output, [&](ByteSink sink) { WriteProfile(format, profile, symbols, {}, sink); });
+    if (!status.ok()) return status;
+  }
+  if (IsWholeHost(flags)) {
+    WriteProcessTable(profile, symbols, kProcesses, ToStdout);
+  } else {
+    WriteStackTable(profile, symbols, kStacks, ToStdout);
+  }
+  ToStdout("\n");
+  WriteSummary(profile, ToStdout);
+  return std::fflush(stdout) == 0 ? absl::OkStatus() : absl::InternalError("cannot write to the standard output");
+}
+
+// The length: what is given, but not beyond the end of what is recorded.
+absl::StatusOr<uint64_t> LengthOf(const RecordFlags& flags) {
+  if (flags.seconds.empty()) return 0;
+  absl::StatusOr<uint64_t> length = ParseDuration(flags.seconds, "s");
+  if (length.ok() && *length == 0) return absl::InvalidArgumentError("a recording of 0 seconds records nothing");
+  return length;
+}
+
+}  // namespace
+
+void AddRecord(CLI::App& app, RecordFlags* flags) {
+  app.add_option("-p,--pid", flags->pids, "Record this process")->type_name("PID");
+  app.add_option("-t,--tid", flags->tids, "Record this thread")->type_name("TID");
+  app.add_option("--cgroup", flags->cgroups, "Record the processes of this cgroup (v2) and those below it")
+      ->type_name("PATH");
+  app.add_option("--container", flags->containers, "Record this container, by its id or the first 8 digits of it")
+      ->type_name("ID");
+  app.add_option("--comm", flags->comms, "Record threads with such a name; * and ? stand for others")
+      ->type_name("GLOB");
+  app.add_option("--min-wait", flags->min_wait, "Leave out shorter waits, such as 50us or 1ms")->type_name("TIME");
+  app.add_option("-o,--output", flags->outputs, "Write the profile there: .folded, .txt or .json, by the suffix")
+      ->type_name("FILE");
+  app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
+  for (CLI::Option* option : app.get_options()) {
+    if (option->nonpositional()) option->allow_extra_args(false);  // "-o FILE 5": the 5 is not another file
+  }
+  app.footer(
+      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds\n"
+      "narrow each other down. A COMMAND is recorded from its start, with all its children.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu record 10                                  the whole host, 10 seconds\n"
+      "  offcpu record -p 1234 -o waits.folded 5           one process; flamegraph.pl reads the file\n"
+      "  offcpu record --comm 'nginx*' --min-wait 1ms 30   threads by name, waits of 1 ms and more\n"
+      "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
+      "  offcpu record -o build.json -- make -j4           a command and its children\n"
+      "\n"
+      "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
+      "126 COMMAND cannot be run, 127 COMMAND not found.");
+}
+
+ExitCode RunRecord(const RecordFlags& flags) {
+  const auto fail = [](const absl::Status& status) { return static_cast<ExitCode>(Fail(status)); };
+  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return fail(status);
+  const absl::StatusOr<uint64_t> length_ns = LengthOf(flags);
+  if (!length_ns.ok()) return fail(length_ns.status());
+  absl::StatusOr<RecordConfig> config = ConfigOf(flags);
+  if (!config.ok()) return fail(config.status());
+
+  const EndSignals signals;
+  std::optional<Child> child;
+  if (!flags.command.empty()) {
+    absl::StatusOr<Child> forked = Child::Fork(flags.command, signals.before());
+    if (!forked.ok()) return fail(forked.status());
+    child = *std::move(forked);
+    config->command = child->pid();
+    config->follow_forks = true;
+  }
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(*config);
+  if (!recorder.ok()) return fail(recorder.status());
+  if (const int error = child.has_value() ? child->Run() : 0; error != 0) {
+    std::fprintf(stderr, "offcpu: cannot run %s: %s\n", flags.command[0].c_str(), strerror(error));
+    return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
+  }
+  WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
+  const absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  signals.Restore();
+  if (!profile.ok()) return fail(profile.status());
+  if (absl::Status status = WriteResult(flags, *profile); !status.ok()) {
+    std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
+    return kExitFailed;
+  }
+  if (child.has_value()) child->WaitForEnd();
+  return kExitOk;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,68 @@
+#include "offcpu/selection.h"
+
+#include <mntent.h>
+
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "process/container.h"
+
+namespace offcpu {
+namespace {
+
+// Of the thread group that `tid` belongs to; 0 if there is no such thread.
+pid_t ProcessOf(pid_t tid) {
+  std::ifstream status(absl::StrCat("/proc/", tid, "/status"));
+  std::string line;
+  pid_t tgid = 0;
+  while (std::getline(status, line)) {
+    if (std::sscanf(line.c_str(), "Tgid: %d", &tgid) == 1) break;
+  }
+  return tgid;
+}
+
+absl::StatusOr<std::string> CgroupMount() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
+  while (mounts != nullptr) {
+    const mntent* mount = getmntent(mounts.get());
+    if (mount == nullptr) break;
+    if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
+  }
+  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
+}
+
+}  // namespace
+
+absl::Status CheckProcess(pid_t pid) {
+  const pid_t process = ProcessOf(pid);
+  if (process == 0) return absl::NotFoundError(absl::StrCat("no process has the pid ", pid));
+  if (process == pid) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(pid, " is a thread of process ", process, ": use -t ", pid, " or -p ", process));
+}
+
+absl::Status CheckThread(pid_t tid) {
+  return ProcessOf(tid) != 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
+}
+
+absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return path;
+  const absl::StatusOr<std::string> mount = CgroupMount();
+  if (!mount.ok()) return mount.status();
+  const std::string below = absl::StrCat(*mount, "/", path);
+  if (std::filesystem::is_directory(below, error)) return below;
+  return absl::NotFoundError(absl::StrCat("no cgroup ", path, " (looked below ", *mount, " too)"));
+}
+
+absl::StatusOr<std::string> ContainerDirectory(const std::string& id) {
+  const absl::StatusOr<std::string> mount = CgroupMount();
+  if (!mount.ok()) return mount.status();
+  return FindContainerCgroup(*mount, id);
+}
+
+}  // namespace offcpu

@@ -1,0 +1,26 @@
+// What the user named, checked and turned into what the recorder takes: every error is found before anything is loaded.
+#ifndef OFFCPU_CMD_OFFCPU_SELECTION_H_
+#define OFFCPU_CMD_OFFCPU_SELECTION_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace offcpu {
+
+// NotFound, or InvalidArgument for a thread that is not its process's first one.
+absl::Status CheckProcess(pid_t pid);
+absl::Status CheckThread(pid_t tid);
+
+// A directory, or a path below the cgroup v2 mount, as a directory.
+absl::StatusOr<std::string> CgroupDirectory(const std::string& path);
+// The cgroup directory of a container, by its id or the beginning of it.
+absl::StatusOr<std::string> ContainerDirectory(const std::string& id);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CMD_OFFCPU_SELECTION_H_
