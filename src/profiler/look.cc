@@ -48,6 +48,7 @@ ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previou
       return look;
     }
     if (!space.ok()) continue;
+    look.outcome = LookOutcome::kChanging;
     // A process that maps and unmaps data all the time has another sequence at every look. Its code is what was read if
     // two readings in a row agree and the hash was the same around both.
     const bool unchanged = before->code.sequence != 0 && before->code.sequence == after->code.sequence;

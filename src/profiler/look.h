@@ -21,7 +21,8 @@ namespace offcpu {
 enum class LookOutcome : uint8_t {
   kSeen,
   kGone,        // it has ended, or is another program by now
-  kUnreadable,  // it is there, but its mappings could not be read, or change faster than they can be
+  kUnreadable,  // it is there, but its mappings could not be read
+  kChanging,    // they changed while they were read: a program that is starting
   kStuck,       // the look did not come back in time
 };
 

@@ -10,6 +10,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxThreads = 1 << 17;
+constexpr int kMaxChanging = 100;  // looks, a tick apart
 
 }  // namespace
 
@@ -153,9 +154,16 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
       return Refuse(target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
     case LookOutcome::kStuck:
       return Refuse(target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
+    case LookOutcome::kChanging:
+      if (++target.changing < kMaxChanging) {
+        unasked_.insert(process);  // at the next tick
+        return;
+      }
+      return Refuse(target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
     case LookOutcome::kSeen:
       break;
   }
+  target.changing = 0;
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   target.Remember(look.code, look.space);
   Answer(target, look, previous);

@@ -33,6 +33,7 @@ class Target {
   const std::string first_comm;              // of the first thread seen
   bool looking = false;                      // a look is under way
   size_t asked = 0;                          // how many of `waiting` were there when it began
+  int changing = 0;                          // looks in a row that its mappings did not hold still for
   NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are
   uint64_t refused_until_ns = 0;             // of this; 0: for good
   std::deque<CaptureEvent> waiting;

@@ -146,7 +146,8 @@ TEST(Decode, SmallRecords) {
   const wire_capture_failed failed = {.type = WIRE_CAPTURE_FAILED, .no_user = WIRE_NO_USER_EXEC, .cookie = 4};
   EXPECT_EQ(std::get<CaptureFailedEvent>(*Decode(Bytes(failed))).reason, NoUserStack::kExec);
   EXPECT_EQ(std::get<CaptureFailedEvent>(*Decode(Bytes(failed))).cookie, 4u);
-  wire_lifecycle life = {.type = WIRE_EXEC, .reserved = 0, .process = {.start_ns = 1, .exec_id = 2, .tgid = 3, .tid = 4}};
+  wire_lifecycle life = {
+      .type = WIRE_EXEC, .reserved = 0, .process = {.start_ns = 1, .exec_id = 2, .tgid = 3, .tid = 4}};
   EXPECT_EQ(std::get<ExecEvent>(*Decode(Bytes(life))).process.exec_id, 2u);
   life.type = WIRE_EXIT;
   EXPECT_EQ(std::get<ExitEvent>(*Decode(Bytes(life))).process.pid, 3);

@@ -124,9 +124,9 @@ class PipelineTest : public ::testing::Test {
     std::map<std::string, uint64_t> ns;
     for (const ProfileRow& row : profile_.rows) {
       const UserStackEntry& entry = profile_.user_stacks[row.user_stack];
-      const std::string name = entry.missing != NoUserStack::kNone
-                                   ? std::string(Name(entry.missing))
-                                   : std::to_string(entry.stack.frames.size()) + " " + std::string(Name(entry.stack.end));
+      const std::string name = entry.missing != NoUserStack::kNone ? std::string(Name(entry.missing))
+                                                                   : std::to_string(entry.stack.frames.size()) + " " +
+                                                                         std::string(Name(entry.stack.end));
       ns[name] += row.total_ns();
     }
     return ns;
@@ -271,6 +271,26 @@ TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 30}, {"2 complete", 40}}));
 }
 
+TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kChanging});
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  while (processes_->looks_taken(kProcess.pid) < 3) pipeline_->Tick(now_ns_);
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+}
+
+TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kChanging});
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 10}}));
+}
+
 TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   PipelineConfig config;
   config.readers.deadline = std::chrono::milliseconds(50);
@@ -367,8 +387,8 @@ TEST_F(PipelineTest, WhatStillWaitsAtTheEndIsNamed) {
   pipeline_->Handle(std::move(without));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kPending)), 10},
-                                     {std::string(Name(NoUserStack::kBudget)), 20}}));
+  EXPECT_EQ(NsByOutcome(),
+            (Outcomes{{std::string(Name(NoUserStack::kPending)), 10}, {std::string(Name(NoUserStack::kBudget)), 20}}));
   EXPECT_EQ(TotalNs(), 30u);
 }
 
