@@ -111,6 +111,7 @@ std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameS
   if (cfa.value % kWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
+  if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
   const Value ra = Evaluate(row.ra, cfa.value, window, *state);
   if (ra.failure) return ra.failure;
   if (ra.value == 0) return EndReason::kComplete;

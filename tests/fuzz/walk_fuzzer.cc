@@ -1,0 +1,40 @@
+// A walk over a hostile stack by a hostile table. Input: 17 registers, 512 bytes of stack, then .eh_frame.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "process/address_space.h"
+#include "unwind/walk.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace offcpu;
+  constexpr size_t kStackBytes = 512;
+  constexpr uint64_t kStack = 0x7ffd00000000;
+  Registers registers;
+  const size_t head = sizeof(registers.value) + kStackBytes;
+  if (size < head) return 0;
+  std::memcpy(registers.value.data(), data, sizeof(registers.value));
+  std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
+  SpanMemory memory(kStack, bytes.subspan(sizeof(registers.value), kStackBytes));
+  auto module = std::make_shared<Module>();
+  module->code = {{0x1000, 0x9000}};
+  module->eh_frame.address = 0x9000;
+  module->eh_frame.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(head), bytes.end());
+  MappedCode code;
+  code.begin = 0x1000;
+  code.end = 0x9000;
+  code.module = module;
+  MappedCode generated;
+  generated.begin = 0x10000;
+  generated.end = 0x20000;
+  AddressSpace space({code, generated});
+  Walker walker;
+  UserStack stack;
+  walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);
+  // Every frame but the last has more of the stack below it than the one before.
+  if (stack.frames.size() > kStackBytes / 8 + 2) std::abort();
+  return 0;
+}

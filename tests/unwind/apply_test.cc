@@ -1,0 +1,279 @@
+// Rows applied to a stack of sixteen words at kStack.
+#include "unwind/apply.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kStack = 0x7ffd00001000;
+constexpr size_t kWords = 16;
+
+class ApplyTest : public ::testing::Test {
+ protected:
+  ApplyTest() {
+    registers.value[kRip] = 0x401000;
+    registers.value[kRsp] = kStack;
+    registers.value[kRbp] = kStack + 64;
+    state = LeafState(registers, false);
+  }
+  uint64_t& word(size_t i) { return words[i]; }
+  std::optional<EndReason> Step(const Row& row, bool more = false) {
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    return Apply(row, {memory, kStack, kStack + sizeof(words), more}, &state);
+  }
+  // What a later step starts from.
+  void MakeCaller() {
+    state.full = false;
+    state.source = FrameSource::kEhFrame;
+  }
+
+  std::array<uint64_t, kWords> words = {};
+  Registers registers;
+  FrameState state;
+};
+
+// CFA = reg + offset, RA at CFA - 8, FP unchanged: a function without a frame pointer.
+Row Plain(int32_t offset, uint8_t reg = kRsp) {
+  Row row;
+  row.cfa = {.offset = offset, .addend = 0, .reg = reg, .deref = false};
+  row.ra = {.offset = -8, .place = Place::kAtCfa, .reg = 0};
+  row.fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
+  return row;
+}
+
+TEST_F(ApplyTest, PlainFrame) {
+  word(2) = 0x402000;
+  EXPECT_EQ(Step(Plain(24)), std::nullopt);
+  EXPECT_EQ(state.pc, 0x402000u);
+  EXPECT_EQ(state.lookup_pc(), 0x401fffu);
+  EXPECT_EQ(state.sp, kStack + 24);
+  EXPECT_EQ(state.fp, kStack + 64);
+  EXPECT_FALSE(state.exact);
+  EXPECT_FALSE(state.full);
+  EXPECT_EQ(state.source, FrameSource::kEhFrame);
+}
+
+TEST_F(ApplyTest, SavedFramePointer) {
+  Row row = Plain(24);
+  row.fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
+  word(1) = kStack + 80;
+  word(2) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(state.fp, kStack + 80);
+  EXPECT_TRUE(state.fp_known);
+}
+
+TEST_F(ApplyTest, CfaByFramePointer) {
+  word(9) = 0x402000;
+  EXPECT_EQ(Step(Plain(16, kRbp)), std::nullopt);
+  EXPECT_EQ(state.sp, kStack + 80);
+}
+
+// GCC's realigned frames: CFA = *(rbp - 8), FP = *(rbp).
+TEST_F(ApplyTest, CfaInMemory) {
+  Row row = Plain(-8, kRbp);
+  row.cfa.deref = true;
+  row.fp = {.offset = 0, .place = Place::kAtRegister, .reg = kRbp};
+  word(7) = kStack + 96;
+  word(8) = kStack + 120;
+  word(11) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(state.sp, kStack + 96);
+  EXPECT_EQ(state.fp, kStack + 120);
+  EXPECT_EQ(state.pc, 0x402000u);
+}
+
+TEST_F(ApplyTest, CfaInMemoryWithAddend) {
+  Row row = Plain(16);
+  row.cfa.deref = true;
+  row.cfa.addend = 8;
+  word(2) = kStack + 40;
+  word(5) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(state.sp, kStack + 48);
+}
+
+TEST_F(ApplyTest, Outermost) {
+  Row row = Plain(8);
+  row.ra.place = Place::kUndefined;
+  EXPECT_EQ(Step(row), EndReason::kComplete);
+  row = Plain(8);
+  word(0) = 0;
+  EXPECT_EQ(Step(row), EndReason::kComplete) << "return address 0";
+}
+
+TEST_F(ApplyTest, CfaMustRise) {
+  EXPECT_EQ(Step(Plain(0)), EndReason::kBadCfa);
+  EXPECT_EQ(Step(Plain(-8)), EndReason::kBadCfa);
+  EXPECT_EQ(Step(Plain(12)), EndReason::kBadCfa) << "not aligned";
+}
+
+// vfork keeps its return address in rdi while the parent waits.
+TEST_F(ApplyTest, CfaMayStayWhereALeafHasItsReturnAddressInARegister) {
+  Row row = Plain(0);
+  row.ra = {.offset = 0, .place = Place::kInRegister, .reg = kRdi};
+  registers.value[kRdi] = 0x402000;
+  state = LeafState(registers, false);
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(state.pc, 0x402000u);
+  EXPECT_EQ(state.sp, kStack);
+  state.full = true;
+  state.registers = registers;
+  EXPECT_EQ(Step(row), EndReason::kBadCfa) << "but once";
+}
+
+TEST_F(ApplyTest, NothingWraps) {
+  registers.value[kRbx] = UINT64_MAX - 7;
+  state = LeafState(registers, false);
+  EXPECT_EQ(Step(Plain(8, kRbx)), EndReason::kBadCfa);
+  registers.value[kRbx] = 4;
+  state = LeafState(registers, false);
+  EXPECT_EQ(Step(Plain(-8, kRbx)), EndReason::kBadCfa);
+  Row row = Plain(0, kRbx);
+  row.cfa.deref = true;
+  registers.value[kRbx] = UINT64_MAX - 6;
+  state = LeafState(registers, false);
+  EXPECT_EQ(Step(row), EndReason::kBadMemory);
+}
+
+TEST_F(ApplyTest, LastWordOfTheWindow) {
+  word(15) = 0x402000;
+  EXPECT_EQ(Step(Plain(128)), std::nullopt);
+  EXPECT_EQ(state.sp, kStack + 128);
+}
+
+TEST_F(ApplyTest, AboveTheWindow) {
+  EXPECT_EQ(Step(Plain(136), true), EndReason::kWindow);
+  EXPECT_EQ(Step(Plain(136), false), EndReason::kBadCfa);
+  Row row = Plain(128);
+  row.cfa.deref = true;  // the word at the end
+  EXPECT_EQ(Step(row, true), EndReason::kWindow);
+  EXPECT_EQ(Step(row, false), EndReason::kBadMemory);
+  row.cfa.offset = 124;  // half a word
+  EXPECT_EQ(Step(row, true), EndReason::kWindow);
+}
+
+TEST_F(ApplyTest, BelowTheWindow) {
+  Row row = Plain(8);
+  row.ra.offset = -16;
+  EXPECT_EQ(Step(row, true), EndReason::kBadMemory);
+}
+
+TEST_F(ApplyTest, LostFramePointerOnlyHurtsWhoNeedsIt) {
+  Row row = Plain(8);
+  row.fp = {.offset = 0x10000, .place = Place::kAtCfa, .reg = 0};
+  word(0) = 0x402000;
+  word(1) = 0x403000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_FALSE(state.fp_known);
+  EXPECT_EQ(Step(Plain(8)), std::nullopt) << "this one does not";
+  EXPECT_EQ(Step(Plain(16, kRbp)), EndReason::kRegisterUnknown);
+}
+
+TEST_F(ApplyTest, UndefinedFramePointer) {
+  Row row = Plain(8);
+  row.fp.place = Place::kUndefined;
+  word(0) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(Step(Plain(16, kRbp)), EndReason::kRegisterUnknown);
+}
+
+TEST_F(ApplyTest, OtherRegistersOnlyWhereAllAreKnown) {
+  registers.value[kRbx] = kStack;
+  state = LeafState(registers, false);
+  word(0) = 0x402000;
+  EXPECT_EQ(Step(Plain(8, kRbx)), std::nullopt);
+  EXPECT_EQ(Step(Plain(16, kRbx)), EndReason::kRegisterUnknown);
+}
+
+TEST_F(ApplyTest, SystemCallOverwritesRegisters) {
+  for (uint8_t reg : {kRax, kRcx, kR11}) {
+    registers.value[reg] = kStack;
+    state = LeafState(registers, true);
+    EXPECT_EQ(Step(Plain(8, reg)), EndReason::kRegisterUnknown) << int{reg};
+    state = LeafState(registers, false);
+    word(0) = 0x402000;
+    EXPECT_EQ(Step(Plain(8, reg)), std::nullopt) << int{reg};
+  }
+}
+
+TEST_F(ApplyTest, NoRuleOnThePcItself) {
+  EXPECT_EQ(Step(Plain(8, kRip)), EndReason::kRegisterUnknown);
+  EXPECT_EQ(Step(Plain(8, 255)), EndReason::kRegisterUnknown);
+}
+
+// A signal frame whose registers are found one by one: the pc is the interrupted instruction.
+TEST_F(ApplyTest, SignalFrameByRules) {
+  Row row = Plain(24);
+  row.signal = true;
+  word(2) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_TRUE(state.exact);
+  EXPECT_EQ(state.lookup_pc(), 0x402000u);
+  EXPECT_FALSE(state.full);
+}
+
+// The kernel's struct ucontext at sp, 22 words up to rip.
+class KernelContextTest : public ::testing::Test {
+ protected:
+  KernelContextTest() {
+    row.cfa = {.offset = 160, .addend = 0, .reg = kRsp, .deref = true};
+    row.ra = {.offset = 168, .place = Place::kAtRegister, .reg = kRsp};
+    row.fp = {.offset = 120, .place = Place::kAtRegister, .reg = kRsp};
+    row.signal = true;
+    // uc_flags, uc_link, uc_stack (3 words), then r8 to r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip.
+    for (size_t i = 5; i < 22; ++i) words[i] = 0x1000 + i;
+    words[20] = kStack + 200;
+    Registers registers;
+    registers.value[kRsp] = kStack;
+    registers.value[kRip] = 0x401000;
+    state = LeafState(registers, true);
+    state.source = FrameSource::kEhFrame;
+    state.full = false;
+  }
+  std::optional<EndReason> Step(uint64_t bytes = sizeof(words)) {
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)).first(bytes));
+    return Apply(row, {memory, kStack, kStack + bytes, true}, &state);
+  }
+  std::array<uint64_t, 32> words = {};
+  Row row;
+  FrameState state;
+};
+
+TEST_F(KernelContextTest, AllRegistersAreKnown) {
+  EXPECT_EQ(Step(), std::nullopt);
+  EXPECT_EQ(state.source, FrameSource::kSignalTrampoline);
+  EXPECT_TRUE(state.exact);
+  EXPECT_TRUE(state.full);
+  EXPECT_EQ(state.unknown, 0u);
+  EXPECT_EQ(state.pc, 0x1015u);
+  EXPECT_EQ(state.sp, kStack + 200);
+  EXPECT_EQ(state.fp, 0x100fu);
+  // Word numbers of struct sigcontext of the kernel's uapi headers.
+  const std::array<uint64_t, 16> by_number = {0x1012, 0x1011, 0x1013, 0x1010, 0x100e, 0x100d, 0x100f, kStack + 200,
+                                              0x1005, 0x1006, 0x1007, 0x1008, 0x1009, 0x100a, 0x100b, 0x100c};
+  for (size_t i = 0; i < by_number.size(); ++i) EXPECT_EQ(state.registers.value[i], by_number[i]) << i;
+}
+
+TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kWindow); }
+
+TEST_F(KernelContextTest, StackOfItsOwn) {
+  words[20] = kStack - 0x10000;
+  EXPECT_EQ(Step(), EndReason::kBadCfa);
+  words[20] = kStack;
+  EXPECT_EQ(Step(), EndReason::kBadCfa);
+}
+
+TEST_F(KernelContextTest, OnlyInASignalFrame) {
+  row.signal = false;
+  words[24] = 7;
+  EXPECT_EQ(Step(), std::nullopt);
+  EXPECT_FALSE(state.full);
+  EXPECT_EQ(state.source, FrameSource::kEhFrame);
+}
+
+}  // namespace
+}  // namespace offcpu

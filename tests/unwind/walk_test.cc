@@ -1,0 +1,192 @@
+// Walks in a made-up process: a module with tables at 0x400000, one without any at 0x500000, generated code at
+// 0x600000.
+#include "unwind/walk.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <vector>
+
+#include "tests/unwind/cfi_bytes.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kStack = 0x7ffd00001000;
+constexpr uint64_t kTables = 0x400000;
+constexpr uint64_t kBare = 0x500000;
+constexpr uint64_t kGenerated = 0x600000;
+
+// Link-time addresses in the module with tables.
+constexpr uint64_t kPlain = 0x1000;      // CFA = rsp + 16
+constexpr uint64_t kByFrame = 0x1100;    // CFA = rbp + 16, FP at CFA - 16
+constexpr uint64_t kOutermost = 0x1200;  // RA undefined
+constexpr uint64_t kExpressed = 0x1300;  // CFA = an expression
+constexpr uint64_t kUndescribed = 0x1400;
+constexpr uint64_t kStart = 0x1500;  // the ELF entry point, undescribed
+
+class WalkTest : public ::testing::Test {
+ protected:
+  WalkTest() {
+    CfiBytes cfi;
+    const size_t cie = cfi.Cie();
+    cfi.Fde(cie, kPlain, 0x100, {0x0e, 16});
+    cfi.Fde(cie, kByFrame, 0x100, {0x0c, 6, 16, 0x86, 2});
+    cfi.Fde(cie, kOutermost, 0x100, {0x07, 16});
+    cfi.Fde(cie, kExpressed, 0x100, {0x0f, 1, 0x30});
+    auto tables = std::make_shared<Module>();
+    tables->code = {{0x1000, 0x2000}};
+    tables->eh_frame = cfi.Table();
+    tables->entry = kStart;
+    auto bare = std::make_shared<Module>();
+    bare->code = {{0x1000, 0x2000}};
+    bare->entry = 0x1f00;
+    auto mapped = [](uint64_t base, std::shared_ptr<const Module> mapped_module) {
+      MappedCode code;
+      code.begin = base + 0x1000;
+      code.end = base + 0x2000;
+      code.bias = base;
+      code.module = std::move(mapped_module);
+      return code;
+    };
+    space = AddressSpace({mapped(kTables, tables), mapped(kBare, bare), mapped(kGenerated, nullptr)});
+    module = tables.get();
+  }
+
+  EndReason Walk(uint64_t pc, uint64_t fp = 0, bool more = false) {
+    Registers registers;
+    registers.value[kRip] = pc;
+    registers.value[kRsp] = kStack;
+    registers.value[kRbp] = fp;
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    walker.Walk(space, registers, false, {memory, kStack, kStack + words.size() * 8, more}, &stack);
+    return stack.end;
+  }
+  // The addresses of the walked frames.
+  std::vector<uint64_t> addresses() const {
+    std::vector<uint64_t> result;
+    for (const Frame& frame : stack.frames) result.push_back(frame.address);
+    return result;
+  }
+
+  AddressSpace space{{}};
+  const Module* module = nullptr;
+  std::vector<uint64_t> words = std::vector<uint64_t>(16);
+  Walker walker;
+  UserStack stack;
+};
+
+TEST_F(WalkTest, ToTheOutermostFrame) {
+  words[1] = kTables + kPlain + 0x20;
+  words[3] = kTables + kOutermost + 0x30;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kPlain + 0x20, kOutermost + 0x30}));
+  EXPECT_EQ(stack.frames[0].source, FrameSource::kRegisters);
+  EXPECT_TRUE(stack.frames[0].exact);
+  EXPECT_EQ(stack.frames[1].source, FrameSource::kEhFrame);
+  EXPECT_FALSE(stack.frames[1].exact);
+  EXPECT_EQ(stack.frames[1].module, module);
+  EXPECT_EQ(walker.stats().walks, 1u);
+  EXPECT_EQ(walker.stats().ends[static_cast<size_t>(EndReason::kComplete)], 1u);
+  EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kEhFrame)], 2u);
+}
+
+TEST_F(WalkTest, CallersAreLookedUpOneByteBefore) {
+  words[1] = kTables + kByFrame;  // the byte before belongs to kPlain
+  words[3] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 3u);
+  // The leaf's own pc is looked up itself: by frame pointer, which is 0.
+  EXPECT_EQ(Walk(kTables + kByFrame), EndReason::kBadCfa);
+}
+
+// A call may be the last instruction of a mapping.
+TEST_F(WalkTest, ReturnAddressBehindTheMapping) {
+  words[1] = kTables + 0x2000;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow);
+  EXPECT_EQ(stack.frames.size(), 2u);
+}
+
+TEST_F(WalkTest, ReturnAddressZero) {
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 1u);
+}
+
+TEST_F(WalkTest, ReturnAddressNotInCode) {
+  words[1] = kStack;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kBadReturnAddress);
+  EXPECT_EQ(stack.frames.size(), 1u);
+}
+
+TEST_F(WalkTest, LeafNotInCode) {
+  EXPECT_EQ(Walk(kStack), EndReason::kNotMapped);
+  EXPECT_TRUE(stack.frames.empty());
+}
+
+TEST_F(WalkTest, EndsWithTheReasonOfItsLastStep) {
+  EXPECT_EQ(Walk(kTables + kUndescribed), EndReason::kNoRow);
+  EXPECT_EQ(Walk(kTables + kExpressed), EndReason::kExpression);
+  EXPECT_EQ(Walk(kTables + kByFrame, kStack + 16 * 8, true), EndReason::kWindow);
+  EXPECT_EQ(Walk(kTables + kByFrame, kStack + 16 * 8, false), EndReason::kBadCfa);
+}
+
+// Code with tables has no frame pointer to fall back to, whatever the register holds.
+TEST_F(WalkTest, NoGuessWhereThereAreTables) {
+  words[4] = kStack + 64;
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kUndescribed, kStack + 32), EndReason::kNoRow);
+  EXPECT_EQ(stack.frames.size(), 1u);
+}
+
+TEST_F(WalkTest, GeneratedCode) {
+  words[4] = kStack + 64;
+  words[5] = kBare + 0x1010;
+  words[8] = 0;
+  words[9] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kGenerated + 0x1000, 0x1010, kOutermost + 1}));
+  EXPECT_EQ(stack.frames[0].module, nullptr);
+  EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
+}
+
+TEST_F(WalkTest, EndOfAFramePointerChain) {
+  words[4] = 0;
+  words[5] = kGenerated + 0x1010;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 2u);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, 0), EndReason::kNoRow) << "in a leaf 0 says nothing";
+}
+
+TEST_F(WalkTest, StartCodeIsTheOutermostFrame) {
+  words[1] = kTables + kStart + 64;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 2u);
+  words[1] = kTables + kStart + 65;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow);
+  words[1] = kBare + 0x1f10;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kComplete) << "before any guess";
+  EXPECT_EQ(stack.frames.size(), 2u);
+}
+
+TEST_F(WalkTest, FrameLimit) {
+  words.assign(2 * kMaxFrames, kTables + kPlain + 8);
+  words.back() = 0;  // the return address of frame kMaxFrames
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), kMaxFrames);
+  words.back() = kTables + kPlain + 8;
+  words.insert(words.end(), {0, 0});
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kFrameLimit);
+  EXPECT_EQ(stack.frames.size(), kMaxFrames);
+}
+
+TEST_F(WalkTest, NothingIsLeftOfTheWalkBefore) {
+  words[1] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  const Frame* buffer = stack.frames.data();
+  EXPECT_EQ(Walk(kTables + kUndescribed), EndReason::kNoRow);
+  EXPECT_EQ(stack.frames.size(), 1u);
+  EXPECT_EQ(stack.frames.data(), buffer) << "its buffer is used again";
+}
+
+}  // namespace
+}  // namespace offcpu
