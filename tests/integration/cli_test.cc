@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,6 +15,7 @@
 namespace offcpu {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 constexpr int kOk = 0;
@@ -48,6 +51,12 @@ class Cli : public testing::Test {
     return code;
   }
 
+  static std::unique_ptr<Target> StartedTarget(const std::vector<std::string>& words) {
+    std::unique_ptr<Target> target = Target::Start(words);
+    if (target != nullptr) target->Go();
+    return target;
+  }
+
   void ExpectOneLineError(const std::string& part) {
     EXPECT_THAT(errors_, HasSubstr(part));
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
@@ -60,28 +69,43 @@ class Cli : public testing::Test {
 };
 
 TEST_F(Cli, RecordsAProcessForSeconds) {
-  const std::unique_ptr<Target> target = Target::Start({"deep", "--seconds", "20"});
+  const std::unique_ptr<Target> target = StartedTarget({"deep", "--seconds", "20"});
   ASSERT_NE(target, nullptr);
-  const std::string pid = std::to_string(target->pid());
-  EXPECT_EQ(Run({"record", "-p", pid, "-o", Path("out.folded"), "1"}), kOk) << errors_;
-  EXPECT_TRUE(std::filesystem::exists(Path("out.folded")));
+  EXPECT_EQ(Run({"record", "-p", std::to_string(target->pid()), "-o", Path("out.folded"), "1"}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("deep_sleep"));
+  const std::string folded = ReadFile(Path("out.folded"));
+  EXPECT_THAT(folded, ContainsRegex("(^|\n)deep;_start;.*;main;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
+  EXPECT_THAT(folded, ContainsRegex("(^|\n)deep_thread;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
 }
 
 TEST_F(Cli, FollowsTheChildrenOfACommand) {
   EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "sh", "-c", "sleep 0.3; sleep 0.3; true"}), kOk) << errors_;
-  const std::string folded = ReadFile(Path("out.folded"));
-  EXPECT_THAT(folded, ::testing::ContainsRegex("(^|\n)sleep;.*nanosleep.* [56][0-9][0-9][0-9][0-9][0-9]\n"));
+  EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("(^|\n)sleep;.*nanosleep.* [56][0-9]{5}\n"));
+}
+
+// Waits until it has blocked SIGINT and started its threads: it records, or is about to.
+void AwaitRecording(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  const auto threads = [&] {
+    std::error_code error;
+    return std::distance(std::filesystem::directory_iterator(process + "/task", error),
+                         std::filesystem::directory_iterator());
+  };
+  for (int i = 0; i < 3000 && threads() < 2; ++i) usleep(10'000);
+  EXPECT_GE(threads(), 2);
 }
 
 TEST_F(Cli, WritesWhatThereIsOnInterrupt) {
-  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "20"});
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
   ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
   const std::unique_ptr<Program> program =
-      Start({BinDirectory() + "/offcpu", "record", "-p", std::to_string(target->pid()), "-o", Path("out.folded")});
-  sleep(2);
+      Start({BinDirectory() + "/offcpu", "record", "-p", pid, "-o", Path("out.folded")});
+  AwaitRecording(program->pid());
+  sleep(1);  // of recording
   program->Signal(SIGINT);
   EXPECT_EQ(program->Wait(), kOk) << ReadFile(Path("stderr"));
-  EXPECT_TRUE(std::filesystem::exists(Path("out.folded")));
+  EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("wait_in_nanosleep"));
 }
 
 TEST_F(Cli, NoSuchProcess) {
@@ -123,14 +147,13 @@ TEST_F(Cli, FullDiskLeavesNoHalfFile) {
   const std::string mount = "mount -t tmpfs -o size=4k,nr_inodes=8 none " + directory_.path() +
                             R"(/full && "$0" "$@"; code=$?; ls ")" + directory_.path() + R"(/full"; exit $code)";
   ASSERT_EQ(mkdir(Path("full").c_str(), 0755), 0);
-  const std::unique_ptr<Target> target = Target::Start({"deep", "--seconds", "20"});
+  const std::unique_ptr<Target> target = StartedTarget({"deep", "--seconds", "20"});
   ASSERT_NE(target, nullptr);
-  target->Go();
-  EXPECT_EQ(Run({"record", "-p", std::to_string(target->pid()), "-o", Path("full/out.folded"), "1"},
+  EXPECT_EQ(Run({"record", "-p", std::to_string(target->pid()), "-o", Path("full/out.json"), "1"},
                 {"unshare", "-m", "sh", "-c", mount}),
             kFailed);
-  EXPECT_THAT(errors_, HasSubstr("out.folded"));
-  EXPECT_EQ(output_.find("out.folded"), std::string::npos) << output_;
+  EXPECT_THAT(errors_, HasSubstr("out.json"));
+  EXPECT_EQ(output_.find("out.json"), std::string::npos) << output_;
 }
 
 TEST_F(Cli, CommandThatIsNotThere) {

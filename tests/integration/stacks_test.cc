@@ -78,13 +78,13 @@ void RecordDeep(const std::vector<std::string>& words, const std::vector<std::st
   ExpectWholeChains(recording, *target, "deep_thread", "deep_thread", levels);
 }
 
-TEST(DeepStack, SixtyFramesFromStartAndFromClone) { RecordDeep({"deep", "--seconds", "4"}, Levels("deep", 60)); }
+TEST(DeepStack, SixtyFramesFromStartAndFromClone) { RecordDeep({"deep", "--seconds", "2"}, Levels("deep", 60)); }
 
-TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "6"}, Levels("big", 40)); }
+TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "3"}, Levels("big", 40)); }
 
 TEST(DeepStack, IsTheSameBesideTenThousandSamplesASecond) {
   const Sampler sampler(10'000);
-  RecordDeep({"deep", "--seconds", "4"}, Levels("deep", 60));
+  RecordDeep({"deep", "--seconds", "2"}, Levels("deep", 60));
   EXPECT_GT(sampler.samples(), 1000u);
 }
 
