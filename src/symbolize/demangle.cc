@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <csetjmp>
-#include <cstring>
 
 namespace offcpu {
 namespace {
@@ -33,7 +32,7 @@ bool IsAscii(const char* piece, size_t size) {
 extern "C" void Take(const char* piece, size_t size, void* opaque) {
   auto* output = static_cast<Output*>(opaque);
   if (size <= sizeof(output->bytes) - output->size) {
-    std::memcpy(output->bytes + output->size, piece, size);
+    std::copy_n(piece, size, output->bytes + output->size);  // an empty piece may be null
     output->size += size;
     return;
   }

@@ -2,10 +2,11 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
+#include <unistd.h>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "process/memory.h"
@@ -23,12 +24,17 @@ ElfSymbols ReadFull(const OwnedFd& fd) {
   return elf.ok() ? ReadElfSymbols(*elf) : ElfSymbols();
 }
 
-// Every process has the vDSO of its kernel; it is mapped whole, section headers last.
+constexpr uint64_t kMaxVdsoBytes = 1u << 20;
+
+// Every process has the vDSO of its kernel, so this one's serves; it is mapped whole, section headers last.
 SymbolTable ReadVdso(const Module& module) {
-  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(getauxval(AT_SYSINFO_EHDR));
-  if (header == nullptr) return {};
-  size_t size = header->e_shoff + size_t{header->e_shnum} * header->e_shentsize;
-  SpanMemory memory(0, std::span(reinterpret_cast<const std::byte*>(header), size));
+  ProcessMemory self(getpid());
+  uint64_t base = getauxval(AT_SYSINFO_EHDR);
+  auto header = self.ReadValue<Elf64_Ehdr>(base);
+  if (!header || header->e_shoff > kMaxVdsoBytes) return {};
+  std::string image(header->e_shoff + uint64_t{header->e_shnum} * header->e_shentsize, '\0');
+  if (!self.Read(base, std::as_writable_bytes(std::span(image)))) return {};
+  SpanMemory memory(0, std::as_bytes(std::span(image)));
   auto elf = ElfFile::Parse(memory);
   if (!elf.ok() || module.build_id.empty() || elf->BuildId() != module.build_id) return {};
   return ReadElfSymbols(*elf).table;

@@ -81,6 +81,37 @@ TEST(DemangleTest, ANameThatStandsForGigabytesStaysAsItIs) {
   EXPECT_EQ(Demangle(mangled), mangled);
 }
 
+// a::f::<(X, X), (S, S), (S, S), ...>, S being the argument before, as back references to its place in the name.
+std::string RustDoubling(int levels, const std::string& crate) {
+  static constexpr char kDigits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  auto back_reference = [](size_t place) {
+    std::string digits;
+    for (size_t rest = place - 1;; rest /= 62) {
+      digits.insert(digits.begin(), kDigits[rest % 62]);
+      if (rest < 62) return "B" + digits + "_";
+    }
+  };
+  std::string name = "INvC" + crate + "1f";  // places count from here, after "_R"
+  size_t previous = name.size();
+  name += "TNvC" + crate + "1XuE";
+  for (int i = 0; i < levels; ++i) {
+    size_t place = name.size();
+    name += "T" + back_reference(previous) + back_reference(previous) + "E";
+    previous = place;
+  }
+  return "_R" + name + "E";
+}
+
+TEST(DemangleTest, ARustNameThatStandsForGigabytesStaysAsItIs) {
+  EXPECT_EQ(Demangle(RustDoubling(1, "1a")), "a::f::<(a::X, ()), ((a::X, ()), (a::X, ()))>");
+  // Names that are decoded from Punycode pass through memory of the demangler, which must come back.
+  for (const char* crate : {"1a", "u8gdel_5qa"}) {
+    std::string mangled = RustDoubling(60, crate);
+    EXPECT_NE(Demangle(RustDoubling(1, crate)), RustDoubling(1, crate));
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(Demangle(mangled), mangled);
+  }
+}
+
 TEST(DemangleTest, DeepNestingIsSurvived) {
   std::string mangled = "_Z1fI" + std::string(4000, 'P') + "iEvv";
   EXPECT_FALSE(Demangle(mangled).empty());
