@@ -1,6 +1,7 @@
 #include "capture/kernel.h"
 
 #include <bpf/btf.h>
+#include <bpf/libbpf.h>
 #include <linux/capability.h>
 #include <sys/utsname.h>
 
@@ -96,6 +97,7 @@ std::string ReadKallsyms() {
 }  // namespace
 
 absl::StatusOr<KernelFeatures> ProbeKernel() {
+  libbpf_set_print(nullptr);  // the status says it
   const OwnedBtf types(btf__load_vmlinux_btf());
   if (types == nullptr) {
     return absl::FailedPreconditionError(

@@ -1,4 +1,5 @@
-// The counters of the BPF programs and of the queue as named losses, in words for people. Pure functions.
+// The counters of the BPF programs, the queue and the module cache as named losses, in words for people. Pure
+// functions.
 #ifndef OFFCPU_PROFILER_DROPS_H_
 #define OFFCPU_PROFILER_DROPS_H_
 
@@ -6,13 +7,15 @@
 
 #include "bpf/wire.h"
 #include "capture/programs.h"
+#include "process/module_cache.h"
 #include "profile/profile.h"
 #include "profiler/event_queue.h"
 
 namespace offcpu {
 
 // Only those that happened. `ns` is time that is in no row of the profile.
-std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue);
+std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue,
+                            const ModuleCacheStats& modules);
 
 // Events among them that were lost (not: filtered, delayed, or served in another way).
 uint64_t CountLost(const Programs::Counters& counters);

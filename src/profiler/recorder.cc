@@ -72,7 +72,7 @@ class RecorderImpl final : public Recorder {
       : config_(config),
         programs_(std::move(programs)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineSettings(config, features), MakeLook(programs_), MakeGrowWindow(programs_)) {
+        pipeline_(PipelineSettings(config, features), MakeLook(programs_, modules_), MakeGrowWindow(programs_)) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
@@ -97,7 +97,7 @@ class RecorderImpl final : public Recorder {
     programs_->Disarm();
     const uint64_t duration_ns = NowNs(CLOCK_MONOTONIC) - start_ns_;
     Join();
-    Profile profile = pipeline_.Finish(NameDrops(programs_->ReadCounters(), queue_.stats()));
+    Profile profile = pipeline_.Finish(NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats()));
     profile.start_unix_ns = start_unix_ns_;
     profile.duration_ns = duration_ns;
     profile.host = HostName();
@@ -114,8 +114,8 @@ class RecorderImpl final : public Recorder {
   }
 
   // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
-  static Pipeline::LookFunction MakeLook(const std::shared_ptr<Programs>& programs) {
-    auto modules = std::make_shared<ModuleCache>();
+  static Pipeline::LookFunction MakeLook(const std::shared_ptr<Programs>& programs,
+                                         const std::shared_ptr<ModuleCache>& modules) {
     return [programs, modules](const ProcessKey& process, const std::shared_ptr<const AddressSpace>& previous) {
       const auto describe = [&programs](pid_t pid) -> std::optional<ProcessVersion> {
         const std::optional<TaskDescription> task = programs->DescribeProcess(pid);
@@ -191,13 +191,13 @@ class RecorderImpl final : public Recorder {
 
   uint64_t CountSleepers() const {
     const std::vector<TaskDescription> tasks = RecordedTasks();
-    return static_cast<uint64_t>(std::count_if(tasks.begin(), tasks.end(), [](const TaskDescription& task) {
-      return task.switches == 0 && !task.on_cpu;
-    }));
+    return static_cast<uint64_t>(std::count_if(
+        tasks.begin(), tasks.end(), [](const TaskDescription& task) { return task.switches == 0 && !task.on_cpu; }));
   }
 
   const RecordConfig config_;
   std::shared_ptr<Programs> programs_;
+  std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
   EventQueue queue_;
   Pipeline pipeline_;  // of the worker until it has ended
   uint64_t start_unix_ns_ = 0;
