@@ -2,8 +2,8 @@
 
 #include <sys/uio.h>
 #include <unistd.h>
-#include <cerrno>
 
+#include <cerrno>
 #include <cstring>
 
 namespace offcpu {

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "process/memory.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
