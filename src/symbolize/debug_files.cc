@@ -6,12 +6,14 @@
 #include <zlib.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "process/regular_file.h"
 
 namespace offcpu {
 namespace {
@@ -23,13 +25,7 @@ struct DebugLink {
   uint32_t crc = 0;
 };
 
-// O_PATH has no side effects and cannot block, whatever the name leads to.
-OwnedFd OpenRegularFile(const std::string& path) {
-  OwnedFd fd(open(path.c_str(), O_PATH | O_CLOEXEC));
-  struct stat st;
-  if (!fd || fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return OwnedFd();
-  return OwnedFd(open(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-}
+OwnedFd Open(const std::string& path) { return OpenRegularFile(OwnedFd(open(path.c_str(), O_PATH | O_CLOEXEC))); }
 
 bool HasBuildId(int fd, const std::string& build_id) {
   FileMemory file(fd);
@@ -73,8 +69,7 @@ std::optional<uint32_t> Crc(int fd) {
 OwnedFd OpenDebugFileByBuildId(const std::string& directory, const std::string& build_id) {
   constexpr std::string_view kHex = "0123456789abcdef";
   if (build_id.size() < 4 || build_id.find_first_not_of(kHex) != std::string::npos) return OwnedFd();
-  OwnedFd fd =
-      OpenRegularFile(absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
+  OwnedFd fd = Open(absl::StrCat(directory, "/.build-id/", build_id.substr(0, 2), "/", build_id.substr(2), ".debug"));
   if (!fd || !HasBuildId(fd.get(), build_id)) return OwnedFd();
   return fd;
 }
@@ -85,7 +80,7 @@ OwnedFd OpenDebugFileByLink(const std::string& directory, const std::string& pat
   size_t slash = path.rfind('/');
   // The path is the target's word: it must not lead out of the directory.
   if (!link || !path.starts_with('/') || path.find("/../") != std::string::npos) return OwnedFd();
-  OwnedFd fd = OpenRegularFile(absl::StrCat(directory, path.substr(0, slash + 1), link->name));
+  OwnedFd fd = Open(absl::StrCat(directory, path.substr(0, slash + 1), link->name));
   if (!fd || Crc(fd.get()) != link->crc) return OwnedFd();
   if (!build_id.empty() && !HasBuildId(fd.get(), build_id)) return OwnedFd();
   return fd;
