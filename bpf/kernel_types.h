@@ -116,7 +116,7 @@ struct signal_struct {
 
 struct task_struct {
 	unsigned int flags;
-	int on_cpu;
+	unsigned int on_cpu; /* a byte since 7.x: only unsigned fields adapt to that */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
