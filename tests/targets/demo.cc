@@ -5,9 +5,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
+
+// Kept in every stack: neither inlined nor left by a jump to what it calls last.
+#define STAGE __attribute__((noinline))
 
 namespace {
 
@@ -16,10 +20,22 @@ using namespace std::chrono_literals;
 std::mutex queue_mutex;
 std::condition_variable queue_filled;
 std::deque<int> queue;
+std::mutex database_mutex;
 std::mutex log_mutex;
-int database[2];
+int queries[2];
+int answers[2];
 
-__attribute__((noinline)) int WaitForRequest() {
+void Send(int pipe, int value) {
+  if (write(pipe, &value, sizeof(value)) != sizeof(value)) std::abort();
+}
+
+int Receive(int pipe) {
+  int value = 0;
+  if (read(pipe, &value, sizeof(value)) != sizeof(value)) std::abort();
+  return value;
+}
+
+STAGE int WaitForRequest() {
   std::unique_lock lock(queue_mutex);
   queue_filled.wait(lock, [] { return !queue.empty(); });
   const int request = queue.front();
@@ -27,46 +43,49 @@ __attribute__((noinline)) int WaitForRequest() {
   return request;
 }
 
-__attribute__((noinline)) int QueryDatabase(int request) {
-  int row = 0;
-  if (read(database[0], &row, sizeof(row)) != sizeof(row)) std::perror("read");
-  return row + request;
+STAGE int QueryDatabase(int request) {
+  const std::lock_guard lock(database_mutex);
+  Send(queries[1], request);
+  return Receive(answers[0]);
 }
 
-__attribute__((noinline)) void WriteLog(int row) {
+STAGE int WriteLog(int row) {
   const std::lock_guard lock(log_mutex);
-  std::this_thread::sleep_for(row % 2 == 0 ? 4ms : 5ms);
+  std::this_thread::sleep_for(4ms);
+  return row + 1;
 }
 
-__attribute__((noinline)) void HandleRequest(int request) {
+STAGE int HandleRequest(int request) {
   const int row = QueryDatabase(request);
-  WriteLog(row);
+  return WriteLog(row) + row;
 }
 
 void RunWorker() {
   pthread_setname_np(pthread_self(), "worker");
-  while (true) HandleRequest(WaitForRequest());
+  volatile int last = 0;
+  while (last >= 0) last = HandleRequest(WaitForRequest()) & 0xffff;
 }
 
 void RunDatabase() {
   pthread_setname_np(pthread_self(), "database");
-  for (int row = 0;; ++row) {
+  while (true) {
+    const int query = Receive(queries[0]);
     std::this_thread::sleep_for(3ms);
-    if (write(database[1], &row, sizeof(row)) != sizeof(row)) std::perror("write");
+    Send(answers[1], query & 0xffff);
   }
 }
 
 }  // namespace
 
 int main() {
-  if (pipe(database) != 0) {
+  if (pipe(queries) != 0 || pipe(answers) != 0) {
     std::perror("pipe");
     return 1;
   }
   for (int i = 0; i < 3; ++i) std::thread(RunWorker).detach();
   std::thread(RunDatabase).detach();
   for (int request = 0;; ++request) {
-    std::this_thread::sleep_for(5ms);
+    std::this_thread::sleep_for(6ms);
     {
       const std::lock_guard lock(queue_mutex);
       queue.push_back(request);
