@@ -101,7 +101,7 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
                          sum.comms.size(), FormatDuration(sum.total_ns()), FormatDuration(sum.sums.blocked_ns),
                          FormatDuration(sum.sums.runnable_ns), LeafLine(profile, symbols, sum.costliest)));
   }
-  if (count > processes.size()) sink(absl::StrCat("and ", count - processes.size(), " more processes\n"));
+  if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
   if (profile.stats.slept_throughout != 0) {
     sink(absl::StrCat(profile.stats.slept_throughout, " threads slept through the whole recording\n"));
   }
@@ -115,7 +115,7 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, s
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
     uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
-    sink(absl::StrFormat("#%d  %s, %s  %d times, average %s, longest %s  %s (%d), thread %s\n", i + 1,
+    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s\n", i + 1,
                          FormatDuration(stack.total_ns()), FormatPercent(stack.total_ns(), total_ns), stack.count,
                          FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
                          process.key.pid, Printable(profile.comms[stack.comm])));

@@ -48,7 +48,7 @@ TEST_F(TableTest, ProcessesAreSortedByTime) {
   EXPECT_EQ(Processes(1),
             "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
             "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
-            "and 1 more processes\n"
+            "not shown: 1\n"
             "7 threads slept through the whole recording\n");
 }
 
@@ -66,14 +66,14 @@ TEST_F(TableTest, StacksAreSortedByTimeWithTheKindsAddedUp) {
   fake_.Row(process, comm, read, kernel, 2'000'000);
   fake_.Row(process, comm, read, kernel, 500'000, 500'000, WaitKind::kDisk);
   EXPECT_EQ(Stacks(),
-            "#1  3.00 ms, 75.0 %  2 times, average 1.50 ms, longest 2.00 ms  server (10), thread worker?\n"
+            "#1  3.00 ms, 75.0 %  count 2, average 1.50 ms, longest 2.00 ms  server (10), thread worker?\n"
             "        main\n"
             "        read\n"
             "        -- kernel --\n"
             "        pipe_read\n"
             "        schedule\n"
             "\n"
-            "#2  1.00 ms, 25.0 %  1 times, average 1.00 ms, longest 1.00 ms  server (10), thread worker?\n"
+            "#2  1.00 ms, 25.0 %  count 1, average 1.00 ms, longest 1.00 ms  server (10), thread worker?\n"
             "        [no user stack: budget]\n"
             "        -- kernel --\n"
             "        [unknown kernel stack]\n"
