@@ -26,6 +26,7 @@ struct capture_record {
 /* A copy may sleep, so it cannot use the CPU's own memory: whoever sets `busy` owns the buffer. */
 struct capture_buffer {
 	__u64 busy;
+	struct code_list code;
 	struct capture_record record;
 };
 
@@ -217,7 +218,7 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 	record->head.stack_bytes = bytes;
 	record->head.wanted_bytes = wanted;
 	fill_process(&record->head.process, task);
-	fill_code(&record->head.code, task, state);
+	fill_code(&record->head.code, task, state, &buffer->code);
 	result = WIRE_USER_PENDING;
 	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
 		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL :

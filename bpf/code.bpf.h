@@ -3,7 +3,8 @@
  * Which code was mapped when a stack was captured. A stack is worth nothing if the libraries below its addresses were
  * exchanged before somebody looks: dlclose and dlopen may put another one at the same place. So every capture carries
  * the sequence number of the address space and, where the kernel lets a program walk mappings, a hash of the
- * executable ones. Equal hashes mean equal code; nothing else does, because a sequence may return to where it was.
+ * executable ones. Equal hashes mean equal code. What a hash stands for is sent once, so that a stack can be walked even
+ * if the process has changed or ended before anybody looks.
  */
 #ifndef OFFCPU_BPF_CODE_BPF_H_
 #define OFFCPU_BPF_CODE_BPF_H_
@@ -31,49 +32,123 @@ static __always_inline __u64 code_sequence(struct task_struct *task)
 	return 0;
 }
 
-static __always_inline __u64 hash_vma(__u64 hash, struct vm_area_struct *vma)
-{
-	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
+struct code_list {
+	struct wire_code_list head;
+	struct wire_mapping mappings[WIRE_MAPPINGS];
+};
 
-	hash = mix(hash, vma->vm_start);
-	hash = mix(hash, vma->vm_end);
-	hash = mix(hash, vma->vm_pgoff);
-	hash = mix(hash, BPF_CORE_READ(inode, i_ino));
-	return mix(hash, BPF_CORE_READ(inode, i_sb, s_dev));
+static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
+{
+	struct file *file = vma->vm_file;
+	struct inode *inode = BPF_CORE_READ(file, f_inode);
+
+	mapping->begin = vma->vm_start;
+	mapping->end = vma->vm_end;
+	mapping->offset = file ? (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES : 0;
+	mapping->inode = BPF_CORE_READ(inode, i_ino);
+	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev);
 }
 
-/* 0 if the mappings cannot be walked now. */
-static __always_inline __u64 code_hash(struct task_struct *task)
+static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
+{
+	hash = mix(hash, mapping->begin);
+	hash = mix(hash, mapping->end);
+	hash = mix(hash, mapping->offset);
+	hash = mix(hash, mapping->inode);
+	return mix(hash, mapping->device);
+}
+
+static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)
+{
+	__u32 index = list->head.count;
+
+	if (index >= WIRE_MAPPINGS)
+		return;
+	list->mappings[index] = *mapping;
+	list->head.count = index + 1;
+}
+
+/*
+ * Walks the executable mappings of `task`, hands each to `list` or `seq` if there is one, and returns their hash; 0 if
+ * they cannot be walked now.
+ */
+static __always_inline __u64 walk_code(struct task_struct *task, struct code_list *list, struct seq_file *seq)
 {
 	__u64 hash = 0x13198a2e03707344ULL;
+	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop apart. For the
+	 * same reason the number of listed mappings is kept in memory. */
+	__u32 seen = control.zero;
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	bool any = false;
-	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop apart. */
-	__u32 seen = control.zero;
 
+	if (list)
+		list->head.count = 0;
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
+		struct wire_mapping mapping;
+
 		if (++seen > VMAS_MAX)
 			break;
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
+		fill_mapping(&mapping, vma);
+		hash = hash_mapping(hash, &mapping);
+		if (seq)
+			bpf_seq_write(seq, &mapping, sizeof(mapping));
+		if (list)
+			append_mapping(list, &mapping);
 		any = true;
-		hash = hash_vma(hash, vma);
 	}
 	bpf_iter_task_vma_destroy(&it);
-	return any && seen <= VMAS_MAX ? hash | 1 : 0;
+	if (!any || seen > VMAS_MAX)
+		return 0;
+	hash |= 1;
+	if (list) {
+		list->head.type = WIRE_CODE;
+		list->head.hash = hash;
+	}
+	return hash;
 }
 
-/* Walks the mappings only if one of them has changed since this thread asked last. */
-static __always_inline void fill_code(struct wire_code *code, struct task_struct *task, struct task_state *state)
+static __always_inline void send_code_once(struct code_list *list)
+{
+	__u64 hash = list->head.hash;
+	__u32 bytes = sizeof(list->head) + list->head.count * sizeof(struct wire_mapping);
+	__u8 one = 1;
+
+	if (bpf_map_lookup_elem(&sent, &hash) || bytes > sizeof(*list))
+		return;
+	if (bpf_ringbuf_output(&intervals, list, bytes, BPF_RB_NO_WAKEUP))
+		count(WIRE_COUNT_DEFINITION_DELAYED);
+	else
+		bpf_map_update_elem(&sent, &hash, &one, BPF_ANY);
+}
+
+/* Of the current task, into `list`. A global function, so that the verifier goes through the loop once. */
+__noinline int list_code(struct code_list *list)
+{
+	if (!list)
+		return 0;
+	list->head.hash = 0;
+	if (config.has_vma_iter)
+		walk_code(bpf_get_current_task_btf(), list, NULL);
+	return 0;
+}
+
+/* Walks the mappings only if one of them has changed since this thread asked last. `list` is memory to do it in. */
+static __always_inline void fill_code(struct wire_code *code, struct task_struct *task, struct task_state *state,
+				      struct code_list *list)
 {
 	__u64 sequence = code_sequence(task);
 
 	if (config.has_vma_iter && (!sequence || sequence != state->code.sequence || !state->code.hash)) {
-		state->code.hash = code_hash(task);
+		list_code(list);
+		state->code.hash = list->head.hash;
 		/* A change under way during the walk must not be remembered as seen. */
 		state->code.sequence = code_sequence(task) == sequence ? sequence : 0;
+		if (state->code.hash)
+			send_code_once(list);
 	}
 	code->sequence = sequence;
 	code->hash = state->code.hash;

@@ -283,7 +283,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* The same for one thread, with the hash of its executable mappings. */
+/* The same for one thread, after its executable mappings. */
 SEC("iter/task")
 int describe_task(struct bpf_iter__task *ctx)
 {
@@ -295,7 +295,7 @@ int describe_task(struct bpf_iter__task *ctx)
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	if (config.has_vma_iter)
-		record.code.hash = code_hash(task);
+		record.code.hash = walk_code(task, NULL, ctx->meta->seq);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

@@ -28,6 +28,7 @@ typedef __s32 int32_t;
 #define WIRE_STACK_MIN_BYTES 4096 /* of a first capture, after a short wait */
 #define WIRE_STACK_LONG_BYTES 16384 /* the same, after a long one */
 #define WIRE_STACK_MAX_BYTES 65536
+#define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_GLOBS 4
 #define WIRE_CGROUPS 16
 
@@ -39,6 +40,7 @@ WIRE_ENUM(wire_type) {
 	WIRE_CAPTURE_FAILED,
 	WIRE_EXEC,
 	WIRE_EXIT,
+	WIRE_CODE,
 };
 
 /* Why a thread left the CPU. */
@@ -105,6 +107,25 @@ struct wire_code {
 };
 WIRE_ASSERT(sizeof(struct wire_code) == 16);
 
+/* One executable mapping, as the kernel names its file: /proc/PID/maps may show another inode on overlay file systems. */
+struct wire_mapping {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t offset; /* in the file, bytes; 0 without a file */
+	uint64_t inode; /* 0: no file */
+	uint64_t device;
+};
+WIRE_ASSERT(sizeof(struct wire_mapping) == 40);
+
+/* What a code hash stands for; sent once a hash. */
+struct wire_code_list {
+	uint32_t type; /* WIRE_CODE */
+	uint32_t count; /* mappings that follow, at most WIRE_MAPPINGS */
+	uint64_t hash;
+	/* struct wire_mapping mappings[count], by address */
+};
+WIRE_ASSERT(sizeof(struct wire_code_list) == 16);
+
 struct wire_capture {
 	uint32_t type; /* WIRE_CAPTURE */
 	uint32_t stack_bytes; /* how many follow, from the stack pointer upwards */
@@ -132,7 +153,7 @@ struct wire_lifecycle {
 };
 WIRE_ASSERT(sizeof(struct wire_lifecycle) == 32);
 
-/* What the task iterator writes for each thread. */
+/* What the task iterator writes for each thread; where one was asked for, after its executable mappings. */
 struct wire_task {
 	struct wire_process process;
 	struct wire_code code; /* hash only where one thread was asked for */

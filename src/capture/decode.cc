@@ -89,6 +89,15 @@ std::optional<Event> DecodeKernelStack(std::span<const std::byte> record) {
   return event;
 }
 
+std::optional<Event> DecodeCodeList(std::span<const std::byte> record) {
+  wire_code_list head;
+  if (!ReadHead(record, &head) || head.count > WIRE_MAPPINGS) return std::nullopt;
+  const auto mappings = record.subspan(sizeof(head));
+  if (mappings.size() < head.count * sizeof(wire_mapping)) return std::nullopt;
+  return CodeListEvent{.hash = head.hash,
+                       .mappings = DecodeMappings(mappings.first(head.count * sizeof(wire_mapping)))};
+}
+
 std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
   wire_capture head;
   if (!ReadHead(record, &head) || head.stack_bytes > WIRE_STACK_MAX_BYTES) return std::nullopt;
@@ -121,6 +130,15 @@ std::optional<Event> DecodeLifecycle(std::span<const std::byte> record) {
 
 }  // namespace
 
+std::vector<CodeMapping> DecodeMappings(std::span<const std::byte> bytes) {
+  std::vector<CodeMapping> mappings;
+  for (wire_mapping wire; ReadHead(bytes, &wire); bytes = bytes.subspan(sizeof(wire))) {
+    mappings.push_back(
+        {.begin = wire.begin, .end = wire.end, .offset = wire.offset, .inode = wire.inode, .device = wire.device});
+  }
+  return mappings;
+}
+
 std::optional<Event> Decode(std::span<const std::byte> record) {
   uint32_t type;
   if (!ReadHead(record, &type)) return std::nullopt;
@@ -129,6 +147,8 @@ std::optional<Event> Decode(std::span<const std::byte> record) {
       return DecodeInterval(record);
     case WIRE_KERNEL_STACK:
       return DecodeKernelStack(record);
+    case WIRE_CODE:
+      return DecodeCodeList(record);
     case WIRE_CAPTURE:
       return DecodeCapture(record);
     case WIRE_CAPTURE_FAILED:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "capture/events.h"
 
@@ -12,6 +13,9 @@ namespace offcpu {
 
 // Nothing if the bytes are not a whole record of a known type.
 std::optional<Event> Decode(std::span<const std::byte> record);
+
+// As many whole wire_mapping as there are in `bytes`.
+std::vector<CodeMapping> DecodeMappings(std::span<const std::byte> bytes);
 
 }  // namespace offcpu
 

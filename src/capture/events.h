@@ -22,6 +22,24 @@ struct CodeVersion {
   bool operator==(const CodeVersion&) const = default;
 };
 
+// One executable mapping as the kernel names it. The file's device and inode are those of the file system that stores
+// it, which on overlays are not those that /proc/PID/maps shows.
+struct CodeMapping {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t offset = 0;
+  uint64_t inode = 0;  // 0: no file
+  uint64_t device = 0;
+
+  bool operator==(const CodeMapping&) const = default;
+};
+
+// What a code hash stands for: all executable mappings, by address, or the first of very many.
+struct CodeListEvent {
+  uint64_t hash = 0;
+  std::vector<CodeMapping> mappings;
+};
+
 struct IntervalEvent {
   ProcessKey process;
   int32_t tid = 0;
@@ -65,7 +83,8 @@ struct ExitEvent {
   ProcessKey process;
 };
 
-using Event = std::variant<IntervalEvent, KernelStackEvent, CaptureEvent, CaptureFailedEvent, ExecEvent, ExitEvent>;
+using Event = std::variant<IntervalEvent, KernelStackEvent, CodeListEvent, CaptureEvent, CaptureFailedEvent, ExecEvent,
+                           ExitEvent>;
 
 }  // namespace offcpu
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capture/decode.h"
 #include "capture/glob.h"
 #include "offcpu_tw4.skel.h"
 #include "offcpu_tw5.skel.h"
@@ -155,8 +156,8 @@ TaskDescription Describe(const wire_task& task) {
           .on_cpu = task.on_cpu != 0};
 }
 
-// Runs an iterator program to its end: for every thread, or only for `tid`.
-absl::StatusOr<std::vector<TaskDescription>> Iterate(const bpf_program* program, pid_t tid) {
+// Runs an iterator program to its end, for every thread or only for `tid`, and returns what it wrote.
+absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, pid_t tid) {
   bpf_iter_link_info info = {};
   info.task.tid = static_cast<uint32_t>(tid);
   LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
@@ -165,24 +166,21 @@ absl::StatusOr<std::vector<TaskDescription>> Iterate(const bpf_program* program,
   const OwnedFd iterator(bpf_iter_create(bpf_link__fd(link.get())));
   if (!iterator) return ErrnoStatus("cannot list tasks", errno);
 
-  std::vector<TaskDescription> tasks;
-  std::vector<std::byte> bytes(sizeof(wire_task) * 512);
-  size_t filled = 0;
+  std::vector<std::byte> bytes;
+  std::array<std::byte, 16384> chunk;
   while (true) {
-    const ssize_t got = read(iterator.get(), bytes.data() + filled, bytes.size() - filled);
+    const ssize_t got = read(iterator.get(), chunk.data(), chunk.size());
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got < 0) return ErrnoStatus("cannot list tasks", errno);
-    if (got == 0) return tasks;
-    filled += static_cast<size_t>(got);
-    size_t used = 0;
-    for (; filled - used >= sizeof(wire_task); used += sizeof(wire_task)) {
-      wire_task task;
-      std::memcpy(&task, bytes.data() + used, sizeof(task));
-      tasks.push_back(Describe(task));
-    }
-    std::memmove(bytes.data(), bytes.data() + used, filled - used);
-    filled -= used;
+    if (got == 0) return bytes;
+    bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
   }
+}
+
+TaskDescription DescribeAt(std::span<const std::byte> bytes) {
+  wire_task task;
+  std::memcpy(&task, bytes.data(), sizeof(task));
+  return Describe(task);
 }
 
 int OnRecord(void* context, void* data, size_t size) {
@@ -284,14 +282,22 @@ size_t Programs::Drain(const RecordCallback& record) {
   return static_cast<size_t>(std::max(intervals, 0)) + static_cast<size_t>(std::max(captures, 0));
 }
 
-std::optional<TaskDescription> Programs::DescribeProcess(pid_t pid) const {
-  const auto tasks = Iterate(impl_->Program("describe_task"), pid);
-  if (!tasks.ok() || tasks->empty()) return std::nullopt;
-  return tasks->front();
+std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid) const {
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), pid);
+  if (!bytes.ok() || bytes->size() < sizeof(wire_task)) return std::nullopt;
+  const auto all = std::span(*bytes);
+  return ProcessDescription{.task = DescribeAt(all.last(sizeof(wire_task))),
+                            .mappings = DecodeMappings(all.first(all.size() - sizeof(wire_task)))};
 }
 
 absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
-  return Iterate(impl_->Program("list_tasks"), 0);
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_tasks"), 0);
+  if (!bytes.ok()) return bytes.status();
+  std::vector<TaskDescription> tasks;
+  for (auto left = std::span(*bytes); left.size() >= sizeof(wire_task); left = left.subspan(sizeof(wire_task))) {
+    tasks.push_back(DescribeAt(left));
+  }
+  return tasks;
 }
 
 void Programs::GrowWindow(pid_t tid, uint32_t bytes) {

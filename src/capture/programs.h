@@ -67,7 +67,12 @@ class Programs {
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   size_t Drain(const RecordCallback& record);
 
-  std::optional<TaskDescription> DescribeProcess(pid_t pid) const;
+  // With its code hash and what it stands for.
+  struct ProcessDescription {
+    TaskDescription task;
+    std::vector<CodeMapping> mappings;
+  };
+  std::optional<ProcessDescription> DescribeProcess(pid_t pid) const;
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);

@@ -224,9 +224,11 @@ void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Mod
       module->eh_frame_hdr = ReadTable(memory, headers, bias, p);
       std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
       if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame);
+      module->damaged |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
     }
     if (p.p_type == kPtGnuSframe && module->sframe.bytes.empty()) {
       module->sframe = ReadTable(memory, headers, bias, p);
+      module->damaged |= p.p_filesz != 0 && module->sframe.bytes.empty();
     }
   }
 }

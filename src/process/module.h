@@ -57,6 +57,7 @@ class Module : public std::enable_shared_from_this<Module> {
   ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment
   ModuleTable sframe;        // PT_GNU_SFRAME, as found; not parsed here
+  bool damaged = false;      // a table that the program headers name could not be read
   OwnedFd file;              // the regular file behind the mapping, if it could be opened; read-only, not blocking
 };
 

@@ -106,6 +106,7 @@ std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
     ++stats.over_file_limit;
     module.file.reset();
   }
+  if (module.damaged) ++stats.unreadable;
   ++stats.modules;
   stats.table_bytes += TableBytes(module);
   if (module.file) ++stats.files;

@@ -28,7 +28,7 @@ struct ModuleCacheStats {
   uint64_t shared = 0;           // asked for again while alive
   uint64_t over_limit = 0;       // path only: too many modules or bytes
   uint64_t over_file_limit = 0;  // kept without its file
-  uint64_t unreadable = 0;       // path only: not an ELF object that could be read and believed
+  uint64_t unreadable = 0;       // path only: not an ELF object that could be read and believed; or without a table
 };
 
 class ModuleCache {

@@ -58,6 +58,7 @@ ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previou
               .name = ReadName(process.pid),
               .container = ContainerId(ReadText(process.pid, "cgroup")),
               .code = after->code,
+              .mappings = after->mappings,
               .space = *std::move(space)};
       return look;
     }

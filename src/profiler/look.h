@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "capture/events.h"
 #include "process/address_space.h"
@@ -31,6 +32,7 @@ struct ProcessLook {
   std::string name;                           // comm
   std::string container;                      // id, "" outside of any
   CodeVersion code;                           // of `space`
+  std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen
 };
 
@@ -38,6 +40,7 @@ struct ProcessLook {
 struct ProcessVersion {
   ProcessKey process;
   CodeVersion code;
+  std::vector<CodeMapping> mappings;
 };
 using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t pid)>;
 

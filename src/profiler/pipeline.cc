@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxThreads = 1 << 17;
 constexpr int kMaxChanging = 100;  // looks, a tick apart
+constexpr size_t kMaxCodeLists = 1 << 14;
 
 }  // namespace
 
@@ -54,6 +55,11 @@ void Pipeline::On(KernelStackEvent&& event) {
   stacks_.DefineKernel(event.id, event.addresses);
 }
 
+void Pipeline::On(CodeListEvent&& event) {
+  if (code_lists_.size() >= kMaxCodeLists) code_lists_.clear();
+  code_lists_.insert_or_assign(event.hash, std::move(event.mappings));
+}
+
 void Pipeline::On(CaptureEvent&& event) {
   ++stats_.captures;
   Target* target = FindOrAddTarget(event.process, {});
@@ -63,7 +69,8 @@ void Pipeline::On(CaptureEvent&& event) {
   }
   // Mappings that are known already serve even a process that is gone.
   if (const std::shared_ptr<const AddressSpace> space = target->Find(event.code)) return Walk(*space, event);
-  if (target->refused != NoUserStack::kNone) return ResolveMissing(event.cookie, target->refused);
+  if (WalkFromList(*target, event, true)) return;
+  if (target->refused != NoUserStack::kNone) return ResolveMissing(event, *target, target->refused);
   Wait(event.process, *target, std::move(event));
 }
 
@@ -165,13 +172,13 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
   }
   target.changing = 0;
   const std::shared_ptr<const AddressSpace> previous = target.newest();
-  target.Remember(look.code, look.space);
+  target.Remember(look.code, look.mappings, look.space);
   Answer(target, look, previous);
   if (!target.waiting.empty()) Ask(process, target);
 }
 
-// Captures that came before the look began and do not match it never will: what was mapped then is gone. Those that
-// came later may match the next look.
+// A capture that came before the look began and does not match it is walked as far as its mappings have ever been seen:
+// the others are gone. One that came later may match the next look.
 void Pipeline::Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous) {
   // Where the kernel gives no hash, code that is the same before and after a capture is taken to have been the same at
   // it; that can be wrong only if a library was exchanged for another and back in between.
@@ -184,11 +191,7 @@ void Pipeline::Answer(Target& target, const ProcessLook& look, const std::shared
     } else if (i < target.asked && same_around) {
       Walk(*look.space, event);
     } else if (i < target.asked) {
-      scratch_.frames.clear();
-      scratch_.end = EndReason::kMapsChanged;
-      ++stats_.walks;
-      ++stats_.walk_ends[static_cast<size_t>(EndReason::kMapsChanged)];
-      joiner_.Resolve(event.cookie, stacks_.InternUser(scratch_));
+      if (!WalkFromList(target, event, false)) Walk(AddressSpace({}), event, false);
     } else {
       waiting_bytes_ += event.stack.size();
       target.waiting.push_back(std::move(event));
@@ -199,16 +202,29 @@ void Pipeline::Answer(Target& target, const ProcessLook& look, const std::shared
 void Pipeline::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
   target.refused = reason;
   target.refused_until_ns = until_ns;
-  while (!target.waiting.empty()) ResolveMissing(TakeWaiting(target).cookie, reason);
+  while (!target.waiting.empty()) ResolveMissing(TakeWaiting(target), target, reason);
 }
 
-void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event) {
+bool Pipeline::WalkFromList(Target& target, const CaptureEvent& event, bool whole_only) {
+  const auto list = code_lists_.find(event.code.hash);
+  if (event.code.hash == 0 || list == code_lists_.end()) return false;
+  bool whole = false;
+  const std::shared_ptr<const AddressSpace> space = target.Compose(event.code, list->second, &whole);
+  if (space->code().empty() || (whole_only && !whole)) return false;
+  Walk(*space, event, whole);
+  return true;
+}
+
+void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool whole) {
   const uint64_t begin = event.registers.sp();
   const uint64_t size = event.stack.size();
   if (begin > UINT64_MAX - size) return ResolveMissing(event.cookie, NoUserStack::kUnreadable);
   const SpanMemory memory(begin, event.stack);
   walker_.Walk(space, event.registers, event.in_syscall,
                {.memory = memory, .begin = begin, .end = begin + size, .more = event.more}, &scratch_);
+  // A walk that leaves the mappings that are known may only have met one that is not.
+  const bool left = scratch_.end == EndReason::kNotMapped || scratch_.end == EndReason::kBadReturnAddress;
+  if (!whole && left) scratch_.end = EndReason::kMapsChanged;
   CountWalk();
   if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
     grow_window_(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
@@ -227,6 +243,11 @@ void Pipeline::CountWalk() {
   if (scratch_.end == EndReason::kComplete && one_source) {
     ++stats_.complete_walks_by_source[static_cast<size_t>(scratch_.frames.back().source)];
   }
+}
+
+// The process cannot be looked at (any more): part of the stack is better than none.
+void Pipeline::ResolveMissing(const CaptureEvent& event, Target& target, NoUserStack reason) {
+  if (!WalkFromList(target, event, false)) ResolveMissing(event.cookie, reason);
 }
 
 void Pipeline::ResolveMissing(uint64_t cookie, NoUserStack reason) {

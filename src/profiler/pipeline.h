@@ -64,6 +64,7 @@ class Pipeline {
  private:
   void On(IntervalEvent&& event);
   void On(KernelStackEvent&& event);
+  void On(CodeListEvent&& event);
   void On(CaptureEvent&& event);
   void On(const CaptureFailedEvent& event);
   void On(const ExecEvent& event);
@@ -77,9 +78,12 @@ class Pipeline {
   void Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous);
   // `until_ns` 0: for good.
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
-  void Walk(const AddressSpace& space, const CaptureEvent& event);
+  void Walk(const AddressSpace& space, const CaptureEvent& event, bool whole = true);
+  // Walks it with what can be told of its code without the process; false if that is not enough.
+  bool WalkFromList(Target& target, const CaptureEvent& event, bool whole_only);
   void CountWalk();
   void CountCookie(const IntervalEvent& event);
+  void ResolveMissing(const CaptureEvent& event, Target& target, NoUserStack reason);
   void ResolveMissing(uint64_t cookie, NoUserStack reason);
   CaptureEvent TakeWaiting(Target& target);
 
@@ -93,7 +97,8 @@ class Pipeline {
   Walker walker_;
   UserStack scratch_;  // reused by every walk
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
-  absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free
+  absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> code_lists_;  // by code hash
+  absl::flat_hash_set<ProcessKey> unasked_;                             // wait for a reader thread to be free
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
   uint64_t now_ns_ = 0;

@@ -118,9 +118,9 @@ class RecorderImpl final : public Recorder {
                                          const std::shared_ptr<ModuleCache>& modules) {
     return [programs, modules](const ProcessKey& process, const std::shared_ptr<const AddressSpace>& previous) {
       const auto describe = [&programs](pid_t pid) -> std::optional<ProcessVersion> {
-        const std::optional<TaskDescription> task = programs->DescribeProcess(pid);
-        if (!task.has_value()) return std::nullopt;
-        return ProcessVersion{task->process, task->code};
+        std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(pid);
+        if (!found.has_value()) return std::nullopt;
+        return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
       };
       return LookAtProcess(process, previous.get(), describe, *modules);
     };

@@ -11,6 +11,10 @@ bool Matches(const CodeVersion& known, const CodeVersion& wanted) {
   return wanted.sequence != 0 && known.sequence == wanted.sequence;
 }
 
+auto KeyOf(const CodeMapping& mapping) {
+  return std::tuple(mapping.begin, mapping.end, mapping.offset, mapping.inode, mapping.device);
+}
+
 }  // namespace
 
 std::shared_ptr<const AddressSpace> Target::Find(const CodeVersion& code) const {
@@ -20,10 +24,41 @@ std::shared_ptr<const AddressSpace> Target::Find(const CodeVersion& code) const 
   return nullptr;
 }
 
-void Target::Remember(const CodeVersion& code, std::shared_ptr<const AddressSpace> space) {
+void Target::AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space) {
   std::erase_if(versions_, [&](const Version& version) { return Matches(version.code, code); });
   if (versions_.size() >= kVersions) versions_.erase(versions_.begin());
   versions_.push_back({code, std::move(space)});
+}
+
+void Target::Remember(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
+                      std::shared_ptr<const AddressSpace> space) {
+  if (pieces_.size() + mappings.size() > kPieces) pieces_.clear();
+  for (const CodeMapping& mapping : mappings) {
+    const MappedCode* piece = space->Find(mapping.begin);
+    // Neighbours in the kernel's list may be one line of /proc/PID/maps, never the other way round.
+    if (piece != nullptr && piece->end >= mapping.end) pieces_.insert_or_assign(KeyOf(mapping), *piece);
+  }
+  newest_ = space;
+  AddVersion(code, std::move(space));
+}
+
+std::shared_ptr<const AddressSpace> Target::Compose(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
+                                                    bool* whole) {
+  std::vector<MappedCode> known;
+  *whole = true;
+  for (const CodeMapping& mapping : mappings) {
+    const auto piece = pieces_.find(KeyOf(mapping));
+    if (piece == pieces_.end()) {
+      *whole = false;
+      continue;
+    }
+    known.push_back(piece->second);
+    known.back().begin = mapping.begin;
+    known.back().end = mapping.end;
+  }
+  auto space = std::make_shared<const AddressSpace>(std::move(known));
+  if (*whole) AddVersion(code, space);
+  return space;
 }
 
 }  // namespace offcpu

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,13 +23,21 @@ class Target {
  public:
   // Versions of the code that are remembered: a program that exchanges libraries comes back to older ones.
   static constexpr size_t kVersions = 8;
+  static constexpr size_t kPieces = 4096;  // mappings ever seen; all are forgotten when there are more
 
   Target(uint32_t table_index, std::string comm) : index(table_index), first_comm(std::move(comm)) {}
 
   // The mappings that a capture of this version was made with, if they are known; else null.
   std::shared_ptr<const AddressSpace> Find(const CodeVersion& code) const;
-  std::shared_ptr<const AddressSpace> newest() const { return versions_.empty() ? nullptr : versions_.back().space; }
-  void Remember(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
+  // The newest that was read from the process.
+  std::shared_ptr<const AddressSpace> newest() const { return newest_; }
+  // `space` was read from the process when its code was `code`; `mappings` is what code.hash stands for.
+  void Remember(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
+                std::shared_ptr<const AddressSpace> space);
+  // Puts together what is known of a version that was never read as a whole: those of `mappings` that any look has
+  // seen. `*whole` tells whether that was all of them, and such a version is remembered.
+  std::shared_ptr<const AddressSpace> Compose(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
+                                              bool* whole);
 
   const uint32_t index;                      // OffCpuTable::InternProcess
   const std::string first_comm;              // of the first thread seen
@@ -43,7 +53,11 @@ class Target {
     CodeVersion code;
     std::shared_ptr<const AddressSpace> space;
   };
+  void AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
+
   std::vector<Version> versions_;  // oldest first
+  std::shared_ptr<const AddressSpace> newest_;
+  std::map<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, uint64_t>, MappedCode> pieces_;  // by CodeMapping
 };
 
 }  // namespace offcpu
