@@ -15,7 +15,11 @@ void through_library(void (*callback)(void));
 static void* found[64];
 static int count;
 
-#define NOINLINE __attribute__((noinline, noclone))
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
+#define NOINLINE __attribute__((noipa))
+#endif
 #define RECORD() (found[count++] = __builtin_return_address(0))
 // Behind a call: keeps it from becoming a jump.
 #define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
