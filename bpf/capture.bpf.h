@@ -13,7 +13,6 @@
 #include "code.bpf.h"
 #include "state.bpf.h"
 
-#define NS_PER_SECOND 1000000000ULL
 #define LONG_WAIT_NS 1000000ULL /* waits from here on get a larger window and the last quarter of a budget */
 #define REQUESTS 16384
 
@@ -105,11 +104,12 @@ static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
 	return true;
 }
 
-/* Long waits are few and may be a thread's only one: there is no second try with a larger window. */
-static __always_inline __u32 window_bytes(__u32 tid, bool is_long)
+/* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich, the first
+ * try takes more. */
+static __always_inline __u32 window_bytes(__u32 tid, bool is_generous)
 {
 	__u32 *hint = bpf_map_lookup_elem(&windows, &tid);
-	__u32 bytes = is_long ? WIRE_STACK_LONG_BYTES : WIRE_STACK_MIN_BYTES;
+	__u32 bytes = is_generous ? WIRE_STACK_GENEROUS_BYTES : WIRE_STACK_MIN_BYTES;
 
 	if (hint && *hint > bytes)
 		bytes = *hint;
@@ -320,7 +320,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	earned = earned_ns(budget, now);
 	budget->task_work_ns = budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
 	budget->bytes_ns = budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
-	wanted = window_bytes(task->pid, is_long);
+	wanted = window_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
 	if (!spend(&budget->bytes_ns, price_ns(wanted), is_long))
 		return side;

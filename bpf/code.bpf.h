@@ -37,6 +37,14 @@ struct code_list {
 	struct wire_mapping mappings[WIRE_MAPPINGS];
 };
 
+static __always_inline __u64 modified_ns(struct inode *inode)
+{
+	if (bpf_core_field_exists(inode->i_mtime_sec))
+		return BPF_CORE_READ(inode, i_mtime_sec) * NS_PER_SECOND + BPF_CORE_READ(inode, i_mtime_nsec);
+	return BPF_CORE_READ((struct inode___timespec *)inode, __i_mtime.tv_sec) * NS_PER_SECOND +
+	       BPF_CORE_READ((struct inode___timespec *)inode, __i_mtime.tv_nsec);
+}
+
 static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
 {
 	struct file *file = vma->vm_file;
@@ -46,7 +54,8 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 	mapping->end = vma->vm_end;
 	mapping->offset = file ? (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES : 0;
 	mapping->inode = BPF_CORE_READ(inode, i_ino);
-	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev) | (__u64)BPF_CORE_READ(inode, i_generation) << 32;
+	mapping->modified_ns = inode ? modified_ns(inode) : 0;
 }
 
 static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
@@ -55,7 +64,8 @@ static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping 
 	hash = mix(hash, mapping->end);
 	hash = mix(hash, mapping->offset);
 	hash = mix(hash, mapping->inode);
-	return mix(hash, mapping->device);
+	hash = mix(hash, mapping->device);
+	return mix(hash, mapping->modified_ns);
 }
 
 static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)

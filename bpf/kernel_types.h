@@ -92,6 +92,18 @@ struct super_block {
 struct inode {
 	unsigned long i_ino;
 	struct super_block *i_sb;
+	__u32 i_generation;
+	__s64 i_mtime_sec; /* 6.11 and later */
+	__u32 i_mtime_nsec;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+};
+
+struct inode___timespec {
+	struct timespec64 __i_mtime; /* 6.7 to 6.10 */
 };
 
 struct file {

@@ -10,6 +10,8 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
+#define NS_PER_SECOND 1000000000ULL
+
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 

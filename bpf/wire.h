@@ -25,8 +25,8 @@ typedef __s32 int32_t;
 #define WIRE_KERNEL_FRAMES 127
 #define WIRE_REGISTERS 17 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_STACK_MIN_BYTES 4096 /* of a first capture, after a short wait */
-#define WIRE_STACK_LONG_BYTES 16384 /* the same, after a long one */
+#define WIRE_STACK_MIN_BYTES 4096 /* of a thread's first captures where the budget is tight */
+#define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_GLOBS 4
@@ -113,9 +113,10 @@ struct wire_mapping {
 	uint64_t end;
 	uint64_t offset; /* in the file, bytes; 0 without a file */
 	uint64_t inode; /* 0: no file */
-	uint64_t device;
+	uint64_t device; /* and, in the upper half, the inode's generation: inode numbers are used again */
+	uint64_t modified_ns; /* the file's; a file may be written over in place */
 };
-WIRE_ASSERT(sizeof(struct wire_mapping) == 40);
+WIRE_ASSERT(sizeof(struct wire_mapping) == 48);
 
 /* What a code hash stands for; sent once a hash. */
 struct wire_code_list {

@@ -133,8 +133,12 @@ std::optional<Event> DecodeLifecycle(std::span<const std::byte> record) {
 std::vector<CodeMapping> DecodeMappings(std::span<const std::byte> bytes) {
   std::vector<CodeMapping> mappings;
   for (wire_mapping wire; ReadHead(bytes, &wire); bytes = bytes.subspan(sizeof(wire))) {
-    mappings.push_back(
-        {.begin = wire.begin, .end = wire.end, .offset = wire.offset, .inode = wire.inode, .device = wire.device});
+    mappings.push_back({.begin = wire.begin,
+                        .end = wire.end,
+                        .offset = wire.offset,
+                        .inode = wire.inode,
+                        .device = wire.device,
+                        .modified_ns = wire.modified_ns});
   }
   return mappings;
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -28,10 +29,15 @@ struct CodeMapping {
   uint64_t begin = 0;
   uint64_t end = 0;
   uint64_t offset = 0;
-  uint64_t inode = 0;  // 0: no file
-  uint64_t device = 0;
+  uint64_t inode = 0;   // 0: no file
+  uint64_t device = 0;  // with the inode's generation
+  uint64_t modified_ns = 0;
 
   bool operator==(const CodeMapping&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const CodeMapping& m) {
+    return H::combine(std::move(h), m.begin, m.end, m.offset, m.inode, m.device, m.modified_ns);
+  }
 };
 
 // What a code hash stands for: all executable mappings, by address, or the first of very many.

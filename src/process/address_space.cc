@@ -158,7 +158,12 @@ class Builder {
     const bool has_tables = !module->eh_frame_hdr.bytes.empty();
     if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
     module->file = OpenMappedFile(pid_, mapping);
-    if (!has_tables && module->file) module->eh_frame = ReadEhFrameSection(FileMemory(module->file.get()));
+    if (!module->file) return;
+    ModuleTable table = ReadEhFrameSection(FileMemory(module->file.get()));
+    if (!has_tables)
+      module->eh_frame = std::move(table);
+    else
+      module->matches_file = !table.bytes.empty() && table.bytes == module->eh_frame.bytes;
   }
 
   const std::vector<Mapping>& mappings_;

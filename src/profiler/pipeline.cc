@@ -173,6 +173,9 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
   target.changing = 0;
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   target.Remember(look.code, look.mappings, look.space);
+  for (const CodeMapping& mapping : look.mappings) {
+    if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
+  }
   Answer(target, look, previous);
   if (!target.waiting.empty()) Ask(process, target);
 }
@@ -205,12 +208,29 @@ void Pipeline::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
   while (!target.waiting.empty()) ResolveMissing(TakeWaiting(target), target, reason);
 }
 
+std::shared_ptr<const AddressSpace> Pipeline::Compose(const Target& target, const std::vector<CodeMapping>& mappings,
+                                                      bool* whole) const {
+  std::vector<MappedCode> known;
+  for (const CodeMapping& mapping : mappings) {
+    if (const MappedCode* own = target.FindPiece(mapping)) {
+      known.push_back(*own);
+      known.back().begin = mapping.begin;
+      known.back().end = mapping.end;
+    } else if (std::optional<MappedCode> shared = files_.Find(mapping)) {
+      known.push_back(*std::move(shared));
+    }
+  }
+  *whole = known.size() == mappings.size();
+  return std::make_shared<const AddressSpace>(std::move(known));
+}
+
 bool Pipeline::WalkFromList(Target& target, const CaptureEvent& event, bool whole_only) {
   const auto list = code_lists_.find(event.code.hash);
   if (event.code.hash == 0 || list == code_lists_.end()) return false;
   bool whole = false;
-  const std::shared_ptr<const AddressSpace> space = target.Compose(event.code, list->second, &whole);
+  const std::shared_ptr<const AddressSpace> space = Compose(target, list->second, &whole);
   if (space->code().empty() || (whole_only && !whole)) return false;
+  if (whole) target.AddVersion(event.code, space);
   Walk(*space, event, whole);
   return true;
 }

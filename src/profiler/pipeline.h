@@ -20,6 +20,7 @@
 #include "profile/off_cpu_table.h"
 #include "profile/stack_table.h"
 #include "profiler/look.h"
+#include "profiler/shared_files.h"
 #include "profiler/target.h"
 #include "unwind/walk.h"
 
@@ -79,7 +80,10 @@ class Pipeline {
   // `until_ns` 0: for good.
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
   void Walk(const AddressSpace& space, const CaptureEvent& event, bool whole = true);
-  // Walks it with what can be told of its code without the process; false if that is not enough.
+  // Puts together what is known of the code that `mappings` list; `*whole` tells whether it is all of it.
+  std::shared_ptr<const AddressSpace> Compose(const Target& target, const std::vector<CodeMapping>& mappings,
+                                              bool* whole) const;
+  // Walks it with what is known of its code without another look; false if that is not enough.
   bool WalkFromList(Target& target, const CaptureEvent& event, bool whole_only);
   void CountWalk();
   void CountCookie(const IntervalEvent& event);
@@ -97,6 +101,7 @@ class Pipeline {
   Walker walker_;
   UserStack scratch_;  // reused by every walk
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
+  SharedFiles files_{1 << 14};
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> code_lists_;  // by code hash
   absl::flat_hash_set<ProcessKey> unasked_;                             // wait for a reader thread to be free
   std::deque<ProcessKey> exited_;

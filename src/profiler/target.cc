@@ -11,10 +11,6 @@ bool Matches(const CodeVersion& known, const CodeVersion& wanted) {
   return wanted.sequence != 0 && known.sequence == wanted.sequence;
 }
 
-auto KeyOf(const CodeMapping& mapping) {
-  return std::tuple(mapping.begin, mapping.end, mapping.offset, mapping.inode, mapping.device);
-}
-
 }  // namespace
 
 std::shared_ptr<const AddressSpace> Target::Find(const CodeVersion& code) const {
@@ -36,29 +32,15 @@ void Target::Remember(const CodeVersion& code, const std::vector<CodeMapping>& m
   for (const CodeMapping& mapping : mappings) {
     const MappedCode* piece = space->Find(mapping.begin);
     // Neighbours in the kernel's list may be one line of /proc/PID/maps, never the other way round.
-    if (piece != nullptr && piece->end >= mapping.end) pieces_.insert_or_assign(KeyOf(mapping), *piece);
+    if (piece != nullptr && piece->end >= mapping.end) pieces_.insert_or_assign(mapping, *piece);
   }
   newest_ = space;
   AddVersion(code, std::move(space));
 }
 
-std::shared_ptr<const AddressSpace> Target::Compose(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
-                                                    bool* whole) {
-  std::vector<MappedCode> known;
-  *whole = true;
-  for (const CodeMapping& mapping : mappings) {
-    const auto piece = pieces_.find(KeyOf(mapping));
-    if (piece == pieces_.end()) {
-      *whole = false;
-      continue;
-    }
-    known.push_back(piece->second);
-    known.back().begin = mapping.begin;
-    known.back().end = mapping.end;
-  }
-  auto space = std::make_shared<const AddressSpace>(std::move(known));
-  if (*whole) AddVersion(code, space);
-  return space;
+const MappedCode* Target::FindPiece(const CodeMapping& mapping) const {
+  const auto found = pieces_.find(mapping);
+  return found != pieces_.end() ? &found->second : nullptr;
 }
 
 }  // namespace offcpu

@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
 #include "process/address_space.h"
 #include "profile/profile.h"
@@ -34,10 +33,10 @@ class Target {
   // `space` was read from the process when its code was `code`; `mappings` is what code.hash stands for.
   void Remember(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
                 std::shared_ptr<const AddressSpace> space);
-  // Puts together what is known of a version that was never read as a whole: those of `mappings` that any look has
-  // seen. `*whole` tells whether that was all of them, and such a version is remembered.
-  std::shared_ptr<const AddressSpace> Compose(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
-                                              bool* whole);
+  // A version that was put together of its mappings.
+  void AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
+  // What any look has found at `mapping`; null if none has seen it.
+  const MappedCode* FindPiece(const CodeMapping& mapping) const;
 
   const uint32_t index;                      // OffCpuTable::InternProcess
   const std::string first_comm;              // of the first thread seen
@@ -53,11 +52,10 @@ class Target {
     CodeVersion code;
     std::shared_ptr<const AddressSpace> space;
   };
-  void AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
 
   std::vector<Version> versions_;  // oldest first
   std::shared_ptr<const AddressSpace> newest_;
-  std::map<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t, uint64_t>, MappedCode> pieces_;  // by CodeMapping
+  absl::flat_hash_map<CodeMapping, MappedCode> pieces_;
 };
 
 }  // namespace offcpu

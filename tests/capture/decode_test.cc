@@ -102,6 +102,26 @@ TEST(Decode, KernelStackWithMoreFramesThanThereCanBe) {
   EXPECT_FALSE(Decode(Bytes(head, frames.size() * 8, frames.data())).has_value());
 }
 
+TEST(Decode, CodeList) {
+  const wire_mapping mappings[] = {
+      {.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .modified_ns = 6},
+      {.begin = 0x8000, .end = 0x9000, .offset = 0, .inode = 0, .device = 0, .modified_ns = 0},
+  };
+  wire_code_list head = {.type = WIRE_CODE, .count = 2, .hash = 11};
+  const auto event = Decode(Bytes(head, sizeof(mappings), mappings));
+  ASSERT_TRUE(event.has_value());
+  EXPECT_EQ(std::get<CodeListEvent>(*event).hash, 11u);
+  EXPECT_THAT(
+      std::get<CodeListEvent>(*event).mappings,
+      ElementsAre(
+          CodeMapping{.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .modified_ns = 6},
+          CodeMapping{.begin = 0x8000, .end = 0x9000}));
+  ExpectShortInputRefused(Bytes(head, sizeof(mappings), mappings));
+  head.count = WIRE_MAPPINGS + 1;
+  const std::vector<wire_mapping> many(WIRE_MAPPINGS + 1);
+  EXPECT_FALSE(Decode(Bytes(head, many.size() * sizeof(wire_mapping), many.data())).has_value());
+}
+
 TEST(Decode, Capture) {
   const uint8_t stack[] = {1, 2, 3, 4, 5, 6, 7, 8};
   wire_capture head = {};
@@ -167,7 +187,7 @@ TEST(Decode, EveryPrefixIsRefused) {
 }
 
 TEST(Decode, UnknownTypeIsRefused) {
-  for (const uint32_t type : {0u, 7u, 0xffffffffu}) {
+  for (const uint32_t type : {0u, 8u, 0xffffffffu}) {
     wire_interval head = AnInterval();
     head.type = type;
     EXPECT_FALSE(Decode(Bytes(head)).has_value()) << type;

@@ -217,6 +217,69 @@ TEST_F(PipelineTest, OnlyCodeCounts) {
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 30}}));
 }
 
+CodeMapping AMapping(uint64_t begin, uint64_t inode = 0) {
+  return {.begin = begin, .end = begin + 0x1000, .offset = 0, .inode = inode, .device = 1, .modified_ns = 7};
+}
+
+// Two libraries take turns at two addresses; each has been seen, their combination never was.
+TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
+  const CodeMapping code = AMapping(kCode);
+  const CodeMapping other = AMapping(0x50000);
+  const ProcessLook look1 = {
+      .outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {code}, .space = SpaceAt(kCode)};
+  const ProcessLook look2 = {
+      .outcome = LookOutcome::kSeen, .code = kVersion2, .mappings = {other}, .space = SpaceAt(0x50000)};
+  processes_->Set(kProcess.pid, look1);
+  pipeline_->Handle(AnInterval(1, 10));
+  Settle();
+  processes_->Set(kProcess.pid, look2);
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, kVersion2));
+  Settle();
+  const CodeVersion both = {.sequence = 9, .hash = 33};
+  pipeline_->Handle(CodeListEvent{.hash = both.hash, .mappings = {code, other}});
+  pipeline_->Handle(AnInterval(3, 40));
+  pipeline_->Handle(ACapture(3, both));
+  const int looks = processes_->looks_taken(kProcess.pid);
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(),
+            (Outcomes{{std::string(Name(NoUserStack::kPending)), 10}, {"0 not mapped", 20}, {"2 complete", 40}}));
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), looks);
+}
+
+// The process has ended before a look: what is known is walked, and the walk says where that ended.
+TEST_F(PipelineTest, CodeThatWasNeverSeenEndsTheWalk) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  Settle();
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  pipeline_->Handle(CodeListEvent{.hash = kVersion2.hash, .mappings = {AMapping(kCode), AMapping(0x50000, 3)}});
+  pipeline_->Handle(ACapture(1, kVersion2));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kGone)), 10}}))
+      << "the look had no list of what it saw, so nothing is known of either mapping";
+}
+
+TEST_F(PipelineTest, PartOfTheCodeGivesPartOfTheStack) {
+  const CodeMapping known = AMapping(kCode);
+  const CodeMapping unknown = AMapping(0x50000, 3);
+  processes_->Set(kProcess.pid,
+                  {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {known}, .space = SpaceAt(kCode)});
+  pipeline_->Handle(AnInterval(1, 10));
+  Settle();
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  CaptureEvent capture = ACapture(1, kVersion2);
+  const uint64_t caller = unknown.begin + 8;  // the leaf's caller lies in what is not known
+  std::memcpy(capture.stack.data() + 8, &caller, sizeof(caller));
+  pipeline_->Handle(CodeListEvent{.hash = kVersion2.hash, .mappings = {known, unknown}});
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"1 maps changed", 10}}));
+}
+
 TEST_F(PipelineTest, WithoutHashesCodeThatIsTheSameAroundACaptureServes) {
   Make({.code_hash = false});
   processes_->SetCode(kProcess.pid, {.sequence = 2}, SpaceAt(kCode));
