@@ -48,14 +48,18 @@ static __always_inline __u64 modified_ns(struct inode *inode)
 static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
 {
 	struct file *file = vma->vm_file;
-	struct inode *inode = BPF_CORE_READ(file, f_inode);
+	struct inode *inode;
 
 	mapping->begin = vma->vm_start;
 	mapping->end = vma->vm_end;
-	mapping->offset = file ? (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES : 0;
+	mapping->offset = mapping->inode = mapping->device = mapping->modified_ns = 0;
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	mapping->offset = (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES;
 	mapping->inode = BPF_CORE_READ(inode, i_ino);
 	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev) | (__u64)BPF_CORE_READ(inode, i_generation) << 32;
-	mapping->modified_ns = inode ? modified_ns(inode) : 0;
+	mapping->modified_ns = modified_ns(inode);
 }
 
 static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
