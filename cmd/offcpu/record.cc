@@ -117,9 +117,8 @@ bool IsWholeHost(const RecordFlags& flags) {
 // Only processes and threads named by number can be seen to have ended for good.
 bool AllEnded(const RecordConfig& config) {
   if (config.pids.empty() && config.tids.empty()) return false;
-  const auto ended = [](pid_t id) { return kill(id, 0) != 0 && errno == ESRCH; };
-  return std::all_of(config.pids.begin(), config.pids.end(), ended) &&
-         std::all_of(config.tids.begin(), config.tids.end(), ended);
+  return std::all_of(config.pids.begin(), config.pids.end(), HasEnded) &&
+         std::all_of(config.tids.begin(), config.tids.end(), HasEnded);
 }
 
 class ProgressLine {

@@ -49,6 +49,16 @@ absl::Status CheckThread(pid_t tid) {
   return ProcessOf(tid) != 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
 }
 
+bool HasEnded(pid_t id) {
+  std::ifstream file(absl::StrCat("/proc/", id, "/stat"));
+  std::string stat;
+  std::getline(file, stat);
+  const size_t name_end = stat.rfind(')');  // a name may hold anything
+  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
+  const char state = stat[name_end + 2];
+  return state == 'Z' || state == 'X';
+}
+
 absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return path;

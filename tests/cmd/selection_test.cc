@@ -1,0 +1,57 @@
+#include "offcpu/selection.h"
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+// Exits at once and is not reaped before this object goes.
+class Zombie {
+ public:
+  Zombie() : pid_(fork()) {
+    if (pid_ == 0) _exit(0);
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+  }
+  ~Zombie() { waitpid(pid_, nullptr, 0); }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+TEST(Selection, AProcessIsNamedByItsFirstThread) {
+  EXPECT_TRUE(CheckProcess(getpid()).ok());
+  std::thread([] {
+    const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
+    EXPECT_TRUE(CheckThread(tid).ok());
+    const absl::Status status = CheckProcess(tid);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(std::string(status.message()).find(std::to_string(getpid())), std::string::npos) << "says which one";
+  }).join();
+}
+
+TEST(Selection, WhatDoesNotExistIsNotFound) {
+  constexpr pid_t kNobody = 1 << 30;  // above any pid_max
+  EXPECT_EQ(CheckProcess(kNobody).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CheckThread(kNobody).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CheckProcess(0).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(CheckProcess(-1).code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(CgroupDirectory("/no/such/group").ok());
+}
+
+TEST(Selection, AZombieHasEnded) {
+  EXPECT_FALSE(HasEnded(getpid()));
+  EXPECT_TRUE(HasEnded(1 << 30));
+  const Zombie zombie;
+  EXPECT_TRUE(HasEnded(zombie.pid()));
+}
+
+}  // namespace
+}  // namespace offcpu
