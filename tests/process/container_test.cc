@@ -1,6 +1,7 @@
 #include "process/container.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <string>
@@ -51,7 +52,7 @@ class FindContainerCgroupTest : public ::testing::Test {
     std::filesystem::create_directories(root_ + path);
     return root_ + path;
   }
-  const std::string root_ = ::testing::TempDir() + "find_container_cgroup_test";
+  const std::string root_ = ::testing::TempDir() + "find_container_cgroup_test-" + std::to_string(getpid());
 };
 
 TEST_F(FindContainerCgroupTest, ByIdAndByPrefix) {

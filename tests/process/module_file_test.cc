@@ -46,7 +46,7 @@ class ModuleFileTest : public ::testing::Test {
     return std::string(buffer, n > 0 ? static_cast<size_t>(n) : 0);
   }
 
-  const std::string path_ = ::testing::TempDir() + "module_file_test";
+  const std::string path_ = ::testing::TempDir() + "module_file_test-" + std::to_string(getpid());
   void* address_ = nullptr;
   ino_t inode_ = 0;
 };

@@ -17,7 +17,7 @@ TEST(ProcFileTest, ReadsToTheEnd) {
 }
 
 TEST(ProcFileTest, Limit) {
-  const std::string path = ::testing::TempDir() + "proc_file_test";
+  const std::string path = ::testing::TempDir() + "proc_file_test-" + std::to_string(getpid());
   const std::string content(200000, 'x');
   std::ofstream(path) << content;
   EXPECT_EQ(ReadProcFile(path, content.size()).value_or(""), content);
