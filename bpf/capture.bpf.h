@@ -173,12 +173,26 @@ static __always_inline void fill_registers(struct wire_capture *head, const stru
 	head->in_syscall = (long)BPF_CORE_READ(regs, orig_ax) >= 0;
 }
 
+/* Makes the window resident. May sleep for as long as the memory's owner likes, and so holds nothing meanwhile. */
+static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 address = BPF_CORE_READ(regs, sp), end = address + wanted;
+	__u8 byte;
+
+	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
+		if (address >= end || bpf_copy_from_user(&byte, sizeof(byte), (void *)address))
+			break;
+		address = (address & ~(WIRE_PAGE_BYTES - 1ULL)) + WIRE_PAGE_BYTES;
+	}
+}
+
 /*
- * Copies from the stack pointer upwards page by page, so that the end of a mapping cuts the copy instead of failing it.
- * Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
+ * Copies what is resident from the stack pointer upwards page by page, so that the end of a mapping cuts the copy
+ * instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
  */
 static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
-					  __u32 wanted, const bool may_fault)
+					  __u32 wanted)
 {
 	struct capture_buffer *buffer = claim_buffer();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -186,14 +200,15 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 	struct capture_record *record;
 	__u64 sp;
 
-	if (!buffer)
+	if (!buffer) {
+		refund(wanted);
 		return WIRE_NO_USER_NO_BUFFER;
+	}
 	record = &buffer->record;
 	fill_registers(&record->head, regs);
 	sp = record->head.registers[7];
 	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
 		__u32 chunk = WIRE_PAGE_BYTES - ((sp + bytes) & (WIRE_PAGE_BYTES - 1));
-		long error;
 
 		if (bytes >= wanted || bytes > WIRE_STACK_MAX_BYTES)
 			break;
@@ -201,11 +216,7 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 			chunk = wanted - bytes;
 		if (chunk > WIRE_PAGE_BYTES)
 			break;
-		if (may_fault)
-			error = bpf_copy_from_user(record->stack + bytes, chunk, (void *)(sp + bytes));
-		else
-			error = bpf_probe_read_user(record->stack + bytes, chunk, (void *)(sp + bytes));
-		if (error)
+		if (bpf_probe_read_user(record->stack + bytes, chunk, (void *)(sp + bytes)))
 			break;
 		bytes += chunk;
 	}
@@ -244,6 +255,23 @@ static __always_inline void send_failure(__u64 cookie, __u32 no_user)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+static __always_inline __u32 fault_in_and_send(struct task_struct *task, struct task_state *state, __u64 cookie,
+					       __u32 wanted)
+{
+	fault_in(task, wanted);
+	return send_capture(task, state, cookie, wanted);
+}
+
+/* The thread ends: what was asked for will not run, or too late to find a stack. */
+static __always_inline void cancel_request(struct task_state *state)
+{
+	__u64 cookie = state->cookie;
+
+	bpf_map_delete_elem(&requests, &cookie);
+	send_failure(cookie, WIRE_NO_USER_EXITING);
+	state->cookie = 0;
+}
+
 /* Runs in the thread itself on its way to user mode; sleeps where the stack must be faulted in. Its own waits carry the
  * cookie too, which is why it is cleared last. */
 static int on_return_to_user(struct bpf_map *map, void *key, void *value)
@@ -261,7 +289,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	else if ((__u64)task->mm != request->mm)
 		no_user = WIRE_NO_USER_EXEC;
 	else
-		no_user = send_capture(task, state, cookie, request->wanted_bytes, true);
+		no_user = fault_in_and_send(task, state, cookie, request->wanted_bytes);
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
 	if (state && state->cookie == cookie)
@@ -333,7 +361,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 			return side;
 		state->cookie = 0;
 	}
-	side.no_user = send_capture(task, state, side.cookie, wanted, false);
+	side.no_user = send_capture(task, state, side.cookie, wanted);
 	if (side.no_user != WIRE_USER_PENDING)
 		side.cookie = 0;
 	else

@@ -18,15 +18,18 @@ extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struc
 extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym __weak;
 extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
 
-/* mm->mm_lock_seq, or 0 where the kernel keeps none. */
+/* mm->mm_lock_seq; 0 while it changes, and where the kernel keeps none. */
 static __always_inline __u64 code_sequence(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 
 	if (!mm)
 		return 0;
-	if (bpf_core_field_exists(mm->mm_lock_seq.sequence))
-		return 1 + (__u64)BPF_CORE_READ(mm, mm_lock_seq.sequence);
+	if (bpf_core_field_exists(mm->mm_lock_seq.sequence)) {
+		__u32 sequence = BPF_CORE_READ(mm, mm_lock_seq.sequence);
+
+		return sequence & 1 ? 0 : 1 + (__u64)sequence; /* odd: a change is under way */
+	}
 	if (bpf_core_field_exists(((struct mm_struct___counter *)mm)->mm_lock_seq))
 		return 1 + (__u64)(__u32)BPF_CORE_READ((struct mm_struct___counter *)mm, mm_lock_seq);
 	return 0;
@@ -91,7 +94,7 @@ static __always_inline __u64 walk_code(struct task_struct *task, struct code_lis
 	__u64 hash = 0x13198a2e03707344ULL;
 	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop apart. For the
 	 * same reason the number of listed mappings is kept in memory. */
-	__u32 seen = control.zero;
+	__u32 seen = control.zero, written = control.zero;
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	bool any = false;
@@ -108,8 +111,10 @@ static __always_inline __u64 walk_code(struct task_struct *task, struct code_lis
 			continue;
 		fill_mapping(&mapping, vma);
 		hash = hash_mapping(hash, &mapping);
-		if (seq)
+		if (seq && written < WIRE_MAPPINGS) { /* what one read of the iterator holds */
 			bpf_seq_write(seq, &mapping, sizeof(mapping));
+			written++;
+		}
 		if (list)
 			append_mapping(list, &mapping);
 		any = true;

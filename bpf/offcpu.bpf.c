@@ -33,8 +33,9 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	state->out_ns = scheduler_clock(task);
 	state->out_run_delay = task->sched_info.run_delay;
 	state->out_state = preempt ? 0 : task_flags;
-	state->switches++;
-	state->seen = 1;
+	state->arrivals = task->sched_info.pcount;
+	if (control.armed)
+		state->switches++;
 	learn_clock_offset(state->out_ns);
 }
 
@@ -64,25 +65,40 @@ struct times {
 	__u64 runnable_ns;
 };
 
-/* A thread without a stamp has been off since the recording began, or has never run before. */
+/* How often `task`, which has just come to a CPU, is counted to have done so by now: after sched_switch, and before
+ * sched_exit_tp. */
+static __always_inline __u64 this_arrival(void)
+{
+	return config.has_exit_tp ? 1 : 0;
+}
+
+/* Has it not run since its state was written? One that was preempted on its way to sleep is not counted at all. */
+static __always_inline bool is_first_arrival(struct task_struct *task, const struct task_state *state)
+{
+	return task->sched_info.pcount - state->arrivals <= this_arrival();
+}
+
+/* What lies before the recording is not counted. A thread without a stamp has been off since before it, or has never
+ * run before. */
 static __always_inline struct times interval_times(struct task_struct *task, const struct task_state *state,
 						   __u64 now, __u64 run_delay)
 {
 	struct times times = { .end_ns = now };
-	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay;
+	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay, start;
 
-	if (!out && task->sched_info.pcount <= 1) {
+	if (!out && task->sched_info.pcount <= this_arrival()) {
 		times.waited_ns = times.runnable_ns = run_delay;
 		return times;
 	}
-	if (!out) {
-		learn_clock_offset(now);
-		out = control.start_ns + control.clock_offset;
-		delay = 0; /* how much of it lies before the beginning is not known */
+	learn_clock_offset(now);
+	start = control.start_ns + control.clock_offset;
+	if (out < start) {
+		/* How much of its waiting for a CPU lies before the start is not known. */
+		delay = 0;
+		out = now < start ? now : start;
 	}
 	if (now < out) {
-		if (state->out_ns) /* else it was on its way back when recording began */
-			count(WIRE_COUNT_CLOCK_BACKWARDS);
+		count(WIRE_COUNT_CLOCK_BACKWARDS);
 		return times;
 	}
 	times.waited_ns = now - out;
@@ -126,12 +142,16 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, __u64
 	__u64 stack;
 	int syscall;
 
-	if (!state || (!state->out_ns && !state->seen)) {
+	if (!state) {
 		count(WIRE_COUNT_NO_STORAGE);
-		if (state)
-			state->seen = 1;
 		return;
 	}
+	if (!is_first_arrival(task, state)) {
+		count(WIRE_COUNT_JOINED_AWAY);
+		return;
+	}
+	if (now < state->out_ns) /* an arrival that was not counted left no time either */
+		now = scheduler_clock(task);
 	times = interval_times(task, state, now, task->sched_info.run_delay);
 	state->out_ns = 0;
 	if (times.waited_ns < config.min_wait_ns) {
@@ -154,7 +174,15 @@ static __always_inline void come_back_at_switch(void *ctx, struct task_struct *t
 	struct times times;
 	int syscall;
 
-	if (!state)
+	if (!state) {
+		count(WIRE_COUNT_NO_STORAGE);
+		return;
+	}
+	if (!is_first_arrival(task, state)) {
+		count(WIRE_COUNT_JOINED_AWAY);
+		return;
+	}
+	if (config.cgroups && !state->out_ns) /* whether it is in one is known only of the current task */
 		return;
 	run_delay = task->sched_info.run_delay + (queued && now > queued ? now - queued : 0);
 	times = interval_times(task, state, now, run_delay);
@@ -183,14 +211,13 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
-	if (!control.armed)
-		return 0;
+	/* Leaving is noted before recording begins: who is back after that has been away for all of it so far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, preempt, prev_state);
-		if (!config.has_exit_tp)
+		if (!config.has_exit_tp && control.armed)
 			capture_at_leave(prev);
 	}
-	if (!config.has_exit_tp && task_is_recorded(next))
+	if (!config.has_exit_tp && control.armed && task_is_recorded(next))
 		come_back_at_switch(ctx, next);
 	return 0;
 }
@@ -210,16 +237,14 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
-	struct task_state *state;
 	__u8 one = 1;
 
-	if (config.follow_forks && bpf_map_lookup_elem(&pids, &parent_tgid))
-		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
+	if (config.follow_forks && bpf_map_lookup_elem(&pids, &parent_tgid) &&
+	    bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY))
+		count(WIRE_COUNT_NOT_FOLLOWED);
 	if (child->flags & PF_KTHREAD || tgid == config.own_tgid)
 		return 0;
-	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state)
-		state->seen = 1;
+	bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	return 0;
 }
 
@@ -240,9 +265,12 @@ static __always_inline void send_lifecycle(__u32 type, struct task_struct *task)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
 {
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	__u32 tgid = task->tgid;
 	__u8 one = 1;
 
+	if (state) /* another address space counts its changes anew */
+		state->code.sequence = state->code.hash = 0;
 	if (!control.armed)
 		return 0;
 	if (tgid == config.command_tgid)
@@ -255,8 +283,17 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
-	if (control.armed && !task->signal->live.counter && current_is_recorded(task))
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u32 tgid = task->tgid;
+
+	if (state && state->cookie)
+		cancel_request(state);
+	if (task->signal->live.counter)
+		return 0;
+	if (control.armed && current_is_recorded(task))
 		send_lifecycle(WIRE_EXIT, task);
+	if (config.filter_pids) /* the number will be given to somebody else */
+		bpf_map_delete_elem(&pids, &tgid);
 	return 0;
 }
 
@@ -271,13 +308,14 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (!task || task->flags & PF_KTHREAD)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state && !control.armed)
-		state->seen = 1;
+	if (state && !control.armed && !state->out_ns)
+		state->arrivals = task->sched_info.pcount;
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	record.recorded = task_is_recorded(task);
 	record.on_cpu = task->on_cpu;
 	record.switches = state ? state->switches : 1;
+	record.out_ns = state ? state->out_ns : 0;
 	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), &task->comm);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;

@@ -21,9 +21,12 @@ struct task_state {
 	__u64 out_run_delay;
 	__u64 cookie; /* of the stay whose capture is pending; 0: none */
 	__u64 switches;
+	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it has not run
+	 * in between. A thread may be recorded at some of its events only, where a filter depends on what changes. */
+	__u64 arrivals;
 	struct wire_code code; /* the last value that was computed for this thread */
 	__u32 out_state; /* TASK_*; 0: it was runnable */
-	__u32 seen; /* 1: it existed when recording began, or its start was seen */
+	__u32 reserved;
 };
 
 struct {

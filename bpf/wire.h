@@ -159,11 +159,12 @@ struct wire_task {
 	struct wire_process process;
 	struct wire_code code; /* hash only where one thread was asked for */
 	uint64_t switches; /* times off the CPU since the recording began */
+	uint64_t out_ns; /* when it left the CPU, scheduler's clock; 0: it is on one, or no stamp */
 	uint32_t recorded; /* passes the filters (cgroups apart) */
 	uint32_t on_cpu;
 	char comm[WIRE_COMM_BYTES];
 };
-WIRE_ASSERT(sizeof(struct wire_task) == 72);
+WIRE_ASSERT(sizeof(struct wire_task) == 80);
 
 /* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
 WIRE_ENUM(wire_counter_id) {
@@ -171,6 +172,7 @@ WIRE_ENUM(wire_counter_id) {
 	WIRE_COUNT_INTERVAL_RING_BUSY,
 	WIRE_COUNT_BELOW_MIN_WAIT,
 	WIRE_COUNT_NO_STORAGE, /* the length is not known: no time */
+	WIRE_COUNT_JOINED_AWAY, /* came to be recorded while off the CPU: the same */
 	WIRE_COUNT_CLOCK_BACKWARDS, /* counted as 0 ns */
 	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
 	WIRE_COUNT_NO_SCRATCH, /* the same */
@@ -182,6 +184,7 @@ WIRE_ENUM(wire_counter_id) {
 	WIRE_COUNT_CAPTURE_RING_BUSY,
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
 	WIRE_COUNT_LIFECYCLE_LOST,
+	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
 	WIRE_COUNTERS,
 };
 

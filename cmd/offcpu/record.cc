@@ -45,7 +45,11 @@ class EndSignals {
  public:
   EndSignals() {
     sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    struct sigaction hangup;
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);  // else it was started by nohup
     sigset_t blocked = signals_;
     sigaddset(&blocked, SIGCHLD);  // only to wake up
     sigprocmask(SIG_BLOCK, &blocked, &before_);
@@ -61,8 +65,14 @@ class EndSignals {
     const int got = sigtimedwait(&wanted, nullptr, &tick);
     return got > 0 && sigismember(&signals_, got) == 1;
   }
-  // From here on Ctrl-C ends the program.
-  void Restore() const { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+  // From here on Ctrl-C ends the program. One that came before was meant for the recording: who sends a signal twice
+  // wants its result no less.
+  void Restore() const {
+    const timespec now = {};
+    while (sigtimedwait(&signals_, nullptr, &now) > 0) {
+    }
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
 
  private:
   sigset_t signals_;
@@ -237,12 +247,12 @@ ExitCode RunRecord(const RecordFlags& flags) {
   }
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
-  signals.Restore();
   if (!profile.ok()) return fail(profile.status());
   if (absl::Status status = WriteResult(flags, *profile); !status.ok()) {
     std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
     return kExitFailed;
   }
+  signals.Restore();
   if (child.has_value()) child->WaitForEnd();
   return kExitOk;
 }

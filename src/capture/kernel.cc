@@ -3,6 +3,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <linux/capability.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <cinttypes>
@@ -87,6 +88,13 @@ AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
   return range;
 }
 
+// Its inode number is fixed in the kernel's interface (PROC_PID_INIT_INO).
+bool InInitialPidNamespace() {
+  constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
+  struct stat self;
+  return stat("/proc/self/ns/pid", &self) != 0 || self.st_ino == kInitialPidNamespace;
+}
+
 std::string ReadKallsyms() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;
@@ -116,7 +124,11 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   return features;
 }
 
-absl::Status CheckCapabilities() {
+absl::Status CheckProcessContext() {
+  if (!InInitialPidNamespace()) {
+    return absl::FailedPreconditionError(
+        "this is not the host's pid namespace: run it on the host, or in a container that shares it (--pid=host)");
+  }
   std::ifstream status("/proc/self/status");
   std::string line;
   uint64_t effective = 0;

@@ -28,8 +28,9 @@ struct KernelFeatures {
 // FailedPrecondition if the kernel has no BTF.
 absl::StatusOr<KernelFeatures> ProbeKernel();
 
-// PermissionDenied, naming what is missing, unless this process may load the programs and read other processes.
-absl::Status CheckCapabilities();
+// PermissionDenied, naming what is missing, unless this process may load the programs and read other processes;
+// FailedPrecondition in a pid namespace of its own, where its pids are not those that the programs see.
+absl::Status CheckProcessContext();
 
 }  // namespace offcpu
 

@@ -61,10 +61,20 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list arguments)
   return 0;
 }
 
+// LIBBPF_OPTS without its GNU extensions. libbpf refuses options whose padding is not zero.
+template <typename T>
+T Options() {
+  T options;
+  std::memset(&options, 0, sizeof(options));
+  options.sz = sizeof(options);
+  return options;
+}
+
 absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
   size_t size = 0;
   const void* bytes = features.task_work_arguments == 4 ? offcpu_tw4__elf_bytes(&size) : offcpu_tw5__elf_bytes(&size);
-  LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "offcpu");
+  auto options = Options<bpf_object_open_opts>();
+  options.object_name = "offcpu";
   bpf_object* object = bpf_object__open_mem(bytes, size, &options);
   if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
   return OwnedObject(object);
@@ -160,7 +170,9 @@ TaskDescription Describe(const wire_task& task) {
 absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, pid_t tid) {
   bpf_iter_link_info info = {};
   info.task.tid = static_cast<uint32_t>(tid);
-  LIBBPF_OPTS(bpf_iter_attach_opts, options, .link_info = &info, .link_info_len = sizeof(info));
+  auto options = Options<bpf_iter_attach_opts>();
+  options.link_info = &info;
+  options.link_info_len = sizeof(info);
   const OwnedLink link(bpf_program__attach_iter(program, tid != 0 ? &options : nullptr));
   if (link == nullptr) return ErrnoStatus("cannot list tasks", errno);
   const OwnedFd iterator(bpf_iter_create(bpf_link__fd(link.get())));
@@ -177,10 +189,23 @@ absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, pid_t
   }
 }
 
-TaskDescription DescribeAt(std::span<const std::byte> bytes) {
+wire_task TaskAt(std::span<const std::byte> bytes) {
   wire_task task;
   std::memcpy(&task, bytes.data(), sizeof(task));
-  return Describe(task);
+  return task;
+}
+
+uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// How long a thread that left at `out_ns` has been away by `now_ns`, CLOCK_MONOTONIC, as far as it was recorded.
+uint64_t OffNs(const wire_task& task, const wire_control& control, uint64_t now_ns) {
+  if (task.out_ns == 0 || task.on_cpu != 0 || task.switches == 0 || control.armed == 0) return 0;
+  const uint64_t out_ns = std::max(task.out_ns - control.clock_offset, control.start_ns);
+  return out_ns < now_ns ? now_ns - out_ns : 0;
 }
 
 int OnRecord(void* context, void* data, size_t size) {
@@ -267,9 +292,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
 }
 
 void Programs::Arm() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  impl_->control->start_ns = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  impl_->control->start_ns = MonotonicNs();
   std::atomic_ref(impl_->control->armed).store(1, std::memory_order_release);
 }
 
@@ -286,16 +309,19 @@ std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid)
   const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), pid);
   if (!bytes.ok() || bytes->size() < sizeof(wire_task)) return std::nullopt;
   const auto all = std::span(*bytes);
-  return ProcessDescription{.task = DescribeAt(all.last(sizeof(wire_task))),
+  return ProcessDescription{.task = Describe(TaskAt(all.last(sizeof(wire_task)))),
                             .mappings = DecodeMappings(all.first(all.size() - sizeof(wire_task)))};
 }
 
 absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
   const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_tasks"), 0);
   if (!bytes.ok()) return bytes.status();
+  const uint64_t now_ns = MonotonicNs();
   std::vector<TaskDescription> tasks;
   for (auto left = std::span(*bytes); left.size() >= sizeof(wire_task); left = left.subspan(sizeof(wire_task))) {
-    tasks.push_back(DescribeAt(left));
+    const wire_task task = TaskAt(left);
+    tasks.push_back(Describe(task));
+    tasks.back().off_ns = OffNs(task, *impl_->control, now_ns);
   }
   return tasks;
 }
@@ -306,7 +332,7 @@ void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
   bpf_map_update_elem(impl_->Fd("windows"), &key, &value, BPF_ANY);
 }
 
-void Programs::ForgetKernelStack(uint64_t id) { bpf_map_delete_elem(impl_->Fd("sent"), &id); }
+void Programs::ForgetDefinition(uint64_t id) { bpf_map_delete_elem(impl_->Fd("sent"), &id); }
 
 Programs::Counters Programs::ReadCounters() const {
   Counters sums = {};

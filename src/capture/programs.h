@@ -47,6 +47,7 @@ struct TaskDescription {
   uint64_t switches = 0;  // times it left the CPU since the recording began
   bool recorded = false;  // passes the filters, cgroups apart
   bool on_cpu = false;
+  uint64_t off_ns = 0;  // how long it has been off the CPU within the recording; 0: it is on one, or slept throughout
 };
 
 class Programs {
@@ -76,8 +77,8 @@ class Programs {
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);
-  // A definition was thrown away: it is to be sent again.
-  void ForgetKernelStack(uint64_t id);
+  // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
+  void ForgetDefinition(uint64_t id);
 
   Counters ReadCounters() const;
 

@@ -14,6 +14,7 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_INTERVAL_RING_FULL, "interval ring full", true},
     {WIRE_COUNT_INTERVAL_RING_BUSY, "interval ring busy", true},
     {WIRE_COUNT_NO_STORAGE, "no task storage", true},
+    {WIRE_COUNT_JOINED_AWAY, "selected while off the CPU", false},
     {WIRE_COUNT_BELOW_MIN_WAIT, "shorter than --min-wait", false},
     {WIRE_COUNT_CLOCK_BACKWARDS, "clock went backwards", false},
     {WIRE_COUNT_KERNEL_STACK_FAILED, "kernel stack could not be taken", false},
@@ -23,6 +24,7 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_CAPTURE_RING_BUSY, "capture ring busy", true},
     {WIRE_COUNT_CAPTURE_ANSWER_LOST, "capture failed and could not say so", true},
     {WIRE_COUNT_LIFECYCLE_LOST, "exec or exit not reported", false},
+    {WIRE_COUNT_NOT_FOLLOWED, "child not followed: too many", true},
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ uint32_t TypeOf(std::span<const std::byte> record) {
   return type;
 }
 
+constexpr size_t kBatchBytes = 1 << 20;
+
 bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE; }
 
 }  // namespace
@@ -34,6 +36,7 @@ void EventQueue::Push(std::span<const std::byte> record) {
   }
   Append(record);
   stats_.peak_bytes = std::max(stats_.peak_bytes, bytes);
+  if (filling_.size() >= kBatchBytes) Flush();
 }
 
 void EventQueue::Drop(std::span<const std::byte> record) {

@@ -28,7 +28,7 @@ class EventQueue {
  public:
   explicit EventQueue(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  // Drainer: adds a record to the batch at hand; Flush hands the batch over.
+  // Drainer: adds a record to the batch at hand; Flush hands the batch over, and so does Push when it has grown large.
   void Push(std::span<const std::byte> record);
   void Flush();
 

@@ -32,17 +32,18 @@ bool SameCode(const CodeVersion& before, const CodeVersion& after) {
 
 }  // namespace
 
-ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previous, const DescribeFunction& describe,
-                          ModuleCache& modules) {
+ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                          const DescribeFunction& describe, ModuleCache& modules) {
+  if (!describe(tid).has_value()) tid = process.pid;  // the thread has ended, the process perhaps not
   ProcessLook look;
   std::shared_ptr<const AddressSpace> last;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    const std::optional<ProcessVersion> before = describe(process.pid);
+    const std::optional<ProcessVersion> before = describe(tid);
     absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
         before.has_value() && before->process == process
-            ? LoadAddressSpace(process.pid, last != nullptr ? last.get() : previous, modules)
+            ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules)
             : absl::NotFoundError("replaced");
-    const std::optional<ProcessVersion> after = describe(process.pid);
+    const std::optional<ProcessVersion> after = describe(tid);
     if (!after.has_value() || after->process != process) {
       look.outcome = LookOutcome::kGone;
       return look;
@@ -60,6 +61,8 @@ ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previou
               .code = after->code,
               .mappings = after->mappings,
               .space = *std::move(space)};
+      // Two readings that agree say nothing of the moment of `after` if the kernel has no hash to compare.
+      if (!unchanged && after->code.hash == 0) look.code.sequence = 0;
       return look;
     }
     last = *std::move(space);

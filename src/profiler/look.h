@@ -36,17 +36,18 @@ struct ProcessLook {
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen
 };
 
-// What the kernel says of a process now: the key and the code version; nothing if it is gone.
+// What the kernel says of the process of a thread now: the key and the code version; nothing if the thread is gone.
 struct ProcessVersion {
   ProcessKey process;
   CodeVersion code;
   std::vector<CodeMapping> mappings;
 };
-using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t pid)>;
+using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t tid)>;
 
-// `previous` (may be null) spares reading again what has not changed.
-ProcessLook LookAtProcess(const ProcessKey& process, const AddressSpace* previous, const DescribeFunction& describe,
-                          ModuleCache& modules);
+// `tid` is a thread of it: its first one may have ended before the others. `previous` (may be null) spares reading
+// again what has not changed.
+ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                          const DescribeFunction& describe, ModuleCache& modules);
 
 }  // namespace offcpu
 

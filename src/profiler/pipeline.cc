@@ -15,14 +15,13 @@ constexpr size_t kMaxCodeLists = 1 << 14;
 
 }  // namespace
 
-Pipeline::Pipeline(const PipelineConfig& config, LookFunction look, GrowWindowFunction grow_window)
+Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
     : config_(config),
-      look_(std::move(look)),
-      grow_window_(std::move(grow_window)),
+      hooks_(std::move(hooks)),
       readers_(config.readers),
       stacks_({}),
       table_({}),
-      joiner_({}, stacks_, table_) {}
+      joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
 
 void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
@@ -30,7 +29,7 @@ void Pipeline::Handle(Event event) {
 
 void Pipeline::On(IntervalEvent&& event) {
   ++stats_.intervals;
-  const Target* target = FindOrAddTarget(event.process, event.comm);
+  const Target* target = FindOrAddTarget(event.process, event.tid, event.comm);
   CountCookie(event);
   joiner_.Add({.cookie = event.cookie,
                .missing = event.missing,
@@ -56,36 +55,58 @@ void Pipeline::On(KernelStackEvent&& event) {
 }
 
 void Pipeline::On(CodeListEvent&& event) {
-  if (code_lists_.size() >= kMaxCodeLists) code_lists_.clear();
+  if (code_lists_.size() >= kMaxCodeLists) {
+    for (const auto& [hash, mappings] : code_lists_) hooks_.forget_definition(hash);
+    code_lists_.clear();
+  }
   code_lists_.insert_or_assign(event.hash, std::move(event.mappings));
 }
 
 void Pipeline::On(CaptureEvent&& event) {
   ++stats_.captures;
-  Target* target = FindOrAddTarget(event.process, {});
+  Target* target = FindOrAddTarget(event.process, event.tid, {});
   if (target == nullptr) return ResolveMissing(event.cookie, NoUserStack::kOverload);
-  if (target->refused != NoUserStack::kNone && target->refused_until_ns != 0 && now_ns_ >= target->refused_until_ns) {
-    target->refused = NoUserStack::kNone;
-  }
   // Mappings that are known already serve even a process that is gone.
   if (const std::shared_ptr<const AddressSpace> space = target->Find(event.code)) return Walk(*space, event);
   if (WalkFromList(*target, event, true)) return;
-  if (target->refused != NoUserStack::kNone) return ResolveMissing(event, *target, target->refused);
+  if (!MayBeLookedAt(event.process, *target)) return ResolveMissing(event, *target, target->refused);
   Wait(event.process, *target, std::move(event));
 }
 
 void Pipeline::On(const CaptureFailedEvent& event) { ResolveMissing(event.cookie, event.reason); }
 
-void Pipeline::On(const ExecEvent& event) { Expect(event.process); }
+// The program that called execve is gone; it makes no exit event under its old key.
+void Pipeline::On(const ExecEvent& event) {
+  ProcessKey before = event.process;
+  --before.exec_id;
+  exited_.push_back(before);
+  Expect(event.process, event.process.pid);
+}
 
-void Pipeline::On(const ExitEvent& event) {
-  if (targets_.contains(event.process)) exited_.push_back(event.process);
+void Pipeline::On(const ExitEvent& event) { exited_.push_back(event.process); }
+
+bool Pipeline::MayBeLookedAt(const ProcessKey& process, Target& target) {
+  if (target.refused == NoUserStack::kNone) return true;
+  // A first thread that has ended takes its view of the memory along; the others still have theirs.
+  const bool other_thread = target.asked_tid == process.pid && target.tid != process.pid;
+  if (target.refused == NoUserStack::kUnreadableProcess && other_thread) {
+    target.refused = NoUserStack::kNone;
+    return true;
+  }
+  if (target.refused_until_ns == 0 || now_ns_ < target.refused_until_ns) return false;
+  // As long as a look is stuck somewhere, another one at the same process would only lose another thread.
+  if (target.refused == NoUserStack::kTargetStuck && readers_.stats().abandoned != 0) return false;
+  target.refused = NoUserStack::kNone;
+  return true;
 }
 
 // A new process is looked at before its first capture comes: it may not live long.
-Target* Pipeline::FindOrAddTarget(const ProcessKey& process, const std::string& comm) {
+Target* Pipeline::FindOrAddTarget(const ProcessKey& process, int32_t tid, const std::string& comm) {
   const auto found = targets_.find(process);
-  if (found != targets_.end()) return found->second.get();
+  if (found != targets_.end()) {
+    found->second->tid = tid;
+    return found->second.get();
+  }
   if (targets_.size() >= config_.targets) EvictExited();
   if (targets_.size() >= config_.targets) {
     ++targets_over_limit_;
@@ -93,6 +114,7 @@ Target* Pipeline::FindOrAddTarget(const ProcessKey& process, const std::string& 
   }
   const uint32_t index = table_.InternProcess({.key = process});
   Target* target = targets_.emplace(process, std::make_unique<Target>(index, comm)).first->second.get();
+  target->tid = tid;
   Ask(process, *target);
   return target;
 }
@@ -133,8 +155,8 @@ void Pipeline::Ask(const ProcessKey& process, Target& target) {
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   // The job holds copies only: it may be abandoned and outlive the pipeline.
   const bool taken = readers_.Submit(
-      [this, process, previous, look = look_]() -> ReaderThreads::Completion {
-        auto result = std::make_shared<ProcessLook>(look(process, previous));
+      [this, process, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
+        auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
         return [this, process, result] { OnLook(process, std::move(*result)); };
       },
       [this, process] { OnLook(process, {.outcome = LookOutcome::kStuck}); });
@@ -145,6 +167,7 @@ void Pipeline::Ask(const ProcessKey& process, Target& target) {
   unasked_.erase(process);
   target.looking = true;
   target.asked = target.waiting.size();
+  target.asked_tid = target.tid;
 }
 
 void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
@@ -156,6 +179,7 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
   table_.InternProcess({.key = process, .name = named ? look.name : target.first_comm, .container = look.container});
   switch (look.outcome) {
     case LookOutcome::kGone:
+      exited_.push_back(process);
       return Refuse(target, NoUserStack::kGone, 0);
     case LookOutcome::kUnreadable:
       return Refuse(target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
@@ -183,15 +207,15 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
 // A capture that came before the look began and does not match it is walked as far as its mappings have ever been seen:
 // the others are gone. One that came later may match the next look.
 void Pipeline::Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous) {
-  // Where the kernel gives no hash, code that is the same before and after a capture is taken to have been the same at
-  // it; that can be wrong only if a library was exchanged for another and back in between.
-  const bool same_around = !config_.code_hash && (previous == nullptr || previous->SameCode(*look.space));
+  // Where there is no hash, code that is the same before and after a capture is taken to have been the same at it; that
+  // can be wrong only if a library was exchanged for another and back in between.
+  const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
   const size_t count = target.waiting.size();
   for (size_t i = 0; i < count; ++i) {
     CaptureEvent event = TakeWaiting(target);
     if (const std::shared_ptr<const AddressSpace> space = target.Find(event.code)) {
       Walk(*space, event);
-    } else if (i < target.asked && same_around) {
+    } else if (i < target.asked && same_around && event.code.hash == 0) {
       Walk(*look.space, event);
     } else if (i < target.asked) {
       if (!WalkFromList(target, event, false)) Walk(AddressSpace({}), event, false);
@@ -220,7 +244,7 @@ std::shared_ptr<const AddressSpace> Pipeline::Compose(const Target& target, cons
       known.push_back(*std::move(shared));
     }
   }
-  *whole = known.size() == mappings.size();
+  *whole = known.size() == mappings.size() && mappings.size() < WIRE_MAPPINGS;  // a full list may go on
   return std::make_shared<const AddressSpace>(std::move(known));
 }
 
@@ -247,7 +271,7 @@ void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool w
   if (!whole && left) scratch_.end = EndReason::kMapsChanged;
   CountWalk();
   if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
-    grow_window_(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
+    hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
   }
   joiner_.Resolve(event.cookie, stacks_.InternUser(scratch_));
 }

@@ -27,28 +27,32 @@
 namespace offcpu {
 
 struct PipelineConfig {
-  size_t targets = 8192;              // processes known at one time
-  size_t waiting_bytes = 64u << 20;   // stacks that wait for a look
-  uint64_t retry_ns = 5'000'000'000;  // until a process that could not be read is looked at again
-  bool code_hash = true;              // captures carry a hash of the executable mappings
+  size_t targets = 8192;               // processes known at one time
+  size_t waiting_bytes = 64u << 20;    // stacks that wait for a look
+  uint64_t retry_ns = 5'000'000'000;   // until a process that could not be read is looked at again
+  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
+  bool code_hash = true;               // captures carry a hash of the executable mappings
   ReaderLimits readers;
 };
 
 class Pipeline {
  public:
-  // Both may be called on any thread. `look` may block for ever and owns all that it uses.
-  using LookFunction =
-      std::function<ProcessLook(const ProcessKey&, const std::shared_ptr<const AddressSpace>& previous)>;
-  using GrowWindowFunction = std::function<void(int32_t tid, uint32_t bytes)>;
+  // What the pipeline asks of others. `look` runs on reader threads, may block for ever and owns all that it uses.
+  struct Hooks {
+    std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
+        look;
+    std::function<void(int32_t tid, uint32_t bytes)> grow_window;
+    std::function<void(uint64_t id)> forget_definition;
+  };
 
-  Pipeline(const PipelineConfig& config, LookFunction look, GrowWindowFunction grow_window);
+  Pipeline(const PipelineConfig& config, Hooks hooks);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
   void Handle(Event event);
   // A process that is there already: it is looked at before it has to do with any event, because it may end right after
   // its first one.
-  void Expect(const ProcessKey& process) { FindOrAddTarget(process, {}); }
+  void Expect(const ProcessKey& process, int32_t tid) { FindOrAddTarget(process, tid, {}); }
   // A record that was none.
   void CountUndecodable() { ++undecodable_; }
   // Takes in finished looks and lets time pass. Any clock that does not go back.
@@ -71,7 +75,8 @@ class Pipeline {
   void On(const ExecEvent& event);
   void On(const ExitEvent& event);
 
-  Target* FindOrAddTarget(const ProcessKey& process, const std::string& comm);
+  Target* FindOrAddTarget(const ProcessKey& process, int32_t tid, const std::string& comm);
+  bool MayBeLookedAt(const ProcessKey& process, Target& target);
   void EvictExited();
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   void Ask(const ProcessKey& process, Target& target);
@@ -92,8 +97,7 @@ class Pipeline {
   CaptureEvent TakeWaiting(Target& target);
 
   PipelineConfig config_;
-  LookFunction look_;
-  GrowWindowFunction grow_window_;
+  Hooks hooks_;
   ReaderThreads readers_;
   StackTable stacks_;
   OffCpuTable table_;

@@ -72,8 +72,8 @@ class RecorderImpl final : public Recorder {
       : config_(config),
         programs_(std::move(programs)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineSettings(config, features), MakeLook(programs_, modules_), MakeGrowWindow(programs_)) {
-    for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process);
+        pipeline_(PipelineSettings(config, features), MakeHooks(programs_, modules_)) {
+    for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
     programs_->Arm();
@@ -93,15 +93,17 @@ class RecorderImpl final : public Recorder {
   }
 
   absl::StatusOr<Profile> Stop() override {
-    const uint64_t slept = CountSleepers();
+    const std::vector<TaskDescription> tasks = RecordedTasks();
     programs_->Disarm();
     const uint64_t duration_ns = NowNs(CLOCK_MONOTONIC) - start_ns_;
     Join();
-    Profile profile = pipeline_.Finish(NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats()));
+    std::vector<Drop> drops = NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats());
+    if (const Drop open = StillOff(tasks); open.count != 0) drops.push_back(open);
+    Profile profile = pipeline_.Finish(std::move(drops));
     profile.start_unix_ns = start_unix_ns_;
     profile.duration_ns = duration_ns;
     profile.host = HostName();
-    profile.stats.slept_throughout = slept;
+    profile.stats.slept_throughout = CountSleepers(tasks);
     return profile;
   }
 
@@ -114,20 +116,20 @@ class RecorderImpl final : public Recorder {
   }
 
   // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
-  static Pipeline::LookFunction MakeLook(const std::shared_ptr<Programs>& programs,
-                                         const std::shared_ptr<ModuleCache>& modules) {
-    return [programs, modules](const ProcessKey& process, const std::shared_ptr<const AddressSpace>& previous) {
-      const auto describe = [&programs](pid_t pid) -> std::optional<ProcessVersion> {
-        std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(pid);
-        if (!found.has_value()) return std::nullopt;
-        return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
-      };
-      return LookAtProcess(process, previous.get(), describe, *modules);
+  static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
+                                   const std::shared_ptr<ModuleCache>& modules) {
+    const auto describe = [programs](pid_t tid) -> std::optional<ProcessVersion> {
+      std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(tid);
+      if (!found.has_value()) return std::nullopt;
+      return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
     };
-  }
-
-  static Pipeline::GrowWindowFunction MakeGrowWindow(const std::shared_ptr<Programs>& programs) {
-    return [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); };
+    return {.look =
+                [describe, modules](const ProcessKey& process, int32_t tid,
+                                    const std::shared_ptr<const AddressSpace>& previous) {
+                  return LookAtProcess(process, tid, previous.get(), describe, *modules);
+                },
+            .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
+            .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); }};
   }
 
   void DrainOnce() {
@@ -189,10 +191,20 @@ class RecorderImpl final : public Recorder {
     return *std::move(tasks);
   }
 
-  uint64_t CountSleepers() const {
-    const std::vector<TaskDescription> tasks = RecordedTasks();
+  static uint64_t CountSleepers(const std::vector<TaskDescription>& tasks) {
     return static_cast<uint64_t>(std::count_if(
         tasks.begin(), tasks.end(), [](const TaskDescription& task) { return task.switches == 0 && !task.on_cpu; }));
+  }
+
+  // Waits that have not ended have no interval yet.
+  static Drop StillOff(const std::vector<TaskDescription>& tasks) {
+    Drop open = {.reason = "still off the CPU at the end"};
+    for (const TaskDescription& task : tasks) {
+      if (task.off_ns == 0) continue;
+      ++open.count;
+      open.ns += task.off_ns;
+    }
+    return open;
   }
 
   const RecordConfig config_;
@@ -215,7 +227,7 @@ class RecorderImpl final : public Recorder {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config) {
-  if (absl::Status status = CheckCapabilities(); !status.ok()) return status;
+  if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
   absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ForPrograms(config), *features);

@@ -40,6 +40,8 @@ class Target {
 
   const uint32_t index;                      // OffCpuTable::InternProcess
   const std::string first_comm;              // of the first thread seen
+  int32_t tid = 0;                           // the thread heard of last
+  int32_t asked_tid = 0;                     // through which the last look was made
   bool looking = false;                      // a look is under way
   size_t asked = 0;                          // how many of `waiting` were there when it began
   int changing = 0;                          // looks in a row that its mappings did not hold still for

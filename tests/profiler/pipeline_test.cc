@@ -99,8 +99,12 @@ class PipelineTest : public ::testing::Test {
 
   void Make(const PipelineConfig& config) {
     pipeline_ = std::make_unique<Pipeline>(
-        config, [processes = processes_](const ProcessKey& key, const auto&) { return processes->Look(key.pid); },
-        [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; });
+        config, Pipeline::Hooks{
+                    .look = [processes = processes_](const ProcessKey& key, int32_t,
+                                                     const auto&) { return processes->Look(key.pid); },
+                    .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
+                    .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
+                });
   }
 
   // Until no look is under way. Bounded by the readers' deadline.
@@ -142,6 +146,7 @@ class PipelineTest : public ::testing::Test {
   using Outcomes = std::map<std::string, uint64_t>;
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
   std::map<int32_t, uint32_t> grown_;
+  std::set<uint64_t> forgotten_;
   uint64_t now_ns_ = 1;
   std::unique_ptr<Pipeline> pipeline_;
   Profile profile_;
@@ -441,6 +446,62 @@ TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kOverload)), 10}, {"2 complete", 20}}));
+}
+
+TEST_F(PipelineTest, AProcessIsLookedAtThroughAThreadThatLives) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
+  pipeline_->Expect(kProcess, kProcess.pid);  // its first thread has ended
+  Settle();
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.tid = kProcess.pid + 1;
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+}
+
+TEST_F(PipelineTest, ProgramsThatAreReplacedMakeRoom) {
+  Make({.targets = 2});
+  for (uint64_t exec_id = 1; exec_id <= 100; ++exec_id) {
+    const ProcessKey process = {.pid = kProcess.pid, .start_ns = 1, .exec_id = exec_id};
+    processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+    pipeline_->Handle(ExecEvent{.process = process});
+    pipeline_->Handle(AnInterval(exec_id, 1, process));
+    pipeline_->Handle(ACapture(exec_id, kVersion1, process));
+    Settle();
+  }
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+}
+
+TEST_F(PipelineTest, AFullCodeListMayGoOn) {
+  const CodeMapping code = AMapping(kCode);
+  std::vector<CodeMapping> full = {code};
+  while (full.size() < WIRE_MAPPINGS) full.push_back(AMapping(0x100000 + full.size() * 0x1000));
+  std::vector<MappedCode> seen;
+  for (const CodeMapping& mapping : full) seen.push_back({.begin = mapping.begin, .end = mapping.end});
+  const ProcessLook look = {.outcome = LookOutcome::kSeen,
+                            .code = kVersion1,
+                            .mappings = full,
+                            .space = std::make_shared<AddressSpace>(seen)};
+  processes_->Set(kProcess.pid, look);
+  pipeline_->Handle(AnInterval(1, 10));
+  Settle();
+  const int looks = processes_->looks_taken(kProcess.pid);
+  pipeline_->Handle(CodeListEvent{.hash = kVersion2.hash, .mappings = full});
+  pipeline_->Handle(ACapture(1, kVersion2));
+  Settle();
+  EXPECT_GT(processes_->looks_taken(kProcess.pid), looks) << "what lies beyond the list was taken to be known";
+}
+
+TEST_F(PipelineTest, CodeListsThatAreForgottenAreAskedForAgain) {
+  for (uint64_t hash = 1; forgotten_.empty(); ++hash) {
+    ASSERT_LT(hash, 1u << 20) << "unbounded";
+    pipeline_->Handle(CodeListEvent{.hash = hash, .mappings = {}});
+  }
+  EXPECT_TRUE(forgotten_.contains(1));
 }
 
 TEST_F(PipelineTest, WhatStillWaitsAtTheEndIsNamed) {
