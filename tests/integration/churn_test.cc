@@ -8,7 +8,7 @@
 
 #include "tests/integration/harness.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 // Who calls the functions of the target that may appear; "" is code of the target without a name of its own (lambdas,
@@ -87,9 +87,9 @@ const Callers kImageCallers = {{"image_a_wait", "image_a_caller"}, {"image_a_cal
 
 TEST_F(Churn, OfImagesThatLiveForMilliseconds) {
   RecordIt({"churn", "exec", "--rounds", "200", "--life-ms", "3"}, kImageCallers);
-  // The wait that an exec cuts short is recorded and not measured: up to one of ten here.
-  ExpectShare("blocked", "image_a_wait", 0.50, 1.15);
-  ExpectShare("blocked", "image_b_wait", 0.50, 1.15);
+  // The wait that an exec cuts short is recorded and not measured: one of five to nine here.
+  ExpectShare("blocked", "image_a_wait", 0.50, 1.25);
+  ExpectShare("blocked", "image_b_wait", 0.50, 1.25);
 }
 
 TEST_F(Churn, OfImages) {
@@ -126,9 +126,9 @@ TEST_F(Churn, OfLibrariesAtOneAddress) {
 TEST_F(Churn, OfPidsThatLiveForAMillisecond) {
   RecordIt({"churn", "pids", "--rounds", "400", "--life-ms", "1"}, kImageCallers);
   ASSERT_GT(target_->Value("reused_pids"), 200u) << "pids were not reused: no test";
-  // An image that nobody could look at before it was gone has no stacks until another process of it is seen.
-  ExpectShare("churn", "image_a_wait", 0.10, 1.02);
-  ExpectShare("churn_b", "image_b_wait", 0.10, 1.02);
+  // The parent is of image a, too. Image b may never live long enough for anybody to look at it.
+  ExpectShare("churn", "image_a_wait", 0.50, 1.02);
+  ExpectShare("churn_b", "image_b_wait", 0, 1.02);
 }
 
 TEST_F(Churn, OfPids) {
@@ -139,4 +139,4 @@ TEST_F(Churn, OfPids) {
 }
 
 }  // namespace
-}  // namespace offcpu
+}  // namespace offcpu::integration

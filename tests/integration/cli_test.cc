@@ -12,7 +12,7 @@
 
 #include "tests/integration/harness.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 using ::testing::ContainsRegex;
@@ -168,4 +168,4 @@ TEST_F(Cli, CommandThatCannotBeExecuted) {
 }
 
 }  // namespace
-}  // namespace offcpu
+}  // namespace offcpu::integration

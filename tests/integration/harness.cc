@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 
 std::unique_ptr<Target> Target::Start(std::vector<std::string> words) {
   words[0] = BinDirectory() + "/targets/" + words[0];
@@ -191,4 +191,4 @@ bool Within(uint64_t got, uint64_t want, double fraction) {
   return std::abs(static_cast<double>(got) - static_cast<double>(want)) <= fraction * static_cast<double>(want);
 }
 
-}  // namespace offcpu
+}  // namespace offcpu::integration

@@ -1,5 +1,6 @@
 // Programs run by the integration tests, recordings of them, and the questions that the tests ask about recordings.
-// Needs root, except for Program. Failures are reported to GoogleTest; what is returned then is empty.
+// Needs root, except for Program. Failures are reported to GoogleTest; what is returned then is empty. In a namespace
+// of its own: these are linked with the whole recorder.
 #ifndef OFFCPU_TESTS_INTEGRATION_HARNESS_H_
 #define OFFCPU_TESTS_INTEGRATION_HARNESS_H_
 
@@ -18,7 +19,7 @@
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 
 // A child process with its standard input and output in our hands. Killed and reaped when it goes out of scope.
 class Program {
@@ -134,6 +135,6 @@ class TemporaryDirectory {
 // |got - want| <= fraction * want
 bool Within(uint64_t got, uint64_t want, double fraction);
 
-}  // namespace offcpu
+}  // namespace offcpu::integration
 
 #endif  // OFFCPU_TESTS_INTEGRATION_HARNESS_H_

@@ -7,7 +7,7 @@
 
 #include "tests/integration/harness.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 class Hostile : public testing::Test {
@@ -73,4 +73,4 @@ TEST_F(Hostile, DeviceAndFifo) {
 }
 
 }  // namespace
-}  // namespace offcpu
+}  // namespace offcpu::integration

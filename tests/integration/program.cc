@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "tests/integration/harness.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 constexpr int kLineTimeoutMs = 60'000;
@@ -97,4 +97,4 @@ int Program::Wait(std::string* rest_of_output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-}  // namespace offcpu
+}  // namespace offcpu::integration

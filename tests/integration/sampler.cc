@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 constexpr size_t kPage = 4096;
@@ -49,4 +49,4 @@ uint64_t Sampler::samples() const {
   return bytes / kSmallestSample;
 }
 
-}  // namespace offcpu
+}  // namespace offcpu::integration

@@ -8,7 +8,7 @@
 
 #include "process/module.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 
 class Sampler {
  public:
@@ -28,6 +28,6 @@ class Sampler {
   std::vector<Cpu> cpus_;
 };
 
-}  // namespace offcpu
+}  // namespace offcpu::integration
 
 #endif  // OFFCPU_TESTS_INTEGRATION_SAMPLER_H_

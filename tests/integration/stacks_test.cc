@@ -8,7 +8,7 @@
 #include "tests/integration/harness.h"
 #include "tests/integration/sampler.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 std::vector<std::string> Levels(const std::string& prefix, int count) {
@@ -121,4 +121,4 @@ TEST(TwoCallers, AreToldApartBesideTenThousandSamplesASecond) {
 }
 
 }  // namespace
-}  // namespace offcpu
+}  // namespace offcpu::integration

@@ -7,7 +7,7 @@
 
 #include "tests/integration/harness.h"
 
-namespace offcpu {
+namespace offcpu::integration {
 namespace {
 
 void PrintShare(const std::string& what, uint64_t got, uint64_t want) {
@@ -145,4 +145,4 @@ TEST_F(PingPong, AddsUpWithWhatATooSmallRingLoses) {
 }
 
 }  // namespace
-}  // namespace offcpu
+}  // namespace offcpu::integration
