@@ -108,6 +108,27 @@ TEST_F(Cli, WritesWhatThereIsOnInterrupt) {
   EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("wait_in_nanosleep"));
 }
 
+TEST_F(Cli, WritesWhatThereIsThoughItIsToldTwice) {
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(target, nullptr);
+  const std::unique_ptr<Program> program =
+      Start({BinDirectory() + "/offcpu", "record", "-p", std::to_string(target->pid()), "-o", Path("out.folded")});
+  AwaitRecording(program->pid());
+  for (int i = 0; i < 2; ++i) {
+    program->Signal(SIGTERM);
+    usleep(30'000);  // the recording ends meanwhile, and its result is being written
+  }
+  EXPECT_EQ(program->Wait(), kOk) << ReadFile(Path("stderr"));
+  EXPECT_NE(ReadFile(Path("out.folded")), "");
+}
+
+TEST_F(Cli, RefusesAPidNamespaceOfItsOwn) {
+  const std::unique_ptr<Program> program =
+      Start({"unshare", "--pid", "--fork", "--mount-proc", BinDirectory() + "/offcpu", "record", "0.1"});
+  EXPECT_EQ(program->Wait(), kNoSupport);
+  EXPECT_THAT(ReadFile(Path("stderr")), HasSubstr("pid namespace"));
+}
+
 TEST_F(Cli, NoSuchProcess) {
   EXPECT_EQ(Run({"record", "-p", "4194304", "-o", Path("out.folded"), "1"}), kBadUsage);
   ExpectOneLineError("4194304");

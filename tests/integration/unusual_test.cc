@@ -1,0 +1,68 @@
+// Processes that are built or behave as few do are recorded like others.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+void ExpectWholeStacks(const Recording& recording, const Target& target, const std::string& thread,
+                       const std::string& function) {
+  const Measure measured = target.Measured(thread, function);
+  const Measure got = recording.Sum([&](const StackRow& row) { return row.complete() && row.Has(function); });
+  std::printf("%s: %.2f %% of the measured time\n", function.c_str(),
+              100.0 * static_cast<double>(got.ns) / static_cast<double>(measured.ns));
+  EXPECT_TRUE(Within(got.ns, measured.ns, 0.02)) << got.ns << " ns, measured " << measured.ns << "\n"
+                                                 << recording.DropsText();
+}
+
+// A thread that comes to be recorded while it sleeps has not slept since the recording began.
+TEST(Unusual, ThreadRenamedInItsSleep) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "rename"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.comms = {"other*"};
+  const Recording recording = Record(config, *target);
+  ExpectWholeStacks(recording, *target, "other_name", "renamed_wait");
+  const Measure all = recording.Sum([](const StackRow&) { return true; });
+  EXPECT_TRUE(Within(all.ns, target->Measured("other_name", "renamed_wait").ns, 0.02)) << all.ns << " ns";
+  const Drop* drop = recording.FindDrop("selected while off the CPU");
+  ASSERT_NE(drop, nullptr) << recording.DropsText();
+  EXPECT_EQ(drop->count, 1u);
+}
+
+TEST(Unusual, ProcessWhoseMainThreadHasEnded) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "leaderless"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectWholeStacks(recording, *target, "unusual", "leaderless_wait");
+}
+
+// More mappings than are listed, and more than one read of the kernel's iterator holds.
+class UnusualMappings : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Counts, UnusualMappings, testing::Values("120", "200", "900"));
+
+TEST_P(UnusualMappings, ChangeInTheMiddle) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "mappings", GetParam()});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectWholeStacks(recording, *target, "main", "wait_before");
+  ExpectWholeStacks(recording, *target, "main", "wait_after");
+}
+
+TEST(Unusual, WaitThatDoesNotEndIsCounted) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "open"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const Drop* drop = recording.FindDrop("still off the CPU at the end");
+  ASSERT_NE(drop, nullptr) << recording.DropsText();
+  EXPECT_GE(drop->count, 1u);
+  EXPECT_GE(drop->ns, 1'800'000'000u) << "it fell asleep 0.1 s after the beginning, and the run takes 2 s";
+  EXPECT_LE(drop->ns, recording.profile.duration_ns * drop->count);
+  EXPECT_EQ(recording.Sum([](const StackRow& row) { return row.Has("open_wait"); }).count, 0u);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
