@@ -133,73 +133,71 @@ static __always_inline void send_interval(struct task_struct *task, const struct
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The thread runs again, for the first time at `now`: sched_exit_tp, where `task` is the current one. */
-static __always_inline void come_back(void *ctx, struct task_struct *task, __u64 now)
+/* run_delay with this wait in it: the kernel adds it after sched_switch. */
+static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	struct user_side side;
-	struct times times;
-	__u64 stack;
-	int syscall;
+	__u64 queued = task->sched_info.last_queued;
 
-	if (!state) {
-		count(WIRE_COUNT_NO_STORAGE);
-		return;
-	}
-	if (!is_first_arrival(task, state)) {
-		count(WIRE_COUNT_JOINED_AWAY);
-		return;
-	}
-	if (now < state->out_ns) /* an arrival that was not counted left no time either */
-		now = scheduler_clock(task);
-	times = interval_times(task, state, now, task->sched_info.run_delay);
-	state->out_ns = 0;
-	if (times.waited_ns < config.min_wait_ns) {
-		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
-		return;
-	}
-	syscall = system_call(task);
-	stack = kernel_stack_id(ctx, task);
-	side = user_stack_of(task, state, now, times.waited_ns);
-	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
+	if (config.has_exit_tp || !queued || now <= queued)
+		return task->sched_info.run_delay;
+	return task->sched_info.run_delay + (now - queued);
 }
 
-/* Kernels without sched_exit_tp: `task` is about to run, its user memory is out of reach, and run_delay does not
- * include this wait yet. Its capture was made when it left. */
-static __always_inline void come_back_at_switch(void *ctx, struct task_struct *task)
+static __always_inline __u64 arrival_ns(struct task_struct *task, const struct task_state *state)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-	__u64 now = scheduler_clock(task), queued = task->sched_info.last_queued, run_delay, stack;
-	struct user_side side;
-	struct times times;
-	int syscall;
+	__u64 arrived = task->sched_info.last_arrival;
 
-	if (!state) {
-		count(WIRE_COUNT_NO_STORAGE);
-		return;
-	}
-	if (!is_first_arrival(task, state)) {
-		count(WIRE_COUNT_JOINED_AWAY);
-		return;
-	}
-	if (config.cgroups && !state->out_ns) /* whether it is in one is known only of the current task */
-		return;
-	run_delay = task->sched_info.run_delay + (queued && now > queued ? now - queued : 0);
-	times = interval_times(task, state, now, run_delay);
-	side.cookie = state->cookie;
+	/* An arrival that was not counted left no time either. */
+	if (!config.has_exit_tp || !config.has_rq_clock || arrived < state->out_ns)
+		return scheduler_clock(task);
+	return arrived;
+}
+
+/* Made when the thread left: see capture_at_leave. */
+static __always_inline struct user_side user_stack_at_leave(struct task_state *state)
+{
+	struct user_side side = { .cookie = state->cookie };
+
 	side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
-	state->out_ns = 0;
 	state->cookie = 0;
+	return side;
+}
+
+/* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at sched_switch,
+ * where it is about to be and its user memory is out of reach. */
+static __always_inline void come_back(void *ctx, struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0,
+							config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct user_side side;
+	struct times times;
+	__u64 now, stack;
+	int syscall;
+
+	if (!state) {
+		count(WIRE_COUNT_NO_STORAGE);
+		return;
+	}
+	if (!config.has_exit_tp && config.cgroups && !state->out_ns)
+		return; /* whether a thread is in a cgroup is known only of the current one: it was not when it left */
+	if (!is_first_arrival(task, state)) {
+		count(WIRE_COUNT_JOINED_AWAY);
+		return;
+	}
+	now = arrival_ns(task, state);
+	times = interval_times(task, state, now, run_delay_of(task, now));
+	state->out_ns = 0;
 	if (times.waited_ns < config.min_wait_ns) {
 		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
 		return;
 	}
 	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
+	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns) : user_stack_at_leave(state);
 	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
 }
 
-/* The same kernels: the length of the wait is not known yet, so every sleep may cost a capture. */
+/* Kernels without sched_exit_tp: the length of the wait is not known yet, so every sleep may cost a capture. */
 static __always_inline void capture_at_leave(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
@@ -218,7 +216,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 			capture_at_leave(prev);
 	}
 	if (!config.has_exit_tp && control.armed && task_is_recorded(next))
-		come_back_at_switch(ctx, next);
+		come_back(ctx, next);
 	return 0;
 }
 
@@ -229,7 +227,7 @@ int BPF_PROG(sched_exit, bool is_switch)
 
 	if (!is_switch || !control.armed || !current_is_recorded(task))
 		return 0;
-	come_back(ctx, task, config.has_rq_clock ? task->sched_info.last_arrival : bpf_ktime_get_ns());
+	come_back(ctx, task);
 	return 0;
 }
 

@@ -187,15 +187,6 @@ const MappedCode* AddressSpace::Find(uint64_t pc) const {
   return pc < code.end ? &code : nullptr;
 }
 
-std::shared_ptr<const AddressSpace> AddressSpace::Common(const AddressSpace& a, const AddressSpace& b) {
-  std::vector<MappedCode> common;
-  for (const MappedCode& code : a.code_) {
-    const MappedCode* other = b.Find(code.begin);
-    if (other != nullptr && *other == code) common.push_back(code);
-  }
-  return std::make_shared<AddressSpace>(std::move(common));
-}
-
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
                                                       pid_t pid, const AddressSpace* previous, ModuleCache& modules) {
   return Builder(mappings, memory, pid, previous, modules).Build();

@@ -49,8 +49,6 @@ class AddressSpace {
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
   bool SameCode(const AddressSpace& other) const { return code_ == other.code_; }
-  // What both map identically: all that can be said of a stack captured between the two snapshots.
-  static std::shared_ptr<const AddressSpace> Common(const AddressSpace& a, const AddressSpace& b);
 
   const std::vector<MappedCode>& code() const { return code_; }
 

@@ -36,15 +36,11 @@ TEST(AddressSpaceTest, Find) {
   EXPECT_EQ(AddressSpace({}).Find(0), nullptr);
 }
 
-TEST(AddressSpaceTest, Common) {
+TEST(AddressSpaceTest, SameCode) {
   AddressSpace a({Code(0x1000, 0x2000, 1), Code(0x2000, 0x3000, 2), Code(0x5000, 0x6000, 3)});
   AddressSpace b({Code(0x1000, 0x2000, 1), Code(0x2000, 0x3000, 7), Code(0x5000, 0x7000, 3)});
   EXPECT_TRUE(a.SameCode(a));
   EXPECT_FALSE(a.SameCode(b));
-  auto common = AddressSpace::Common(a, b);
-  ASSERT_EQ(common->code().size(), 1u);
-  EXPECT_EQ(common->code()[0], a.code()[0]);
-  EXPECT_TRUE(common->SameCode(*AddressSpace::Common(b, a)));
 }
 
 // A process that has the hand-made object at kBase.
@@ -119,7 +115,6 @@ TEST_F(BuildAddressSpaceTest, PreviousDoesNotHoldForOtherContent) {
   auto after = Build(before.get());
   EXPECT_FALSE(before->SameCode(*after));
   EXPECT_EQ(after->code()[0].module->build_id, "ffadbe0f");
-  EXPECT_TRUE(AddressSpace::Common(*before, *after)->code().empty());
 }
 
 TEST_F(BuildAddressSpaceTest, GeneratedCode) {
