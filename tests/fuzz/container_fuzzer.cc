@@ -1,0 +1,14 @@
+// The text of /proc/PID/cgroup: paths in it are named by whoever may make a cgroup.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "process/container.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string id = offcpu::ContainerId(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (!id.empty() && (id.size() != 64 || id.find_first_not_of("0123456789abcdef") != std::string::npos)) abort();
+  return 0;
+}
