@@ -1,0 +1,143 @@
+// What is recorded is what was selected, decided in the kernel.
+#include <gtest/gtest.h>
+#include <mntent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "process/container.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+bool Any(const StackRow&) { return true; }
+
+// Two of one kind, of which one is selected.
+class Selection : public testing::Test {
+ protected:
+  void SetUp() override {
+    wanted_ = Target::Start({"waits", "--seconds", "2"});
+    other_ = Target::Start({"waits", "--seconds", "2"});
+    ASSERT_NE(wanted_, nullptr);
+    ASSERT_NE(other_, nullptr);
+  }
+
+  Recording RecordBoth(const RecordConfig& config) {
+    other_->Go();
+    Recording recording = Record(config, *wanted_);
+    other_->AwaitDone();
+    return recording;
+  }
+
+  static uint64_t NsOf(const Recording& recording, pid_t pid) {
+    return recording.Sum([pid](const StackRow& row) { return row.process->key.pid == pid; }).ns;
+  }
+
+  void ExpectOnlyWanted(const Recording& recording) {
+    EXPECT_GT(NsOf(recording, wanted_->pid()), 1'000'000'000u) << recording.DropsText();
+    EXPECT_EQ(recording.Sum(Any).ns, NsOf(recording, wanted_->pid()));
+  }
+
+  std::unique_ptr<Target> wanted_;
+  std::unique_ptr<Target> other_;
+};
+
+TEST_F(Selection, WholeHostIsEverybodyButTheRecorder) {
+  const Recording recording = RecordBoth({});
+  EXPECT_GT(NsOf(recording, wanted_->pid()), 1'000'000'000u) << recording.DropsText();
+  EXPECT_GT(NsOf(recording, other_->pid()), 1'000'000'000u) << recording.DropsText();
+  EXPECT_EQ(NsOf(recording, getpid()), 0u) << "the recorder runs in this process";
+  EXPECT_EQ(NsOf(recording, 0), 0u) << "the idle task";
+}
+
+TEST_F(Selection, Pid) { ExpectOnlyWanted(RecordBoth({.pids = {wanted_->pid()}})); }
+
+TEST_F(Selection, CommIsThatOfTheThread) {
+  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .comms = {"w_p*", "w_?poll"}});
+  for (const StackRow& row : recording.Rows(Any)) {
+    EXPECT_TRUE(row.comm == "w_pipe" || row.comm == "w_poll" || row.comm == "w_epoll") << row.comm;
+  }
+  for (const char* thread : {"w_pipe", "w_poll", "w_epoll"}) {
+    EXPECT_GT(recording.Sum([&](const StackRow& row) { return row.comm == thread; }).ns, 0u) << thread;
+  }
+}
+
+TEST_F(Selection, Tid) {
+  const Recording recording = RecordBoth({.tids = {wanted_->pid()}});  // the main thread
+  ExpectOnlyWanted(recording);
+  for (const StackRow& row : recording.Rows(Any)) EXPECT_EQ(row.comm, "waits");
+}
+
+TEST_F(Selection, MinWaitLeavesOutAndCounts) {
+  constexpr uint64_t kMinWait = 1'000'000;
+  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .min_wait_ns = kMinWait});
+  for (const StackRow& row : recording.Rows(Any)) {
+    EXPECT_GE(row.row->max_ns, kMinWait);
+    EXPECT_GE(row.row->total_ns(), row.row->count * kMinWait);
+  }
+  const Drop* drop = recording.FindDrop("shorter than --min-wait");
+  ASSERT_NE(drop, nullptr) << recording.DropsText();
+  EXPECT_LT(drop->ns, drop->count * kMinWait);
+}
+
+TEST_F(Selection, ThreadsThatSleepThroughoutAreCounted) {
+  // Not let go, so that all of its threads stand at the gate.
+  const Recording recording = Record({.pids = {wanted_->pid(), other_->pid()}}, *wanted_);
+  EXPECT_GE(recording.profile.stats.slept_throughout, 9u);
+  EXPECT_EQ(NsOf(recording, other_->pid()), 0u);
+}
+
+class CgroupSelection : public Selection {
+ protected:
+  void SetUp() override {
+    std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
+    for (const mntent* m; mount_.empty() && (m = getmntent(mounts.get())) != nullptr;) {
+      if (std::strcmp(m->mnt_type, "cgroup2") == 0) mount_ = m->mnt_dir;
+    }
+    if (mount_.empty()) GTEST_SKIP() << "no cgroup v2 hierarchy is mounted";
+    outer_ = mount_ + "/offcpu-test-" + std::to_string(getpid());
+    inner_ = outer_ + "/" + id_;
+    ASSERT_EQ(mkdir(outer_.c_str(), 0755), 0) << strerror(errno);
+    ASSERT_EQ(mkdir(inner_.c_str(), 0755), 0) << strerror(errno);
+    Selection::SetUp();
+    Move(inner_);
+  }
+
+  void TearDown() override {
+    if (mount_.empty()) return;
+    wanted_.reset();
+    other_.reset();
+    rmdir(inner_.c_str());
+    rmdir(outer_.c_str());
+  }
+
+  void Move(const std::string& cgroup) const {
+    std::ofstream procs(cgroup + "/cgroup.procs");
+    procs << wanted_->pid() << std::flush;
+    ASSERT_TRUE(procs.good()) << cgroup;
+  }
+
+  const std::string id_ = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+  std::string mount_;
+  std::string outer_;
+  std::string inner_;
+};
+
+TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({.cgroups = {outer_}})); }
+
+TEST_F(CgroupSelection, ContainerIsFoundByTheBeginningOfItsId) {
+  const absl::StatusOr<std::string> found = FindContainerCgroup(mount_, id_.substr(0, 12));
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(*found, inner_);
+  const Recording recording = RecordBoth({.cgroups = {*found}});
+  ExpectOnlyWanted(recording);
+  for (const StackRow& row : recording.Rows(Any)) EXPECT_EQ(row.process->container, id_);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
