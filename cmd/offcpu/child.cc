@@ -16,6 +16,7 @@ namespace {
 
 [[noreturn]] void BeTheCommand(const std::vector<std::string>& command, const sigset_t& signals, int gate, int error) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
