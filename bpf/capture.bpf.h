@@ -2,10 +2,10 @@
 /*
  * Captures: the user registers and the top of the user stack, under the cookie of a stay in the kernel.
  *
- * Asked for once a stay and made by task work, when the thread is about to return to user mode and may take page
- * faults. While that is pending, later intervals of the thread carry the same cookie: it cannot have been back in user
- * mode in between. Where there is no task work, or its budget is spent, the resident part of the stack is copied at
- * once, under a cookie that names this one interval.
+ * Asked for once a stay and made by task work, when the thread is about to return to user mode and may take
+ * page faults. While that is pending, later intervals of the thread carry the same cookie: it cannot have
+ * been back in user mode in between. Where there is no task work, or its budget is spent, the resident part
+ * of the stack is copied at once, under a cookie that names this one interval.
  */
 #ifndef OFFCPU_BPF_CAPTURE_BPF_H_
 #define OFFCPU_BPF_CAPTURE_BPF_H_
@@ -13,7 +13,8 @@
 #include "code.bpf.h"
 #include "state.bpf.h"
 
-#define LONG_WAIT_NS 1000000ULL /* waits from here on get a larger window and the last quarter of a budget */
+/* From here on a wait gets a larger window and may use the last quarter of a budget. */
+#define LONG_WAIT_NS 1000000ULL
 #define REQUESTS 16384
 
 /* A page of slack lets the verifier see that a page may be copied to any offset in use. */
@@ -50,7 +51,8 @@ struct {
 	__type(value, struct request);
 } requests SEC(".maps");
 
-/* How many bytes a thread's stack has needed so far. Written by the walker: a hint, so that a tid may be reused. */
+/* How many bytes a thread's stack has needed so far. Written by the walker: a hint, so that a tid may be
+ * reused. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
@@ -77,7 +79,7 @@ struct {
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
 					      int (*callback)(struct bpf_map *, void *, void *),
 					      void *aux) __ksym __weak;
-#define schedule_task_work(task, work, map, callback) \
+#define schedule_task_work(task, work, map, callback)                                                        \
 	bpf_task_work_schedule_resume_impl(task, work, map, callback, NULL)
 #else
 extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map,
@@ -104,8 +106,8 @@ static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
 	return true;
 }
 
-/* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich, the first
- * try takes more. */
+/* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich,
+ * the first try takes more. */
 static __always_inline __u32 window_bytes(__u32 tid, bool is_generous)
 {
 	__u32 *hint = bpf_map_lookup_elem(&windows, &tid);
@@ -173,7 +175,8 @@ static __always_inline void fill_registers(struct wire_capture *head, const stru
 	head->in_syscall = (long)BPF_CORE_READ(regs, orig_ax) >= 0;
 }
 
-/* Makes the window resident. May sleep for as long as the memory's owner likes, and so holds nothing meanwhile. */
+/* Makes the window resident. May sleep for as long as the memory's owner likes, and so holds nothing
+ * meanwhile. */
 static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -188,8 +191,8 @@ static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
 }
 
 /*
- * Copies what is resident from the stack pointer upwards page by page, so that the end of a mapping cuts the copy
- * instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
+ * Copies what is resident from the stack pointer upwards page by page, so that the end of a mapping cuts the
+ * copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
  */
 static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
 					  __u32 wanted)
@@ -232,8 +235,8 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 	fill_code(&record->head.code, task, state, &buffer->code);
 	result = WIRE_USER_PENDING;
 	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
-		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL :
-									      WIRE_COUNT_CAPTURE_RING_BUSY);
+		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL
+									    : WIRE_COUNT_CAPTURE_RING_BUSY);
 		result = WIRE_NO_USER_RING_FULL;
 	}
 out:
@@ -255,8 +258,8 @@ static __always_inline void send_failure(__u64 cookie, __u32 no_user)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline __u32 fault_in_and_send(struct task_struct *task, struct task_state *state, __u64 cookie,
-					       __u32 wanted)
+static __always_inline __u32 fault_in_and_send(struct task_struct *task, struct task_state *state,
+					       __u64 cookie, __u32 wanted)
 {
 	fault_in(task, wanted);
 	return send_capture(task, state, cookie, wanted);
@@ -272,8 +275,8 @@ static __always_inline void cancel_request(struct task_state *state)
 	state->cookie = 0;
 }
 
-/* Runs in the thread itself on its way to user mode; sleeps where the stack must be faulted in. Its own waits carry the
- * cookie too, which is why it is cleared last. */
+/* Runs in the thread itself on its way to user mode; sleeps where the stack must be faulted in. Its own waits
+ * carry the cookie too, which is why it is cleared last. */
 static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -300,7 +303,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 
 static __always_inline bool request_capture(struct task_struct *task, __u64 cookie, __u32 wanted)
 {
-	struct request fresh = { .mm = (__u64)task->mm, .wanted_bytes = wanted }, *request;
+	struct request fresh = {.mm = (__u64)task->mm, .wanted_bytes = wanted}, *request;
 
 	if (bpf_map_update_elem(&requests, &cookie, &fresh, BPF_NOEXIST))
 		goto refused;
@@ -317,7 +320,8 @@ refused:
 
 static __always_inline bool can_run_task_work(struct task_struct *task)
 {
-	return config.has_task_work && !(task->flags & (PF_EXITING | PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return config.has_task_work &&
+	       !(task->flags & (PF_EXITING | PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
 }
 
 struct user_side {
@@ -326,10 +330,10 @@ struct user_side {
 };
 
 /* Decides how the user stack of an interval that ends now comes about. `task` is the current one. */
-static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state, __u64 now,
-						      __u64 waited_ns)
+static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
+						      __u64 now, __u64 waited_ns)
 {
-	struct user_side side = { .cookie = state->cookie };
+	struct user_side side = {.cookie = state->cookie};
 	__u32 zero = 0;
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
 	bool is_long = waited_ns >= LONG_WAIT_NS;
@@ -346,8 +350,10 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	}
 	earned = earned_ns(budget, now);
-	budget->task_work_ns = budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
-	budget->bytes_ns = budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
+	budget->task_work_ns =
+		budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
+	budget->bytes_ns =
+		budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
 	wanted = window_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
 	if (!spend(&budget->bytes_ns, price_ns(wanted), is_long))

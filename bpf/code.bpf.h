@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Which code was mapped when a stack was captured. A stack is worth nothing if the libraries below its addresses were
- * exchanged before somebody looks: dlclose and dlopen may put another one at the same place. So every capture carries
- * the sequence number of the address space and, where the kernel lets a program walk mappings, a hash of the
- * executable ones. Equal hashes mean equal code. What a hash stands for is sent once, so that a stack can be walked even
- * if the process has changed or ended before anybody looks.
+ * Which code was mapped when a stack was captured. A stack is worth nothing if the libraries below its
+ * addresses were exchanged before somebody looks: dlclose and dlopen may put another one at the same place.
+ * So every capture carries the sequence number of the address space and, where the kernel lets a program walk
+ * mappings, a hash of the executable ones. Equal hashes mean equal code. What a hash stands for is sent once,
+ * so that a stack can be walked even if the process has changed or ended before anybody looks.
  */
 #ifndef OFFCPU_BPF_CODE_BPF_H_
 #define OFFCPU_BPF_CODE_BPF_H_
@@ -14,7 +14,8 @@
 
 #define VMAS_MAX 2048 /* beyond this many mappings the hash is 0: unknown */
 
-extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task, __u64 address) __ksym __weak;
+extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
+				 __u64 address) __ksym __weak;
 extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym __weak;
 extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
 
@@ -86,14 +87,14 @@ static __always_inline void append_mapping(struct code_list *list, const struct 
 }
 
 /*
- * Walks the executable mappings of `task`, hands each to `list` or `seq` if there is one, and returns their hash; 0 if
- * they cannot be walked now.
+ * Walks the executable mappings of `task`, hands each to `list` or `seq` if there is one, and returns their
+ * hash; 0 if they cannot be walked now.
  */
 static __always_inline __u64 walk_code(struct task_struct *task, struct code_list *list, struct seq_file *seq)
 {
 	__u64 hash = 0x13198a2e03707344ULL;
-	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop apart. For the
-	 * same reason the number of listed mappings is kept in memory. */
+	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop
+	 * apart. For the same reason the number of listed mappings is kept in memory. */
 	__u32 seen = control.zero, written = control.zero;
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
@@ -155,9 +156,10 @@ __noinline int list_code(struct code_list *list)
 	return 0;
 }
 
-/* Walks the mappings only if one of them has changed since this thread asked last. `list` is memory to do it in. */
-static __always_inline void fill_code(struct wire_code *code, struct task_struct *task, struct task_state *state,
-				      struct code_list *list)
+/* Walks the mappings only if one of them has changed since this thread asked last. `list` is memory to do it
+ * in. */
+static __always_inline void fill_code(struct wire_code *code, struct task_struct *task,
+				      struct task_state *state, struct code_list *list)
 {
 	__u64 sequence = code_sequence(task);
 

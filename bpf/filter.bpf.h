@@ -33,7 +33,8 @@ struct {
 	__type(value, __u32);
 } cgroups SEC(".maps");
 
-/* Every state keeps itself alive where the next symbol has a star before it, and moves on where the byte fits. */
+/* Every state keeps itself alive where the next symbol has a star before it, and moves on where the byte
+ * fits. */
 static __always_inline bool glob_matches(const struct wire_glob *glob, const char *name)
 {
 	__u32 states = 1;

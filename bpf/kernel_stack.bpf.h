@@ -6,7 +6,8 @@
 #include "state.bpf.h"
 
 #define SCRATCH_SLOTS 4
-#define GLUE_FRAMES 8 /* at most this many frames of BPF and tracepoint glue lie above the scheduler's frame */
+#define GLUE_FRAMES                                                                                          \
+	8 /* at most this many frames of BPF and tracepoint glue lie above the scheduler's frame */
 
 struct scratch_slot {
 	struct wire_kernel_stack head;
@@ -89,8 +90,8 @@ static __always_inline void send_once(struct scratch_slot *slot)
 		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
 }
 
-/* The id of the kernel stack at which `task` left the CPU, or 0, counted. `task` is the current one where intervals
- * end at sched_exit_tp, else the one that is about to run. */
+/* The id of the kernel stack at which `task` left the CPU, or 0, counted. `task` is the current one where
+ * intervals end at sched_exit_tp, else the one that is about to run. */
 static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task)
 {
 	__u32 zero = 0;

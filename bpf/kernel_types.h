@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * The kernel's types, cut down to the fields that the programs read. CO-RE finds the real offsets when the programs
- * are loaded, so the build needs no BTF of the machine it runs on. Names after ___ are variants of older kernels.
+ * The kernel's types, cut down to the fields that the programs read. CO-RE finds the real offsets when the
+ * programs are loaded, so the build needs no BTF of the machine it runs on. Names after ___ are variants of
+ * older kernels.
  */
 #ifndef OFFCPU_BPF_KERNEL_TYPES_H_
 #define OFFCPU_BPF_KERNEL_TYPES_H_

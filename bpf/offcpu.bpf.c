@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * The programs: when a thread leaves the CPU, when it is back, and when it begins and ends. Compiled twice, once for
- * each form that the kernel's task work function has had.
+ * The programs: when a thread leaves the CPU, when it is back, and when it begins and ends. Compiled twice,
+ * once for each form that the kernel's task work function has had.
  */
 #include "capture.bpf.h"
 #include "code.bpf.h"
@@ -65,25 +65,26 @@ struct times {
 	__u64 runnable_ns;
 };
 
-/* How often `task`, which has just come to a CPU, is counted to have done so by now: after sched_switch, and before
- * sched_exit_tp. */
+/* How often `task`, which has just come to a CPU, is counted to have done so by now: after sched_switch, and
+ * before sched_exit_tp. */
 static __always_inline __u64 this_arrival(void)
 {
 	return config.has_exit_tp ? 1 : 0;
 }
 
-/* Has it not run since its state was written? One that was preempted on its way to sleep is not counted at all. */
+/* Has it not run since its state was written? One that was preempted on its way to sleep is not counted at
+ * all. */
 static __always_inline bool is_first_arrival(struct task_struct *task, const struct task_state *state)
 {
 	return task->sched_info.pcount - state->arrivals <= this_arrival();
 }
 
-/* What lies before the recording is not counted. A thread without a stamp has been off since before it, or has never
- * run before. */
+/* What lies before the recording is not counted. A thread without a stamp has been off since before it, or
+ * has never run before. */
 static __always_inline struct times interval_times(struct task_struct *task, const struct task_state *state,
 						   __u64 now, __u64 run_delay)
 {
-	struct times times = { .end_ns = now };
+	struct times times = {.end_ns = now};
 	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay, start;
 
 	if (!out && task->sched_info.pcount <= this_arrival()) {
@@ -108,14 +109,14 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	return times;
 }
 
-static __always_inline void send_interval(struct task_struct *task, const struct times *times, __u64 kernel_stack,
-					  struct user_side side, __u32 kind, int syscall)
+static __always_inline void send_interval(struct task_struct *task, const struct times *times,
+					  __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
 {
 	struct wire_interval *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
 
 	if (!record) {
-		count_ns(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL :
-								     WIRE_COUNT_INTERVAL_RING_BUSY,
+		count_ns(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL
+								   : WIRE_COUNT_INTERVAL_RING_BUSY,
 			 times->waited_ns);
 		return;
 	}
@@ -156,19 +157,19 @@ static __always_inline __u64 arrival_ns(struct task_struct *task, const struct t
 /* Made when the thread left: see capture_at_leave. */
 static __always_inline struct user_side user_stack_at_leave(struct task_state *state)
 {
-	struct user_side side = { .cookie = state->cookie };
+	struct user_side side = {.cookie = state->cookie};
 
 	side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
 	state->cookie = 0;
 	return side;
 }
 
-/* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at sched_switch,
- * where it is about to be and its user memory is out of reach. */
+/* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at
+ * sched_switch, where it is about to be and its user memory is out of reach. */
 static __always_inline void come_back(void *ctx, struct task_struct *task)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0,
-							config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct task_state *state = bpf_task_storage_get(
+		&tasks, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	struct user_side side;
 	struct times times;
 	__u64 now, stack;
@@ -179,7 +180,8 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		return;
 	}
 	if (!config.has_exit_tp && config.cgroups && !state->out_ns)
-		return; /* whether a thread is in a cgroup is known only of the current one: it was not when it left */
+		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
+			   it left */
 	if (!is_first_arrival(task, state)) {
 		count(WIRE_COUNT_JOINED_AWAY);
 		return;
@@ -193,11 +195,13 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	}
 	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
-	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns) : user_stack_at_leave(state);
+	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
+				  : user_stack_at_leave(state);
 	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
 }
 
-/* Kernels without sched_exit_tp: the length of the wait is not known yet, so every sleep may cost a capture. */
+/* Kernels without sched_exit_tp: the length of the wait is not known yet, so every sleep may cost a capture.
+ */
 static __always_inline void capture_at_leave(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
@@ -207,9 +211,11 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
 {
-	/* Leaving is noted before recording begins: who is back after that has been away for all of it so far. */
+	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
+	 * far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, preempt, prev_state);
 		if (!config.has_exit_tp && control.armed)

@@ -21,11 +21,12 @@ struct task_state {
 	__u64 out_run_delay;
 	__u64 cookie; /* of the stay whose capture is pending; 0: none */
 	__u64 switches;
-	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it has not run
-	 * in between. A thread may be recorded at some of its events only, where a filter depends on what changes. */
+	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
+	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
+	 * on what changes. */
 	__u64 arrivals;
 	struct wire_code code; /* the last value that was computed for this thread */
-	__u32 out_state; /* TASK_*; 0: it was runnable */
+	__u32 out_state;       /* TASK_*; 0: it was runnable */
 	__u32 reserved;
 };
 
@@ -73,7 +74,8 @@ static __always_inline void count(__u32 id)
 /* After a failed reservation: was the ring full, or only locked by whom this context interrupted? */
 static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + wanted + 8 > bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + wanted + 8 >
+	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
 }
 
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)

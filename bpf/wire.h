@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the BPF programs and the C++ side say to each other: records of the rings, map values, counters, configuration.
- * The only header that both include. All integers are little endian and naturally aligned; times are nanoseconds.
+ * What the BPF programs and the C++ side say to each other: records of the rings, map values, counters,
+ * configuration. The only header that both include. All integers are little endian and naturally aligned;
+ * times are nanoseconds.
  */
 #ifndef OFFCPU_BPF_WIRE_H_
 #define OFFCPU_BPF_WIRE_H_
@@ -25,7 +26,7 @@ typedef __s32 int32_t;
 #define WIRE_KERNEL_FRAMES 127
 #define WIRE_REGISTERS 17 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_STACK_MIN_BYTES 4096 /* of a thread's first captures where the budget is tight */
+#define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
@@ -33,29 +34,19 @@ typedef __s32 int32_t;
 #define WIRE_CGROUPS 16
 
 /* Every record begins with its type; the ring gives its length. */
-WIRE_ENUM(wire_type) {
-	WIRE_INTERVAL = 1,
-	WIRE_KERNEL_STACK,
-	WIRE_CAPTURE,
-	WIRE_CAPTURE_FAILED,
-	WIRE_EXEC,
-	WIRE_EXIT,
-	WIRE_CODE,
+WIRE_ENUM(wire_type){
+	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED,
+	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,
 };
 
 /* Why a thread left the CPU. */
-WIRE_ENUM(wire_kind) {
-	WIRE_KIND_SLEEPING,
-	WIRE_KIND_DISK,
-	WIRE_KIND_STOPPED,
-	WIRE_KIND_PREEMPTED,
-	WIRE_KIND_YIELDED,
-	WIRE_KIND_OTHER,
-	WIRE_KINDS,
+WIRE_ENUM(wire_kind){
+	WIRE_KIND_SLEEPING, WIRE_KIND_DISK,  WIRE_KIND_STOPPED, WIRE_KIND_PREEMPTED,
+	WIRE_KIND_YIELDED,  WIRE_KIND_OTHER, WIRE_KINDS,
 };
 
 /* Why no capture will come for an interval, or why one that was asked for failed. */
-WIRE_ENUM(wire_no_user) {
+WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
 	WIRE_NO_USER_BUDGET,
 	WIRE_NO_USER_RING_FULL,
@@ -78,22 +69,22 @@ struct wire_process {
 WIRE_ASSERT(sizeof(struct wire_process) == 24);
 
 struct wire_interval {
-	uint32_t type; /* WIRE_INTERVAL */
-	uint32_t kind; /* wire_kind */
-	uint64_t cookie; /* 0: no user stack, see no_user */
+	uint32_t type;	       /* WIRE_INTERVAL */
+	uint32_t kind;	       /* wire_kind */
+	uint64_t cookie;       /* 0: no user stack, see no_user */
 	uint64_t kernel_stack; /* id; 0: could not be taken */
-	uint64_t end_ns; /* scheduler's clock */
+	uint64_t end_ns;       /* scheduler's clock */
 	uint64_t blocked_ns;
 	uint64_t runnable_ns;
 	struct wire_process process;
-	uint32_t no_user; /* wire_no_user, set iff cookie is 0 */
-	int32_t syscall; /* number, or -1 where the thread did not enter by one */
+	uint32_t no_user;	    /* wire_no_user, set iff cookie is 0 */
+	int32_t syscall;	    /* number, or -1 where the thread did not enter by one */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 96);
 
 struct wire_kernel_stack {
-	uint32_t type; /* WIRE_KERNEL_STACK */
+	uint32_t type;	/* WIRE_KERNEL_STACK */
 	uint32_t count; /* frames that follow, at most WIRE_KERNEL_FRAMES */
 	uint64_t id;
 	/* uint64_t frames[count], leaf first */
@@ -102,17 +93,19 @@ WIRE_ASSERT(sizeof(struct wire_kernel_stack) == 16);
 
 /* What was mapped when something was looked at: equal values mean equal executable mappings. */
 struct wire_code {
-	uint64_t sequence; /* mm->mm_lock_seq: rises with every change of any mapping; 0: the kernel has none */
-	uint64_t hash; /* of the executable mappings; 0: unknown */
+	uint64_t sequence; /* mm->mm_lock_seq: rises with every change of any mapping; 0: the kernel has none
+			    */
+	uint64_t hash;	   /* of the executable mappings; 0: unknown */
 };
 WIRE_ASSERT(sizeof(struct wire_code) == 16);
 
-/* One executable mapping, as the kernel names its file: /proc/PID/maps may show another inode on overlay file systems. */
+/* One executable mapping, as the kernel names its file: /proc/PID/maps may show another inode on overlay file
+ * systems. */
 struct wire_mapping {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset; /* in the file, bytes; 0 without a file */
-	uint64_t inode; /* 0: no file */
+	uint64_t inode;	 /* 0: no file */
 	uint64_t device; /* and, in the upper half, the inode's generation: inode numbers are used again */
 	uint64_t modified_ns; /* the file's; a file may be written over in place */
 };
@@ -120,7 +113,7 @@ WIRE_ASSERT(sizeof(struct wire_mapping) == 48);
 
 /* What a code hash stands for; sent once a hash. */
 struct wire_code_list {
-	uint32_t type; /* WIRE_CODE */
+	uint32_t type;	/* WIRE_CODE */
 	uint32_t count; /* mappings that follow, at most WIRE_MAPPINGS */
 	uint64_t hash;
 	/* struct wire_mapping mappings[count], by address */
@@ -128,20 +121,20 @@ struct wire_code_list {
 WIRE_ASSERT(sizeof(struct wire_code_list) == 16);
 
 struct wire_capture {
-	uint32_t type; /* WIRE_CAPTURE */
+	uint32_t type;	      /* WIRE_CAPTURE */
 	uint32_t stack_bytes; /* how many follow, from the stack pointer upwards */
 	uint64_t cookie;
 	struct wire_process process;
 	struct wire_code code;
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t wanted_bytes; /* > stack_bytes: what lies above could not be read */
-	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
-	/* uint8_t stack[stack_bytes] */
+	uint32_t in_syscall;   /* rcx and r11 hold the system call's rip and rflags */
+			       /* uint8_t stack[stack_bytes] */
 };
 WIRE_ASSERT(sizeof(struct wire_capture) == 200);
 
 struct wire_capture_failed {
-	uint32_t type; /* WIRE_CAPTURE_FAILED */
+	uint32_t type;	  /* WIRE_CAPTURE_FAILED */
 	uint32_t no_user; /* wire_no_user */
 	uint64_t cookie;
 };
@@ -158,27 +151,27 @@ WIRE_ASSERT(sizeof(struct wire_lifecycle) == 32);
 struct wire_task {
 	struct wire_process process;
 	struct wire_code code; /* hash only where one thread was asked for */
-	uint64_t switches; /* times off the CPU since the recording began */
-	uint64_t out_ns; /* when it left the CPU, scheduler's clock; 0: it is on one, or no stamp */
-	uint32_t recorded; /* passes the filters (cgroups apart) */
+	uint64_t switches;     /* times off the CPU since the recording began */
+	uint64_t out_ns;       /* when it left the CPU, scheduler's clock; 0: it is on one, or no stamp */
+	uint32_t recorded;     /* passes the filters (cgroups apart) */
 	uint32_t on_cpu;
 	char comm[WIRE_COMM_BYTES];
 };
 WIRE_ASSERT(sizeof(struct wire_task) == 80);
 
 /* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
-WIRE_ENUM(wire_counter_id) {
+WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_INTERVAL_RING_FULL,
 	WIRE_COUNT_INTERVAL_RING_BUSY,
 	WIRE_COUNT_BELOW_MIN_WAIT,
-	WIRE_COUNT_NO_STORAGE, /* the length is not known: no time */
-	WIRE_COUNT_JOINED_AWAY, /* came to be recorded while off the CPU: the same */
-	WIRE_COUNT_CLOCK_BACKWARDS, /* counted as 0 ns */
+	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
+	WIRE_COUNT_JOINED_AWAY,		/* came to be recorded while off the CPU: the same */
+	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
 	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
-	WIRE_COUNT_NO_SCRATCH, /* the same */
-	WIRE_COUNT_DEFINITION_DELAYED, /* a kernel stack's frames could not be sent yet */
-	WIRE_COUNT_TASK_WORK, /* asked for */
-	WIRE_COUNT_TASK_WORK_REFUSED, /* by the kernel or for want of a slot: copied at once instead */
+	WIRE_COUNT_NO_SCRATCH,		/* the same */
+	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
+	WIRE_COUNT_TASK_WORK,		/* asked for */
+	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
 	WIRE_COUNT_COPIED_AT_ONCE,
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
@@ -196,23 +189,23 @@ struct wire_counter {
 /* A glob over a thread's name as a bit machine: bit k of a state set stands for "k symbols matched". */
 struct wire_glob {
 	uint32_t symbol[256]; /* bit k: this byte may be symbol k */
-	uint32_t star; /* bit k: symbol k is preceded by a '*' */
-	uint32_t accept; /* the one bit that stands for the whole pattern */
+	uint32_t star;	      /* bit k: symbol k is preceded by a '*' */
+	uint32_t accept;      /* the one bit that stands for the whole pattern */
 };
 
 /* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
 struct wire_config {
 	uint64_t min_wait_ns;
-	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0: unknown, the frames
-	 * above them are not cut. */
+	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
+	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
 	uint64_t schedule_tail_begin, schedule_tail_end;
 	uint64_t capture_bytes_per_second; /* per CPU */
-	uint32_t task_works_per_second; /* per CPU; 0: none */
+	uint32_t task_works_per_second;	   /* per CPU; 0: none */
 	uint32_t own_tgid;
 	uint32_t command_tgid; /* joins the set of pids when it calls execve; 0: none */
-	uint32_t buffers; /* entries of the map of that name */
-	uint8_t has_exit_tp; /* intervals end at sched_exit_tp, not at sched_switch */
+	uint32_t buffers;      /* entries of the map of that name */
+	uint8_t has_exit_tp;   /* intervals end at sched_exit_tp, not at sched_switch */
 	uint8_t has_rq_clock;
 	uint8_t has_task_work;
 	uint8_t has_vma_iter;
@@ -228,7 +221,7 @@ WIRE_ASSERT(sizeof(struct wire_config) == 80);
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns; /* CLOCK_MONOTONIC; set before armed */
+	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before armed */
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint32_t armed;
 	uint32_t zero; /* stays 0 */

@@ -30,7 +30,9 @@ void EventQueue::Append(std::span<const std::byte> record) {
 
 void EventQueue::Push(std::span<const std::byte> record) {
   const size_t bytes = bytes_.load(std::memory_order_relaxed) + filling_.size() + record.size() + sizeof(uint32_t);
-  if (bytes > max_bytes_ && MayBeDropped(TypeOf(record))) {
+  const uint32_t type = TypeOf(record);
+  const size_t limit = type == WIRE_CAPTURE ? max_bytes_ / 2 : max_bytes_;
+  if (bytes > limit && MayBeDropped(type)) {
     Drop(record);
     return;
   }

@@ -1,8 +1,9 @@
 // Ring records on their way from the thread that drains the rings to the worker. Bounded in bytes: when it is full the
 // drainer drops and counts, it never waits, because a ring that is not drained loses records unseen.
 //
-// Definitions of kernel stacks are never dropped: an interval whose stack is unknown is worth little, and each id is
-// sent only once. A dropped capture leaves its failure behind, so that its intervals do not wait in vain.
+// Captures may take half of it: they are large, and an interval is worth more than a stack. Definitions (of kernel
+// stacks, of code hashes) are never dropped, because each is sent only once. A dropped capture leaves its failure
+// behind, so that its intervals do not wait in vain.
 #ifndef OFFCPU_PROFILER_EVENT_QUEUE_H_
 #define OFFCPU_PROFILER_EVENT_QUEUE_H_
 

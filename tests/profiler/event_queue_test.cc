@@ -69,6 +69,15 @@ TEST(EventQueue, AtTheLimitACaptureLeavesItsFailure) {
   EXPECT_EQ(queue.stats().captures_dropped, 1u);
 }
 
+TEST(EventQueue, CapturesLeaveHalfOfItToIntervals) {
+  EventQueue queue(2 * (sizeof(wire_capture) + 4));
+  queue.Push(Record(wire_capture{.type = WIRE_CAPTURE}));
+  queue.Push(Record(wire_capture{.type = WIRE_CAPTURE}));
+  EXPECT_EQ(queue.stats().captures_dropped, 1u);
+  queue.Push(Record(wire_interval{.type = WIRE_INTERVAL}));
+  EXPECT_EQ(queue.stats().intervals_dropped, 0u);
+}
+
 TEST(EventQueue, DefinitionsAreNeverDropped) {
   EventQueue queue(0);
   queue.Push(Record(wire_kernel_stack{.type = WIRE_KERNEL_STACK}));
