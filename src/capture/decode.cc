@@ -85,7 +85,7 @@ std::optional<Event> DecodeKernelStack(std::span<const std::byte> record) {
   const auto frames = record.subspan(sizeof(head));
   if (frames.size() < head.count * sizeof(uint64_t)) return std::nullopt;
   KernelStackEvent event{.id = head.id, .addresses = std::vector<uint64_t>(head.count)};
-  std::memcpy(event.addresses.data(), frames.data(), head.count * sizeof(uint64_t));
+  if (head.count != 0) std::memcpy(event.addresses.data(), frames.data(), head.count * sizeof(uint64_t));
   return event;
 }
 

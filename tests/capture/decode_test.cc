@@ -92,6 +92,12 @@ TEST(Decode, KernelStack) {
   EXPECT_THAT(std::get<KernelStackEvent>(*event).addresses, ElementsAre(frames[0], frames[1]));
 }
 
+TEST(Decode, KernelStackWithoutFrames) {
+  const auto event = Decode(Bytes(wire_kernel_stack{.type = WIRE_KERNEL_STACK, .count = 0, .id = 9}));
+  ASSERT_TRUE(event.has_value());
+  EXPECT_THAT(std::get<KernelStackEvent>(*event).addresses, ElementsAre());
+}
+
 TEST(Decode, KernelStackWithMoreFramesThanThereCanBe) {
   const std::vector<uint64_t> frames(WIRE_KERNEL_FRAMES + 1);
   wire_kernel_stack head = {.type = WIRE_KERNEL_STACK, .count = WIRE_KERNEL_FRAMES, .id = 9};
