@@ -258,13 +258,6 @@ static __always_inline void send_failure(__u64 cookie, __u32 no_user)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline __u32 fault_in_and_send(struct task_struct *task, struct task_state *state,
-					       __u64 cookie, __u32 wanted)
-{
-	fault_in(task, wanted);
-	return send_capture(task, state, cookie, wanted);
-}
-
 /* The thread ends: what was asked for will not run, or too late to find a stack. */
 static __always_inline void cancel_request(struct task_state *state)
 {
@@ -285,14 +278,14 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	__u64 cookie = *(__u64 *)key;
 	__u32 no_user;
 
-	if (!state)
+	if (!state || !task->mm) {
 		no_user = WIRE_NO_USER_EXITING;
-	else if (!task->mm)
-		no_user = WIRE_NO_USER_EXITING;
-	else if ((__u64)task->mm != request->mm)
+	} else if ((__u64)task->mm != request->mm) {
 		no_user = WIRE_NO_USER_EXEC;
-	else
-		no_user = fault_in_and_send(task, state, cookie, request->wanted_bytes);
+	} else {
+		fault_in(task, request->wanted_bytes);
+		no_user = send_capture(task, state, cookie, request->wanted_bytes);
+	}
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
 	if (state && state->cookie == cookie)

@@ -39,11 +39,10 @@ enum bpf_map_type {
 #define BPF_RB_NO_WAKEUP 1
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_RING_SIZE 1
-#define BPF_F_CURRENT_CPU 0xffffffffULL
 
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
-#define PF_USER_WORKER 0x00004000 /* since 6.4; PF_USED_MATH's neighbour, unused before */
+#define PF_USER_WORKER 0x00004000 /* since 6.4 */
 #define PF_KTHREAD 0x00200000
 
 #define TASK_INTERRUPTIBLE 0x1

@@ -48,15 +48,9 @@ WIRE_ENUM(wire_kind){
 /* Why no capture will come for an interval, or why one that was asked for failed. */
 WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
-	WIRE_NO_USER_BUDGET,
-	WIRE_NO_USER_RING_FULL,
-	WIRE_NO_USER_NO_BUFFER,
-	WIRE_NO_USER_UNREADABLE,
-	WIRE_NO_USER_EXITING,
-	WIRE_NO_USER_EXEC,
-	WIRE_NO_USER_UNSUPPORTED,
-	WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
-	WIRE_NO_USERS,
+	WIRE_NO_USER_BUDGET,	  WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
+	WIRE_NO_USER_UNREADABLE,  WIRE_NO_USER_EXITING,	  WIRE_NO_USER_EXEC,
+	WIRE_NO_USER_UNSUPPORTED, WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
 };
 
 /* See ProcessKey. */

@@ -21,7 +21,6 @@
 #include "output/format.h"
 #include "output/summary.h"
 #include "output/table.h"
-#include "output/units.h"
 #include "output/write_file.h"
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
@@ -35,10 +34,7 @@ constexpr size_t kStacks = 10;
 constexpr size_t kProcesses = 20;
 constexpr std::chrono::milliseconds kTick(100);
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
-  return ExitCodeOf(status);
-}
+void Report(const absl::Status& status) { std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str()); }
 
 // Ctrl-C ends the recording, not the program: the signals wait until they are asked for.
 class EndSignals {
@@ -223,7 +219,10 @@ void AddRecord(CLI::App& app, RecordFlags* flags) {
 }
 
 ExitCode RunRecord(const RecordFlags& flags) {
-  const auto fail = [](const absl::Status& status) { return static_cast<ExitCode>(Fail(status)); };
+  const auto fail = [](const absl::Status& status) {
+    Report(status);
+    return ExitCodeOf(status);
+  };
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return fail(status);
   const absl::StatusOr<uint64_t> length_ns = LengthOf(flags);
   if (!length_ns.ok()) return fail(length_ns.status());
@@ -249,7 +248,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return fail(profile.status());
   if (absl::Status status = WriteResult(flags, *profile); !status.ok()) {
-    std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
+    Report(status);
     return kExitFailed;
   }
   signals.Restore();
