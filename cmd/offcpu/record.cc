@@ -1,5 +1,4 @@
-#include "offcpu/record.h"
-
+// `offcpu record`: flags, the wait for the end, and what is written then. All the work is the recorder's.
 #include <signal.h>
 #include <unistd.h>
 
@@ -18,23 +17,38 @@
 #include "offcpu/child.h"
 #include "offcpu/duration.h"
 #include "offcpu/selection.h"
+#include "offcpu/verb.h"
 #include "output/format.h"
 #include "output/summary.h"
 #include "output/table.h"
 #include "output/write_file.h"
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
+#include "unwind/unwind_order.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
+struct RecordFlags {
+  std::vector<int> pids;
+  std::vector<int> tids;
+  std::vector<std::string> cgroups;
+  std::vector<std::string> containers;
+  std::vector<std::string> comms;
+  std::string min_wait = "0";
+  std::string unwind = "sframe,eh_frame,fp";
+  bool per_thread = false;
+  std::string idle;
+  std::vector<std::string> outputs;
+  std::string seconds;  // empty: until a signal, or until what is recorded has ended
+  std::vector<std::string> command;
+};
+
 constexpr size_t kStacks = 10;
 constexpr size_t kProcesses = 20;
 constexpr std::chrono::milliseconds kTick(100);
-
-void Report(const absl::Status& status) { std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str()); }
 
 // Ctrl-C ends the recording, not the program: the signals wait until they are asked for.
 class EndSignals {
@@ -88,6 +102,11 @@ absl::Status CheckOutputs(const std::vector<std::string>& outputs) {
   return absl::OkStatus();
 }
 
+bool IsWholeHost(const RecordFlags& flags) {
+  return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
+         flags.comms.empty() && flags.command.empty();
+}
+
 absl::StatusOr<RecordConfig> ConfigOf(const RecordFlags& flags) {
   RecordConfig config;
   for (const int pid : flags.pids) {
@@ -112,12 +131,12 @@ absl::StatusOr<RecordConfig> ConfigOf(const RecordFlags& flags) {
   const absl::StatusOr<uint64_t> min_wait = ParseDuration(flags.min_wait);
   if (!min_wait.ok()) return min_wait.status();
   config.min_wait_ns = *min_wait;
+  absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
+  if (!unwind.ok()) return unwind.status();
+  config.unwind = *std::move(unwind);
+  config.per_thread = flags.per_thread;
+  config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
   return config;
-}
-
-bool IsWholeHost(const RecordFlags& flags) {
-  return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
-         flags.comms.empty() && flags.command.empty();
 }
 
 // Only processes and threads named by number can be seen to have ended for good.
@@ -185,9 +204,7 @@ absl::StatusOr<uint64_t> LengthOf(const RecordFlags& flags) {
   return length;
 }
 
-}  // namespace
-
-void AddRecord(CLI::App& app, RecordFlags* flags) {
+void AddFlags(CLI::App& app, RecordFlags* flags) {
   app.add_option("-p,--pid", flags->pids, "Record this process")->type_name("PID");
   app.add_option("-t,--tid", flags->tids, "Record this thread")->type_name("TID");
   app.add_option("--cgroup", flags->cgroups, "Record the processes of this cgroup (v2) and those below it")
@@ -197,6 +214,13 @@ void AddRecord(CLI::App& app, RecordFlags* flags) {
   app.add_option("--comm", flags->comms, "Record threads with such a name; * and ? stand for others")
       ->type_name("GLOB");
   app.add_option("--min-wait", flags->min_wait, "Leave out shorter waits, such as 50us or 1ms")->type_name("TIME");
+  app.add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")
+      ->type_name("SOURCES")
+      ->capture_default_str();
+  app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
+  app.add_option("--idle", flags->idle,
+                 "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
+      ->check(CLI::IsMember({"show", "count"}));
   app.add_option("-o,--output", flags->outputs, "Write the profile there: .folded, .txt or .json, by the suffix")
       ->type_name("FILE");
   app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
@@ -219,41 +243,49 @@ void AddRecord(CLI::App& app, RecordFlags* flags) {
 }
 
 ExitCode RunRecord(const RecordFlags& flags) {
-  const auto fail = [](const absl::Status& status) {
-    Report(status);
-    return ExitCodeOf(status);
-  };
-  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return fail(status);
+  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   const absl::StatusOr<uint64_t> length_ns = LengthOf(flags);
-  if (!length_ns.ok()) return fail(length_ns.status());
+  if (!length_ns.ok()) return Fail(length_ns.status());
   absl::StatusOr<RecordConfig> config = ConfigOf(flags);
-  if (!config.ok()) return fail(config.status());
+  if (!config.ok()) return Fail(config.status());
 
   const EndSignals signals;
   std::optional<Child> child;
   if (!flags.command.empty()) {
     absl::StatusOr<Child> forked = Child::Fork(flags.command, signals.before());
-    if (!forked.ok()) return fail(forked.status());
+    if (!forked.ok()) return Fail(forked.status());
     child = *std::move(forked);
     config->command = child->pid();
     config->follow_forks = true;
   }
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(*config);
-  if (!recorder.ok()) return fail(recorder.status());
+  if (!recorder.ok()) return Fail(recorder.status());
   if (const int error = child.has_value() ? child->Run() : 0; error != 0) {
     std::fprintf(stderr, "offcpu: cannot run %s: %s\n", flags.command[0].c_str(), strerror(error));
     return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
   }
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
-  if (!profile.ok()) return fail(profile.status());
+  if (!profile.ok()) return Fail(profile.status());
   if (absl::Status status = WriteResult(flags, *profile); !status.ok()) {
-    Report(status);
+    Fail(status);
     return kExitFailed;
   }
   signals.Restore();
   if (child.has_value()) child->WaitForEnd();
   return kExitOk;
+}
+
+}  // namespace
+
+Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command) {
+  auto flags = std::make_shared<RecordFlags>();
+  CLI::App* app = offcpu.add_subcommand("record", "Record waits and write where they happened");
+  AddFlags(*app, flags.get());
+  return {app, [flags, &command] {
+            flags->command = command;
+            return RunRecord(*flags);
+          }};
 }
 
 }  // namespace offcpu

@@ -13,6 +13,7 @@ struct Interval {
   uint64_t cookie = 0;                       // the stay whose capture brings the user stack
   NoUserStack missing = NoUserStack::kNone;  // kNone iff `cookie` is not 0; else why there will be no capture
   uint32_t process = 0;                      // OffCpuTable::InternProcess
+  int32_t tid = 0;                           // 0: threads are not told apart
   uint32_t comm = 0;                         // OffCpuTable::InternComm
   uint32_t kernel_stack = 0;                 // StackTable::InternKernel
   WaitKind kind = WaitKind::kSleeping;

@@ -14,7 +14,8 @@ constexpr size_t kStayOverhead = 64;
 constexpr size_t kLookBack = 32;
 
 bool SameKey(const ProfileRow& a, const ProfileRow& b) {
-  return a.process == b.process && a.comm == b.comm && a.kernel_stack == b.kernel_stack && a.kind == b.kind;
+  return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
+         a.kind == b.kind;
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ uint32_t OffCpuTable::OtherComm() {
 
 ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
   return {.process = interval.process,
+          .tid = interval.tid,
           .comm = interval.comm,
           .kernel_stack = interval.kernel_stack,
           .user_stack = user_stack,
@@ -78,7 +79,7 @@ void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
 }
 
 void OffCpuTable::Add(const ProfileRow& row) {
-  Key key(row.process, row.comm, row.kernel_stack, row.user_stack, row.kind);
+  Key key(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind);
   auto it = rows_.find(key);
   if (it != rows_.end()) {
     AddSums(row, it->second);
@@ -93,6 +94,7 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   Profile profile;
   if (overflow_.count != 0) {
     overflow_.process = OtherProcess();
+    overflow_.tid = 0;
     overflow_.comm = OtherComm();
     overflow_.kernel_stack = stacks.KernelOverflow();
     overflow_.user_stack = stacks.UserOverflow();
@@ -102,8 +104,8 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   profile.rows.reserve(rows_.size() + 1);
   for (const auto& [key, row] : rows_) profile.rows.push_back(row);
   std::sort(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
-    return std::tie(a.process, a.comm, a.kernel_stack, a.user_stack, a.kind) <
-           std::tie(b.process, b.comm, b.kernel_stack, b.user_stack, b.kind);
+    return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind) <
+           std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind);
   });
   profile.processes = std::move(processes_);
   profile.comms = std::move(comms_);

@@ -14,6 +14,8 @@ std::string_view Name(WaitKind kind) {
       return "preempted";
     case WaitKind::kYielded:
       return "yielded";
+    case WaitKind::kOpen:
+      return "open";
     case WaitKind::kOther:
       break;
   }
@@ -50,6 +52,10 @@ std::string_view Name(NoUserStack reason) {
       return "overload";
     case NoUserStack::kUnsupported:
       return "unsupported";
+    case NoUserStack::kStale:
+      return "stale";
+    case NoUserStack::kOnCpu:
+      return "on CPU";
   }
   return "unknown";
 }

@@ -24,9 +24,10 @@ enum class WaitKind : uint8_t {
   kPreempted,  // wanted to go on
   kYielded,    // sched_yield
   kOther,
+  kOpen,  // still off the CPU when the recording ended: the wait is clipped there
 };
-inline constexpr int kWaitKindCount = 6;
-std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preempted", "yielded", "other"
+inline constexpr int kWaitKindCount = 7;
+std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"
 
 // Why an interval has no user stack. Its time is kept under "[no user stack: reason]".
 enum class NoUserStack : uint8_t {
@@ -44,8 +45,10 @@ enum class NoUserStack : uint8_t {
   kUnreadableProcess,  // its maps or memory could not be read
   kOverload,           // the daemon's queue or the waiting room was full
   kUnsupported,        // this kernel offers no way to copy a user stack
+  kStale,              // the thread ran while its stack was read from outside
+  kOnCpu,              // it is running: only a thread that waits can be read from outside
 };
-inline constexpr int kNoUserStackCount = 14;
+inline constexpr int kNoUserStackCount = 16;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
@@ -66,9 +69,10 @@ struct UserStackEntry {
   bool overflow = false;  // stands for every stack that found no place in the table: "[other]"
 };
 
-// Sums of all intervals that share (process, thread name, kernel stack, user stack, kind).
+// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind).
 struct ProfileRow {
   uint32_t process = 0;       // index into Profile::processes
+  int32_t tid = 0;            // 0: the threads of a process are not told apart
   uint32_t comm = 0;          // index into Profile::comms
   uint32_t kernel_stack = 0;  // index into Profile::kernel_stacks
   uint32_t user_stack = 0;    // index into Profile::user_stacks

@@ -21,7 +21,8 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
       readers_(config.readers),
       stacks_({}),
       table_({}),
-      joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
+      joiner_({.wait_ns = config.join_ns}, stacks_, table_),
+      walker_(config.unwind) {}
 
 void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
@@ -34,6 +35,7 @@ void Pipeline::On(IntervalEvent&& event) {
   joiner_.Add({.cookie = event.cookie,
                .missing = event.missing,
                .process = target != nullptr ? target->index : table_.InternProcess({.key = event.process}),
+               .tid = config_.per_thread ? event.tid : 0,
                .comm = table_.InternComm(event.comm),
                .kernel_stack = stacks_.InternKernel(event.kernel_stack),
                .kind = event.kind,

@@ -27,6 +27,8 @@
 namespace offcpu {
 
 struct PipelineConfig {
+  UnwindOrder unwind;
+  bool per_thread = false;             // rows tell the threads of a process apart
   size_t targets = 8192;               // processes known at one time
   size_t waiting_bytes = 64u << 20;    // stacks that wait for a look
   uint64_t retry_ns = 5'000'000'000;   // until a process that could not be read is looked at again

@@ -110,6 +110,8 @@ class RecorderImpl final : public Recorder {
  private:
   static PipelineConfig PipelineSettings(const RecordConfig& config, const KernelFeatures& features) {
     PipelineConfig settings;
+    settings.unwind = config.unwind;
+    settings.per_thread = config.per_thread;
     settings.code_hash = features.vma_iter;
     settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
     return settings;

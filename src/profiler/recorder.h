@@ -15,6 +15,7 @@
 
 #include "absl/status/statusor.h"
 #include "profile/profile.h"
+#include "unwind/unwind_order.h"
 
 namespace offcpu {
 
@@ -27,6 +28,11 @@ struct RecordConfig {
   pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
   bool follow_forks = false;         // children of `pids` and of `command` are recorded too
   uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
+
+  // How.
+  UnwindOrder unwind;
+  bool per_thread = false;    // rows tell the threads of a process apart
+  bool show_sleepers = true;  // threads that never run have rows; else they are only counted
 
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;

@@ -8,17 +8,10 @@
 #include <memory>
 
 #include "process/module.h"
+#include "unwind/find_outcome.h"
 #include "unwind/row.h"
 
 namespace offcpu {
-
-// What asking a source for a row comes to.
-enum class FindOutcome : uint8_t {
-  kFound,
-  kNotHere,     // try the next source
-  kExpression,  // there is a rule, but a row cannot hold it: no other source may guess
-  kCorrupt,     // what the source says of this address is damaged: no other source may guess
-};
 
 class EhFrameTable {
  public:

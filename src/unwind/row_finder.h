@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "process/module.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row.h"
+#include "unwind/unwind_order.h"
 
 namespace offcpu {
 
@@ -33,7 +35,7 @@ struct RowFinderStats {
 
 class RowFinder {
  public:
-  explicit RowFinder(RowFinderLimits limits = {}) : limits_(limits) {}
+  explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}) : order_(std::move(order)), limits_(limits) {}
 
   // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
@@ -56,6 +58,7 @@ class RowFinder {
   Answer Ask(Tables& tables, uint64_t address);
   void EvictFor(const Tables& kept);
 
+  UnwindOrder order_;
   RowFinderLimits limits_;
   RowFinderStats stats_;
   absl::flat_hash_map<const Module*, std::unique_ptr<Tables>> tables_;

@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "process/address_space.h"
 #include "process/registers.h"
 #include "unwind/apply.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_window.h"
+#include "unwind/unwind_order.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -30,7 +32,7 @@ struct WalkStats {
 
 class Walker {
  public:
-  explicit Walker(RowFinderLimits limits = {}) : rows_(limits) {}
+  explicit Walker(UnwindOrder order = {}) : rows_(std::move(order)) {}
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
   // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame.

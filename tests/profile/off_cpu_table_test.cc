@@ -61,6 +61,9 @@ TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
   other.process = 1;
   table_.Add(other, user);
   other = base;
+  other.tid = 7;
+  table_.Add(other, user);
+  other = base;
   other.comm = 1;
   table_.Add(other, user);
   other = base;
@@ -69,7 +72,7 @@ TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
   other = base;
   other.kind = WaitKind::kDisk;
   table_.Add(other, user);
-  EXPECT_EQ(table_.rows(), 6u);
+  EXPECT_EQ(table_.rows(), 7u);
 }
 
 TEST_F(OffCpuTableTest, AProcessIsItsPidStartAndExec) {
@@ -171,11 +174,12 @@ TEST_F(OffCpuTableTest, RowsAreSorted) {
 TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   std::vector<std::string> names;
   for (int i = 0; i < kWaitKindCount; ++i) names.emplace_back(Name(static_cast<WaitKind>(i)));
-  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other"));
+  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"));
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
-  EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
-                                 "lost", "gone", "target stuck", "unreadable process", "overload", "unsupported"));
+  EXPECT_THAT(
+      names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending", "lost",
+                         "gone", "target stuck", "unreadable process", "overload", "unsupported", "stale", "on CPU"));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
 }
 
 TEST(RowFinderTest, LimitOfRows) {
-  RowFinder finder({.rows = 4, .bytes = 1 << 20, .modules = 10});
+  RowFinder finder({}, {.rows = 4, .bytes = 1 << 20, .modules = 10});
   auto module = MakeModule();
   Row row;
   for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(finder.Find(module, 0x1000 + i, &row), FindOutcome::kFound);
@@ -92,7 +92,7 @@ TEST(RowFinderTest, LimitOfRows) {
 }
 
 TEST(RowFinderTest, LimitOfModules) {
-  RowFinder finder({.rows = 100, .bytes = 1 << 20, .modules = 2});
+  RowFinder finder({}, {.rows = 100, .bytes = 1 << 20, .modules = 2});
   std::weak_ptr<const Module> held[3];
   Row row;
   for (auto& weak : held) {
@@ -113,13 +113,13 @@ TEST(RowFinderTest, LimitOfModules) {
 TEST(RowFinderTest, LimitOfBytes) {
   auto large = MakeModule(1000);
   const size_t bytes = EhFrameTable::Open(large->eh_frame)->bytes();
-  RowFinder exact({.rows = 100, .bytes = 2 * bytes, .modules = 10});
+  RowFinder exact({}, {.rows = 100, .bytes = 2 * bytes, .modules = 10});
   auto other = MakeModule(1000);
   Row row;
   exact.Find(large, 0x1000, &row);
   exact.Find(other, 0x1000, &row);
   EXPECT_EQ(exact.stats().evictions, 0u);
-  RowFinder less({.rows = 100, .bytes = 2 * bytes - 1, .modules = 10});
+  RowFinder less({}, {.rows = 100, .bytes = 2 * bytes - 1, .modules = 10});
   less.Find(large, 0x1000, &row);
   less.Find(other, 0x1000, &row);
   EXPECT_EQ(less.stats().evictions, 1u);
