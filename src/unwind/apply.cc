@@ -2,62 +2,38 @@
 
 #include <array>
 
+#include "unwind/stack_value.h"
+
 namespace offcpu {
 namespace {
-
-constexpr uint64_t kWord = 8;
 
 // What x86-64 Linux pushes for a signal handler (struct ucontext, its uc_mcontext at 40), which is at sp when the
 // trampoline runs. By DWARF register number: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip.
 constexpr std::array<uint16_t, kRegisterCount> kContextOffset = {144, 136, 152, 128, 112, 104, 120, 160, 40,
                                                                  48,  56,  64,  72,  80,  88,  96,  168};
+static_assert(kKernelContextRow.cfa.offset == kContextOffset[kRsp]);
+static_assert(kKernelContextRow.ra.offset == kContextOffset[kRip]);
+static_assert(kKernelContextRow.fp.offset == kContextOffset[kRbp]);
 
-// The outcome of a read or of naming a register: a value or why there is none.
-struct Value {
-  uint64_t value = 0;
-  std::optional<EndReason> failure;
-};
-
-Value Failed(EndReason reason) { return {0, reason}; }
-
-Value Load(const StackWindow& window, uint64_t address) {
-  if (address < window.begin || address > UINT64_MAX - kWord) return Failed(EndReason::kBadMemory);
-  if (address + kWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
-  std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
-  return word ? Value{*word, std::nullopt} : Failed(EndReason::kBadMemory);
-}
-
-// `base` + `offset`, which must not wrap.
-Value Add(const Value& base, int32_t offset) {
-  uint64_t sum = 0;
-  if (base.failure) return base;
-  if (__builtin_add_overflow(base.value, int64_t{offset}, &sum)) return Failed(EndReason::kBadCfa);
-  return {sum, std::nullopt};
-}
-
-Value Register(const FrameState& state, uint8_t reg) {
+StackValue Register(const FrameState& state, uint8_t reg) {
   if (reg == kRsp) return {state.sp, std::nullopt};
   if (reg == kRbp && state.fp_known) return {state.fp, std::nullopt};
   const bool known = state.full && reg < kRip && reg != kRbp && !(state.unknown >> reg & 1);
-  return known ? Value{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
+  return known ? StackValue{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
 }
 
-Value LoadAt(const StackWindow& window, const Value& address) {
-  return address.failure ? address : Load(window, address.value);
-}
-
-Value Cfa(const CfaRule& rule, const StackWindow& window, const FrameState& state) {
-  Value cfa = Add(Register(state, rule.reg), rule.offset);
-  return rule.deref ? Add(LoadAt(window, cfa), rule.addend) : cfa;
+StackValue Cfa(const CfaRule& rule, const StackWindow& window, const FrameState& state) {
+  StackValue cfa = Add(Register(state, rule.reg), rule.offset);
+  return rule.deref ? Add(Load(window, cfa), rule.addend) : cfa;
 }
 
 // The caller's value by `rule`, for the places that name one.
-Value Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state) {
+StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state) {
   switch (rule.place) {
     case Place::kAtCfa:
-      return LoadAt(window, Add({cfa, std::nullopt}, rule.offset));
+      return Load(window, Add({cfa, std::nullopt}, rule.offset));
     case Place::kAtRegister:
-      return LoadAt(window, Add(Register(state, rule.reg), rule.offset));
+      return Load(window, Add(Register(state, rule.reg), rule.offset));
     case Place::kInRegister:
       return Register(state, rule.reg);
     case Place::kUndefined:
@@ -68,14 +44,12 @@ Value Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, c
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
-bool IsKernelContext(const Row& row) {
-  return row.signal && row.cfa == CfaRule{.offset = kContextOffset[kRsp], .addend = 0, .reg = kRsp, .deref = true};
-}
+bool IsKernelContext(const Row& row) { return row.signal && row.cfa == kKernelContextRow.cfa; }
 
 std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
   Registers registers;
   for (int reg = 0; reg < kRegisterCount; ++reg) {
-    Value value = LoadAt(window, Add({state->sp, std::nullopt}, kContextOffset[reg]));
+    StackValue value = Load(window, Add({state->sp, std::nullopt}, kContextOffset[reg]));
     if (value.failure) return value.failure;
     registers.value[reg] = value.value;
   }
@@ -105,19 +79,19 @@ FrameState LeafState(const Registers& registers, bool in_syscall) {
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsKernelContext(row)) return RestoreContext(window, state);
-  const Value cfa = Cfa(row.cfa, window, *state);
+  const StackValue cfa = Cfa(row.cfa, window, *state);
   if (cfa.failure) return cfa.failure;
   const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
-  if (cfa.value % kWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
+  if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
-  const Value ra = Evaluate(row.ra, cfa.value, window, *state);
+  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state);
   if (ra.failure) return ra.failure;
   if (ra.value == 0) return EndReason::kComplete;
   if (row.fp.place != Place::kUnchanged) {
     // Compilers leave the rule in place for a moment after the slot is gone; only who needs the value may complain.
-    const Value fp = Evaluate(row.fp, cfa.value, window, *state);
+    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state);
     state->fp = fp.value;
     state->fp_known = !fp.failure;
   }

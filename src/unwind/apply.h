@@ -30,6 +30,14 @@ struct FrameState {
   uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
 };
 
+// A signal trampoline, by the ABI: the struct ucontext of the interrupted code is at sp.
+inline constexpr Row kKernelContextRow = {
+    .cfa = {.offset = 160, .addend = 0, .reg = kRsp, .deref = true},
+    .ra = {.offset = 168, .place = Place::kAtRegister, .reg = kRsp},
+    .fp = {.offset = 120, .place = Place::kAtRegister, .reg = kRsp},
+    .signal = true,
+};
+
 // The leaf of a thread with these user registers.
 FrameState LeafState(const Registers& registers, bool in_syscall);
 

@@ -45,7 +45,8 @@ struct Row {
   CfaRule cfa;
   ValueRule ra;
   ValueRule fp;
-  bool signal = false;  // a signal frame: the caller's pc is the interrupted instruction, not a return address
+  bool signal = false;      // a signal frame: the caller's pc is the interrupted instruction, not a return address
+  bool mangled_ra = false;  // the return address is signed; AArch64
   FrameSource source = FrameSource::kEhFrame;
 
   bool operator==(const Row&) const = default;

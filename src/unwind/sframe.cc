@@ -1,0 +1,118 @@
+#include "unwind/sframe.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "unwind/sframe_row.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kSectionAlign = 8;
+
+bool IsWithin(std::span<const CodeRange> code, const SFrameFunction& function) {
+  return std::any_of(code.begin(), code.end(), [&](const CodeRange& range) {
+    return function.begin >= range.begin && function.begin < range.end && function.size <= range.end - function.begin;
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable& table,
+                                                               std::span<const CodeRange> code, SFrameAbi abi) {
+  std::unique_ptr<SFrameTable> result(new SFrameTable());
+  std::span<const std::byte> rest = table.bytes;
+  uint64_t address = table.address;
+  // What a linker left unused of a table's segment is zeros, and no header. The first one must be there.
+  do {
+    absl::StatusOr<SFrameSection> section = SFrameSection::Parse(rest, address);
+    if (!section.ok()) return section.status();
+    if (section->header().abi != abi) return absl::InvalidArgumentError("SFrame: not the ABI of this object");
+    if (absl::Status added = result->AddSection(*section, code); !added.ok()) return added;
+    const uint64_t size = section->size() + (-section->size() & (kSectionAlign - 1));
+    address += size;
+    rest = rest.subspan(std::min<uint64_t>(size, rest.size()));
+  } while (SFrameVersionOf(rest) != SFrameVersion::kNone);
+  result->Sort();
+  return result;
+}
+
+absl::Status SFrameTable::AddSection(const SFrameSection& section, std::span<const CodeRange> code) {
+  if (section.header().functions == 0) return absl::OkStatus();
+  if (sections_.size() >= kMaxSFrameSections || section.header().functions > kMaxSFrameFunctions - index_.size()) {
+    return absl::ResourceExhaustedError("SFrame: too many functions");
+  }
+  const uint32_t section_number = static_cast<uint32_t>(sections_.size());
+  sections_.push_back(section);
+  section.ForEach([&](uint32_t number, const SFrameFunction& function) {
+    const bool within = IsWithin(code, function);
+    if (function.damaged || !within) ++bad_functions_;
+    if (!within || function.size == 0) return;  // an empty one may stand where another one begins
+    index_.push_back({.begin = function.begin,
+                      .size = function.size,
+                      .section = section_number,
+                      .number = number,
+                      .damaged = function.damaged});
+  });
+  return absl::OkStatus();
+}
+
+void SFrameTable::Sort() {
+  auto before = [](const Entry& a, const Entry& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(index_.begin(), index_.end(), before)) std::stable_sort(index_.begin(), index_.end(), before);
+  uint64_t end = 0;
+  std::erase_if(index_, [&](const Entry& entry) {
+    const bool overlaps = entry.begin < end;
+    if (overlaps && !entry.damaged) ++bad_functions_;
+    if (!overlaps) end = entry.begin + entry.size;
+    return overlaps;
+  });
+}
+
+FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
+  auto after = std::upper_bound(index_.begin(), index_.end(), address,
+                                [](uint64_t a, const Entry& entry) { return a < entry.begin; });
+  if (after == index_.begin()) return FindOutcome::kNotHere;
+  const Entry& entry = *std::prev(after);
+  if (address - entry.begin >= entry.size) return FindOutcome::kNotHere;
+  if (entry.damaged) return FindOutcome::kCorrupt;
+  const SFrameSection& section = sections_[entry.section];
+  Row result;
+  const FindOutcome outcome = FindIn(section, section.Function(entry.number), address, &result);
+  if (outcome == FindOutcome::kFound) *row = result;
+  return outcome;
+}
+
+// The last row that starts at or before the address holds until the next one starts.
+FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address,
+                                Row* row) {
+  const uint64_t offset = address - function.begin;
+  const uint64_t in_block = function.block_size == 0 ? offset : offset % function.block_size;
+  const uint64_t block = address - in_block;
+  const uint64_t function_end = function.begin + function.size;
+  const uint64_t block_end = function.block_size == 0 ? function_end : block + function.block_size;
+  std::optional<SFrameRow> found;
+  std::optional<SFrameRow> next;
+  SFrameSection::Rows rows(section, function);
+  while ((next = rows.Next())) {
+    ++rows_read_;
+    if (next->start > in_block) break;
+    found = next;
+  }
+  if (rows.damaged()) return FindOutcome::kCorrupt;
+  if (function.rows != 0 && !found) return FindOutcome::kNotHere;
+  const FindOutcome outcome =
+      found ? ToRow(section.header(), function, *found, row) : ToRow(section.header(), function, row);
+  row->begin = found ? block + found->start : function.begin;
+  row->end = found ? std::min(next ? block + next->start : block_end, function_end) : function_end;
+  return outcome;
+}
+
+size_t SFrameTable::bytes() const {
+  return index_.capacity() * sizeof(Entry) + sections_.capacity() * sizeof(SFrameSection);
+}
+
+}  // namespace offcpu

@@ -1,0 +1,19 @@
+// A row of an SFrame section in the form that all sources share. Pure functions; safe from any thread.
+#ifndef OFFCPU_UNWIND_SFRAME_ROW_H_
+#define OFFCPU_UNWIND_SFRAME_ROW_H_
+
+#include "unwind/find_outcome.h"
+#include "unwind/row.h"
+#include "unwind/sframe_section.h"
+
+namespace offcpu {
+
+// Fills the rules of `row`, not the addresses that it is valid for. kExpression: they have no form there; else kFound.
+FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, Row* row);
+
+// The same for a function without rows.
+FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, Row* row);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_SFRAME_ROW_H_

@@ -1,0 +1,285 @@
+#include "unwind/sframe_section.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "process/registers.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint16_t kMagic = 0xdee2;
+constexpr uint64_t kHeaderBytes = 28;
+constexpr uint64_t kFunctionBytes = 16;  // an element of the index
+constexpr uint64_t kAttributeBytes = 5;  // in front of a function's rows
+constexpr uint64_t kSmallestRow = 2;     // one byte of start, one of info
+constexpr uint8_t kFlagSorted = 0x1;
+constexpr uint8_t kFlagPcRelative = 0x4;
+constexpr int kMaxWords = 6;
+constexpr int kCfaBias390 = 160;  // of s390x: the caller's stack pointer is that much below the CFA
+constexpr int kCfaScale390 = 8;
+
+uint16_t Reversed(uint16_t value) { return __builtin_bswap16(value); }
+uint32_t Reversed(uint32_t value) { return __builtin_bswap32(value); }
+uint64_t Reversed(uint64_t value) { return __builtin_bswap64(value); }
+uint8_t Reversed(uint8_t value) { return value; }
+
+// The value at `at`, which must fit.
+template <typename T>
+T Read(std::span<const std::byte> bytes, uint64_t at, bool swap) {
+  std::make_unsigned_t<T> value;
+  std::memcpy(&value, bytes.data() + at, sizeof(value));
+  return static_cast<T>(swap ? Reversed(value) : value);
+}
+
+bool IsAArch64(SFrameAbi abi) { return abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kAArch64Little; }
+
+bool IsBigEndian(SFrameAbi abi) { return abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kS390x; }
+
+struct AbiRegisters {
+  uint32_t sp;
+  uint32_t fp;
+};
+
+AbiRegisters RegistersOf(SFrameAbi abi) {
+  if (IsAArch64(abi)) return {.sp = 31, .fp = 29};
+  if (abi == SFrameAbi::kS390x) return {.sp = 15, .fp = 11};
+  return {.sp = kRsp, .fp = kRbp};
+}
+
+SFrameRule AtCfa(int64_t offset) { return {.base = SFrameRule::Base::kCfa, .deref = true, .reg = 0, .offset = offset}; }
+
+int64_t CfaOffset(SFrameAbi abi, int64_t word) {
+  return abi == SFrameAbi::kS390x ? word * kCfaScale390 + kCfaBias390 : word;
+}
+
+// The data words of a row. Offsets are signed; what else they hold is not.
+class Words {
+ public:
+  Words(std::span<const std::byte> bytes, uint64_t at, int size, int count, bool swap)
+      : bytes_(bytes), at_(at), size_(size), left_(count), swap_(swap) {}
+
+  int left() const { return left_; }
+  // 0 if none is left.
+  int64_t TakeOffset() { return Take<int8_t, int16_t, int32_t>(); }
+  uint32_t TakeControl() { return static_cast<uint32_t>(Take<uint8_t, uint16_t, uint32_t>()); }
+
+ private:
+  template <typename One, typename Two, typename Four>
+  int64_t Take() {
+    if (left_ == 0) return 0;
+    --left_;
+    const uint64_t at = at_;
+    at_ += static_cast<uint64_t>(size_);
+    if (size_ == 1) return Read<One>(bytes_, at, swap_);
+    return size_ == 2 ? int64_t{Read<Two>(bytes_, at, swap_)} : int64_t{Read<Four>(bytes_, at, swap_)};
+  }
+
+  std::span<const std::byte> bytes_;
+  uint64_t at_;
+  int size_;
+  int left_;
+  bool swap_;
+};
+
+// Words in a fixed order; 0 for RA or FP: not saved.
+bool TakeDefaultRules(const SFrameHeader& header, bool base_sp, Words& words, SFrameRow* row) {
+  const AbiRegisters registers = RegistersOf(header.abi);
+  row->cfa = {.base = SFrameRule::Base::kRegister,
+              .deref = false,
+              .reg = base_sp ? registers.sp : registers.fp,
+              .offset = CfaOffset(header.abi, words.TakeOffset())};
+  for (auto [fixed, rule] : {std::pair(header.fixed_ra, &row->ra), std::pair(header.fixed_fp, &row->fp)}) {
+    const int64_t offset = fixed == 0 ? words.TakeOffset() : 0;
+    if (offset != 0) *rule = AtCfa(offset);
+  }
+  return words.left() == 0;
+}
+
+// A control word, and behind it an offset unless it is 0, which stands for no rule.
+bool TakeFlexibleRule(Words& words, SFrameRule* rule) {
+  const bool given = words.left() != 0;
+  const uint32_t control = words.TakeControl();
+  if (control == 0) return !given || words.left() != 0;  // nothing pads at the end
+  if (words.left() == 0 || (control & 0x4) != 0) return false;
+  const bool is_register = (control & 0x1) != 0;
+  rule->base = is_register ? SFrameRule::Base::kRegister : SFrameRule::Base::kCfa;
+  rule->deref = (control & 0x2) != 0;
+  rule->reg = control >> 3;
+  rule->offset = words.TakeOffset();
+  return is_register || rule->reg == 0;
+}
+
+bool TakeFlexibleRules(const SFrameHeader& header, Words& words, SFrameRow* row) {
+  if (!TakeFlexibleRule(words, &row->cfa) || row->cfa.base != SFrameRule::Base::kRegister) return false;
+  row->cfa.offset = CfaOffset(header.abi, row->cfa.offset);
+  if (!TakeFlexibleRule(words, &row->ra) || !TakeFlexibleRule(words, &row->fp)) return false;
+  // A return address that is an address of the stack is none.
+  if (row->ra.base == SFrameRule::Base::kCfa && !row->ra.deref) return false;
+  return words.left() == 0;
+}
+
+absl::Status Damaged(absl::string_view what) { return absl::InvalidArgumentError(absl::StrCat("SFrame: ", what)); }
+
+absl::Status CheckVersion(std::span<const std::byte> bytes) {
+  switch (SFrameVersionOf(bytes)) {
+    case SFrameVersion::kV3:
+      return absl::OkStatus();
+    case SFrameVersion::kNone:
+      return Damaged("no header");
+    default:
+      return absl::UnimplementedError(absl::StrCat("SFrame: version ", std::to_integer<int>(bytes[2])));
+  }
+}
+
+// Is this ABI's return address where it always is?
+bool RightFixedRa(const SFrameHeader& header) { return header.fixed_ra == (header.abi == SFrameAbi::kAmd64 ? -8 : 0); }
+
+}  // namespace
+
+SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes) {
+  if (bytes.size() < 4) return SFrameVersion::kNone;
+  const uint16_t magic = Read<uint16_t>(bytes, 0, false);
+  if (magic != kMagic && magic != Reversed(kMagic)) return SFrameVersion::kNone;
+  switch (std::to_integer<int>(bytes[2])) {
+    case 1:
+      return SFrameVersion::kV1;
+    case 2:
+      return SFrameVersion::kV2;
+    case 3:
+      return SFrameVersion::kV3;
+    default:
+      return SFrameVersion::kUnknown;
+  }
+}
+
+template <typename T>
+T SFrameSection::Get(uint64_t at) const {
+  return Read<T>(bytes_, at, swap_);
+}
+
+absl::StatusOr<SFrameSection> SFrameSection::Parse(std::span<const std::byte> bytes, uint64_t address) {
+  if (absl::Status version = CheckVersion(bytes); !version.ok()) return version;
+  if (bytes.size() < kHeaderBytes) return Damaged("truncated header");
+  SFrameSection section;
+  section.bytes_ = bytes;
+  section.address_ = address;
+  section.swap_ = section.Get<uint16_t>(0) != kMagic;
+  const uint8_t flags = section.Get<uint8_t>(3);
+  const uint8_t abi = section.Get<uint8_t>(4);
+  if ((flags & ~kFlagSorted) != kFlagPcRelative) return Damaged("unknown flags");
+  if (abi < 1 || abi > 4) return Damaged("unknown ABI");
+  SFrameHeader& header = section.header_;
+  header.abi = static_cast<SFrameAbi>(abi);
+  header.sorted = (flags & kFlagSorted) != 0;
+  header.fixed_fp = section.Get<int8_t>(5);
+  header.fixed_ra = section.Get<int8_t>(6);
+  header.functions = section.Get<uint32_t>(8);
+  header.rows = section.Get<uint32_t>(12);
+  header.row_bytes = section.Get<uint32_t>(16);
+  const uint64_t parts_at = kHeaderBytes + section.Get<uint8_t>(7);
+  header.index_at = parts_at + section.Get<uint32_t>(20);
+  header.rows_at = parts_at + section.Get<uint32_t>(24);
+  const bool big_endian = section.swap_ == (std::endian::native == std::endian::little);
+  if (big_endian != IsBigEndian(header.abi)) return Damaged("byte order of another ABI");
+  if (!RightFixedRa(header)) return Damaged("return address at an unknown place");
+  if (header.index_at + kFunctionBytes * header.functions > header.rows_at) return Damaged("functions overlap rows");
+  if (section.size() > bytes.size()) return Damaged("truncated");
+  section.bytes_ = bytes.first(section.size());
+  return section;
+}
+
+SFrameFunction SFrameSection::Function(uint32_t number) const {
+  SFrameFunction function;
+  const uint64_t at = header_.index_at + kFunctionBytes * number;
+  function.begin = address_ + at + Get<uint64_t>(at);
+  function.size = Get<uint32_t>(at + 8);
+  function.damaged = true;
+  const uint64_t attributes = Get<uint32_t>(at + 12);
+  if (attributes + kAttributeBytes > header_.row_bytes) return function;
+  const uint64_t from = header_.rows_at + attributes;
+  const uint8_t info = Get<uint8_t>(from + 2);
+  const uint8_t info2 = Get<uint8_t>(from + 3);
+  const uint8_t block_size = Get<uint8_t>(from + 4);
+  const uint8_t start_code = info & 0xf;
+  const bool blocks = (info & 0x10) != 0;
+  const bool key_b = (info & 0x20) != 0;
+  if (start_code > 2 || (info & 0x40) != 0 || info2 > 1 || blocks != (block_size != 0)) return function;
+  if (key_b && !IsAArch64(header_.abi)) return function;
+  const uint16_t rows = Get<uint16_t>(from);
+  const uint8_t start_size = static_cast<uint8_t>(1 << start_code);
+  if (uint64_t{rows} * (start_size + 1u) > header_.row_bytes - attributes - kAttributeBytes) return function;
+  function.rows_at = static_cast<uint32_t>(attributes + kAttributeBytes);
+  function.rows = rows;
+  function.start_size = start_size;
+  function.block_size = block_size;
+  function.flexible = info2 == 1;
+  function.signal = (info & 0x80) != 0;
+  function.key_b = key_b;
+  function.damaged = false;
+  return function;
+}
+
+void SFrameSection::ForEach(absl::FunctionRef<void(uint32_t, const SFrameFunction&)> use) const {
+  uint64_t left = std::min<uint64_t>(header_.rows, header_.row_bytes / kSmallestRow);
+  for (uint32_t number = 0; number < header_.functions; ++number) {
+    SFrameFunction function = Function(number);
+    if (function.rows > left) function.damaged = true;
+    if (!function.damaged) left -= function.rows;
+    use(number, function);
+  }
+}
+
+SFrameSection::Rows::Rows(const SFrameSection& section, const SFrameFunction& function)
+    : section_(section),
+      function_(function),
+      at_(section.header_.rows_at + function.rows_at),
+      left_(function.damaged ? 0 : function.rows),
+      damaged_(function.damaged) {}
+
+std::optional<SFrameRow> SFrameSection::Rows::Next() {
+  if (left_ == 0) return std::nullopt;
+  std::optional<SFrameRow> row = Take();
+  damaged_ = !row;
+  left_ = damaged_ ? 0 : left_ - 1;
+  return row;
+}
+
+std::optional<SFrameRow> SFrameSection::Rows::Take() {
+  const std::span<const std::byte> bytes = section_.bytes_;
+  const uint64_t start_size = function_.start_size;
+  if (bytes.size() - at_ < start_size + 1) return std::nullopt;
+  SFrameRow row;
+  row.start = start_size == 1   ? section_.Get<uint8_t>(at_)
+              : start_size == 2 ? section_.Get<uint16_t>(at_)
+                                : section_.Get<uint32_t>(at_);
+  const uint8_t info = section_.Get<uint8_t>(at_ + start_size);
+  at_ += start_size + 1;
+  const int count = info >> 1 & 0xf;
+  const int size_code = info >> 5 & 0x3;
+  row.mangled_ra = (info & 0x80) != 0;
+  const uint64_t word_bytes = static_cast<uint64_t>(count) << size_code;
+  if (count > kMaxWords || size_code == 3 || bytes.size() - at_ < word_bytes) return std::nullopt;
+  // A row may start where the function ends, but not where the next block begins.
+  const bool inside = function_.block_size != 0 ? row.start < function_.block_size : row.start <= function_.size;
+  const SFrameHeader& header = section_.header_;
+  if (!inside || row.start < last_start_ || (row.mangled_ra && !IsAArch64(header.abi))) return std::nullopt;
+  last_start_ = row.start;
+  row.outermost = count == 0;
+  Words words(bytes, at_, 1 << size_code, count, section_.swap_);
+  at_ += word_bytes;
+  if (row.outermost) return row;
+  if (header.fixed_ra != 0) row.ra = AtCfa(header.fixed_ra);
+  if (header.fixed_fp != 0) row.fp = AtCfa(header.fixed_fp);
+  const bool good = function_.flexible ? TakeFlexibleRules(header, words, &row)
+                                       : TakeDefaultRules(header, (info & 1) != 0, words, &row);
+  return good ? std::optional(row) : std::nullopt;
+}
+
+}  // namespace offcpu

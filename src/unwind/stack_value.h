@@ -1,0 +1,43 @@
+// Words of a captured stack and sums of addresses, each with the reason if there is none: what applying a row is made
+// of, for every machine. No state; safe from any thread.
+#ifndef OFFCPU_UNWIND_STACK_VALUE_H_
+#define OFFCPU_UNWIND_STACK_VALUE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "unwind/stack_window.h"
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+inline constexpr uint64_t kStackWord = 8;
+
+// The outcome of a read or of naming a register: a value or why there is none.
+struct StackValue {
+  uint64_t value = 0;
+  std::optional<EndReason> failure;
+};
+
+inline StackValue Failed(EndReason reason) { return {0, reason}; }
+
+// `base` + `offset`, which must not wrap.
+inline StackValue Add(const StackValue& base, int32_t offset) {
+  uint64_t sum = 0;
+  if (base.failure) return base;
+  if (__builtin_add_overflow(base.value, int64_t{offset}, &sum)) return Failed(EndReason::kBadCfa);
+  return {sum, std::nullopt};
+}
+
+inline StackValue Load(const StackWindow& window, const StackValue& from) {
+  const uint64_t address = from.value;
+  if (from.failure) return from;
+  if (address < window.begin || address > UINT64_MAX - kStackWord) return Failed(EndReason::kBadMemory);
+  if (address + kStackWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
+  std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
+  return word ? StackValue{*word, std::nullopt} : Failed(EndReason::kBadMemory);
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_UNWIND_STACK_VALUE_H_
