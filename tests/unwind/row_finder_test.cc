@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/unwind/cfi_bytes.h"
+#include "tests/unwind/sframe_bytes.h"
 
 namespace offcpu {
 namespace {
@@ -22,14 +25,14 @@ TEST(RowFinderTest, AsksOnceAndRemembers) {
   RowFinder finder;
   auto module = MakeModule();
   Row row;
-  EXPECT_EQ(finder.Find(module, 0x1004, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.begin, 0x1004u);
   EXPECT_EQ(finder.stats().misses, 1u);
   Row again;
-  EXPECT_EQ(finder.Find(module, 0x1004, &again), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(module, 0x1004, false, &again), FindOutcome::kFound);
   EXPECT_EQ(again, row);
-  EXPECT_EQ(finder.Find(module, 0x2000, &row), FindOutcome::kNotHere);
-  EXPECT_EQ(finder.Find(module, 0x2000, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.Find(module, 0x2000, false, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.Find(module, 0x2000, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().misses, 2u);
   EXPECT_EQ(finder.stats().hits, 2u);
 }
@@ -37,16 +40,16 @@ TEST(RowFinderTest, AsksOnceAndRemembers) {
 TEST(RowFinderTest, OrderOfTheSources) {
   RowFinder finder;
   Row row;
-  EXPECT_EQ(finder.Find(nullptr, 0x1000, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(nullptr, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kFramePointer);
   auto bare = std::make_shared<Module>();
   bare->code = {{0x1000, 0x2000}};
-  EXPECT_EQ(finder.Find(bare, 0x1000, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(bare, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kFramePointer);
-  EXPECT_EQ(finder.Find(MakeModule(), 0x1000, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(MakeModule(), 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kEhFrame);
-  EXPECT_EQ(finder.Find(MakeModule(), 0x1010, &row), FindOutcome::kNotHere) << "never by frame pointer";
-  EXPECT_EQ(finder.Find(std::make_shared<Module>(), 0x1000, &row), FindOutcome::kNotHere) << "could not be read";
+  EXPECT_EQ(finder.Find(MakeModule(), 0x1010, false, &row), FindOutcome::kNotHere) << "never by frame pointer";
+  EXPECT_EQ(finder.Find(std::make_shared<Module>(), 0x1000, false, &row), FindOutcome::kNotHere) << "could not be read";
 }
 
 TEST(RowFinderTest, CorruptTableIsDroppedOnce) {
@@ -55,8 +58,8 @@ TEST(RowFinderTest, CorruptTableIsDroppedOnce) {
   module->code = {{0x1000, 0x2000}};
   module->eh_frame.bytes.resize(3);
   Row row;
-  EXPECT_EQ(finder.Find(module, 0x1000, &row), FindOutcome::kNotHere);
-  EXPECT_EQ(finder.Find(module, 0x1001, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.Find(module, 0x1001, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().corrupt_tables, 1u);
 }
 
@@ -70,9 +73,9 @@ TEST(RowFinderTest, BadEntriesAreCounted) {
   module->eh_frame = cfi.Table();
   RowFinder finder;
   Row row;
-  EXPECT_EQ(finder.Find(module, 0x1000, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kNotHere);
   EXPECT_EQ(finder.stats().bad_entries, 1u);
-  EXPECT_EQ(finder.Find(module, 0x2000, &row), FindOutcome::kCorrupt);
+  EXPECT_EQ(finder.Find(module, 0x2000, false, &row), FindOutcome::kCorrupt);
   EXPECT_EQ(finder.stats().bad_entries, 2u);
   EXPECT_EQ(finder.stats().corrupt_tables, 0u);
 }
@@ -81,13 +84,13 @@ TEST(RowFinderTest, LimitOfRows) {
   RowFinder finder({}, {.rows = 4, .bytes = 1 << 20, .modules = 10});
   auto module = MakeModule();
   Row row;
-  for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(finder.Find(module, 0x1000 + i, &row), FindOutcome::kFound);
-  EXPECT_EQ(finder.Find(module, 0x1000, &row), FindOutcome::kFound);
+  for (uint64_t i = 0; i < 4; ++i) EXPECT_EQ(finder.Find(module, 0x1000 + i, false, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(module, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(finder.stats().hits, 1u);
   EXPECT_EQ(finder.stats().clears, 0u);
-  EXPECT_EQ(finder.Find(module, 0x1004, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
   EXPECT_EQ(finder.stats().clears, 1u);
-  EXPECT_EQ(finder.Find(module, 0x1004, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
   EXPECT_EQ(finder.stats().hits, 2u) << "the newest one is kept";
 }
 
@@ -98,14 +101,14 @@ TEST(RowFinderTest, LimitOfModules) {
   for (auto& weak : held) {
     auto module = MakeModule();
     weak = module;
-    finder.Find(module, 0x1000, &row);
+    finder.Find(module, 0x1000, false, &row);
   }
   EXPECT_EQ(finder.stats().evictions, 1u);
   EXPECT_TRUE(held[0].expired()) << "the least recently used";
   EXPECT_FALSE(held[1].expired());
-  finder.Find(held[1].lock(), 0x1000, &row);
+  finder.Find(held[1].lock(), 0x1000, false, &row);
   EXPECT_EQ(finder.stats().hits, 1u);
-  finder.Find(MakeModule(), 0x1000, &row);
+  finder.Find(MakeModule(), 0x1000, false, &row);
   EXPECT_TRUE(held[2].expired());
   EXPECT_FALSE(held[1].expired());
 }
@@ -116,15 +119,174 @@ TEST(RowFinderTest, LimitOfBytes) {
   RowFinder exact({}, {.rows = 100, .bytes = 2 * bytes, .modules = 10});
   auto other = MakeModule(1000);
   Row row;
-  exact.Find(large, 0x1000, &row);
-  exact.Find(other, 0x1000, &row);
+  exact.Find(large, 0x1000, false, &row);
+  exact.Find(other, 0x1000, false, &row);
   EXPECT_EQ(exact.stats().evictions, 0u);
   RowFinder less({}, {.rows = 100, .bytes = 2 * bytes - 1, .modules = 10});
-  less.Find(large, 0x1000, &row);
-  less.Find(other, 0x1000, &row);
+  less.Find(large, 0x1000, false, &row);
+  less.Find(other, 0x1000, false, &row);
   EXPECT_EQ(less.stats().evictions, 1u);
-  EXPECT_EQ(less.Find(other, 0x1000, &row), FindOutcome::kFound);
+  EXPECT_EQ(less.Find(other, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(less.stats().hits, 1u);
+}
+
+// 0x1000 by both tables, 0x1100 by SFrame only, 0x1200 by .eh_frame only, 0x1300 by none. Rows of .eh_frame have the
+// CFA at rsp + 8, those of SFrame at rsp + 16.
+class TwoTables : public ::testing::Test {
+ protected:
+  TwoTables() {
+    CfiBytes cfi;
+    const size_t cie = cfi.Cie();
+    cfi.Fde(cie, 0x1000, 0x100, {});
+    cfi.Fde(cie, 0x1200, 0x100, {});
+    module->code = {{0x1000, 0x100000}};
+    module->eh_frame = cfi.Table();
+    sframe.OnStack(0x1000, 0x100, 16);
+    sframe.OnStack(0x1100, 0x100, 16);
+    module->sframe = sframe.Table();
+  }
+
+  static UnwindOrder Order(const char* text) { return *ParseUnwindOrder(text); }
+  // "sframe", "eh_frame", "fp", or "none".
+  static std::string SourceOf(RowFinder& finder, std::shared_ptr<const Module> m, uint64_t address,
+                              bool plausible = false) {
+    Row row;
+    if (finder.Find(m, address, plausible, &row) != FindOutcome::kFound) return "none";
+    if (row.source == FrameSource::kSFrame) EXPECT_EQ(row.cfa.offset, 16);
+    if (row.source == FrameSource::kEhFrame) EXPECT_EQ(row.cfa.offset, 8);
+    return std::string(Name(row.source));
+  }
+  std::string Sources(const char* order, bool plausible = false) {
+    RowFinder finder(Order(order));
+    std::string text;
+    for (uint64_t address : {0x1010, 0x1110, 0x1210, 0x1310}) {
+      text += SourceOf(finder, module, address, plausible) + " ";
+      EXPECT_EQ(SourceOf(finder, module, address, plausible) + " ", text.substr(text.rfind(' ', text.size() - 2) + 1))
+          << "from the cache";
+    }
+    return text;
+  }
+
+  std::shared_ptr<Module> module = std::make_shared<Module>();
+  SFrameBytes sframe;
+};
+
+TEST_F(TwoTables, AreAskedInTheirOrder) {
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
+  EXPECT_EQ(Sources("eh_frame,sframe,fp"), "eh_frame sframe eh_frame none ");
+  EXPECT_EQ(Sources("sframe"), "sframe sframe none none ");
+  EXPECT_EQ(Sources("eh_frame"), "eh_frame none eh_frame none ");
+}
+
+TEST_F(TwoTables, FramePointerWhereItsPlaceInTheOrderAllowsIt) {
+  for (bool plausible : {false, true}) {
+    EXPECT_EQ(Sources("sframe,fp", plausible), "sframe sframe none none ");
+    EXPECT_EQ(Sources("fp", plausible), "fp fp fp fp ");
+  }
+  EXPECT_EQ(Sources("fp,eh_frame", true), "fp fp fp fp ");
+  EXPECT_EQ(Sources("fp,eh_frame", false), "eh_frame none eh_frame none ");
+  module->sframe = ModuleTable();
+  EXPECT_EQ(Sources("sframe,fp"), "fp fp fp fp ") << "no source before it has a table";
+}
+
+TEST_F(TwoTables, GeneratedCodeHasAFramePointerAtMost) {
+  RowFinder with;
+  EXPECT_EQ(SourceOf(with, nullptr, 0x1000), "fp");
+  RowFinder without(Order("sframe,eh_frame"));
+  EXPECT_EQ(SourceOf(without, nullptr, 0x1000, true), "none");
+}
+
+TEST_F(TwoTables, DamagedSFrameLeavesEhFrame) {
+  for (size_t at : {0, 3, 4, 8, 16}) {  // magic, flags, ABI, number of functions, bytes of rows
+    module->sframe = sframe.Table();
+    module->sframe.bytes[at] = std::byte{0x7f};
+    RowFinder finder;
+    EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame") << at;
+    EXPECT_EQ(SourceOf(finder, module, 0x1110), "none") << at;
+    EXPECT_EQ(SourceOf(finder, module, 0x1110, true), "none") << "never by frame pointer";
+    EXPECT_EQ(finder.stats().corrupt_tables, 1u) << at;
+  }
+  module->sframe = ModuleTable();
+  module->damaged_sframe = true;
+  RowFinder finder;
+  EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u) << "it could not even be read";
+}
+
+TEST_F(TwoTables, DamagedEhFrameLeavesSFrame) {
+  module->eh_frame.bytes.resize(3);
+  EXPECT_EQ(Sources("eh_frame,sframe"), "sframe sframe none none ");
+  module->eh_frame = ModuleTable();
+  module->damaged_eh_frame = true;
+  RowFinder finder(Order("eh_frame,sframe,fp"));
+  EXPECT_EQ(SourceOf(finder, module, 0x1010), "sframe");
+  EXPECT_EQ(SourceOf(finder, module, 0x1310, true), "none");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u);
+}
+
+// One damaged function speaks against all of the table; what it said before is forgotten with it.
+TEST_F(TwoTables, DamagedFunctionEndsTheTable) {
+  sframe.attributes = 0x03;  // starts of a size that does not exist
+  sframe.OnStack(0x1200, 0x100, 16);
+  module->sframe = sframe.Table();
+  RowFinder finder;
+  EXPECT_EQ(SourceOf(finder, module, 0x1010), "sframe");
+  EXPECT_EQ(finder.stats().bad_entries, 1u);
+  EXPECT_EQ(finder.stats().corrupt_tables, 0u);
+  EXPECT_EQ(SourceOf(finder, module, 0x1210), "eh_frame");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u);
+  EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
+  EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u);
+}
+
+TEST_F(TwoTables, OlderVersionsArePassedOver) {
+  for (uint8_t version : {1, 2}) {
+    sframe.version = version;
+    module->sframe = sframe.Table();
+    RowFinder finder;
+    EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
+    EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
+    EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
+    EXPECT_EQ(finder.stats().corrupt_tables, 0u);
+  }
+}
+
+// What SFrame can only say with a register that a row cannot name may be plain in .eh_frame.
+TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
+  SFrameBytes flexible;
+  flexible.attributes2 = 1;
+  for (uint64_t begin : {0x1000, 0x1100}) {
+    flexible.Function(begin, 0x100, 1,
+                      {0,                               // start
+                       0x08,                            // four words of one byte
+                       0x3d - 4, 8,                     // CFA = rsp + 8
+                       0x00 | 0x01 | (7 << 3), 0x10});  // RA = rsp + 16, not what lies there
+  }
+  module->sframe = flexible.Table();
+  RowFinder finder;
+  Row row;
+  EXPECT_EQ(finder.Find(module, 0x1010, false, &row), FindOutcome::kFound);
+  EXPECT_EQ(row.source, FrameSource::kEhFrame);
+  EXPECT_EQ(finder.Find(module, 0x1110, false, &row), FindOutcome::kExpression);
+  EXPECT_EQ(finder.stats().corrupt_tables, 0u);
+}
+
+TEST_F(TwoTables, BytesOfBothAreLimited) {
+  const size_t bytes =
+      SFrameTable::Open(module->sframe, module->code).value()->bytes() + EhFrameTable::Open(module->eh_frame)->bytes();
+  for (size_t limit : {2 * bytes, 2 * bytes - 1}) {
+    RowFinder finder({}, {.rows = 100, .bytes = limit, .modules = 10});
+    auto other = std::make_shared<Module>();
+    other->code = module->code;
+    other->eh_frame = module->eh_frame;
+    other->sframe = module->sframe;
+    for (const std::shared_ptr<Module>& m : {module, other}) {
+      EXPECT_EQ(SourceOf(finder, m, 0x1010), "sframe");
+      EXPECT_EQ(SourceOf(finder, m, 0x1210), "eh_frame");
+    }
+    EXPECT_EQ(finder.stats().evictions, limit == 2 * bytes ? 0u : 1u);
+  }
 }
 
 }  // namespace
