@@ -159,11 +159,13 @@ class Builder {
     if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
     module->file = OpenMappedFile(pid_, mapping);
     if (!module->file) return;
-    ModuleTable table = ReadEhFrameSection(FileMemory(module->file.get()));
+    const FileMemory file(module->file.get());
+    ModuleTable table = ReadTableSection(file, ".eh_frame");
     if (!has_tables)
       module->eh_frame = std::move(table);
     else
       module->matches_file = !table.bytes.empty() && table.bytes == module->eh_frame.bytes;
+    if (module->sframe.bytes.empty() && !module->damaged_sframe) module->sframe = ReadTableSection(file, ".sframe");
   }
 
   const std::vector<Mapping>& mappings_;

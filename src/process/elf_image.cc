@@ -219,17 +219,18 @@ absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std
 }
 
 void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Module* module) {
+  int sframes = 0;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type == PT_GNU_EH_FRAME && module->eh_frame_hdr.bytes.empty()) {
       module->eh_frame_hdr = ReadTable(memory, headers, bias, p);
       std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
       if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame);
-      module->damaged |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
+      module->damaged_eh_frame |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
     }
-    if (p.p_type == kPtGnuSframe && module->sframe.bytes.empty()) {
-      module->sframe = ReadTable(memory, headers, bias, p);
-      module->damaged |= p.p_filesz != 0 && module->sframe.bytes.empty();
-    }
+    if (p.p_type != kPtGnuSframe || p.p_filesz == 0) continue;
+    // There is one at most: of two, nobody says which is right.
+    module->sframe = ++sframes == 1 ? ReadTable(memory, headers, bias, p) : ModuleTable();
+    module->damaged_sframe = module->sframe.bytes.empty();
   }
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -27,22 +29,21 @@ std::optional<std::vector<Elf64_Shdr>> ReadSectionHeaders(const Memory& file, si
 
 }  // namespace
 
-ModuleTable ReadEhFrameSection(const Memory& file) {
-  constexpr std::string_view kName(".eh_frame\0", 10);
+ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
   ModuleTable table;
   size_t names = 0;
   auto sections = ReadSectionHeaders(file, &names);
   if (!sections) return table;
+  std::string name(wanted.size() + 1, '\0');  // with its end
   for (const Elf64_Shdr& s : *sections) {
     // Debug files keep the header of a section that they do not have.
     if (s.sh_type == SHT_NOBITS || !(s.sh_flags & SHF_ALLOC) || s.sh_size == 0 || s.sh_size > kMaxTableBytes) continue;
     const Elf64_Shdr& strings = (*sections)[names];
-    char name[kName.size()];
-    if (s.sh_name > strings.sh_size || strings.sh_size - s.sh_name < sizeof(name) ||
+    if (s.sh_name > strings.sh_size || strings.sh_size - s.sh_name < name.size() ||
         !file.Read(strings.sh_offset + s.sh_name, std::as_writable_bytes(std::span(name)))) {
       continue;
     }
-    if (std::string_view(name, sizeof(name)) != kName) continue;
+    if (name.back() != '\0' || !name.starts_with(wanted)) continue;
     table.address = s.sh_addr;
     table.bytes.resize(s.sh_size);
     if (!file.Read(s.sh_offset, table.bytes)) table = ModuleTable();

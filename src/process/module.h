@@ -53,11 +53,13 @@ class Module : public std::enable_shared_from_this<Module> {
   std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
   uint64_t content_hash = 0;  // of every byte that was read from the target
   std::vector<CodeRange> code;
-  uint64_t entry = 0;         // e_entry, a link-time address
-  ModuleTable eh_frame_hdr;   // PT_GNU_EH_FRAME
-  ModuleTable eh_frame;       // through its zero terminator or the end of its segment
-  ModuleTable sframe;         // PT_GNU_SFRAME, as found; not parsed here
-  bool damaged = false;       // a table that the program headers name could not be read
+  uint64_t entry = 0;        // e_entry, a link-time address
+  ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
+  ModuleTable eh_frame;      // through its zero terminator or the end of its segment
+  ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
+  // The program headers name a table that could not be read. One says nothing about the other.
+  bool damaged_eh_frame = false;
+  bool damaged_sframe = false;
   bool matches_file = false;  // the process has not changed its copy of .eh_frame: it is the file's
   OwnedFd file;               // the regular file behind the mapping, if it could be opened; read-only, not blocking
 };

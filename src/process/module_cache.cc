@@ -24,7 +24,8 @@ bool SameContent(const Module& a, const Module& b) {
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry &&
          std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_range) &&
          SameTable(a.eh_frame_hdr, b.eh_frame_hdr) && SameTable(a.eh_frame, b.eh_frame) &&
-         SameTable(a.sframe, b.sframe);
+         SameTable(a.sframe, b.sframe) && a.damaged_eh_frame == b.damaged_eh_frame &&
+         a.damaged_sframe == b.damaged_sframe;
 }
 
 uint64_t HashContent(const Module& m) {
@@ -106,7 +107,7 @@ std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
     ++stats.over_file_limit;
     module.file.reset();
   }
-  if (module.damaged) ++stats.unreadable;
+  if (module.damaged_eh_frame || module.damaged_sframe) ++stats.unreadable;
   ++stats.modules;
   stats.table_bytes += TableBytes(module);
   if (module.file) ++stats.files;

@@ -329,6 +329,7 @@ Profile Pipeline::Finish(std::vector<Drop> drops) {
   add("target stuck", readers_.stats().stuck);
   add("corrupt unwind table", walker_.row_stats().corrupt_tables);
   add("bad unwind table entry", walker_.row_stats().bad_entries);
+  add("SFrame table of an old version", walker_.row_stats().sframe_old_versions);
   stats_.drops = std::move(drops);
   return table_.Finish(stacks_, std::move(stats_));
 }

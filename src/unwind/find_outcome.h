@@ -10,8 +10,8 @@ namespace offcpu {
 enum class FindOutcome : uint8_t {
   kFound,
   kNotHere,     // try the next source
-  kExpression,  // there is a rule, but a row cannot hold it: no other source may guess
-  kCorrupt,     // what the source says of this address is damaged: no other source may guess
+  kExpression,  // there is a rule, but a row cannot hold it: another table may have other words for it
+  kCorrupt,     // what the source says of this address is damaged
 };
 
 }  // namespace offcpu

@@ -2,10 +2,24 @@
 
 namespace offcpu {
 
-bool UsesFramePointer(const Module* module) {
-  if (module == nullptr) return true;
-  return !module->code.empty() && module->eh_frame.bytes.empty() && module->eh_frame_hdr.bytes.empty() &&
-         module->sframe.bytes.empty();
+namespace {
+
+bool MayHaveTable(const Module* module, FrameSource source) {
+  if (module == nullptr || source == FrameSource::kFramePointer) return false;
+  if (module->code.empty()) return true;  // it could not be read
+  if (source == FrameSource::kSFrame) return !module->sframe.bytes.empty() || module->damaged_sframe;
+  return !module->eh_frame.bytes.empty() || !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame;
+}
+
+}  // namespace
+
+bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plausible) {
+  bool reached = false;
+  for (const FrameSource source : order.sources) {
+    reached |= source == FrameSource::kFramePointer;
+    if (MayHaveTable(module, source)) return reached && plausible;
+  }
+  return reached;
 }
 
 bool PlausibleFramePointer(const FrameState& state, const StackWindow& window) {

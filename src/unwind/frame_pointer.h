@@ -7,6 +7,7 @@
 #include "unwind/apply.h"
 #include "unwind/row.h"
 #include "unwind/stack_window.h"
+#include "unwind/unwind_order.h"
 
 namespace offcpu {
 
@@ -21,8 +22,9 @@ inline constexpr Row kFramePointerRow = {
     .source = FrameSource::kFramePointer,
 };
 
-// May code of `module` (null: no file) be walked so? Not where there are tables, or might be.
-bool UsesFramePointer(const Module* module);
+// Is code of `module` (null: no file) walked so? Not where a source that comes before in the order has a table of the
+// module, or might have one. Where one that comes behind has, only if the register is `plausible`.
+bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plausible);
 
 // Does the register look like a frame pointer of this frame?
 bool PlausibleFramePointer(const FrameState& state, const StackWindow& window);

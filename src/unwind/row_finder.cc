@@ -2,16 +2,19 @@
 
 #include <algorithm>
 
+#include "absl/status/status.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
 
-FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
-  if (UsesFramePointer(module.get())) {
+FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
+                            Row* row) {
+  if (UsesFramePointer(order_, module.get(), plausible_fp)) {
     *row = kFramePointerRow;
     return FindOutcome::kFound;
   }
-  Tables& tables = Open(module);
+  if (module == nullptr) return FindOutcome::kNotHere;
+  Tables& tables = TablesOf(module);
   auto known = tables.answers.find(address);
   if (known != tables.answers.end()) {
     ++stats_.hits;
@@ -31,36 +34,92 @@ FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_
   return answer.outcome;
 }
 
-// SFrame will come first here. What a module's tables do not describe, the frame pointer does not either: such code (a
-// PLT, an epilogue in assembler) is what has no frame.
+// What a module's tables do not describe, the frame pointer does not either: such code (a PLT, an epilogue in
+// assembler) is what has no frame. So it is not asked here.
 RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
   Answer answer;
-  if (tables.eh_frame == nullptr) return answer;
-  answer.outcome = tables.eh_frame->Find(address, &answer.row);
-  if (answer.outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
+  for (const FrameSource source : order_.sources) {
+    FindOutcome outcome = FindOutcome::kNotHere;
+    if (source == FrameSource::kSFrame) outcome = AskSFrame(tables, address, &answer.row);
+    if (source == FrameSource::kEhFrame) outcome = AskEhFrame(tables, address, &answer.row);
+    if (outcome != FindOutcome::kNotHere) answer.outcome = outcome;
+    if (outcome == FindOutcome::kFound) break;
+  }
   return answer;
 }
 
-RowFinder::Tables& RowFinder::Open(const std::shared_ptr<const Module>& module) {
-  std::unique_ptr<Tables>& slot = tables_[module.get()];
-  if (slot == nullptr) {
-    slot = std::make_unique<Tables>();
-    Tables& opened = *slot;
-    opened.module = module;
-    if (!module->eh_frame.bytes.empty()) {
-      opened.eh_frame = EhFrameTable::Open(module->eh_frame);
-      if (opened.eh_frame == nullptr) ++stats_.corrupt_tables;
-    }
-    if (opened.eh_frame != nullptr) {
-      stats_.bad_entries += opened.eh_frame->bad_entries();
-      bytes_ += opened.eh_frame->bytes();
-    }
-    opened.last_use = ++clock_;
-    EvictFor(opened);
-    return opened;
+FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {
+  if (!tables.sframe_opened) OpenSFrame(tables);
+  if (tables.sframe == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = tables.sframe->Find(address, row);
+  if (outcome == FindOutcome::kCorrupt) GiveUpSFrame(tables);
+  return outcome;
+}
+
+FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
+  if (!tables.eh_frame_opened) OpenEhFrame(tables);
+  if (tables.eh_frame == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = tables.eh_frame->Find(address, row);
+  if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
+  return outcome;
+}
+
+void RowFinder::OpenSFrame(Tables& tables) {
+  tables.sframe_opened = true;
+  const Module& module = *tables.module;
+  if (module.sframe.bytes.empty()) {
+    if (module.damaged_sframe) ++stats_.corrupt_tables;
+    return;
   }
-  slot->last_use = ++clock_;
-  return *slot;
+  absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code);
+  if (!table.ok()) {
+    ++(absl::IsUnimplemented(table.status()) ? stats_.sframe_old_versions : stats_.corrupt_tables);
+    return;
+  }
+  tables.sframe = *std::move(table);
+  stats_.bad_entries += tables.sframe->bad_functions();
+  Hold(tables, tables.sframe->bytes());
+}
+
+// Where one function is damaged nothing says that the others are not. So what it has answered before is forgotten, too.
+void RowFinder::GiveUpSFrame(Tables& tables) {
+  ++stats_.corrupt_tables;
+  bytes_ -= tables.sframe->bytes();
+  tables.bytes -= tables.sframe->bytes();
+  tables.sframe = nullptr;
+  rows_ -= tables.answers.size();
+  tables.answers.clear();
+}
+
+void RowFinder::OpenEhFrame(Tables& tables) {
+  tables.eh_frame_opened = true;
+  const Module& module = *tables.module;
+  if (!module.eh_frame.bytes.empty()) tables.eh_frame = EhFrameTable::Open(module.eh_frame);
+  if (tables.eh_frame == nullptr) {
+    if (!module.eh_frame.bytes.empty() || module.damaged_eh_frame) ++stats_.corrupt_tables;
+    return;
+  }
+  stats_.bad_entries += tables.eh_frame->bad_entries();
+  Hold(tables, tables.eh_frame->bytes());
+}
+
+void RowFinder::Hold(Tables& tables, size_t bytes) {
+  tables.bytes += bytes;
+  bytes_ += bytes;
+  EvictFor(tables);
+}
+
+RowFinder::Tables& RowFinder::TablesOf(const std::shared_ptr<const Module>& module) {
+  std::unique_ptr<Tables>& slot = tables_[module.get()];
+  const bool is_new = slot == nullptr;
+  if (is_new) slot = std::make_unique<Tables>();
+  Tables& tables = *slot;
+  tables.last_use = ++clock_;
+  if (is_new) {
+    tables.module = module;
+    EvictFor(tables);
+  }
+  return tables;
 }
 
 void RowFinder::EvictFor(const Tables& kept) {
@@ -70,7 +129,7 @@ void RowFinder::EvictFor(const Tables& kept) {
     });
     if (oldest->second.get() == &kept) return;
     rows_ -= oldest->second->answers.size();
-    if (oldest->second->eh_frame != nullptr) bytes_ -= oldest->second->eh_frame->bytes();
+    bytes_ -= oldest->second->bytes;
     tables_.erase(oldest);
     ++stats_.evictions;
   }

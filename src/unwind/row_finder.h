@@ -1,6 +1,9 @@
 // Finds the row for an address of a module, asking the sources in their order, and remembers the answers. One thread.
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
 //
+// A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
+// table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
+//
 // Does not apply rows and reads no memory of a target.
 #ifndef OFFCPU_UNWIND_ROW_FINDER_H_
 #define OFFCPU_UNWIND_ROW_FINDER_H_
@@ -14,6 +17,7 @@
 #include "process/module.h"
 #include "unwind/eh_frame.h"
 #include "unwind/row.h"
+#include "unwind/sframe.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -27,10 +31,11 @@ struct RowFinderLimits {
 struct RowFinderStats {
   uint64_t hits = 0;
   uint64_t misses = 0;
-  uint64_t clears = 0;          // of all cached rows
-  uint64_t evictions = 0;       // of a module
-  uint64_t corrupt_tables = 0;  // given up as a whole: their modules have no rows
-  uint64_t bad_entries = 0;     // of tables, left out
+  uint64_t clears = 0;               // of all cached rows
+  uint64_t evictions = 0;            // of a module
+  uint64_t corrupt_tables = 0;       // given up as a whole
+  uint64_t bad_entries = 0;          // of tables, left out
+  uint64_t sframe_old_versions = 0;  // tables that are passed over, as if they were not there
 };
 
 class RowFinder {
@@ -38,7 +43,8 @@ class RowFinder {
   explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}) : order_(std::move(order)), limits_(limits) {}
 
   // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
-  FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
+  // `plausible_fp`: the frame pointer of the frame in question looks like one.
+  FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
   const RowFinderStats& stats() const { return stats_; }
 
@@ -47,15 +53,26 @@ class RowFinder {
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
   };
+  // Each is opened when it is first asked. Null: not yet, or the module has none that can be read.
   struct Tables {
-    std::shared_ptr<const Module> module;    // the key stays valid
-    std::unique_ptr<EhFrameTable> eh_frame;  // null: none, or corrupt
+    std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that `sframe` refers to
+    std::unique_ptr<SFrameTable> sframe;
+    std::unique_ptr<EhFrameTable> eh_frame;
+    bool sframe_opened = false;
+    bool eh_frame_opened = false;
+    size_t bytes = 0;  // of both
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
   };
 
-  Tables& Open(const std::shared_ptr<const Module>& module);
+  Tables& TablesOf(const std::shared_ptr<const Module>& module);
   Answer Ask(Tables& tables, uint64_t address);
+  FindOutcome AskSFrame(Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskEhFrame(Tables& tables, uint64_t address, Row* row);
+  void OpenSFrame(Tables& tables);
+  void GiveUpSFrame(Tables& tables);
+  void OpenEhFrame(Tables& tables);
+  void Hold(Tables& tables, size_t bytes);
   void EvictFor(const Tables& kept);
 
   UnwindOrder order_;
@@ -63,7 +80,7 @@ class RowFinder {
   RowFinderStats stats_;
   absl::flat_hash_map<const Module*, std::unique_ptr<Tables>> tables_;
   size_t rows_ = 0;   // in all `answers`
-  size_t bytes_ = 0;  // of all `eh_frame`
+  size_t bytes_ = 0;  // in all `tables_`
   uint64_t clock_ = 0;
 };
 

@@ -22,7 +22,8 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow&
                                       Frame* frame) {
   Row row;
   const uint64_t address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
-  switch (rows_.Find(code.module, address, &row)) {
+  const bool plausible_fp = PlausibleFramePointer(*state, window);
+  switch (rows_.Find(code.module, address, plausible_fp, &row)) {
     case FindOutcome::kFound:
       break;
     case FindOutcome::kExpression:
@@ -34,7 +35,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow&
   if (row.source == FrameSource::kFramePointer) {
     if (EndsFramePointerChain(*state)) return EndReason::kComplete;
     if (IsStartCode(code, address) && !state->exact) return EndReason::kComplete;
-    if (!PlausibleFramePointer(*state, window)) return EndReason::kNoRow;
+    if (!plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (row.signal) frame->exact = true;

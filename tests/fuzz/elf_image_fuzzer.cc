@@ -19,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                      image->module.sframe.bytes.size() > size)) {
     std::abort();
   }
-  if (ReadEhFrameSection(SpanMemory(0, bytes)).bytes.size() > size) std::abort();
+  if (ReadTableSection(SpanMemory(0, bytes), ".eh_frame").bytes.size() > size) std::abort();
   return 0;
 }

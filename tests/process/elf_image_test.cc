@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "tests/process/elf_bytes.h"
@@ -204,6 +205,34 @@ TEST_F(ElfImageTest, TablesMustLieInOneLoadedSegment) {
   EXPECT_TRUE(image->module.eh_frame.bytes.empty());
   EXPECT_TRUE(image->module.sframe.bytes.empty());
   EXPECT_EQ(image->module.build_id, "");
+}
+
+// What the program headers name and cannot be read is damaged, and only that.
+TEST_F(ElfImageTest, OneDamagedTableLeavesTheOther) {
+  const std::vector<Elf64_Phdr> good = elf.segments;
+  auto damaged = [&] {
+    auto image = Read();
+    elf.segments = good;
+    return std::pair(image->module.damaged_eh_frame, image->module.damaged_sframe);
+  };
+  EXPECT_EQ(damaged(), std::pair(false, false));
+  elf.segments[ElfBytes::kSFrame].p_vaddr = 0x7fc;
+  EXPECT_EQ(damaged(), std::pair(false, true));
+  elf.segments[ElfBytes::kSFrame].p_memsz = kMaxTableBytes + 1;
+  EXPECT_EQ(damaged(), std::pair(false, true));
+  elf.segments[ElfBytes::kEhFrameHdr].p_vaddr = 0x7fc;
+  EXPECT_EQ(damaged(), std::pair(true, false));
+  elf.segments[ElfBytes::kSFrame].p_filesz = elf.segments[ElfBytes::kSFrame].p_memsz = 0;
+  EXPECT_EQ(damaged(), std::pair(false, false)) << "an empty segment names none";
+}
+
+TEST_F(ElfImageTest, TwoSFrameSegmentsAreNone) {
+  elf.segments[ElfBytes::kNote] = elf.segments[ElfBytes::kSFrame];
+  auto image = Read();
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(image->module.sframe.bytes.empty());
+  EXPECT_TRUE(image->module.damaged_sframe);
+  EXPECT_EQ(image->module.eh_frame.bytes.size(), 20u);
 }
 
 // The chain of entries ends at its zero, at the end of its segment, or where an entry would not fit.

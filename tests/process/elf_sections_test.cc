@@ -42,7 +42,7 @@ class ElfSectionsTest : public ::testing::Test {
   }
   ModuleTable Read() const {
     std::vector<std::byte> bytes = Bytes();
-    return ReadEhFrameSection(SpanMemory(0, bytes));
+    return ReadTableSection(SpanMemory(0, bytes), ".eh_frame");
   }
 
   static constexpr char kNames[] = "\0strings\0.eh_frame";
@@ -62,6 +62,14 @@ TEST_F(ElfSectionsTest, NotAllocatedOrNotThere) {
   sections[2].sh_flags = SHF_ALLOC;
   sections[2].sh_type = SHT_NOBITS;
   EXPECT_TRUE(Read().bytes.empty());
+}
+
+TEST_F(ElfSectionsTest, ByItsWholeName) {
+  const std::vector<std::byte> bytes = Bytes();
+  const SpanMemory memory(0, bytes);
+  EXPECT_TRUE(ReadTableSection(memory, ".eh_fram").bytes.empty());
+  EXPECT_TRUE(ReadTableSection(memory, ".eh_frame_").bytes.empty());
+  EXPECT_TRUE(ReadTableSection(memory, ".sframe").bytes.empty());
 }
 
 TEST_F(ElfSectionsTest, HostileNumbers) {
@@ -87,7 +95,7 @@ TEST_F(ElfSectionsTest, EveryPrefix) {
   std::vector<std::byte> bytes = Bytes();
   while (!bytes.empty()) {
     bytes.pop_back();
-    EXPECT_TRUE(ReadEhFrameSection(SpanMemory(0, bytes)).bytes.empty()) << bytes.size();
+    EXPECT_TRUE(ReadTableSection(SpanMemory(0, bytes), ".eh_frame").bytes.empty()) << bytes.size();
   }
 }
 
