@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> command;
   const std::vector<offcpu::Verb> verbs = {
       offcpu::AddRecord(app, command),
+      offcpu::AddDoctor(app),
   };
 
   // What follows a lone "--" is a command of the user's, whatever it looks like.

@@ -25,16 +25,6 @@ pid_t ProcessOf(pid_t tid) {
   return tgid;
 }
 
-absl::StatusOr<std::string> CgroupMount() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
-  while (mounts != nullptr) {
-    const mntent* mount = getmntent(mounts.get());
-    if (mount == nullptr) break;
-    if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
-  }
-  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
-}
-
 }  // namespace
 
 absl::Status CheckProcess(pid_t pid) {
@@ -57,6 +47,16 @@ bool HasEnded(pid_t id) {
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
   const char state = stat[name_end + 2];
   return state == 'Z' || state == 'X';
+}
+
+absl::StatusOr<std::string> CgroupMount() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
+  while (mounts != nullptr) {
+    const mntent* mount = getmntent(mounts.get());
+    if (mount == nullptr) break;
+    if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
+  }
+  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
 }
 
 absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {

@@ -19,6 +19,8 @@ absl::Status CheckThread(pid_t tid);
 // Of a process or a thread; one that only waits to be reaped has ended.
 bool HasEnded(pid_t id);
 
+// The directory that a cgroup v2 hierarchy is mounted at.
+absl::StatusOr<std::string> CgroupMount();
 // A directory, or a path below the cgroup v2 mount, as a directory.
 absl::StatusOr<std::string> CgroupDirectory(const std::string& path);
 // The cgroup directory of a container, by its id or the beginning of it.

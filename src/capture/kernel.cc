@@ -2,8 +2,6 @@
 
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <linux/capability.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <cinttypes>
@@ -14,10 +12,8 @@
 #include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "absl/status/status.h"
 
 namespace offcpu {
 namespace {
@@ -38,6 +34,17 @@ int ArgumentsOf(const btf* types, const char* function) {
   const btf_type* type = btf__type_by_id(types, static_cast<uint32_t>(id));
   const btf_type* prototype = btf__type_by_id(types, type->type);
   return prototype != nullptr ? btf_vlen(prototype) : -1;
+}
+
+// Of the programs of a tracepoint: `void *` and what the tracepoint passes.
+int TracepointArguments(const btf* types, const char* tracepoint) {
+  const std::string name = std::string("btf_trace_") + tracepoint;
+  int id = btf__find_by_name_kind(types, name.c_str(), BTF_KIND_TYPEDEF);
+  for (int hops = 0; hops < 2 && id > 0; ++hops) {  // typedef -> pointer -> prototype
+    id = static_cast<int>(btf__type_by_id(types, static_cast<uint32_t>(id))->type);
+  }
+  const btf_type* prototype = id > 0 ? btf__type_by_id(types, static_cast<uint32_t>(id)) : nullptr;
+  return prototype != nullptr && btf_is_func_proto(prototype) ? btf_vlen(prototype) - 1 : -1;
 }
 
 bool HasMember(const btf* types, const char* structure, const char* member) {
@@ -88,13 +95,6 @@ AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
   return range;
 }
 
-// Its inode number is fixed in the kernel's interface (PROC_PID_INIT_INO).
-bool InInitialPidNamespace() {
-  constexpr ino_t kInitialPidNamespace = 0xEFFFFFFC;
-  struct stat self;
-  return stat("/proc/self/ns/pid", &self) != 0 || self.st_ino == kInitialPidNamespace;
-}
-
 std::string ReadKallsyms() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;
@@ -113,6 +113,8 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
         "CONFIG_DEBUG_INFO_BTF=y");
   }
   KernelFeatures features;
+  features.switch_tp = TracepointArguments(types.get(), "sched_switch") >= 4;
+  features.task_iter = HasType(types.get(), "bpf_iter_task_type", BTF_KIND_ENUM);
   features.exit_tp = HasType(types.get(), "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
   features.rq_clock = HasMember(types.get(), "sched_entity", "cfs_rq");
   features.task_work_arguments = TaskWorkArguments(types.get());
@@ -122,27 +124,6 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.schedule = RangeOf(kallsyms, "__schedule");
   features.schedule_tail = RangeOf(kallsyms, "schedule_tail");
   return features;
-}
-
-absl::Status CheckProcessContext() {
-  if (!InInitialPidNamespace()) {
-    return absl::FailedPreconditionError(
-        "this is not the host's pid namespace: run it on the host, or in a container that shares it (--pid=host)");
-  }
-  std::ifstream status("/proc/self/status");
-  std::string line;
-  uint64_t effective = 0;
-  while (std::getline(status, line)) {
-    if (std::sscanf(line.c_str(), "CapEff: %" SCNx64, &effective) == 1) break;
-  }
-  const auto has = [effective](int capability) { return (effective >> capability & 1) != 0; };
-  std::vector<std::string> missing;
-  if (!has(CAP_BPF) && !has(CAP_SYS_ADMIN)) missing.emplace_back("CAP_BPF");
-  if (!has(CAP_PERFMON) && !has(CAP_SYS_ADMIN)) missing.emplace_back("CAP_PERFMON");
-  if (!has(CAP_SYS_PTRACE)) missing.emplace_back("CAP_SYS_PTRACE");
-  if (missing.empty()) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("missing ", absl::StrJoin(missing, ", "),
-                                                  ": run it as root, or grant the program these capabilities"));
 }
 
 }  // namespace offcpu

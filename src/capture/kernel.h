@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace offcpu {
@@ -16,6 +15,8 @@ struct AddressRange {
 };
 
 struct KernelFeatures {
+  bool switch_tp = false;       // sched_switch with the state in which the thread leaves: 5.18 and later
+  bool task_iter = false;       // an iterator over one thread or all: 6.1 and later
   bool exit_tp = false;         // sched_exit_tp: 6.16 and later
   bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
   int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
@@ -23,14 +24,13 @@ struct KernelFeatures {
   bool can_read_user = false;   // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
   AddressRange schedule;        // __schedule
   AddressRange schedule_tail;
+
+  // Captures are asked for where a wait has ended, and only there.
+  bool can_defer() const { return task_work_arguments != 0 && exit_tp; }
 };
 
 // FailedPrecondition if the kernel has no BTF.
 absl::StatusOr<KernelFeatures> ProbeKernel();
-
-// PermissionDenied, naming what is missing, unless this process may load the programs and read other processes;
-// FailedPrecondition in a pid namespace of its own, where its pids are not those that the programs see.
-absl::Status CheckProcessContext();
 
 }  // namespace offcpu
 

@@ -96,7 +96,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.buffers = buffers;
   wire.has_exit_tp = features.exit_tp;
   wire.has_rq_clock = features.rq_clock;
-  wire.has_task_work = features.task_work_arguments != 0 && features.exit_tp && config.task_works_per_second != 0;
+  wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
   wire.has_vma_iter = features.vma_iter;
   wire.can_read_user = features.can_read_user;
   wire.filter_pids = !config.pids.empty() || config.command != 0;

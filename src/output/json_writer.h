@@ -23,6 +23,10 @@ class JsonWriter {
   void String(std::string_view value);
   void Number(uint64_t value);
   void Signed(int64_t value);
+  void Bool(bool value) {
+    Separate();
+    sink_(value ? "true" : "false");
+  }
   // Addresses do not fit the numbers of every reader.
   void Hex(uint64_t value);
 

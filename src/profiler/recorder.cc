@@ -15,6 +15,7 @@
 
 #include "capture/decode.h"
 #include "capture/kernel.h"
+#include "capture/process_context.h"
 #include "capture/programs.h"
 #include "process/module_cache.h"
 #include "profiler/drops.h"

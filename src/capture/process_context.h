@@ -1,0 +1,42 @@
+// What this process itself may do: its pid namespace and its effective capabilities. Needs /proc. Says nothing of the
+// kernel, which may refuse a process that holds them all.
+#ifndef OFFCPU_CAPTURE_PROCESS_CONTEXT_H_
+#define OFFCPU_CAPTURE_PROCESS_CONTEXT_H_
+
+#include <linux/capability.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+namespace offcpu {
+
+struct ProcessContext {
+  bool host_pids = false;     // its pids are those that the programs see
+  uint64_t capabilities = 0;  // a bit each, by the numbers of linux/capability.h
+
+  // As the kernel decides: CAP_SYS_ADMIN stands for those that were once a part of it.
+  bool Has(int capability) const;
+};
+
+// Without these nothing is recorded.
+struct NeededCapability {
+  int number;
+  const char* name;
+  const char* purpose;
+};
+inline constexpr NeededCapability kNeededCapabilities[] = {
+    {CAP_BPF, "CAP_BPF", "loading BPF programs"},
+    {CAP_PERFMON, "CAP_PERFMON", "BPF programs that look at the scheduler"},
+    {CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "reading what is mapped in other processes"},
+};
+
+ProcessContext ReadProcessContext();
+
+// PermissionDenied, naming what is missing, unless this process may load the programs and read other processes;
+// FailedPrecondition in a pid namespace of its own, where its pids are not those that the programs see.
+absl::Status CheckProcessContext();
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_PROCESS_CONTEXT_H_
