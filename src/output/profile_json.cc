@@ -6,35 +6,12 @@
 #include <vector>
 
 #include "output/json_writer.h"
+#include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/stats_json.h"
 
 namespace offcpu {
 namespace {
-
-void WriteUserStack(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
-  const UserStackEntry& entry = profile.user_stacks[index];
-  json.Key("user");
-  json.BeginArray();
-  for (size_t i = 0; i < entry.stack.frames.size(); ++i) {
-    const SymbolizedFrame& frame = symbols.user_stacks[index][i];
-    json.BeginObject();
-    json.Field("name", frame.name);
-    json.Field("module", frame.module);
-    json.Key("address");
-    json.Hex(entry.stack.frames[i].address);
-    json.Field("source", Name(entry.stack.frames[i].source));
-    json.EndObject();
-  }
-  json.EndArray();
-  if (entry.overflow) {
-    json.Field("no_user_stack", "other");
-  } else if (entry.missing != NoUserStack::kNone) {
-    json.Field("no_user_stack", Name(entry.missing));
-  } else {
-    json.Field("user_end", Name(entry.stack.end));
-  }
-}
 
 void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
   std::vector<std::string> labels = KernelLabels(profile, symbols, index);
@@ -56,7 +33,7 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
   json.Field("max_ns", row.max_ns);
-  WriteUserStack(profile, symbols, row.user_stack, json);
+  WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
   WriteKernelStack(profile, symbols, row.kernel_stack, json);
   json.EndObject();
 }

@@ -1,8 +1,7 @@
 // A whole profile as one JSON object, for scripts:
 //   {"start_unix_ns", "duration_ns", "total_ns", "host", "stacks": [...], "stats": {...}}
 // A stack is one row of the profile: {"process", "pid", "comm", "kind", "count", "blocked_ns", "runnable_ns", "max_ns",
-// "user": [{"name", "module", "address", "source"}], "kernel": ["name"]}, frames leaf first, addresses as hexadecimal
-// strings; and either "user_end", why the walk ended, or "no_user_stack", why there is none.
+// the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf first.
 #ifndef OFFCPU_OUTPUT_PROFILE_JSON_H_
 #define OFFCPU_OUTPUT_PROFILE_JSON_H_
 

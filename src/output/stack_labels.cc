@@ -1,6 +1,7 @@
 #include "output/stack_labels.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace offcpu {
 namespace {
@@ -23,14 +24,17 @@ std::string Printable(std::string_view text) {
   return printable;
 }
 
+std::string EndLabel(const UserStackEntry& entry) {
+  if (entry.overflow) return "[other]";
+  if (entry.missing != NoUserStack::kNone) return Bracketed("no user stack", Name(entry.missing));
+  return entry.stack.end == EndReason::kComplete ? "" : Bracketed("truncated", Name(entry.stack.end));
+}
+
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
-  const UserStackEntry& entry = profile.user_stacks[index];
-  if (entry.overflow) return {"[other]"};
-  if (entry.missing != NoUserStack::kNone) return {Bracketed("no user stack", Name(entry.missing))};
   const std::vector<SymbolizedFrame>& frames = symbols.user_stacks[index];
   std::vector<std::string> labels;
   labels.reserve(frames.size() + 1);
-  if (entry.stack.end != EndReason::kComplete) labels.push_back(Bracketed("truncated", Name(entry.stack.end)));
+  if (std::string end = EndLabel(profile.user_stacks[index]); !end.empty()) labels.push_back(std::move(end));
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(frame->name));
   return labels;
 }

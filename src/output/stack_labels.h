@@ -22,6 +22,9 @@ namespace offcpu {
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 
+// What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
+std::string EndLabel(const UserStackEntry& entry);
+
 // `text` without control characters.
 std::string Printable(std::string_view text);
 

@@ -30,6 +30,8 @@ TEST(JsonWriterTest, CommasStandBetweenValuesOnly) {
               json.BeginArray();
               json.Number(18446744073709551615u);
               json.Signed(-1);
+              json.Bool(true);
+              json.Bool(false);
               json.Hex(0xffffffff81000000);
               json.BeginArray();
               json.EndArray();
@@ -39,7 +41,7 @@ TEST(JsonWriterTest, CommasStandBetweenValuesOnly) {
               json.Field("c", "d");
               json.EndObject();
             }),
-            R"({"a":1,"b":[18446744073709551615,-1,"0xffffffff81000000",[],{}],"c":"d"})");
+            R"({"a":1,"b":[18446744073709551615,-1,true,false,"0xffffffff81000000",[],{}],"c":"d"})");
 }
 
 TEST(JsonWriterTest, EscapesWhatMustBe) {

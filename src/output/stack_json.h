@@ -1,0 +1,24 @@
+// A user stack as the fields of a JSON object that the caller has open:
+//   "user": [{"pc", "name", "module", "address", "source"}], frames leaf first, and either
+//   "user_end", why the walk ended, or "no_user_stack", why there is none.
+// "address" is the link-time one, "pc" that in the process, there only if it is known; both hexadecimal strings.
+#ifndef OFFCPU_OUTPUT_STACK_JSON_H_
+#define OFFCPU_OUTPUT_STACK_JSON_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "output/json_writer.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+// Of user_stacks[index]. `pcs`: of its frames, or none.
+void WriteUserStackFields(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
+                          std::span<const uint64_t> pcs, JsonWriter& json);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_STACK_JSON_H_

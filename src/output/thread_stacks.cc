@@ -1,0 +1,125 @@
+#include "output/thread_stacks.h"
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "output/json_writer.h"
+#include "output/stack_json.h"
+#include "output/stack_labels.h"
+#include "output/units.h"
+
+namespace offcpu {
+namespace {
+
+ProcessInfo ProcessOf(const Profile& profile) {
+  return profile.processes.empty() ? ProcessInfo() : profile.processes.front();
+}
+
+std::span<const uint64_t> PcsOf(const FramePcs& pcs, size_t index) {
+  return index < pcs.size() ? std::span<const uint64_t>(pcs[index]) : std::span<const uint64_t>();
+}
+
+bool IsRunning(const Profile& profile, const ProfileRow& row) {
+  return profile.user_stacks[row.user_stack].missing == NoUserStack::kOnCpu;
+}
+
+std::string_view StateOf(const Profile& profile, const ProfileRow& row) {
+  return IsRunning(profile, row) ? "running" : Name(row.kind);
+}
+
+// "#12  0x00007f0000001010  ": as wide for each frame of a stack.
+std::string FrameHead(size_t number, uint64_t address) {
+  return absl::StrFormat("  %-4s 0x%016x  ", absl::StrCat("#", number), address);
+}
+
+// Returns how many frames there were.
+size_t WriteKernelFrames(const Profile& profile, const SymbolizedProfile& symbols, size_t index, ByteSink sink) {
+  const std::vector<uint64_t>& addresses = profile.kernel_stacks[index].addresses;
+  if (addresses.empty()) sink("  [unknown kernel stack]\n");
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    sink(absl::StrCat(FrameHead(i, addresses[i]), Printable(symbols.kernel_stacks[index][i]), "  [kernel]\n"));
+  }
+  return addresses.size();
+}
+
+void WriteUserFrames(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
+                     std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
+  const UserStackEntry& entry = profile.user_stacks[index];
+  for (size_t i = 0; i < entry.stack.frames.size(); ++i) {
+    const SymbolizedFrame& frame = symbols.user_stacks[index][i];
+    const std::string head =
+        i < pcs.size() ? FrameHead(number + i, pcs[i]) : absl::StrFormat("  %-4s ", absl::StrCat("#", number + i));
+    const std::string module = frame.module.empty() ? "" : absl::StrCat("  ", Printable(frame.module));
+    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name), module, Name(entry.stack.frames[i].source)));
+  }
+  const std::string end = EndLabel(entry);
+  if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));
+}
+
+void WriteThread(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, const ProfileRow& row,
+                 ByteSink sink) {
+  std::string head = absl::StrFormat("\n%d %s  %s", row.tid, Printable(profile.comms[row.comm]), StateOf(profile, row));
+  if (row.total_ns() != 0) absl::StrAppend(&head, "  off the CPU for ", FormatDuration(row.total_ns()));
+  sink(absl::StrCat(head, "\n"));
+  if (IsRunning(profile, row)) return;
+  const size_t frames = WriteKernelFrames(profile, symbols, row.kernel_stack, sink);
+  WriteUserFrames(profile, symbols, row.user_stack, PcsOf(pcs, row.user_stack), frames, sink);
+}
+
+void WriteKernelJson(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
+  const std::vector<uint64_t>& addresses = profile.kernel_stacks[index].addresses;
+  json.Key("kernel");
+  json.BeginArray();
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    json.BeginObject();
+    json.Field("name", symbols.kernel_stacks[index][i]);
+    json.Key("address");
+    json.Hex(addresses[i]);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteThreadJson(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs,
+                     const ProfileRow& row, JsonWriter& json) {
+  json.BeginObject();
+  json.Key("tid");
+  json.Signed(row.tid);
+  json.Field("comm", profile.comms[row.comm]);
+  json.Field("state", StateOf(profile, row));
+  if (row.total_ns() != 0) json.Field("off_cpu_ns", row.total_ns());
+  WriteKernelJson(profile, symbols, row.kernel_stack, json);
+  WriteUserStackFields(profile, symbols, row.user_stack, PcsOf(pcs, row.user_stack), json);
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteThreadStacks(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, ByteSink sink) {
+  const ProcessInfo process = ProcessOf(profile);
+  const size_t threads = profile.rows.size();
+  sink(absl::StrFormat("%d %s: %d %s\n", process.key.pid, Printable(process.name), threads,
+                       threads == 1 ? "thread" : "threads"));
+  for (const ProfileRow& row : profile.rows) WriteThread(profile, symbols, pcs, row, sink);
+}
+
+void WriteThreadStacksJson(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs,
+                           ByteSink sink) {
+  const ProcessInfo process = ProcessOf(profile);
+  JsonWriter json(sink);
+  json.BeginObject();
+  json.Key("pid");
+  json.Signed(process.key.pid);
+  json.Field("name", process.name);
+  json.Key("threads");
+  json.BeginArray();
+  for (const ProfileRow& row : profile.rows) WriteThreadJson(profile, symbols, pcs, row, json);
+  json.EndArray();
+  json.EndObject();
+  sink("\n");
+}
+
+}  // namespace offcpu
