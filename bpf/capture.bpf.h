@@ -23,10 +23,16 @@ struct capture_record {
 	__u8 stack[WIRE_STACK_MAX_BYTES + WIRE_PAGE_BYTES];
 };
 
+struct thread_record {
+	struct wire_thread head;
+	__u64 frames[WIRE_KERNEL_FRAMES];
+};
+
 /* A copy may sleep, so it cannot use the CPU's own memory: whoever sets `busy` owns the buffer. */
 struct capture_buffer {
 	__u64 busy;
 	struct code_list code;
+	struct thread_record thread;
 	struct capture_record record;
 };
 
@@ -153,26 +159,31 @@ static __always_inline void release_buffer(struct capture_buffer *buffer)
 	__sync_lock_test_and_set(&buffer->busy, 0);
 }
 
-static __always_inline void fill_registers(struct wire_capture *head, const struct pt_regs *regs)
+static __always_inline void fill_registers(__u64 *registers, const struct pt_regs *regs)
 {
-	head->registers[0] = BPF_CORE_READ(regs, ax);
-	head->registers[1] = BPF_CORE_READ(regs, dx);
-	head->registers[2] = BPF_CORE_READ(regs, cx);
-	head->registers[3] = BPF_CORE_READ(regs, bx);
-	head->registers[4] = BPF_CORE_READ(regs, si);
-	head->registers[5] = BPF_CORE_READ(regs, di);
-	head->registers[6] = BPF_CORE_READ(regs, bp);
-	head->registers[7] = BPF_CORE_READ(regs, sp);
-	head->registers[8] = BPF_CORE_READ(regs, r8);
-	head->registers[9] = BPF_CORE_READ(regs, r9);
-	head->registers[10] = BPF_CORE_READ(regs, r10);
-	head->registers[11] = BPF_CORE_READ(regs, r11);
-	head->registers[12] = BPF_CORE_READ(regs, r12);
-	head->registers[13] = BPF_CORE_READ(regs, r13);
-	head->registers[14] = BPF_CORE_READ(regs, r14);
-	head->registers[15] = BPF_CORE_READ(regs, r15);
-	head->registers[16] = BPF_CORE_READ(regs, ip);
-	head->in_syscall = (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+	registers[0] = BPF_CORE_READ(regs, ax);
+	registers[1] = BPF_CORE_READ(regs, dx);
+	registers[2] = BPF_CORE_READ(regs, cx);
+	registers[3] = BPF_CORE_READ(regs, bx);
+	registers[4] = BPF_CORE_READ(regs, si);
+	registers[5] = BPF_CORE_READ(regs, di);
+	registers[6] = BPF_CORE_READ(regs, bp);
+	registers[7] = BPF_CORE_READ(regs, sp);
+	registers[8] = BPF_CORE_READ(regs, r8);
+	registers[9] = BPF_CORE_READ(regs, r9);
+	registers[10] = BPF_CORE_READ(regs, r10);
+	registers[11] = BPF_CORE_READ(regs, r11);
+	registers[12] = BPF_CORE_READ(regs, r12);
+	registers[13] = BPF_CORE_READ(regs, r13);
+	registers[14] = BPF_CORE_READ(regs, r14);
+	registers[15] = BPF_CORE_READ(regs, r15);
+	registers[16] = BPF_CORE_READ(regs, ip);
+}
+
+/* rcx and r11 are void then. */
+static __always_inline bool is_in_syscall(const struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
 }
 
 /* Makes the window resident. May sleep for as long as the memory's owner likes, and so holds nothing
@@ -208,7 +219,8 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 		return WIRE_NO_USER_NO_BUFFER;
 	}
 	record = &buffer->record;
-	fill_registers(&record->head, regs);
+	fill_registers(record->head.registers, regs);
+	record->head.in_syscall = is_in_syscall(regs);
 	sp = record->head.registers[7];
 	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
 		__u32 chunk = WIRE_PAGE_BYTES - ((sp + bytes) & (WIRE_PAGE_BYTES - 1));

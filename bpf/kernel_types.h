@@ -136,6 +136,9 @@ struct task_struct {
 	int tgid;
 	struct task_struct *group_leader;
 	__u64 start_boottime;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	unsigned int __state;
 	char comm[16];
 	struct signal_struct *signal;
 	__u64 self_exec_id;

@@ -8,6 +8,7 @@
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "state.bpf.h"
+#include "tasks.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -26,37 +27,19 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct task_state *state;
 
+	if (control.ended)
+		return;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) /* made at fork and when recording began: an allocation failed */
 		return;
 	state->out_ns = scheduler_clock(task);
 	state->out_run_delay = task->sched_info.run_delay;
 	state->out_state = preempt ? 0 : task_flags;
 	state->arrivals = task->sched_info.pcount;
-	if (control.armed)
-		state->switches++;
+	state->has_run = 1;
 	learn_clock_offset(state->out_ns);
-}
-
-static __always_inline int system_call(struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	return (int)BPF_CORE_READ(regs, orig_ax);
-}
-
-static __always_inline __u32 kind_of(__u32 out_state, int syscall)
-{
-	if (!out_state)
-		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
-	if (out_state & TASK_INTERRUPTIBLE)
-		return WIRE_KIND_SLEEPING;
-	if (out_state & TASK_UNINTERRUPTIBLE)
-		return WIRE_KIND_DISK;
-	if (out_state & TASK_STOPPED_OR_TRACED)
-		return WIRE_KIND_STOPPED;
-	return WIRE_KIND_OTHER;
 }
 
 struct times {
@@ -129,6 +112,7 @@ static __always_inline void send_interval(struct task_struct *task, const struct
 	record->blocked_ns = times->waited_ns - times->runnable_ns;
 	record->runnable_ns = times->runnable_ns;
 	record->syscall = syscall;
+	record->switches = switches_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
@@ -186,6 +170,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		count(WIRE_COUNT_JOINED_AWAY);
 		return;
 	}
+	state->has_run = 1;
 	now = arrival_ns(task, state);
 	times = interval_times(task, state, now, run_delay_of(task, now));
 	state->out_ns = 0;
@@ -198,6 +183,27 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
 				  : user_stack_at_leave(state);
 	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
+}
+
+/* Before recording begins: what was stamped until here is over. */
+static __always_inline void note_arrival(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (!state)
+		return;
+	state->out_ns = 0;
+	state->has_run = 1;
+}
+
+static __always_inline void arrive(void *ctx, struct task_struct *task)
+{
+	if (control.ended)
+		return;
+	if (control.armed)
+		come_back(ctx, task);
+	else
+		note_arrival(task);
 }
 
 /* Kernels without sched_exit_tp: the length of the wait is not known yet, so every sleep may cost a capture.
@@ -221,8 +227,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!config.has_exit_tp && control.armed)
 			capture_at_leave(prev);
 	}
-	if (!config.has_exit_tp && control.armed && task_is_recorded(next))
-		come_back(ctx, next);
+	if (!config.has_exit_tp && task_is_recorded(next))
+		arrive(ctx, next);
 	return 0;
 }
 
@@ -231,9 +237,8 @@ int BPF_PROG(sched_exit, bool is_switch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!is_switch || !control.armed || !current_is_recorded(task))
-		return 0;
-	come_back(ctx, task);
+	if (is_switch && current_is_recorded(task))
+		arrive(ctx, task);
 	return 0;
 }
 
@@ -298,46 +303,5 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		send_lifecycle(WIRE_EXIT, task);
 	if (config.filter_pids) /* the number will be given to somebody else */
 		bpf_map_delete_elem(&pids, &tgid);
-	return 0;
-}
-
-/* For every thread, or for one: makes its storage, and tells what it is and what is mapped in it. */
-SEC("iter/task")
-int list_tasks(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct wire_task record = {};
-	struct task_state *state;
-
-	if (!task || task->flags & PF_KTHREAD)
-		return 0;
-	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state && !control.armed && !state->out_ns)
-		state->arrivals = task->sched_info.pcount;
-	fill_process(&record.process, task);
-	record.code.sequence = code_sequence(task);
-	record.recorded = task_is_recorded(task);
-	record.on_cpu = task->on_cpu;
-	record.switches = state ? state->switches : 1;
-	record.out_ns = state ? state->out_ns : 0;
-	bpf_probe_read_kernel_str(record.comm, sizeof(record.comm), &task->comm);
-	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
-	return 0;
-}
-
-/* The same for one thread, after its executable mappings. */
-SEC("iter/task")
-int describe_task(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct wire_task record = {};
-
-	if (!task || task->flags & PF_KTHREAD)
-		return 0;
-	fill_process(&record.process, task);
-	record.code.sequence = code_sequence(task);
-	if (config.has_vma_iter)
-		record.code.hash = walk_code(task, NULL, ctx->meta->seq);
-	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

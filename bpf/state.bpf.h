@@ -20,13 +20,15 @@ struct task_state {
 	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
 	__u64 cookie; /* of the stay whose capture is pending; 0: none */
-	__u64 switches;
+	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
 	 * on what changes. */
 	__u64 arrivals;
 	struct wire_code code; /* the last value that was computed for this thread */
 	__u32 out_state;       /* TASK_*; 0: it was runnable */
+	__u32 listed_pass;
+	__u32 has_run; /* since it was first seen, and before recording ended */
 	__u32 reserved;
 };
 
@@ -84,6 +86,12 @@ static __always_inline void fill_process(struct wire_process *process, struct ta
 	process->exec_id = BPF_CORE_READ(task, self_exec_id);
 	process->tgid = BPF_CORE_READ(task, tgid);
 	process->tid = BPF_CORE_READ(task, pid);
+}
+
+/* How often it has ever left a CPU, counted by the kernel. */
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 }
 
 #endif /* OFFCPU_BPF_STATE_BPF_H_ */

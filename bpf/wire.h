@@ -73,9 +73,10 @@ struct wire_interval {
 	struct wire_process process;
 	uint32_t no_user;	    /* wire_no_user, set iff cookie is 0 */
 	int32_t syscall;	    /* number, or -1 where the thread did not enter by one */
+	uint64_t switches;	    /* how often the thread has ever left a CPU: names this wait among its waits */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
-WIRE_ASSERT(sizeof(struct wire_interval) == 96);
+WIRE_ASSERT(sizeof(struct wire_interval) == 104);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -141,17 +142,44 @@ struct wire_lifecycle {
 };
 WIRE_ASSERT(sizeof(struct wire_lifecycle) == 32);
 
-/* What the task iterator writes for each thread; where one was asked for, after its executable mappings. */
+/* What a task iterator writes of a thread. */
 struct wire_task {
 	struct wire_process process;
 	struct wire_code code; /* hash only where one thread was asked for */
-	uint64_t switches;     /* times off the CPU since the recording began */
-	uint64_t out_ns;       /* when it left the CPU, scheduler's clock; 0: it is on one, or no stamp */
 	uint32_t recorded;     /* passes the filters (cgroups apart) */
-	uint32_t on_cpu;
-	char comm[WIRE_COMM_BYTES];
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_task) == 80);
+WIRE_ASSERT(sizeof(struct wire_task) == 48);
+
+/*
+ * A thread as it stands, with its stacks if it is off the CPU. It has been so, without a break, from this
+ * record to a later one if the later one has the same `switches` and is not `on_cpu`.
+ */
+struct wire_thread {
+	struct wire_process process;
+	uint64_t switches; /* see wire_interval */
+	uint64_t cookie;   /* of its stay, if a capture is pending; 0: none */
+	/* The stamp of its last leaving, scheduler's clock. Frozen when recording ends; 0: none. */
+	uint64_t out_ns;
+	uint64_t out_run_delay;
+	uint64_t run_delay;
+	uint64_t queued_ns;  /* since when it waits for a CPU; 0: it does not */
+	uint64_t arrived_ns; /* when it came to a CPU last */
+	uint64_t arrivals;   /* how often it has come to a CPU ever */
+	uint64_t new_arrivals; /* and since it left or was first seen; as for a stamp's age */
+	uint64_t registers[WIRE_REGISTERS];
+	uint32_t on_cpu;     /* or on its way there or off: nothing more is known of it */
+	uint32_t has_run;    /* since the programs were loaded; until recording ended */
+	uint32_t has_user;   /* registers are set */
+	uint32_t in_syscall; /* see wire_capture */
+	uint32_t kind;	     /* wire_kind of how it left, if there is a stamp */
+	uint32_t state;	     /* wire_kind of what it is doing now */
+	uint32_t reserved;
+	uint32_t count; /* kernel frames that follow */
+	char comm[WIRE_COMM_BYTES];
+	/* uint64_t frames[count], leaf first */
+};
+WIRE_ASSERT(sizeof(struct wire_thread) == 280);
 
 /* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
 WIRE_ENUM(wire_counter_id){
@@ -172,6 +200,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
 	WIRE_COUNT_LIFECYCLE_LOST,
 	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
+	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
 	WIRE_COUNTERS,
 };
 
@@ -217,10 +246,13 @@ WIRE_ASSERT(sizeof(struct wire_config) == 80);
 struct wire_control {
 	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before armed */
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
+	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
 	uint32_t armed;
-	uint32_t zero; /* stays 0 */
+	uint32_t ended; /* stamps are not touched any more */
+	uint32_t zero;	/* stays 0 */
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 24);
+WIRE_ASSERT(sizeof(struct wire_control) == 40);
 
 #ifdef __cplusplus
 }

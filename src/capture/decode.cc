@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bpf/wire.h"
+#include "capture/wire_names.h"
 
 namespace offcpu {
 namespace {
@@ -17,50 +18,6 @@ bool ReadHead(std::span<const std::byte> record, T* head) {
   return true;
 }
 
-ProcessKey KeyOf(const wire_process& process) {
-  return {.pid = static_cast<int32_t>(process.tgid), .start_ns = process.start_ns, .exec_id = process.exec_id};
-}
-
-WaitKind KindOf(uint32_t kind) {
-  switch (kind) {
-    case WIRE_KIND_SLEEPING:
-      return WaitKind::kSleeping;
-    case WIRE_KIND_DISK:
-      return WaitKind::kDisk;
-    case WIRE_KIND_STOPPED:
-      return WaitKind::kStopped;
-    case WIRE_KIND_PREEMPTED:
-      return WaitKind::kPreempted;
-    case WIRE_KIND_YIELDED:
-      return WaitKind::kYielded;
-    default:
-      return WaitKind::kOther;
-  }
-}
-
-NoUserStack MissingOf(uint32_t no_user) {
-  switch (no_user) {
-    case WIRE_NO_USER_BUDGET:
-      return NoUserStack::kBudget;
-    case WIRE_NO_USER_RING_FULL:
-      return NoUserStack::kRingFull;
-    case WIRE_NO_USER_NO_BUFFER:
-      return NoUserStack::kNoBuffer;
-    case WIRE_NO_USER_UNREADABLE:
-      return NoUserStack::kUnreadable;
-    case WIRE_NO_USER_EXITING:
-      return NoUserStack::kExiting;
-    case WIRE_NO_USER_EXEC:
-      return NoUserStack::kExec;
-    case WIRE_NO_USER_UNSUPPORTED:
-      return NoUserStack::kUnsupported;
-    case WIRE_NO_USER_OVERLOAD:
-      return NoUserStack::kOverload;
-    default:
-      return NoUserStack::kLost;
-  }
-}
-
 std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
   wire_interval head;
   if (!ReadHead(record, &head)) return std::nullopt;
@@ -71,6 +28,7 @@ std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
                       .kernel_stack = head.kernel_stack,
                       .kind = KindOf(head.kind),
                       .syscall = head.syscall,
+                      .switches = head.switches,
                       .end_ns = head.end_ns,
                       .blocked_ns = head.blocked_ns,
                       .runnable_ns = head.runnable_ns,

@@ -54,7 +54,8 @@ struct IntervalEvent {
   uint64_t kernel_stack = 0;  // id; 0: could not be taken
   WaitKind kind = WaitKind::kOther;
   int32_t syscall = -1;
-  uint64_t end_ns = 0;  // scheduler's clock
+  uint64_t switches = 0;  // how often the thread had ever left a CPU: names the wait among its waits
+  uint64_t end_ns = 0;    // scheduler's clock
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   std::string comm;

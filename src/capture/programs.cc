@@ -4,7 +4,9 @@
 #include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/membarrier.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,11 +17,13 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "capture/decode.h"
 #include "capture/glob.h"
+#include "capture/wire_names.h"
 #include "offcpu_tw4.skel.h"
 #include "offcpu_tw5.skel.h"
 #include "process/module.h"
@@ -156,24 +160,28 @@ absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
 }
 
 TaskDescription Describe(const wire_task& task) {
-  return {.process = {.pid = static_cast<int32_t>(task.process.tgid),
-                      .start_ns = task.process.start_ns,
-                      .exec_id = task.process.exec_id},
+  return {.process = KeyOf(task.process),
           .tid = static_cast<int32_t>(task.process.tid),
           .code = {.sequence = task.code.sequence, .hash = task.code.hash},
-          .switches = task.switches,
-          .recorded = task.recorded != 0,
-          .on_cpu = task.on_cpu != 0};
+          .recorded = task.recorded != 0};
 }
 
-// Runs an iterator program to its end, for every thread or only for `tid`, and returns what it wrote.
-absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, pid_t tid) {
+// Of which an iterator tells: all threads, those of a process, or one.
+struct Scope {
+  pid_t process = 0;
+  pid_t tid = 0;
+};
+
+// Runs an iterator program to its end and returns what it wrote.
+absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, const Scope& scope) {
   bpf_iter_link_info info = {};
-  info.task.tid = static_cast<uint32_t>(tid);
+  info.task.tid = static_cast<uint32_t>(scope.tid);
+  info.task.pid = static_cast<uint32_t>(scope.process);
   auto options = Options<bpf_iter_attach_opts>();
   options.link_info = &info;
   options.link_info_len = sizeof(info);
-  const OwnedLink link(bpf_program__attach_iter(program, tid != 0 ? &options : nullptr));
+  const bool all = scope.tid == 0 && scope.process == 0;
+  const OwnedLink link(bpf_program__attach_iter(program, all ? nullptr : &options));
   if (link == nullptr) return ErrnoStatus("cannot list tasks", errno);
   const OwnedFd iterator(bpf_iter_create(bpf_link__fd(link.get())));
   if (!iterator) return ErrnoStatus("cannot list tasks", errno);
@@ -201,13 +209,6 @@ uint64_t MonotonicNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// How long a thread that left at `out_ns` has been away by `now_ns`, CLOCK_MONOTONIC, as far as it was recorded.
-uint64_t OffNs(const wire_task& task, const wire_control& control, uint64_t now_ns) {
-  if (task.out_ns == 0 || task.on_cpu != 0 || task.switches == 0 || control.armed == 0) return 0;
-  const uint64_t out_ns = std::max(task.out_ns - control.clock_offset, control.start_ns);
-  return out_ns < now_ns ? now_ns - out_ns : 0;
-}
-
 int OnRecord(void* context, void* data, size_t size) {
   const auto& record = *static_cast<const Programs::RecordCallback*>(context);
   record({static_cast<const std::byte*>(data), size});
@@ -223,6 +224,8 @@ struct Programs::Impl {
   OwnedRing intervals;
   OwnedRing captures;
   wire_control* control = nullptr;  // shared with the programs
+  std::atomic<uint64_t> end_ns{0};  // CLOCK_MONOTONIC
+  std::mutex listing;               // guards list_min_ns and list_pass of the control page
 
   ~Impl() {
     links.clear();
@@ -251,6 +254,10 @@ struct Programs::Impl {
     intervals.reset(ring_buffer__new(Fd("intervals"), OnRecord, &on_record, nullptr));
     captures.reset(ring_buffer__new(Fd("captures"), OnRecord, &on_record, nullptr));
     if (intervals == nullptr || captures == nullptr) return ErrnoStatus("cannot map the rings", errno);
+    return absl::OkStatus();
+  }
+
+  absl::Status MapControl() {
     void* page = mmap(nullptr, WIRE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, Fd(kControlMap), 0);
     if (page == MAP_FAILED) return ErrnoStatus("cannot map the control page", errno);
     control = static_cast<wire_control*>(page);
@@ -273,6 +280,24 @@ struct Programs::Impl {
 Programs::Programs(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Programs::~Programs() = default;
 
+absl::StatusOr<std::unique_ptr<Programs>> Programs::LoadListing(const KernelFeatures& features) {
+  libbpf_set_print(KeepWarning);
+  auto impl = std::make_unique<Impl>();
+  absl::StatusOr<OwnedObject> object = OpenObject(features);
+  if (!object.ok()) return object.status();
+  impl->object = *std::move(object);
+  ProgramsConfig config;
+  absl::Status status = Configure(impl->object.get(), config, features);
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, impl->object.get()) {
+    bpf_program__set_autoload(program, bpf_program__expected_attach_type(program) == BPF_TRACE_ITER);
+  }
+  if (status.ok()) status = impl->Load();
+  if (status.ok()) status = impl->MapControl();
+  if (!status.ok()) return status;
+  return std::unique_ptr<Programs>(new Programs(std::move(impl)));
+}
+
 absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& config, const KernelFeatures& features) {
   libbpf_set_print(KeepWarning);
   auto impl = std::make_unique<Impl>();
@@ -283,6 +308,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = impl->Load();
   if (status.ok()) status = impl->FillFilters(config);
   if (status.ok()) status = impl->OpenRings();
+  if (status.ok()) status = impl->MapControl();
   if (status.ok()) status = impl->Attach(features.exit_tp);
   if (!status.ok()) return status;
   std::unique_ptr<Programs> programs(new Programs(std::move(impl)));
@@ -296,7 +322,15 @@ void Programs::Arm() {
   std::atomic_ref(impl_->control->armed).store(1, std::memory_order_release);
 }
 
-void Programs::Disarm() { std::atomic_ref(impl_->control->armed).store(0, std::memory_order_release); }
+void Programs::Disarm() {
+  if (impl_->end_ns != 0) return;
+  std::atomic_ref(impl_->control->armed).store(0, std::memory_order_release);
+  std::atomic_ref(impl_->control->ended).store(1, std::memory_order_release);
+  impl_->end_ns = MonotonicNs();
+}
+
+// Programs run inside RCU's read sections, and the barrier is one of RCU.
+void Programs::Settle() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 
 size_t Programs::Drain(const RecordCallback& record) {
   impl_->on_record = record;
@@ -306,7 +340,7 @@ size_t Programs::Drain(const RecordCallback& record) {
 }
 
 std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid) const {
-  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), pid);
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), {.tid = pid});
   if (!bytes.ok() || bytes->size() < sizeof(wire_task)) return std::nullopt;
   const auto all = std::span(*bytes);
   return ProcessDescription{.task = Describe(TaskAt(all.last(sizeof(wire_task)))),
@@ -314,16 +348,31 @@ std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid)
 }
 
 absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
-  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_tasks"), 0);
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_tasks"), {});
   if (!bytes.ok()) return bytes.status();
-  const uint64_t now_ns = MonotonicNs();
   std::vector<TaskDescription> tasks;
   for (auto left = std::span(*bytes); left.size() >= sizeof(wire_task); left = left.subspan(sizeof(wire_task))) {
-    const wire_task task = TaskAt(left);
-    tasks.push_back(Describe(task));
-    tasks.back().off_ns = OffNs(task, *impl_->control, now_ns);
+    tasks.push_back(Describe(TaskAt(left)));
   }
   return tasks;
+}
+
+absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(pid_t process, uint64_t min_off_ns) const {
+  constexpr int kAttempts = 3;
+  const std::lock_guard lock(impl_->listing);
+  wire_control& control = *impl_->control;
+  control.list_min_ns = min_off_ns;
+  ++control.list_pass;
+  // Captures may have all buffers for a moment; who is left out is counted.
+  for (int attempt = 1;; ++attempt) {
+    const uint64_t left_out = ReadCounters()[WIRE_COUNT_NOT_LISTED].count;
+    const auto bytes = Iterate(impl_->Program("list_threads"), {.process = process});
+    if (!bytes.ok()) return bytes.status();
+    if (attempt == kAttempts || ReadCounters()[WIRE_COUNT_NOT_LISTED].count == left_out) {
+      const uint64_t end_ns = control.armed != 0 ? MonotonicNs() : impl_->end_ns.load();
+      return DecodeThreads(*bytes, control, end_ns);
+    }
+  }
 }
 
 void Programs::GrowWindow(pid_t tid, uint32_t bytes) {

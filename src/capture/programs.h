@@ -1,7 +1,7 @@
 // The BPF programs: loaded, attached, fed and asked. The only user of libbpf.
 //
-// Needs what CheckCapabilities names. Drain belongs to one thread, DescribeProcess and GrowWindow may be called from
-// any thread, the rest from the one that owns the object.
+// Needs what CheckCapabilities names. Drain belongs to one thread; DescribeProcess, ListThreads and GrowWindow may be
+// called from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -22,6 +22,7 @@
 #include "bpf/wire.h"
 #include "capture/events.h"
 #include "capture/kernel.h"
+#include "capture/waiting_thread.h"
 
 namespace offcpu {
 
@@ -44,10 +45,7 @@ struct TaskDescription {
   ProcessKey process;
   int32_t tid = 0;
   CodeVersion code;
-  uint64_t switches = 0;  // times it left the CPU since the recording began
   bool recorded = false;  // passes the filters, cgroups apart
-  bool on_cpu = false;
-  uint64_t off_ns = 0;  // how long it has been off the CPU within the recording; 0: it is on one, or slept throughout
 };
 
 class Programs {
@@ -56,13 +54,17 @@ class Programs {
 
   // Loads, attaches and seeds; nothing is recorded before Arm.
   static absl::StatusOr<std::unique_ptr<Programs>> Load(const ProgramsConfig& config, const KernelFeatures& features);
+  // Only what lists and describes: nothing is attached, nothing can be recorded.
+  static absl::StatusOr<std::unique_ptr<Programs>> LoadListing(const KernelFeatures& features);
   ~Programs();
   Programs(const Programs&) = delete;
   Programs& operator=(const Programs&) = delete;
 
   void Arm();
-  // Stops recording; what the rings hold stays to be drained.
+  // Stops recording; what the rings hold stays to be drained. Which thread was in which wait stays to be listed.
   void Disarm();
+  // Waits for programs that began before Disarm; some 20 ms.
+  void Settle();
 
   // Gives every record of both rings to `record`, intervals and definitions first. Returns how many there were.
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
@@ -75,6 +77,9 @@ class Programs {
   };
   std::optional<ProcessDescription> DescribeProcess(pid_t pid) const;
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
+  // Threads that pass the filters (cgroups apart), of one process or (0) of all. With `min_off_ns`, only those that
+  // have been off the CPU for so long by now, each once a wait.
+  absl::StatusOr<std::vector<WaitingThread>> ListThreads(pid_t process, uint64_t min_off_ns = 0) const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.

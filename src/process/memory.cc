@@ -29,17 +29,21 @@ bool FileMemory::Read(uint64_t address, std::span<std::byte> out) const {
 }
 
 bool ProcessMemory::Read(uint64_t address, std::span<std::byte> out) const {
-  if (address + out.size() < address) return false;
+  return ReadSome(address, out) == out.size();
+}
+
+size_t ProcessMemory::ReadSome(uint64_t address, std::span<std::byte> out) const {
+  if (address + out.size() < address) return 0;
   // The kernel may stop short of a range it can read in full.
-  while (!out.empty()) {
-    iovec local = {out.data(), out.size()};
-    iovec remote = {reinterpret_cast<void*>(address), out.size()};
+  size_t done = 0;
+  while (done < out.size()) {
+    iovec local = {out.data() + done, out.size() - done};
+    iovec remote = {reinterpret_cast<void*>(address + done), out.size() - done};
     ssize_t n = process_vm_readv(pid_, &local, 1, &remote, 1, 0);
-    if (n <= 0) return false;
-    out = out.subspan(static_cast<size_t>(n));
-    address += static_cast<uint64_t>(n);
+    if (n <= 0) break;
+    done += static_cast<size_t>(n);
   }
-  return true;
+  return done;
 }
 
 }  // namespace offcpu

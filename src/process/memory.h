@@ -57,6 +57,8 @@ class ProcessMemory final : public Memory {
  public:
   explicit ProcessMemory(pid_t pid) : pid_(pid) {}
   [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
+  // Fills the front of `out`, as far as there is memory: returns how much.
+  [[nodiscard]] size_t ReadSome(uint64_t address, std::span<std::byte> out) const;
 
  private:
   pid_t pid_;

@@ -98,13 +98,14 @@ struct ProfileStats {
   uint64_t cookies = 0;        // distinct cookies among them
   uint64_t captures = 0;       // CAPTURE records received
   uint64_t kernel_stacks = 0;  // KERNEL_STACK records received
+  uint64_t live_stacks = 0;    // stacks of waiting threads read from outside
   uint64_t walks = 0;          // user stacks walked
   uint64_t processes = 0;
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).
   std::array<uint64_t, kFrameSourceCount> complete_walks_by_source = {};
-  uint64_t slept_throughout = 0;  // recorded threads that never ran: not in the rows
+  uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows
   std::vector<Drop> drops;        // only those that happened
 };
 

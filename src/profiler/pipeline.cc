@@ -22,7 +22,8 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
       stacks_({}),
       table_({}),
       joiner_({.wait_ns = config.join_ns}, stacks_, table_),
-      walker_(config.unwind) {}
+      walker_(config.unwind),
+      live_(kMaxThreads) {}
 
 void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
@@ -32,15 +33,85 @@ void Pipeline::On(IntervalEvent&& event) {
   ++stats_.intervals;
   const Target* target = FindOrAddTarget(event.process, event.tid, event.comm);
   CountCookie(event);
-  joiner_.Add({.cookie = event.cookie,
-               .missing = event.missing,
-               .process = target != nullptr ? target->index : table_.InternProcess({.key = event.process}),
-               .tid = config_.per_thread ? event.tid : 0,
-               .comm = table_.InternComm(event.comm),
-               .kernel_stack = stacks_.InternKernel(event.kernel_stack),
-               .kind = event.kind,
-               .blocked_ns = event.blocked_ns,
-               .runnable_ns = event.runnable_ns});
+  Interval interval = {.cookie = event.cookie,
+                       .missing = event.missing,
+                       .process = target != nullptr ? target->index : table_.InternProcess({.key = event.process}),
+                       .tid = config_.per_thread ? event.tid : 0,
+                       .comm = table_.InternComm(event.comm),
+                       .kernel_stack = stacks_.InternKernel(event.kernel_stack),
+                       .kind = event.kind,
+                       .blocked_ns = event.blocked_ns,
+                       .runnable_ns = event.runnable_ns};
+  UseLiveStack(event, &interval);
+  joiner_.Add(interval);
+}
+
+void Pipeline::UseLiveStack(const IntervalEvent& event, Interval* interval) {
+  const LiveWait* wait = live_.Find(event.process, event.tid, event.switches);
+  if (wait == nullptr) return;
+  // A wait that is over has its own capture on the way; one that is not has nothing else to hope for.
+  const bool is_open = event.kind == WaitKind::kOpen;
+  if (wait->user_stack.has_value()) {
+    joiner_.Resolve(wait->cookie, *wait->user_stack);  // it may have been long ago
+  } else if (!is_open) {
+    return;
+  } else if (wait->failed != NoUserStack::kNone) {
+    interval->missing = wait->failed;
+    return;
+  }
+  interval->cookie = wait->cookie;
+  interval->missing = NoUserStack::kNone;
+}
+
+void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
+  absl::flat_hash_map<ProcessKey, std::vector<WaitingThread>> by_process;
+  const auto begin = [this](std::vector<WaitingThread>& batch) {
+    unread_.push_back(std::move(batch));
+    batch.clear();
+  };
+  for (WaitingThread& thread : threads) {
+    if (thread.on_cpu || live_.Begin(thread) == nullptr) continue;
+    FindOrAddTarget(thread.process, thread.tid, thread.comm);
+    std::vector<WaitingThread>& batch = by_process[thread.process];
+    batch.push_back(std::move(thread));
+    if (batch.size() == kLiveThreadsAtOnce) begin(batch);
+  }
+  for (auto& [process, batch] : by_process) {
+    if (!batch.empty()) begin(batch);
+  }
+  SubmitReading();
+}
+
+void Pipeline::SubmitReading() {
+  while (!unread_.empty()) {
+    const auto threads = std::make_shared<const std::vector<WaitingThread>>(unread_.front());
+    const bool taken = readers_.Submit(
+        [this, threads, read = hooks_.read_stacks]() -> ReaderThreads::Completion {
+          auto stacks = std::make_shared<std::vector<LiveStack>>(read(*threads));
+          return [this, threads, stacks] { OnLiveStacks(*threads, std::move(*stacks)); };
+        },
+        [this, threads] {
+          OnLiveStacks(*threads, std::vector<LiveStack>(threads->size(), {.missing = NoUserStack::kTargetStuck}));
+        });
+    if (!taken) return;
+    unread_.pop_front();
+  }
+}
+
+void Pipeline::OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks) {
+  for (size_t i = 0; i < threads.size(); ++i) {
+    LiveWait* wait = live_.Find(threads[i].process, threads[i].tid, threads[i].switches);
+    if (wait == nullptr) continue;  // forgotten, or its thread is in another wait by now
+    if (stacks[i].missing == NoUserStack::kNone) {
+      ++stats_.live_stacks;
+      stacks[i].capture.cookie = wait->cookie;
+      WalkOrWait(std::move(stacks[i].capture));
+      continue;
+    }
+    wait->failed = stacks[i].missing;
+    // Under a cookie of the thread's own a capture may still come.
+    if (wait->cookie != threads[i].cookie) joiner_.Resolve(wait->cookie, stacks_.InternMissing(wait->failed));
+  }
 }
 
 void Pipeline::CountCookie(const IntervalEvent& event) {
@@ -66,6 +137,10 @@ void Pipeline::On(CodeListEvent&& event) {
 
 void Pipeline::On(CaptureEvent&& event) {
   ++stats_.captures;
+  WalkOrWait(std::move(event));
+}
+
+void Pipeline::WalkOrWait(CaptureEvent&& event) {
   Target* target = FindOrAddTarget(event.process, event.tid, {});
   if (target == nullptr) return ResolveMissing(event.cookie, NoUserStack::kOverload);
   // Mappings that are known already serve even a process that is gone.
@@ -275,7 +350,12 @@ void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool w
   if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
     hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
   }
-  joiner_.Resolve(event.cookie, stacks_.InternUser(scratch_));
+  Resolve(event.cookie, stacks_.InternUser(scratch_));
+}
+
+void Pipeline::Resolve(uint64_t cookie, uint32_t user_stack) {
+  joiner_.Resolve(cookie, user_stack);
+  live_.Resolve(cookie, user_stack);
 }
 
 void Pipeline::CountWalk() {
@@ -304,6 +384,7 @@ void Pipeline::Tick(uint64_t now_ns) {
   now_ns_ = now_ns;
   readers_.Poll();
   joiner_.Advance(now_ns);
+  SubmitReading();
   if (unasked_.empty()) return;
   const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
   unasked_.clear();

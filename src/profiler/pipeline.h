@@ -19,6 +19,8 @@
 #include "profile/joiner.h"
 #include "profile/off_cpu_table.h"
 #include "profile/stack_table.h"
+#include "profiler/live.h"
+#include "profiler/live_waits.h"
 #include "profiler/look.h"
 #include "profiler/shared_files.h"
 #include "profiler/target.h"
@@ -43,6 +45,8 @@ class Pipeline {
   struct Hooks {
     std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
         look;
+    // Likewise. The stacks of threads of one process that wait; see live.h.
+    std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, uint32_t bytes)> grow_window;
     std::function<void(uint64_t id)> forget_definition;
   };
@@ -55,12 +59,15 @@ class Pipeline {
   // A process that is there already: it is looked at before it has to do with any event, because it may end right after
   // its first one.
   void Expect(const ProcessKey& process, int32_t tid) { FindOrAddTarget(process, tid, {}); }
+  // The live path: reads the stacks of threads that wait. Each serves the wait that its thread is in, whenever that
+  // ends, or as it is when the recording does.
+  void ReadWaiting(std::vector<WaitingThread> threads);
   // A record that was none.
   void CountUndecodable() { ++undecodable_; }
   // Takes in finished looks and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
   // No look is under way: nothing more will come of waiting.
-  bool idle() const { return readers_.pending() == 0 && unasked_.empty(); }
+  bool idle() const { return readers_.pending() == 0 && unasked_.empty() && unread_.empty(); }
 
   uint64_t intervals() const { return stats_.intervals; }
   size_t rows() const { return table_.rows(); }
@@ -80,6 +87,7 @@ class Pipeline {
   Target* FindOrAddTarget(const ProcessKey& process, int32_t tid, const std::string& comm);
   bool MayBeLookedAt(const ProcessKey& process, Target& target);
   void EvictExited();
+  void WalkOrWait(CaptureEvent&& event);
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   void Ask(const ProcessKey& process, Target& target);
   void OnLook(const ProcessKey& process, ProcessLook&& look);
@@ -92,6 +100,11 @@ class Pipeline {
                                               bool* whole) const;
   // Walks it with what is known of its code without another look; false if that is not enough.
   bool WalkFromList(Target& target, const CaptureEvent& event, bool whole_only);
+  void SubmitReading();
+  void OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks);
+  // The stay that a wait's stack is found under, as far as the live path knows better than the event itself.
+  void UseLiveStack(const IntervalEvent& event, Interval* interval);
+  void Resolve(uint64_t cookie, uint32_t user_stack);
   void CountWalk();
   void CountCookie(const IntervalEvent& event);
   void ResolveMissing(const CaptureEvent& event, Target& target, NoUserStack reason);
@@ -110,6 +123,8 @@ class Pipeline {
   SharedFiles files_{1 << 14};
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> code_lists_;  // by code hash
   absl::flat_hash_set<ProcessKey> unasked_;                             // wait for a reader thread to be free
+  LiveWaits live_;
+  std::deque<std::vector<WaitingThread>> unread_;  // each of one process; wait for a reader thread to be free
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
   uint64_t now_ns_ = 0;

@@ -20,10 +20,14 @@
 #include "process/module_cache.h"
 #include "profiler/drops.h"
 #include "profiler/event_queue.h"
+#include "profiler/live.h"
+#include "profiler/open_waits.h"
 #include "profiler/pipeline.h"
 
 namespace offcpu {
 namespace {
+
+constexpr uint64_t kLivePeriodNs = 1'000'000'000;
 
 uint64_t NowNs(clockid_t clock) {
   timespec now;
@@ -94,17 +98,23 @@ class RecorderImpl final : public Recorder {
   }
 
   absl::StatusOr<Profile> Stop() override {
-    const std::vector<TaskDescription> tasks = RecordedTasks();
     programs_->Disarm();
     const uint64_t duration_ns = NowNs(CLOCK_MONOTONIC) - start_ns_;
+    // At once: the longer it takes, the more threads have gone on.
+    const std::vector<WaitingThread> first = WaitingThreads();
+    HandOver(WithoutSleepers(first));
+    programs_->Settle();
+    OpenWaits open = CloseOpenWaits(first, WaitingThreads(),
+                                    {.show_sleepers = config_.show_sleepers, .min_wait_ns = config_.min_wait_ns});
+    HandOver(std::move(open.events));
     Join();
     std::vector<Drop> drops = NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats());
-    if (const Drop open = StillOff(tasks); open.count != 0) drops.push_back(open);
+    if (open.too_short.count != 0) drops.push_back(open.too_short);
     Profile profile = pipeline_.Finish(std::move(drops));
     profile.start_unix_ns = start_unix_ns_;
     profile.duration_ns = duration_ns;
     profile.host = HostName();
-    profile.stats.slept_throughout = CountSleepers(tasks);
+    profile.stats.slept_throughout = open.sleepers;
     return profile;
   }
 
@@ -126,10 +136,18 @@ class RecorderImpl final : public Recorder {
       if (!found.has_value()) return std::nullopt;
       return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
     };
+    const auto list = [programs](pid_t process) -> std::vector<WaitingThread> {
+      absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads(process);
+      return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
+    };
     return {.look =
                 [describe, modules](const ProcessKey& process, int32_t tid,
                                     const std::shared_ptr<const AddressSpace>& previous) {
                   return LookAtProcess(process, tid, previous.get(), describe, *modules);
+                },
+            .read_stacks =
+                [describe, list](const std::vector<WaitingThread>& threads) {
+                  return ReadLiveStacks(threads, kLiveStackBytes, list, describe);
                 },
             .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
             .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); }};
@@ -161,6 +179,8 @@ class RecorderImpl final : public Recorder {
     while (true) {
       const bool last = drained_;
       while (queue_.PopBatch(decode)) Publish();
+      TakeHandedOver();
+      if (!last) ReadLongWaits();
       Publish();
       if (last && !end.has_value()) end = std::chrono::steady_clock::now() + give_up;
       if (last && (pipeline_.idle() || std::chrono::steady_clock::now() > *end)) return;
@@ -187,27 +207,62 @@ class RecorderImpl final : public Recorder {
   std::vector<TaskDescription> RecordedTasks() const {
     absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
     if (!tasks.ok()) return {};
-    const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
-    std::erase_if(*tasks, [&](const TaskDescription& task) {
-      return !task.recorded || (!config_.cgroups.empty() && !members.contains(task.tid));
-    });
+    std::erase_if(*tasks, [](const TaskDescription& task) { return !task.recorded; });
+    KeepMembers(&*tasks);
     return *std::move(tasks);
   }
 
-  static uint64_t CountSleepers(const std::vector<TaskDescription>& tasks) {
-    return static_cast<uint64_t>(std::count_if(
-        tasks.begin(), tasks.end(), [](const TaskDescription& task) { return task.switches == 0 && !task.on_cpu; }));
+  std::vector<WaitingThread> WaitingThreads(uint64_t min_off_ns = 0) const {
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads(0, min_off_ns);
+    if (!threads.ok()) return {};
+    KeepMembers(&*threads);
+    return *std::move(threads);
   }
 
-  // Waits that have not ended have no interval yet.
-  static Drop StillOff(const std::vector<TaskDescription>& tasks) {
-    Drop open = {.reason = "still off the CPU at the end"};
-    for (const TaskDescription& task : tasks) {
-      if (task.off_ns == 0) continue;
-      ++open.count;
-      open.ns += task.off_ns;
+  // Threads whose stacks nobody will see need not be read.
+  std::vector<WaitingThread> WithoutSleepers(std::vector<WaitingThread> threads) const {
+    std::erase_if(threads, [this](const WaitingThread& thread) {
+      return !thread.in_open_wait || (thread.open->throughout && !config_.show_sleepers);
+    });
+    return threads;
+  }
+
+  // The kernel tells of running tasks only whether they are in a cgroup.
+  template <typename Thread>
+  void KeepMembers(std::vector<Thread>* threads) const {
+    if (config_.cgroups.empty()) return;
+    const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
+    std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
+  }
+
+  // To the worker.
+  void HandOver(std::vector<WaitingThread> to_read) {
+    const std::lock_guard lock(mutex_);
+    to_read_ = std::move(to_read);
+  }
+  void HandOver(std::vector<Event> events) {
+    const std::lock_guard lock(mutex_);
+    events_ = std::move(events);
+  }
+
+  void TakeHandedOver() {
+    std::vector<WaitingThread> to_read;
+    std::vector<Event> events;
+    {
+      const std::lock_guard lock(mutex_);
+      to_read.swap(to_read_);
+      events.swap(events_);
     }
-    return open;
+    if (!to_read.empty()) pipeline_.ReadWaiting(std::move(to_read));
+    for (Event& event : events) pipeline_.Handle(std::move(event));
+  }
+
+  // Who has waited for long may never come back, or be killed where it waits.
+  void ReadLongWaits() {
+    const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
+    if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
+    next_live_ns_ = now_ns + kLivePeriodNs;
+    pipeline_.ReadWaiting(WithoutSleepers(WaitingThreads(uint64_t{config_.live_after_ms} * 1'000'000)));
   }
 
   const RecordConfig config_;
@@ -219,7 +274,10 @@ class RecorderImpl final : public Recorder {
   uint64_t start_ns_ = 0;
   std::mutex mutex_;
   std::condition_variable stopping_;
-  bool stop_ = false;  // guarded by mutex_
+  bool stop_ = false;                   // guarded by mutex_, as what follows is
+  std::vector<WaitingThread> to_read_;  // for the worker
+  std::vector<Event> events_;           // likewise
+  uint64_t next_live_ns_ = 0;           // of the worker
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};

@@ -42,6 +42,7 @@ struct RecordConfig {
   uint32_t task_works_per_second = 1000;          // per CPU; each costs an interrupt
   uint64_t capture_bytes_per_second = 16u << 20;  // per CPU
   uint32_t target_deadline_ms = 1000;             // for one look at one process
+  uint32_t live_after_ms = 10'000;  // a wait of that length has its stack read while it lasts; 0: only at the end
 };
 
 struct RecorderProgress {

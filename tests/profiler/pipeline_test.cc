@@ -18,6 +18,9 @@
 namespace offcpu {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
 constexpr uint64_t kCode = 0x10000;   // executable memory without a file: walked by frame pointer
 constexpr uint64_t kStack = 0x70000;  // where captured stacks lie
 constexpr CodeVersion kVersion1 = {.sequence = 2, .hash = 11};
@@ -102,6 +105,11 @@ class PipelineTest : public ::testing::Test {
         config, Pipeline::Hooks{
                     .look = [processes = processes_](const ProcessKey& key, int32_t,
                                                      const auto&) { return processes->Look(key.pid); },
+                    .read_stacks =
+                        [this](const std::vector<WaitingThread>& threads) {
+                          const auto read = read_stacks_;  // it may outlive the test
+                          return read(threads);
+                        },
                     .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
                     .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
                 });
@@ -113,6 +121,13 @@ class PipelineTest : public ::testing::Test {
       std::this_thread::yield();
       pipeline_->Tick(now_ns_);
     } while (!pipeline_->idle());
+  }
+
+  // What the live path finds of a thread of kProcess.
+  static LiveStack ALiveStack() {
+    LiveStack live;
+    live.capture = ACapture(0, kVersion1);
+    return live;
   }
 
   void Finish() { profile_ = pipeline_->Finish({}); }
@@ -144,6 +159,9 @@ class PipelineTest : public ::testing::Test {
   }
 
   using Outcomes = std::map<std::string, uint64_t>;
+  std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks_ = [](const auto& threads) {
+    return std::vector<LiveStack>(threads.size(), ALiveStack());
+  };
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
   std::map<int32_t, uint32_t> grown_;
   std::set<uint64_t> forgotten_;
@@ -525,6 +543,167 @@ TEST_F(PipelineTest, ExecMakesANewProcess) {
   Settle();
   Finish();
   EXPECT_EQ(profile_.processes.size(), 2u);
+}
+
+WaitingThread AWaitingThread(uint64_t switches, uint64_t cookie = 0) {
+  WaitingThread thread;
+  thread.process = kProcess;
+  thread.tid = kProcess.pid;
+  thread.switches = switches;
+  thread.cookie = cookie;
+  return thread;
+}
+
+IntervalEvent AnOpenInterval(uint64_t switches, uint64_t ns) {
+  IntervalEvent event = AnInterval(0, ns);
+  event.missing = NoUserStack::kStale;
+  event.kind = WaitKind::kOpen;
+  event.switches = switches;
+  return event;
+}
+
+TEST_F(PipelineTest, AWaitThatIsOpenAtTheEndHasItsLiveStack) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  pipeline_->Handle(AnOpenInterval(40, 100));  // before the stack is there
+  Settle();
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+  EXPECT_EQ(profile_.stats.live_stacks, 1u);
+  EXPECT_EQ(profile_.stats.captures, 0u);
+}
+
+TEST_F(PipelineTest, ALiveStackServesItsOwnWaitOnly) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  Settle();
+  pipeline_->Handle(AnOpenInterval(41, 100));
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("stale", 100)));
+}
+
+TEST_F(PipelineTest, AStackThatCouldNotBeReadLeavesItsReason) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  read_stacks_ = [](const auto& threads) {
+    return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kUnreadable});
+  };
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  pipeline_->Handle(AnOpenInterval(40, 100));  // one before, one after
+  Settle();
+  pipeline_->Handle(AnOpenInterval(40, 10));
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("unreadable", 110)));
+}
+
+// A thread that is killed where it waits, or on a kernel that cannot copy its stack when it comes back.
+TEST_F(PipelineTest, ALongWaitHasItsStackWhenItEndsMuchLater) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  Settle();
+  now_ns_ += 3'600'000'000'000;
+  pipeline_->Tick(now_ns_);
+  IntervalEvent ended = AnInterval(0, 100);
+  ended.missing = NoUserStack::kUnsupported;
+  ended.switches = 40;
+  pipeline_->Handle(ended);
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+}
+
+TEST_F(PipelineTest, ALongWaitWhoseStackCouldNotBeReadHasItsCapture) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  read_stacks_ = [](const auto& threads) {
+    return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
+  };
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  Settle();
+  IntervalEvent ended = AnInterval(7, 100);
+  ended.switches = 40;
+  pipeline_->Handle(ended);
+  pipeline_->Handle(ACapture(7, kVersion1));
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+}
+
+TEST_F(PipelineTest, ALiveStackServesTheWholeStay) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  IntervalEvent earlier = AnInterval(7, 100);
+  earlier.switches = 39;
+  pipeline_->Handle(earlier);  // its capture is pending
+  pipeline_->ReadWaiting({AWaitingThread(40, /*cookie=*/7)});
+  pipeline_->Handle(AnOpenInterval(40, 10));
+  Settle();
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 110)));
+}
+
+TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  read_stacks_ = [](const auto& threads) {
+    return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
+  };
+  pipeline_->Handle(AnInterval(7, 100));
+  pipeline_->ReadWaiting({AWaitingThread(40, /*cookie=*/7)});
+  Settle();
+  pipeline_->Handle(ACapture(7, kVersion1));
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+}
+
+TEST_F(PipelineTest, AWaitIsReadOnce) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  std::atomic<size_t> read = 0;
+  read_stacks_ = [&read](const auto& threads) {
+    read += threads.size();
+    return std::vector<LiveStack>(threads.size(), ALiveStack());
+  };
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  Settle();
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  Settle();
+  EXPECT_EQ(read, 1u);
+  pipeline_->ReadWaiting({AWaitingThread(41)});
+  Settle();
+  EXPECT_EQ(read, 2u);
+}
+
+TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
+  Make({.readers = {.threads = 1, .queued = 1}});
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  std::atomic<size_t> read = 0;
+  std::atomic<size_t> most = 0;
+  read_stacks_ = [&](const auto& threads) {
+    read += threads.size();
+    most = std::max<size_t>(most, threads.size());
+    return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
+  };
+  std::vector<WaitingThread> threads;
+  for (int32_t i = 0; i < 1000; ++i) {
+    threads.push_back(AWaitingThread(40));
+    threads.back().tid = 1000 + i;
+  }
+  pipeline_->ReadWaiting(threads);
+  EXPECT_FALSE(pipeline_->idle());
+  Settle();
+  EXPECT_EQ(read, 1000u);
+  EXPECT_EQ(most, kLiveThreadsAtOnce);
+}
+
+TEST_F(PipelineTest, AStackThatCannotBeReadInTimeIsGivenUp) {
+  Make({.readers = {.deadline = std::chrono::milliseconds(50)}});
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  std::promise<void> release;
+  read_stacks_ = [until = release.get_future().share()](const auto& threads) {
+    until.wait();
+    return std::vector<LiveStack>(threads.size());
+  };
+  pipeline_->ReadWaiting({AWaitingThread(40)});
+  pipeline_->Handle(AnOpenInterval(40, 100));
+  Settle();
+  Finish();
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("target stuck", 100)));
+  release.set_value();
 }
 
 }  // namespace

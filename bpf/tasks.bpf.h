@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* The programs that list threads when they are asked to: what they are, what is mapped in them, where they wait. */
+#ifndef OFFCPU_BPF_TASKS_BPF_H_
+#define OFFCPU_BPF_TASKS_BPF_H_
+
+#include "capture.bpf.h"
+#include "code.bpf.h"
+#include "filter.bpf.h"
+#include "state.bpf.h"
+
+static __always_inline int system_call(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return (int)BPF_CORE_READ(regs, orig_ax);
+}
+
+static __always_inline __u32 kind_of(__u32 out_state, int syscall)
+{
+	if (!out_state)
+		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
+	if (out_state & TASK_INTERRUPTIBLE)
+		return WIRE_KIND_SLEEPING;
+	if (out_state & TASK_UNINTERRUPTIBLE)
+		return WIRE_KIND_DISK;
+	if (out_state & TASK_STOPPED_OR_TRACED)
+		return WIRE_KIND_STOPPED;
+	return WIRE_KIND_OTHER;
+}
+
+/* Every thread: makes its storage, and tells what it is. */
+SEC("iter/task")
+int list_tasks(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_task record = {};
+	struct task_state *state;
+
+	if (!task || task->flags & PF_KTHREAD)
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state && !control.armed && !state->out_ns)
+		state->arrivals = task->sched_info.pcount;
+	/* After the storage was made: who comes or goes from here on says so itself. */
+	if (state && task->on_cpu)
+		state->has_run = 1;
+	fill_process(&record.process, task);
+	record.code.sequence = code_sequence(task);
+	record.recorded = task_is_recorded(task);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* The same for one thread, after its executable mappings. */
+SEC("iter/task")
+int describe_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_task record = {};
+
+	if (!task || task->flags & PF_KTHREAD)
+		return 0;
+	fill_process(&record.process, task);
+	record.code.sequence = code_sequence(task);
+	if (config.has_vma_iter)
+		record.code.hash = walk_code(task, NULL, ctx->meta->seq);
+	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
+	return 0;
+}
+
+/* Has this wait lasted long enough to be listed, and not been listed before? */
+static __always_inline bool is_wanted(struct task_state *state, __u64 switches)
+{
+	__u64 since;
+
+	if (!control.list_min_ns)
+		return true;
+	if (!state || (!state->out_ns && state->has_run))
+		return false;
+	since = control.start_ns + control.clock_offset;
+	if (state->out_ns > since)
+		since = state->out_ns;
+	if (bpf_ktime_get_ns() + control.clock_offset < since + control.list_min_ns)
+		return false;
+	/* The kernel may show one task twice to one pass. */
+	if (state->listed_switches == switches && state->listed_pass != control.list_pass)
+		return false;
+	state->listed_switches = switches;
+	state->listed_pass = control.list_pass;
+	return true;
+}
+
+static __always_inline void fill_stamp(struct wire_thread *thread, struct task_struct *task,
+				       const struct task_state *state, int syscall)
+{
+	thread->arrivals = task->sched_info.pcount;
+	thread->run_delay = task->sched_info.run_delay;
+	thread->queued_ns = task->sched_info.last_queued;
+	thread->arrived_ns = task->sched_info.last_arrival;
+	thread->cookie = state ? state->cookie : 0;
+	thread->out_ns = state ? state->out_ns : 0;
+	thread->out_run_delay = state ? state->out_run_delay : 0;
+	thread->new_arrivals = state ? thread->arrivals - state->arrivals : 0;
+	thread->has_run = state ? state->has_run : 1;
+	thread->kind = state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
+	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
+}
+
+/* Of a thread that is off the CPU. */
+static __always_inline void fill_stacks(struct thread_record *record, struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	long bytes = bpf_get_task_stack(task, record->frames, sizeof(record->frames), 0);
+
+	record->head.count = bytes > 0 ? (__u64)bytes / sizeof(__u64) : 0;
+	if (!task->mm || task->flags & (PF_IO_WORKER | PF_USER_WORKER))
+		return;
+	fill_registers(record->head.registers, regs);
+	record->head.in_syscall = is_in_syscall(regs);
+	record->head.has_user = 1;
+}
+
+/*
+ * Recorded threads, with their stacks where they are off the CPU. `switches` is read before everything that
+ * is only right if the thread does not run, and again after `on_cpu`: see wire_thread.
+ */
+SEC("iter/task")
+int list_threads(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct capture_buffer *buffer;
+	struct thread_record *record;
+	struct task_state *state;
+	__u64 switches;
+	__u32 bytes;
+
+	if (!task || task->flags & PF_KTHREAD || !task_is_recorded(task))
+		return 0;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	switches = switches_of(task);
+	if (!is_wanted(state, switches))
+		return 0;
+	buffer = claim_buffer();
+	if (!buffer) {
+		count(WIRE_COUNT_NOT_LISTED);
+		return 0;
+	}
+	record = &buffer->thread;
+	record->head.switches = switches;
+	record->head.has_user = record->head.in_syscall = record->head.count = record->head.reserved = 0;
+	fill_process(&record->head.process, task);
+	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
+	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;
+	fill_stamp(&record->head, task, state, system_call(task));
+	if (!record->head.on_cpu)
+		fill_stacks(record, task);
+	bytes = sizeof(record->head) + record->head.count * sizeof(__u64);
+	if (bytes <= sizeof(*record))
+		bpf_seq_write(ctx->meta->seq, record, bytes);
+	release_buffer(buffer);
+	return 0;
+}
+
+#endif /* OFFCPU_BPF_TASKS_BPF_H_ */

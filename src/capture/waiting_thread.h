@@ -1,0 +1,55 @@
+// Threads as a task iterator finds them, and what can be said of a wait that has not ended. Decoding is a pure function
+// of bytes; needs no libbpf. Does not read user memory.
+#ifndef OFFCPU_CAPTURE_WAITING_THREAD_H_
+#define OFFCPU_CAPTURE_WAITING_THREAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "process/identity.h"
+#include "process/registers.h"
+#include "profile/profile.h"
+
+struct wire_control;
+
+namespace offcpu {
+
+// The wait that a thread was in at one moment, as far as it lies in the recording.
+struct OpenWait {
+  uint64_t blocked_ns = 0;
+  uint64_t runnable_ns = 0;
+  bool throughout = false;  // it began before the recording, or never ran in it
+};
+
+struct WaitingThread {
+  ProcessKey process;
+  int32_t tid = 0;
+  std::string comm;
+  // How often it has ever left a CPU. The same number at two moments, at the later one of which it was not on a CPU:
+  // it has not run in between.
+  uint64_t switches = 0;
+  bool on_cpu = false;  // it runs, or is about to: it has no stacks then
+  uint64_t cookie = 0;  // of its stay, if a capture is pending
+  uint64_t out_ns = 0;  // stamp of its last leaving, scheduler's clock; 0: none
+  WaitKind state = WaitKind::kOther;
+  bool has_user = false;  // `registers` are set
+  Registers registers;
+  bool in_syscall = false;
+  std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken
+  // Its wait at the end of the recording, or now; nothing if it was not waiting, or nothing is recorded.
+  std::optional<OpenWait> open;
+  bool in_open_wait = false;  // the stacks are those of `open`: it has not run since
+};
+
+// As many whole records as there are in `bytes`. `end_ns`: when the recording ended, or now, CLOCK_MONOTONIC; 0: there
+// is none.
+std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, const wire_control& control,
+                                         uint64_t end_ns);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_WAITING_THREAD_H_

@@ -1,0 +1,20 @@
+// What the numbers of wire.h are called here. Pure functions.
+#ifndef OFFCPU_CAPTURE_WIRE_NAMES_H_
+#define OFFCPU_CAPTURE_WIRE_NAMES_H_
+
+#include "bpf/wire.h"
+#include "process/identity.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+inline ProcessKey KeyOf(const wire_process& process) {
+  return {.pid = static_cast<int32_t>(process.tgid), .start_ns = process.start_ns, .exec_id = process.exec_id};
+}
+
+WaitKind KindOf(uint32_t kind);           // of wire_kind; kOther if it is none
+NoUserStack MissingOf(uint32_t no_user);  // of wire_no_user; kLost if it is none
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_WIRE_NAMES_H_
