@@ -26,7 +26,7 @@ bool ToValueRule(SFrameAbi abi, const SFrameRule& from, ValueRule* rule) {
   if (!FitOffset(from.offset, &rule->offset)) return false;
   if (from.base == SFrameRule::Base::kCfa) {
     rule->place = Place::kAtCfa;
-    return from.deref;
+    return true;
   }
   rule->reg = static_cast<uint8_t>(from.reg);
   rule->place = from.deref ? Place::kAtRegister : Place::kInRegister;

@@ -102,7 +102,8 @@ bool TakeDefaultRules(const SFrameHeader& header, bool base_sp, Words& words, SF
   return words.left() == 0;
 }
 
-// A control word, and behind it an offset unless it is 0, which stands for no rule.
+// A control word, and behind it an offset unless it is 0, which stands for no rule: so a rule on the CFA always says
+// what lies there.
 bool TakeFlexibleRule(Words& words, SFrameRule* rule) {
   const bool given = words.left() != 0;
   const uint32_t control = words.TakeControl();
@@ -113,15 +114,13 @@ bool TakeFlexibleRule(Words& words, SFrameRule* rule) {
   rule->deref = (control & 0x2) != 0;
   rule->reg = control >> 3;
   rule->offset = words.TakeOffset();
-  return is_register || rule->reg == 0;
+  return is_register || control == 0x2;
 }
 
 bool TakeFlexibleRules(const SFrameHeader& header, Words& words, SFrameRow* row) {
   if (!TakeFlexibleRule(words, &row->cfa) || row->cfa.base != SFrameRule::Base::kRegister) return false;
   row->cfa.offset = CfaOffset(header.abi, row->cfa.offset);
   if (!TakeFlexibleRule(words, &row->ra) || !TakeFlexibleRule(words, &row->fp)) return false;
-  // A return address that is an address of the stack is none.
-  if (row->ra.base == SFrameRule::Base::kCfa && !row->ra.deref) return false;
   return words.left() == 0;
 }
 

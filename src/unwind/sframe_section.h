@@ -50,7 +50,7 @@ struct SFrameFunction {
   bool operator==(const SFrameFunction&) const = default;
 };
 
-// base + offset, or what lies there.
+// base + offset, or what lies there; on the CFA always the latter.
 struct SFrameRule {
   enum class Base : uint8_t { kNone, kCfa, kRegister };  // kNone: unchanged, or the row does not say
 
