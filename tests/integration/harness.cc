@@ -13,7 +13,7 @@
 namespace offcpu::integration {
 
 std::unique_ptr<Target> Target::Start(std::vector<std::string> words) {
-  words[0] = BinDirectory() + "/targets/" + words[0];
+  if (words[0][0] != '/') words[0] = BinDirectory() + "/targets/" + words[0];
   std::unique_ptr<Program> program = Program::Start(words);
   if (program == nullptr) return nullptr;
   std::unique_ptr<Target> target(new Target(std::move(program)));

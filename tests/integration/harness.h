@@ -56,7 +56,7 @@ struct Measure {
 // One of the programs of tests/targets; see target.h there.
 class Target {
  public:
-  // Returns when it says `ready`.
+  // Returns when it says `ready`. The first word is the name of a target, or a path from the root on.
   static std::unique_ptr<Target> Start(std::vector<std::string> words);
 
   pid_t pid() const { return Detail("pid"); }
