@@ -20,6 +20,7 @@
 #include "process/module_cache.h"
 #include "profiler/drops.h"
 #include "profiler/event_queue.h"
+#include "profiler/listing.h"
 #include "profiler/live.h"
 #include "profiler/open_waits.h"
 #include "profiler/pipeline.h"
@@ -131,23 +132,15 @@ class RecorderImpl final : public Recorder {
   // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
   static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
                                    const std::shared_ptr<ModuleCache>& modules) {
-    const auto describe = [programs](pid_t tid) -> std::optional<ProcessVersion> {
-      std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(tid);
-      if (!found.has_value()) return std::nullopt;
-      return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
-    };
-    const auto list = [programs](pid_t process) -> std::vector<WaitingThread> {
-      absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads(process);
-      return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
-    };
+    const Listing listing = ListingOf(programs);
     return {.look =
-                [describe, modules](const ProcessKey& process, int32_t tid,
-                                    const std::shared_ptr<const AddressSpace>& previous) {
+                [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
+                                                       const std::shared_ptr<const AddressSpace>& previous) {
                   return LookAtProcess(process, tid, previous.get(), describe, *modules);
                 },
             .read_stacks =
-                [describe, list](const std::vector<WaitingThread>& threads) {
-                  return ReadLiveStacks(threads, kLiveStackBytes, list, describe);
+                [listing](const std::vector<WaitingThread>& threads) {
+                  return ReadLiveStacks(threads, kLiveStackBytes, listing.list, listing.describe);
                 },
             .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
             .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); }};

@@ -42,7 +42,8 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow&
   return Apply(row, window, state);
 }
 
-EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out) {
+EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
+                      std::vector<uint64_t>* pcs) {
   for (;;) {
     const MappedCode* code = space.Find(state->lookup_pc());
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
@@ -53,16 +54,18 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     frame.source = state->source;
     frame.exact = state->exact;
     out->frames.push_back(frame);
+    if (pcs != nullptr) pcs->push_back(state->pc);
     ++stats_.frames[static_cast<size_t>(frame.source)];
     if (std::optional<EndReason> end = Step(*code, window, state, &out->frames.back())) return *end;
   }
 }
 
 void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
-                  UserStack* out) {
+                  UserStack* out, std::vector<uint64_t>* pcs) {
   out->frames.clear();
+  if (pcs != nullptr) pcs->clear();
   FrameState state = LeafState(registers, in_syscall);
-  out->end = Run(space, window, &state, out);
+  out->end = Run(space, window, &state, out, pcs);
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];
 }

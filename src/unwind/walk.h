@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "process/address_space.h"
 #include "process/registers.h"
@@ -35,15 +36,17 @@ class Walker {
   explicit Walker(UnwindOrder order = {}) : rows_(std::move(order)) {}
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
-  // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame.
+  // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`, unless
+  // null, gets the frames' addresses in the process.
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
-            UserStack* out);
+            UserStack* out, std::vector<uint64_t>* pcs = nullptr);
 
   const WalkStats& stats() const { return stats_; }
   const RowFinderStats& row_stats() const { return rows_.stats(); }
 
  private:
-  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out);
+  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
+                std::vector<uint64_t>* pcs);
   std::optional<EndReason> Step(const MappedCode& code, const StackWindow& window, FrameState* state, Frame* frame);
 
   RowFinder rows_;

@@ -1,0 +1,23 @@
+#include "profiler/listing.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace offcpu {
+
+Listing ListingOf(std::shared_ptr<const Programs> programs) {
+  Listing listing;
+  listing.describe = [programs](pid_t tid) -> std::optional<ProcessVersion> {
+    std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(tid);
+    if (!found.has_value()) return std::nullopt;
+    return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
+  };
+  listing.list = [programs](pid_t process) -> std::vector<WaitingThread> {
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads(process);
+    return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
+  };
+  return listing;
+}
+
+}  // namespace offcpu

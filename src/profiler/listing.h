@@ -1,0 +1,23 @@
+// What the kernel's iterators say of threads, as functions that own the programs behind them: they are called on
+// threads that may outlive their starter.
+#ifndef OFFCPU_PROFILER_LISTING_H_
+#define OFFCPU_PROFILER_LISTING_H_
+
+#include <memory>
+
+#include "capture/programs.h"
+#include "profiler/live.h"
+#include "profiler/look.h"
+
+namespace offcpu {
+
+struct Listing {
+  DescribeFunction describe;
+  ListThreadsFunction list;
+};
+
+Listing ListingOf(std::shared_ptr<const Programs> programs);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_LISTING_H_

@@ -1,0 +1,31 @@
+// Where every thread of one process stands now: user and kernel stacks, without stopping any. Needs what
+// CheckProcessContext names, and a kernel with task iterators. Does not symbolize.
+#ifndef OFFCPU_PROFILER_PROCESS_STACKS_H_
+#define OFFCPU_PROFILER_PROCESS_STACKS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "profile/profile.h"
+#include "unwind/unwind_order.h"
+
+namespace offcpu {
+
+struct ProcessStacks {
+  // A row for each thread, by tid: what it is doing, without times. `user_stacks` and `kernel_stacks` are parallel to
+  // `rows`.
+  Profile profile;
+  // Parallel to profile.user_stacks: the program counters in the process, leaf first.
+  std::vector<std::vector<uint64_t>> pcs;
+};
+
+// NotFound if there is no such process. A thread that runs, or that would not hold still for several attempts, has
+// a reason in place of its user stack.
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_PROCESS_STACKS_H_

@@ -1,0 +1,245 @@
+// Threads that wait and do not come back are seen from outside, whole or not at all.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "capture/kernel.h"
+#include "capture/programs.h"
+#include "profiler/listing.h"
+#include "profiler/live.h"
+#include "profiler/process_stacks.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+uint64_t Ns(steady_clock::duration time) { return static_cast<uint64_t>(std::chrono::nanoseconds(time).count()); }
+
+struct TimedRecording {
+  Recording recording;
+  uint64_t at_least_ns = 0;  // it lasted, seen from outside
+  uint64_t at_most_ns = 0;
+};
+
+TimedRecording RecordFor(const RecordConfig& config, milliseconds length, const std::function<void()>& meanwhile = {}) {
+  TimedRecording result;
+  const auto before_start = steady_clock::now();
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
+  const auto after_start = steady_clock::now();
+  EXPECT_TRUE(recorder.ok()) << recorder.status();
+  if (!recorder.ok()) return result;
+  if (meanwhile) meanwhile();
+  std::this_thread::sleep_until(after_start + length);
+  const auto before_stop = steady_clock::now();
+  absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  const auto after_stop = steady_clock::now();
+  EXPECT_TRUE(profile.ok()) << profile.status();
+  if (!profile.ok()) return result;
+  result.recording.profile = *std::move(profile);
+  result.recording.names = Symbolize(result.recording.profile);
+  result.at_least_ns = Ns(before_stop - after_start);
+  result.at_most_ns = Ns(after_stop - before_start);
+  return result;
+}
+
+std::unique_ptr<Target> Blocked(const std::vector<std::string>& options = {}) {
+  std::vector<std::string> words = {"blocked"};
+  words.insert(words.end(), options.begin(), options.end());
+  return Target::Start(words);
+}
+
+TEST(Live, AThreadThatBlockedBeforeAndNeverReturnsHasItsStackAndLength) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  const TimedRecording result = RecordFor(Unthrottled({target->pid()}), milliseconds(500));
+  const std::map<std::string, std::vector<std::string>> stacks = {
+      {"reader", {"start_thread", "reader_thread", "first_wait"}},
+      {"waiter", {"start_thread", "waiter_thread", "condition_wait"}},
+      {"big", {"start_thread", "big_thread", "big_frames", "big_frames"}},  // 400 KiB below its start
+      {"blocked", {"_start", "main"}},
+  };
+  for (const auto& [comm, functions] : stacks) {
+    const std::vector<StackRow> rows =
+        result.recording.Rows([&comm = comm](const StackRow& row) { return row.comm == comm; });
+    ASSERT_EQ(rows.size(), 1u) << comm;
+    EXPECT_EQ(rows[0].row->kind, WaitKind::kOpen);
+    EXPECT_EQ(rows[0].row->count, 1u);
+    EXPECT_GE(rows[0].row->blocked_ns, result.at_least_ns) << comm;
+    EXPECT_LE(rows[0].row->blocked_ns, result.at_most_ns) << comm;
+    EXPECT_EQ(rows[0].row->runnable_ns, 0u);
+    EXPECT_FALSE(rows[0].kernel->empty());
+    if (comm == "big") {
+      EXPECT_EQ(rows[0].user->stack.end, EndReason::kWindow) << "its stack is larger than what is read";
+      EXPECT_TRUE(rows[0].Has("big_frames"));
+    } else {
+      EXPECT_TRUE(rows[0].complete()) << rows[0].Text();
+      EXPECT_TRUE(rows[0].Calls(functions)) << rows[0].Text();
+    }
+  }
+  EXPECT_EQ(result.recording.profile.stats.live_stacks, 4u);
+}
+
+TEST(Live, AWaitIsCutByBothEndsOfTheRecording) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  uint64_t moved_at_most_ns = 0;
+  const TimedRecording result = RecordFor(Unthrottled({target->pid()}), milliseconds(500), [&] {
+    std::this_thread::sleep_for(milliseconds(200));
+    const auto before = steady_clock::now();
+    target->Go();
+    target->AwaitDone();
+    moved_at_most_ns = Ns(steady_clock::now() - before);
+  });
+  const auto in = [&](const std::string& function) {
+    return result.recording.Sum([&](const StackRow& row) { return row.comm == "reader" && row.Has(function); }).ns;
+  };
+  EXPECT_GE(in("first_wait"), 200'000'000u);
+  EXPECT_GE(in("second_wait"), 200'000'000u);
+  const uint64_t all = result.recording.Sum([](const StackRow& row) { return row.comm == "reader"; }).ns;
+  EXPECT_LE(all, result.at_most_ns);
+  EXPECT_GE(all + moved_at_most_ns, result.at_least_ns) << "all that it did not run";
+}
+
+TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.live_after_ms = 100;
+  const TimedRecording result = RecordFor(config, milliseconds(2500), [&] {
+    std::this_thread::sleep_for(milliseconds(2200));  // longer than the time between two looks, and the bound
+    kill(target->pid(), SIGKILL);
+  });
+  const std::vector<StackRow> rows = result.recording.Rows([](const StackRow& row) {
+    return row.Calls({"start_thread", "waiter_thread", "condition_wait"});
+  });
+  ASSERT_EQ(rows.size(), 1u) << result.recording.DropsText();
+  EXPECT_TRUE(rows[0].complete());
+  EXPECT_NE(rows[0].row->kind, WaitKind::kOpen) << "it has ended";
+  EXPECT_GE(rows[0].row->total_ns(), 2'200'000'000u);
+  EXPECT_LE(rows[0].row->total_ns(), result.at_most_ns);
+}
+
+TEST(Live, ThreadsThatSleepThroughoutMayBeCountedOnly) {
+  const std::unique_ptr<Target> target = Blocked({"--threads", "300"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  const TimedRecording shown = RecordFor(config, milliseconds(200));
+  const auto in_crowd = [](const StackRow& row) { return row.comm == "crowd" && row.complete(); };
+  EXPECT_EQ(shown.recording.Sum(in_crowd).count, 300u);
+  EXPECT_EQ(shown.recording.Rows(in_crowd).size(), 1u) << "one stack";
+  EXPECT_EQ(shown.recording.profile.stats.slept_throughout, 0u);
+
+  config.show_sleepers = false;
+  const TimedRecording counted = RecordFor(config, milliseconds(200));
+  EXPECT_EQ(counted.recording.profile.rows.size(), 0u);
+  EXPECT_EQ(counted.recording.profile.stats.slept_throughout, 304u);
+}
+
+class LiveListing : public testing::Test {
+ protected:
+  void SetUp() override {
+    const absl::StatusOr<KernelFeatures> features = ProbeKernel();
+    ASSERT_TRUE(features.ok()) << features.status();
+    absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::LoadListing(*features);
+    ASSERT_TRUE(programs.ok()) << programs.status();
+    listing_ = ListingOf(*std::move(programs));
+  }
+
+  Listing listing_;
+};
+
+TEST_F(LiveListing, AThreadThatRunsBetweenTheTwoReadingsIsStale) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  const std::vector<WaitingThread> threads = listing_.list(target->pid());
+  ASSERT_EQ(threads.size(), 4u);
+  const auto second_reading = [&](pid_t process) {
+    target->Go();  // "reader" returns from its wait and goes into another one
+    target->AwaitDone();
+    return listing_.list(process);
+  };
+  const std::vector<LiveStack> stacks = ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe);
+  ASSERT_EQ(stacks.size(), threads.size());
+  std::map<std::string, NoUserStack> outcome;
+  for (size_t i = 0; i < threads.size(); ++i) outcome[threads[i].comm] = stacks[i].missing;
+  EXPECT_EQ(outcome, (std::map<std::string, NoUserStack>{{"blocked", NoUserStack::kStale},
+                                                         {"reader", NoUserStack::kStale},
+                                                         {"waiter", NoUserStack::kNone},
+                                                         {"big", NoUserStack::kNone}}));
+}
+
+TEST_F(LiveListing, AProcessThatEndsBetweenTheTwoReadingsIsStale) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  const std::vector<WaitingThread> threads = listing_.list(target->pid());
+  const auto second_reading = [&](pid_t process) {
+    target->End();
+    return listing_.list(process);
+  };
+  for (const LiveStack& stack : ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe)) {
+    EXPECT_EQ(stack.missing, NoUserStack::kStale);
+  }
+}
+
+// Program counters by thread, leaf first.
+using Pcs = std::map<pid_t, std::vector<uint64_t>>;
+
+Pcs EuStack(pid_t pid) {
+  const auto program = Program::Start({"eu-stack", "-r", "-p", std::to_string(pid)});
+  Pcs pcs;
+  pid_t tid = 0;
+  std::smatch match;
+  for (std::string line; program->ReadLine(&line);) {
+    if (std::regex_search(line, match, std::regex("^TID ([0-9]+):"))) tid = std::stoi(match[1]);
+    if (std::regex_search(line, match, std::regex("^#[0-9]+ +0x([0-9a-f]+)"))) {
+      pcs[tid].push_back(std::stoull(match[1], nullptr, 16));
+    }
+  }
+  return pcs;
+}
+
+TEST(ProcessStacksTest, EqualThoseOfADebugger) {
+  const std::unique_ptr<Target> target = Blocked({"--threads", "70"});  // more than are read at once
+  ASSERT_NE(target, nullptr);
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  Pcs got;
+  for (const ProfileRow& row : stacks->profile.rows) {
+    const UserStackEntry& entry = stacks->profile.user_stacks[row.user_stack];
+    EXPECT_EQ(entry.missing, NoUserStack::kNone) << Name(entry.missing);
+    EXPECT_EQ(entry.stack.end, EndReason::kComplete) << Name(entry.stack.end);
+    got[row.tid] = stacks->pcs[row.user_stack];
+  }
+  EXPECT_EQ(got.size(), 74u);
+  EXPECT_EQ(got, EuStack(target->pid()));
+}
+
+TEST(ProcessStacksTest, AThreadThatRunsHasNone) {
+  const std::unique_ptr<Program> busy = Program::Start({"sh", "-c", "echo; while :; do :; done"});
+  std::string line;
+  ASSERT_TRUE(busy->ReadLine(&line));
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(busy->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  ASSERT_EQ(stacks->profile.rows.size(), 1u);
+  const UserStackEntry& entry = stacks->profile.user_stacks[0];
+  // It may have been preempted.
+  EXPECT_TRUE(entry.missing == NoUserStack::kOnCpu || stacks->profile.rows[0].kind == WaitKind::kPreempted)
+      << Name(entry.missing);
+}
+
+TEST(ProcessStacksTest, NoProcessIsAnError) {
+  EXPECT_EQ(ReadProcessStacks(0x3fffff, UnwindOrder()).status().code(), absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
