@@ -6,6 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "output/frame_sources.h"
+#include "output/pprof.h"
 #include "output/profile_json.h"
 #include "output/summary.h"
 #include "output/table.h"
@@ -13,8 +15,9 @@
 namespace offcpu {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, OutputFormat>, 3> kSuffixes = {{
+constexpr std::array<std::pair<std::string_view, OutputFormat>, 4> kSuffixes = {{
     {".folded", OutputFormat::kFolded},
+    {".pb.gz", OutputFormat::kPprof},
     {".txt", OutputFormat::kText},
     {".json", OutputFormat::kJson},
 }};
@@ -32,9 +35,17 @@ absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
 
 void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
                   const FormatOptions& options, ByteSink sink) {
+  if (options.frame_sources && (format == OutputFormat::kFolded || format == OutputFormat::kText)) {
+    FormatOptions done = options;
+    done.frame_sources = false;
+    return WriteProfile(format, profile, WithFrameSources(profile, symbols), done, sink);
+  }
   switch (format) {
     case OutputFormat::kFolded:
       WriteFolded(profile, symbols, options.folded, sink);
+      break;
+    case OutputFormat::kPprof:
+      WritePprof(profile, symbols, sink);
       break;
     case OutputFormat::kText:
       WriteProcessTable(profile, symbols, options.text_processes, sink);

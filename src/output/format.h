@@ -1,4 +1,4 @@
-// The output formats, chosen by the suffix of a file's name: .folded, .txt, .json.
+// The output formats, chosen by the suffix of a file's name: .folded, .pb.gz, .txt, .json.
 #ifndef OFFCPU_OUTPUT_FORMAT_H_
 #define OFFCPU_OUTPUT_FORMAT_H_
 
@@ -13,7 +13,7 @@
 
 namespace offcpu {
 
-enum class OutputFormat { kFolded, kText, kJson };
+enum class OutputFormat { kFolded, kPprof, kText, kJson };
 
 // InvalidArgument, naming the known suffixes, if `path` has none of them.
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path);
@@ -22,6 +22,7 @@ struct FormatOptions {
   FoldedOptions folded;
   size_t text_processes = 20;  // lines of the process table
   size_t text_stacks = 20;     // costliest stacks
+  bool frame_sources = false;  // .folded and .txt: names of user frames end with how they were found
 };
 
 void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,

@@ -15,14 +15,15 @@ using ::testing::HasSubstr;
 TEST(FormatTest, TheSuffixNamesTheFormat) {
   EXPECT_EQ(FormatOf("a.folded").value(), OutputFormat::kFolded);
   EXPECT_EQ(FormatOf("/tmp/a.b/c.txt").value(), OutputFormat::kText);
+  EXPECT_EQ(FormatOf("a.json.pb.gz").value(), OutputFormat::kPprof);
   EXPECT_EQ(FormatOf("a.txt.json").value(), OutputFormat::kJson);
 }
 
 TEST(FormatTest, AnUnknownSuffixIsAnErrorThatNamesTheKnownOnes) {
-  for (const char* path : {"a.svg", "a", "", "folded", "a.TXT", "a.json.gz"}) {
+  for (const char* path : {"a.svg", "a", "", "folded", "a.TXT", "a.json.gz", "a.pb", "a.gz"}) {
     absl::Status status = FormatOf(path).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(".folded, .txt, .json"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(".folded, .pb.gz, .txt, .json"));
     EXPECT_THAT(std::string(status.message()), HasSubstr(path));
   }
 }
@@ -40,6 +41,7 @@ TEST(FormatTest, EachFormatIsWritten) {
   EXPECT_THAT(text, HasSubstr("PROCESS"));
   EXPECT_THAT(text, HasSubstr("\n\n#1  1.00 us"));
   EXPECT_THAT(text, HasSubstr("\n\nrecorded "));
+  EXPECT_THAT(written(OutputFormat::kPprof), ::testing::StartsWith("\x1f\x8b"));
   EXPECT_THAT(written(OutputFormat::kJson), ::testing::StartsWith("{\"start_unix_ns\":0,"));
 }
 
@@ -55,6 +57,10 @@ TEST(FormatTest, OptionsReachTheFormats) {
   WriteProfile(OutputFormat::kText, fake.profile, fake.symbols, options, sink);
   EXPECT_THAT(text, HasSubstr("not shown: 1"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("#1")));
+  text.clear();
+  options.frame_sources = true;
+  WriteProfile(OutputFormat::kFolded, fake.profile, fake.symbols, options, sink);
+  EXPECT_EQ(text, "worker;main [registers];-;schedule 1000\n");
 }
 
 }  // namespace

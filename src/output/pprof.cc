@@ -1,0 +1,286 @@
+#include "output/pprof.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "output/gzip.h"
+#include "output/pprof_comments.h"
+#include "output/pprof_labels.h"
+#include "output/stack_labels.h"
+#include "output/utf8.h"
+#include "proto/profile.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = offcpu::pprof;
+
+int64_t Number(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+
+// pprof shows the first mapping as the name of the whole.
+bool LooksLikeProgram(const Module* module) {
+  return module->path.find(".so") == std::string::npos && !module->path.starts_with('[');
+}
+
+// A message is the same as its parts one after the other, so each table entry and each sample is written as soon as it
+// is complete: only the tables that later ones refer to are kept.
+class Writer {
+ public:
+  Writer(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink)
+      : profile_(profile),
+        symbols_(symbols),
+        gzip_(sink),
+        user_locations_(profile.user_stacks.size()),
+        kernel_locations_(profile.kernel_stacks.size()),
+        images_(profile.processes.size()) {}
+
+  void Write() {
+    String("");
+    WriteHeader();
+    WriteMappings();
+    for (const ProfileRow& row : profile_.rows) WriteSample(row);
+    WriteStrings();
+    gzip_.Finish();
+  }
+
+ private:
+  using Locations = std::optional<std::vector<uint64_t>>;  // ids, leaf first; nothing: not made yet
+  struct Place {
+    uint64_t mapping = 0;
+    uint64_t address = 0;
+  };
+
+  void WritePart(const pb::Profile& part) {
+    part.SerializeToString(&buffer_);
+    gzip_.Append(buffer_);
+  }
+
+  int64_t String(std::string_view text) {
+    const auto [it, inserted] = string_index_.try_emplace(ValidUtf8(Printable(text)), strings_.size());
+    if (inserted) strings_.push_back(it->first);
+    return static_cast<int64_t>(it->second);
+  }
+
+  void SetType(std::pair<std::string_view, std::string_view> type, pb::ValueType* value_type) {
+    value_type->set_type(String(type.first));
+    value_type->set_unit(String(type.second));
+  }
+
+  void WriteHeader() {
+    pb::Profile part;
+    for (const auto& type : kPprofValues) SetType(type, part.add_sample_type());
+    part.set_default_sample_type(String("off_cpu"));
+    SetType(kPprofValues[0], part.mutable_period_type());
+    part.set_period(1);
+    part.set_time_nanos(Number(profile_.start_unix_ns));
+    part.set_duration_nanos(Number(profile_.duration_ns));
+    for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
+    WritePart(part);
+  }
+
+  // In the order of their first use, so that it does not depend on what no row refers to.
+  std::vector<const Module*> Modules() const {
+    std::vector<const Module*> modules;
+    absl::flat_hash_map<const Module*, bool> seen = {{nullptr, true}};
+    std::vector<bool> done(profile_.user_stacks.size());
+    for (const ProfileRow& row : profile_.rows) {
+      if (done[row.user_stack]) continue;
+      done[row.user_stack] = true;
+      for (const Frame& frame : profile_.user_stacks[row.user_stack].stack.frames) {
+        if (seen.try_emplace(frame.module, true).second) modules.push_back(frame.module);
+      }
+    }
+    std::stable_partition(modules.begin(), modules.end(), LooksLikeProgram);
+    return modules;
+  }
+
+  uint64_t WriteMapping(std::string_view path, std::string_view build_id) {
+    pb::Profile part;
+    pb::Mapping* mapping = part.add_mapping();
+    mapping->set_id(++mappings_);
+    mapping->set_memory_limit(std::numeric_limits<uint64_t>::max());
+    mapping->set_filename(String(path));
+    mapping->set_build_id(String(build_id));
+    mapping->set_has_functions(true);
+    WritePart(part);
+    return mappings_;
+  }
+
+  void WriteMappings() {
+    mapping_of_[nullptr] = 0;
+    for (const Module* module : Modules()) mapping_of_[module] = WriteMapping(module->path, module->build_id);
+    kernel_mapping_ = WriteMapping(kKernelMapping, "");
+  }
+
+  // Its system_name stays empty: pprof demangles, and so spoils, names that are the same in both.
+  uint64_t Function(int64_t name) {
+    const auto [it, inserted] = function_of_.try_emplace(name, function_of_.size() + 1);
+    if (inserted) {
+      pb::Profile part;
+      pb::Function* function = part.add_function();
+      function->set_id(it->second);
+      function->set_name(name);
+      WritePart(part);
+    }
+    return it->second;
+  }
+
+  uint64_t Location(const Place& place, std::string_view label) {
+    const int64_t name = String(label);
+    const uint64_t next = location_of_.size() + 1;
+    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, name}, next);
+    if (inserted) {
+      pb::Profile part;
+      pb::Location* location = part.add_location();
+      location->set_id(next);
+      location->set_mapping_id(place.mapping);
+      location->set_address(place.address);
+      location->add_line()->set_function_id(Function(name));
+      WritePart(part);
+    }
+    return it->second;
+  }
+
+  // `labels` outermost first; `places` leaf first, of those labels that are frames; the others are at `missing`.
+  std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<Place>& places,
+                              const Place& missing) {
+    std::vector<uint64_t> ids;
+    ids.reserve(labels.size());
+    for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+      ids.push_back(Location(ids.size() < places.size() ? places[ids.size()] : missing, *label));
+    }
+    return ids;
+  }
+
+  const std::vector<uint64_t>& UserLocations(uint32_t index) {
+    Locations& locations = user_locations_[index];
+    if (!locations.has_value()) {
+      std::vector<Place> places;
+      for (const Frame& frame : profile_.user_stacks[index].stack.frames) {
+        places.push_back({mapping_of_[frame.module], frame.lookup_address()});
+      }
+      locations = Stack(UserLabels(profile_, symbols_, index), places, {});
+    }
+    return *locations;
+  }
+
+  const std::vector<uint64_t>& KernelLocations(uint32_t index) {
+    Locations& locations = kernel_locations_[index];
+    if (!locations.has_value()) {
+      std::vector<Place> places;
+      for (uint64_t address : profile_.kernel_stacks[index].addresses) {
+        places.push_back({kernel_mapping_, address - 1});  // all are return addresses
+      }
+      locations = Stack(KernelLabels(profile_, symbols_, index), places, {kernel_mapping_, 0});
+    }
+    return *locations;
+  }
+
+  // How many other processes of this pid came before.
+  int64_t Image(uint32_t process) {
+    std::optional<int64_t>& image = images_[process];
+    if (!image.has_value()) image = images_of_pid_[profile_.processes[process].key.pid]++;
+    return *image;
+  }
+
+  void AddText(std::string_view key, std::string_view text, pb::Sample* sample) {
+    if (text.empty()) return;
+    pb::Label* label = sample->add_label();
+    label->set_key(String(key));
+    label->set_str(String(text));
+  }
+
+  pb::Label* AddNumber(std::string_view key, int64_t number, pb::Sample* sample) {
+    pb::Label* label = sample->add_label();
+    label->set_key(String(key));
+    label->set_num(number);
+    return label;
+  }
+
+  void AddStackLabels(const ProfileRow& row, pb::Sample* sample) {
+    const UserStackEntry& user = profile_.user_stacks[row.user_stack];
+    if (user.overflow) {
+      AddText(kNoUserStackLabel, kOther, sample);
+    } else if (user.missing != NoUserStack::kNone) {
+      AddText(kNoUserStackLabel, Name(user.missing), sample);
+    } else {
+      AddText(kUserEndLabel, Name(user.stack.end), sample);
+      AddText(kUnwindLabel, SourcesText(user.stack.frames), sample);
+    }
+    const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
+    if (kernel.overflow) {
+      AddText(kNoKernelStackLabel, kOther, sample);
+    } else if (kernel.addresses.empty()) {
+      AddText(kNoKernelStackLabel, kLost, sample);
+    }
+  }
+
+  void AddLabels(const ProfileRow& row, pb::Sample* sample) {
+    const ProcessInfo& process = profile_.processes[row.process];
+    AddNumber(kPidLabel, process.key.pid, sample);
+    if (const int64_t image = Image(row.process); image != 0) AddNumber(kImageLabel, image, sample);
+    if (row.tid != 0) AddNumber(kTidLabel, row.tid, sample);
+    AddText(kProcessLabel, process.name, sample);
+    AddText(kCommLabel, profile_.comms[row.comm], sample);
+    AddText(kContainerLabel, process.container, sample);
+    AddText(kKindLabel, Name(row.kind), sample);
+    AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
+    AddStackLabels(row, sample);
+  }
+
+  void WriteSample(const ProfileRow& row) {
+    pb::Profile part;
+    pb::Sample* sample = part.add_sample();
+    const std::vector<uint64_t>& kernel = KernelLocations(row.kernel_stack);
+    const std::vector<uint64_t>& user = UserLocations(row.user_stack);
+    sample->mutable_location_id()->Add(kernel.begin(), kernel.end());
+    sample->mutable_location_id()->Add(user.begin(), user.end());
+    for (uint64_t value : {row.count, row.total_ns(), row.blocked_ns, row.runnable_ns})
+      sample->add_value(Number(value));
+    AddLabels(row, sample);
+    WritePart(part);
+  }
+
+  void WriteStrings() {
+    for (const std::string& text : strings_) {
+      pb::Profile part;
+      part.add_string_table(text);
+      WritePart(part);
+    }
+  }
+
+  const Profile& profile_;
+  const SymbolizedProfile& symbols_;
+  GzipWriter gzip_;
+  std::string buffer_;
+  absl::flat_hash_map<std::string, size_t> string_index_;
+  std::vector<std::string> strings_;
+  uint64_t mappings_ = 0;
+  uint64_t kernel_mapping_ = 0;
+  absl::flat_hash_map<const Module*, uint64_t> mapping_of_;
+  absl::flat_hash_map<int64_t, uint64_t> function_of_;                                  // by name
+  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t>, uint64_t> location_of_;  // by mapping, address, name
+  std::vector<Locations> user_locations_;
+  std::vector<Locations> kernel_locations_;
+  std::vector<std::optional<int64_t>> images_;
+  absl::flat_hash_map<int32_t, int64_t> images_of_pid_;
+};
+
+}  // namespace
+
+void WritePprof(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
+  Writer(profile, symbols, sink).Write();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,62 @@
+// What the samples of our pprof files say beside their stacks: the keys of their labels, and how the sources of a
+// stack's frames become the text of one. Pure functions.
+#ifndef OFFCPU_OUTPUT_PPROF_LABELS_H_
+#define OFFCPU_OUTPUT_PPROF_LABELS_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "unwind/user_stack.h"
+
+namespace offcpu {
+
+// The values of a sample, by type and unit.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPprofValues = {{
+    {"contentions", "count"},
+    {"off_cpu", "nanoseconds"},
+    {"blocked", "nanoseconds"},
+    {"runnable", "nanoseconds"},
+}};
+
+// Numbers, so that a filter finds 12 and not 123, and so that stores that index texts need not index them.
+inline constexpr std::string_view kPidLabel = "pid";
+inline constexpr std::string_view kTidLabel = "tid";      // only if threads are told apart
+inline constexpr std::string_view kImageLabel = "image";  // which program of this pid, in order; none: the first
+inline constexpr std::string_view kMaxLabel = "max";      // the longest interval, in nanoseconds
+// Texts; none if empty.
+inline constexpr std::string_view kProcessLabel = "process";
+inline constexpr std::string_view kCommLabel = "comm";
+inline constexpr std::string_view kContainerLabel = "container";
+inline constexpr std::string_view kKindLabel = "kind";
+inline constexpr std::string_view kUserEndLabel = "user_end";               // why the walk ended
+inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"
+inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost" or "other"
+inline constexpr std::string_view kUnwindLabel = "unwind";                  // SourcesText
+inline constexpr std::string_view kOther = "other";
+inline constexpr std::string_view kLost = "lost";
+inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
+
+// How the frames beyond the leaf were found: "eh_frame" if all in one way, else runs of frames from the leaf outwards,
+// "sframe*3+eh_frame*2+sframe". A '!' behind a name: Frame::exact is not what it is with most frames of that source.
+// Empty without callers.
+std::string SourcesText(const std::vector<Frame>& frames);
+
+// Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer frames.
+bool ReadSources(std::string_view text, std::vector<Frame>& frames);
+
+// The value of an enum with such a name.
+template <typename Enum>
+std::optional<Enum> ByName(std::string_view name, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (Name(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_PPROF_LABELS_H_

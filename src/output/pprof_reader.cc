@@ -1,0 +1,132 @@
+#include "output/pprof_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "output/gzip.h"
+#include "output/pprof_comments.h"
+#include "output/pprof_labels.h"
+#include "output/pprof_rows.h"
+#include "output/pprof_tables.h"
+#include "output/stack_labels.h"
+#include "process/regular_file.h"
+#include "proto/profile.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = offcpu::pprof;
+
+constexpr size_t kMaxShown = 100;  // bytes of what a file says, in a message
+
+absl::Status Naming(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, " ", std::string(status.message())));
+}
+
+// "samples/count, cpu/nanoseconds"
+absl::StatusOr<std::string> Values(const pb::Profile& header, PprofTables& tables) {
+  std::string values;
+  for (const pb::ValueType& value : header.sample_type()) {
+    const absl::StatusOr<std::string_view> type = tables.String(value.type());
+    if (!type.ok()) return type.status();
+    const absl::StatusOr<std::string_view> unit = tables.String(value.unit());
+    if (!unit.ok()) return unit.status();
+    absl::StrAppend(&values, values.empty() ? "" : ", ", Printable(*type), "/", Printable(*unit));
+  }
+  return values;
+}
+
+std::string OurValues() {
+  std::string values;
+  for (const auto& [type, unit] : kPprofValues) {
+    absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(type), "/", std::string(unit));
+  }
+  return values;
+}
+
+absl::Status ReadHeader(const pb::Profile& header, PprofTables& tables, Profile& profile) {
+  const absl::StatusOr<std::string> values = Values(header, tables);
+  if (!values.ok()) return values.status();
+  if (*values != OurValues()) {
+    return absl::InvalidArgumentError(absl::StrCat("was not written by offcpu: it holds ",
+                                                   values->empty() ? "nothing" : values->substr(0, kMaxShown),
+                                                   " and not ", OurValues()));
+  }
+  std::vector<std::string_view> comments;
+  for (const int64_t index : header.comment()) {
+    const absl::StatusOr<std::string_view> comment = tables.String(index);
+    if (!comment.ok()) return comment.status();
+    comments.push_back(*comment);
+  }
+  if (header.duration_nanos() < 0) return absl::DataLossError("is damaged: a negative duration");
+  profile.duration_ns = static_cast<uint64_t>(header.duration_nanos());
+  return ReadPprofComments(comments, profile);
+}
+
+absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLimits& limits) {
+  const absl::StatusOr<PprofFields> fields = SplitPprof(bytes, limits);
+  if (!fields.ok()) return fields.status();
+  pb::Profile header;
+  if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or no pprof file");
+  StoredProfile stored;
+  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get());
+  if (!tables.ok()) return tables.status();
+  if (absl::Status status = ReadHeader(header, *tables, stored.profile); !status.ok()) return status;
+  PprofRows rows(*tables, limits.frames, stored.profile, stored.symbols);
+  for (const std::string_view sample : fields->samples) {
+    if (absl::Status status = rows.Add(sample); !status.ok()) return status;
+  }
+  stored.profile.modules = tables->modules();
+  return stored;
+}
+
+absl::Status CannotRead() {
+  const int error = errno;
+  return absl::Status(absl::ErrnoToStatusCode(error), absl::StrCat("cannot be read: ", strerror(error)));
+}
+
+absl::StatusOr<std::string> ReadWhole(const std::string& path) {
+  const OwnedFd name(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!name) return CannotRead();
+  const OwnedFd fd = OpenRegularFile(name);
+  if (!fd) return absl::InvalidArgumentError("is not a regular file that can be read");
+  std::string bytes;
+  std::array<char, 1 << 16> piece;
+  for (;;) {
+    const ssize_t n = read(fd.get(), piece.data(), piece.size());
+    if (n == 0) return bytes;
+    if (n < 0 && errno != EINTR) return CannotRead();
+    if (n > 0) bytes.append(piece.data(), static_cast<size_t>(n));
+    if (bytes.size() > kMaxPprofFileBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("is larger than ", kMaxPprofFileBytes >> 20, " MiB"));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<StoredProfile> ParsePprof(std::string_view bytes, const PprofLimits& limits) {
+  if (!IsGzip(bytes)) return ParseMessage(bytes, limits);
+  const absl::StatusOr<std::string> message = Gunzip(bytes, kMaxPprofBytes);
+  if (!message.ok()) return message.status();
+  return ParseMessage(*message, limits);
+}
+
+absl::StatusOr<StoredProfile> ReadPprofFile(const std::string& path) {
+  const absl::StatusOr<std::string> bytes = ReadWhole(path);
+  if (!bytes.ok()) return Naming(path, bytes.status());
+  absl::StatusOr<StoredProfile> stored = ParsePprof(*bytes);
+  return stored.ok() ? std::move(stored) : Naming(path, stored.status());
+}
+
+}  // namespace offcpu

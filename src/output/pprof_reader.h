@@ -1,0 +1,38 @@
+// Reads a pprof file that offcpu wrote back into what it was made of, so that every format can be made of it later, on
+// any machine. pprof may have filtered the file since (`go tool pprof -proto`). Files of other tools are refused: they
+// do not say what the waits are.
+//
+// The file is anyone's: its sizes are capped, its numbers and references checked. What does not come back: stacks and
+// processes that no row refers to, ids of kernel stacks, start times of processes (ProcessKey::exec_id counts the
+// programs of one pid instead), and of modules all but path and build id.
+#ifndef OFFCPU_OUTPUT_PPROF_READER_H_
+#define OFFCPU_OUTPUT_PPROF_READER_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "output/pprof_fields.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+struct StoredProfile {
+  Profile profile;
+  SymbolizedProfile symbols;
+};
+
+inline constexpr size_t kMaxPprofFileBytes = 128u << 20;
+inline constexpr size_t kMaxPprofBytes = 256u << 20;  // of what is compressed in it
+
+// A pprof message, gzipped or not. InvalidArgument if it is not one of offcpu's, DataLoss if it is damaged,
+// ResourceExhausted beyond a limit; the message continues a sentence that begins with the file's name.
+absl::StatusOr<StoredProfile> ParsePprof(std::string_view bytes, const PprofLimits& limits = {});
+
+// NotFound or InvalidArgument if there is no such regular file. The status names the path.
+absl::StatusOr<StoredProfile> ReadPprofFile(const std::string& path);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_PPROF_READER_H_

@@ -1,0 +1,30 @@
+#include "output/frame_sources.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "output/folded.h"
+#include "recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+TEST(FrameSourcesTest, NamesOfUserFramesEndWithTheirSource) {
+  RecordedProfile recorded;
+  const uint32_t process = recorded.AddProcess({10, 1000, 1}, "server");
+  const uint32_t comm = recorded.AddComm("worker");
+  const uint32_t kernel = recorded.AddPipe();
+  recorded.profile.rows = {
+      {process, 0, comm, kernel, recorded.AddHandler(), WaitKind::kSleeping, 1, 1000, 0, 1000},
+      {process, 0, comm, kernel, recorded.AddNoUser(NoUserStack::kLost), WaitKind::kSleeping, 1, 1000, 0, 1000},
+  };
+  const SymbolizedProfile sourced = WithFrameSources(recorded.profile, recorded.symbols);
+  std::string text;
+  WriteFolded(recorded.profile, sourced, {}, [&](std::string_view bytes) { text += bytes; });
+  EXPECT_EQ(text,
+            "worker;[no user stack: lost];-;pipe_read;schedule 1\n"
+            "worker;[truncated: window];app+0x3006 [fp];[unknown] 0x7f0001 [trampoline];__restore_rt [eh_frame];"
+            "log [sframe];on_signal [sframe];read [registers];-;pipe_read;schedule 1\n");
+}
+
+}  // namespace
+}  // namespace offcpu

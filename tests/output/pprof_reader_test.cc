@@ -1,0 +1,289 @@
+#include "output/pprof_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "output/format.h"
+#include "output/gzip.h"
+#include "output/pprof.h"
+#include "proto/profile.pb.h"
+#include "recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+namespace pb = offcpu::pprof;
+
+std::string Written(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
+                    const FormatOptions& options = {}) {
+  std::string bytes;
+  WriteProfile(format, profile, symbols, options, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+// Not compressed.
+std::string MessageOf(const RecordedProfile& recorded) {
+  return Gunzip(Written(OutputFormat::kPprof, recorded.profile, recorded.symbols), 1 << 20).value();
+}
+
+// The message of all that a recording can hold, changed.
+std::string Changed(const std::function<void(pb::Profile&)>& change) {
+  pb::Profile message;
+  EXPECT_TRUE(message.ParseFromString(MessageOf(RecordedProfile::All())));
+  change(message);
+  return message.SerializeAsString();
+}
+
+void ExpectError(const std::string& bytes, absl::StatusCode code, const std::string& part,
+                 const PprofLimits& limits = {}) {
+  const absl::Status status = ParsePprof(bytes, limits).status();
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+}
+
+TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
+  const RecordedProfile all = RecordedProfile::All();
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  for (const bool nanoseconds : {false, true}) {
+    for (const bool frame_sources : {false, true}) {
+      const FormatOptions options = {.folded = {.nanoseconds = nanoseconds, .per_process = true},
+                                     .frame_sources = frame_sources};
+      for (OutputFormat format :
+           {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
+        EXPECT_EQ(Written(format, stored->profile, stored->symbols, options),
+                  Written(format, all.profile, all.symbols, options));
+      }
+    }
+  }
+}
+
+TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
+  const RecordedProfile all = RecordedProfile::All();
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const Profile& profile = stored->profile;
+  for (size_t row = 0; row < all.profile.rows.size(); ++row) {
+    const UserStackEntry& was = all.profile.user_stacks[all.profile.rows[row].user_stack];
+    const UserStackEntry& is = profile.user_stacks[profile.rows[row].user_stack];
+    const std::vector<SymbolizedFrame>& names_were = all.symbols.user_stacks[all.profile.rows[row].user_stack];
+    const std::vector<SymbolizedFrame>& names_are = stored->symbols.user_stacks[profile.rows[row].user_stack];
+    ASSERT_EQ(is.stack.frames.size(), was.stack.frames.size());
+    for (size_t i = 0; i < was.stack.frames.size(); ++i) {
+      EXPECT_EQ(is.stack.frames[i].address, was.stack.frames[i].address);
+      EXPECT_EQ(is.stack.frames[i].exact, was.stack.frames[i].exact);
+      EXPECT_EQ(is.stack.frames[i].source, was.stack.frames[i].source);
+      EXPECT_EQ(names_are[i].module, names_were[i].module);
+      EXPECT_EQ(names_are[i].named, names_were[i].named);
+    }
+    EXPECT_EQ(profile.kernel_stacks[profile.rows[row].kernel_stack].addresses,
+              all.profile.kernel_stacks[all.profile.rows[row].kernel_stack].addresses);
+    EXPECT_EQ(profile.processes[profile.rows[row].process].container,
+              all.profile.processes[all.profile.rows[row].process].container);
+    EXPECT_EQ(profile.rows[row].tid, all.profile.rows[row].tid);
+  }
+  EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
+}
+
+TEST(PprofReaderTest, EveryPrefixIsAnError) {
+  const std::string message = MessageOf(RecordedProfile::All());
+  ASSERT_TRUE(ParsePprof(message).ok());
+  // The last string is that of a label, so even a cut between two entries leaves a reference to nothing.
+  for (size_t size = 0; size < message.size(); ++size) {
+    EXPECT_FALSE(ParsePprof(message.substr(0, size)).ok()) << size;
+  }
+  const RecordedProfile all = RecordedProfile::All();
+  const std::string file = Written(OutputFormat::kPprof, all.profile, all.symbols);
+  for (size_t size = 0; size < file.size(); ++size) {
+    EXPECT_FALSE(ParsePprof(file.substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
+  pb::Profile go;  // as Go writes its CPU profile
+  for (const char* text : {"", "samples", "count", "cpu", "nanoseconds"}) go.add_string_table(text);
+  for (int i : {1, 3}) {
+    go.add_sample_type()->set_type(i);
+    go.mutable_sample_type(i / 2)->set_unit(i + 1);
+  }
+  ExpectError(go.SerializeAsString(), absl::StatusCode::kInvalidArgument,
+              "was not written by offcpu: it holds samples/count, cpu/nanoseconds and not contentions/count, ");
+  ExpectError("", absl::StatusCode::kInvalidArgument, "it holds nothing");
+  ExpectError(Changed([](pb::Profile& message) { message.clear_comment(); }), absl::StatusCode::kInvalidArgument,
+              "was not written by offcpu");
+  ExpectError(Changed([](pb::Profile& message) { message.add_comment(message.comment(0)); }),
+              absl::StatusCode::kInvalidArgument, "several recordings");
+  ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+}
+
+struct Damage {
+  const char* what;
+  std::function<void(pb::Profile&)> change;
+};
+
+TEST(PprofReaderTest, DamageIsNamed) {
+  const auto text = [](pb::Profile& message, const char* added) {
+    message.add_string_table(added);
+    return message.string_table_size() - 1;
+  };
+  const auto label = [](pb::Profile& message, const char* key) -> pb::Label& {
+    for (pb::Label& it : *message.mutable_sample(0)->mutable_label()) {
+      if (message.string_table(static_cast<int>(it.key())) == key) return it;
+    }
+    return *message.mutable_sample(0)->add_label();
+  };
+  const std::vector<Damage> damages = {
+      {"values", [](pb::Profile& m) { m.mutable_sample(0)->mutable_value()->RemoveLast(); }},
+      {"values", [](pb::Profile& m) { m.mutable_sample(0)->add_value(0); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(0)->set_value(0, -1); }},
+      {"the sum", [](pb::Profile& m) { m.mutable_sample(0)->set_value(1, 5); }},
+      {"than there can be",
+       [](pb::Profile& m) {
+         for (int i : {1, 2}) m.mutable_sample(0)->set_value(i, std::numeric_limits<int64_t>::max());
+         m.mutable_sample(0)->set_value(3, 0);
+       }},
+      {"no string 4294967296", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_key(1LL << 32); }},
+      {"no string -1", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_str(-1); }},
+      {"no string", [](pb::Profile& m) { m.set_comment(0, m.string_table_size()); }},
+      {"no such pid", [&](pb::Profile& m) { label(m, "pid").set_num(1LL << 31); }},
+      {"no such pid", [&](pb::Profile& m) { label(m, "tid").set_num(-1); }},
+      {"negative", [&](pb::Profile& m) { label(m, "max").set_num(-1); }},
+      {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
+      {"unknown user stack", [&](pb::Profile& m) { label(m, "user_end").set_str(text(m, "somehow")); }},
+      {"frames left out", [&](pb::Profile& m) { label(m, "unwind").set_str(text(m, "guess")); }},
+      {"frames left out", [&](pb::Profile& m) { label(m, "unwind").set_str(text(m, "eh_frame*3")); }},
+      {"no location 99", [](pb::Profile& m) { m.mutable_sample(0)->set_location_id(0, 99); }},
+      {"user code called", [](pb::Profile& m) { m.mutable_sample(0)->add_location_id(m.sample(0).location_id(0)); }},
+      {"location 1", [](pb::Profile& m) { m.mutable_location(1)->set_id(1); }},
+      {"location 0", [](pb::Profile& m) { m.mutable_location(0)->set_id(0); }},
+      {"location 1", [](pb::Profile& m) { m.mutable_location(0)->clear_line(); }},
+      {"location 1", [](pb::Profile& m) { m.mutable_location(0)->add_line(); }},
+      {"mapping of location 1", [](pb::Profile& m) { m.mutable_location(0)->set_mapping_id(99); }},
+      {"function of location 1", [](pb::Profile& m) { m.mutable_location(0)->mutable_line(0)->set_function_id(99); }},
+      {"function 1", [](pb::Profile& m) { m.mutable_function(1)->set_id(1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_function(0)->set_name(99'999); }},
+      {"mapping 1", [](pb::Profile& m) { m.mutable_mapping(1)->set_id(1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_mapping(0)->set_build_id(-5); }},
+      {"duration", [](pb::Profile& m) { m.set_duration_nanos(-1); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "intervals: many")); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times")); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times, -1 ns")); }},
+  };
+  for (const Damage& damage : damages) {
+    SCOPED_TRACE(damage.what);
+    ExpectError(Changed(damage.change), absl::StatusCode::kDataLoss, damage.what);
+  }
+}
+
+TEST(PprofReaderTest, WhatOthersAddIsIgnored) {
+  const std::string changed = Changed([](pb::Profile& message) {
+    message.add_string_table("a note");
+    message.add_comment(message.string_table_size() - 1);
+    pb::Label* label = message.mutable_sample(0)->add_label();
+    label->set_key(message.string_table_size() - 1);
+    label->set_num(5);
+  });
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(changed + std::string("\xa2\x06\x01x", 4));  // field 100
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const RecordedProfile all = RecordedProfile::All();
+  EXPECT_EQ(Written(OutputFormat::kPprof, stored->profile, stored->symbols),
+            Written(OutputFormat::kPprof, all.profile, all.symbols));
+}
+
+TEST(PprofReaderTest, EveryLimitHolds) {
+  const std::string bytes = MessageOf(RecordedProfile::All());
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(bytes));
+  pb::Profile rest = message;
+  rest.clear_sample();
+  rest.clear_mapping();
+  rest.clear_location();
+  rest.clear_function();
+  rest.clear_string_table();
+  size_t largest = 0;
+  for (const pb::Sample& sample : message.sample()) largest = std::max(largest, sample.ByteSizeLong());
+  PprofLimits exact;
+  exact.samples = static_cast<size_t>(message.sample_size());
+  exact.mappings = static_cast<size_t>(message.mapping_size());
+  exact.locations = static_cast<size_t>(message.location_size());
+  exact.functions = static_cast<size_t>(message.function_size());
+  exact.strings = static_cast<size_t>(message.string_table_size());
+  exact.entry_bytes = largest;
+  exact.rest_bytes = rest.ByteSizeLong();
+  exact.frames = 2 + 3 + 6;  // one kernel stack, the reader, the handler
+  EXPECT_TRUE(ParsePprof(bytes, exact).ok()) << ParsePprof(bytes, exact).status();
+  for (size_t PprofLimits::*limit :
+       {&PprofLimits::samples, &PprofLimits::mappings, &PprofLimits::locations, &PprofLimits::functions,
+        &PprofLimits::strings, &PprofLimits::entry_bytes, &PprofLimits::rest_bytes, &PprofLimits::frames}) {
+    PprofLimits limits = exact;
+    limits.*limit -= 1;
+    ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large", limits);
+  }
+}
+
+TEST(PprofReaderTest, ACompressedBombIsNotUnpacked) {
+  std::string bomb;
+  {
+    auto sink = [&](std::string_view bytes) { bomb += bytes; };
+    GzipWriter gzip(sink);
+    const std::string mebibyte(1 << 20, '\0');
+    for (size_t i = 0; i <= kMaxPprofBytes >> 20; ++i) gzip.Append(mebibyte);
+    gzip.Finish();
+  }
+  EXPECT_LT(bomb.size(), 1u << 20);
+  ExpectError(bomb, absl::StatusCode::kResourceExhausted, "holds more than 256 MiB");
+}
+
+class PprofFileTest : public ::testing::Test {
+ protected:
+  PprofFileTest() { std::filesystem::create_directory(directory_); }
+  ~PprofFileTest() override { std::filesystem::remove_all(directory_); }
+
+  void ExpectFileError(const std::string& path, absl::StatusCode code, const std::string& rest) {
+    const absl::Status status = ReadPprofFile(path).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_EQ(std::string(status.message()), path + " " + rest);
+  }
+
+  std::string directory_ = testing::TempDir() + "/pprof_file_test." + std::to_string(getpid());
+  std::string path_ = directory_ + "/a.pb.gz";
+};
+
+TEST_F(PprofFileTest, IsReadWhole) {
+  const RecordedProfile all = RecordedProfile::All();
+  std::ofstream(path_) << Written(OutputFormat::kPprof, all.profile, all.symbols);
+  const absl::StatusOr<StoredProfile> stored = ReadPprofFile(path_);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->profile.rows.size(), all.profile.rows.size());
+}
+
+TEST_F(PprofFileTest, ErrorsNameTheFile) {
+  ExpectFileError(path_, absl::StatusCode::kNotFound, "cannot be read: No such file or directory");
+  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  std::ofstream(path_) << "\x1f\x8b";
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
+}
+
+TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
+  std::ofstream(path_) << "x";
+  std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 128 MiB");
+  std::filesystem::resize_file(path_, kMaxPprofFileBytes);
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,133 @@
+// A profile with everything that a recording can hold, and its names.
+#ifndef OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
+#define OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+struct RecordedProfile {
+  Profile profile;
+  SymbolizedProfile symbols;
+
+  const Module* libc = AddModule("/usr/lib/libc.so.6", "aa01");
+  const Module* app = AddModule("/opt/app", "bb02");
+
+  const Module* AddModule(const std::string& path, const std::string& build_id) {
+    auto module = std::make_shared<Module>();
+    module->path = path;
+    module->build_id = build_id;
+    profile.modules.push_back(module);
+    return module.get();
+  }
+  uint32_t AddProcess(const ProcessKey& key, const std::string& name, const std::string& container = "") {
+    profile.processes.push_back({.key = key, .name = name, .container = container});
+    return static_cast<uint32_t>(profile.processes.size() - 1);
+  }
+  uint32_t AddComm(const std::string& name) {
+    profile.comms.push_back(name);
+    return static_cast<uint32_t>(profile.comms.size() - 1);
+  }
+  // Leaf first. Names must outlive this.
+  uint32_t AddUser(const std::vector<std::pair<Frame, SymbolizedFrame>>& frames, EndReason end = EndReason::kComplete) {
+    UserStackEntry& entry = profile.user_stacks.emplace_back();
+    std::vector<SymbolizedFrame>& names = symbols.user_stacks.emplace_back();
+    entry.stack.end = end;
+    for (const auto& [frame, name] : frames) {
+      entry.stack.frames.push_back(frame);
+      names.push_back(name);
+    }
+    return static_cast<uint32_t>(profile.user_stacks.size() - 1);
+  }
+  uint32_t AddNoUser(NoUserStack missing, bool overflow = false) {
+    profile.user_stacks.push_back({.stack = {}, .missing = missing, .overflow = overflow});
+    symbols.user_stacks.emplace_back();
+    return static_cast<uint32_t>(profile.user_stacks.size() - 1);
+  }
+  uint32_t AddKernel(const std::vector<std::pair<uint64_t, std::string_view>>& frames, bool overflow = false) {
+    KernelStack& stack = profile.kernel_stacks.emplace_back();
+    std::vector<std::string_view>& names = symbols.kernel_stacks.emplace_back();
+    stack.overflow = overflow;
+    for (const auto& [address, name] : frames) {
+      stack.addresses.push_back(address);
+      names.push_back(name);
+    }
+    return static_cast<uint32_t>(profile.kernel_stacks.size() - 1);
+  }
+
+  // The stack of a thread that reads: the leaf is where its registers point, its callers are to be returned to.
+  uint32_t AddReader() {
+    return AddUser({{{libc, 0x1000, FrameSource::kRegisters, true}, {"read", "libc.so.6", true}},
+                    {{app, 0x2005, FrameSource::kEhFrame, false}, {"loop", "app", true}},
+                    {{app, 0x3007, FrameSource::kEhFrame, false}, {"app+0x3006", "app", false}}});
+  }
+  // One that was interrupted by a signal, whose handler waits; the code that was interrupted is generated.
+  uint32_t AddHandler() {
+    return AddUser({{{libc, 0x1000, FrameSource::kRegisters, true}, {"read", "libc.so.6", true}},
+                    {{app, 0x2105, FrameSource::kSFrame, false}, {"on_signal", "app", true}},
+                    {{app, 0x2205, FrameSource::kSFrame, false}, {"log", "app", true}},
+                    {{libc, 0x1100, FrameSource::kEhFrame, true}, {"__restore_rt", "libc.so.6", true}},
+                    {{nullptr, 0x7f0001, FrameSource::kSignalTrampoline, true}, {"[unknown] 0x7f0001", "", false}},
+                    {{app, 0x3007, FrameSource::kFramePointer, false}, {"app+0x3006", "app", false}}},
+                   EndReason::kWindow);
+  }
+  uint32_t AddPipe() { return AddKernel({{0xffffffff81000010, "schedule"}, {0xffffffff81000020, "pipe_read"}}); }
+
+  void AddStats() {
+    profile.start_unix_ns = 1'790'000'000'123'456'789;
+    profile.duration_ns = 5'000'000'001;
+    profile.host = "web1";
+    ProfileStats& stats = profile.stats;
+    stats.intervals = 101;
+    stats.cookies = 102;
+    stats.captures = 103;
+    stats.kernel_stacks = 104;
+    stats.live_stacks = 108;
+    stats.walks = 105;
+    stats.processes = 106;
+    for (size_t i = 0; i < stats.walk_ends.size(); ++i) stats.walk_ends[i] = 200 + i;
+    for (size_t i = 0; i < stats.frames_by_source.size(); ++i) stats.frames_by_source[i] = 300 + i;
+    for (size_t i = 1; i < stats.complete_walks_by_source.size(); ++i) stats.complete_walks_by_source[i] = 400 + i;
+    stats.slept_throughout = 107;
+    stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
+  }
+
+  // Rows as the off-CPU table sorts them: by process, thread, thread name, stacks.
+  static RecordedProfile All() {
+    RecordedProfile all;
+    all.AddStats();
+    const uint32_t server = all.AddProcess({10, 1000, 1}, "server", "3f5c0b1e2a77");
+    const uint32_t again = all.AddProcess({10, 1000, 2}, "server", "3f5c0b1e2a77");  // after an exec
+    const uint32_t other = all.AddProcess({0, 0, 0}, "[other]");
+    const uint32_t worker = all.AddComm("worker");
+    const uint32_t nameless = all.AddComm("");
+    const uint32_t pipe = all.AddPipe();
+    const uint32_t lost = all.AddKernel({});
+    const uint32_t full = all.AddKernel({}, true);
+    const uint32_t reader = all.AddReader();
+    const uint32_t handler = all.AddHandler();
+    const uint32_t budget = all.AddNoUser(NoUserStack::kBudget);
+    const uint32_t unmapped = all.AddUser({}, EndReason::kNotMapped);
+    const uint32_t overflow = all.AddNoUser(NoUserStack::kNone, true);
+    all.profile.rows = {
+        {server, 11, worker, pipe, reader, WaitKind::kSleeping, 2, 5'000'000, 1'499, 4'000'000},
+        {server, 12, worker, pipe, reader, WaitKind::kSleeping, 1, 1, 0, 1},
+        {server, 12, worker, pipe, handler, WaitKind::kDisk, 1, 7, 0, 7},
+        {server, 12, nameless, lost, budget, WaitKind::kOpen, 3, 0, 9, 4},
+        {again, 11, worker, pipe, reader, WaitKind::kPreempted, 4, 0, 499, 100},
+        {again, 11, worker, pipe, unmapped, WaitKind::kYielded, 1, 0, 77, 77},
+        {other, 0, nameless, full, overflow, WaitKind::kOther, 9, 1'000'000'000'000, 3, 999},
+    };
+    return all;
+  }
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
