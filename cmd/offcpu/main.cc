@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> command;
   const std::vector<offcpu::Verb> verbs = {
       offcpu::AddRecord(app, command),
+      offcpu::AddReport(app),
       offcpu::AddDoctor(app),
   };
 

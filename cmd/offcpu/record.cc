@@ -7,21 +7,19 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "offcpu/child.h"
 #include "offcpu/duration.h"
+#include "offcpu/outputs.h"
 #include "offcpu/selection.h"
 #include "offcpu/verb.h"
-#include "output/format.h"
+#include "output/frame_sources.h"
 #include "output/summary.h"
 #include "output/table.h"
-#include "output/write_file.h"
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
 #include "unwind/unwind_order.h"
@@ -41,7 +39,7 @@ struct RecordFlags {
   std::string unwind = "sframe,eh_frame,fp";
   bool per_thread = false;
   std::string idle;
-  std::vector<std::string> outputs;
+  OutputFlags outputs;
   std::string seconds;  // empty: until a signal, or until what is recorded has ended
   std::vector<std::string> command;
 };
@@ -88,19 +86,6 @@ class EndSignals {
   sigset_t signals_;
   sigset_t before_;
 };
-
-absl::Status CheckOutputs(const std::vector<std::string>& outputs) {
-  for (const std::string& output : outputs) {
-    if (absl::Status status = FormatOf(output).status(); !status.ok()) return status;
-    std::filesystem::path directory = std::filesystem::path(output).parent_path();
-    if (directory.empty()) directory = ".";
-    if (access(directory.c_str(), W_OK | X_OK) != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cannot write ", output, ": ", directory.string(), ": ", strerror(errno)));
-    }
-  }
-  return absl::OkStatus();
-}
 
 bool IsWholeHost(const RecordFlags& flags) {
   return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
@@ -177,15 +162,7 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
   progress.Clear();
 }
 
-void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
-
-absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
-  const SymbolizedProfile symbols = Symbolize(profile);
-  for (const std::string& output : flags.outputs) {
-    const OutputFormat format = *FormatOf(output);
-    absl::Status status = WriteFile(output, [&](ByteSink sink) { WriteProfile(format, profile, symbols, {}, sink); });
-    if (!status.ok()) return status;
-  }
+void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
   if (IsWholeHost(flags)) {
     WriteProcessTable(profile, symbols, kProcesses, ToStdout);
   } else {
@@ -193,7 +170,17 @@ absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
   }
   ToStdout("\n");
   WriteSummary(profile, ToStdout);
-  return std::fflush(stdout) == 0 ? absl::OkStatus() : absl::InternalError("cannot write to the standard output");
+}
+
+absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
+  const SymbolizedProfile symbols = Symbolize(profile);
+  if (absl::Status status = WriteOutputs(flags.outputs, profile, symbols); !status.ok()) return status;
+  if (flags.outputs.frame_sources) {
+    PrintTables(flags, profile, WithFrameSources(profile, symbols));
+  } else {
+    PrintTables(flags, profile, symbols);
+  }
+  return FlushStdout();
 }
 
 // The length: what is given, but not beyond the end of what is recorded.
@@ -221,8 +208,7 @@ void AddFlags(CLI::App& app, RecordFlags* flags) {
   app.add_option("--idle", flags->idle,
                  "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
       ->check(CLI::IsMember({"show", "count"}));
-  app.add_option("-o,--output", flags->outputs, "Write the profile there: .folded, .txt or .json, by the suffix")
-      ->type_name("FILE");
+  AddOutputFlags(app, &flags->outputs);
   app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
   for (CLI::Option* option : app.get_options()) {
     if (option->nonpositional()) option->allow_extra_args(false);  // "-o FILE 5": the 5 is not another file
@@ -234,6 +220,7 @@ void AddFlags(CLI::App& app, RecordFlags* flags) {
       "Examples:\n"
       "  offcpu record 10                                  the whole host, 10 seconds\n"
       "  offcpu record -p 1234 -o waits.folded 5           one process; flamegraph.pl reads the file\n"
+      "  offcpu record -p 1234 -o waits.pb.gz 5            for go tool pprof, and for offcpu report\n"
       "  offcpu record --comm 'nginx*' --min-wait 1ms 30   threads by name, waits of 1 ms and more\n"
       "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
       "  offcpu record -o build.json -- make -j4           a command and its children\n"

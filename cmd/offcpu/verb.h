@@ -20,6 +20,7 @@ struct Verb {
 
 // `command`: what followed a lone "--"; read when the verb is run.
 Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command);
+Verb AddReport(CLI::App& offcpu);
 Verb AddDoctor(CLI::App& offcpu);
 
 // Says in one line on the standard error what went wrong, and returns the exit code for it.

@@ -1,0 +1,64 @@
+#include "offcpu/outputs.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "absl/strings/str_cat.h"
+#include "output/write_file.h"
+
+namespace offcpu {
+
+void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
+  app.add_option("-o,--output", flags->files, "Write the profile there: .folded, .pb.gz, .txt or .json, by the suffix")
+      ->type_name("FILE")
+      ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
+  app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
+      ->check(CLI::IsMember({"us", "ns"}))
+      ->type_name("UNIT")
+      ->capture_default_str();
+  app.add_flag("--frame-sources", flags->frame_sources,
+               "Say behind each user frame in .folded, .txt and the tables how it was found");
+}
+
+FormatOptions FormatOptionsOf(const OutputFlags& flags) {
+  FormatOptions options;
+  options.folded.nanoseconds = flags.unit == "ns";
+  options.frame_sources = flags.frame_sources;
+  return options;
+}
+
+absl::Status CheckOutputs(const OutputFlags& flags) {
+  for (const std::string& file : flags.files) {
+    if (absl::Status status = FormatOf(file).status(); !status.ok()) return status;
+    std::filesystem::path directory = std::filesystem::path(file).parent_path();
+    if (directory.empty()) directory = ".";
+    if (access(directory.c_str(), W_OK | X_OK) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("cannot write ", file, ": ", directory.string(), ": ", strerror(errno)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+  const FormatOptions options = FormatOptionsOf(flags);
+  for (const std::string& file : flags.files) {
+    const OutputFormat format = *FormatOf(file);
+    absl::Status status =
+        WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, symbols, options, sink); });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
+
+absl::Status FlushStdout() {
+  return std::fflush(stdout) == 0 ? absl::OkStatus() : absl::InternalError("cannot write to the standard output");
+}
+
+}  // namespace offcpu

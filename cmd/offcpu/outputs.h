@@ -1,0 +1,39 @@
+// The files that `offcpu record` and `offcpu report` write, and the flags that say which and how.
+#ifndef OFFCPU_CMD_OFFCPU_OUTPUTS_H_
+#define OFFCPU_CMD_OFFCPU_OUTPUTS_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
+#include "output/format.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+struct OutputFlags {
+  std::vector<std::string> files;
+  std::string unit = "us";
+  bool frame_sources = false;
+};
+
+void AddOutputFlags(CLI::App& app, OutputFlags* flags);
+
+FormatOptions FormatOptionsOf(const OutputFlags& flags);
+
+// InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to: to be known
+// before the work, not after it.
+absl::Status CheckOutputs(const OutputFlags& flags);
+
+absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
+
+// A sink, and whether all that went into it was written.
+void ToStdout(std::string_view piece);
+absl::Status FlushStdout();
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CMD_OFFCPU_OUTPUTS_H_

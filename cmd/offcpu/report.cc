@@ -1,0 +1,53 @@
+// `offcpu report`: a stored recording in any other form.
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "offcpu/outputs.h"
+#include "offcpu/verb.h"
+#include "output/pprof_reader.h"
+
+namespace offcpu {
+namespace {
+
+struct ReportFlags {
+  std::string file;
+  OutputFlags outputs;
+};
+
+ExitCode RunReport(const ReportFlags& flags) {
+  if (flags.file == "-") {
+    return Fail(absl::InvalidArgumentError("report reads a file, not the standard input: give the name of a .pb.gz"));
+  }
+  if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
+  const absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
+  if (!stored.ok()) return Fail(stored.status());
+  if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
+    Fail(status);
+    return kExitFailed;
+  }
+  if (!flags.outputs.files.empty()) return kExitOk;
+  WriteProfile(OutputFormat::kText, stored->profile, stored->symbols, FormatOptionsOf(flags.outputs), ToStdout);
+  const absl::Status printed = FlushStdout();
+  return printed.ok() ? kExitOk : Fail(printed);
+}
+
+}  // namespace
+
+Verb AddReport(CLI::App& offcpu) {
+  auto flags = std::make_shared<ReportFlags>();
+  CLI::App* app = offcpu.add_subcommand("report", "Show a recorded .pb.gz file, or write it in another form");
+  app->add_option("FILE", flags->file, "What record wrote to a file ending in .pb.gz")->required();
+  AddOutputFlags(*app, &flags->outputs);
+  app->footer(
+      "Without -o it prints the tables of processes and stacks. No root is needed, nor the machine of the recording.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
+      "  offcpu report waits.pb.gz -o waits.folded --unit ns          for flame graph tools\n"
+      "  go tool pprof -proto -tagfocus pid=1234 waits.pb.gz > p.pb.gz; offcpu report p.pb.gz     of one process\n"
+      "\n"
+      "Exit status: 0 done, 1 the file is damaged or the result cannot be written, 2 wrong usage.");
+  return {app, [flags] { return RunReport(*flags); }};
+}
+
+}  // namespace offcpu
