@@ -21,8 +21,10 @@ int main(int argc, char** argv) {
   std::vector<std::string> command;
   const std::vector<offcpu::Verb> verbs = {
       offcpu::AddRecord(app, command),
+      offcpu::AddStacks(app),
       offcpu::AddReport(app),
       offcpu::AddDoctor(app),
+      offcpu::AddSFrame(app),
   };
 
   // What follows a lone "--" is a command of the user's, whatever it looks like.

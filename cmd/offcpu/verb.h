@@ -20,8 +20,10 @@ struct Verb {
 
 // `command`: what followed a lone "--"; read when the verb is run.
 Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command);
+Verb AddStacks(CLI::App& offcpu);
 Verb AddReport(CLI::App& offcpu);
 Verb AddDoctor(CLI::App& offcpu);
+Verb AddSFrame(CLI::App& offcpu);
 
 // Says in one line on the standard error what went wrong, and returns the exit code for it.
 ExitCode Fail(const absl::Status& status);

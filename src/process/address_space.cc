@@ -158,14 +158,7 @@ class Builder {
     const bool has_tables = !module->eh_frame_hdr.bytes.empty();
     if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
     module->file = OpenMappedFile(pid_, mapping);
-    if (!module->file) return;
-    const FileMemory file(module->file.get());
-    ModuleTable table = ReadTableSection(file, ".eh_frame");
-    if (!has_tables)
-      module->eh_frame = std::move(table);
-    else
-      module->matches_file = !table.bytes.empty() && table.bytes == module->eh_frame.bytes;
-    if (module->sframe.bytes.empty() && !module->damaged_sframe) module->sframe = ReadTableSection(file, ".sframe");
+    if (module->file) AddTableSections(FileMemory(module->file.get()), module);
   }
 
   const std::vector<Mapping>& mappings_;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "process/elf_image.h"
@@ -50,6 +51,15 @@ ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
     return table;
   }
   return table;
+}
+
+void AddTableSections(const Memory& file, Module* module) {
+  ModuleTable eh_frame = ReadTableSection(file, ".eh_frame");
+  if (module->eh_frame_hdr.bytes.empty())
+    module->eh_frame = std::move(eh_frame);
+  else
+    module->matches_file = !eh_frame.bytes.empty() && eh_frame.bytes == module->eh_frame.bytes;
+  if (module->sframe.bytes.empty() && !module->damaged_sframe) module->sframe = ReadTableSection(file, ".sframe");
 }
 
 }  // namespace offcpu

@@ -15,6 +15,9 @@ namespace offcpu {
 // the limit of elf_image.h.
 ModuleTable ReadTableSection(const Memory& file, std::string_view name);
 
+// Adds what the program headers of `module` do not name; what they do is compared with the file.
+void AddTableSections(const Memory& file, Module* module);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_PROCESS_ELF_SECTIONS_H_

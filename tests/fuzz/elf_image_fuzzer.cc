@@ -6,6 +6,7 @@
 
 #include "process/elf_image.h"
 #include "process/elf_sections.h"
+#include "process/file_image.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace offcpu;
@@ -19,6 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                      image->module.sframe.bytes.size() > size)) {
     std::abort();
   }
+  (void)ReadFileImage(SpanMemory(0, bytes));
   if (ReadTableSection(SpanMemory(0, bytes), ".eh_frame").bytes.size() > size) std::abort();
   return 0;
 }

@@ -1,4 +1,5 @@
-// A walk over a hostile stack by a hostile table. Input: 17 registers, 512 bytes of stack, then .eh_frame.
+// A walk over a hostile stack by hostile tables. Input: 17 registers, 512 bytes of stack, then a table, which is taken
+// for SFrame as well as for .eh_frame: only one of them makes sense of it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -23,6 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   module->code = {{0x1000, 0x9000}};
   module->eh_frame.address = 0x9000;
   module->eh_frame.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(head), bytes.end());
+  module->sframe = module->eh_frame;
   MappedCode code;
   code.begin = 0x1000;
   code.end = 0x9000;
