@@ -60,7 +60,7 @@ TEST(Doctor, NobodyMayNotRecord) {
   EXPECT_THAT(output, HasSubstr("\nmissing  CAP_PERFMON "));
   EXPECT_THAT(output, HasSubstr("\nmissing  CAP_SYS_PTRACE "));
   EXPECT_THAT(output, HasSubstr("\nmissing  loading the programs "));
-  EXPECT_THAT(output, HasSubstr("Operation not permitted"));
+  EXPECT_THAT(output, HasSubstr("the kernel refuses the BPF programs: Operation not permitted\n"));
   EXPECT_THAT(output, HasSubstr("\noffcpu cannot record here"));
 }
 
