@@ -224,6 +224,35 @@ TEST(ProcessStacksTest, EqualThoseOfADebugger) {
   EXPECT_EQ(got, EuStack(target->pid()));
 }
 
+TEST(OffcpuStacks, PrintsWhatADebuggerPrints) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  const auto json = Program::Start({BinDirectory() + "/offcpu", "stacks", "--json", std::to_string(target->pid())});
+  std::string text;
+  ASSERT_EQ(json->Wait(&text), 0);
+  Pcs got;
+  pid_t tid = 0;
+  const std::regex pieces("\"tid\":([0-9]+)|\"pc\":\"0x([0-9a-f]+)\"");
+  for (std::sregex_iterator piece(text.begin(), text.end(), pieces); piece != std::sregex_iterator(); ++piece) {
+    if ((*piece)[1].matched) tid = std::stoi((*piece)[1]);
+    if ((*piece)[2].matched) got[tid].push_back(std::stoull((*piece)[2], nullptr, 16));
+  }
+  EXPECT_EQ(got, EuStack(target->pid())) << text;
+
+  const auto plain = Program::Start({BinDirectory() + "/offcpu", "stacks", std::to_string(target->pid())});
+  ASSERT_EQ(plain->Wait(&text), 0);
+  for (const char* function : {"first_wait", "condition_wait", "main"}) {
+    EXPECT_THAT(text, testing::HasSubstr(std::string("  ") + function + "  blocked")) << function;
+  }
+}
+
+TEST(OffcpuStacks, NamesWhatItCannotDo) {
+  for (const std::string pid : {"0", "-1", "4194303", "x"}) {
+    const auto program = Program::Start({BinDirectory() + "/offcpu", "stacks", pid}, "/dev/null");
+    EXPECT_EQ(program->Wait(), 2) << pid;
+  }
+}
+
 TEST(ProcessStacksTest, AThreadThatRunsHasNone) {
   const std::unique_ptr<Program> busy = Program::Start({"sh", "-c", "echo; while :; do :; done"});
   std::string line;

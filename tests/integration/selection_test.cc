@@ -87,7 +87,7 @@ TEST_F(Selection, MinWaitLeavesOutAndCounts) {
 
 TEST_F(Selection, ThreadsThatSleepThroughoutAreCounted) {
   // Not let go, so that all of its threads stand at the gate.
-  const Recording recording = Record({.pids = {wanted_->pid(), other_->pid()}}, *wanted_);
+  const Recording recording = Record({.pids = {wanted_->pid(), other_->pid()}, .show_sleepers = false}, *wanted_);
   EXPECT_GE(recording.profile.stats.slept_throughout, 9u);
   EXPECT_EQ(NsOf(recording, other_->pid()), 0u);
 }

@@ -1,0 +1,63 @@
+// `offcpu stacks`: where every thread of a process stands now.
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "offcpu/selection.h"
+#include "offcpu/verb.h"
+#include "output/thread_stacks.h"
+#include "profiler/process_stacks.h"
+#include "symbolize/symbolizer.h"
+#include "unwind/unwind_order.h"
+
+namespace offcpu {
+namespace {
+
+struct StacksFlags {
+  int pid = 0;
+  std::string unwind = "sframe,eh_frame,fp";
+  bool as_json = false;
+};
+
+void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
+
+ExitCode RunStacks(const StacksFlags& flags) {
+  if (absl::Status status = CheckProcess(flags.pid); !status.ok()) return Fail(status);
+  const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
+  if (!unwind.ok()) return Fail(unwind.status());
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, *unwind);
+  if (!stacks.ok()) return Fail(stacks.status());
+  const SymbolizedProfile symbols = Symbolize(stacks->profile);
+  const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
+  write(stacks->profile, symbols, stacks->pcs, ToStdout);
+  if (std::fflush(stdout) != 0) return Fail(absl::InternalError("cannot write to the standard output"));
+  return kExitOk;
+}
+
+}  // namespace
+
+Verb AddStacks(CLI::App& offcpu) {
+  auto flags = std::make_shared<StacksFlags>();
+  CLI::App* app = offcpu.add_subcommand("stacks", "Show where every thread of a process stands now");
+  app->add_option("PID", flags->pid, "The process")->required();
+  app->add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")
+      ->type_name("SOURCES")
+      ->capture_default_str();
+  app->add_flag("--json", flags->as_json, "Write one JSON object, for scripts");
+  app->footer(
+      "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all the\n"
+      "time has none, which is said in its place.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu stacks 1234                                what a process that hangs waits for\n"
+      "  offcpu stacks --json 1234 | jq '.threads[].comm'  for scripts\n"
+      "  offcpu stacks --unwind=sframe 1234                how far SFrame tables alone lead\n"
+      "\n"
+      "Exit status: 0 shown, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.");
+  return {app, [flags] { return RunStacks(*flags); }};
+}
+
+}  // namespace offcpu
