@@ -50,7 +50,8 @@ FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, co
   row->ra = {};
   row->fp = {};
   if (from.outermost) return FindOutcome::kFound;
-  if (header.abi == SFrameAbi::kS390x || !ToCfaRule(header.abi, from.cfa, &row->cfa)) return FindOutcome::kExpression;
+  if (header.abi == SFrameAbi::kS390x || from.doubtful_ra) return FindOutcome::kExpression;
+  if (!ToCfaRule(header.abi, from.cfa, &row->cfa)) return FindOutcome::kExpression;
   if (header.abi == SFrameAbi::kAmd64 && IsMistakenPltGot(function, from)) row->cfa.offset = 8;
   if (from.ra.base == SFrameRule::Base::kNone) {  // of AArch64: not saved yet
     row->ra = {.offset = 0, .place = Place::kInRegister, .reg = kAArch64Lr};

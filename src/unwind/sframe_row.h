@@ -8,7 +8,8 @@
 
 namespace offcpu {
 
-// Fills the rules of `row`, not the addresses that it is valid for. kExpression: they have no form there; else kFound.
+// Fills the rules of `row`, not the addresses that it is valid for. kExpression: they have no form there, or may not be
+// what was meant; else kFound.
 FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, Row* row);
 
 // The same for a function without rows.

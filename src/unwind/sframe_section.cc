@@ -22,6 +22,7 @@ constexpr uint64_t kSmallestRow = 2;     // one byte of start, one of info
 constexpr uint8_t kFlagSorted = 0x1;
 constexpr uint8_t kFlagPcRelative = 0x4;
 constexpr int kMaxWords = 6;
+constexpr int kLargestWord = 4;
 constexpr int kCfaBias390 = 160;  // of s390x: the caller's stack pointer is that much below the CFA
 constexpr int kCfaScale390 = 8;
 
@@ -66,6 +67,7 @@ class Words {
       : bytes_(bytes), at_(at), size_(size), left_(count), swap_(swap) {}
 
   int left() const { return left_; }
+  int size() const { return size_; }
   // 0 if none is left.
   int64_t TakeOffset() { return Take<int8_t, int16_t, int32_t>(); }
   uint32_t TakeControl() { return static_cast<uint32_t>(Take<uint8_t, uint16_t, uint32_t>()); }
@@ -120,7 +122,11 @@ bool TakeFlexibleRule(Words& words, SFrameRule* rule) {
 bool TakeFlexibleRules(const SFrameHeader& header, Words& words, SFrameRow* row) {
   if (!TakeFlexibleRule(words, &row->cfa) || row->cfa.base != SFrameRule::Base::kRegister) return false;
   row->cfa.offset = CfaOffset(header.abi, row->cfa.offset);
-  if (!TakeFlexibleRule(words, &row->ra) || !TakeFlexibleRule(words, &row->fp)) return false;
+  const int before_ra = words.left();
+  if (!TakeFlexibleRule(words, &row->ra)) return false;
+  const bool has_ra = before_ra - words.left() > 1;
+  row->doubtful_ra = has_ra && row->ra.deref && words.size() < kLargestWord;
+  if (!TakeFlexibleRule(words, &row->fp)) return false;
   return words.left() == 0;
 }
 

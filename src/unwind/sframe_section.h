@@ -67,6 +67,9 @@ struct SFrameRow {
   uint32_t start = 0;      // from the begin of the function, or of each block
   bool outermost = false;  // has no rules: the return address is undefined
   bool mangled_ra = false;
+  // GNU as chooses the size of a flexible row's words without a look at the return address, whose offset it then cuts
+  // to that size: 168 becomes -88 in glibc's setcontext. Set iff that may have happened.
+  bool doubtful_ra = false;
   SFrameRule cfa;
   SFrameRule ra;
   SFrameRule fp;

@@ -1,36 +1,85 @@
 #include "tests/unwind/readelf_dump.h"
 
 #include <gtest/gtest.h>
+#include <regex.h>
 
 #include <optional>
-#include <regex>
+#include <span>
 
 namespace offcpu {
 namespace {
 
+// A pattern for whole lines.
+class Pattern {
+ public:
+  explicit Pattern(const std::string& pattern) {
+    EXPECT_EQ(regcomp(&compiled_, ("^(" + pattern + ")$").c_str(), REG_EXTENDED), 0) << pattern;
+  }
+  ~Pattern() { regfree(&compiled_); }
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+
+  // The groups of the pattern, of which those that were not met are empty; empty if it is another line.
+  std::vector<std::string> Match(const std::string& line) const {
+    constexpr size_t kGroups = 8;
+    regmatch_t at[kGroups];
+    std::vector<std::string> groups;
+    if (regexec(&compiled_, line.c_str(), kGroups, at, 0) != 0) return groups;
+    for (const regmatch_t& m : std::span(at).subspan(2)) {
+      groups.push_back(m.rm_so < 0 ? "" : line.substr(static_cast<size_t>(m.rm_so), m.rm_eo - m.rm_so));
+    }
+    return groups;
+  }
+
+ private:
+  regex_t compiled_;
+};
+
 // Columns run into one another where a number is wide. (x) is what lies at x, c is the CFA; u: unchanged, f: where the
 // header says, U: a flexible row has no rule.
-const std::regex kRow(R"( +([0-9a-f]{16})  (\(?(?:sp|fp|r\d+)[+-]\d+\)?) *)"
-                      R"((u|U|f|\(?(?:c|sp|fp|r\d+)[+-]\d+\)?) *)"
-                      R"((u|U|f|\(?(?:c|sp|fp|r\d+)[+-]\d+\)?)(\[s\])? *)");
-const std::regex kUndefinedRow(R"( +([0-9a-f]{16})  RA undefined *)");
-const std::regex kFunction(R"re( +func idx \[\d+\]: pc = 0x([0-9a-f]+), size = (\d+) bytes)re"
-                           R"re((?:, attr = "([FS]+)")?(, pauth = B key)?)re");
-const std::regex kColumns(R"( +STARTPC(\[m\])? +CFA +FP +RA *)");
-const std::regex kNumber(R"( +Num (FDEs|FREs): (\d+))");
-const std::regex kOther(
-    R"(|Contents of the SFrame.*| +Header :| +Version: SFRAME_VERSION_3| +Flags:.*| +SFRAME_F.*| +CFA fixed.*| +Function Index :)");
+struct Patterns {
+  const Pattern row{R"( +([0-9a-f]{16})  (\(?[a-z][a-z0-9]*[+-][0-9]+\)?) *)"
+                    R"((u|U|f|\(?[a-z][a-z0-9]*[+-][0-9]+\)?) *)"
+                    R"((u|U|f|\(?[a-z][a-z0-9]*[+-][0-9]+\)?)(\[s\])? *)"};
+  const Pattern undefined_row{" +([0-9a-f]{16})  RA undefined *"};
+  const Pattern function{
+      R"re( +func idx \[[0-9]+\]: pc = 0x([0-9a-f]+), size = ([0-9]+) bytes(, attr = "[FS]+")?(, pauth = B key)?)re"};
+  const Pattern columns{R"( +STARTPC(\[m\])? +CFA +FP +RA *)"};
+  const Pattern number{" +Num (FDEs|FREs): ([0-9]+)"};
+  const Pattern other{
+      "|Contents of the SFrame.*| +Header :| +Version: SFRAME_VERSION_3| +Flags:.*| +SFRAME_F.*| +CFA fixed.*"
+      "| +Function Index :"};
+};
 
 uint64_t Hex(const std::string& digits) { return std::stoull(digits, nullptr, 16); }
 
-ReadelfFunction FunctionOf(const std::smatch& match) {
+ReadelfFunction FunctionOf(const std::vector<std::string>& groups) {
   ReadelfFunction function;
-  function.begin = Hex(match[1]);
-  function.size = std::stoull(match[2]);
-  function.flexible = match[3].str().find('F') != std::string::npos;
-  function.signal = match[3].str().find('S') != std::string::npos;
-  function.key_b = match[4].matched;
+  function.begin = Hex(groups[0]);
+  function.size = std::stoull(groups[1]);
+  function.flexible = groups[2].find('F') != std::string::npos;
+  function.signal = groups[2].find('S') != std::string::npos;
+  function.key_b = !groups[3].empty();
   return function;
+}
+
+// A line among those of a function.
+void AddTo(const Patterns& patterns, const std::string& line, ReadelfFunction* function) {
+  std::vector<std::string> groups;
+  if (!(groups = patterns.columns.Match(line)).empty()) {
+    function->blocks = !groups[0].empty();
+  } else if (!(groups = patterns.undefined_row.Match(line)).empty()) {
+    function->rows.push_back({.start = Hex(groups[0]), .undefined = true});
+  } else if (!(groups = patterns.row.Match(line)).empty()) {
+    function->rows.push_back({.start = Hex(groups[0]),
+                              .undefined = false,
+                              .mangled = !groups[4].empty(),
+                              .cfa = groups[1],
+                              .fp = groups[2],
+                              .ra = groups[3]});
+  } else {
+    EXPECT_TRUE(line.empty()) << "readelf says: " << line;
+  }
 }
 
 std::string RegisterName(SFrameAbi abi, uint32_t reg) {
@@ -51,29 +100,18 @@ std::string Text(SFrameAbi abi, const SFrameRule& rule, const char* none) {
 }  // namespace
 
 ReadelfDump ParseReadelf(std::istream& text) {
+  const Patterns patterns;
   ReadelfDump dump;
-  std::smatch match;
   for (std::string line; std::getline(text, line);) {
     if (line.find("SFRAME_F_FDE_SORTED") != std::string::npos) dump.sorted = true;
-    if (std::regex_match(line, match, kFunction)) {
-      dump.functions.push_back(FunctionOf(match));
-    } else if (std::regex_match(line, match, kNumber)) {
-      (match[1] == "FDEs" ? dump.functions_claimed : dump.rows_claimed) = std::stoull(match[2]);
-    } else if (dump.functions.empty() || std::regex_match(line, kOther)) {
-      EXPECT_TRUE(std::regex_match(line, kOther)) << line;
-    } else if (std::regex_match(line, match, kColumns)) {
-      dump.functions.back().blocks = match[1].matched;
-    } else if (std::regex_match(line, match, kUndefinedRow)) {
-      dump.functions.back().rows.push_back({.start = Hex(match[1]), .undefined = true});
-    } else if (std::regex_match(line, match, kRow)) {
-      dump.functions.back().rows.push_back({.start = Hex(match[1]),
-                                            .undefined = false,
-                                            .mangled = match[5].matched,
-                                            .cfa = match[2],
-                                            .fp = match[3],
-                                            .ra = match[4]});
+    if (std::vector<std::string> function = patterns.function.Match(line); !function.empty()) {
+      dump.functions.push_back(FunctionOf(function));
+    } else if (!dump.functions.empty()) {
+      AddTo(patterns, line, &dump.functions.back());
+    } else if (std::vector<std::string> number = patterns.number.Match(line); !number.empty()) {
+      (number[0] == "FDEs" ? dump.functions_claimed : dump.rows_claimed) = std::stoull(number[1]);
     } else {
-      ADD_FAILURE() << "readelf says: " << line;
+      EXPECT_FALSE(patterns.other.Match(line).empty()) << "readelf says: " << line;
     }
   }
   return dump;

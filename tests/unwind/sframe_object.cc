@@ -3,20 +3,28 @@
 #include <fcntl.h>
 #include <gelf.h>
 
+#include <string_view>
+
 namespace offcpu {
 namespace {
 
 constexpr uint32_t kShtGnuSFrame = 0x6ffffff4;
 
 void ReadSections(Elf* elf, SFrameObject* object) {
+  size_t names = 0;
+  elf_getshdrstrndx(elf, &names);
   for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf, section)) != nullptr;) {
     GElf_Shdr header;
-    if (gelf_getshdr(section, &header) == nullptr || header.sh_type != kShtGnuSFrame) continue;
+    if (gelf_getshdr(section, &header) == nullptr) continue;
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    const bool is_eh_frame = name != nullptr && std::string_view(name) == ".eh_frame";
+    if (header.sh_type != kShtGnuSFrame && !is_eh_frame) continue;
     Elf_Data* data = elf_rawdata(section, nullptr);
     if (data == nullptr || data->d_buf == nullptr) continue;
     const std::byte* bytes = static_cast<const std::byte*>(data->d_buf);
-    object->table.address = header.sh_addr;
-    object->table.bytes.assign(bytes, bytes + data->d_size);
+    ModuleTable& table = is_eh_frame ? object->eh_frame : object->table;
+    table.address = header.sh_addr;
+    table.bytes.assign(bytes, bytes + data->d_size);
   }
 }
 

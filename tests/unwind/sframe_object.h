@@ -1,4 +1,4 @@
-// The .sframe section of an ELF object of any machine, for tests.
+// The unwind tables of an ELF object of any machine, for tests.
 #ifndef OFFCPU_TESTS_UNWIND_SFRAME_OBJECT_H_
 #define OFFCPU_TESTS_UNWIND_SFRAME_OBJECT_H_
 
@@ -10,12 +10,13 @@
 namespace offcpu {
 
 struct SFrameObject {
-  ModuleTable table;
+  ModuleTable table;     // .sframe
+  ModuleTable eh_frame;  // as a target has it in memory
   std::vector<CodeRange> code;
   bool relocatable = false;  // its functions have no addresses yet
 };
 
-// Without a table if there is no such section.
+// Without a table where there is no such section.
 SFrameObject ReadSFrameObject(const std::string& path);
 
 // The path of an object that is checked in.

@@ -249,11 +249,6 @@ TEST(SFrameTableTest, FlexibleRules) {
        {.offset = 0, .place = Place::kInRegister, .reg = kRcx},
        kUnchangedFp},
       {"FP in r11", {0x39, 8, 0, 0x59, 0}, on_stack, kRaAtCfa, {.offset = 0, .place = Place::kInRegister, .reg = kR11}},
-      {"RA elsewhere",
-       {0x39, 8, 0x02, 0xf0},
-       on_stack,
-       {.offset = -16, .place = Place::kAtCfa, .reg = 0},
-       kUnchangedFp},
       {"FP is a sum, which is not known then", {0x39, 8, 0, 0x59, 1}, on_stack, kRaAtCfa, {}},
       {"FP in a register without a number", {0x39, 8, 0, 0x81, 0}, on_stack, kRaAtCfa, {}},
   };
@@ -286,6 +281,35 @@ TEST(SFrameTableTest, RulesWithoutAForm) {
     Opened opened(bytes);
     EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kExpression) << ::testing::PrintToString(words);
   }
+}
+
+// GNU as cuts the offset of a return address to words of a size that it has chosen without it.
+TEST(SFrameTableTest, ReturnAddressesElsewhereAreBelievedInTheLargestWords) {
+  SFrameBuilder bytes;
+  bytes.Function(0x1000, 0x10, kStart1, {{0, 0x08, 0x39, 8, 0x02, 0xf8}}, true);
+  bytes.Function(0x2000, 0x10, kStart1, {{0, 0x28, 0x39, 0, 8, 0, 0x02, 0, 0xf8, 0xff}}, true);
+  bytes.Function(0x3000, 0x10, kStart1,
+                 {{0, 0x48,          // four words of four bytes
+                   0x39, 0, 0, 0,    // CFA = rsp +
+                   8, 0, 0, 0,       // 8
+                   0x02, 0, 0, 0,    // RA = *(CFA +
+                   0xa8, 0, 0, 0}},  // 168)
+                 true);
+  Opened opened(bytes);
+  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kExpression);
+  EXPECT_EQ(opened.OutcomeAt(0x2000), FindOutcome::kExpression);
+  Row expected = OnStack(0x3000, 0x3010, 8);
+  expected.ra.offset = 168;
+  EXPECT_EQ(opened.RowAt(0x3000), expected);
+}
+
+TEST(SFrameTableTest, WhatTheAssemblerHasCut) {
+  const SFrameObject object = ReadSFrameObject(SFrameFixture("flexible.elf"));
+  Opened opened(object.table, object.code);
+  ASSERT_EQ(opened.table->functions(), 4u);
+  const SFrameFunction function = opened.table->sections()[0].Function(3);
+  EXPECT_EQ(opened.OutcomeAt(function.begin), FindOutcome::kFound);
+  EXPECT_EQ(opened.OutcomeAt(function.begin + 4), FindOutcome::kExpression);
 }
 
 // GNU ld says sp + 16 of .plt.got, where nothing is ever pushed. The addresses are those of readelf and objdump.
