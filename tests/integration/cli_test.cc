@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -25,47 +25,13 @@ constexpr int kNoSupport = 3;
 constexpr int kNotExecutable = 126;
 constexpr int kNotFound = 127;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class Cli : public testing::Test {
+class Cli : public CliTest {
  protected:
-  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
-
-  std::unique_ptr<Program> Start(const std::vector<std::string>& words) {
-    return Program::Start(words, Path("stderr"));
-  }
-
-  // Runs offcpu with the words, after the words of `before`.
-  int Run(const std::vector<std::string>& words, std::vector<std::string> before = {}) {
-    before.push_back(BinDirectory() + "/offcpu");
-    before.insert(before.end(), words.begin(), words.end());
-    const std::unique_ptr<Program> program = Start(before);
-    output_.clear();
-    const int code = program->Wait(&output_);
-    errors_ = ReadFile(Path("stderr"));
-    return code;
-  }
-
-  static std::unique_ptr<Target> StartedTarget(const std::vector<std::string>& words) {
-    std::unique_ptr<Target> target = Target::Start(words);
-    if (target != nullptr) target->Go();
-    return target;
-  }
-
   void ExpectOneLineError(const std::string& part) {
     EXPECT_THAT(errors_, HasSubstr(part));
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
     EXPECT_FALSE(std::filesystem::exists(Path("out.folded")));
   }
-
-  TemporaryDirectory directory_;
-  std::string output_;
-  std::string errors_;
 };
 
 TEST_F(Cli, RecordsAProcessForSeconds) {

@@ -1,0 +1,270 @@
+// Recordings as pprof reads them, with Go's pprof as the second reader, and as `offcpu report` writes them again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/integration/cli.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using Sums = std::map<std::string, uint64_t>;  // nanoseconds by stack, or by function
+
+std::vector<std::string> Lines(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+Sums FoldedSums(const std::string& text) {
+  Sums sums;
+  for (const std::string& line : Lines(text)) {
+    const size_t space = line.rfind(' ');
+    sums[line.substr(0, space)] = std::stoull(line.substr(space));
+  }
+  return sums;
+}
+
+Sums ByLeaf(const Sums& stacks) {
+  Sums leaves;
+  for (const auto& [stack, ns] : stacks) leaves[stack.substr(stack.rfind(';') + 1)] += ns;
+  return leaves;
+}
+
+uint64_t Total(const Sums& sums) {
+  uint64_t total = 0;
+  for (const auto& [key, ns] : sums) total += ns;
+  return total;
+}
+
+// What `pprof -raw` prints, as the stacks of the folded form.
+class Raw {
+ public:
+  explicit Raw(const std::string& text) {
+    for (const std::string& line : Lines(text)) ReadLine(line);
+  }
+
+  Sums Stacks() const {
+    Sums sums;
+    for (const Sample& sample : samples_) sums[StackOf(sample)] += sample.ns;
+    return sums;
+  }
+  uint64_t count() const { return count_; }
+  bool parts_add_up() const { return parts_add_up_; }
+
+ private:
+  struct Location {
+    std::string mapping;
+    std::string function;
+  };
+  struct Sample {
+    uint64_t ns;
+    std::vector<std::string> locations;  // leaf first
+    std::string comm;
+  };
+
+  void ReadLine(const std::string& line) {
+    static const std::regex sample(R"( *(\d+) +(\d+) +(\d+) +(\d+): ([\d ]+))");
+    static const std::regex comm(R"(.*\bcomm:\[([^\]]*)\].*)");
+    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) :0(?::0)? s=0\(\))");
+    static const std::regex mapping(R"((\d+): 0x0/0xffffffffffffffff/0x0 (\S*) .*)");
+    std::smatch match;
+    if (std::regex_match(line, match, sample)) {
+      samples_.push_back({std::stoull(match[2]), Words(match[5]), "[no name]"});
+      count_ += std::stoull(match[1]);
+      parts_add_up_ = parts_add_up_ && std::stoull(match[2]) == std::stoull(match[3]) + std::stoull(match[4]);
+    } else if (!samples_.empty() && std::regex_match(line, match, comm)) {
+      samples_.back().comm = match[1];
+    } else if (std::regex_match(line, match, location)) {
+      locations_[match[1]] = {match[2], match[3]};
+    } else if (std::regex_match(line, match, mapping) && match[2] == "[kernel.kallsyms]") {
+      kernel_ = match[1];
+    }
+  }
+
+  static std::vector<std::string> Words(const std::string& text) {
+    std::istringstream stream(text);
+    return {std::istream_iterator<std::string>(stream), std::istream_iterator<std::string>()};
+  }
+
+  std::string StackOf(const Sample& sample) const {
+    std::string user;
+    std::string kernel;
+    for (auto id = sample.locations.rbegin(); id != sample.locations.rend(); ++id) {
+      const Location& location = locations_.at(*id);
+      std::string function = location.function;
+      std::replace(function.begin(), function.end(), ';', ':');
+      (location.mapping == kernel_ ? kernel : user) += ";" + function;
+    }
+    return sample.comm + user + ";-" + kernel;
+  }
+
+  std::vector<Sample> samples_;
+  std::map<std::string, Location> locations_;
+  std::string kernel_;
+  uint64_t count_ = 0;
+  bool parts_add_up_ = true;
+};
+
+// The flat column of `pprof -top`.
+Sums TopSums(const std::string& text) {
+  static const std::regex line(R"( *(\d+)(?:ns)? +\S+ +\S+ +\S+ +\S+  (.*))");
+  Sums sums;
+  for (const std::string& candidate : Lines(text)) {
+    std::smatch match;
+    if (std::regex_match(candidate, match, line) && match[1] != "0") sums[match[2]] = std::stoull(match[1]);
+  }
+  return sums;
+}
+
+class PprofTest : public CliTest {
+ protected:
+  void SetUp() override { recorded_ = Path("out.pb.gz"); }
+
+  // `words` before the length.
+  void RecordToFiles(std::vector<std::string> words) {
+    words.insert(words.begin(), {"record", "--unit", "ns"});
+    for (const char* suffix : {"pb.gz", "folded", "txt", "json"}) {
+      words.insert(words.end(), {"-o", Path(std::string("out.") + suffix)});
+    }
+    words.emplace_back("2");
+    ASSERT_EQ(Run(words), 0) << errors_;
+    folded_ = FoldedSums(ReadFile(Path("out.folded")));
+    ASSERT_GT(folded_.size(), 5u);
+  }
+
+  void RecordWaits() {
+    target_ = StartedTarget({"waits", "--seconds", "20"});
+    ASSERT_NE(target_, nullptr);
+    RecordToFiles({"--per-thread", "-p", std::to_string(target_->pid())});
+  }
+
+  // Go's pprof with these words; it keeps its files in our directory and asks no server.
+  bool Pprof(const std::vector<std::string>& words) {
+    std::vector<std::string> all = {
+        "env", "HOME=" + directory_.path(), "PPROF_TMPDIR=" + directory_.path(), "go", "tool", "pprof"};
+    all.insert(all.end(), words.begin(), words.end());
+    const bool done = RunWords(all) == 0;
+    EXPECT_TRUE(done) << errors_;
+    return done;
+  }
+  bool HasGo() { return RunWords({"sh", "-c", "go tool -n pprof"}) == 0; }
+
+  std::unique_ptr<Target> target_;
+  std::string recorded_;
+  Sums folded_;
+};
+
+#define SKIP_WITHOUT_GO() \
+  if (!HasGo()) GTEST_SKIP() << "needs `go tool pprof` (package golang-go)"
+
+TEST_F(PprofTest, RawHasEveryStackToTheNanosecond) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  ASSERT_TRUE(Pprof({"-raw", recorded_}));
+  const Raw raw(output_);
+  EXPECT_EQ(raw.Stacks(), folded_);
+  EXPECT_GT(raw.count(), 100u);
+  EXPECT_TRUE(raw.parts_add_up());
+  EXPECT_THAT(output_, HasSubstr("contentions/count off_cpu/nanoseconds[dflt] blocked/nanoseconds "
+                                 "runnable/nanoseconds\n"));
+}
+
+TEST_F(PprofTest, RawHasTheWholeHost) {
+  SKIP_WITHOUT_GO();
+  target_ = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(target_, nullptr);
+  RecordToFiles({});
+  ASSERT_TRUE(Pprof({"-raw", recorded_}));
+  EXPECT_EQ(Raw(output_).Stacks(), folded_);
+}
+
+TEST_F(PprofTest, TopHasEveryLeafToTheNanosecond) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  ASSERT_TRUE(Pprof({"-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", recorded_}));
+  EXPECT_EQ(TopSums(output_), ByLeaf(folded_));
+  EXPECT_THAT(output_, HasSubstr("File: waits\n"));
+}
+
+TEST_F(PprofTest, LabelsSelect) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  const std::string pid = std::to_string(target_->pid());
+  const auto focus = [&](const std::string& filter) {
+    EXPECT_TRUE(Pprof({"-raw", "-tagfocus=" + filter, recorded_}));
+    return Total(Raw(output_).Stacks());
+  };
+  EXPECT_EQ(focus("pid=" + pid), Total(folded_));
+  EXPECT_EQ(focus("pid=" + pid.substr(1)), 0u);  // a number, not a part of a text
+  EXPECT_EQ(focus("process=^waits$"), Total(folded_));
+  EXPECT_EQ(focus("user_end=^complete$") + focus("user_end=^[^c]") + focus("no_user_stack=."), Total(folded_));
+}
+
+TEST_F(PprofTest, ReportWritesWhatRecordWrote) {
+  RecordWaits();
+  for (const char* suffix : {"pb.gz", "folded", "txt", "json"}) {
+    const std::string again = Path(std::string("again.") + suffix);
+    ASSERT_EQ(Run({"report", recorded_, "-o", again, "--unit", "ns"}), 0) << errors_;
+    EXPECT_THAT(output_, IsEmpty());
+    EXPECT_EQ(ReadFile(again), ReadFile(Path(std::string("out.") + suffix))) << suffix;
+  }
+  ASSERT_EQ(Run({"report", recorded_}), 0) << errors_;
+  EXPECT_EQ(output_, ReadFile(Path("out.txt")));
+  ASSERT_EQ(Run({"report", recorded_, "--frame-sources", "-o", Path("sources.folded")}), 0) << errors_;
+  EXPECT_THAT(ReadFile(Path("sources.folded")), HasSubstr(" [eh_frame];"));
+}
+
+TEST_F(PprofTest, ReportReadsWhatPprofFiltered) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  ASSERT_TRUE(Pprof({"-proto", "-focus=wait_in_nanosleep", "-output=" + Path("filtered.pb.gz"), recorded_}));
+  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+  Sums wanted;
+  for (const auto& [stack, ns] : folded_) {
+    if (stack.find("wait_in_nanosleep") != std::string::npos) wanted[stack] = ns;
+  }
+  EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
+  EXPECT_THAT(wanted, Not(IsEmpty()));
+}
+
+TEST_F(PprofTest, ReportRefusesWhatPprofMerged) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  std::filesystem::rename(recorded_, Path("first.pb.gz"));
+  RecordToFiles({"-p", std::to_string(target_->pid())});
+  ASSERT_TRUE(Pprof({"-proto", "-output=" + Path("merged.pb.gz"), Path("first.pb.gz"), recorded_}));
+  EXPECT_EQ(Run({"report", Path("merged.pb.gz")}), 2);
+  EXPECT_EQ(errors_, "offcpu: " + Path("merged.pb.gz") + " holds several recordings; give each of them by itself\n");
+}
+
+TEST_F(PprofTest, ReportSaysWhatIsWrongWithItsFile) {
+  EXPECT_EQ(Run({"report", Path("none.pb.gz")}), 2);
+  EXPECT_EQ(errors_, "offcpu: " + Path("none.pb.gz") + " cannot be read: No such file or directory\n");
+  EXPECT_EQ(Run({"report", "-"}), 2);
+  EXPECT_EQ(errors_, "offcpu: report reads a file, not the standard input: give the name of a .pb.gz\n");
+  EXPECT_EQ(Run({"report"}), 2);
+  EXPECT_THAT(errors_, HasSubstr("FILE is required"));
+  std::ofstream(Path("text.pb.gz")) << "no profile\n";
+  EXPECT_EQ(Run({"report", Path("text.pb.gz")}), 1);
+  EXPECT_EQ(errors_, "offcpu: " + Path("text.pb.gz") + " is damaged, or no pprof file\n");
+  EXPECT_EQ(Run({"report", Path("text.pb.gz"), "-o", Path("out.nonsense")}), 2);
+  EXPECT_THAT(errors_, HasSubstr("out.nonsense: the format is chosen by the suffix"));
+}
+
+}  // namespace
+}  // namespace offcpu::integration
