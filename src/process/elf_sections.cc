@@ -2,6 +2,8 @@
 
 #include <elf.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -26,6 +28,23 @@ std::optional<std::vector<Elf64_Shdr>> ReadSectionHeaders(const Memory& file, si
   if (!file.Read(header->e_shoff, std::as_writable_bytes(std::span(sections)))) return std::nullopt;
   *names = header->e_shstrndx;
   return sections;
+}
+
+// A linker may reserve more for a table than it needs in the end, and leaves zeros there.
+bool IsSameButZeros(const ModuleTable& table, const ModuleTable& section) {
+  if (table.address != section.address || section.bytes.empty() || table.bytes.size() < section.bytes.size())
+    return false;
+  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section.bytes.size());
+  return std::equal(section.bytes.begin(), section.bytes.end(), table.bytes.begin()) &&
+         std::all_of(rest, table.bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// Is `table` the file's, after it was taken from there unless the program headers had named it?
+bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable* table) {
+  ModuleTable section = ReadTableSection(file, name);
+  if (named) return IsSameButZeros(*table, section);
+  *table = std::move(section);
+  return true;
 }
 
 }  // namespace
@@ -54,12 +73,12 @@ ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
 }
 
 void AddTableSections(const Memory& file, Module* module) {
-  ModuleTable eh_frame = ReadTableSection(file, ".eh_frame");
-  if (module->eh_frame_hdr.bytes.empty())
-    module->eh_frame = std::move(eh_frame);
-  else
-    module->matches_file = !eh_frame.bytes.empty() && eh_frame.bytes == module->eh_frame.bytes;
-  if (module->sframe.bytes.empty() && !module->damaged_sframe) module->sframe = ReadTableSection(file, ".sframe");
+  const bool own_eh_frame =
+      AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame, &module->eh_frame);
+  const bool own_sframe =
+      AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe);
+  module->matches_file =
+      own_eh_frame && own_sframe && !(module->eh_frame.bytes.empty() && module->sframe.bytes.empty());
 }
 
 }  // namespace offcpu

@@ -15,7 +15,7 @@ namespace offcpu {
 // the limit of elf_image.h.
 ModuleTable ReadTableSection(const Memory& file, std::string_view name);
 
-// Adds what the program headers of `module` do not name; what they do is compared with the file.
+// Adds the tables that the program headers of `module` do not name, and compares those that they do: matches_file.
 void AddTableSections(const Memory& file, Module* module);
 
 }  // namespace offcpu

@@ -72,6 +72,59 @@ TEST_F(ElfSectionsTest, ByItsWholeName) {
   EXPECT_TRUE(ReadTableSection(memory, ".sframe").bytes.empty());
 }
 
+class AddTableSectionsTest : public ElfSectionsTest {
+ protected:
+  // Of a process that has this .eh_frame, which its program headers name or do not.
+  bool Matches(bool named, const ModuleTable& in_process) {
+    module = Module();
+    module.eh_frame_hdr.bytes.resize(named ? 12 : 0);
+    module.eh_frame = in_process;
+    const std::vector<std::byte> bytes = Bytes();
+    AddTableSections(SpanMemory(0, bytes), &module);
+    return module.matches_file;
+  }
+  Module module;
+};
+
+TEST_F(AddTableSectionsTest, WhatTheHeadersDoNotNameIsTheFilesOwn) {
+  EXPECT_TRUE(Matches(false, {}));
+  EXPECT_EQ(module.eh_frame.bytes.size(), 16u);
+  sections[2].sh_flags = 0;
+  EXPECT_FALSE(Matches(false, {})) << "no table at all";
+}
+
+// A process may have written to its copy, which must not be taken for that of others.
+TEST_F(AddTableSectionsTest, ChangedInTheProcess) {
+  ModuleTable table = Read();
+  EXPECT_TRUE(Matches(true, table));
+  table.bytes[15] = std::byte{8};
+  EXPECT_FALSE(Matches(true, table));
+  EXPECT_EQ(module.eh_frame.bytes, table.bytes) << "for itself it is what it is";
+  table = Read();
+  table.address += 8;
+  EXPECT_FALSE(Matches(true, table));
+  table = Read();
+  table.bytes.resize(24);
+  EXPECT_TRUE(Matches(true, table)) << "only zeros more";
+  table.bytes[23] = std::byte{1};
+  EXPECT_FALSE(Matches(true, table));
+  table.bytes.resize(15);
+  EXPECT_FALSE(Matches(true, table));
+  EXPECT_FALSE(Matches(true, {}));
+}
+
+TEST_F(AddTableSectionsTest, SFrameOfTheProcessOnly) {
+  const std::vector<std::byte> bytes = Bytes();
+  module.sframe.bytes.resize(4);
+  AddTableSections(SpanMemory(0, bytes), &module);
+  EXPECT_FALSE(module.matches_file);
+  module = Module();
+  module.damaged_sframe = true;
+  AddTableSections(SpanMemory(0, bytes), &module);
+  EXPECT_FALSE(module.matches_file);
+  EXPECT_TRUE(module.sframe.bytes.empty());
+}
+
 TEST_F(ElfSectionsTest, HostileNumbers) {
   sections[2].sh_size = kMaxTableBytes + 1;
   EXPECT_TRUE(Read().bytes.empty());

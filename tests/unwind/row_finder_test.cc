@@ -148,7 +148,7 @@ class TwoTables : public ::testing::Test {
 
   static UnwindOrder Order(const char* text) { return *ParseUnwindOrder(text); }
   // "sframe", "eh_frame", "fp", or "none".
-  static std::string SourceOf(RowFinder& finder, std::shared_ptr<const Module> m, uint64_t address,
+  static std::string SourceOf(RowFinder& finder, const std::shared_ptr<const Module>& m, uint64_t address,
                               bool plausible = false) {
     Row row;
     if (finder.Find(m, address, plausible, &row) != FindOutcome::kFound) return "none";
