@@ -28,7 +28,10 @@
 namespace offcpu {
 namespace {
 
+// How often waits are looked for that last long, and how long that is where a stack can be read in no other way.
 constexpr uint64_t kLivePeriodNs = 1'000'000'000;
+constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
+constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
 uint64_t NowNs(clockid_t clock) {
   timespec now;
@@ -76,6 +79,7 @@ class RecorderImpl final : public Recorder {
  public:
   RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs)
       : config_(config),
+        can_capture_(features.can_read_user),
         programs_(std::move(programs)),
         queue_(config.queue_bytes),
         pipeline_(PipelineSettings(config, features), MakeHooks(programs_, modules_)) {
@@ -254,11 +258,13 @@ class RecorderImpl final : public Recorder {
   void ReadLongWaits() {
     const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
     if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
-    next_live_ns_ = now_ns + kLivePeriodNs;
-    pipeline_.ReadWaiting(WithoutSleepers(WaitingThreads(uint64_t{config_.live_after_ms} * 1'000'000)));
+    next_live_ns_ = now_ns + (can_capture_ ? kLivePeriodNs : kOnlyLivePeriodNs);
+    const uint64_t after_ns = uint64_t{config_.live_after_ms} * 1'000'000;
+    pipeline_.ReadWaiting(WithoutSleepers(WaitingThreads(can_capture_ ? after_ns : kOnlyLiveAfterNs)));
   }
 
   const RecordConfig config_;
+  const bool can_capture_;
   std::shared_ptr<Programs> programs_;
   std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
   EventQueue queue_;
