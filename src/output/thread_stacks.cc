@@ -52,7 +52,8 @@ void WriteUserFrames(const Profile& profile, const SymbolizedProfile& symbols, s
     const SymbolizedFrame& frame = symbols.user_stacks[index][i];
     const std::string head =
         i < pcs.size() ? FrameHead(number + i, pcs[i]) : absl::StrFormat("  %-4s ", absl::StrCat("#", number + i));
-    const std::string module = frame.module.empty() ? "" : absl::StrCat("  ", Printable(frame.module));
+    // Without a symbol the name is the module's and an offset already.
+    const std::string module = frame.module.empty() || !frame.named ? "" : absl::StrCat("  ", Printable(frame.module));
     sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name), module, Name(entry.stack.frames[i].source)));
   }
   const std::string end = EndLabel(entry);

@@ -95,6 +95,12 @@ TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
       << Text({{0x10}});
 }
 
+TEST_F(ThreadStacksTest, AFrameWithoutASymbolNamesItsModuleOnce) {
+  Thread(11, "stripped", fake_.User({"libx.so+0x10"}), fake_.Kernel({}), 0);
+  fake_.symbols.user_stacks[0][0].named = false;
+  EXPECT_TRUE(Text().ends_with("  #0   libx.so+0x10  (registers)\n")) << Text();
+}
+
 TEST_F(ThreadStacksTest, NamesOfTheTargetCannotMoveTheCursor) {
   Thread(11, "a\nb", fake_.User({"c\x1b[2J"}), fake_.Kernel({"schedule"}), 0);
   EXPECT_EQ(Text(),
