@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -43,14 +44,22 @@ std::string IncompleteShares(const ProfileStats& stats) {
   return absl::StrJoin(shares, ", ");
 }
 
+// Those that a row refers to.
+size_t Stacks(const Profile& profile, uint32_t ProfileRow::*stack) {
+  absl::flat_hash_set<uint32_t> stacks;
+  for (const ProfileRow& row : profile.rows) stacks.insert(row.*stack);
+  return stacks.size();
+}
+
 }  // namespace
 
 void WriteSummary(const Profile& profile, ByteSink sink) {
   const ProfileStats& stats = profile.stats;
   sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
                        stats.intervals, stats.processes, profile.rows.size()));
-  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n", profile.user_stacks.size(),
-                       profile.kernel_stacks.size(), stats.captures, stats.cookies));
+  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
+                       Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
+                       stats.captures, stats.cookies));
   std::string complete = CompleteShares(stats);
   sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
                        FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),

@@ -115,6 +115,7 @@ struct RecordedProfile {
     const uint32_t budget = all.AddNoUser(NoUserStack::kBudget);
     const uint32_t unmapped = all.AddUser({}, EndReason::kNotMapped);
     const uint32_t overflow = all.AddNoUser(NoUserStack::kNone, true);
+    all.AddNoUser(NoUserStack::kLost);  // of no row
     all.profile.rows = {
         {server, 11, worker, pipe, reader, WaitKind::kSleeping, 2, 5'000'000, 1'499, 4'000'000},
         {server, 12, worker, pipe, reader, WaitKind::kSleeping, 1, 1, 0, 1},

@@ -1,0 +1,35 @@
+// Bytes that claim to be a pprof file, compressed or not. What can be read can be written in every format, and as pprof
+// it is read again as the same.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "output/format.h"
+#include "output/pprof_reader.h"
+
+namespace {
+
+using offcpu::OutputFormat;
+
+std::string Written(OutputFormat format, const offcpu::StoredProfile& stored) {
+  std::string bytes;
+  offcpu::FormatOptions options = {.folded = {.per_process = true}, .frame_sources = true};
+  offcpu::WriteProfile(format, stored.profile, stored.symbols, options, [&](std::string_view part) { bytes += part; });
+  return bytes;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto stored = offcpu::ParsePprof(std::string_view(reinterpret_cast<const char*>(data), size));
+  if (!stored.ok()) return 0;
+  const std::string written = Written(OutputFormat::kPprof, *stored);
+  const auto again = offcpu::ParsePprof(written);
+  if (!again.ok() || Written(OutputFormat::kPprof, *again) != written) std::abort();
+  for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson}) {
+    Written(format, *stored);
+  }
+  return 0;
+}
