@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unwind/sframe_bytes.h"
+#include "tests/unwind/sframe_builder.h"
 
 namespace offcpu {
 namespace {
@@ -34,7 +34,7 @@ class SFrameReportTest : public ::testing::Test {
   }
 
   Module module;
-  SFrameBytes sframe;
+  SFrameBuilder sframe;
 };
 
 TEST_F(SFrameReportTest, None) {
@@ -48,10 +48,10 @@ TEST_F(SFrameReportTest, None) {
 // 64 and 64 bytes of 512; the third function lies nowhere, and is damaged.
 TEST_F(SFrameReportTest, ShareOfTheCode) {
   sframe.OnStack(0x1000, 64, 8);
-  sframe.Function(0x30c0, 64, 2,
-                  {0, 0x03, 8,     // at 0: CFA = rsp + 8
-                   1, 0x03, 16});  // at 1: CFA = rsp + 16
-  sframe.OnStack(0x30ff, 2, 8);    // beyond the end of the segment
+  sframe.Function(0x30c0, 64, SFrameBuilder::kStart1,
+                  {{0, 0x03, 8},     // at 0: CFA = rsp + 8
+                   {1, 0x03, 16}});  // at 1: CFA = rsp + 16
+  sframe.OnStack(0x30ff, 2, 8);      // beyond the end of the segment
   module.sframe = sframe.Table();
   EXPECT_EQ(Text(), "V3               3         3    25.0%  no        /lib/a?b.so (1 functions damaged)\n");
   EXPECT_EQ(

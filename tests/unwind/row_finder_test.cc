@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tests/unwind/cfi_bytes.h"
-#include "tests/unwind/sframe_bytes.h"
+#include "tests/unwind/sframe_builder.h"
 
 namespace offcpu {
 namespace {
@@ -169,7 +169,7 @@ class TwoTables : public ::testing::Test {
   }
 
   std::shared_ptr<Module> module = std::make_shared<Module>();
-  SFrameBytes sframe;
+  SFrameBuilder sframe;
 };
 
 TEST_F(TwoTables, AreAskedInTheirOrder) {
@@ -227,8 +227,8 @@ TEST_F(TwoTables, DamagedEhFrameLeavesSFrame) {
 
 // One damaged function speaks against all of the table; what it said before is forgotten with it.
 TEST_F(TwoTables, DamagedFunctionEndsTheTable) {
-  sframe.attributes = 0x03;  // starts of a size that does not exist
-  sframe.OnStack(0x1200, 0x100, 16);
+  constexpr uint8_t kNoStart = 0x03;  // of a size that does not exist
+  sframe.Function(0x1200, 0x100, kNoStart, {{0, 0x03, 16}});
   module->sframe = sframe.Table();
   RowFinder finder;
   EXPECT_EQ(SourceOf(finder, module, 0x1010), "sframe");
@@ -255,14 +255,14 @@ TEST_F(TwoTables, OlderVersionsArePassedOver) {
 
 // What SFrame can only say with a register that a row cannot name may be plain in .eh_frame.
 TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
-  SFrameBytes flexible;
-  flexible.attributes2 = 1;
+  SFrameBuilder flexible;
   for (uint64_t begin : {0x1000, 0x1100}) {
-    flexible.Function(begin, 0x100, 1,
-                      {0,             // start
-                       0x08,          // four words of one byte
-                       0x39, 8,       // CFA = rsp + 8
-                       0x39, 0x10});  // RA = rsp + 16 itself, not what lies there
+    flexible.Function(begin, 0x100, SFrameBuilder::kStart1,
+                      {{0,             // start
+                        0x08,          // four words of one byte
+                        0x39, 8,       // CFA = rsp + 8
+                        0x39, 0x10}},  // RA = rsp + 16 itself, not what lies there
+                      /*flexible=*/true);
   }
   module->sframe = flexible.Table();
   RowFinder finder;

@@ -43,6 +43,14 @@ class SFrameBuilder {
     return at;
   }
 
+  // A function all of which has CFA = rsp + offset.
+  void OnStack(uint64_t begin, uint32_t size, uint8_t offset) {
+    Function(begin, size, kStart1,
+             {{0,          // start
+               0x03,       // one word of one byte, from SP
+               offset}});  // of the CFA
+  }
+
   // An element of the index alone.
   void Element(uint64_t begin, uint32_t size, uint32_t attributes) { index.push_back({begin, size, attributes}); }
 
