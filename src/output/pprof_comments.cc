@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
@@ -64,7 +63,7 @@ bool ParseDrop(std::string_view text, Drop* drop) {
 class Reader {
  public:
   explicit Reader(Profile& profile) : profile_(profile) {
-    VisitCounters(profile.stats, [this](std::string key, uint64_t& value) { counters_[std::move(key)] = &value; });
+    VisitCounters(profile.stats, [this](const std::string& key, uint64_t& value) { counters_[key] = &value; });
   }
 
   // False if it is one of ours, and damaged.
