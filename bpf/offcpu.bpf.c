@@ -29,7 +29,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 {
 	struct task_state *state;
 
-	if (control.ended)
+	if (control.phase == WIRE_ENDED)
 		return;
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) /* made at fork and when recording began: an allocation failed */
@@ -198,9 +198,9 @@ static __always_inline void note_arrival(struct task_struct *task)
 
 static __always_inline void arrive(void *ctx, struct task_struct *task)
 {
-	if (control.ended)
+	if (control.phase == WIRE_ENDED)
 		return;
-	if (control.armed)
+	if (control.phase == WIRE_RECORDING)
 		come_back(ctx, task);
 	else
 		note_arrival(task);
@@ -224,7 +224,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	 * far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, preempt, prev_state);
-		if (!config.has_exit_tp && control.armed)
+		if (!config.has_exit_tp && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
 	if (!config.has_exit_tp && task_is_recorded(next))
@@ -280,7 +280,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 
 	if (state) /* another address space counts its changes anew */
 		state->code.sequence = state->code.hash = 0;
-	if (!control.armed)
+	if (control.phase != WIRE_RECORDING)
 		return 0;
 	if (tgid == config.command_tgid)
 		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
@@ -299,7 +299,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		cancel_request(state);
 	if (task->signal->live.counter)
 		return 0;
-	if (control.armed && current_is_recorded(task))
+	if (control.phase == WIRE_RECORDING && current_is_recorded(task))
 		send_lifecycle(WIRE_EXIT, task);
 	if (config.filter_pids) /* the number will be given to somebody else */
 		bpf_map_delete_elem(&pids, &tgid);

@@ -39,7 +39,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (!task || task->flags & PF_KTHREAD)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state && !control.armed && !state->out_ns)
+	if (state && control.phase == WIRE_WAITING && !state->out_ns)
 		state->arrivals = task->sched_info.pcount;
 	/* After the storage was made: who comes or goes from here on says so itself. */
 	if (state && task->on_cpu)
@@ -122,7 +122,7 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 
 /*
  * Recorded threads, with their stacks where they are off the CPU. `switches` is read before everything that
- * is only right if the thread does not run, and again after `on_cpu`: see wire_thread.
+ * is only right if the thread does not run, and again behind it, after `on_cpu`: see wire_thread.
  */
 SEC("iter/task")
 int list_threads(struct bpf_iter__task *ctx)
@@ -154,6 +154,10 @@ int list_threads(struct bpf_iter__task *ctx)
 	fill_stamp(&record->head, task, state, system_call(task));
 	if (!record->head.on_cpu)
 		fill_stacks(record, task);
+	if (task->on_cpu || switches_of(task) != switches) {
+		record->head.on_cpu = 1;
+		record->head.has_user = record->head.count = 0;
+	}
 	bytes = sizeof(record->head) + record->head.count * sizeof(__u64);
 	if (bytes <= sizeof(*record))
 		bpf_seq_write(ctx->meta->seq, record, bytes);

@@ -242,15 +242,21 @@ struct wire_config {
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 80);
 
+WIRE_ENUM(wire_phase){
+	WIRE_WAITING,	/* stamps are kept, nothing is recorded */
+	WIRE_RECORDING,
+	WIRE_ENDED,	/* nothing is recorded, and stamps are not touched any more */
+};
+
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before armed */
+	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
 	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t armed;
-	uint32_t ended; /* stamps are not touched any more */
+	uint32_t phase;	/* wire_phase; one store, so that no event falls between two of them */
 	uint32_t zero;	/* stays 0 */
+	uint32_t reserved;
 };
 WIRE_ASSERT(sizeof(struct wire_control) == 40);
 

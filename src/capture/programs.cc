@@ -166,14 +166,8 @@ TaskDescription Describe(const wire_task& task) {
           .recorded = task.recorded != 0};
 }
 
-// Of which an iterator tells: all threads, those of a process, or one.
-struct Scope {
-  pid_t process = 0;
-  pid_t tid = 0;
-};
-
 // Runs an iterator program to its end and returns what it wrote.
-absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, const Scope& scope) {
+absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, const TaskScope& scope) {
   bpf_iter_link_info info = {};
   info.task.tid = static_cast<uint32_t>(scope.tid);
   info.task.pid = static_cast<uint32_t>(scope.process);
@@ -320,18 +314,21 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
 
 void Programs::Arm() {
   impl_->control->start_ns = MonotonicNs();
-  std::atomic_ref(impl_->control->armed).store(1, std::memory_order_release);
+  std::atomic_ref(impl_->control->phase).store(WIRE_RECORDING, std::memory_order_release);
 }
 
 void Programs::Disarm() {
   if (impl_->end_ns != 0) return;
-  std::atomic_ref(impl_->control->armed).store(0, std::memory_order_release);
-  std::atomic_ref(impl_->control->ended).store(1, std::memory_order_release);
   impl_->end_ns = MonotonicNs();
+  std::atomic_ref(impl_->control->phase).store(WIRE_ENDED, std::memory_order_release);
 }
 
-// Programs run inside RCU's read sections, and the barrier is one of RCU.
-void Programs::Settle() { syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
+// Programs run inside RCU's read sections, and the barrier is one of RCU. Kernels for full dynticks refuse it: then a
+// program, which takes microseconds, is given a long time.
+void Programs::Settle() {
+  constexpr timespec kLongForAProgram = {.tv_sec = 0, .tv_nsec = 50'000'000};
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) nanosleep(&kLongForAProgram, nullptr);
+}
 
 size_t Programs::Drain(const RecordCallback& record) {
   impl_->on_record = record;
@@ -358,7 +355,7 @@ absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
   return tasks;
 }
 
-absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(pid_t process, uint64_t min_off_ns) const {
+absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope& scope, uint64_t min_off_ns) const {
   constexpr int kAttempts = 3;
   const std::lock_guard lock(impl_->listing);
   wire_control& control = *impl_->control;
@@ -367,10 +364,10 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(pid_t process, 
   // Captures may have all buffers for a moment; who is left out is counted.
   for (int attempt = 1;; ++attempt) {
     const uint64_t left_out = ReadCounters()[WIRE_COUNT_NOT_LISTED].count;
-    const auto bytes = Iterate(impl_->Program("list_threads"), {.process = process});
+    const auto bytes = Iterate(impl_->Program("list_threads"), scope);
     if (!bytes.ok()) return bytes.status();
     if (attempt == kAttempts || ReadCounters()[WIRE_COUNT_NOT_LISTED].count == left_out) {
-      const uint64_t end_ns = control.armed != 0 ? MonotonicNs() : impl_->end_ns.load();
+      const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
       return DecodeThreads(*bytes, control, end_ns);
     }
   }

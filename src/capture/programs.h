@@ -48,6 +48,12 @@ struct TaskDescription {
   bool recorded = false;  // passes the filters, cgroups apart
 };
 
+// Of which an iterator tells: all threads, those of a process, or one.
+struct TaskScope {
+  pid_t process = 0;
+  pid_t tid = 0;
+};
+
 class Programs {
  public:
   using Counters = std::array<wire_counter, WIRE_COUNTERS>;
@@ -77,9 +83,9 @@ class Programs {
   };
   std::optional<ProcessDescription> DescribeProcess(pid_t pid) const;
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
-  // Threads that pass the filters (cgroups apart), of one process or (0) of all. With `min_off_ns`, only those that
+  // Threads that pass the filters (cgroups apart). With `min_off_ns`, only those that
   // have been off the CPU for so long by now, each once a wait.
-  absl::StatusOr<std::vector<WaitingThread>> ListThreads(pid_t process, uint64_t min_off_ns = 0) const;
+  absl::StatusOr<std::vector<WaitingThread>> ListThreads(const TaskScope& scope, uint64_t min_off_ns = 0) const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.

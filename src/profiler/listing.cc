@@ -13,8 +13,13 @@ Listing ListingOf(std::shared_ptr<const Programs> programs) {
     if (!found.has_value()) return std::nullopt;
     return ProcessVersion{found->task.process, found->task.code, std::move(found->mappings)};
   };
+  listing.find = [programs](pid_t tid) -> std::optional<WaitingThread> {
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads({.tid = tid});
+    if (!threads.ok() || threads->empty()) return std::nullopt;
+    return std::move(threads->front());
+  };
   listing.list = [programs](pid_t process) -> std::vector<WaitingThread> {
-    absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads(process);
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads({.process = process});
     return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
   };
   return listing;

@@ -3,7 +3,9 @@
 #ifndef OFFCPU_PROFILER_LISTING_H_
 #define OFFCPU_PROFILER_LISTING_H_
 
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include "capture/programs.h"
 #include "profiler/live.h"
@@ -13,7 +15,8 @@ namespace offcpu {
 
 struct Listing {
   DescribeFunction describe;
-  ListThreadsFunction list;
+  FindThreadFunction find;
+  std::function<std::vector<WaitingThread>(pid_t process)> list;  // all threads of it
 };
 
 Listing ListingOf(std::shared_ptr<const Programs> programs);

@@ -1,6 +1,5 @@
 #include "profiler/live.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "process/memory.h"
@@ -18,7 +17,7 @@ std::vector<std::byte> CopyStack(const WaitingThread& thread, size_t max_bytes) 
 
 LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   if (thread.on_cpu) return {.missing = NoUserStack::kOnCpu};
-  if (!thread.has_user) return {.missing = NoUserStack::kExiting};
+  if (!thread.has_user) return {.missing = NoUserStack::kUnreadable};
   LiveStack live;
   live.capture.process = thread.process;
   live.capture.tid = thread.tid;
@@ -30,28 +29,26 @@ LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   return live;
 }
 
-bool HasNotRun(const WaitingThread& before, const std::vector<WaitingThread>& now) {
-  const auto same = [&before](const WaitingThread& thread) { return thread.tid == before.tid; };
-  const auto after = std::find_if(now.begin(), now.end(), same);
-  return after != now.end() && after->process == before.process && !after->on_cpu && after->switches == before.switches;
+bool HasNotRun(const WaitingThread& before, const std::optional<WaitingThread>& now) {
+  return now.has_value() && now->process == before.process && !now->on_cpu && now->switches == before.switches;
 }
 
 }  // namespace
 
 std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads, size_t max_bytes,
-                                      const ListThreadsFunction& list, const DescribeFunction& describe) {
+                                      const FindThreadFunction& find, const DescribeFunction& describe) {
   std::vector<LiveStack> stacks;
   std::optional<ProcessVersion> version;
   for (const WaitingThread& thread : threads) {
     stacks.push_back(CopyThread(thread, max_bytes));
     if (!version.has_value()) version = describe(thread.tid);
   }
-  if (threads.empty()) return stacks;
-  const std::vector<WaitingThread> now = list(threads.front().process.pid);
+  // One by one: a process may have thousands, and each of them is listed with its kernel stack.
   for (size_t i = 0; i < threads.size(); ++i) {
     LiveStack& live = stacks[i];
     if (live.missing == NoUserStack::kOnCpu) continue;
-    if (!HasNotRun(threads[i], now) || !version.has_value() || version->process != threads[i].process) {
+    if (!version.has_value() || version->process != threads[i].process ||
+        !HasNotRun(threads[i], find(threads[i].tid))) {
       live = {.missing = NoUserStack::kStale};
     } else {
       live.capture.code = version->code;

@@ -24,8 +24,8 @@ namespace offcpu {
 inline constexpr size_t kLiveStackBytes = 256 << 10;  // of one thread
 inline constexpr size_t kLiveThreadsAtOnce = 64;      // in one call
 
-// The threads of a process as they are now.
-using ListThreadsFunction = std::function<std::vector<WaitingThread>(pid_t process)>;
+// A thread as it is now; nothing if it is gone.
+using FindThreadFunction = std::function<std::optional<WaitingThread>(pid_t tid)>;
 
 struct LiveStack {
   NoUserStack missing = NoUserStack::kNone;  // why `capture` is not set
@@ -34,7 +34,7 @@ struct LiveStack {
 
 // One for each of `threads`, which are of one process, in their order.
 std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads, size_t max_bytes,
-                                      const ListThreadsFunction& list, const DescribeFunction& describe);
+                                      const FindThreadFunction& find, const DescribeFunction& describe);
 
 }  // namespace offcpu
 

@@ -48,7 +48,7 @@ OpenWaits CloseOpenWaits(const std::vector<WaitingThread>& first, const std::vec
       const WaitingThread& then = *found->second;
       event.switches = then.switches;
       event.kernel_stack = IdOf(then.kernel);
-      if (!then.has_user) event.missing = NoUserStack::kExiting;
+      if (!then.has_user) event.missing = NoUserStack::kUnreadable;
       if (event.kernel_stack != 0 && defined.insert(event.kernel_stack).second) {
         result.events.emplace_back(KernelStackEvent{.id = event.kernel_stack, .addresses = then.kernel});
       }

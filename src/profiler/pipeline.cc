@@ -65,32 +65,35 @@ void Pipeline::UseLiveStack(const IntervalEvent& event, Interval* interval) {
 
 void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
   absl::flat_hash_map<ProcessKey, std::vector<WaitingThread>> by_process;
-  const auto begin = [this](std::vector<WaitingThread>& batch) {
-    unread_.push_back(std::move(batch));
-    batch.clear();
-  };
   for (WaitingThread& thread : threads) {
     if (thread.on_cpu || live_.Begin(thread) == nullptr) continue;
     FindOrAddTarget(thread.process, thread.tid, thread.comm);
     std::vector<WaitingThread>& batch = by_process[thread.process];
     batch.push_back(std::move(thread));
-    if (batch.size() == kLiveThreadsAtOnce) begin(batch);
+    if (batch.size() == kLiveThreadsAtOnce) AddUnread(std::exchange(batch, {}));
   }
   for (auto& [process, batch] : by_process) {
-    if (!batch.empty()) begin(batch);
+    if (!batch.empty()) AddUnread(std::move(batch));
   }
   SubmitReading();
 }
 
+void Pipeline::AddUnread(std::vector<WaitingThread> threads) {
+  if (unread_.size() < config_.unread_batches) {
+    unread_.push_back(std::make_shared<const std::vector<WaitingThread>>(std::move(threads)));
+  } else {
+    OnLiveStacks(threads, std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kOverload}));
+  }
+}
+
 void Pipeline::SubmitReading() {
   while (!unread_.empty()) {
-    const auto threads = std::make_shared<const std::vector<WaitingThread>>(unread_.front());
     const bool taken = readers_.Submit(
-        [this, threads, read = hooks_.read_stacks]() -> ReaderThreads::Completion {
+        [this, threads = unread_.front(), read = hooks_.read_stacks]() -> ReaderThreads::Completion {
           auto stacks = std::make_shared<std::vector<LiveStack>>(read(*threads));
           return [this, threads, stacks] { OnLiveStacks(*threads, std::move(*stacks)); };
         },
-        [this, threads] {
+        [this, threads = unread_.front()] {
           OnLiveStacks(*threads, std::vector<LiveStack>(threads->size(), {.missing = NoUserStack::kTargetStuck}));
         });
     if (!taken) return;

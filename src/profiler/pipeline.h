@@ -33,6 +33,7 @@ struct PipelineConfig {
   bool per_thread = false;             // rows tell the threads of a process apart
   size_t targets = 8192;               // processes known at one time
   size_t waiting_bytes = 64u << 20;    // stacks that wait for a look
+  size_t unread_batches = 4096;        // of threads that wait for their stacks to be read
   uint64_t retry_ns = 5'000'000'000;   // until a process that could not be read is looked at again
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
   bool code_hash = true;               // captures carry a hash of the executable mappings
@@ -69,6 +70,9 @@ class Pipeline {
   // No look is under way: nothing more will come of waiting.
   bool idle() const { return readers_.pending() == 0 && unasked_.empty() && unread_.empty(); }
 
+  // Of targets, that have come to an end; also those that were given up.
+  uint64_t readings() const { return readers_.stats().done + readers_.stats().stuck; }
+
   uint64_t intervals() const { return stats_.intervals; }
   size_t rows() const { return table_.rows(); }
 
@@ -100,6 +104,7 @@ class Pipeline {
                                               bool* whole) const;
   // Walks it with what is known of its code without another look; false if that is not enough.
   bool WalkFromList(Target& target, const CaptureEvent& event, bool whole_only);
+  void AddUnread(std::vector<WaitingThread> threads);
   void SubmitReading();
   void OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks);
   // The stay that a wait's stack is found under, as far as the live path knows better than the event itself.
@@ -124,7 +129,8 @@ class Pipeline {
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> code_lists_;  // by code hash
   absl::flat_hash_set<ProcessKey> unasked_;                             // wait for a reader thread to be free
   LiveWaits live_;
-  std::deque<std::vector<WaitingThread>> unread_;  // each of one process; wait for a reader thread to be free
+  using Batch = std::shared_ptr<const std::vector<WaitingThread>>;  // of one process
+  std::deque<Batch> unread_;                                        // wait for a reader thread to be free
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
   uint64_t now_ns_ = 0;

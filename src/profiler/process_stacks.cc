@@ -27,21 +27,33 @@ namespace {
 constexpr int kAttempts = 5;  // to find a thread waiting, and to find it so until its stack is copied
 constexpr std::chrono::milliseconds kPause(2);
 constexpr std::chrono::milliseconds kDeadline(5000);
-constexpr size_t kMaxStackBytes = 8 << 20;
+constexpr size_t kMaxStackBytes = 32 << 20;
+constexpr size_t kMaxBytesAtOnce = 32 << 20;
 
 // What one attempt brings.
 struct Snapshot {
-  ProcessLook look;
-  std::vector<WaitingThread> threads;
-  std::vector<LiveStack> stacks;  // parallel to `threads`
+  std::string name;
+  NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
+  std::shared_ptr<const AddressSpace> space;
+  CodeVersion code;
+  std::vector<LiveStack> stacks;  // parallel to the threads asked for
 };
 
+// Where the kernel tells no code version, the code is that of the stacks if it was the same before and after.
 Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
                       ModuleCache& modules) {
-  Snapshot snapshot;
-  snapshot.threads = threads;
-  snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.list, listing.describe);
-  snapshot.look = LookAtProcess(threads.front().process, threads.front().tid, nullptr, listing.describe, modules);
+  const WaitingThread& thread = threads.front();
+  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules);
+  Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess};
+  snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
+  const ProcessLook look = LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules);
+  if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
+  if (look.outcome != LookOutcome::kSeen) return snapshot;
+  const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);
+  if (look.code.hash == 0 && !same_around) return snapshot;
+  snapshot.failed = NoUserStack::kNone;
+  snapshot.space = look.space;
+  snapshot.code = look.code;
   return snapshot;
 }
 
@@ -63,38 +75,31 @@ std::optional<Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, si
   return result;
 }
 
-// The best that is known of a thread so far.
+// The best that is known of a thread so far: all of it of one moment.
 struct Found {
   WaitingThread thread;
   UserStack stack;
   std::vector<uint64_t> pcs;
   NoUserStack missing = NoUserStack::kOnCpu;
-  bool again = true;  // another attempt may bring more
-  size_t stack_bytes = 64 << 10;
 };
 
-bool SameCode(const CodeVersion& a, const CodeVersion& b) {
-  if (a.hash != 0 || b.hash != 0) return a.hash == b.hash;
-  return a.sequence == b.sequence;
-}
-
-void WalkStack(const ProcessLook& look, const LiveStack& live, Walker& walker, Found* found) {
-  found->missing = live.missing;
-  found->again = live.missing == NoUserStack::kOnCpu || live.missing == NoUserStack::kStale;
-  if (live.missing != NoUserStack::kNone) return;
-  if (look.outcome != LookOutcome::kSeen || !SameCode(look.code, live.capture.code)) {
-    found->missing = look.outcome == LookOutcome::kGone ? NoUserStack::kGone : NoUserStack::kUnreadableProcess;
-    found->again = look.outcome != LookOutcome::kGone;
-    return;
+Found WalkStack(const WaitingThread& thread, const Snapshot& snapshot, const LiveStack& live, Walker& walker) {
+  Found found = {.thread = thread, .missing = live.missing};
+  // What it ran through meanwhile is not known.
+  if (live.missing == NoUserStack::kStale) found.thread.kernel.clear();
+  if (live.missing != NoUserStack::kNone) return found;
+  found.missing = snapshot.failed;
+  if (snapshot.failed != NoUserStack::kNone) return found;
+  if (live.capture.code.hash != snapshot.code.hash) {
+    found.missing = NoUserStack::kStale;
+    return found;
   }
   const uint64_t begin = live.capture.registers.sp();
   const uint64_t end = begin + live.capture.stack.size();
   const SpanMemory memory(begin, live.capture.stack);
-  walker.Walk(*look.space, live.capture.registers, live.capture.in_syscall,
-              {.memory = memory, .begin = begin, .end = end, .more = live.capture.more}, &found->stack, &found->pcs);
-  if (found->stack.end != EndReason::kWindow || found->stack_bytes >= kMaxStackBytes) return;
-  found->stack_bytes *= 8;
-  found->again = true;
+  walker.Walk(*snapshot.space, live.capture.registers, live.capture.in_syscall,
+              {.memory = memory, .begin = begin, .end = end, .more = live.capture.more}, &found.stack, &found.pcs);
+  return found;
 }
 
 void AddToProfile(Found found, ProcessStacks* result) {
@@ -131,19 +136,26 @@ class Reading {
   }
 
  private:
+  // What is known of a thread, and how to go on with it.
+  struct State {
+    Found found;
+    bool again = true;  // another attempt may bring more
+    size_t stack_bytes = 64 << 10;
+  };
+
   // False if there is nothing left to try.
   bool Attempt(const std::vector<WaitingThread>& threads) {
     std::map<size_t, std::vector<WaitingThread>> wanted;  // by the size of the stack
     for (const WaitingThread& thread : threads) {
-      Found& found = found_.try_emplace(thread.tid).first->second;
-      if (!found.again) continue;
-      found.thread = thread;
-      wanted[found.stack_bytes].push_back(thread);
+      const auto [state, is_new] = states_.try_emplace(thread.tid);
+      if (is_new) state->second.found.thread = thread;
+      if (state->second.again) wanted[state->second.stack_bytes].push_back(thread);
     }
     bool again = false;
     for (const auto& [stack_bytes, all] : wanted) {
-      for (size_t begin = 0; begin < all.size(); begin += kLiveThreadsAtOnce) {
-        const size_t count = std::min(kLiveThreadsAtOnce, all.size() - begin);
+      const size_t at_once = std::min(kLiveThreadsAtOnce, kMaxBytesAtOnce / stack_bytes);
+      for (size_t begin = 0; begin < all.size(); begin += at_once) {
+        const size_t count = std::min(at_once, all.size() - begin);
         again |= ReadSome({all.begin() + begin, all.begin() + begin + count}, stack_bytes);
       }
     }
@@ -152,19 +164,27 @@ class Reading {
 
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     const std::optional<Snapshot> snapshot = TakeInTime(threads, stack_bytes, listing_, modules_);
+    if (snapshot.has_value() && !snapshot->name.empty()) name_ = snapshot->name;
     bool again = false;
     for (size_t i = 0; i < threads.size(); ++i) {
-      Found& found = found_[threads[i].tid];
-      if (!snapshot.has_value()) {
-        found.missing = NoUserStack::kTargetStuck;
-        found.again = false;
-        continue;
+      State& state = states_[threads[i].tid];
+      if (snapshot.has_value()) {
+        Keep(WalkStack(threads[i], *snapshot, snapshot->stacks[i], walker_), &state);
+      } else {
+        Keep({.thread = threads[i], .missing = NoUserStack::kTargetStuck}, &state);
       }
-      if (!snapshot->look.name.empty()) name_ = snapshot->look.name;
-      WalkStack(snapshot->look, snapshot->stacks[i], walker_, &found);
-      again |= found.again;
+      again |= state.again;
     }
     return again;
+  }
+
+  static void Keep(Found found, State* state) {
+    const bool has_stack = found.missing == NoUserStack::kNone;
+    state->again = found.missing != NoUserStack::kGone && found.missing != NoUserStack::kTargetStuck &&
+                   found.missing != NoUserStack::kUnreadable;
+    if (has_stack) state->again = found.stack.end == EndReason::kWindow && state->stack_bytes < kMaxStackBytes;
+    if (has_stack && state->again) state->stack_bytes *= 8;
+    if (has_stack || state->found.missing != NoUserStack::kNone) state->found = std::move(found);
   }
 
   ProcessStacks Result() {
@@ -173,9 +193,10 @@ class Reading {
     clock_gettime(CLOCK_REALTIME, &now);
     result.profile.start_unix_ns =
         static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-    const ProcessKey key = found_.empty() ? ProcessKey{.pid = pid_} : found_.begin()->second.thread.process;
+    const ProcessKey key = states_.empty() ? ProcessKey{.pid = pid_} : states_.begin()->second.found.thread.process;
+    if (name_.empty() && !states_.empty()) name_ = states_.begin()->second.found.thread.comm;
     result.profile.processes.push_back({.key = key, .name = name_});
-    for (auto& [tid, found] : found_) AddToProfile(std::move(found), &result);
+    for (auto& [tid, state] : states_) AddToProfile(std::move(state.found), &result);
     return result;
   }
 
@@ -183,7 +204,7 @@ class Reading {
   const Listing listing_;
   Walker walker_;
   std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
-  std::map<pid_t, Found> found_;  // by tid
+  std::map<pid_t, State> states_;  // by tid
   std::string name_;
 };
 

@@ -33,6 +33,8 @@ constexpr uint64_t kLivePeriodNs = 1'000'000'000;
 constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
 constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
+using Clock = std::chrono::steady_clock;
+
 uint64_t NowNs(clockid_t clock) {
   timespec now;
   clock_gettime(clock, &now);
@@ -74,6 +76,28 @@ std::unordered_set<pid_t> ThreadsOf(const std::vector<std::string>& cgroups) {
   }
   return tids;
 }
+
+// With reads of targets when all else is done: as long as they come to an end, one way or the other, and not for ever.
+class Patience {
+ public:
+  explicit Patience(Clock::duration without_progress)
+      : without_progress_(without_progress), progress_(Clock::now()), end_(progress_ + kAtMost) {}
+
+  bool IsOver(uint64_t readings) {
+    const Clock::time_point now = Clock::now();
+    if (readings != readings_) progress_ = now;
+    readings_ = readings;
+    return now > end_ || now - progress_ > without_progress_;
+  }
+
+ private:
+  static constexpr std::chrono::seconds kAtMost{30};
+
+  const Clock::duration without_progress_;
+  Clock::time_point progress_;
+  const Clock::time_point end_;
+  uint64_t readings_ = 0;
+};
 
 class RecorderImpl final : public Recorder {
  public:
@@ -144,7 +168,7 @@ class RecorderImpl final : public Recorder {
                 },
             .read_stacks =
                 [listing](const std::vector<WaitingThread>& threads) {
-                  return ReadLiveStacks(threads, kLiveStackBytes, listing.list, listing.describe);
+                  return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
                 },
             .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
             .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); }};
@@ -171,16 +195,15 @@ class RecorderImpl final : public Recorder {
       std::optional<Event> event = Decode(record);
       event.has_value() ? pipeline_.Handle(*std::move(event)) : pipeline_.CountUndecodable();
     };
-    const auto give_up = std::chrono::milliseconds(2 * config_.target_deadline_ms);
-    std::optional<std::chrono::steady_clock::time_point> end;
+    std::optional<Patience> patience;
     while (true) {
       const bool last = drained_;
       while (queue_.PopBatch(decode)) Publish();
       TakeHandedOver();
       if (!last) ReadLongWaits();
       Publish();
-      if (last && !end.has_value()) end = std::chrono::steady_clock::now() + give_up;
-      if (last && (pipeline_.idle() || std::chrono::steady_clock::now() > *end)) return;
+      if (last && !patience.has_value()) patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms));
+      if (last && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(last ? 1 : 5));
     }
   }
@@ -210,7 +233,7 @@ class RecorderImpl final : public Recorder {
   }
 
   std::vector<WaitingThread> WaitingThreads(uint64_t min_off_ns = 0) const {
-    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads(0, min_off_ns);
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads({}, min_off_ns);
     if (!threads.ok()) return {};
     KeepMembers(&*threads);
     return *std::move(threads);

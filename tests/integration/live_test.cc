@@ -163,10 +163,12 @@ TEST_F(LiveListing, AThreadThatRunsBetweenTheTwoReadingsIsStale) {
   ASSERT_NE(target, nullptr);
   const std::vector<WaitingThread> threads = listing_.list(target->pid());
   ASSERT_EQ(threads.size(), 4u);
-  const auto second_reading = [&](pid_t process) {
-    target->Go();  // "reader" returns from its wait and goes into another one
-    target->AwaitDone();
-    return listing_.list(process);
+  bool moved = false;
+  const auto second_reading = [&](pid_t tid) {
+    if (!moved) target->Go();  // "reader" returns from its wait and goes into another one
+    if (!moved) target->AwaitDone();
+    moved = true;
+    return listing_.find(tid);
   };
   const std::vector<LiveStack> stacks = ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe);
   ASSERT_EQ(stacks.size(), threads.size());
@@ -182,9 +184,11 @@ TEST_F(LiveListing, AProcessThatEndsBetweenTheTwoReadingsIsStale) {
   const std::unique_ptr<Target> target = Blocked();
   ASSERT_NE(target, nullptr);
   const std::vector<WaitingThread> threads = listing_.list(target->pid());
-  const auto second_reading = [&](pid_t process) {
-    target->End();
-    return listing_.list(process);
+  bool ended = false;
+  const auto second_reading = [&](pid_t tid) {
+    if (!ended) target->End();
+    ended = true;
+    return listing_.find(tid);
   };
   for (const LiveStack& stack : ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe)) {
     EXPECT_EQ(stack.missing, NoUserStack::kStale);
