@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "output/gzip.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
@@ -66,10 +67,16 @@ class Writer {
     gzip_.Append(buffer_);
   }
 
+  // The same few texts come again and again: as they are, they are found without being checked again.
   int64_t String(std::string_view text) {
-    const auto [it, inserted] = string_index_.try_emplace(ValidUtf8(Printable(text)), strings_.size());
-    if (inserted) strings_.push_back(it->first);
-    return static_cast<int64_t>(it->second);
+    const auto known = string_index_.find(absl::string_view(text.data(), text.size()));
+    if (known != string_index_.end()) return known->second;
+    const std::string valid = ValidUtf8(Printable(text));
+    const auto [it, inserted] = string_index_.try_emplace(valid, static_cast<int64_t>(strings_.size()));
+    if (inserted) strings_.push_back(valid);
+    const int64_t index = it->second;
+    if (valid != text) string_index_.try_emplace(std::string(text), index);
+    return index;
   }
 
   void SetType(std::pair<std::string_view, std::string_view> type, pb::ValueType* value_type) {
@@ -264,7 +271,7 @@ class Writer {
   const SymbolizedProfile& symbols_;
   GzipWriter gzip_;
   std::string buffer_;
-  absl::flat_hash_map<std::string, size_t> string_index_;
+  absl::flat_hash_map<std::string, int64_t> string_index_;  // by the text as it is, and as it is written
   std::vector<std::string> strings_;
   uint64_t mappings_ = 0;
   uint64_t kernel_mapping_ = 0;

@@ -23,8 +23,8 @@ struct StoredProfile {
   SymbolizedProfile symbols;
 };
 
-inline constexpr size_t kMaxPprofFileBytes = 128u << 20;
-inline constexpr size_t kMaxPprofBytes = 256u << 20;  // of what is compressed in it
+inline constexpr size_t kMaxPprofFileBytes = 256u << 20;  // a recording at the caps of its tables takes half
+inline constexpr size_t kMaxPprofBytes = 512u << 20;      // of what is compressed in it
 
 // A pprof message, gzipped or not. InvalidArgument if it is not one of offcpu's, DataLoss if it is damaged,
 // ResourceExhausted beyond a limit; the message continues a sentence that begins with the file's name.

@@ -243,7 +243,7 @@ TEST(PprofReaderTest, ACompressedBombIsNotUnpacked) {
     gzip.Finish();
   }
   EXPECT_LT(bomb.size(), 1u << 20);
-  ExpectError(bomb, absl::StatusCode::kResourceExhausted, "holds more than 256 MiB");
+  ExpectError(bomb, absl::StatusCode::kResourceExhausted, "holds more than 512 MiB");
 }
 
 class PprofFileTest : public ::testing::Test {
@@ -280,7 +280,7 @@ TEST_F(PprofFileTest, ErrorsNameTheFile) {
 TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   std::ofstream(path_) << "x";
   std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
-  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 128 MiB");
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB");
   std::filesystem::resize_file(path_, kMaxPprofFileBytes);
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
