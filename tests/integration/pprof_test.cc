@@ -131,7 +131,7 @@ Sums TopSums(const std::string& text) {
   return sums;
 }
 
-class PprofTest : public CliTest {
+class Pprof : public CliTest {
  protected:
   void SetUp() override { recorded_ = Path("out.pb.gz"); }
 
@@ -154,7 +154,7 @@ class PprofTest : public CliTest {
   }
 
   // Go's pprof with these words; it keeps its files in our directory and asks no server.
-  bool Pprof(const std::vector<std::string>& words) {
+  bool RunPprof(const std::vector<std::string>& words) {
     std::vector<std::string> all = {
         "env", "HOME=" + directory_.path(), "PPROF_TMPDIR=" + directory_.path(), "go", "tool", "pprof"};
     all.insert(all.end(), words.begin(), words.end());
@@ -172,10 +172,10 @@ class PprofTest : public CliTest {
 #define SKIP_WITHOUT_GO() \
   if (!HasGo()) GTEST_SKIP() << "needs `go tool pprof` (package golang-go)"
 
-TEST_F(PprofTest, RawHasEveryStackToTheNanosecond) {
+TEST_F(Pprof, RawHasEveryStackToTheNanosecond) {
   SKIP_WITHOUT_GO();
   RecordWaits();
-  ASSERT_TRUE(Pprof({"-raw", recorded_}));
+  ASSERT_TRUE(RunPprof({"-raw", recorded_}));
   const Raw raw(output_);
   EXPECT_EQ(raw.Stacks(), folded_);
   EXPECT_GT(raw.count(), 100u);
@@ -184,29 +184,29 @@ TEST_F(PprofTest, RawHasEveryStackToTheNanosecond) {
                                  "runnable/nanoseconds\n"));
 }
 
-TEST_F(PprofTest, RawHasTheWholeHost) {
+TEST_F(Pprof, RawHasTheWholeHost) {
   SKIP_WITHOUT_GO();
   target_ = StartedTarget({"waits", "--seconds", "20"});
   ASSERT_NE(target_, nullptr);
   RecordToFiles({});
-  ASSERT_TRUE(Pprof({"-raw", recorded_}));
+  ASSERT_TRUE(RunPprof({"-raw", recorded_}));
   EXPECT_EQ(Raw(output_).Stacks(), folded_);
 }
 
-TEST_F(PprofTest, TopHasEveryLeafToTheNanosecond) {
+TEST_F(Pprof, TopHasEveryLeafToTheNanosecond) {
   SKIP_WITHOUT_GO();
   RecordWaits();
-  ASSERT_TRUE(Pprof({"-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", recorded_}));
+  ASSERT_TRUE(RunPprof({"-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", recorded_}));
   EXPECT_EQ(TopSums(output_), ByLeaf(folded_));
   EXPECT_THAT(output_, HasSubstr("File: waits\n"));
 }
 
-TEST_F(PprofTest, LabelsSelect) {
+TEST_F(Pprof, LabelsSelect) {
   SKIP_WITHOUT_GO();
   RecordWaits();
   const std::string pid = std::to_string(target_->pid());
   const auto focus = [&](const std::string& filter) {
-    EXPECT_TRUE(Pprof({"-raw", "-tagfocus=" + filter, recorded_}));
+    EXPECT_TRUE(RunPprof({"-raw", "-tagfocus=" + filter, recorded_}));
     return Total(Raw(output_).Stacks());
   };
   EXPECT_EQ(focus("pid=" + pid), Total(folded_));
@@ -215,7 +215,7 @@ TEST_F(PprofTest, LabelsSelect) {
   EXPECT_EQ(focus("user_end=^complete$") + focus("user_end=^[^c]") + focus("no_user_stack=."), Total(folded_));
 }
 
-TEST_F(PprofTest, ReportWritesWhatRecordWrote) {
+TEST_F(Pprof, ReportWritesWhatRecordWrote) {
   RecordWaits();
   for (const char* suffix : {"pb.gz", "folded", "txt", "json"}) {
     const std::string again = Path(std::string("again.") + suffix);
@@ -229,10 +229,10 @@ TEST_F(PprofTest, ReportWritesWhatRecordWrote) {
   EXPECT_THAT(ReadFile(Path("sources.folded")), HasSubstr(" [eh_frame];"));
 }
 
-TEST_F(PprofTest, ReportReadsWhatPprofFiltered) {
+TEST_F(Pprof, ReportReadsWhatPprofFiltered) {
   SKIP_WITHOUT_GO();
   RecordWaits();
-  ASSERT_TRUE(Pprof({"-proto", "-focus=wait_in_nanosleep", "-output=" + Path("filtered.pb.gz"), recorded_}));
+  ASSERT_TRUE(RunPprof({"-proto", "-focus=wait_in_nanosleep", "-output=" + Path("filtered.pb.gz"), recorded_}));
   ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
   Sums wanted;
   for (const auto& [stack, ns] : folded_) {
@@ -242,17 +242,17 @@ TEST_F(PprofTest, ReportReadsWhatPprofFiltered) {
   EXPECT_THAT(wanted, Not(IsEmpty()));
 }
 
-TEST_F(PprofTest, ReportRefusesWhatPprofMerged) {
+TEST_F(Pprof, ReportRefusesWhatPprofMerged) {
   SKIP_WITHOUT_GO();
   RecordWaits();
   std::filesystem::rename(recorded_, Path("first.pb.gz"));
   RecordToFiles({"-p", std::to_string(target_->pid())});
-  ASSERT_TRUE(Pprof({"-proto", "-output=" + Path("merged.pb.gz"), Path("first.pb.gz"), recorded_}));
+  ASSERT_TRUE(RunPprof({"-proto", "-output=" + Path("merged.pb.gz"), Path("first.pb.gz"), recorded_}));
   EXPECT_EQ(Run({"report", Path("merged.pb.gz")}), 2);
   EXPECT_EQ(errors_, "offcpu: " + Path("merged.pb.gz") + " holds several recordings; give each of them by itself\n");
 }
 
-TEST_F(PprofTest, ReportSaysWhatIsWrongWithItsFile) {
+TEST_F(Pprof, ReportSaysWhatIsWrongWithItsFile) {
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), 2);
   EXPECT_EQ(errors_, "offcpu: " + Path("none.pb.gz") + " cannot be read: No such file or directory\n");
   EXPECT_EQ(Run({"report", "-"}), 2);
