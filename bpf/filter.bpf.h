@@ -20,6 +20,13 @@ struct {
 } tids SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32); /* effective ones */
+	__type(value, __u8);
+} uids SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, WIRE_GLOBS);
 	__type(key, __u32);
@@ -78,16 +85,30 @@ static __always_inline bool current_cgroup_is_recorded(void)
 	return false;
 }
 
+static __always_inline bool uid_is_recorded(struct task_struct *task)
+{
+	__u32 uid = BPF_CORE_READ(task, cred, euid.val);
+
+	return bpf_map_lookup_elem(&uids, &uid);
+}
+
+static __always_inline bool kind_of_task_is_recorded(struct task_struct *task)
+{
+	return config.kernel_threads || !(task->flags & PF_KTHREAD);
+}
+
 /* All filters but cgroups, which the kernel can tell of the current task only. */
 static __always_inline bool task_is_recorded(struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
 
-	if (!tid || tgid == config.own_tgid || task->flags & PF_KTHREAD)
+	if (!tid || tgid == config.own_tgid || !kind_of_task_is_recorded(task))
 		return false;
 	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
 		return false;
 	if (config.filter_tids && !bpf_map_lookup_elem(&tids, &tid))
+		return false;
+	if (config.filter_uids && !uid_is_recorded(task))
 		return false;
 	return !config.globs || comm_is_recorded(task);
 }

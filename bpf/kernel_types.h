@@ -48,6 +48,7 @@ enum bpf_map_type {
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED_OR_TRACED 0xc
+#define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
 #define VM_EXEC 0x4
 #define SYS_SCHED_YIELD 24
@@ -126,7 +127,16 @@ struct signal_struct {
 	atomic_t live;
 };
 
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t euid;
+};
+
 struct task_struct {
+	const struct cred *cred;
 	unsigned int flags;
 	unsigned int on_cpu; /* a byte since 7.x: only unsigned fields adapt to that */
 	struct sched_entity se;

@@ -37,6 +37,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	state->out_ns = scheduler_clock(task);
 	state->out_run_delay = task->sched_info.run_delay;
 	state->out_state = preempt ? 0 : task_flags;
+	state->knows_state = 1;
 	state->arrivals = task->sched_info.pcount;
 	state->has_run = 1;
 	learn_clock_offset(state->out_ns);
@@ -87,7 +88,7 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	}
 	times.waited_ns = now - out;
 	times.runnable_ns = delay < times.waited_ns ? delay : times.waited_ns;
-	if (state->out_ns && !state->out_state)
+	if (state->knows_state && !state->out_state)
 		times.runnable_ns = times.waited_ns;
 	return times;
 }
@@ -139,11 +140,15 @@ static __always_inline __u64 arrival_ns(struct task_struct *task, const struct t
 }
 
 /* Made when the thread left: see capture_at_leave. */
-static __always_inline struct user_side user_stack_at_leave(struct task_state *state)
+static __always_inline struct user_side user_stack_at_leave(struct task_struct *task,
+							    struct task_state *state)
 {
 	struct user_side side = {.cookie = state->cookie};
 
-	side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
+	if (task->flags & PF_KTHREAD)
+		side.no_user = WIRE_NO_USER_KERNEL_THREAD;
+	else
+		side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
 	state->cookie = 0;
 	return side;
 }
@@ -158,6 +163,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	struct times times;
 	__u64 now, stack;
 	int syscall;
+	__u32 kind;
 
 	if (!state) {
 		count(WIRE_COUNT_NO_STORAGE);
@@ -178,11 +184,20 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
 		return;
 	}
+	if (config.max_wait_ns && times.waited_ns > config.max_wait_ns) {
+		count_ns(WIRE_COUNT_ABOVE_MAX_WAIT, times.waited_ns);
+		return;
+	}
 	syscall = system_call(task);
+	kind = kind_of_wait(state, syscall);
+	if (config.kinds && !(config.kinds & (1u << kind))) {
+		count_ns(WIRE_COUNT_OTHER_KIND, times.waited_ns);
+		return;
+	}
 	stack = kernel_stack_id(ctx, task);
 	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
-				  : user_stack_at_leave(state);
-	send_interval(task, &times, stack, side, kind_of(state->out_state, syscall), syscall);
+				  : user_stack_at_leave(task, state);
+	send_interval(task, &times, stack, side, kind, syscall);
 }
 
 /* Before recording begins: what was stamped until here is over. */
@@ -246,14 +261,17 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
+	struct task_state *state;
 	__u8 one = 1;
 
 	if (config.follow_forks && bpf_map_lookup_elem(&pids, &parent_tgid) &&
 	    bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY))
 		count(WIRE_COUNT_NOT_FOLLOWED);
-	if (child->flags & PF_KTHREAD || tgid == config.own_tgid)
+	if (!kind_of_task_is_recorded(child) || tgid == config.own_tgid)
 		return 0;
-	bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (state)
+		state->knows_state = 1; /* it wants to run */
 	return 0;
 }
 

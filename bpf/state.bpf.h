@@ -27,9 +27,9 @@ struct task_state {
 	__u64 arrivals;
 	struct wire_code code; /* the last value that was computed for this thread */
 	__u32 out_state;       /* TASK_*; 0: it was runnable */
+	__u32 knows_state;     /* out_state is set: by its leaving, its creation, or when it was first seen */
 	__u32 listed_pass;
 	__u32 has_run; /* since it was first seen, and before recording ended */
-	__u32 reserved;
 };
 
 struct {

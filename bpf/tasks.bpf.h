@@ -12,7 +12,7 @@ static __always_inline int system_call(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	return (int)BPF_CORE_READ(regs, orig_ax);
+	return task->flags & PF_KTHREAD ? -1 : (int)BPF_CORE_READ(regs, orig_ax);
 }
 
 static __always_inline __u32 kind_of(__u32 out_state, int syscall)
@@ -22,10 +22,28 @@ static __always_inline __u32 kind_of(__u32 out_state, int syscall)
 	if (out_state & TASK_INTERRUPTIBLE)
 		return WIRE_KIND_SLEEPING;
 	if (out_state & TASK_UNINTERRUPTIBLE)
-		return WIRE_KIND_DISK;
+		return out_state & TASK_NOLOAD ? WIRE_KIND_OTHER : WIRE_KIND_DISK;
 	if (out_state & TASK_STOPPED_OR_TRACED)
 		return WIRE_KIND_STOPPED;
 	return WIRE_KIND_OTHER;
+}
+
+static __always_inline __u32 kind_of_wait(const struct task_state *state, int syscall)
+{
+	return state->knows_state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
+}
+
+/* Before recording begins: what is seen of a thread now is what it did last. */
+static __always_inline void note_first_sight(struct task_struct *task, struct task_state *state)
+{
+	if (!state->out_ns) {
+		state->arrivals = task->sched_info.pcount;
+		state->out_state = BPF_CORE_READ(task, __state);
+		state->knows_state = 1;
+	}
+	/* After the storage was made: who comes or goes from here on says so itself. */
+	if (task->on_cpu)
+		state->has_run = 1;
 }
 
 /* Every thread: makes its storage, and tells what it is. */
@@ -36,17 +54,15 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct wire_task record = {};
 	struct task_state *state;
 
-	if (!task || task->flags & PF_KTHREAD)
+	if (!task || !kind_of_task_is_recorded(task))
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state && control.phase == WIRE_WAITING && !state->out_ns)
-		state->arrivals = task->sched_info.pcount;
-	/* After the storage was made: who comes or goes from here on says so itself. */
-	if (state && task->on_cpu)
-		state->has_run = 1;
+	if (state && control.phase == WIRE_WAITING)
+		note_first_sight(task, state);
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	record.recorded = task_is_recorded(task);
+	record.is_kernel = !!(task->flags & PF_KTHREAD);
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }
@@ -102,7 +118,7 @@ static __always_inline void fill_stamp(struct wire_thread *thread, struct task_s
 	thread->out_run_delay = state ? state->out_run_delay : 0;
 	thread->new_arrivals = state ? thread->arrivals - state->arrivals : 0;
 	thread->has_run = state ? state->has_run : 1;
-	thread->kind = state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
+	thread->kind = state ? kind_of_wait(state, syscall) : WIRE_KIND_OTHER;
 	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
 }
 
@@ -134,7 +150,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	__u64 switches;
 	__u32 bytes;
 
-	if (!task || task->flags & PF_KTHREAD || !task_is_recorded(task))
+	if (!task || !task_is_recorded(task))
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	switches = switches_of(task);
@@ -147,7 +163,8 @@ int list_threads(struct bpf_iter__task *ctx)
 	}
 	record = &buffer->thread;
 	record->head.switches = switches;
-	record->head.has_user = record->head.in_syscall = record->head.count = record->head.reserved = 0;
+	record->head.has_user = record->head.in_syscall = record->head.count = 0;
+	record->head.is_kernel = !!(task->flags & PF_KTHREAD);
 	fill_process(&record->head.process, task);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;

@@ -51,6 +51,7 @@ WIRE_ENUM(wire_no_user){
 	WIRE_NO_USER_BUDGET,	  WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
 	WIRE_NO_USER_UNREADABLE,  WIRE_NO_USER_EXITING,	  WIRE_NO_USER_EXEC,
 	WIRE_NO_USER_UNSUPPORTED, WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
+	WIRE_NO_USER_KERNEL_THREAD,
 };
 
 /* See ProcessKey. */
@@ -147,7 +148,7 @@ struct wire_task {
 	struct wire_process process;
 	struct wire_code code; /* hash only where one thread was asked for */
 	uint32_t recorded;     /* passes the filters (cgroups apart) */
-	uint32_t reserved;
+	uint32_t is_kernel;    /* a kernel thread */
 };
 WIRE_ASSERT(sizeof(struct wire_task) == 48);
 
@@ -172,9 +173,9 @@ struct wire_thread {
 	uint32_t has_run;    /* since the programs were loaded; until recording ended */
 	uint32_t has_user;   /* registers are set */
 	uint32_t in_syscall; /* see wire_capture */
-	uint32_t kind;	     /* wire_kind of how it left, if there is a stamp */
+	uint32_t kind;	     /* wire_kind of how it left, or of what it did when it was first seen */
 	uint32_t state;	     /* wire_kind of what it is doing now */
-	uint32_t reserved;
+	uint32_t is_kernel;  /* a kernel thread */
 	uint32_t count; /* kernel frames that follow */
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
@@ -186,6 +187,8 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_INTERVAL_RING_FULL,
 	WIRE_COUNT_INTERVAL_RING_BUSY,
 	WIRE_COUNT_BELOW_MIN_WAIT,
+	WIRE_COUNT_ABOVE_MAX_WAIT,
+	WIRE_COUNT_OTHER_KIND,
 	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
 	WIRE_COUNT_JOINED_AWAY,		/* came to be recorded while off the CPU: the same */
 	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
@@ -219,6 +222,7 @@ struct wire_glob {
 /* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
 struct wire_config {
 	uint64_t min_wait_ns;
+	uint64_t max_wait_ns; /* longer intervals are left out; 0: none are */
 	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
 	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
@@ -238,9 +242,12 @@ struct wire_config {
 	uint8_t follow_forks;
 	uint8_t globs;
 	uint8_t cgroups;
-	uint8_t reserved[6];
+	uint8_t filter_uids;
+	uint8_t kernel_threads; /* are recorded too */
+	uint16_t kinds;		/* bit wire_kind: intervals of that kind are recorded; 0: all are */
+	uint8_t reserved[2];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 80);
+WIRE_ASSERT(sizeof(struct wire_config) == 88);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,	/* stamps are kept, nothing is recorded */

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "offcpu/child.h"
-#include "offcpu/duration.h"
 #include "offcpu/outputs.h"
+#include "offcpu/record_flags.h"
 #include "offcpu/selection.h"
 #include "offcpu/verb.h"
 #include "output/frame_sources.h"
@@ -22,27 +22,11 @@
 #include "output/table.h"
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
-#include "unwind/unwind_order.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-struct RecordFlags {
-  std::vector<int> pids;
-  std::vector<int> tids;
-  std::vector<std::string> cgroups;
-  std::vector<std::string> containers;
-  std::vector<std::string> comms;
-  std::string min_wait = "0";
-  std::string unwind = "sframe,eh_frame,fp";
-  bool per_thread = false;
-  std::string idle;
-  OutputFlags outputs;
-  std::string seconds;  // empty: until a signal, or until what is recorded has ended
-  std::vector<std::string> command;
-};
 
 constexpr size_t kStacks = 10;
 constexpr size_t kProcesses = 20;
@@ -86,43 +70,6 @@ class EndSignals {
   sigset_t signals_;
   sigset_t before_;
 };
-
-bool IsWholeHost(const RecordFlags& flags) {
-  return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
-         flags.comms.empty() && flags.command.empty();
-}
-
-absl::StatusOr<RecordConfig> ConfigOf(const RecordFlags& flags) {
-  RecordConfig config;
-  for (const int pid : flags.pids) {
-    if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
-    config.pids.push_back(pid);
-  }
-  for (const int tid : flags.tids) {
-    if (absl::Status status = CheckThread(tid); !status.ok()) return status;
-    config.tids.push_back(tid);
-  }
-  for (const std::string& path : flags.cgroups) {
-    absl::StatusOr<std::string> directory = CgroupDirectory(path);
-    if (!directory.ok()) return directory.status();
-    config.cgroups.push_back(*std::move(directory));
-  }
-  for (const std::string& id : flags.containers) {
-    absl::StatusOr<std::string> directory = ContainerDirectory(id);
-    if (!directory.ok()) return directory.status();
-    config.cgroups.push_back(*std::move(directory));
-  }
-  config.comms = flags.comms;
-  const absl::StatusOr<uint64_t> min_wait = ParseDuration(flags.min_wait);
-  if (!min_wait.ok()) return min_wait.status();
-  config.min_wait_ns = *min_wait;
-  absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
-  if (!unwind.ok()) return unwind.status();
-  config.unwind = *std::move(unwind);
-  config.per_thread = flags.per_thread;
-  config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
-  return config;
-}
 
 // Only processes and threads named by number can be seen to have ended for good.
 bool AllEnded(const RecordConfig& config) {
@@ -183,57 +130,11 @@ absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
   return FlushStdout();
 }
 
-// The length: what is given, but not beyond the end of what is recorded.
-absl::StatusOr<uint64_t> LengthOf(const RecordFlags& flags) {
-  if (flags.seconds.empty()) return 0;
-  absl::StatusOr<uint64_t> length = ParseDuration(flags.seconds, "s");
-  if (length.ok() && *length == 0) return absl::InvalidArgumentError("a recording of 0 seconds records nothing");
-  return length;
-}
-
-void AddFlags(CLI::App& app, RecordFlags* flags) {
-  app.add_option("-p,--pid", flags->pids, "Record this process")->type_name("PID");
-  app.add_option("-t,--tid", flags->tids, "Record this thread")->type_name("TID");
-  app.add_option("--cgroup", flags->cgroups, "Record the processes of this cgroup (v2) and those below it")
-      ->type_name("PATH");
-  app.add_option("--container", flags->containers, "Record this container, by its id or the first 8 digits of it")
-      ->type_name("ID");
-  app.add_option("--comm", flags->comms, "Record threads with such a name; * and ? stand for others")
-      ->type_name("GLOB");
-  app.add_option("--min-wait", flags->min_wait, "Leave out shorter waits, such as 50us or 1ms")->type_name("TIME");
-  app.add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")
-      ->type_name("SOURCES")
-      ->capture_default_str();
-  app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
-  app.add_option("--idle", flags->idle,
-                 "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
-      ->check(CLI::IsMember({"show", "count"}));
-  AddOutputFlags(app, &flags->outputs);
-  app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
-  for (CLI::Option* option : app.get_options()) {
-    if (option->nonpositional()) option->allow_extra_args(false);  // "-o FILE 5": the 5 is not another file
-  }
-  app.footer(
-      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds\n"
-      "narrow each other down. A COMMAND is recorded from its start, with all its children.\n"
-      "\n"
-      "Examples:\n"
-      "  offcpu record 10                                  the whole host, 10 seconds\n"
-      "  offcpu record -p 1234 -o waits.folded 5           one process; flamegraph.pl reads the file\n"
-      "  offcpu record -p 1234 -o waits.pb.gz 5            for go tool pprof, and for offcpu report\n"
-      "  offcpu record --comm 'nginx*' --min-wait 1ms 30   threads by name, waits of 1 ms and more\n"
-      "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
-      "  offcpu record -o build.json -- make -j4           a command and its children\n"
-      "\n"
-      "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
-      "126 COMMAND cannot be run, 127 COMMAND not found.");
-}
-
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  const absl::StatusOr<uint64_t> length_ns = LengthOf(flags);
+  const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
   if (!length_ns.ok()) return Fail(length_ns.status());
-  absl::StatusOr<RecordConfig> config = ConfigOf(flags);
+  absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
   if (!config.ok()) return Fail(config.status());
 
   const EndSignals signals;
@@ -268,7 +169,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
 Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command) {
   auto flags = std::make_shared<RecordFlags>();
   CLI::App* app = offcpu.add_subcommand("record", "Record waits and write where they happened");
-  AddFlags(*app, flags.get());
+  AddRecordFlags(*app, flags.get());
   return {app, [flags, &command] {
             flags->command = command;
             return RunRecord(*flags);

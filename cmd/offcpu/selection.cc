@@ -1,13 +1,16 @@
 #include "offcpu/selection.h"
 
 #include <mntent.h>
+#include <pwd.h>
 
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "process/container.h"
 
@@ -37,6 +40,27 @@ absl::Status CheckProcess(pid_t pid) {
 
 absl::Status CheckThread(pid_t tid) {
   return ProcessOf(tid) != 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
+}
+
+absl::StatusOr<uid_t> FindUser(const std::string& name) {
+  uint32_t uid = 0;
+  if (absl::SimpleAtoi(name, &uid)) return uid;
+  const passwd* user = getpwnam(name.c_str());
+  if (user == nullptr) return absl::NotFoundError(absl::StrCat("no user is called ", name));
+  return user->pw_uid;
+}
+
+absl::StatusOr<WaitKind> FindState(const std::string& name) {
+  constexpr std::pair<WaitKind, const char*> kStates[] = {{WaitKind::kSleeping, "S"},
+                                                          {WaitKind::kDisk, "D"},
+                                                          {WaitKind::kStopped, "T"},
+                                                          {WaitKind::kPreempted, "R"},
+                                                          {WaitKind::kYielded, "Y"}};
+  for (const auto& [kind, letter] : kStates) {
+    if (name == letter || name == Name(kind)) return kind;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("no state is called '", name, "': there are sleeping, disk, stopped, preempted and yielded"));
 }
 
 bool HasEnded(pid_t id) {

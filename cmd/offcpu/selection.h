@@ -9,12 +9,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "profile/profile.h"
 
 namespace offcpu {
 
 // NotFound, or InvalidArgument for a thread that is not its process's first one.
 absl::Status CheckProcess(pid_t pid);
 absl::Status CheckThread(pid_t tid);
+
+// A user by number or by name.
+absl::StatusOr<uid_t> FindUser(const std::string& name);
+// By name or by the letter that ps shows: "sleeping" or "S".
+absl::StatusOr<WaitKind> FindState(const std::string& name);
 
 // Of a process or a thread; one that only waits to be reaped has ended.
 bool HasEnded(pid_t id);

@@ -89,6 +89,10 @@ uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(
 wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
   wire_config wire = {};
   wire.min_wait_ns = config.min_wait_ns;
+  wire.max_wait_ns = config.max_wait_ns;
+  for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
+  wire.filter_uids = !config.uids.empty();
+  wire.kernel_threads = config.kernel_threads;
   wire.schedule_begin = features.schedule.begin;
   wire.schedule_end = features.schedule.end;
   wire.schedule_tail_begin = features.schedule_tail.begin;
@@ -123,9 +127,10 @@ absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const K
   return absl::OkStatus();
 }
 
-absl::Status FillSet(int map, const std::vector<pid_t>& members) {
+template <typename Id>
+absl::Status FillSet(int map, const std::vector<Id>& members) {
   const uint8_t one = 1;
-  for (const pid_t member : members) {
+  for (const Id member : members) {
     const auto key = static_cast<uint32_t>(member);
     if (bpf_map_update_elem(map, &key, &one, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
   }
@@ -163,7 +168,8 @@ TaskDescription Describe(const wire_task& task) {
   return {.process = KeyOf(task.process),
           .tid = static_cast<int32_t>(task.process.tid),
           .code = {.sequence = task.code.sequence, .hash = task.code.hash},
-          .recorded = task.recorded != 0};
+          .recorded = task.recorded != 0,
+          .is_kernel = task.is_kernel != 0};
 }
 
 // Runs an iterator program to its end and returns what it wrote.
@@ -240,6 +246,7 @@ struct Programs::Impl {
   absl::Status FillFilters(const ProgramsConfig& config) {
     absl::Status status = FillSet(Fd("pids"), config.pids);
     if (status.ok()) status = FillSet(Fd("tids"), config.tids);
+    if (status.ok()) status = FillSet(Fd("uids"), config.uids);
     if (status.ok()) status = FillCgroups(Fd("cgroups"), config.cgroups);
     if (status.ok()) status = FillGlobs(Fd("globs"), config.comms);
     return status;

@@ -33,7 +33,11 @@ struct ProgramsConfig {
   std::vector<std::string> comms;    // globs
   pid_t command = 0;                 // joins `pids` when it calls execve; 0: none
   bool follow_forks = false;
+  std::vector<uid_t> uids;  // effective ones
   uint64_t min_wait_ns = 0;
+  uint64_t max_wait_ns = 0;     // 0: any length
+  std::vector<WaitKind> kinds;  // empty: all
+  bool kernel_threads = false;
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
@@ -45,7 +49,8 @@ struct TaskDescription {
   ProcessKey process;
   int32_t tid = 0;
   CodeVersion code;
-  bool recorded = false;  // passes the filters, cgroups apart
+  bool recorded = false;   // passes the filters, cgroups apart
+  bool is_kernel = false;  // a kernel thread
 };
 
 // Of which an iterator tells: all threads, those of a process, or one.

@@ -43,9 +43,9 @@ std::optional<OpenWait> OpenWaitOf(const wire_thread& thread, const wire_control
   const uint64_t total = end - begin;
   const bool wanted_to_run = thread.kind == WIRE_KIND_PREEMPTED || thread.kind == WIRE_KIND_YIELDED;
   OpenWait wait;
-  wait.runnable_ns =
-      is_new || (thread.out_ns != 0 && wanted_to_run) ? total : std::min(QueuedNs(thread, begin, end), total);
+  wait.runnable_ns = is_new || wanted_to_run ? total : std::min(QueuedNs(thread, begin, end), total);
   wait.blocked_ns = total - wait.runnable_ns;
+  wait.kind = KindOf(thread.kind);
   wait.throughout = begin == start && !is_new;
   return wait;
 }
@@ -60,6 +60,7 @@ WaitingThread FromWire(const wire_thread& wire) {
   thread.cookie = wire.cookie;
   thread.out_ns = wire.out_ns;
   thread.state = KindOf(wire.state);
+  thread.is_kernel = wire.is_kernel != 0;
   thread.has_user = wire.has_user != 0;
   std::copy(std::begin(wire.registers), std::end(wire.registers), thread.registers.value.begin());
   thread.in_syscall = wire.in_syscall != 0;

@@ -22,7 +22,8 @@ namespace offcpu {
 struct OpenWait {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
-  bool throughout = false;  // it began before the recording, or never ran in it
+  WaitKind kind = WaitKind::kOther;  // what it will be when it ends
+  bool throughout = false;           // it began before the recording, or never ran in it
 };
 
 struct WaitingThread {
@@ -36,7 +37,8 @@ struct WaitingThread {
   uint64_t cookie = 0;  // of its stay, if a capture is pending
   uint64_t out_ns = 0;  // stamp of its last leaving, scheduler's clock; 0: none
   WaitKind state = WaitKind::kOther;
-  bool has_user = false;  // `registers` are set
+  bool is_kernel = false;  // a kernel thread
+  bool has_user = false;   // `registers` are set
   Registers registers;
   bool in_syscall = false;
   std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken

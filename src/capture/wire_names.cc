@@ -19,6 +19,13 @@ WaitKind KindOf(uint32_t kind) {
   }
 }
 
+wire_kind WireKind(WaitKind kind) {
+  for (uint32_t wire = 0; wire < WIRE_KINDS; ++wire) {
+    if (KindOf(wire) == kind) return static_cast<wire_kind>(wire);
+  }
+  return WIRE_KIND_OTHER;
+}
+
 NoUserStack MissingOf(uint32_t no_user) {
   switch (no_user) {
     case WIRE_NO_USER_BUDGET:
@@ -35,6 +42,8 @@ NoUserStack MissingOf(uint32_t no_user) {
       return NoUserStack::kExec;
     case WIRE_NO_USER_UNSUPPORTED:
       return NoUserStack::kUnsupported;
+    case WIRE_NO_USER_KERNEL_THREAD:
+      return NoUserStack::kKernelThread;
     case WIRE_NO_USER_OVERLOAD:
       return NoUserStack::kOverload;
     default:

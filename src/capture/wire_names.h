@@ -13,6 +13,7 @@ inline ProcessKey KeyOf(const wire_process& process) {
 }
 
 WaitKind KindOf(uint32_t kind);           // of wire_kind; kOther if it is none
+wire_kind WireKind(WaitKind kind);        // of one that an interval can have
 NoUserStack MissingOf(uint32_t no_user);  // of wire_no_user; kLost if it is none
 
 }  // namespace offcpu

@@ -23,6 +23,7 @@ void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
   json.Field("cookies", stats.cookies);
   json.Field("captures", stats.captures);
   json.Field("kernel_stacks", stats.kernel_stacks);
+  json.Field("live_stacks", stats.live_stacks);
   json.Field("walks", stats.walks);
   json.Field("processes", stats.processes);
   WriteByName<EndReason>("walk_ends", stats.walk_ends, json);

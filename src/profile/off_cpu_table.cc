@@ -128,8 +128,10 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
     undefined.count += row.count;
     undefined.ns += row.total_ns();
   }
-  for (size_t i = 1; i < missing.size(); ++i) {  // 0 is kNone
-    std::string reason = "no user stack: " + std::string(Name(static_cast<NoUserStack>(i)));
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const auto reason_of = static_cast<NoUserStack>(i);
+    if (reason_of == NoUserStack::kNone || reason_of == NoUserStack::kKernelThread) continue;
+    std::string reason = "no user stack: " + std::string(Name(reason_of));
     AddDrop(std::move(reason), missing[i].count, missing[i].ns, profile.stats);
   }
   AddDrop("kernel stack without definition", undefined.count, undefined.ns, profile.stats);

@@ -54,6 +54,8 @@ std::string_view Name(NoUserStack reason) {
       return "unsupported";
     case NoUserStack::kStale:
       return "stale";
+    case NoUserStack::kKernelThread:
+      return "kernel thread";
     case NoUserStack::kOnCpu:
       return "on CPU";
   }

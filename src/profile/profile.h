@@ -46,9 +46,10 @@ enum class NoUserStack : uint8_t {
   kOverload,           // the daemon's queue or the waiting room was full
   kUnsupported,        // this kernel offers no way to copy a user stack
   kStale,              // the thread ran while its stack was read from outside
+  kKernelThread,       // it has none: nothing is lost
   kOnCpu,              // it is running: only a thread that waits can be read from outside
 };
-inline constexpr int kNoUserStackCount = 16;
+inline constexpr int kNoUserStackCount = 17;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {

@@ -16,6 +16,8 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_NO_STORAGE, "no task storage", true},
     {WIRE_COUNT_JOINED_AWAY, "selected while off the CPU", false},
     {WIRE_COUNT_BELOW_MIN_WAIT, "shorter than --min-wait", false},
+    {WIRE_COUNT_ABOVE_MAX_WAIT, "longer than --max-wait", false},
+    {WIRE_COUNT_OTHER_KIND, "not of --state", false},
     {WIRE_COUNT_CLOCK_BACKWARDS, "clock went backwards", false},
     {WIRE_COUNT_KERNEL_STACK_FAILED, "kernel stack could not be taken", false},
     {WIRE_COUNT_NO_SCRATCH, "no scratch memory for a kernel stack", false},

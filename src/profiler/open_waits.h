@@ -14,12 +14,14 @@ namespace offcpu {
 struct OpenWaits {
   std::vector<Event> events;  // kernel stacks and intervals; user stacks come by the live path
   uint64_t sleepers = 0;      // threads that waited throughout and were only to be counted
-  Drop too_short;             // left out
+  Drop filtered;              // too short, too long, or of another kind
 };
 
 struct OpenWaitsConfig {
   bool show_sleepers = true;
   uint64_t min_wait_ns = 0;
+  uint64_t max_wait_ns = 0;     // 0: any length
+  std::vector<WaitKind> kinds;  // empty: all
 };
 
 // `first` was listed right after the end, `last` when nothing could be recorded any more: it tells the times, because

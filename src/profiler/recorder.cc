@@ -53,7 +53,11 @@ ProgramsConfig ForPrograms(const RecordConfig& config) {
           .comms = config.comms,
           .command = config.command,
           .follow_forks = config.follow_forks,
+          .uids = config.uids,
           .min_wait_ns = config.min_wait_ns,
+          .max_wait_ns = config.max_wait_ns,
+          .kinds = config.kinds,
+          .kernel_threads = config.kernel_threads,
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,
@@ -134,11 +138,14 @@ class RecorderImpl final : public Recorder {
     HandOver(WithoutSleepers(first));
     programs_->Settle();
     OpenWaits open = CloseOpenWaits(first, WaitingThreads(),
-                                    {.show_sleepers = config_.show_sleepers, .min_wait_ns = config_.min_wait_ns});
+                                    {.show_sleepers = config_.show_sleepers,
+                                     .min_wait_ns = config_.min_wait_ns,
+                                     .max_wait_ns = config_.max_wait_ns,
+                                     .kinds = config_.kinds});
     HandOver(std::move(open.events));
     Join();
     std::vector<Drop> drops = NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats());
-    if (open.too_short.count != 0) drops.push_back(open.too_short);
+    if (open.filtered.count != 0) drops.push_back(open.filtered);
     Profile profile = pipeline_.Finish(std::move(drops));
     profile.start_unix_ns = start_unix_ns_;
     profile.duration_ns = duration_ns;
@@ -224,10 +231,11 @@ class RecorderImpl final : public Recorder {
     if (worker_.joinable()) worker_.join();
   }
 
+  // Whose processes can be looked at.
   std::vector<TaskDescription> RecordedTasks() const {
     absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
     if (!tasks.ok()) return {};
-    std::erase_if(*tasks, [](const TaskDescription& task) { return !task.recorded; });
+    std::erase_if(*tasks, [](const TaskDescription& task) { return !task.recorded || task.is_kernel; });
     KeepMembers(&*tasks);
     return *std::move(tasks);
   }
@@ -242,7 +250,7 @@ class RecorderImpl final : public Recorder {
   // Threads whose stacks nobody will see need not be read.
   std::vector<WaitingThread> WithoutSleepers(std::vector<WaitingThread> threads) const {
     std::erase_if(threads, [this](const WaitingThread& thread) {
-      return !thread.in_open_wait || (thread.open->throughout && !config_.show_sleepers);
+      return !thread.in_open_wait || thread.is_kernel || (thread.open->throughout && !config_.show_sleepers);
     });
     return threads;
   }

@@ -27,7 +27,11 @@ struct RecordConfig {
   std::vector<std::string> comms;    // globs (* and ?) over the thread's name
   pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
   bool follow_forks = false;         // children of `pids` and of `command` are recorded too
+  std::vector<uid_t> uids;           // effective ones
   uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
+  uint64_t max_wait_ns = 0;          // likewise longer ones; 0: any length
+  std::vector<WaitKind> kinds;       // of intervals; those of others are counted
+  bool kernel_threads = false;       // are recorded too
 
   // How.
   UnwindOrder unwind;

@@ -46,6 +46,21 @@ TEST(Selection, WhatDoesNotExistIsNotFound) {
   EXPECT_FALSE(CgroupDirectory("/no/such/group").ok());
 }
 
+TEST(Selection, UsersHaveNumbersAndNames) {
+  EXPECT_EQ(*FindUser("root"), 0u);
+  EXPECT_EQ(*FindUser("12345"), 12345u);
+  EXPECT_EQ(FindUser("nobody knows").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(FindUser("").ok());
+  EXPECT_FALSE(FindUser("-1").ok());
+}
+
+TEST(Selection, StatesHaveNamesAndLetters) {
+  EXPECT_EQ(*FindState("S"), WaitKind::kSleeping);
+  EXPECT_EQ(*FindState("disk"), WaitKind::kDisk);
+  EXPECT_EQ(*FindState("R"), WaitKind::kPreempted);
+  for (const char* name : {"", "s", "open", "other", "SD"}) EXPECT_FALSE(FindState(name).ok()) << name;
+}
+
 TEST(Selection, AZombieHasEnded) {
   EXPECT_FALSE(HasEnded(getpid()));
   EXPECT_TRUE(HasEnded(1 << 30));

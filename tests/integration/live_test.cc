@@ -104,6 +104,9 @@ TEST(Live, AWaitIsCutByBothEndsOfTheRecording) {
     return result.recording.Sum([&](const StackRow& row) { return row.comm == "reader" && row.Has(function); }).ns;
   };
   EXPECT_GE(in("first_wait"), 200'000'000u);
+  for (const StackRow& row : result.recording.Rows([](const StackRow& row) { return row.Has("first_wait"); })) {
+    EXPECT_EQ(row.row->kind, WaitKind::kSleeping) << "it had left the CPU before anybody could see how";
+  }
   EXPECT_GE(in("second_wait"), 200'000'000u);
   const uint64_t all = result.recording.Sum([](const StackRow& row) { return row.comm == "reader"; }).ns;
   EXPECT_LE(all, result.at_most_ns);

@@ -85,6 +85,59 @@ TEST_F(Selection, MinWaitLeavesOutAndCounts) {
   EXPECT_LT(drop->ns, drop->count * kMinWait);
 }
 
+TEST_F(Selection, MaxWaitLeavesOutAndCounts) {
+  constexpr uint64_t kMaxWait = 2'000'000;
+  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .max_wait_ns = kMaxWait});
+  EXPECT_FALSE(recording.profile.rows.empty());
+  for (const StackRow& row : recording.Rows(Any)) EXPECT_LE(row.row->max_ns, kMaxWait);
+  const Drop* drop = recording.FindDrop("longer than --max-wait");
+  ASSERT_NE(drop, nullptr) << recording.DropsText();
+  EXPECT_GT(drop->ns, drop->count * kMaxWait);
+}
+
+TEST_F(Selection, StatesLeaveOutAndCount) {
+  // Two that want the same CPU.
+  const std::vector<std::string> busy = {"taskset", "-c", "0", "sh", "-c", "while :; do :; done"};
+  const std::unique_ptr<Program> one = Program::Start(busy);
+  const std::unique_ptr<Program> two = Program::Start(busy);
+  const Recording recording =
+      RecordBoth({.pids = {wanted_->pid(), one->pid(), two->pid()}, .kinds = {WaitKind::kPreempted}});
+  for (const StackRow& row : recording.Rows(Any)) {
+    EXPECT_TRUE(row.row->kind == WaitKind::kPreempted || row.row->kind == WaitKind::kOpen) << Name(row.row->kind);
+    EXPECT_EQ(row.row->blocked_ns, 0u) << Name(row.row->kind) << " " << row.comm << "\n" << row.Text();
+  }
+  EXPECT_GT(NsOf(recording, one->pid()) + NsOf(recording, two->pid()), 1'000'000'000u) << recording.DropsText();
+  const Drop* drop = recording.FindDrop("not of --state");
+  ASSERT_NE(drop, nullptr) << recording.DropsText();
+  EXPECT_GT(drop->ns, 1'000'000'000u) << "of the one that sleeps";
+}
+
+TEST_F(Selection, UidIsTheEffectiveOne) {
+  const std::unique_ptr<Program> user =
+      Program::Start({"setpriv", "--reuid=4711", "sh", "-c", "echo; while read line; do sleep 0.01; done"});
+  std::string line;
+  ASSERT_TRUE(user->ReadLine(&line));
+  other_->Go();
+  for (int i = 0; i < 100; ++i) user->Write("\n");
+  const Recording recording = Record({.uids = {4711}}, *wanted_);
+  EXPECT_GT(NsOf(recording, user->pid()), 0u);
+  EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);
+  EXPECT_EQ(NsOf(recording, other_->pid()), 0u);
+}
+
+TEST_F(Selection, KernelThreadsIfAskedFor) {
+  const auto is_kernel = [](const StackRow& row) { return row.user->missing == NoUserStack::kKernelThread; };
+  EXPECT_EQ(RecordBoth({}).Sum(is_kernel).ns, 0u);
+  SetUp();  // two more
+  const Recording recording = RecordBoth({.kernel_threads = true});
+  // Everything that is written passes through kernel threads; RCU's run all the time.
+  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel->empty(); }).count, 0u);
+  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && row.comm.starts_with("rcu"); }).count,
+            0u);
+  EXPECT_EQ(recording.FindDrop("no user stack: kernel thread"), nullptr) << "nothing is lost";
+  EXPECT_GT(NsOf(recording, wanted_->pid()), 1'000'000'000u);
+}
+
 TEST_F(Selection, ThreadsThatSleepThroughoutAreCounted) {
   // Not let go, so that all of its threads stand at the gate.
   const Recording recording = Record({.pids = {wanted_->pid(), other_->pid()}, .show_sleepers = false}, *wanted_);

@@ -89,6 +89,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.cookies = 2;
   stats.captures = 3;
   stats.kernel_stacks = 4;
+  stats.live_stacks = 13;
   stats.walks = 5;
   stats.processes = 6;
   stats.walk_ends[static_cast<size_t>(EndReason::kWindow)] = 7;
@@ -98,7 +99,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.drops = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
-      R"({"intervals":1,"cookies":2,"captures":3,"kernel_stacks":4,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
+      R"({"intervals":1,"cookies":2,"captures":3,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
       << text;
   EXPECT_NE(text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0})"),
             std::string::npos)

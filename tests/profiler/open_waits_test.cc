@@ -95,12 +95,31 @@ TEST(OpenWaitsTest, SleepersMayBeCountedOnly) {
   EXPECT_EQ(counted.sleepers, 1u);
 }
 
-TEST(OpenWaitsTest, ShortOnesAreLeftOutWithTheirTime) {
-  const std::vector<WaitingThread> threads = {Waiting(7, 94), Waiting(8, 95)};  // and 5 ns runnable each
-  const OpenWaits waits = CloseOpenWaits(threads, threads, {.min_wait_ns = 100});
-  EXPECT_THAT(IntervalsOf(waits), SizeIs(1));
-  EXPECT_EQ(waits.too_short.count, 1u);
-  EXPECT_EQ(waits.too_short.ns, 99u);
+TEST(OpenWaitsTest, ShortAndLongOnesAreLeftOutWithTheirTime) {
+  const std::vector<WaitingThread> threads = {Waiting(7, 94), Waiting(8, 95), Waiting(9, 195), Waiting(10, 196)};
+  const OpenWaits waits = CloseOpenWaits(threads, threads, {.min_wait_ns = 100, .max_wait_ns = 200});
+  EXPECT_THAT(IntervalsOf(waits), SizeIs(2));  // of 100 and 200 ns: 5 ns of each are runnable
+  EXPECT_EQ(waits.filtered.count, 2u);
+  EXPECT_EQ(waits.filtered.ns, 99u + 201u);
+}
+
+TEST(OpenWaitsTest, OtherKindsAreLeftOut) {
+  std::vector<WaitingThread> threads = {Waiting(7, 94), Waiting(8, 95)};
+  threads[0].open->kind = WaitKind::kDisk;
+  threads[1].open->kind = WaitKind::kSleeping;
+  const OpenWaits waits = CloseOpenWaits(threads, threads, {.kinds = {WaitKind::kDisk}});
+  ASSERT_THAT(IntervalsOf(waits), SizeIs(1));
+  EXPECT_EQ(IntervalsOf(waits)[0].tid, 7);
+  EXPECT_EQ(waits.filtered.count, 1u);
+}
+
+TEST(OpenWaitsTest, KernelThreadsHaveNoUserStackToMiss) {
+  WaitingThread thread = Waiting(7, 100);
+  thread.is_kernel = true;
+  thread.has_user = false;
+  const OpenWaits waits = CloseOpenWaits({thread}, {thread}, {});
+  ASSERT_THAT(IntervalsOf(waits), SizeIs(1));
+  EXPECT_EQ(IntervalsOf(waits)[0].missing, NoUserStack::kKernelThread);
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+// The flags of `offcpu record`, and what they ask the recorder for. Every error is found before anything is loaded.
+#ifndef OFFCPU_CMD_OFFCPU_RECORD_FLAGS_H_
+#define OFFCPU_CMD_OFFCPU_RECORD_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "offcpu/outputs.h"
+#include "profiler/recorder.h"
+
+namespace offcpu {
+
+struct RecordFlags {
+  std::vector<int> pids;
+  std::vector<int> tids;
+  std::vector<std::string> cgroups;
+  std::vector<std::string> containers;
+  std::vector<std::string> comms;
+  std::vector<std::string> uids;  // or names of users
+  std::string min_wait = "0";
+  std::string max_wait = "0";  // any length
+  std::vector<std::string> states;
+  bool kernel_threads = false;
+  std::string unwind = "sframe,eh_frame,fp";
+  bool per_thread = false;
+  std::string idle;
+  OutputFlags outputs;
+  std::string seconds;  // empty: until a signal, or until what is recorded has ended
+  std::vector<std::string> command;
+};
+
+void AddRecordFlags(CLI::App& app, RecordFlags* flags);
+
+bool IsWholeHost(const RecordFlags& flags);
+absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags);
+// In nanoseconds; 0: until a signal, or until what is recorded has ended.
+absl::StatusOr<uint64_t> RecordLength(const RecordFlags& flags);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CMD_OFFCPU_RECORD_FLAGS_H_
