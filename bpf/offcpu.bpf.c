@@ -119,6 +119,14 @@ static __always_inline void send_interval(struct task_struct *task, const struct
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
+/* Long waits are kept; of short ones as many as keep the sum what it is, each with the weight of sample_ns. */
+static __always_inline bool is_drawn(__u64 waited_ns)
+{
+	if (waited_ns >= config.sample_ns)
+		return true;
+	return bpf_get_prandom_u32() < (waited_ns << 32) / config.sample_ns;
+}
+
 /* run_delay with this wait in it: the kernel adds it after sched_switch. */
 static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now)
 {
@@ -192,6 +200,10 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	kind = kind_of_wait(state, syscall);
 	if (config.kinds && !(config.kinds & (1u << kind))) {
 		count_ns(WIRE_COUNT_OTHER_KIND, times.waited_ns);
+		return;
+	}
+	if (!is_drawn(times.waited_ns)) {
+		count_ns(WIRE_COUNT_NOT_DRAWN, times.waited_ns);
 		return;
 	}
 	stack = kernel_stack_id(ctx, task);

@@ -189,6 +189,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_BELOW_MIN_WAIT,
 	WIRE_COUNT_ABOVE_MAX_WAIT,
 	WIRE_COUNT_OTHER_KIND,
+	WIRE_COUNT_NOT_DRAWN, /* short, and stood for by the weight of those that were drawn */
 	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
 	WIRE_COUNT_JOINED_AWAY,		/* came to be recorded while off the CPU: the same */
 	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
@@ -223,6 +224,7 @@ struct wire_glob {
 struct wire_config {
 	uint64_t min_wait_ns;
 	uint64_t max_wait_ns; /* longer intervals are left out; 0: none are */
+	uint64_t sample_ns;   /* shorter ones are kept with the probability length / sample_ns; 0: all are */
 	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
 	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
@@ -247,7 +249,7 @@ struct wire_config {
 	uint16_t kinds;		/* bit wire_kind: intervals of that kind are recorded; 0: all are */
 	uint8_t reserved[2];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 88);
+WIRE_ASSERT(sizeof(struct wire_config) == 96);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,	/* stamps are kept, nothing is recorded */

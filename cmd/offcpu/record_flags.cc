@@ -8,6 +8,8 @@
 namespace offcpu {
 namespace {
 
+constexpr uint64_t kMaxSampleNs = 1'000'000'000;
+
 // Which waits, and of whom.
 absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
   for (const std::string& name : flags.uids) {
@@ -29,6 +31,10 @@ absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
   }
   config->min_wait_ns = *min_wait;
   config->max_wait_ns = *max_wait;
+  const absl::StatusOr<uint64_t> sample = ParseDuration(flags.sample);
+  if (!sample.ok()) return sample.status();
+  if (*sample > kMaxSampleNs) return absl::InvalidArgumentError("--sample takes at most 1s");
+  config->sample_ns = *sample;
   config->kernel_threads = flags.kernel_threads;
   return absl::OkStatus();
 }
@@ -52,6 +58,10 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
                  "Only waits that were left for: sleeping (S), disk (D), stopped (T), preempted (R) or yielded (Y)")
       ->type_name("STATE")
       ->delimiter(',');
+  app.add_option("--sample", flags->sample,
+                 "Of shorter waits record a sample that adds up to the same time; 0 records every wait")
+      ->type_name("TIME")
+      ->capture_default_str();
   app.add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")
       ->type_name("SOURCES")
       ->capture_default_str();

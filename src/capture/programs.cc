@@ -90,6 +90,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire_config wire = {};
   wire.min_wait_ns = config.min_wait_ns;
   wire.max_wait_ns = config.max_wait_ns;
+  wire.sample_ns = config.sample_ns;
   for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
   wire.filter_uids = !config.uids.empty();
   wire.kernel_threads = config.kernel_threads;

@@ -243,6 +243,10 @@ class Writer {
     AddText(kContainerLabel, process.container, sample);
     AddText(kKindLabel, Name(row.kind), sample);
     AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
+    if (row.count_error() != 0) AddNumber(kCountErrorLabel, Number(row.count_error()), sample);
+    if (row.ns_error() != 0) {
+      AddNumber(kTimeErrorLabel, Number(row.ns_error()), sample)->set_num_unit(String(kPprofValues[1].second));
+    }
     AddStackLabels(row, sample);
   }
 

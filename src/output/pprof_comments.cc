@@ -36,6 +36,8 @@ void VisitCounters(Stats& stats, Visit visit) {
   VisitByName<EndReason>("walk_ends", stats.walk_ends, visit);
   VisitByName<FrameSource>("frames_by_source", stats.frames_by_source, visit);
   VisitByName<FrameSource>("complete_walks_by_source", stats.complete_walks_by_source, visit);
+  visit("sample_ns", stats.sample_ns);
+  visit("not_drawn", stats.not_drawn);
   visit("slept_throughout", stats.slept_throughout);
 }
 

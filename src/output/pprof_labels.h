@@ -27,6 +27,8 @@ inline constexpr std::string_view kPidLabel = "pid";
 inline constexpr std::string_view kTidLabel = "tid";      // only if threads are told apart
 inline constexpr std::string_view kImageLabel = "image";  // which program of this pid, in order; none: the first
 inline constexpr std::string_view kMaxLabel = "max";      // the longest interval, in nanoseconds
+inline constexpr std::string_view kCountErrorLabel = "count_error";  // standard errors, of a sample
+inline constexpr std::string_view kTimeErrorLabel = "time_error";    // in nanoseconds
 // Texts; none if empty.
 inline constexpr std::string_view kProcessLabel = "process";
 inline constexpr std::string_view kCommLabel = "comm";

@@ -68,6 +68,8 @@ struct PprofRows::LabelNames {
       {kTidLabel, &Labels::tid},
       {kImageLabel, &Labels::image},
       {kMaxLabel, &Labels::max_ns},
+      {kCountErrorLabel, &Labels::count_error},
+      {kTimeErrorLabel, &Labels::ns_error},
   };
   static constexpr std::pair<std::string_view, std::string_view Labels::*> kTexts[] = {
       {kProcessLabel, &Labels::process},
@@ -101,7 +103,9 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
 
 absl::Status PprofRows::CheckLabels(const Labels& labels) const {
   if (!IsPid(labels.pid) || !IsPid(labels.tid)) return Damaged("no such pid");
-  if (labels.image < 0 || labels.max_ns < 0) return Damaged("a negative number");
+  if (labels.image < 0 || labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) {
+    return Damaged("a negative number");
+  }
   if (!labels.no_kernel_stack.empty() && labels.no_kernel_stack != kOther && labels.no_kernel_stack != kLost) {
     return Damaged("an unknown kernel stack");
   }
@@ -148,6 +152,8 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.comm = InternComm(labels->comm);
   row.kind = *kind;
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
+  row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
+  row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
   profile_.rows.push_back(row);
   return absl::OkStatus();
 }

@@ -34,6 +34,8 @@ class PprofRows {
     int64_t tid = 0;
     int64_t image = 0;
     int64_t max_ns = 0;
+    int64_t count_error = 0;
+    int64_t ns_error = 0;
     std::string_view process, comm, container, kind, user_end, no_user_stack, no_kernel_stack, unwind;
   };
   struct LabelNames;

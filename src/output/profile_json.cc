@@ -33,6 +33,10 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
   json.Field("max_ns", row.max_ns);
+  if (profile.stats.sample_ns != 0) {
+    json.Field("count_error", row.count_error());
+    json.Field("ns_error", row.ns_error());
+  }
   WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
   WriteKernelStack(profile, symbols, row.kernel_stack, json);
   json.EndObject();

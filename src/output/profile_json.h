@@ -1,5 +1,6 @@
 // A whole profile as one JSON object, for scripts:
 //   {"start_unix_ns", "duration_ns", "total_ns", "host", "stacks": [...], "stats": {...}}
+// Of a sample each stack has "count_error" and "ns_error", standard errors.
 // A stack is one row of the profile: {"process", "pid", "comm", "kind", "count", "blocked_ns", "runnable_ns", "max_ns",
 // the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf first.
 #ifndef OFFCPU_OUTPUT_PROFILE_JSON_H_

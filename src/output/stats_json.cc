@@ -29,6 +29,8 @@ void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
   WriteByName<EndReason>("walk_ends", stats.walk_ends, json);
   WriteByName<FrameSource>("frames_by_source", stats.frames_by_source, json);
   WriteByName<FrameSource>("complete_walks_by_source", stats.complete_walks_by_source, json);
+  json.Field("sample_ns", stats.sample_ns);
+  json.Field("not_drawn", stats.not_drawn);
   json.Field("slept_throughout", stats.slept_throughout);
   json.Key("drops");
   json.BeginArray();

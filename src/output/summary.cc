@@ -60,6 +60,10 @@ void WriteSummary(const Profile& profile, ByteSink sink) {
   sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
+  if (stats.sample_ns != 0) {
+    sink(absl::StrFormat("sample        of waits below %s: %d did not come into it, and are stood for\n",
+                         FormatDuration(stats.sample_ns), stats.not_drawn));
+  }
   std::string complete = CompleteShares(stats);
   sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
                        FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),

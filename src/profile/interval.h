@@ -19,6 +19,7 @@ struct Interval {
   WaitKind kind = WaitKind::kSleeping;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
+  uint64_t sample_ns = 0;  // if it is shorter than this, it was drawn and stands for so much time; 0: it was not
 };
 
 }  // namespace offcpu

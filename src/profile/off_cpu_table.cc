@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,21 @@ constexpr char kOther[] = "[other]";
 
 void AddDrop(std::string reason, uint64_t count, uint64_t ns, ProfileStats& stats) {
   if (count != 0) stats.drops.push_back({std::move(reason), count, ns});
+}
+
+// An interval of length t that was drawn with probability p = t / T stands for 1 / p intervals of its length, which
+// take T. The estimates of the variances are those of Horvitz and Thompson for independent draws: (1 - p) / p^2 times
+// the square of what each adds, which is 1, or t.
+void Weigh(uint64_t sample_ns, ProfileRow& row) {
+  const uint64_t length_ns = row.total_ns();
+  if (length_ns == 0 || length_ns >= sample_ns) return;
+  const auto whole = static_cast<double>(sample_ns);
+  const double probability = static_cast<double>(length_ns) / whole;
+  row.blocked_ns = static_cast<uint64_t>(std::llround(static_cast<double>(row.blocked_ns) / probability));
+  row.runnable_ns = sample_ns - row.blocked_ns;
+  row.count_excess = 1 / probability - 1;
+  row.count_variance = (1 - probability) / (probability * probability);
+  row.ns_variance = (1 - probability) * whole * whole;
 }
 
 }  // namespace
@@ -59,16 +75,18 @@ uint32_t OffCpuTable::OtherComm() {
 }
 
 ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
-  return {.process = interval.process,
-          .tid = interval.tid,
-          .comm = interval.comm,
-          .kernel_stack = interval.kernel_stack,
-          .user_stack = user_stack,
-          .kind = interval.kind,
-          .count = 1,
-          .blocked_ns = interval.blocked_ns,
-          .runnable_ns = interval.runnable_ns,
-          .max_ns = interval.blocked_ns + interval.runnable_ns};
+  ProfileRow row = {.process = interval.process,
+                    .tid = interval.tid,
+                    .comm = interval.comm,
+                    .kernel_stack = interval.kernel_stack,
+                    .user_stack = user_stack,
+                    .kind = interval.kind,
+                    .count = 1,
+                    .blocked_ns = interval.blocked_ns,
+                    .runnable_ns = interval.runnable_ns,
+                    .max_ns = interval.blocked_ns + interval.runnable_ns};
+  Weigh(interval.sample_ns, row);
+  return row;
 }
 
 void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
@@ -76,6 +94,9 @@ void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
   to.blocked_ns += from.blocked_ns;
   to.runnable_ns += from.runnable_ns;
   to.max_ns = std::max(to.max_ns, from.max_ns);
+  to.count_excess += from.count_excess;
+  to.count_variance += from.count_variance;
+  to.ns_variance += from.ns_variance;
 }
 
 void OffCpuTable::Add(const ProfileRow& row) {
@@ -103,6 +124,10 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   }
   profile.rows.reserve(rows_.size() + 1);
   for (const auto& [key, row] : rows_) profile.rows.push_back(row);
+  for (ProfileRow& row : profile.rows) {
+    row.count += static_cast<uint64_t>(std::llround(row.count_excess));
+    row.count_excess = 0;
+  }
   std::sort(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
     return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind) <
            std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind);

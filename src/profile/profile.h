@@ -4,6 +4,7 @@
 #define OFFCPU_PROFILE_PROFILE_H_
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -82,8 +83,16 @@ struct ProfileRow {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   uint64_t max_ns = 0;  // the longest interval
+  // Of a sample; 0 where every interval was recorded. An interval that was drawn stands for a number of them that is
+  // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
+  double count_excess = 0;
+  double count_variance = 0;
+  double ns_variance = 0;
 
   uint64_t total_ns() const { return blocked_ns + runnable_ns; }
+  // Standard errors.
+  uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
+  uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
 };
 
 // A named loss or limit: how often, and how much time it stands for (0 where no time is lost with it).
@@ -106,6 +115,8 @@ struct ProfileStats {
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).
   std::array<uint64_t, kFrameSourceCount> complete_walks_by_source = {};
+  uint64_t sample_ns = 0;         // shorter intervals are a sample; 0: none are
+  uint64_t not_drawn = 0;         // intervals that did not come into it: their time is in the rows all the same
   uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows
   std::vector<Drop> drops;        // only those that happened
 };

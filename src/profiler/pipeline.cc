@@ -41,7 +41,8 @@ void Pipeline::On(IntervalEvent&& event) {
                        .kernel_stack = stacks_.InternKernel(event.kernel_stack),
                        .kind = event.kind,
                        .blocked_ns = event.blocked_ns,
-                       .runnable_ns = event.runnable_ns};
+                       .runnable_ns = event.runnable_ns,
+                       .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns};
   UseLiveStack(event, &interval);
   joiner_.Add(interval);
 }

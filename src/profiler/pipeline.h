@@ -30,6 +30,7 @@ namespace offcpu {
 
 struct PipelineConfig {
   UnwindOrder unwind;
+  uint64_t sample_ns = 0;              // shorter intervals are a sample, see RecordConfig
   bool per_thread = false;             // rows tell the threads of a process apart
   size_t targets = 8192;               // processes known at one time
   size_t waiting_bytes = 64u << 20;    // stacks that wait for a look

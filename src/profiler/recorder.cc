@@ -56,6 +56,7 @@ ProgramsConfig ForPrograms(const RecordConfig& config) {
           .uids = config.uids,
           .min_wait_ns = config.min_wait_ns,
           .max_wait_ns = config.max_wait_ns,
+          .sample_ns = config.sample_ns,
           .kinds = config.kinds,
           .kernel_threads = config.kernel_threads,
           .interval_ring_bytes = config.interval_ring_bytes,
@@ -151,6 +152,8 @@ class RecorderImpl final : public Recorder {
     profile.duration_ns = duration_ns;
     profile.host = HostName();
     profile.stats.slept_throughout = open.sleepers;
+    profile.stats.sample_ns = config_.sample_ns;
+    profile.stats.not_drawn = programs_->ReadCounters()[WIRE_COUNT_NOT_DRAWN].count;
     return profile;
   }
 
@@ -159,6 +162,7 @@ class RecorderImpl final : public Recorder {
     PipelineConfig settings;
     settings.unwind = config.unwind;
     settings.per_thread = config.per_thread;
+    settings.sample_ns = config.sample_ns;
     settings.code_hash = features.vma_iter;
     settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
     return settings;

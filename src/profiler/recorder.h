@@ -34,6 +34,9 @@ struct RecordConfig {
   bool kernel_threads = false;       // are recorded too
 
   // How.
+  // Intervals shorter than this are drawn with the probability length / sample_ns, and those that are drawn stand for
+  // sample_ns each, so that sums are right on average and long intervals exactly; 0: every interval is recorded.
+  uint64_t sample_ns = 0;
   UnwindOrder unwind;
   bool per_thread = false;    // rows tell the threads of a process apart
   bool show_sleepers = true;  // threads that never run have rows; else they are only counted

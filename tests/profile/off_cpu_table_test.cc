@@ -144,6 +144,47 @@ TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
   EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 4u, 444u)));
 }
 
+TEST_F(OffCpuTableTest, AnIntervalOfASampleStandsForOthers) {
+  Interval interval = Wait(300, 100);
+  interval.sample_ns = 1000;  // drawn with p = 0.4: it stands for 2.5 of its length
+  uint32_t user = stacks_.InternUser({});
+  table_.Add(interval, user);
+  Profile profile = table_.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(1));
+  const ProfileRow& row = profile.rows[0];
+  EXPECT_EQ(row.blocked_ns, 750u);
+  EXPECT_EQ(row.runnable_ns, 250u);
+  EXPECT_EQ(row.max_ns, 400u) << "there was none of 1000";
+  EXPECT_EQ(row.count, 3u) << "2.5, rounded";
+  EXPECT_DOUBLE_EQ(row.count_variance, 0.6 / 0.16);
+  EXPECT_DOUBLE_EQ(row.ns_variance, 0.6 * 1000 * 1000);
+  EXPECT_EQ(row.ns_error(), 775u);
+}
+
+TEST_F(OffCpuTableTest, CountsOfASampleAreRoundedOnce) {
+  Interval interval = Wait(400, 0);
+  interval.sample_ns = 1000;
+  uint32_t user = stacks_.InternUser({});
+  for (int i = 0; i < 4; ++i) table_.Add(interval, user);
+  Profile profile = table_.Finish(stacks_, {});
+  EXPECT_EQ(profile.rows[0].count, 10u);
+  EXPECT_EQ(profile.rows[0].total_ns(), 4000u);
+}
+
+TEST_F(OffCpuTableTest, LongIntervalsOfASampleAreThemselves) {
+  Interval interval = Wait(900, 100);
+  interval.sample_ns = 1000;
+  Interval empty = Wait(0, 0);
+  empty.sample_ns = 1000;
+  uint32_t user = stacks_.InternUser({});
+  table_.Add(interval, user);
+  table_.Add(empty, user);
+  Profile profile = table_.Finish(stacks_, {});
+  EXPECT_EQ(profile.rows[0].total_ns(), 1000u);
+  EXPECT_EQ(profile.rows[0].count, 2u);
+  EXPECT_EQ(profile.rows[0].ns_error(), 0u);
+}
+
 TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
   Interval undefined = Wait(5, 2);
   undefined.kernel_stack = stacks_.InternKernel(99);
