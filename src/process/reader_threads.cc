@@ -71,6 +71,8 @@ void ReaderThreads::State::RunOne(std::unique_lock<std::mutex>& lock) {
   if (task->given_up) {
     --stats.abandoned;
     ++serving;
+    ++stats.late;
+    if (!stopping) due.push_back(std::exchange(completion, nullptr));
     lock.unlock();
     completion = nullptr;  // what the job has read is freed without the lock
     lock.lock();

@@ -24,6 +24,7 @@ struct ReaderLimits {
 struct ReaderStats {
   uint64_t done = 0;
   uint64_t stuck = 0;    // jobs given up
+  uint64_t late = 0;     // and of those, came back
   uint64_t refused = 0;  // by Submit
   size_t abandoned = 0;  // threads inside a given-up job now
 };
@@ -39,8 +40,9 @@ class ReaderThreads {
   ReaderThreads(const ReaderThreads&) = delete;
   ReaderThreads& operator=(const ReaderThreads&) = delete;
 
-  // Runs `job` on a reader thread. A later Poll() runs exactly one of the job's completion and `stuck`. False, and
-  // neither will run, if too much is queued or stuck.
+  // Runs `job` on a reader thread. A later Poll() runs the job's completion, or `stuck` if it is not done in time; a job
+  // that was only slow has its completion run after that all the same. False, and neither will run, if too much is
+  // queued or stuck.
   [[nodiscard]] bool Submit(Job job, Completion stuck);
 
   // Runs, on the owner's thread, what is due. Completions may call Submit.

@@ -234,27 +234,43 @@ CaptureEvent Pipeline::TakeWaiting(Target& target) {
 void Pipeline::Ask(const ProcessKey& process, Target& target) {
   if (target.looking) return;
   const std::shared_ptr<const AddressSpace> previous = target.newest();
+  const uint64_t number = target.looks + 1;
   // The job holds copies only: it may be abandoned and outlive the pipeline.
   const bool taken = readers_.Submit(
-      [this, process, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
+      [this, process, number, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
         auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
-        return [this, process, result] { OnLook(process, std::move(*result)); };
+        return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
-      [this, process] { OnLook(process, {.outcome = LookOutcome::kStuck}); });
+      [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
   if (!taken) {
     unasked_.insert(process);
     return;
   }
   unasked_.erase(process);
   target.looking = true;
+  target.looks = number;
   target.asked = target.waiting.size();
   target.asked_tid = target.tid;
 }
 
-void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
+void Pipeline::Learn(Target& target, const ProcessLook& look) {
+  target.Remember(look.code, look.mappings, look.space);
+  for (const CodeMapping& mapping : look.mappings) {
+    if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
+  }
+}
+
+void Pipeline::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
   const auto found = targets_.find(process);
   if (found == targets_.end()) return;
   Target& target = *found->second;
+  const bool given_up = !target.looking || target.looks != number;
+  if (given_up) {  // it was only slow, and what it has seen is true of its time
+    if (look.outcome != LookOutcome::kSeen) return;
+    Learn(target, look);
+    if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
+    return;
+  }
   target.looking = false;
   const bool named = !look.name.empty();
   table_.InternProcess({.key = process, .name = named ? look.name : target.first_comm, .container = look.container});
@@ -277,10 +293,7 @@ void Pipeline::OnLook(const ProcessKey& process, ProcessLook&& look) {
   }
   target.changing = 0;
   const std::shared_ptr<const AddressSpace> previous = target.newest();
-  target.Remember(look.code, look.mappings, look.space);
-  for (const CodeMapping& mapping : look.mappings) {
-    if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
-  }
+  Learn(target, look);
   Answer(target, look, previous);
   if (!target.waiting.empty()) Ask(process, target);
 }

@@ -75,6 +75,7 @@ class Pipeline {
   uint64_t readings() const { return readers_.stats().done + readers_.stats().stuck; }
 
   uint64_t intervals() const { return stats_.intervals; }
+  uint64_t walks() const { return stats_.walks; }
   size_t rows() const { return table_.rows(); }
 
   // Ends it. `drops` are those of the earlier stages.
@@ -95,7 +96,8 @@ class Pipeline {
   void WalkOrWait(CaptureEvent&& event);
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   void Ask(const ProcessKey& process, Target& target);
-  void OnLook(const ProcessKey& process, ProcessLook&& look);
+  void OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look);
+  void Learn(Target& target, const ProcessLook& look);
   void Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous);
   // `until_ns` 0: for good.
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);

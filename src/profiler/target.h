@@ -43,6 +43,7 @@ class Target {
   int32_t tid = 0;                           // the thread heard of last
   int32_t asked_tid = 0;                     // through which the last look was made
   bool looking = false;                      // a look is under way
+  uint64_t looks = 0;                        // begun; names the one under way
   size_t asked = 0;                          // how many of `waiting` were there when it began
   int changing = 0;                          // looks in a row that its mappings did not hold still for
   NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are

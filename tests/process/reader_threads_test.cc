@@ -7,7 +7,9 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace offcpu {
 namespace {
@@ -87,7 +89,7 @@ TEST(ReaderThreadsTest, StuckJobIsGivenUpAndOthersAreServed) {
   Stuck stuck;
   bool given_up = false;
   bool served = false;
-  ASSERT_TRUE(threads.Submit(stuck.job(Never()), [&] { given_up = true; }));
+  ASSERT_TRUE(threads.Submit(stuck.job(), [&] { given_up = true; }));
   ASSERT_TRUE(threads.Submit([&] { return [&] { served = true; }; }, [] {}));
   EXPECT_TRUE(PollUntil(threads, [&] { return given_up && threads.pending() == 0; }));
   EXPECT_TRUE(served);
@@ -98,11 +100,25 @@ TEST(ReaderThreadsTest, StuckJobIsGivenUpAndOthersAreServed) {
   EXPECT_TRUE(PollUntil(threads, [&] { return threads.stats().abandoned == 0; }));
 }
 
+TEST(ReaderThreadsTest, JobThatWasOnlySlowHasItsResultAfterAll) {
+  ReaderThreads threads(Limits(1, 4, milliseconds(20)));
+  Stuck slow;
+  std::vector<std::string> what;
+  ASSERT_TRUE(threads.Submit(slow.job([&] { what.push_back("completion"); }), [&] { what.push_back("stuck"); }));
+  ASSERT_TRUE(PollUntil(threads, [&] { return !what.empty(); }));
+  EXPECT_EQ(what, std::vector<std::string>{"stuck"});
+  slow.Release();
+  ASSERT_TRUE(PollUntil(threads, [&] { return what.size() == 2; }));
+  EXPECT_EQ(what[1], "completion");
+  EXPECT_EQ(threads.stats().late, 1u);
+  EXPECT_EQ(threads.stats().done, 0u);
+}
+
 TEST(ReaderThreadsTest, WithAsManyStuckAsAllowedNothingIsTaken) {
   ReaderThreads threads(Limits(2, 4, milliseconds(20)));
   Stuck stuck[4];
   int given_up = 0;
-  for (Stuck& s : stuck) ASSERT_TRUE(threads.Submit(s.job(Never()), [&] { ++given_up; }));
+  for (Stuck& s : stuck) ASSERT_TRUE(threads.Submit(s.job(), [&] { ++given_up; }));
   EXPECT_TRUE(PollUntil(threads, [&] { return given_up == 4; }));
   EXPECT_FALSE(threads.Submit([] { return Never(); }, Never()));
   EXPECT_EQ(threads.stats().refused, 1u);
@@ -121,7 +137,7 @@ TEST(ReaderThreadsTest, JobsThatNobodyIsLeftToBeginAreGivenUp) {
   ReaderThreads one(Limits(1, 1, milliseconds(20)));
   Stuck stuck[2];
   int given_up = 0;
-  for (Stuck& s : stuck) ASSERT_TRUE(one.Submit(s.job(Never()), [&] { ++given_up; }));
+  for (Stuck& s : stuck) ASSERT_TRUE(one.Submit(s.job(), [&] { ++given_up; }));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(one.Submit([] { return [] {}; }, [&] { ++given_up; }));
   EXPECT_TRUE(PollUntil(one, [&] { return one.pending() == 0; }));
   EXPECT_EQ(given_up, 5);

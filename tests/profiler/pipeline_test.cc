@@ -396,6 +396,30 @@ TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   release.set_value();
 }
 
+TEST_F(PipelineTest, ALookThatWasOnlySlowServesWhatComesAfterIt) {
+  Make({.readers = {.deadline = std::chrono::milliseconds(20)}});
+  std::promise<void> release;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  processes_->Block(kProcess.pid, release.get_future().share());
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();  // given up
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(ACapture(2, kVersion1));
+  release.set_value();
+  const auto enough = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  for (uint64_t cookie = 3; std::chrono::steady_clock::now() < enough; ++cookie) {
+    pipeline_->Tick(now_ns_);
+    pipeline_->Handle(AnInterval(cookie, 1));
+    pipeline_->Handle(ACapture(cookie, kVersion1));
+    if (pipeline_->walks() != 0) break;
+  }
+  Finish();
+  const auto outcomes = NsByOutcome();
+  EXPECT_GE(outcomes.at("target stuck"), 30u);
+  EXPECT_EQ(outcomes.at("2 complete"), 1u);
+}
+
 TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   CaptureEvent capture = ACapture(1, kVersion1);
