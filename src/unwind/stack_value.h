@@ -29,10 +29,13 @@ inline StackValue Add(const StackValue& base, int32_t offset) {
   return {sum, std::nullopt};
 }
 
+// Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
 inline StackValue Load(const StackWindow& window, const StackValue& from) {
   const uint64_t address = from.value;
   if (from.failure) return from;
-  if (address < window.begin || address > UINT64_MAX - kStackWord) return Failed(EndReason::kBadMemory);
+  if (address % kStackWord != 0 || address < window.begin || address > UINT64_MAX - kStackWord) {
+    return Failed(EndReason::kBadMemory);
+  }
   if (address + kStackWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
   std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
   return word ? StackValue{*word, std::nullopt} : Failed(EndReason::kBadMemory);

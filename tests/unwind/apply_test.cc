@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
 
 namespace offcpu {
 namespace {
@@ -134,7 +135,7 @@ TEST_F(ApplyTest, NothingWraps) {
   EXPECT_EQ(Step(Plain(-8, kRbx)), EndReason::kBadCfa);
   Row row = Plain(0, kRbx);
   row.cfa.deref = true;
-  registers.value[kRbx] = UINT64_MAX - 6;
+  registers.value[kRbx] = UINT64_MAX - 7;
   state = LeafState(registers, false);
   EXPECT_EQ(Step(row), EndReason::kBadMemory);
 }
@@ -152,8 +153,30 @@ TEST_F(ApplyTest, AboveTheWindow) {
   row.cfa.deref = true;  // the word at the end
   EXPECT_EQ(Step(row, true), EndReason::kWindow);
   EXPECT_EQ(Step(row, false), EndReason::kBadMemory);
-  row.cfa.offset = 124;  // half a word
-  EXPECT_EQ(Step(row, true), EndReason::kWindow);
+}
+
+// Each word is right if it is read, so only where it is read from speaks against it.
+TEST_F(ApplyTest, NothingIsReadFromBetweenTwoWords) {
+  auto* bytes = reinterpret_cast<uint8_t*>(words.data());
+  const auto put = [bytes](size_t at, uint64_t value) { std::memcpy(bytes + at, &value, sizeof(value)); };
+  Row row = Plain(24);
+  row.ra.offset = -5;
+  put(19, 0x402000);
+  EXPECT_EQ(Step(row), EndReason::kBadMemory) << "RA";
+  row.ra = {.offset = 4, .place = Place::kAtRegister, .reg = kRsp};
+  put(4, 0x402000);
+  EXPECT_EQ(Step(row), EndReason::kBadMemory) << "RA, by a register";
+  row = Plain(12);
+  row.cfa.deref = true;
+  put(12, kStack + 40);
+  word(4) = 0x402000;
+  EXPECT_EQ(Step(row), EndReason::kBadMemory) << "CFA";
+  row = Plain(24);
+  row.fp = {.offset = -20, .place = Place::kAtCfa, .reg = 0};
+  put(4, kStack + 64);
+  word(2) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt) << "FP, which nobody needs yet";
+  EXPECT_FALSE(state.fp_known);
 }
 
 TEST_F(ApplyTest, BelowTheWindow) {
