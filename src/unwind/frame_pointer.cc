@@ -1,5 +1,7 @@
 #include "unwind/frame_pointer.h"
 
+#include "unwind/sframe_section.h"
+
 namespace offcpu {
 
 namespace {
@@ -7,7 +9,9 @@ namespace {
 bool MayHaveTable(const Module* module, FrameSource source) {
   if (module == nullptr || source == FrameSource::kFramePointer) return false;
   if (module->code.empty()) return true;  // it could not be read
-  if (source == FrameSource::kSFrame) return !module->sframe.bytes.empty() || module->damaged_sframe;
+  if (source == FrameSource::kSFrame) {
+    return SFrameVersionOf(module->sframe.bytes) == SFrameVersion::kV3 || module->damaged_sframe;
+  }
   return !module->eh_frame.bytes.empty() || !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame;
 }
 

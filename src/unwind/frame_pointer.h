@@ -23,7 +23,8 @@ inline constexpr Row kFramePointerRow = {
 };
 
 // Is code of `module` (null: no file) walked so? Not where a source that comes before in the order has a table of the
-// module, or might have one. Where one that comes behind has, only if the register is `plausible`.
+// module, or might have one. An .sframe of another version than is read here, or without a header, is none. Where one
+// that comes behind has, only if the register is `plausible`.
 bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plausible);
 
 // Does the register look like a frame pointer of this frame?

@@ -6,10 +6,21 @@
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
+namespace {
+
+bool HasOtherSFrame(const Module& module) {
+  const SFrameVersion version = SFrameVersionOf(module.sframe.bytes);
+  return version != SFrameVersion::kNone && version != SFrameVersion::kV3;
+}
+
+}  // namespace
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
                             Row* row) {
   if (UsesFramePointer(order_, module.get(), plausible_fp)) {
+    if (module != nullptr && HasOtherSFrame(*module) && order_.Has(FrameSource::kSFrame)) {
+      AskSFrame(TablesOf(module), address, row);  // has nothing to say, which is counted
+    }
     *row = kFramePointerRow;
     return FindOutcome::kFound;
   }
@@ -67,7 +78,8 @@ FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
 void RowFinder::OpenSFrame(Tables& tables) {
   tables.sframe_opened = true;
   const Module& module = *tables.module;
-  if (module.sframe.bytes.empty()) {
+  // A linker that has no functions to describe may leave a segment without so much as a header.
+  if (SFrameVersionOf(module.sframe.bytes) == SFrameVersion::kNone) {
     if (module.damaged_sframe) ++stats_.corrupt_tables;
     return;
   }

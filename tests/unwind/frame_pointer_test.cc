@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <vector>
+
+#include "tests/unwind/sframe_builder.h"
 
 namespace offcpu {
 namespace {
@@ -16,7 +19,7 @@ TEST(FramePointerTest, OnlyForCodeThatSaysNothing) {
   EXPECT_FALSE(UsesFramePointer(order, &module, true)) << "could not be read: may have tables";
   module.code = {{0x1000, 0x2000}};
   EXPECT_TRUE(UsesFramePointer(order, &module, false));
-  for (ModuleTable Module::*table : {&Module::eh_frame, &Module::eh_frame_hdr, &Module::sframe}) {
+  for (ModuleTable Module::*table : {&Module::eh_frame, &Module::eh_frame_hdr}) {
     (module.*table).bytes.resize(4);
     EXPECT_FALSE(UsesFramePointer(order, &module, true));
     (module.*table).bytes.clear();
@@ -26,6 +29,22 @@ TEST(FramePointerTest, OnlyForCodeThatSaysNothing) {
     EXPECT_FALSE(UsesFramePointer(order, &module, true));
     module.*damaged = false;
   }
+}
+
+TEST(FramePointerTest, SFrameThatIsPassedOverSaysNothing) {
+  Module module;
+  module.code = {{0x1000, 0x2000}};
+  const auto uses = [&module](std::vector<uint8_t> head) {
+    module.sframe = SFrameBuilder::TableOf(head);
+    return UsesFramePointer(UnwindOrder(), &module, false);
+  };
+  // Magic, version, flags.
+  EXPECT_FALSE(uses({0xe2, 0xde, 3, 4}));
+  EXPECT_FALSE(uses({0xe2, 0xde, 3, 0xff})) << "damaged, but of a version that is read";
+  EXPECT_TRUE(uses({0xe2, 0xde, 1, 0}));
+  EXPECT_TRUE(uses({0xe2, 0xde, 2, 0}));
+  EXPECT_TRUE(uses({0xe2, 0xde, 4, 4}));
+  EXPECT_TRUE(uses(std::vector<uint8_t>(28))) << "what a linker leaves of an empty section";
 }
 
 TEST(FramePointerTest, PlaceInTheOrder) {

@@ -198,7 +198,7 @@ TEST_F(TwoTables, GeneratedCodeHasAFramePointerAtMost) {
 }
 
 TEST_F(TwoTables, DamagedSFrameLeavesEhFrame) {
-  for (size_t at : {0, 3, 4, 8, 16}) {  // magic, flags, ABI, number of functions, bytes of rows
+  for (size_t at : {3, 4, 8, 16}) {  // flags, ABI, number of functions, bytes of rows
     module->sframe = sframe.Table();
     module->sframe.bytes[at] = std::byte{0x7f};
     RowFinder finder;
@@ -250,6 +250,28 @@ TEST_F(TwoTables, OlderVersionsArePassedOver) {
     EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
     EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
     EXPECT_EQ(finder.stats().corrupt_tables, 0u);
+  }
+}
+
+TEST_F(TwoTables, WithoutAHeaderThereIsNoSFrame) {
+  module->sframe.bytes.assign(28, std::byte{0});
+  RowFinder finder;
+  EXPECT_EQ(SourceOf(finder, module, 0x1010), "eh_frame");
+  EXPECT_EQ(SourceOf(finder, module, 0x1110), "none");
+  EXPECT_EQ(finder.stats().corrupt_tables, 0u);
+  EXPECT_EQ(finder.stats().sframe_old_versions, 0u);
+}
+
+// Where there is no other table, such code keeps a frame pointer like any that says nothing about itself.
+TEST_F(TwoTables, FramePointerWhereTheOnlyTableIsPassedOver) {
+  module->eh_frame = ModuleTable();
+  for (uint8_t version : {uint8_t{1}, uint8_t{2}, uint8_t{4}}) {
+    sframe.version = version;
+    module->sframe = sframe.Table();
+    EXPECT_EQ(Sources("sframe,eh_frame,fp"), "fp fp fp fp ") << int{version};
+    RowFinder finder;
+    for (uint64_t address : {0x1010, 0x1110}) EXPECT_EQ(SourceOf(finder, module, address), "fp");
+    EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
   }
 }
 
