@@ -218,6 +218,22 @@ absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std
   return head;
 }
 
+// Is it what a process is started with, and not a library? Linkers mark executables that may lie anywhere.
+bool IsProgram(const Memory& memory, const Headers& headers, uint64_t bias) {
+  if (headers.file.e_type == ET_EXEC) return true;
+  for (const Elf64_Phdr& p : headers.segments) {
+    if (p.p_type != PT_DYNAMIC || p.p_memsz > kMaxDynamicBytes) continue;
+    const ModuleTable table = ReadTable(memory, headers, bias, p);
+    for (size_t at = 0; table.bytes.size() - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
+      Elf64_Dyn entry;
+      std::memcpy(&entry, table.bytes.data() + at, sizeof(entry));
+      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) return true;
+    }
+  }
+  return false;
+}
+
 void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Module* module) {
   int sframes = 0;
   for (const Elf64_Phdr& p : headers.segments) {
@@ -252,7 +268,7 @@ absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const File
   ElfImage image;
   image.head = *std::move(head);
   image.module.build_id = image.head.build_id;
-  image.module.entry = headers->file.e_entry;
+  if (IsProgram(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;
   for (const Elf64_Phdr& p : headers->segments) {
     if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) image.module.code.push_back({p.p_vaddr, p.p_vaddr + p.p_memsz});
   }

@@ -8,11 +8,12 @@
 namespace offcpu {
 namespace {
 
-// A C library's start code need not say that nobody calls it (musl's does not), but the ELF entry point is where it is.
-bool IsStartCode(const MappedCode& code, uint64_t address) {
+// A C library's start code need not have a row that says that nobody calls it (musl's does not). It is where a program
+// is entered, and other functions follow at once, so that it must have left the ABI's mark: a frame pointer of 0.
+bool IsStartCode(const MappedCode& code, uint64_t address, const FrameState& state) {
   constexpr uint64_t kMaxStartBytes = 64;
-  return code.module != nullptr && !code.module->code.empty() && code.module->entry != 0 &&
-         address >= code.module->entry && address - code.module->entry < kMaxStartBytes;
+  return code.module != nullptr && code.module->entry != 0 && address >= code.module->entry &&
+         address - code.module->entry < kMaxStartBytes && !state.exact && state.fp_known && state.fp == 0;
 }
 
 }  // namespace
@@ -30,11 +31,10 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow&
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
     case FindOutcome::kCorrupt:
-      return IsStartCode(code, address) && !state->exact ? EndReason::kComplete : EndReason::kNoRow;
+      return IsStartCode(code, address, *state) ? EndReason::kComplete : EndReason::kNoRow;
   }
   if (row.source == FrameSource::kFramePointer) {
-    if (EndsFramePointerChain(*state)) return EndReason::kComplete;
-    if (IsStartCode(code, address) && !state->exact) return EndReason::kComplete;
+    if (EndsFramePointerChain(*state) || IsStartCode(code, address, *state)) return EndReason::kComplete;
     if (!plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.

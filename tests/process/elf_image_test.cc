@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -35,7 +37,6 @@ TEST_F(ElfImageTest, EveryPart) {
   EXPECT_EQ(image->head.build_id, "deadbe0f");
   const Module& m = image->module;
   EXPECT_EQ(m.build_id, "deadbe0f");
-  EXPECT_EQ(m.entry, 0x1080u);
   ASSERT_EQ(m.code.size(), 1u);
   EXPECT_EQ(m.code[0].begin, 0x1000u);
   EXPECT_EQ(m.code[0].end, 0x1500u);
@@ -46,6 +47,48 @@ TEST_F(ElfImageTest, EveryPart) {
   EXPECT_EQ(m.eh_frame.bytes[8], std::byte{1});
   EXPECT_EQ(m.sframe.address, 0x500u);
   EXPECT_EQ(m.sframe.bytes.size(), 28u);
+}
+
+// Libraries may have one, too, left by old linkers or for those who run them; nothing starts there.
+TEST_F(ElfImageTest, EntryPointOfProgramsOnly) {
+  const auto entry = [this] {
+    auto image = Read();
+    EXPECT_TRUE(image.ok()) << image.status();
+    return image.ok() ? image->module.entry : 1;
+  };
+  EXPECT_EQ(entry(), 0u);
+  elf.Put(0x600, {0x1e, 0,    0,    0,    0, 0, 0, 0, 8, 0, 0, 0,    0, 0, 0, 0,    // DT_FLAGS: DF_BIND_NOW
+                  0xfb, 0xff, 0xff, 0x6f, 0, 0, 0, 0, 1, 0, 0, 0x08, 0, 0, 0, 0,    // DT_FLAGS_1: DF_1_NOW, DF_1_PIE
+                  0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 0, 0});  // DT_NULL
+  elf.segments[ElfBytes::kNote] = {PT_DYNAMIC, PF_R, 0x600, 0x600, 0x600, 48, 48, 8};
+  EXPECT_EQ(entry(), 0x1080u);
+  for (uint64_t size = 0; size < 32; ++size) {
+    elf.segments[ElfBytes::kNote].p_memsz = size;
+    EXPECT_EQ(entry(), 0u) << size;
+  }
+  elf.segments[ElfBytes::kNote].p_memsz = 48;
+  elf.Put(0x61b, {0});
+  EXPECT_EQ(entry(), 0u) << "DF_1_NOW alone";
+  elf.Put(0x61b, {8});
+  elf.Put(0x600, {0});  // DT_NULL
+  EXPECT_EQ(entry(), 0u) << "behind the end";
+  elf.file.e_type = ET_EXEC;
+  EXPECT_EQ(entry(), 0x1080u);
+}
+
+TEST_F(ElfImageTest, LimitOfTheDynamicSection) {
+  elf.segments[ElfBytes::kData].p_memsz = 2 * kMaxDynamicBytes;
+  for (uint64_t size : {kMaxDynamicBytes, kMaxDynamicBytes + 1}) {
+    elf.segments[ElfBytes::kNote] = {PT_DYNAMIC, PF_R, 0x2000, 0x3000, 0x3000, size, size, 8};
+    file = elf.MapAt(kBase, &memory);
+    std::vector<std::byte> dynamic(2 * kMaxDynamicBytes);
+    const std::array<uint8_t, 12> flags = {0xfb, 0xff, 0xff, 0x6f, 0, 0, 0, 0, 0, 0, 0, 8};  // DT_FLAGS_1: DF_1_PIE
+    std::memcpy(dynamic.data(), flags.data(), flags.size());
+    memory.Put(kBase + 0x3000, dynamic);
+    auto image = ReadElfImage(memory, file, file[1]);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(image->module.entry, size == kMaxDynamicBytes ? 0x1080u : 0u);
+  }
 }
 
 TEST_F(ElfImageTest, HeadIsTheSameAndTellsContentsApart) {

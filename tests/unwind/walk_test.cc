@@ -23,7 +23,10 @@ constexpr uint64_t kByFrame = 0x1100;    // CFA = rbp + 16, FP at CFA - 16
 constexpr uint64_t kOutermost = 0x1200;  // RA undefined
 constexpr uint64_t kExpressed = 0x1300;  // CFA = an expression
 constexpr uint64_t kUndescribed = 0x1400;
-constexpr uint64_t kStart = 0x1500;  // the ELF entry point, undescribed
+constexpr uint64_t kStart = 0x1500;    // the ELF entry point, undescribed
+constexpr uint64_t kLosesFp = 0x1600;  // CFA = rsp + 16, FP undefined
+
+constexpr uint64_t kBareStart = 0x1f00;  // the entry point of the module without tables
 
 class WalkTest : public ::testing::Test {
  protected:
@@ -34,13 +37,14 @@ class WalkTest : public ::testing::Test {
     cfi.Fde(cie, kByFrame, 0x100, {0x0c, 6, 16, 0x86, 2});
     cfi.Fde(cie, kOutermost, 0x100, {0x07, 16});
     cfi.Fde(cie, kExpressed, 0x100, {0x0f, 1, 0x30});
+    cfi.Fde(cie, kLosesFp, 0x100, {0x0e, 16, 0x07, 6});
     auto tables = std::make_shared<Module>();
     tables->code = {{0x1000, 0x2000}};
     tables->eh_frame = cfi.Table();
     tables->entry = kStart;
     auto bare = std::make_shared<Module>();
     bare->code = {{0x1000, 0x2000}};
-    bare->entry = 0x1f00;
+    bare->entry = kBareStart;
     auto mapped = [](uint64_t base, std::shared_ptr<const Module> mapped_module) {
       MappedCode code;
       code.begin = base + 0x1000;
@@ -157,15 +161,36 @@ TEST_F(WalkTest, EndOfAFramePointerChain) {
   EXPECT_EQ(Walk(kGenerated + 0x1000, 0), EndReason::kNoRow) << "in a leaf 0 says nothing";
 }
 
-TEST_F(WalkTest, StartCodeIsTheOutermostFrame) {
+TEST_F(WalkTest, StartCodeWithTheMarkIsTheOutermostFrame) {
   words[1] = kTables + kStart + 64;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
   EXPECT_EQ(stack.frames.size(), 2u);
   words[1] = kTables + kStart + 65;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow);
-  words[1] = kBare + 0x1f10;
-  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kComplete) << "before any guess";
+  words[1] = kBare + kBareStart + 0x10;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
   EXPECT_EQ(stack.frames.size(), 2u);
+}
+
+// Functions stand directly behind the few instructions of the start code.
+TEST_F(WalkTest, WhatIsNearTheEntryPointHasCallers) {
+  words[1] = kTables + kStart + 32;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kNoRow);
+  // By frame pointers: a function near the entry point, one far from it, and the start code.
+  words[1] = kBare + kBareStart + 0x38;
+  words[4] = kStack + 64;
+  words[5] = kBare + 0x1010;
+  words[8] = 0;
+  words[9] = kBare + kBareStart + 0x10;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kBareStart + 0x38, 0x1010, kBareStart + 0x10}));
+}
+
+TEST_F(WalkTest, StartCodeWhoseFramePointerIsNotKnown) {
+  words[1] = kTables + kLosesFp + 1;
+  words[3] = kTables + kStart + 8;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow);
+  EXPECT_EQ(stack.frames.size(), 3u);
 }
 
 TEST_F(WalkTest, FrameLimit) {
