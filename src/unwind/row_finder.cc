@@ -62,7 +62,9 @@ RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
 FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {
   if (!tables.sframe_opened) OpenSFrame(tables);
   if (tables.sframe == nullptr) return FindOutcome::kNotHere;
+  const size_t bytes = tables.sframe->bytes();
   const FindOutcome outcome = tables.sframe->Find(address, row);
+  Hold(tables, tables.sframe->bytes() - bytes);
   if (outcome == FindOutcome::kCorrupt) GiveUpSFrame(tables);
   return outcome;
 }

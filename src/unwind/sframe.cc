@@ -86,6 +86,33 @@ FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
   return outcome;
 }
 
+// Leaves out rows that others follow which do not start behind `start`, either. False if one is damaged.
+bool SFrameTable::SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function,
+                         SFrameSection::Rows* rows) {
+  using Position = SFrameSection::Rows::Position;
+  if (function.rows <= kSFrameRowsPerMark) return true;
+  const auto [place, is_new] = marks_.try_emplace(function.begin);
+  std::vector<Position>& marks = place->second;
+  if (is_new) {
+    SFrameSection::Rows all(section, function);
+    marks.reserve(function.rows / kSFrameRowsPerMark + 1);
+    for (uint32_t number = 0; number < function.rows; ++number) {
+      Position mark = all.position();
+      const std::optional<SFrameRow> row = all.Next();
+      if (!row) break;
+      ++rows_read_;
+      mark.start = row->start;
+      if (number % kSFrameRowsPerMark == 0) marks.push_back(mark);
+    }
+    if (all.damaged()) marks.clear();
+    mark_bytes_ += sizeof(*place) + marks.capacity() * sizeof(Position);
+  }
+  auto after = std::upper_bound(marks.begin(), marks.end(), start,
+                                [](uint64_t at, const Position& mark) { return at < mark.start; });
+  if (after != marks.begin()) rows->Seek(*std::prev(after));
+  return !marks.empty();
+}
+
 // The last row that starts at or before the address holds until the next one starts.
 FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address,
                                 Row* row) {
@@ -97,6 +124,7 @@ FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFuncti
   std::optional<SFrameRow> found;
   std::optional<SFrameRow> next;
   SFrameSection::Rows rows(section, function);
+  if (!SkipTo(in_block, section, function, &rows)) return FindOutcome::kCorrupt;
   while ((next = rows.Next())) {
     ++rows_read_;
     if (next->start > in_block) break;
@@ -112,7 +140,7 @@ FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFuncti
 }
 
 size_t SFrameTable::bytes() const {
-  return index_.capacity() * sizeof(Entry) + sections_.capacity() * sizeof(SFrameSection);
+  return index_.capacity() * sizeof(Entry) + sections_.capacity() * sizeof(SFrameSection) + mark_bytes_;
 }
 
 }  // namespace offcpu

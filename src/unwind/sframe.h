@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "process/module.h"
 #include "unwind/find_outcome.h"
@@ -21,6 +22,9 @@ namespace offcpu {
 
 inline constexpr size_t kMaxSFrameFunctions = 2 << 20;
 inline constexpr size_t kMaxSFrameSections = 1 << 18;
+// Compilers make functions of up to some hundred rows, the format allows 65,535. Of those that have more than this,
+// every so many rows are marked by the first look-up, so that no later one has to read more.
+inline constexpr uint32_t kSFrameRowsPerMark = 64;
 
 class SFrameTable {
  public:
@@ -39,7 +43,7 @@ class SFrameTable {
   size_t functions() const { return index_.size(); }
   // Damaged functions, and those left out: not within the code, or over code that another one describes.
   size_t bad_functions() const { return bad_functions_; }
-  // What this holds besides the table.
+  // What this holds besides the table. Grows with the marks that look-ups make.
   size_t bytes() const;
   // Rows read so far by Find.
   uint64_t rows_read() const { return rows_read_; }
@@ -57,9 +61,12 @@ class SFrameTable {
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
   FindOutcome FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address, Row* row);
+  bool SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function, SFrameSection::Rows* rows);
 
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;  // sorted, not overlapping, none empty
+  absl::flat_hash_map<uint64_t, std::vector<SFrameSection::Rows::Position>> marks_;  // by begin of the function
+  size_t mark_bytes_ = 0;
   size_t bad_functions_ = 0;
   uint64_t rows_read_ = 0;
 };

@@ -244,41 +244,42 @@ void SFrameSection::ForEach(absl::FunctionRef<void(uint32_t, const SFrameFunctio
 SFrameSection::Rows::Rows(const SFrameSection& section, const SFrameFunction& function)
     : section_(section),
       function_(function),
-      at_(section.header_.rows_at + function.rows_at),
-      left_(function.damaged ? 0 : function.rows),
+      position_{
+          .at = section.header_.rows_at + function.rows_at, .left = function.damaged ? 0u : function.rows, .start = 0},
       damaged_(function.damaged) {}
 
 std::optional<SFrameRow> SFrameSection::Rows::Next() {
-  if (left_ == 0) return std::nullopt;
+  if (position_.left == 0) return std::nullopt;
   std::optional<SFrameRow> row = Take();
   damaged_ = !row;
-  left_ = damaged_ ? 0 : left_ - 1;
+  position_.left = damaged_ ? 0 : position_.left - 1;
   return row;
 }
 
 std::optional<SFrameRow> SFrameSection::Rows::Take() {
   const std::span<const std::byte> bytes = section_.bytes_;
   const uint64_t start_size = function_.start_size;
-  if (bytes.size() - at_ < start_size + 1) return std::nullopt;
+  uint64_t& at = position_.at;
+  if (bytes.size() - at < start_size + 1) return std::nullopt;
   SFrameRow row;
-  row.start = start_size == 1   ? section_.Get<uint8_t>(at_)
-              : start_size == 2 ? section_.Get<uint16_t>(at_)
-                                : section_.Get<uint32_t>(at_);
-  const uint8_t info = section_.Get<uint8_t>(at_ + start_size);
-  at_ += start_size + 1;
+  row.start = start_size == 1   ? section_.Get<uint8_t>(at)
+              : start_size == 2 ? section_.Get<uint16_t>(at)
+                                : section_.Get<uint32_t>(at);
+  const uint8_t info = section_.Get<uint8_t>(at + start_size);
+  at += start_size + 1;
   const int count = info >> 1 & 0xf;
   const int size_code = info >> 5 & 0x3;
   row.mangled_ra = (info & 0x80) != 0;
   const uint64_t word_bytes = static_cast<uint64_t>(count) << size_code;
-  if (count > kMaxWords || size_code == 3 || bytes.size() - at_ < word_bytes) return std::nullopt;
+  if (count > kMaxWords || size_code == 3 || bytes.size() - at < word_bytes) return std::nullopt;
   // A row may start where the function ends, but not where the next block begins.
   const bool inside = function_.block_size != 0 ? row.start < function_.block_size : row.start <= function_.size;
   const SFrameHeader& header = section_.header_;
-  if (!inside || row.start < last_start_ || (row.mangled_ra && !IsAArch64(header.abi))) return std::nullopt;
-  last_start_ = row.start;
+  if (!inside || row.start < position_.start || (row.mangled_ra && !IsAArch64(header.abi))) return std::nullopt;
+  position_.start = row.start;
   row.outermost = count == 0;
-  Words words(bytes, at_, 1 << size_code, count, section_.swap_);
-  at_ += word_bytes;
+  Words words(bytes, at, 1 << size_code, count, section_.swap_);
+  at += word_bytes;
   if (row.outermost) return row;
   if (header.fixed_ra != 0) row.ra = AtCfa(header.fixed_ra);
   if (header.fixed_fp != 0) row.fp = AtCfa(header.fixed_fp);

@@ -106,7 +106,18 @@ class SFrameSection {
 // The rows of one function, one after the other.
 class SFrameSection::Rows {
  public:
+  // Before a row. Where it is in the section, how many there are from it on, and what it may not start before.
+  struct Position {
+    uint64_t at = 0;
+    uint32_t left = 0;
+    uint32_t start = 0;
+  };
+
   Rows(const SFrameSection& section, const SFrameFunction& function);
+
+  Position position() const { return position_; }
+  // To what position() has said of the same function.
+  void Seek(const Position& position) { position_ = position; }
 
   // Nothing behind the last row, and from the first damaged one on.
   std::optional<SFrameRow> Next();
@@ -117,9 +128,7 @@ class SFrameSection::Rows {
 
   const SFrameSection& section_;
   const SFrameFunction& function_;
-  uint64_t at_ = 0;  // of the next row in the section
-  uint32_t left_ = 0;
-  uint32_t last_start_ = 0;
+  Position position_;
   bool damaged_ = false;
 };
 

@@ -295,6 +295,21 @@ TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
   EXPECT_EQ(finder.stats().corrupt_tables, 0u);
 }
 
+// What look-ups add to a table counts like the table.
+TEST_F(TwoTables, BytesOfMarksAreLimited) {
+  sframe.Function(0x2000, 0x100, SFrameBuilder::kStart1, std::vector<std::vector<uint8_t>>(1000, {0, 0x03, 16}));
+  module->sframe = sframe.Table();
+  auto other = std::make_shared<Module>();
+  other->code = module->code;
+  other->sframe = module->sframe;
+  const size_t bytes = 2 * SFrameTable::Open(module->sframe, module->code).value()->bytes();
+  RowFinder finder({}, {.rows = 100, .bytes = bytes, .modules = 10});
+  for (const std::shared_ptr<Module>& m : {module, other}) EXPECT_EQ(SourceOf(finder, m, 0x1010), "sframe");
+  EXPECT_EQ(finder.stats().evictions, 0u);
+  EXPECT_EQ(SourceOf(finder, other, 0x2010), "sframe");
+  EXPECT_EQ(finder.stats().evictions, 1u);
+}
+
 TEST_F(TwoTables, BytesOfBothAreLimited) {
   const size_t bytes =
       SFrameTable::Open(module->sframe, module->code).value()->bytes() + EhFrameTable::Open(module->eh_frame)->bytes();

@@ -435,9 +435,65 @@ TEST(SFrameTableTest, WorkOfALookUp) {
   EXPECT_EQ(opened.table->rows_read(), 0u) << "none to open it";
   opened.RowAt(0x1001);
   EXPECT_EQ(opened.table->rows_read(), 3u) << "up to the first that is behind";
+  const size_t bytes_before = opened.table->bytes();
+  EXPECT_GT(bytes_before, 0u);
   opened.RowAt(0x2010);
-  EXPECT_EQ(opened.table->rows_read(), 3u + 65535) << "those of one function";
-  EXPECT_GT(opened.table->bytes(), 0u);
+  // 65535 = 1023 * 64 + 63: all of one function, and those from its last mark on.
+  EXPECT_EQ(opened.table->rows_read(), 3u + 65535 + 63);
+  EXPECT_GE(opened.table->bytes(), bytes_before + 1024 * sizeof(SFrameSection::Rows::Position));
+  const size_t bytes_after = opened.table->bytes();
+  for (uint64_t i = 0; i < 4; ++i) opened.RowAt(0x2010 + i);
+  EXPECT_EQ(opened.table->rows_read(), 3u + 65535 + 5 * 63);
+  EXPECT_EQ(opened.table->bytes(), bytes_after) << "the marks are made once";
+}
+
+// `count` rows, each of which holds for two bytes: the one at i has CFA = rsp + 8 * (i % 15 + 1).
+std::vector<std::vector<uint8_t>> RowsOfTwoBytes(uint32_t count) {
+  std::vector<std::vector<uint8_t>> rows;
+  for (uint32_t i = 0; i < count; ++i) {
+    rows.push_back(
+        {static_cast<uint8_t>(2 * i), static_cast<uint8_t>(2 * i >> 8), 0x03, static_cast<uint8_t>(8 * (i % 15 + 1))});
+  }
+  return rows;
+}
+
+// Around 64 rows marks begin, and 128 make the second one.
+TEST(SFrameTableTest, TheRightRowOfMany) {
+  for (uint32_t count : {63u, 64u, 65u, 127u, 128u, 129u, 8000u}) {
+    SFrameBuilder bytes;
+    bytes.Function(0x1000, 2 * count, SFrameBuilder::kStart2, RowsOfTwoBytes(count));
+    Opened opened(bytes);
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t begin = 0x1000 + 2 * i;
+      const uint64_t before = opened.table->rows_read();
+      EXPECT_EQ(opened.RowAt(begin + 1), OnStack(begin, begin + 2, static_cast<int32_t>(8 * (i % 15 + 1))));
+      EXPECT_LE(opened.table->rows_read() - before, 65u + (i == 0 ? count : 0));
+    }
+    EXPECT_EQ(opened.OutcomeAt(0x1000 + 2 * count), FindOutcome::kNotHere);
+  }
+}
+
+TEST(SFrameTableTest, OfManyEqualStartsTheLastOne) {
+  SFrameBuilder bytes;
+  std::vector<std::vector<uint8_t>> rows(200, {4, 0x03, 8});  // from byte 4 on
+  rows.back().back() = 16;
+  rows.push_back({8, 0x03, 24});
+  bytes.Function(0x1000, 0x20, kStart1, rows);
+  Opened opened(bytes);
+  EXPECT_EQ(opened.OutcomeAt(0x1003), FindOutcome::kNotHere);
+  EXPECT_EQ(opened.RowAt(0x1004), OnStack(0x1004, 0x1008, 16));
+  EXPECT_EQ(opened.RowAt(0x1008), OnStack(0x1008, 0x1020, 24));
+}
+
+TEST(SFrameTableTest, OneDamagedRowOfMany) {
+  SFrameBuilder bytes;
+  std::vector<std::vector<uint8_t>> rows = RowsOfTwoBytes(1000);
+  rows.back()[2] = 0x63;  // words of a width that does not exist
+  bytes.Function(0x1000, 2000, SFrameBuilder::kStart2, rows);
+  Opened opened(bytes);
+  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kCorrupt);
+  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kCorrupt);
+  EXPECT_EQ(opened.table->rows_read(), 999u) << "it is looked for once";
 }
 
 // A table that names one set of attributes so often is as large as the index.
