@@ -74,8 +74,8 @@ class EndSignals {
 // Only processes and threads named by number can be seen to have ended for good.
 bool AllEnded(const RecordConfig& config) {
   if (config.pids.empty() && config.tids.empty()) return false;
-  return std::all_of(config.pids.begin(), config.pids.end(), HasEnded) &&
-         std::all_of(config.tids.begin(), config.tids.end(), HasEnded);
+  return std::all_of(config.pids.begin(), config.pids.end(), ProcessHasEnded) &&
+         std::all_of(config.tids.begin(), config.tids.end(), ThreadHasEnded);
 }
 
 class ProgressLine {

@@ -3,11 +3,14 @@
 #include <mntent.h>
 #include <pwd.h>
 
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -28,18 +31,52 @@ pid_t ProcessOf(pid_t tid) {
   return tgid;
 }
 
+// Of /proc/PID/stat.
+struct Stat {
+  char state = 0;
+  uint32_t flags = 0;
+  int64_t threads = 0;  // of the process: those that are not reaped
+
+  bool has_ended() const { return state == 'Z' || state == 'X'; }
+};
+
+std::optional<Stat> ReadStat(pid_t id) {
+  std::ifstream file(absl::StrCat("/proc/", id, "/stat"));
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t name_end = text.rfind(')');  // a name may hold anything
+  if (name_end == std::string::npos) return std::nullopt;
+  Stat stat;
+  const int found = std::sscanf(text.c_str() + name_end + 1,
+                                " %c %*d %*d %*d %*d %*d %" SCNu32 " %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %" SCNd64,
+                                &stat.state, &stat.flags, &stat.threads);
+  return found == 3 ? std::optional(stat) : std::nullopt;
+}
+
 }  // namespace
 
 absl::Status CheckProcess(pid_t pid) {
   const pid_t process = ProcessOf(pid);
   if (process == 0) return absl::NotFoundError(absl::StrCat("no process has the pid ", pid));
-  if (process == pid) return absl::OkStatus();
+  if (process != pid) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(pid, " is a thread of process ", process, ": use -t ", pid, " or -p ", process));
+  }
+  if (!ProcessHasEnded(pid)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("process ", pid, " has ended and only waits to be reaped by its parent"));
+}
+
+absl::Status CheckUserProcess(pid_t pid) {
+  if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
+  constexpr uint32_t kKernelThread = 0x00200000;  // the kernel's PF_KTHREAD
+  const std::optional<Stat> stat = ReadStat(pid);
+  if (!stat.has_value() || (stat->flags & kKernelThread) == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(pid, " is a thread of process ", process, ": use -t ", pid, " or -p ", process));
+      absl::StrCat(pid, " is a kernel thread: it has neither user stacks nor mapped objects"));
 }
 
 absl::Status CheckThread(pid_t tid) {
-  return ProcessOf(tid) != 0 ? absl::OkStatus() : absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
+  if (ProcessOf(tid) == 0) return absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
+  return ThreadHasEnded(tid) ? absl::NotFoundError(absl::StrCat("thread ", tid, " has ended")) : absl::OkStatus();
 }
 
 absl::StatusOr<uid_t> FindUser(const std::string& name) {
@@ -63,14 +100,14 @@ absl::StatusOr<WaitKind> FindState(const std::string& name) {
       absl::StrCat("no state is called '", name, "': there are sleeping, disk, stopped, preempted and yielded"));
 }
 
-bool HasEnded(pid_t id) {
-  std::ifstream file(absl::StrCat("/proc/", id, "/stat"));
-  std::string stat;
-  std::getline(file, stat);
-  const size_t name_end = stat.rfind(')');  // a name may hold anything
-  if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
-  const char state = stat[name_end + 2];
-  return state == 'Z' || state == 'X';
+bool ThreadHasEnded(pid_t tid) {
+  const std::optional<Stat> stat = ReadStat(tid);
+  return !stat.has_value() || stat->has_ended();
+}
+
+bool ProcessHasEnded(pid_t pid) {
+  const std::optional<Stat> stat = ReadStat(pid);
+  return !stat.has_value() || (stat->has_ended() && stat->threads <= 1);
 }
 
 absl::StatusOr<std::string> CgroupMount() {

@@ -13,8 +13,10 @@
 
 namespace offcpu {
 
-// NotFound, or InvalidArgument for a thread that is not its process's first one.
+// NotFound, also if it has ended, or InvalidArgument for a thread that is not its process's first one.
 absl::Status CheckProcess(pid_t pid);
+// InvalidArgument for a kernel thread, too.
+absl::Status CheckUserProcess(pid_t pid);
 absl::Status CheckThread(pid_t tid);
 
 // A user by number or by name.
@@ -22,8 +24,9 @@ absl::StatusOr<uid_t> FindUser(const std::string& name);
 // By name or by the letter that ps shows: "sleeping" or "S".
 absl::StatusOr<WaitKind> FindState(const std::string& name);
 
-// Of a process or a thread; one that only waits to be reaped has ended.
-bool HasEnded(pid_t id);
+// What only waits to be reaped has ended; a process goes on without its first thread while it has others.
+bool ThreadHasEnded(pid_t tid);
+bool ProcessHasEnded(pid_t pid);
 
 // The directory that a cgroup v2 hierarchy is mounted at.
 absl::StatusOr<std::string> CgroupMount();

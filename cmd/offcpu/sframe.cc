@@ -53,7 +53,7 @@ absl::Status AddFile(const std::string& path, Modules* modules) {
 
 // Every object that the process has mapped, once.
 absl::Status AddProcess(pid_t pid, Modules* modules) {
-  if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
+  if (absl::Status status = CheckUserProcess(pid); !status.ok()) return status;
   ModuleCache cache;
   absl::StatusOr<std::shared_ptr<const AddressSpace>> space = LoadAddressSpace(pid, nullptr, cache);
   if (!space.ok()) return space.status();

@@ -25,7 +25,7 @@ struct StacksFlags {
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
 
 ExitCode RunStacks(const StacksFlags& flags) {
-  if (absl::Status status = CheckProcess(flags.pid); !status.ok()) return Fail(status);
+  if (absl::Status status = CheckUserProcess(flags.pid); !status.ok()) return Fail(status);
   const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
   if (!unwind.ok()) return Fail(unwind.status());
   const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, *unwind);

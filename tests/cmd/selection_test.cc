@@ -1,5 +1,6 @@
 #include "offcpu/selection.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,10 +63,27 @@ TEST(Selection, StatesHaveNamesAndLetters) {
 }
 
 TEST(Selection, AZombieHasEnded) {
-  EXPECT_FALSE(HasEnded(getpid()));
-  EXPECT_TRUE(HasEnded(1 << 30));
+  for (const auto has_ended : {ThreadHasEnded, ProcessHasEnded}) {
+    EXPECT_FALSE(has_ended(getpid()));
+    EXPECT_TRUE(has_ended(1 << 30));
+    const Zombie zombie;
+    EXPECT_TRUE(has_ended(zombie.pid()));
+  }
   const Zombie zombie;
-  EXPECT_TRUE(HasEnded(zombie.pid()));
+  for (const auto check : {CheckProcess, CheckUserProcess, CheckThread}) {
+    const absl::Status status = check(zombie.pid());
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_NE(std::string(status.message()).find("has ended"), std::string::npos) << status;
+  }
+}
+
+// However a process calls itself, its state is told from its name.
+TEST(Selection, ANameThatLooksLikeAState) {
+  std::thread([] {
+    const auto tid = static_cast<pid_t>(syscall(SYS_gettid));
+    ASSERT_EQ(pthread_setname_np(pthread_self(), "a) Z 1 (b) Z 1"), 0);
+    EXPECT_FALSE(ThreadHasEnded(tid));
+  }).join();
 }
 
 }  // namespace

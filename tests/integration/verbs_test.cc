@@ -1,0 +1,82 @@
+// What several verbs have in common: the processes that they refuse, and that their JSON is JSON.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/integration/cli.h"
+
+namespace offcpu::integration {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+constexpr int kOk = 0;
+constexpr int kBadUsage = 2;
+
+class Verbs : public CliTest {
+ protected:
+  void ExpectRefused(const std::vector<std::string>& words, const std::string& part) {
+    EXPECT_EQ(Run(words), kBadUsage) << words[0];
+    EXPECT_THAT(errors_, HasSubstr(part)) << words[0];
+    EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+    EXPECT_EQ(output_, "") << words[0];
+  }
+  // Another program reads it.
+  void ExpectJson(const std::string& path) {
+    EXPECT_EQ(RunWords({"python3", "-m", "json.tool", path, "/dev/null"}), kOk) << path << ": " << errors_;
+  }
+  void ExpectJsonOutput(const std::vector<std::string>& words) {
+    EXPECT_EQ(Run(words), kOk) << words[0] << ": " << errors_;
+    std::ofstream(Path("output.json")) << output_;
+    ExpectJson(Path("output.json"));
+  }
+};
+
+TEST_F(Verbs, AProcessThatOnlyWaitsToBeReaped) {
+  const std::unique_ptr<Program> program = Program::Start({"true"});
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(program->pid()), &info, WEXITED | WNOWAIT), 0);
+  const std::string pid = std::to_string(program->pid());
+  ExpectRefused({"stacks", pid}, "process " + pid + " has ended");
+  ExpectRefused({"sframe", pid}, "process " + pid + " has ended");
+  ExpectRefused({"record", "-p", pid, "1"}, "process " + pid + " has ended");
+  ExpectRefused({"record", "-t", pid, "1"}, "thread " + pid + " has ended");
+}
+
+// Its first thread looks like one that waits to be reaped.
+TEST_F(Verbs, AProcessWithoutItsFirstThread) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "leaderless"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  EXPECT_EQ(Run({"stacks", pid}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("start_thread")) << "of the other thread";
+  EXPECT_EQ(Run({"record", "-p", pid, "-o", Path("out.json"), "0.5"}), kOk) << errors_;
+  EXPECT_THAT(ReadFile(Path("out.json")), ContainsRegex("\"duration_ns\":([5-9][0-9]{8}|[0-9]{10})")) << "to its end";
+  ExpectRefused({"record", "-t", pid, "1"}, "thread " + pid + " has ended");
+}
+
+TEST_F(Verbs, KernelThreads) {
+  const std::string kthreadd = "2";  // in the first pid namespace, where alone recordings are possible
+  ExpectRefused({"stacks", kthreadd}, "2 is a kernel thread");
+  ExpectRefused({"sframe", kthreadd}, "2 is a kernel thread");
+}
+
+TEST_F(Verbs, JsonIsJson) {
+  if (RunWords({"sh", "-c", "command -v python3"}) != kOk) GTEST_SKIP() << "python3: not there";
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  ExpectJsonOutput({"stacks", "--json", pid});
+  ExpectJsonOutput({"doctor", "--json"});
+  ExpectJsonOutput({"sframe", "--json", pid});
+  EXPECT_EQ(Run({"record", "-p", pid, "-o", Path("out.json"), "0.5"}), kOk) << errors_;
+  ExpectJson(Path("out.json"));
+}
+
+}  // namespace
+}  // namespace offcpu::integration
