@@ -34,18 +34,20 @@ struct SFrameFlags {
 
 using Modules = std::vector<std::shared_ptr<const Module>>;
 
+// The status, with which object it is about.
+absl::Status About(const std::string& object, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(object, ": ", std::string(status.message())));
+}
+
 absl::Status AddFile(const std::string& path, Modules* modules) {
-  const auto failed = [&path](const absl::Status& status) {
-    return absl::Status(status.code(), absl::StrCat(path, ": ", std::string(status.message())));
-  };
   const OwnedFd name(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!name) return absl::ErrnoToStatus(errno, path);
   struct stat st;
-  if (fstat(name.get(), &st) != 0 || !S_ISREG(st.st_mode)) return failed(absl::InvalidArgumentError("not a file"));
+  if (fstat(name.get(), &st) != 0 || !S_ISREG(st.st_mode)) return About(path, absl::InvalidArgumentError("not a file"));
   const OwnedFd file = OpenRegularFile(name);
   if (!file) return absl::ErrnoToStatus(errno, path);
   absl::StatusOr<Module> module = ReadFileImage(FileMemory(file.get()));
-  if (!module.ok()) return failed(module.status());
+  if (!module.ok()) return About(path, module.status());
   module->path = path;
   modules->push_back(std::make_shared<Module>(*std::move(module)));
   return absl::OkStatus();
@@ -56,7 +58,7 @@ absl::Status AddProcess(pid_t pid, Modules* modules) {
   if (absl::Status status = CheckUserProcess(pid); !status.ok()) return status;
   ModuleCache cache;
   absl::StatusOr<std::shared_ptr<const AddressSpace>> space = LoadAddressSpace(pid, nullptr, cache);
-  if (!space.ok()) return space.status();
+  if (!space.ok()) return About(absl::StrCat("process ", pid), space.status());
   for (const MappedCode& code : (*space)->code()) {
     const bool is_new =
         code.module != nullptr && std::find(modules->begin(), modules->end(), code.module) == modules->end();
@@ -67,18 +69,23 @@ absl::Status AddProcess(pid_t pid, Modules* modules) {
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
 
+// What can be read is shown, whatever the others are: `*.so*` names linker scripts, too.
 ExitCode RunSFrame(const SFrameFlags& flags) {
   Modules modules;
+  ExitCode failure = kExitOk;  // the first one
   for (const std::string& object : flags.objects) {
     int pid = 0;
     const bool is_pid = object.find_first_not_of("0123456789") == std::string::npos && absl::SimpleAtoi(object, &pid);
     const absl::Status status = is_pid ? AddProcess(pid, &modules) : AddFile(object, &modules);
-    if (!status.ok()) return Fail(status);
+    const ExitCode code = status.ok() ? kExitOk : Fail(status);
+    if (failure == kExitOk) failure = code;
   }
+  if (failure != kExitOk && modules.empty()) return failure;
   std::vector<SFrameReport> reports;
   for (const std::shared_ptr<const Module>& module : modules) reports.push_back(ReportSFrame(*module));
   flags.as_json ? WriteSFrameReportsJson(reports, ToStdout) : WriteSFrameReports(reports, flags.dump, ToStdout);
-  return std::fflush(stdout) == 0 ? kExitOk : Fail(absl::InternalError("cannot write to the standard output"));
+  if (std::fflush(stdout) != 0) return Fail(absl::InternalError("cannot write to the standard output"));
+  return failure == kExitOk ? kExitOk : kExitFailed;
 }
 
 }  // namespace
@@ -100,7 +107,8 @@ Verb AddSFrame(CLI::App& offcpu) {
       "  offcpu sframe --dump /usr/bin/true                every row; a file called 12 is ./12\n"
       "  offcpu sframe --json 1234 | jq '.[] | select(.sframe == \"none\") | .path'\n"
       "\n"
-      "Exit status: 0 said, 1 failed, 2 wrong usage or no such object, 3 missing capability.");
+      "Exit status: 0 said, 1 failed, or said of some of the objects only, 2 wrong usage or no such object,\n"
+      "3 missing capability.");
   return {app, [flags] { return RunSFrame(*flags); }};
 }
 

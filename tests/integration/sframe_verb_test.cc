@@ -7,37 +7,29 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
-#include "tests/integration/harness.h"
+#include "tests/integration/cli.h"
 
 namespace offcpu::integration {
 namespace {
 
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 constexpr int kOk = 0;
+constexpr int kSomeFailed = 1;
 constexpr int kBadUsage = 2;
 
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-class SFrameVerb : public testing::Test {
+class SFrameVerb : public CliTest {
  protected:
-  int Run(const std::vector<std::string>& words) {
-    std::vector<std::string> all = {BinDirectory() + "/offcpu", "sframe"};
-    all.insert(all.end(), words.begin(), words.end());
-    const std::unique_ptr<Program> program = Program::Start(all, directory_.path() + "/stderr");
-    output_.clear();
-    const int code = program->Wait(&output_);
-    errors_ = ReadFile(directory_.path() + "/stderr");
-    return code;
+  int Run(std::vector<std::string> words) {
+    words.insert(words.begin(), "sframe");
+    return CliTest::Run(words);
   }
   // The number behind the key in the JSON of one object.
   uint64_t Value(const std::string& key) const {
@@ -63,40 +55,59 @@ class SFrameVerb : public testing::Test {
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
     EXPECT_EQ(output_, "");
   }
+  void ExpectLargeAsReadelf(const std::string& path) {
+    const std::string readelf = OFFCPU_SFRAME_TOOLCHAIN "/bin/readelf";
+    if (!std::filesystem::exists(readelf)) GTEST_SKIP() << "SFrame toolchain: not there; see scripts/sframe-toolchain";
+    if (!std::filesystem::exists(path)) GTEST_SKIP() << path << ": not there; see scripts/sframe-toolchain";
+    ASSERT_EQ(RunWords({readelf, "--sframe", path}), kOk) << errors_;
+    ExpectAsReadelf(path, std::string(output_));
+  }
   static std::string TargetPath(const std::string& name) { return BinDirectory() + "/targets/" + name; }
-
-  TemporaryDirectory directory_;
-  std::string output_;
-  std::string errors_;
 };
 
-// readelf's own words are checked in beside the objects.
+// The tables that are checked in; readelf's own words are beside them.
+constexpr const char* kFixtures[] = {"default", "flexible", "signal", "plt_ibt", "plt_lazy", "plt_now"};
+
+std::string FixturePath(const std::string& name) {
+  return OFFCPU_SOURCE_DIR "/tests/unwind/fixtures/sframe/" + name + ".elf";
+}
+
 TEST_F(SFrameVerb, CountsAsReadelfDoes) {
-  for (const char* name : {"default", "flexible", "signal", "plt_ibt", "plt_lazy", "plt_now"}) {
-    const std::string path = std::string(OFFCPU_SOURCE_DIR "/tests/unwind/fixtures/sframe/") + name + ".elf";
-    ExpectAsReadelf(path, ReadFile(path + ".readelf"));
-  }
+  for (const char* name : kFixtures) ExpectAsReadelf(FixturePath(name), ReadFile(FixturePath(name) + ".readelf"));
 }
 
-TEST_F(SFrameVerb, CountsLargeTablesAsReadelfDoes) {
-  const std::string readelf = OFFCPU_SFRAME_TOOLCHAIN "/bin/readelf";
-  if (!std::filesystem::exists(readelf)) GTEST_SKIP() << "SFrame toolchain: not there; see scripts/sframe-toolchain";
-  for (const std::string& path :
-       {TargetPath("raw_fixture"), TargetPath("raw_all"), std::string(OFFCPU_SFRAME_TOOLCHAIN "/libc/lib/libc.so.6")}) {
-    if (!std::filesystem::exists(path)) continue;
-    std::string text;
-    EXPECT_EQ(Program::Start({readelf, "--sframe", path})->Wait(&text), 0);
-    ExpectAsReadelf(path, text);
+TEST_F(SFrameVerb, CountsTheFixtureAsReadelfDoes) { ExpectLargeAsReadelf(TargetPath("raw_fixture")); }
+
+TEST_F(SFrameVerb, CountsAllOfALargeProgramAsReadelfDoes) { ExpectLargeAsReadelf(TargetPath("raw_all")); }
+
+TEST_F(SFrameVerb, CountsLibcAsReadelfDoes) { ExpectLargeAsReadelf(OFFCPU_SFRAME_TOOLCHAIN "/libc/lib/libc.so.6"); }
+
+// "NUMBER BEGIN SIZE" of each function, and "START" of each row, in hexadecimal without a prefix but for number and
+// size.
+std::vector<std::string> Lines(const std::string& text, const std::string& function, const std::string& row) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_search(line, match, std::regex(function))) {
+      found.push_back(match.str(1) + " " + match.str(2) + " " + match.str(3));
+    } else if (std::regex_search(line, match, std::regex(row))) {
+      found.push_back(match.str(1));
+    }
   }
+  return found;
 }
 
-TEST_F(SFrameVerb, DumpNamesEachFunction) {
-  EXPECT_EQ(Run({"--dump", TargetPath("raw_fixture")}), kOk) << errors_;
-  size_t functions = 0;
-  std::istringstream lines(output_);
-  for (std::string line; std::getline(lines, line);) functions += line.rfind("function ", 0) == 0 ? 1 : 0;
-  EXPECT_EQ(Run({"--json", TargetPath("raw_fixture")}), kOk);
-  EXPECT_EQ(functions, Value("functions"));
+TEST_F(SFrameVerb, DumpsTheFunctionsAndRowsThatReadelfDoes) {
+  for (const char* name : kFixtures) {
+    EXPECT_EQ(Run({"--dump", FixturePath(name)}), kOk) << errors_;
+    const auto dumped = Lines(output_, "^function ([0-9]+): 0x([0-9a-f]+), ([0-9]+) bytes", R"(^  \+?0x([0-9a-f]+) )");
+    EXPECT_THAT(dumped, Not(IsEmpty())) << name;
+    EXPECT_EQ(dumped,
+              Lines(ReadFile(FixturePath(name) + ".readelf"),
+                    R"(func idx \[([0-9]+)\]: pc = 0x([0-9a-f]+), size = ([0-9]+) bytes)", "^    0*([0-9a-f]+)  +[^ ]"))
+        << name;
+  }
 }
 
 TEST_F(SFrameVerb, ObjectsOfAProcess) {
@@ -120,10 +131,22 @@ TEST_F(SFrameVerb, ErrorsAreOneLine) {
   EXPECT_THAT(output_, Not(HasSubstr("V3")));
 }
 
+TEST_F(SFrameVerb, ABadObjectDoesNotHideTheOthers) {
+  std::ofstream(Path("libc.so")) << "/* GNU ld script */\nGROUP ( libc.so.6 )\n";
+  const std::vector<std::string> objects = {Path("libc.so"), TargetPath("raw_fixture"), "/no/such/file",
+                                            FixturePath("default")};
+  EXPECT_EQ(Run(objects), kSomeFailed);
+  EXPECT_THAT(errors_, MatchesRegex("offcpu: [^\n]*/libc.so: not an ELF file\noffcpu: /no/such/file: [^\n]*\n"));
+  EXPECT_THAT(output_, ContainsRegex("\nV3 [^\n]*/raw_fixture\nV3 [^\n]*/default.elf\n$"));
+  EXPECT_EQ(Run({Path("libc.so"), "/no/such/file"}), kBadUsage);
+  EXPECT_EQ(output_, "");
+  EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 2) << errors_;
+}
+
 // Every damage there is costs no more than an answer.
 TEST_F(SFrameVerb, DamagedFile) {
   const std::string good = ReadFile(TargetPath("raw_fixture"));
-  const std::string path = directory_.path() + "/damaged";
+  const std::string path = Path("damaged");
   const size_t table = good.find("\xe2\xde\x03\x05");  // magic, version, flags
   ASSERT_NE(table, std::string::npos);
   for (size_t size : {size_t{0}, size_t{63}, size_t{64}, size_t{300}, table, table + 28, table + 1000}) {
@@ -132,12 +155,26 @@ TEST_F(SFrameVerb, DamagedFile) {
     EXPECT_TRUE(code == kOk || code == kBadUsage) << size << " bytes: " << code << " " << errors_;
     EXPECT_THAT(output_, Not(HasSubstr("V3"))) << size;
   }
-  for (size_t at : {3, 4, 8, 12, 16, 20, 24}) {
+  for (size_t at : {3, 4, 8, 16, 20, 24}) {  // flags, ABI, functions, bytes of rows, begins of functions and of rows
     std::string changed = good;
     changed.replace(table + at, 1, "\xff");
     std::ofstream(path, std::ios::binary) << changed;
     EXPECT_EQ(Run({path}), kOk) << at << " " << errors_;
+    EXPECT_THAT(output_, HasSubstr("\ndamaged ")) << at;
   }
+}
+
+// Nothing is found by the number of rows that the header claims; those that are there are counted.
+TEST_F(SFrameVerb, WrongNumberOfRows) {
+  std::string bytes = ReadFile(TargetPath("raw_fixture"));
+  EXPECT_EQ(Run({"--json", TargetPath("raw_fixture")}), kOk) << errors_;
+  const uint64_t rows = Value("rows");
+  const size_t table = bytes.find("\xe2\xde\x03\x05");  // magic, version, flags
+  ASSERT_NE(table, std::string::npos);
+  bytes.replace(table + 12, 1, "\xff");
+  std::ofstream(Path("changed"), std::ios::binary) << bytes;
+  EXPECT_EQ(Run({"--json", Path("changed")}), kOk) << errors_;
+  EXPECT_EQ(Value("rows"), rows);
 }
 
 }  // namespace
