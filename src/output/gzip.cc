@@ -3,7 +3,9 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "absl/status/status.h"
@@ -15,11 +17,19 @@ namespace {
 constexpr int kWindowBits = 15;
 constexpr int kGzipOnly = 16;  // added to the above
 constexpr int kMemoryLevel = 8;
+constexpr size_t kMostToOne = 1032;  // no byte of deflate can stand for more
 
 // zlib wants its input not to be const, and does not change it.
 Bytef* Input(std::string_view bytes) { return reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data())); }
 
 uInt Chunk(size_t bytes) { return static_cast<uInt>(std::min<size_t>(bytes, std::numeric_limits<uInt>::max())); }
+
+// What the last four bytes say, modulo 2^32: enough for what may be unpacked here.
+size_t SizeAtEnd(std::string_view bytes) {
+  uint32_t size = 0;
+  if (bytes.size() >= sizeof(size)) std::memcpy(&size, bytes.data() + bytes.size() - sizeof(size), sizeof(size));
+  return size;
+}
 
 class Inflater {
  public:
@@ -31,8 +41,8 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Appends the next piece to `out`: Z_OK, Z_STREAM_END, or another code of zlib's.
-  int Next(std::string& out) {
+  // The next piece, valid until the next call: Z_OK, Z_STREAM_END, or another code of zlib's.
+  int Next(std::string_view* piece) {
     const uInt given = Chunk(rest_.size());
     stream_.next_in = Input(rest_);
     stream_.avail_in = given;
@@ -40,7 +50,7 @@ class Inflater {
     stream_.avail_out = Chunk(buffer_.size());
     const int code = inflate(&stream_, Z_NO_FLUSH);
     rest_.remove_prefix(given - stream_.avail_in);
-    out.append(buffer_.data(), buffer_.size() - stream_.avail_out);
+    *piece = std::string_view(buffer_.data(), buffer_.size() - stream_.avail_out);
     return code;
   }
   bool at_end() const { return rest_.empty(); }
@@ -87,12 +97,17 @@ bool IsGzip(std::string_view bytes) { return bytes.starts_with("\x1f\x8b"); }
 
 absl::StatusOr<std::string> Gunzip(std::string_view bytes, size_t max_bytes) {
   Inflater inflater(bytes);
+  const size_t size = SizeAtEnd(bytes);
   std::string out;
+  out.reserve(std::min({size, max_bytes, bytes.size() * kMostToOne}));
   for (;;) {
-    const int code = inflater.Next(out);
-    if (out.size() > max_bytes) {
+    std::string_view piece;
+    const int code = inflater.Next(&piece);
+    if (piece.size() > max_bytes - out.size()) {
       return absl::ResourceExhaustedError(absl::StrCat("holds more than ", max_bytes >> 20, " MiB"));
     }
+    if (piece.size() > out.capacity() - out.size()) return absl::DataLossError("is cut off or damaged: no valid gzip");
+    out += piece;
     if (code == Z_STREAM_END) break;
     if (code == Z_BUF_ERROR) return absl::DataLossError("is cut off");
     if (code != Z_OK) return absl::DataLossError("is damaged: no valid gzip");

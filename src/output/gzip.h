@@ -39,7 +39,7 @@ class GzipWriter {
 bool IsGzip(std::string_view bytes);
 
 // What one gzip member holds. DataLoss if it is damaged, cut off or followed by more; ResourceExhausted if it holds
-// more than `max_bytes`, as soon as it is seen.
+// more than `max_bytes`, as soon as it is seen. Takes the memory that the result needs, once.
 absl::StatusOr<std::string> Gunzip(std::string_view bytes, size_t max_bytes);
 
 }  // namespace offcpu

@@ -42,6 +42,15 @@ TEST(GzipTest, TheLimitIsKept) {
   EXPECT_EQ(Gunzip(zipped, (1 << 20) - 1).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(GzipTest, NoMoreIsUnpackedThanItsEndSays) {
+  std::string zipped = Zipped(std::string(1 << 20, 'x'), 1 << 20);
+  EXPECT_EQ(Gunzip(zipped, 1 << 20).value().capacity(), 1u << 20);
+  zipped.replace(zipped.size() - 4, 4, std::string("\x00\x00\x01\x00", 4));  // 64 KiB
+  const absl::Status status = Gunzip(zipped, 1 << 20).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(status.message(), "is cut off or damaged: no valid gzip");
+}
+
 TEST(GzipTest, DamageIsAnError) {
   for (size_t size = 0; size < kHello.size(); ++size) {
     EXPECT_EQ(Gunzip(kHello.substr(0, size), 5).status().code(), absl::StatusCode::kDataLoss) << size;
