@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -30,12 +32,13 @@ std::string Joined(std::vector<std::string> labels) {
 // Numbers texts by their order, so that equal texts have one number and numbers sort as texts do.
 class Ranks {
  public:
-  explicit Ranks(std::vector<std::string> texts) : rank_of_(texts.size()), texts_(texts) {
-    std::sort(texts_.begin(), texts_.end());
-    texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
-    for (size_t i = 0; i < texts.size(); ++i) {
-      auto it = std::lower_bound(texts_.begin(), texts_.end(), texts[i]);
-      rank_of_[i] = static_cast<size_t>(it - texts_.begin());
+  explicit Ranks(std::vector<std::string> texts) : rank_of_(texts.size()) {
+    std::vector<size_t> order(texts.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return texts[a] < texts[b]; });
+    for (const size_t index : order) {
+      if (texts_.empty() || texts_.back() != texts[index]) texts_.push_back(std::move(texts[index]));
+      rank_of_[index] = texts_.size() - 1;
     }
   }
 
