@@ -2,6 +2,7 @@
 #ifndef OFFCPU_CMD_OFFCPU_OUTPUTS_H_
 #define OFFCPU_CMD_OFFCPU_OUTPUTS_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ struct OutputFlags {
 };
 
 void AddOutputFlags(CLI::App& app, OutputFlags* flags);
+
+// The lines of the tables that are printed; a .txt file has more.
+inline constexpr size_t kPrintedProcesses = 20;
+inline constexpr size_t kPrintedStacks = 10;
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags);
 

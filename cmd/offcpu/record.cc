@@ -28,8 +28,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr size_t kStacks = 10;
-constexpr size_t kProcesses = 20;
 constexpr std::chrono::milliseconds kTick(100);
 
 // Ctrl-C ends the recording, not the program: the signals wait until they are asked for.
@@ -111,9 +109,9 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 
 void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
   if (IsWholeHost(flags)) {
-    WriteProcessTable(profile, symbols, kProcesses, ToStdout);
+    WriteProcessTable(profile, symbols, kPrintedProcesses, ToStdout);
   } else {
-    WriteStackTable(profile, symbols, kStacks, ToStdout);
+    WriteStackTable(profile, symbols, kPrintedStacks, ToStdout);
   }
   ToStdout("\n");
   WriteSummary(profile, ToStdout);

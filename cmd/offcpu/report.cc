@@ -26,7 +26,10 @@ ExitCode RunReport(const ReportFlags& flags) {
     return kExitFailed;
   }
   if (!flags.outputs.files.empty()) return kExitOk;
-  WriteProfile(OutputFormat::kText, stored->profile, stored->symbols, FormatOptionsOf(flags.outputs), ToStdout);
+  FormatOptions options = FormatOptionsOf(flags.outputs);
+  options.text_processes = kPrintedProcesses;
+  options.text_stacks = kPrintedStacks;
+  WriteProfile(OutputFormat::kText, stored->profile, stored->symbols, options, ToStdout);
   const absl::Status printed = FlushStdout();
   return printed.ok() ? kExitOk : Fail(printed);
 }
@@ -39,7 +42,8 @@ Verb AddReport(CLI::App& offcpu) {
   app->add_option("FILE", flags->file, "What record wrote to a file ending in .pb.gz")->required();
   AddOutputFlags(*app, &flags->outputs);
   app->footer(
-      "Without -o it prints the tables of processes and stacks. No root is needed, nor the machine of the recording.\n"
+      "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, the\n"
+      "other forms have them all. No root is needed, nor the machine of the recording.\n"
       "\n"
       "Examples:\n"
       "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
