@@ -16,6 +16,7 @@ SymbolizedProfile WithFrameSources(const Profile& profile, const SymbolizedProfi
   sourced.user_stacks = symbols.user_stacks;
   absl::flat_hash_map<std::pair<std::string_view, FrameSource>, std::string_view> names;
   for (size_t stack = 0; stack < profile.user_stacks.size(); ++stack) {
+    if (profile.user_stacks[stack].filtered) continue;
     const std::vector<Frame>& frames = profile.user_stacks[stack].stack.frames;
     for (size_t i = 0; i < frames.size(); ++i) {
       std::string_view& name = sourced.user_stacks[stack][i].name;

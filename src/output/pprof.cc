@@ -217,8 +217,10 @@ class Writer {
 
   void AddStackLabels(const ProfileRow& row, pb::Sample* sample) {
     const UserStackEntry& user = profile_.user_stacks[row.user_stack];
-    if (user.overflow) {
-      AddText(kNoUserStackLabel, kOther, sample);
+    if (user.filtered) {
+      // As in the file that it is from: nothing is known.
+    } else if (user.overflow) {
+      AddText(kNoUserStackLabel, kOtherStack, sample);
     } else if (user.missing != NoUserStack::kNone) {
       AddText(kNoUserStackLabel, Name(user.missing), sample);
     } else {
@@ -227,9 +229,9 @@ class Writer {
     }
     const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
     if (kernel.overflow) {
-      AddText(kNoKernelStackLabel, kOther, sample);
+      AddText(kNoKernelStackLabel, kOtherStack, sample);
     } else if (kernel.addresses.empty()) {
-      AddText(kNoKernelStackLabel, kLost, sample);
+      AddText(kNoKernelStackLabel, kLostStack, sample);
     }
   }
 

@@ -27,21 +27,21 @@ struct Table {
 Table TableOf(int field, const PprofLimits& limits, PprofFields* fields) {
   switch (field) {
     case Message::kSampleFieldNumber:
-      return {&fields->samples, limits.samples, limits.entry_bytes, "sample"};
+      return {&fields->samples, limits.samples, limits.entry_bytes, "a sample"};
     case Message::kMappingFieldNumber:
-      return {&fields->mappings, limits.mappings, limits.entry_bytes, "mapping"};
+      return {&fields->mappings, limits.mappings, limits.entry_bytes, "a mapping"};
     case Message::kLocationFieldNumber:
-      return {&fields->locations, limits.locations, limits.entry_bytes, "location"};
+      return {&fields->locations, limits.locations, limits.entry_bytes, "a location"};
     case Message::kFunctionFieldNumber:
-      return {&fields->functions, limits.functions, limits.entry_bytes, "function"};
+      return {&fields->functions, limits.functions, limits.entry_bytes, "a function"};
     case Message::kStringTableFieldNumber:
-      return {&fields->strings, limits.strings, std::numeric_limits<size_t>::max(), "string"};
+      return {&fields->strings, limits.strings, limits.string_bytes, "a string"};
     default:
       return {};
   }
 }
 
-absl::Status TooLarge(const char* what, size_t limit, const char* unit) {
+absl::Status TooLarge(const char* what, uint64_t limit, const char* unit) {
   return absl::ResourceExhaustedError(absl::StrCat("is too large: ", what, " of more than ", limit, " ", unit));
 }
 
@@ -53,6 +53,12 @@ absl::Status AddEntry(std::string_view entry, const Table& table) {
 }
 
 }  // namespace
+
+absl::Status PprofBudget::Take(uint64_t bytes) {
+  if (bytes > limit_ - used_) return TooLarge(what_, limit_, "bytes");
+  used_ += bytes;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits& limits) {
   if (bytes.size() > std::numeric_limits<int>::max())

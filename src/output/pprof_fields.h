@@ -4,11 +4,14 @@
 #define OFFCPU_OUTPUT_PPROF_FIELDS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "symbolize/demangle.h"
 
 namespace offcpu {
 
@@ -18,9 +21,27 @@ struct PprofLimits {
   size_t locations = 1u << 22;
   size_t functions = 1u << 22;
   size_t strings = 1u << 22;
-  size_t entry_bytes = 1u << 20;  // of one sample, mapping, location or function
+  size_t entry_bytes = 1u << 20;                 // of one sample, mapping, location or function
+  size_t string_bytes = 3 * kMaxDemangledBytes;  // a name as long as they get, each byte of it replaced by U+FFFD
   size_t rest_bytes = 1u << 20;
-  size_t frames = 1u << 24;  // of all distinct stacks
+  size_t comments = 1024;
+  size_t stack_frames = 1024;      // ours have at most 512 of user code and 127 of the kernel; pprof can put in some
+  uint64_t held_bytes = 1u << 30;  // PprofFrameBytes of distinct stacks, names of processes and modules
+  uint64_t shown_bytes = uint64_t{1} << 34;  // the same, each time that a sample refers to them: what an output repeats
+};
+
+// Adds up to a limit. The names of a file are held once, but it can refer to each of them any number of times.
+class PprofBudget {
+ public:
+  PprofBudget(const char* what, uint64_t limit) : what_(what), limit_(limit) {}
+
+  // ResourceExhausted beyond the limit.
+  absl::Status Take(uint64_t bytes);
+
+ private:
+  const char* what_;
+  uint64_t limit_;
+  uint64_t used_ = 0;
 };
 
 // Each entry is the message itself, without its tag and length.

@@ -18,7 +18,7 @@ bool IsUnusual(const Frame& frame) { return frame.exact != IsUsuallyExact(frame.
 
 bool SameWay(const Frame& a, const Frame& b) { return a.source == b.source && a.exact == b.exact; }
 
-// "name", "name!", both perhaps with "*count"; 0 without a count.
+// "name*count" or "name!*count".
 struct Run {
   FrameSource source;
   bool exact;
@@ -28,13 +28,12 @@ struct Run {
 std::optional<Run> ParseRun(std::string_view text) {
   Run run = {};
   const size_t star = text.find('*');
-  if (star != std::string_view::npos) {
-    const std::string count(text.substr(star + 1));
-    uint32_t frames = 0;
-    if (!absl::SimpleAtoi(count, &frames) || frames == 0) return std::nullopt;
-    run.frames = frames;
-    text = text.substr(0, star);
-  }
+  if (star == std::string_view::npos) return std::nullopt;
+  const std::string count(text.substr(star + 1));
+  uint32_t frames = 0;
+  if (!absl::SimpleAtoi(count, &frames) || frames == 0) return std::nullopt;
+  run.frames = frames;
+  text = text.substr(0, star);
   const bool unusual = text.ends_with('!');
   if (unusual) text.remove_suffix(1);
   const std::optional<FrameSource> source = ByName<FrameSource>(text, kFrameSourceCount);
@@ -51,8 +50,7 @@ std::string SourcesText(const std::vector<Frame>& frames) {
   for (size_t begin = 1, end = 1; begin < frames.size(); begin = end) {
     while (end < frames.size() && SameWay(frames[begin], frames[end])) ++end;
     absl::StrAppend(&text, text.empty() ? "" : "+", std::string(Name(frames[begin].source)),
-                    IsUnusual(frames[begin]) ? "!" : "");
-    if (end < frames.size()) absl::StrAppend(&text, "*", end - begin);
+                    IsUnusual(frames[begin]) ? "!" : "", "*", end - begin);
   }
   return text;
 }
@@ -67,10 +65,8 @@ bool ReadSources(std::string_view text, std::vector<Frame>& frames) {
     const std::optional<Run> run = ParseRun(text.substr(0, plus));
     text = plus == std::string_view::npos ? std::string_view() : text.substr(plus + 1);
     if (!run.has_value()) return false;
-    const size_t rest = frames.size() - next;
-    const size_t count = run->frames == 0 ? rest : run->frames;
-    if (count > rest) return false;
-    for (const size_t end = next + count; next < end; ++next) {
+    if (run->frames > frames.size() - next) return false;
+    for (const size_t end = next + run->frames; next < end; ++next) {
       frames[next].source = run->source;
       frames[next].exact = run->exact;
     }

@@ -38,16 +38,16 @@ inline constexpr std::string_view kUserEndLabel = "user_end";               // w
 inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"
 inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost" or "other"
 inline constexpr std::string_view kUnwindLabel = "unwind";                  // SourcesText
-inline constexpr std::string_view kOther = "other";
-inline constexpr std::string_view kLost = "lost";
+inline constexpr std::string_view kOtherStack = "other";
+inline constexpr std::string_view kLostStack = "lost";
 inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
 
-// How the frames beyond the leaf were found: "eh_frame" if all in one way, else runs of frames from the leaf outwards,
-// "sframe*3+eh_frame*2+sframe". A '!' behind a name: Frame::exact is not what it is with most frames of that source.
-// Empty without callers.
+// How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
+// behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers
+// tell a reader whether the frames are still those of the walk.
 std::string SourcesText(const std::vector<Frame>& frames);
 
-// Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer frames.
+// Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer or more frames.
 bool ReadSources(std::string_view text, std::vector<Frame>& frames);
 
 // The value of an enum with such a name.

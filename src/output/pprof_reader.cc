@@ -37,6 +37,7 @@ absl::Status Naming(const std::string& path, const absl::Status& status) {
 absl::StatusOr<std::string> Values(const pb::Profile& header, PprofTables& tables) {
   std::string values;
   for (const pb::ValueType& value : header.sample_type()) {
+    if (values.size() > kMaxShown) break;  // more than ours
     const absl::StatusOr<std::string_view> type = tables.String(value.type());
     if (!type.ok()) return type.status();
     const absl::StatusOr<std::string_view> unit = tables.String(value.unit());
@@ -54,13 +55,16 @@ std::string OurValues() {
   return values;
 }
 
-absl::Status ReadHeader(const pb::Profile& header, PprofTables& tables, Profile& profile) {
+absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, Profile& profile) {
   const absl::StatusOr<std::string> values = Values(header, tables);
   if (!values.ok()) return values.status();
   if (*values != OurValues()) {
     return absl::InvalidArgumentError(absl::StrCat("was not written by offcpu: it holds ",
                                                    values->empty() ? "nothing" : values->substr(0, kMaxShown),
                                                    " and not ", OurValues()));
+  }
+  if (static_cast<size_t>(header.comment_size()) > max_comments) {
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: more than ", max_comments, " comments"));
   }
   std::vector<std::string_view> comments;
   for (const int64_t index : header.comment()) {
@@ -79,10 +83,11 @@ absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLi
   pb::Profile header;
   if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or no pprof file");
   StoredProfile stored;
-  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get());
+  PprofBudget held("names and stacks", limits.held_bytes);
+  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get(), held);
   if (!tables.ok()) return tables.status();
-  if (absl::Status status = ReadHeader(header, *tables, stored.profile); !status.ok()) return status;
-  PprofRows rows(*tables, limits.frames, stored.profile, stored.symbols);
+  if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile); !status.ok()) return status;
+  PprofRows rows(*tables, limits, held, stored.profile, stored.symbols);
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }

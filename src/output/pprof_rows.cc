@@ -4,7 +4,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
@@ -23,34 +22,15 @@ absl::Status Damaged(std::string_view what) {
 
 bool IsPid(int64_t value) { return value >= 0 && value <= std::numeric_limits<int32_t>::max(); }
 
-// Of a frame without a name, the symbolizer makes one out of file and address.
-bool IsNamed(const PprofLocation& location) {
-  return location.module != nullptr &&
-         !(location.name.starts_with(location.file) && location.name.substr(location.file.size()).starts_with("+0x"));
+// What pprof has divided (-divide_by) is rounded, the sum and both of its parts each by itself.
+bool IsSum(int64_t value, uint64_t sum) {
+  const auto total = static_cast<uint64_t>(value);
+  return total == sum || total + 1 == sum || total == sum + 1;
 }
 
-// What stands for callers that are not known.
-bool IsMarker(const PprofLocation& location) {
-  return location.module == nullptr && !location.kernel && location.address == 0;
-}
-
-// What an entry says instead of frames; nothing if it is no such word.
-std::optional<UserStackEntry> EntryOf(std::string_view no_user_stack, std::string_view user_end) {
-  UserStackEntry entry;
-  if (no_user_stack == kOther) {
-    entry.overflow = true;
-    return entry;
-  }
-  if (!no_user_stack.empty()) {
-    const std::optional<NoUserStack> reason = ByName<NoUserStack>(no_user_stack, kNoUserStackCount);
-    if (!reason.has_value() || *reason == NoUserStack::kNone) return std::nullopt;
-    entry.missing = *reason;
-    return entry;
-  }
-  const std::optional<EndReason> end = ByName<EndReason>(user_end, kEndReasonCount);
-  if (!end.has_value()) return std::nullopt;
-  entry.stack.end = *end;
-  return entry;
+// Without a label nothing is known of it.
+std::optional<WaitKind> KindOf(std::string_view name) {
+  return name.empty() ? WaitKind::kOther : ByName<WaitKind>(name, kWaitKindCount);
 }
 
 // Adds to a sum that stays a number for every format.
@@ -106,7 +86,8 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
   if (labels.image < 0 || labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) {
     return Damaged("a negative number");
   }
-  if (!labels.no_kernel_stack.empty() && labels.no_kernel_stack != kOther && labels.no_kernel_stack != kLost) {
+  if (!labels.no_kernel_stack.empty() && labels.no_kernel_stack != kOtherStack &&
+      labels.no_kernel_stack != kLostStack) {
     return Damaged("an unknown kernel stack");
   }
   return absl::OkStatus();
@@ -115,21 +96,13 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
   if (values.size() != kPprofValues.size()) return Damaged("too few or too many values");
   if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
-    return Damaged("a negative number");
+    return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
   }
   row->count = static_cast<uint64_t>(values[0]);
   row->blocked_ns = static_cast<uint64_t>(values[2]);
   row->runnable_ns = static_cast<uint64_t>(values[3]);
-  if (static_cast<uint64_t>(values[1]) != row->total_ns()) return Damaged("a time that is not the sum of its parts");
+  if (!IsSum(values[1], row->total_ns())) return Damaged("a time that is not the sum of its parts");
   if (!AddTo(row->count, &count_) || !AddTo(row->total_ns(), &ns_)) return Damaged("more time than there can be");
-  return absl::OkStatus();
-}
-
-absl::Status PprofRows::CountFrames(size_t frames) {
-  if (frames > max_frames_ - frames_) {
-    return absl::ResourceExhaustedError(absl::StrCat("is too large: stacks of more than ", max_frames_, " frames"));
-  }
-  frames_ += frames;
   return absl::OkStatus();
 }
 
@@ -144,10 +117,18 @@ absl::Status PprofRows::Add(std::string_view bytes) {
       !status.ok()) {
     return status;
   }
-  const std::optional<WaitKind> kind = ByName<WaitKind>(labels->kind, kWaitKindCount);
+  const std::optional<WaitKind> kind = KindOf(labels->kind);
   if (!kind.has_value()) return Damaged("an unknown kind of wait");
-  if (absl::Status status = ReadStacks(sample, *labels, &row); !status.ok()) return status;
-  row.process = InternProcess(*labels);
+  const auto stacks =
+      stacks_.Intern({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, *labels);
+  if (!stacks.ok()) return stacks.status();
+  const absl::StatusOr<uint32_t> process = InternProcess(*labels);
+  if (!process.ok()) return process.status();
+  const uint64_t names = labels->process.size() + labels->comm.size() + labels->container.size();
+  if (absl::Status status = shown_.Take(stacks->bytes + names); !status.ok()) return status;
+  row.kernel_stack = stacks->kernel;
+  row.user_stack = stacks->user;
+  row.process = *process;
   row.tid = static_cast<int32_t>(labels->tid);
   row.comm = InternComm(labels->comm);
   row.kind = *kind;
@@ -158,31 +139,12 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-template <typename Message>
-absl::Status PprofRows::ReadStacks(const Message& sample, const Labels& labels, ProfileRow* row) {
-  std::vector<uint32_t> locations;
-  for (const uint64_t id : sample.location_id()) {
-    const absl::StatusOr<uint32_t> location = tables_.FindLocation(id);
-    if (!location.ok()) return location.status();
-    locations.push_back(*location);
-  }
-  const auto is_kernel = [this](uint32_t index) { return tables_.location(index).kernel; };
-  const auto user = std::find_if_not(locations.begin(), locations.end(), is_kernel);
-  if (std::any_of(user, locations.end(), is_kernel)) return Damaged("a kernel frame that user code called");
-  const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations.begin(), user}, labels);
-  if (!kernel_stack.ok()) return kernel_stack.status();
-  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations.end()}, labels);
-  if (!user_stack.ok()) return user_stack.status();
-  row->kernel_stack = *kernel_stack;
-  row->user_stack = *user_stack;
-  return absl::OkStatus();
-}
-
-uint32_t PprofRows::InternProcess(const Labels& labels) {
+absl::StatusOr<uint32_t> PprofRows::InternProcess(const Labels& labels) {
   const auto next = static_cast<uint32_t>(profile_.processes.size());
   const ProcessName name = {labels.pid, labels.image, labels.process, labels.container};
   const auto [it, inserted] = process_index_.try_emplace(name, next);
   if (inserted) {
+    if (absl::Status status = held_.Take(labels.process.size() + labels.container.size()); !status.ok()) return status;
     ProcessInfo& process = profile_.processes.emplace_back();
     process.key.pid = static_cast<int32_t>(labels.pid);
     process.key.exec_id = static_cast<uint64_t>(labels.image);
@@ -196,67 +158,6 @@ uint32_t PprofRows::InternComm(std::string_view comm) {
   const auto [it, inserted] = comm_index_.try_emplace(comm, static_cast<uint32_t>(profile_.comms.size()));
   if (inserted) profile_.comms.emplace_back(comm);
   return it->second;
-}
-
-absl::StatusOr<uint32_t> PprofRows::InternKernel(std::span<const uint32_t> locations, const Labels& labels) {
-  if (!labels.no_kernel_stack.empty()) locations = {};
-  const bool overflow = labels.no_kernel_stack == kOther;
-  StackKey key(locations.begin(), locations.end());
-  key.push_back(overflow ? 1 : 0);
-  const auto [it, inserted] =
-      kernel_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.kernel_stacks.size()));
-  if (!inserted) return it->second;
-  if (absl::Status status = CountFrames(locations.size()); !status.ok()) return status;
-  KernelStack& stack = profile_.kernel_stacks.emplace_back();
-  std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
-  stack.overflow = overflow;
-  for (const uint32_t index : locations) {
-    stack.addresses.push_back(tables_.location(index).address + 1);  // the address to return to
-    names.push_back(tables_.location(index).name);
-  }
-  return it->second;
-}
-
-absl::StatusOr<uint32_t> PprofRows::InternUser(std::span<const uint32_t> locations, const Labels& labels) {
-  std::optional<UserStackEntry> entry = EntryOf(labels.no_user_stack, labels.user_end);
-  if (!entry.has_value()) return Damaged("an unknown user stack");
-  const bool walked = entry->missing == NoUserStack::kNone && !entry->overflow;
-  if (!walked) locations = {};
-  if (!locations.empty() && entry->stack.end != EndReason::kComplete && IsMarker(tables_.location(locations.back()))) {
-    locations = locations.first(locations.size() - 1);
-  }
-  StackKey key(locations.begin(), locations.end());
-  key.push_back(sources_index_.try_emplace(labels.unwind, static_cast<uint32_t>(sources_index_.size())).first->second);
-  key.push_back(static_cast<uint32_t>(entry->stack.end));
-  key.push_back(static_cast<uint32_t>(entry->missing));
-  key.push_back(entry->overflow ? 1 : 0);
-  const auto [it, inserted] =
-      user_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.user_stacks.size()));
-  if (!inserted) return it->second;
-  if (absl::Status status = CountFrames(locations.size()); !status.ok()) return status;
-  if (walked) {
-    if (absl::Status status = FillUser(locations, labels.unwind, &*entry); !status.ok()) return status;
-  }
-  profile_.user_stacks.push_back(*std::move(entry));
-  std::vector<SymbolizedFrame>& symbols = symbols_.user_stacks.emplace_back();
-  for (const uint32_t index : locations) {
-    const PprofLocation& location = tables_.location(index);
-    symbols.push_back({.name = location.name, .module = location.file, .named = IsNamed(location)});
-  }
-  return it->second;
-}
-
-absl::Status PprofRows::FillUser(std::span<const uint32_t> locations, std::string_view sources, UserStackEntry* entry) {
-  std::vector<Frame>& frames = entry->stack.frames;
-  for (const uint32_t index : locations) {
-    const PprofLocation& location = tables_.location(index);
-    frames.push_back({.module = location.module, .address = location.address});
-  }
-  if (!ReadSources(sources, frames)) return Damaged("frames left out or put in");
-  for (Frame& frame : frames) {
-    if (!frame.exact) ++frame.address;  // back to the return address
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace offcpu

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
+#include "output/stack_labels.h"
 #include "proto/profile.pb.h"
 
 namespace offcpu {
@@ -33,9 +34,11 @@ absl::Status ForEach(const std::vector<std::string_view>& entries, Read read) {
 
 }  // namespace
 
-absl::StatusOr<PprofTables> PprofTables::Read(const PprofFields& fields, std::deque<std::string>* names) {
+absl::StatusOr<PprofTables> PprofTables::Read(const PprofFields& fields, std::deque<std::string>* names,
+                                              PprofBudget& held) {
   PprofTables tables(fields.strings, names);
-  absl::Status status = ForEach(fields.mappings, [&](std::string_view bytes) { return tables.ReadMapping(bytes); });
+  absl::Status status =
+      ForEach(fields.mappings, [&](std::string_view bytes) { return tables.ReadMapping(bytes, held); });
   if (!status.ok()) return status;
   status = ForEach(fields.functions, [&](std::string_view bytes) { return tables.ReadFunction(bytes); });
   if (!status.ok()) return status;
@@ -49,17 +52,18 @@ absl::StatusOr<std::string_view> PprofTables::String(int64_t index) {
     return absl::DataLossError(absl::StrCat("is damaged: no string ", index));
   }
   std::string_view& kept = kept_[static_cast<size_t>(index)];
-  if (kept.data() == nullptr) kept = names_->emplace_back(strings_[static_cast<size_t>(index)]);
+  if (kept.data() == nullptr) kept = names_->emplace_back(Printable(strings_[static_cast<size_t>(index)]));
   return kept;
 }
 
-absl::Status PprofTables::ReadMapping(std::string_view bytes) {
+absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held) {
   pb::Mapping message;
   if (!Parse(bytes, &message) || message.id() == 0) return Damaged("mapping", message.id());
   const absl::StatusOr<std::string_view> path = String(message.filename());
   if (!path.ok()) return path.status();
   const absl::StatusOr<std::string_view> build_id = String(message.build_id());
   if (!build_id.ok()) return build_id.status();
+  if (absl::Status status = held.Take(path->size() + build_id->size()); !status.ok()) return status;
   Mapping mapping;
   if (*path != kKernelMapping) {
     auto module = std::make_shared<Module>();
@@ -83,14 +87,17 @@ absl::Status PprofTables::ReadFunction(std::string_view bytes) {
 
 absl::Status PprofTables::ReadLocation(std::string_view bytes) {
   pb::Location message;
-  if (!Parse(bytes, &message) || message.id() == 0 || message.line_size() != 1) {
+  if (!Parse(bytes, &message) || message.id() == 0 || message.line_size() > 1) {
     return Damaged("location", message.id());
   }
-  const auto function = function_name_by_id_.find(message.line(0).function_id());
-  if (function == function_name_by_id_.end()) return Damaged("the function of location", message.id());
-  const absl::StatusOr<std::string_view> name = String(function->second);
-  if (!name.ok()) return name.status();
-  PprofLocation location = {.address = message.address(), .name = *name};
+  PprofLocation location = {.address = message.address()};
+  if (message.line_size() == 1) {
+    const auto function = function_name_by_id_.find(message.line(0).function_id());
+    if (function == function_name_by_id_.end()) return Damaged("the function of location", message.id());
+    const absl::StatusOr<std::string_view> name = String(function->second);
+    if (!name.ok()) return name.status();
+    location.name = *name;
+  }
   if (message.mapping_id() != 0) {
     const auto mapping = mapping_by_id_.find(message.mapping_id());
     if (mapping == mapping_by_id_.end()) return Damaged("the mapping of location", message.id());

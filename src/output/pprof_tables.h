@@ -1,5 +1,6 @@
 // The tables of a pprof file that its samples refer to, checked: strings, and locations with the name of their function
-// and their mapping. Strings are copied once, where they are first needed, so that nothing here points into the file.
+// and their mapping. Strings are copied once, where they are first needed, so that nothing here points into the file,
+// with '?' for control characters, as everywhere where names of others are shown.
 #ifndef OFFCPU_OUTPUT_PPROF_TABLES_H_
 #define OFFCPU_OUTPUT_PPROF_TABLES_H_
 
@@ -22,15 +23,16 @@ struct PprofLocation {
   const Module* module = nullptr;  // null: without a mapping, or in the kernel
   bool kernel = false;
   uint64_t address = 0;
-  std::string_view name;  // of the function
+  std::string_view name;  // of the function; "": pprof has taken it off
   std::string_view file;  // of the module, without its directory
 };
 
 class PprofTables {
  public:
   // The bytes behind `fields` must outlive the tables, `names` what is read with them. DataLoss if something is
-  // referred to that is not there, or if a location is not that of one function.
-  static absl::StatusOr<PprofTables> Read(const PprofFields& fields, std::deque<std::string>* names);
+  // referred to that is not there, or if a location is that of several functions. What modules hold is taken from
+  // `held`; ResourceExhausted if it is too much.
+  static absl::StatusOr<PprofTables> Read(const PprofFields& fields, std::deque<std::string>* names, PprofBudget& held);
 
   // DataLoss if there is no such string. Valid as long as `names`.
   absl::StatusOr<std::string_view> String(int64_t index);
@@ -48,7 +50,7 @@ class PprofTables {
 
   PprofTables(const std::vector<std::string_view>& strings, std::deque<std::string>* names)
       : strings_(strings), kept_(strings.size()), names_(names) {}
-  absl::Status ReadMapping(std::string_view bytes);
+  absl::Status ReadMapping(std::string_view bytes, PprofBudget& held);
   absl::Status ReadFunction(std::string_view bytes);
   absl::Status ReadLocation(std::string_view bytes);
 

@@ -18,11 +18,14 @@ void WriteUserStackFields(const Profile& profile, const SymbolizedProfile& symbo
     json.Field("module", frame.module);
     json.Key("address");
     json.Hex(entry.stack.frames[i].address);
-    json.Field("source", Name(entry.stack.frames[i].source));
+    if (!entry.filtered) json.Field("source", Name(entry.stack.frames[i].source));
     json.EndObject();
   }
   json.EndArray();
-  if (entry.overflow) {
+  if (entry.filtered) {
+    json.Key("filtered");
+    json.Bool(true);
+  } else if (entry.overflow) {
     json.Field("no_user_stack", "other");
   } else if (entry.missing != NoUserStack::kNone) {
     json.Field("no_user_stack", Name(entry.missing));

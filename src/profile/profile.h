@@ -69,6 +69,9 @@ struct UserStackEntry {
   UserStack stack;  // empty if `missing` is not kNone, or `overflow`
   NoUserStack missing = NoUserStack::kNone;
   bool overflow = false;  // stands for every stack that found no place in the table: "[other]"
+  // Read from a file in which pprof has left out or put in frames. They are as the file lists them, at the addresses to
+  // look up; how they were found and why the walk ended is not known any more.
+  bool filtered = false;
 };
 
 // Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind).

@@ -80,13 +80,14 @@ class Raw {
   void ReadLine(const std::string& line) {
     static const std::regex sample(R"( *(\d+) +(\d+) +(\d+) +(\d+): ([\d ]+))");
     static const std::regex comm(R"(.*\bcomm:\[([^\]]*)\].*)");
-    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) :0(?::0)? s=0\(\))");
+    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) \S*:0(?::0)? s=0\(\))");
     static const std::regex mapping(R"((\d+): 0x0/0xffffffffffffffff/0x0 (\S*) .*)");
     std::smatch match;
     if (std::regex_match(line, match, sample)) {
-      samples_.push_back({std::stoull(match[2]), Words(match[5]), "[no name]"});
+      const uint64_t ns = std::stoull(match[3]) + std::stoull(match[4]);
+      samples_.push_back({ns, Words(match[5]), "[no name]"});
       count_ += std::stoull(match[1]);
-      parts_add_up_ = parts_add_up_ && std::stoull(match[2]) == std::stoull(match[3]) + std::stoull(match[4]);
+      parts_add_up_ = parts_add_up_ && std::stoull(match[2]) == ns;
     } else if (!samples_.empty() && std::regex_match(line, match, comm)) {
       samples_.back().comm = match[1];
     } else if (std::regex_match(line, match, location)) {
@@ -110,7 +111,7 @@ class Raw {
       std::replace(function.begin(), function.end(), ';', ':');
       (location.mapping == kernel_ ? kernel : user) += ";" + function;
     }
-    return sample.comm + user + ";-" + kernel;
+    return sample.comm + user + ";-" + (kernel.empty() ? ";[unknown kernel stack]" : kernel);
   }
 
   std::vector<Sample> samples_;
@@ -223,8 +224,6 @@ TEST_F(Pprof, ReportWritesWhatRecordWrote) {
     EXPECT_THAT(output_, IsEmpty());
     EXPECT_EQ(ReadFile(again), ReadFile(Path(std::string("out.") + suffix))) << suffix;
   }
-  ASSERT_EQ(Run({"report", recorded_}), 0) << errors_;
-  EXPECT_EQ(output_, ReadFile(Path("out.txt")));
   ASSERT_EQ(Run({"report", recorded_, "--frame-sources", "-o", Path("sources.folded")}), 0) << errors_;
   EXPECT_THAT(ReadFile(Path("sources.folded")), HasSubstr(" [eh_frame];"));
 }
@@ -240,6 +239,42 @@ TEST_F(Pprof, ReportReadsWhatPprofFiltered) {
   }
   EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
   EXPECT_THAT(wanted, Not(IsEmpty()));
+}
+
+// Whatever pprof leaves of a file, report shows it as pprof does.
+TEST_F(Pprof, ReportShowsTheFramesThatPprofLeaves) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  for (const char* filter :
+       {"-ignore=wait_in_nanosleep", "-tagfocus=kind=sleeping", "-tagignore=kind=sleeping", "-taghide=pid",
+        "-taghide=unwind|user_end", "-tagshow=comm", "-hide=^main$", "-hide=schedule", "-hide=wait_in_nanosleep",
+        "-show=wait_in", "-show_from=wait_in", "-prune_from=wait_in", "-tagroot=process,kind", "-divide_by=1000"}) {
+    SCOPED_TRACE(filter);
+    ASSERT_TRUE(RunPprof({"-proto", filter, "-output=" + Path("filtered.pb.gz"), recorded_}));
+    ASSERT_TRUE(RunPprof({"-raw", Path("filtered.pb.gz")}));
+    const Sums wanted = Raw(output_).Stacks();
+    EXPECT_THAT(wanted, Not(IsEmpty()));
+    ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+    EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
+  }
+}
+
+TEST_F(Pprof, ReportShowsLabelsAtTheLeafAsKernelFrames) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  ASSERT_TRUE(RunPprof({"-proto", "-tagleaf=process", "-output=" + Path("filtered.pb.gz"), recorded_}));
+  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+  Sums wanted;
+  for (const auto& [stack, ns] : folded_) wanted[stack + ";waits"] = ns;
+  EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
+}
+
+TEST_F(Pprof, ReportPrintsTheCostliestStacksOnly) {
+  RecordWaits();
+  ASSERT_EQ(Run({"report", recorded_}), 0) << errors_;
+  EXPECT_THAT(output_, HasSubstr("\n#10  "));
+  EXPECT_THAT(output_, Not(HasSubstr("\n#11  ")));
+  EXPECT_THAT(ReadFile(Path("out.txt")), HasSubstr("\n#11  "));
 }
 
 TEST_F(Pprof, ReportRefusesWhatPprofMerged) {

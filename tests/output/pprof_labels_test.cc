@@ -27,12 +27,12 @@ TEST(SourcesTextTest, ThereAndBack) {
   const std::vector<std::pair<std::vector<Way>, std::string>> cases = {
       {{}, ""},
       {{kLeaf}, ""},
-      {{kLeaf, kEhFrame}, "eh_frame"},
-      {{kLeaf, kEhFrame, kEhFrame, kEhFrame}, "eh_frame"},
-      {{kLeaf, kSFrame, kSFrame, kEhFrame}, "sframe*2+eh_frame"},
-      {{kLeaf, kSFrame, kEhFrame, kSFrame, kSFrame}, "sframe*1+eh_frame*1+sframe"},
-      {{kLeaf, kRestorer, kInterrupted, kEhFrame}, "eh_frame!*1+trampoline*1+eh_frame"},
-      {{kLeaf, {FrameSource::kFramePointer, false}}, "fp"},
+      {{kLeaf, kEhFrame}, "eh_frame*1"},
+      {{kLeaf, kEhFrame, kEhFrame, kEhFrame}, "eh_frame*3"},
+      {{kLeaf, kSFrame, kSFrame, kEhFrame}, "sframe*2+eh_frame*1"},
+      {{kLeaf, kSFrame, kEhFrame, kSFrame, kSFrame}, "sframe*1+eh_frame*1+sframe*2"},
+      {{kLeaf, kRestorer, kInterrupted, kEhFrame}, "eh_frame!*1+trampoline*1+eh_frame*1"},
+      {{kLeaf, {FrameSource::kFramePointer, false}}, "fp*1"},
   };
   for (const auto& [ways, text] : cases) {
     const std::vector<Frame> frames = Frames(ways);
@@ -44,14 +44,14 @@ TEST(SourcesTextTest, ThereAndBack) {
 }
 
 TEST(SourcesTextTest, WhatDoesNotFitTheFramesIsRefused) {
-  for (const char* text :
-       {"", "eh_frame*2", "eh_frame*4", "eh_frame*0", "eh_frame*", "eh_frame*-1", "eh_frame*x", "*3", "nothing",
-        "eh_frame!!", "eh_frame*2+", "+eh_frame", "eh_frame*3+x", "eh_frame*18446744073709551615+eh_frame*4"}) {
+  for (const char* text : {"", "eh_frame", "eh_frame*2", "eh_frame*4", "eh_frame*0", "eh_frame*", "eh_frame*-1",
+                           "eh_frame*x", "*3", "nothing", "eh_frame!!", "eh_frame*2+", "+eh_frame*3",
+                           "eh_frame*2+eh_frame", "eh_frame*3+x*1", "eh_frame*18446744073709551615+eh_frame*4"}) {
     std::vector<Frame> frames(4);
     EXPECT_FALSE(ReadSources(text, frames)) << text;
   }
   std::vector<Frame> none;
-  EXPECT_FALSE(ReadSources("eh_frame", none));
+  EXPECT_FALSE(ReadSources("eh_frame*1", none));
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace pb = offcpu::pprof;
 
@@ -36,6 +37,13 @@ std::string Written(OutputFormat format, const Profile& profile, const Symbolize
 // Not compressed.
 std::string MessageOf(const RecordedProfile& recorded) {
   return Gunzip(Written(OutputFormat::kPprof, recorded.profile, recorded.symbols), 1 << 20).value();
+}
+
+pb::Label* FindLabel(pb::Profile& message, int sample, const std::string& key) {
+  for (pb::Label& label : *message.mutable_sample(sample)->mutable_label()) {
+    if (message.string_table(static_cast<int>(label.key())) == key) return &label;
+  }
+  return nullptr;
 }
 
 // The message of all that a recording can hold, changed.
@@ -93,6 +101,8 @@ TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
     EXPECT_EQ(profile.processes[profile.rows[row].process].container,
               all.profile.processes[all.profile.rows[row].process].container);
     EXPECT_EQ(profile.rows[row].tid, all.profile.rows[row].tid);
+    EXPECT_EQ(profile.rows[row].count_error(), all.profile.rows[row].count_error());
+    EXPECT_EQ(profile.rows[row].ns_error(), all.profile.rows[row].ns_error());
   }
   EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
 }
@@ -138,16 +148,10 @@ TEST(PprofReaderTest, DamageIsNamed) {
     message.add_string_table(added);
     return message.string_table_size() - 1;
   };
-  const auto label = [](pb::Profile& message, const char* key) -> pb::Label& {
-    for (pb::Label& it : *message.mutable_sample(0)->mutable_label()) {
-      if (message.string_table(static_cast<int>(it.key())) == key) return it;
-    }
-    return *message.mutable_sample(0)->add_label();
-  };
+  const auto label = [](pb::Profile& message, const char* key) -> pb::Label& { return *FindLabel(message, 0, key); };
   const std::vector<Damage> damages = {
       {"values", [](pb::Profile& m) { m.mutable_sample(0)->mutable_value()->RemoveLast(); }},
       {"values", [](pb::Profile& m) { m.mutable_sample(0)->add_value(0); }},
-      {"negative", [](pb::Profile& m) { m.mutable_sample(0)->set_value(0, -1); }},
       {"the sum", [](pb::Profile& m) { m.mutable_sample(0)->set_value(1, 5); }},
       {"than there can be",
        [](pb::Profile& m) {
@@ -160,15 +164,14 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"no such pid", [&](pb::Profile& m) { label(m, "pid").set_num(1LL << 31); }},
       {"no such pid", [&](pb::Profile& m) { label(m, "tid").set_num(-1); }},
       {"negative", [&](pb::Profile& m) { label(m, "max").set_num(-1); }},
+      {"negative", [](pb::Profile& m) { FindLabel(m, 1, "count_error")->set_num(-1); }},
+      {"negative", [](pb::Profile& m) { FindLabel(m, 1, "time_error")->set_num(-1); }},
       {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
       {"unknown user stack", [&](pb::Profile& m) { label(m, "user_end").set_str(text(m, "somehow")); }},
-      {"frames left out", [&](pb::Profile& m) { label(m, "unwind").set_str(text(m, "guess")); }},
-      {"frames left out", [&](pb::Profile& m) { label(m, "unwind").set_str(text(m, "eh_frame*3")); }},
       {"no location 99", [](pb::Profile& m) { m.mutable_sample(0)->set_location_id(0, 99); }},
       {"user code called", [](pb::Profile& m) { m.mutable_sample(0)->add_location_id(m.sample(0).location_id(0)); }},
       {"location 1", [](pb::Profile& m) { m.mutable_location(1)->set_id(1); }},
       {"location 0", [](pb::Profile& m) { m.mutable_location(0)->set_id(0); }},
-      {"location 1", [](pb::Profile& m) { m.mutable_location(0)->clear_line(); }},
       {"location 1", [](pb::Profile& m) { m.mutable_location(0)->add_line(); }},
       {"mapping of location 1", [](pb::Profile& m) { m.mutable_location(0)->set_mapping_id(99); }},
       {"function of location 1", [](pb::Profile& m) { m.mutable_location(0)->mutable_line(0)->set_function_id(99); }},
@@ -202,6 +205,44 @@ TEST(PprofReaderTest, WhatOthersAddIsIgnored) {
             Written(OutputFormat::kPprof, all.profile, all.symbols));
 }
 
+// What reading each row shows it to hold: PprofFrameBytes of its frames, and its names.
+uint64_t FrameBytes(const pb::Profile& message, const google::protobuf::RepeatedField<uint64_t>& location_ids) {
+  uint64_t bytes = 0;
+  for (const uint64_t id : location_ids) {
+    const pb::Location& location = message.location(static_cast<int>(id - 1));
+    const auto function = static_cast<int>(location.line(0).function_id() - 1);
+    bytes += message.string_table(static_cast<int>(message.function(function).name())).size() + 64;
+    if (location.mapping_id() == 0) continue;
+    const auto mapping = static_cast<int>(location.mapping_id() - 1);
+    const std::string path = message.string_table(static_cast<int>(message.mapping(mapping).filename()));
+    if (path != "[kernel.kallsyms]") bytes += std::filesystem::path(path).filename().string().size();
+  }
+  return bytes;
+}
+
+// Each distinct stack once, then the modules and the processes.
+uint64_t HeldBytes(const pb::Profile& message) {
+  // Samples 0 and 1 have the same stacks, and so has 4; the kernel's are those of 0 in 2 and 5. Words for a kernel
+  // stack that is not known (3, 6) take nothing.
+  uint64_t bytes = 0;
+  for (const int sample : {0, 2, 3, 5, 6}) bytes += FrameBytes(message, message.sample(sample).location_id());
+  for (const int sample : {2, 5}) {
+    const auto& ids = message.sample(sample).location_id();
+    google::protobuf::RepeatedField<uint64_t> kernel(ids.begin(), ids.begin() + 2);
+    bytes -= FrameBytes(message, kernel);
+  }
+  for (const int sample : {3, 6}) {
+    const auto& ids = message.sample(sample).location_id();
+    google::protobuf::RepeatedField<uint64_t> kernel(ids.begin(), ids.begin() + 1);
+    bytes -= FrameBytes(message, kernel);
+  }
+  for (const pb::Mapping& mapping : message.mapping()) {
+    bytes += message.string_table(static_cast<int>(mapping.filename())).size() +
+             message.string_table(static_cast<int>(mapping.build_id())).size();
+  }
+  return bytes + 2 * std::string("server3f5c0b1e2a77").size() + std::string("[other]").size();
+}
+
 TEST(PprofReaderTest, EveryLimitHolds) {
   const std::string bytes = MessageOf(RecordedProfile::All());
   pb::Profile message;
@@ -213,6 +254,7 @@ TEST(PprofReaderTest, EveryLimitHolds) {
   rest.clear_function();
   rest.clear_string_table();
   size_t largest = 0;
+  size_t longest = 0;
   for (const pb::Sample& sample : message.sample()) largest = std::max(largest, sample.ByteSizeLong());
   PprofLimits exact;
   exact.samples = static_cast<size_t>(message.sample_size());
@@ -222,15 +264,91 @@ TEST(PprofReaderTest, EveryLimitHolds) {
   exact.strings = static_cast<size_t>(message.string_table_size());
   exact.entry_bytes = largest;
   exact.rest_bytes = rest.ByteSizeLong();
-  exact.frames = 2 + 3 + 6;  // one kernel stack, the reader, the handler
+  exact.comments = static_cast<size_t>(message.comment_size());
+  for (const std::string& text : message.string_table()) longest = std::max(longest, text.size());
+  exact.string_bytes = longest;
+  exact.stack_frames = 2 + 6 + 1;  // the kernel stack, the handler, and why its callers are not known
+  exact.shown_bytes = 0;
+  for (int i = 0; i < message.sample_size(); ++i) {
+    exact.shown_bytes += FrameBytes(message, message.sample(i).location_id());
+    for (const char* key : {"process", "comm", "container"}) {
+      const pb::Label* label = FindLabel(message, i, key);
+      if (label != nullptr) exact.shown_bytes += message.string_table(static_cast<int>(label->str())).size();
+    }
+  }
+  exact.held_bytes = HeldBytes(message);
   EXPECT_TRUE(ParsePprof(bytes, exact).ok()) << ParsePprof(bytes, exact).status();
   for (size_t PprofLimits::*limit :
        {&PprofLimits::samples, &PprofLimits::mappings, &PprofLimits::locations, &PprofLimits::functions,
-        &PprofLimits::strings, &PprofLimits::entry_bytes, &PprofLimits::rest_bytes, &PprofLimits::frames}) {
+        &PprofLimits::strings, &PprofLimits::entry_bytes, &PprofLimits::string_bytes, &PprofLimits::rest_bytes,
+        &PprofLimits::comments, &PprofLimits::stack_frames}) {
     PprofLimits limits = exact;
     limits.*limit -= 1;
     ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large", limits);
   }
+  PprofLimits limits = exact;
+  limits.held_bytes -= 1;
+  ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large: names and stacks of more than", limits);
+  limits = exact;
+  limits.shown_bytes -= 1;
+  ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large: rows of more than", limits);
+}
+
+// One stack of 1000 frames with a name of the longest kind, shared by many samples: a few bytes each.
+TEST(PprofReaderTest, ManyRowsOfALargeStackAreRefused) {
+  const std::string message = Changed([](pb::Profile& m) {
+    const int64_t name = m.string_table_size();
+    m.add_string_table(std::string(3 * 16384, 'x'));
+    m.mutable_function(0)->set_name(name);
+    pb::Sample& first = *m.mutable_sample(0);
+    ASSERT_EQ(m.location(0).line(0).function_id(), 1u);
+    first.mutable_location_id()->Clear();
+    for (int i = 0; i < 1000; ++i) first.add_location_id(1);
+    for (int i = 0; i < 400; ++i) *m.add_sample() = m.sample(0);  // 400 of 49 MB are more than 16 GiB
+  });
+  ExpectError(message, absl::StatusCode::kResourceExhausted, "is too large: rows of more than 17179869184 bytes");
+}
+
+TEST(PprofReaderTest, ALongerNameThanAnyIsRefused) {
+  const auto with_name = [](size_t bytes) {
+    return Changed([bytes](pb::Profile& m) { m.add_string_table(std::string(bytes, 'x')); });
+  };
+  EXPECT_TRUE(ParsePprof(with_name(3 * 16384)).ok());
+  ExpectError(with_name(3 * 16384 + 1), absl::StatusCode::kResourceExhausted, "a string of more than 49152 bytes");
+}
+
+TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
+  RecordedProfile one;
+  const std::string name(16384, '\xff');  // each byte of it becomes the three of U+FFFD
+  one.profile.rows = {{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
+                       one.AddUser({{{one.app, 0x1000, FrameSource::kRegisters, true}, {name, "app", true}}}),
+                       WaitKind::kDisk, 2, 5000, 1, 4000}};
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile, one.symbols));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->symbols.user_stacks[0][0].name.size(), 3 * name.size());
+}
+
+TEST(PprofReaderTest, ValuesOfManyTypesAreNotAddedUp) {
+  pb::Profile other;
+  other.add_string_table("");
+  other.add_string_table(std::string(40'000, 'x'));
+  for (int i = 0; i < 100'000; ++i) other.add_sample_type()->set_type(1);  // 4 GB, if they were
+  ExpectError(other.SerializeAsString(), absl::StatusCode::kInvalidArgument, "it holds xxx");
+}
+
+TEST(PprofReaderTest, ControlCharactersAreReplaced) {
+  const std::string message = Changed([](pb::Profile& m) {
+    for (std::string& text : *m.mutable_string_table()) {
+      if (text == "schedule" || text == "loop" || text == "worker" || text == "server") text += "\n\x1b[31m";
+    }
+  });
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(message);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const std::string json = Written(OutputFormat::kJson, stored->profile, stored->symbols);
+  for (const char* name : {"schedule", "loop", "worker", "server"}) {
+    EXPECT_THAT(json, HasSubstr(std::string("\"") + name + "??[31m\""));
+  }
+  EXPECT_THAT(json, Not(HasSubstr("\\u00")));
 }
 
 TEST(PprofReaderTest, ACompressedBombIsNotUnpacked) {

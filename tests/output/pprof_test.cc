@@ -82,7 +82,7 @@ TEST(PprofTest, ARowIsASample) {
   EXPECT_THAT(file.Labels(0), UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
                                                    Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"),
                                                    Pair("max", "4000 nanoseconds"), Pair("user_end", "complete"),
-                                                   Pair("unwind", "eh_frame")));
+                                                   Pair("unwind", "eh_frame*2")));
 }
 
 TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
@@ -142,7 +142,7 @@ TEST(PprofTest, WhatIsMissingIsNamedAsInTheFoldedForm) {
   EXPECT_THAT(file.Functions(6), ElementsAre("[other]", "[other]"));
   const auto labels = [&file](int sample) { return file.Labels(sample); };
   EXPECT_THAT(labels(2),
-              IsSupersetOf({Pair("user_end", "window"), Pair("unwind", "sframe*2+eh_frame!*1+trampoline*1+fp")}));
+              IsSupersetOf({Pair("user_end", "window"), Pair("unwind", "sframe*2+eh_frame!*1+trampoline*1+fp*1")}));
   EXPECT_THAT(labels(3), IsSupersetOf({Pair("no_user_stack", "budget"), Pair("no_kernel_stack", "lost")}));
   EXPECT_THAT(labels(5), IsSupersetOf({Pair("user_end", "not mapped")}));
   EXPECT_THAT(labels(6), IsSupersetOf({Pair("no_user_stack", "other"), Pair("no_kernel_stack", "other")}));
@@ -160,6 +160,13 @@ TEST(PprofTest, LabelsTellThreadsAndProgramsOfOnePidApart) {
   EXPECT_EQ(file.Labels(0).count("image"), 0u);
   EXPECT_EQ(file.Labels(4)["image"], "1");
   EXPECT_EQ(file.Labels(3).count("comm"), 0u);
+}
+
+TEST(PprofTest, OnlyASampleHasErrors) {
+  const File file(RecordedProfile::All());
+  EXPECT_THAT(file.Labels(1), IsSupersetOf({Pair("count_error", "5"), Pair("time_error", "50990 nanoseconds")}));
+  EXPECT_EQ(file.Labels(0).count("count_error"), 0u);
+  EXPECT_EQ(file.Labels(0).count("time_error"), 0u);
 }
 
 TEST(PprofTest, EverythingIsThereOnceAndIdsAreInOrder) {

@@ -94,6 +94,8 @@ struct RecordedProfile {
     for (size_t i = 0; i < stats.walk_ends.size(); ++i) stats.walk_ends[i] = 200 + i;
     for (size_t i = 0; i < stats.frames_by_source.size(); ++i) stats.frames_by_source[i] = 300 + i;
     for (size_t i = 1; i < stats.complete_walks_by_source.size(); ++i) stats.complete_walks_by_source[i] = 400 + i;
+    stats.sample_ns = 50'000;
+    stats.not_drawn = 109;
     stats.slept_throughout = 107;
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
   }
@@ -118,7 +120,8 @@ struct RecordedProfile {
     all.AddNoUser(NoUserStack::kLost);  // of no row
     all.profile.rows = {
         {server, 11, worker, pipe, reader, WaitKind::kSleeping, 2, 5'000'000, 1'499, 4'000'000},
-        {server, 12, worker, pipe, reader, WaitKind::kSleeping, 1, 1, 0, 1},
+        {server, 12, worker, pipe, reader, WaitKind::kSleeping, 40, 1'000'000, 2'000, 49'999, 0, 20.25,
+         2.6e9},  // drawn
         {server, 12, worker, pipe, handler, WaitKind::kDisk, 1, 7, 0, 7},
         {server, 12, nameless, lost, budget, WaitKind::kOpen, 3, 0, 9, 4},
         {again, 11, worker, pipe, reader, WaitKind::kPreempted, 4, 0, 499, 100},

@@ -1,0 +1,73 @@
+// Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once. A user stack in
+// which pprof has left out or put in frames since (-hide, -show_from, -tagroot, ...) is marked as filtered: its number
+// of frames is not the one that the labels speak of.
+#ifndef OFFCPU_OUTPUT_PPROF_STACKS_H_
+#define OFFCPU_OUTPUT_PPROF_STACKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "output/pprof_fields.h"
+#include "output/pprof_tables.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+// Of a sample, by their names in pprof_labels.h; "": it has none.
+struct PprofStackLabels {
+  std::string_view user_end, no_user_stack, no_kernel_stack, unwind;
+};
+
+// What a frame with such names counts for PprofLimits: they, and what is held and written beside them.
+inline uint64_t PprofFrameBytes(std::string_view name, std::string_view module) {
+  return name.size() + module.size() + 64;
+}
+
+class PprofStacks {
+ public:
+  struct Stacks {
+    uint32_t kernel = 0;  // indices into the profile
+    uint32_t user = 0;
+    uint64_t bytes = 0;  // of their frames
+  };
+
+  // All must outlive this; `symbols.names` is what `tables` reads its strings into.
+  PprofStacks(const PprofTables& tables, size_t max_frames, PprofBudget& held, Profile& profile,
+              SymbolizedProfile& symbols)
+      : tables_(tables), max_frames_(max_frames), held_(held), profile_(profile), symbols_(symbols) {}
+
+  // The stacks of a sample with these locations, leaf first. DataLoss if there are none of ours, ResourceExhausted if
+  // they are too deep or, with all others, too many.
+  absl::StatusOr<Stacks> Intern(std::span<const uint64_t> location_ids, const PprofStackLabels& labels);
+
+ private:
+  using Locations = std::span<const uint32_t>;                              // indices into the tables
+  using StackIndex = absl::flat_hash_map<std::vector<uint32_t>, uint32_t>;  // by locations, and what else tells apart
+
+  absl::StatusOr<std::vector<uint32_t>> Find(std::span<const uint64_t> location_ids) const;
+  uint64_t Bytes(Locations locations) const;
+  bool TakeMarker(const UserStackEntry& entry, Locations* locations) const;
+  bool FillFrames(Locations locations, std::string_view sources, UserStackEntry* entry) const;
+  SymbolizedFrame Symbol(const PprofLocation& location);
+  absl::StatusOr<uint32_t> InternKernel(Locations locations, std::string_view label);
+  absl::StatusOr<uint32_t> InternUser(Locations locations, const PprofStackLabels& labels, bool cut);
+
+  const PprofTables& tables_;
+  size_t max_frames_;
+  PprofBudget& held_;
+  Profile& profile_;
+  SymbolizedProfile& symbols_;
+  absl::flat_hash_map<std::string_view, uint32_t> sources_index_;
+  StackIndex kernel_index_;
+  StackIndex user_index_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_PPROF_STACKS_H_
