@@ -76,6 +76,23 @@ FrameState LeafState(const Registers& registers, bool in_syscall) {
   return state;
 }
 
+// By words that are alike in all of them: few flags, no link, and the segments of user mode on this machine.
+std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found) {
+  constexpr uint64_t kMaxFlags = 0xff;  // there are three
+  constexpr int32_t kSegments = 184;    // cs, gs, fs, ss, 16 bits each; gs and fs are not saved
+  constexpr uint64_t kGsFs = 0x0000ffffffff0000;
+  constexpr uint64_t kUserMode = 3;  // in cs
+  const StackValue flags = Load(window, {state.sp, std::nullopt});
+  const StackValue link = Load(window, Add({state.sp, std::nullopt}, 8));
+  const StackValue segments = Load(window, Add({state.sp, std::nullopt}, kSegments));
+  for (const StackValue& value : {flags, link, segments}) {
+    if (value.failure) return value.failure;
+  }
+  *found = flags.value <= kMaxFlags && link.value == 0 && (segments.value & kGsFs) == 0 &&
+           (segments.value & kUserMode) == kUserMode;
+  return std::nullopt;
+}
+
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsKernelContext(row)) return RestoreContext(window, state);

@@ -41,6 +41,10 @@ inline constexpr Row kKernelContextRow = {
 // The leaf of a thread with these user registers.
 FrameState LeafState(const Registers& registers, bool in_syscall);
 
+// Sets `found`: is there a struct ucontext at the sp of `state`, as the kernel makes it? Otherwise says why that is not
+// known.
+std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found);
+
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //
 // sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats.

@@ -86,6 +86,13 @@ std::vector<std::byte> MakeImage(const ModuleTable& table, const std::vector<Fde
   return image;
 }
 
+// The one that describes the address, else null.
+const FdeSpan* FdeAt(const std::vector<FdeSpan>& fdes, uint64_t address) {
+  auto after =
+      std::upper_bound(fdes.begin(), fdes.end(), address, [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
+  return after != fdes.begin() && address < std::prev(after)->end ? &*std::prev(after) : nullptr;
+}
+
 bool FitOffset(uint64_t number, int32_t* offset) {
   const int64_t value = static_cast<int64_t>(number);
   *offset = static_cast<int32_t>(value);
@@ -194,15 +201,18 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table) {
 }
 
 FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
-  const std::vector<FdeSpan>& fdes = impl_->index.fdes;
-  auto after =
-      std::upper_bound(fdes.begin(), fdes.end(), address, [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
-  if (after == fdes.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;
+  if (FdeAt(impl_->index.fdes, address) == nullptr) return FindOutcome::kNotHere;
   Dwarf_Frame* frame = nullptr;
   if (dwarf_cfi_addrframe(impl_->cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
   FindOutcome outcome = ToRow(frame, address, row);
   std::free(frame);
   return outcome;
+}
+
+std::optional<bool> EhFrameTable::BeginsSignalFrame(uint64_t address) const {
+  const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
+  if (fde == nullptr) return std::nullopt;
+  return fde->signal && fde->begin == address;
 }
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }

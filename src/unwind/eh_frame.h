@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "process/module.h"
 #include "unwind/find_outcome.h"
@@ -21,6 +22,8 @@ class EhFrameTable {
 
   // The row for the link-time `address`; only kFound sets `row`. It is valid from `address`, not from an earlier one.
   FindOutcome Find(uint64_t address, Row* row);
+  // Does the code of a signal trampoline begin at `address`? Nothing if no entry describes the address.
+  std::optional<bool> BeginsSignalFrame(uint64_t address) const;
 
   // Entries left out because they are damaged or of an unknown kind.
   size_t bad_entries() const;

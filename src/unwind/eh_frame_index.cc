@@ -17,6 +17,7 @@ namespace {
 struct Cie {
   uint8_t encoding = DW_EH_PE_absptr;  // of the addresses in its FDEs
   bool sized = false;                  // its FDEs have augmentation data with a length
+  bool signal = false;                 // its FDEs are of signal trampolines
 };
 
 // The size of a value in this pointer format, 0 if it has none that is fixed.
@@ -62,7 +63,8 @@ bool TakeAugmentation(std::string_view letters, ByteReader& in, Cie* cie) {
   for (char letter : letters) {
     uint8_t encoding = 0;
     switch (letter) {
-      case 'S':  // a signal frame: has no data
+      case 'S':  // has no data
+        cie->signal = true;
         break;
       case 'L':
         in.Skip(1);
@@ -118,6 +120,7 @@ std::optional<Cie> ParseCie(std::span<const std::byte> body) {
 // `address`: of the body, which is the entry behind its length and its CIE pointer.
 std::optional<FdeSpan> ParseFde(const Cie& cie, std::span<const std::byte> body, uint64_t address) {
   FdeSpan fde;
+  fde.signal = cie.signal;
   ByteReader in(body);
   fde.begin = TakeFormat(in, cie.encoding);
   if ((cie.encoding & 0xf0) == DW_EH_PE_pcrel) fde.begin += address;

@@ -20,6 +20,7 @@ struct FdeSpan {
   uint64_t begin = 0;
   uint64_t end = 0;
   uint32_t offset = 0;
+  bool signal = false;  // of a signal trampoline
 };
 
 struct EhFrameIndex {

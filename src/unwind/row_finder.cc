@@ -1,6 +1,7 @@
 #include "unwind/row_finder.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "unwind/frame_pointer.h"
@@ -57,6 +58,23 @@ RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
     if (outcome == FindOutcome::kFound) break;
   }
   return answer;
+}
+
+bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address) {
+  if (module == nullptr) return false;
+  Tables& tables = TablesOf(module);
+  std::optional<bool> begins;
+  for (const FrameSource source : order_.sources) {
+    if (source == FrameSource::kSFrame) {
+      if (!tables.sframe_opened) OpenSFrame(tables);
+      if (tables.sframe != nullptr) begins = tables.sframe->BeginsSignalFrame(address);
+    } else if (source == FrameSource::kEhFrame) {
+      if (!tables.eh_frame_opened) OpenEhFrame(tables);
+      if (tables.eh_frame != nullptr) begins = tables.eh_frame->BeginsSignalFrame(address);
+    }
+    if (begins) break;
+  }
+  return begins.value_or(false);
 }
 
 FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {

@@ -46,6 +46,9 @@ class RowFinder {
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
+  // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
+  bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
+
   const RowFinderStats& stats() const { return stats_; }
 
  private:

@@ -55,6 +55,7 @@ absl::Status SFrameTable::AddSection(const SFrameSection& section, std::span<con
                       .size = function.size,
                       .section = section_number,
                       .number = number,
+                      .signal = function.signal,
                       .damaged = function.damaged});
   });
   return absl::OkStatus();
@@ -72,16 +73,28 @@ void SFrameTable::Sort() {
   });
 }
 
-FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
+// The function that the address belongs to, else null.
+const SFrameTable::Entry* SFrameTable::EntryAt(uint64_t address) const {
   auto after = std::upper_bound(index_.begin(), index_.end(), address,
                                 [](uint64_t a, const Entry& entry) { return a < entry.begin; });
-  if (after == index_.begin()) return FindOutcome::kNotHere;
+  if (after == index_.begin()) return nullptr;
   const Entry& entry = *std::prev(after);
-  if (address - entry.begin >= entry.size) return FindOutcome::kNotHere;
-  if (entry.damaged) return FindOutcome::kCorrupt;
-  const SFrameSection& section = sections_[entry.section];
+  return address - entry.begin < entry.size ? &entry : nullptr;
+}
+
+std::optional<bool> SFrameTable::BeginsSignalFrame(uint64_t address) const {
+  const Entry* entry = EntryAt(address);
+  if (entry == nullptr || entry->damaged) return std::nullopt;
+  return entry->signal && entry->begin == address;
+}
+
+FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
+  const Entry* entry = EntryAt(address);
+  if (entry == nullptr) return FindOutcome::kNotHere;
+  if (entry->damaged) return FindOutcome::kCorrupt;
+  const SFrameSection& section = sections_[entry->section];
   Row result;
-  const FindOutcome outcome = FindIn(section, section.Function(entry.number), address, &result);
+  const FindOutcome outcome = FindIn(section, section.Function(entry->number), address, &result);
   if (outcome == FindOutcome::kFound) *row = result;
   return outcome;
 }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -36,6 +37,8 @@ class SFrameTable {
 
   // The row for the link-time `address`; only kFound sets `row`.
   FindOutcome Find(uint64_t address, Row* row);
+  // Does a signal trampoline begin at `address`? Nothing if no function is described there.
+  std::optional<bool> BeginsSignalFrame(uint64_t address) const;
 
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }
@@ -54,12 +57,14 @@ class SFrameTable {
     uint32_t size = 0;
     uint32_t section = 0;  // of sections_
     uint32_t number = 0;   // in the section
+    bool signal = false;
     bool damaged = false;
   };
 
   SFrameTable() = default;
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
+  const Entry* EntryAt(uint64_t address) const;
   FindOutcome FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address, Row* row);
   bool SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function, SFrameSection::Rows* rows);
 

@@ -18,28 +18,47 @@ bool IsStartCode(const MappedCode& code, uint64_t address, const FrameState& sta
 
 }  // namespace
 
-// Goes from the last frame of `out` to its caller; says why the walk ends if it does.
-std::optional<EndReason> Walker::Step(const MappedCode& code, const StackWindow& window, FrameState* state,
-                                      Frame* frame) {
-  Row row;
-  const uint64_t address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
-  const bool plausible_fp = PlausibleFramePointer(*state, window);
-  switch (rows_.Find(code.module, address, plausible_fp, &row)) {
+// Finds the row of a frame. A handler returns to the first byte of the trampoline, which nobody calls: so the byte
+// before it may be any function's, and says nothing. But as a function may end in a call that never returns, such an
+// address is the trampoline's only where the stack holds what it is for. Otherwise says why that is not known.
+std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindow& window, FrameState* state,
+                                        Found* found) {
+  found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
+  found->plausible_fp = PlausibleFramePointer(*state, window);
+  found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
+  // Nothing begins in the middle of a row, which is where most calls return to.
+  const bool within = found->outcome == FindOutcome::kFound && found->address + 1 < found->row.end;
+  if (state->exact || within || state->pc >= code.end) return std::nullopt;
+  if (!rows_.BeginsSignalFrame(code.module, found->address + 1)) return std::nullopt;
+  bool trampoline = false;
+  if (std::optional<EndReason> unknown = FindKernelContext(window, *state, &trampoline)) return unknown;
+  if (!trampoline) return std::nullopt;
+  state->exact = true;
+  ++found->address;
+  found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
+  return std::nullopt;
+}
+
+// Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does.
+std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackWindow& window,
+                                      FrameState* state, Frame* frame) {
+  const bool is_start = IsStartCode(code, found.address, *state);
+  switch (found.outcome) {
     case FindOutcome::kFound:
       break;
     case FindOutcome::kExpression:
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
     case FindOutcome::kCorrupt:
-      return IsStartCode(code, address, *state) ? EndReason::kComplete : EndReason::kNoRow;
+      return is_start ? EndReason::kComplete : EndReason::kNoRow;
   }
-  if (row.source == FrameSource::kFramePointer) {
-    if (EndsFramePointerChain(*state) || IsStartCode(code, address, *state)) return EndReason::kComplete;
-    if (!plausible_fp) return EndReason::kNoRow;
+  if (found.row.source == FrameSource::kFramePointer) {
+    if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
+    if (!found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
-  if (row.signal) frame->exact = true;
-  return Apply(row, window, state);
+  if (found.row.signal) frame->exact = true;
+  return Apply(found.row, window, state);
 }
 
 EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
@@ -48,6 +67,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     const MappedCode* code = space.Find(state->lookup_pc());
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
+    Found found;
+    if (std::optional<EndReason> end = LookUp(*code, window, state, &found)) return *end;
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;
@@ -56,7 +77,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     out->frames.push_back(frame);
     if (pcs != nullptr) pcs->push_back(state->pc);
     ++stats_.frames[static_cast<size_t>(frame.source)];
-    if (std::optional<EndReason> end = Step(*code, window, state, &out->frames.back())) return *end;
+    if (std::optional<EndReason> end = Step(*code, found, window, state, &out->frames.back())) return *end;
   }
 }
 

@@ -47,7 +47,15 @@ class Walker {
  private:
   EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
                 std::vector<uint64_t>* pcs);
-  std::optional<EndReason> Step(const MappedCode& code, const StackWindow& window, FrameState* state, Frame* frame);
+  struct Found {
+    uint64_t address = 0;  // that was looked up
+    bool plausible_fp = false;
+    FindOutcome outcome = FindOutcome::kNotHere;
+    Row row;
+  };
+  std::optional<EndReason> LookUp(const MappedCode& code, const StackWindow& window, FrameState* state, Found* found);
+  std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackWindow& window,
+                                FrameState* state, Frame* frame);
 
   RowFinder rows_;
   WalkStats stats_;

@@ -177,6 +177,28 @@ TEST_F(RawProgram, MixedTablesTakeTurns) {
   }
 }
 
+// The main thread sleeps in a handler. What is in front of the trampoline has nothing to do with it.
+class SignalHandler : public RawProgram, public testing::WithParamInterface<Way> {};
+INSTANTIATE_TEST_SUITE_P(Tables, SignalHandler,
+                         testing::Values(Way{"raw_signal_eh_frame", "sframe,eh_frame,fp", "eh_frame"},
+                                         Way{"raw_signal_sframe", "sframe,eh_frame,fp", "sframe"}));
+
+TEST_P(SignalHandler, BelowTheInterruptedFunction) {
+  SKIP_WITHOUT(GetParam().program);
+  ASSERT_NO_FATAL_FAILURE(Record(GetParam().program, GetParam().order));
+  std::vector<std::string> chain = MainChain();
+  const std::vector<std::string> handler = {"raw_raise", "raw_restorer", "raw_handler"};
+  chain.insert(chain.begin() + 2, handler.begin(), handler.end());
+  uint64_t whole = 0;
+  for (const StackRow& row : Sleepers(/*thread=*/false)) {
+    EXPECT_TRUE(row.complete()) << row.Text();
+    EXPECT_EQ(Names(row), chain) << row.Text();
+    whole += row.row->count;
+  }
+  EXPECT_GE(whole, kSleeps) << recording_.DropsText();
+  EXPECT_THAT(AllSources(), ElementsAre(GetParam().source, "trampoline"));
+}
+
 // A copy of raw_all whose SFrame table is changed.
 class ChangedTable : public RawProgram {
  protected:

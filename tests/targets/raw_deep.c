@@ -3,6 +3,8 @@
 // and described only as it was built: see CMakeLists.txt. Talks as target.h says.
 // RAW_TABLES: the sections that describe it, as the assembler's .cfi_sections names them.
 // RAW_PART: 1 leaves out the functions of even numbers, 2 all others; two such objects make one program.
+// RAW_SIGNAL: the main thread's sixty functions run in a signal handler, whose trampoline is directly behind a function
+// that ends in a call.
 // Usage: raw_deep [SLEEPS]
 #include <stdint.h>
 
@@ -70,12 +72,14 @@ EVEN(04, raw_05) ODD(03, raw_04) EVEN(02, raw_03) ODD(01, raw_02)
                                             enum {
                                               kRead = 0,
                                               kWrite = 1,
+                                              kSigaction = 13,
                                               kNanosleep = 35,
                                               kGetpid = 39,
                                               kExit = 60,
                                               kPrctl = 157,
                                               kFutex = 202,
                                               kExitGroup = 231,
+                                              kTgkill = 234,
                                             };
 // CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _CHILD_SETTID and _CHILD_CLEARTID
 #define RAW_CLONE_FLAGS 0x01210f00
@@ -166,6 +170,53 @@ RAW_FUNCTION void raw_sleep(void) {
   for (long i = 0; i < sleeps; ++i) raw_nanosleep(1000000);
 }
 
+#ifdef RAW_SIGNAL
+
+#define RAW_MAIN_CALLS raw_raise
+
+// By DWARF: the CFA is *(rsp + 160), rbp is at rsp + 120, the pc at rsp + 168.
+__asm__(
+    ".text\n"
+    ".type raw_in_front, @function\n"
+    "raw_in_front:\n"
+    "  .cfi_startproc\n"
+    "  sub $40, %rsp\n"
+    "  .cfi_adjust_cfa_offset 40\n"
+    "  call raw_in_front\n"
+    "  .cfi_endproc\n"
+    ".size raw_in_front, . - raw_in_front\n"
+    ".type raw_restorer, @function\n"
+    "raw_restorer:\n"
+    "  .cfi_startproc\n"
+    "  .cfi_signal_frame\n"
+    "  .cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06\n"
+    "  .cfi_escape 0x10, 6, 3, 0x77, 0xf8, 0x00\n"
+    "  .cfi_escape 0x10, 16, 3, 0x77, 0xa8, 0x01\n"
+    "  mov $15, %eax\n"
+    "  syscall\n"
+    "  .cfi_endproc\n"
+    ".size raw_restorer, . - raw_restorer\n");
+
+void raw_restorer(void);
+
+RAW_FUNCTION void raw_handler(int number) {
+  raw_01();
+  __asm__ volatile("" : : "r"(number));
+}
+
+RAW_FUNCTION void raw_raise(void) {
+  const int kSignal = 10;
+  const long kSaRestorer = 0x04000000;
+  const long action[4] = {(long)raw_handler, kSaRestorer, (long)raw_restorer, 0};
+  const long pid = SystemCall(kGetpid, 0, 0, 0, 0);
+  SystemCall(kSigaction, kSignal, (long)action, 0, 8);
+  SystemCall(kTgkill, pid, pid, kSignal, 0);
+}
+
+#else
+#define RAW_MAIN_CALLS raw_01
+#endif
+
 RAW_FUNCTION void raw_wait_for_thread(void) {
   const int kFutexWait = 0;
   for (int tid; (tid = thread_tid) != 0;) SystemCall(kFutex, (long)&thread_tid, kFutexWait, tid, 0);
@@ -191,7 +242,7 @@ RAW_FUNCTION void raw_main(const long* stack) {
   Say();
   raw_read();
   raw_clone(thread_stack + sizeof(thread_stack), (int*)&thread_tid);
-  raw_01();
+  RAW_MAIN_CALLS();
   raw_wait_for_thread();
   Put("value sleeps ");
   PutNumber(sleeps);

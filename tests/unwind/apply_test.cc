@@ -281,6 +281,34 @@ TEST_F(KernelContextTest, AllRegistersAreKnown) {
   for (size_t i = 0; i < by_number.size(); ++i) EXPECT_EQ(state.registers.value[i], by_number[i]) << i;
 }
 
+// struct ucontext of the kernel's uapi headers: uc_flags, uc_link; at 184 cs, gs, fs and ss.
+TEST_F(KernelContextTest, IsFoundByWhatIsAlikeInAll) {
+  const auto found = [this](uint64_t flags, uint64_t link, uint64_t segments) {
+    words[0] = flags;
+    words[1] = link;
+    words[23] = segments;
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    bool result = false;
+    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + sizeof(words)}, state, &result), std::nullopt);
+    return result;
+  };
+  EXPECT_TRUE(found(7, 0, 0x002b000000000033));
+  EXPECT_TRUE(found(0, 0, 0x0000000000000033)) << "older kernels have no flags and no ss";
+  EXPECT_FALSE(found(0x401000, 0, 0x002b000000000033));
+  EXPECT_FALSE(found(7, 0x401000, 0x002b000000000033));
+  EXPECT_FALSE(found(7, 0, 0));
+  EXPECT_FALSE(found(7, 0, 0x00007ffd00001003)) << "an address";
+}
+
+TEST_F(KernelContextTest, IsNotKnownWithoutAllOfItsWords) {
+  for (uint64_t count : {0, 1, 23}) {
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    bool result = false;
+    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8, true}, state, &result), EndReason::kWindow);
+    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8}, state, &result), EndReason::kBadMemory);
+  }
+}
+
 TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kWindow); }
 
 TEST_F(KernelContextTest, StackOfItsOwn) {

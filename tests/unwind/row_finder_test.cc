@@ -172,6 +172,32 @@ class TwoTables : public ::testing::Test {
   SFrameBuilder sframe;
 };
 
+// A trampoline at 0x1000 for .eh_frame and at 0x1400 for SFrame, which says of the first that it is none.
+TEST_F(TwoTables, BeginsOfTrampolinesAreAskedInTheirOrder) {
+  CfiBytes cfi;
+  const size_t cie = cfi.Cie("zRS");
+  cfi.Fde(cie, 0x1000, 0x100, {});
+  cfi.Fde(cie, 0x1200, 0x100, {});
+  module->eh_frame = cfi.Table();
+  sframe.Function(0x1400, 0x10, SFrameBuilder::kSignal, {});
+  module->sframe = sframe.Table();
+  const auto begins = [this](const char* order) {
+    RowFinder finder(Order(order));
+    std::string text;
+    for (uint64_t address : {0x1000, 0x1200, 0x1201, 0x1400, 0x1401, 0x3000}) {
+      text += finder.BeginsSignalFrame(module, address) ? "y" : "-";
+    }
+    return text;
+  };
+  EXPECT_EQ(begins("sframe,eh_frame,fp"), "-y-y--");
+  EXPECT_EQ(begins("eh_frame,sframe"), "yy-y--");
+  EXPECT_EQ(begins("sframe"), "---y--");
+  EXPECT_EQ(begins("eh_frame"), "yy----");
+  EXPECT_EQ(begins("fp"), "------");
+  RowFinder finder;
+  EXPECT_FALSE(finder.BeginsSignalFrame(nullptr, 0x1200));
+}
+
 TEST_F(TwoTables, AreAskedInTheirOrder) {
   EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
   EXPECT_EQ(Sources("eh_frame,sframe,fp"), "eh_frame sframe eh_frame none ");

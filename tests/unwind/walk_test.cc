@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/unwind/cfi_bytes.h"
+#include "tests/unwind/sframe_builder.h"
 
 namespace offcpu {
 namespace {
@@ -202,6 +205,92 @@ TEST_F(WalkTest, FrameLimit) {
   words.insert(words.end(), {0, 0});
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kFrameLimit);
   EXPECT_EQ(stack.frames.size(), kMaxFrames);
+}
+
+// A trampoline, described by one table or the other, directly behind a function that ends in a call.
+class TrampolineTest : public ::testing::TestWithParam<FrameSource> {
+ protected:
+  static constexpr uint64_t kHandler = 0x1000;      // CFA = rsp + 8
+  static constexpr uint64_t kInFront = 0x1100;      // CFA = rsp + 16
+  static constexpr uint64_t kTrampoline = 0x1200;   // S
+  static constexpr uint64_t kInterrupted = 0x1300;  // RA undefined
+
+  TrampolineTest() {
+    CfiBytes cfi;
+    const size_t cie = cfi.Cie();
+    const size_t signal_cie = cfi.Cie("zRS");
+    cfi.Fde(cie, kHandler, 0x100, {});
+    cfi.Fde(cie, kInFront, 0x100, {0x0e, 16});
+    cfi.Fde(signal_cie, kTrampoline, 0x10,
+            {0x0f, 4, 0x77, 0xa0, 0x01, 0x06,  // CFA: *(rsp + 160)
+             0x10, 16, 3, 0x77, 0xa8, 0x01});  // rip at rsp + 168
+    cfi.Fde(cie, kInterrupted, 0x100, {0x07, 16});
+    SFrameBuilder sframe;
+    sframe.OnStack(kHandler, 0x100, 8);
+    sframe.OnStack(kInFront, 0x100, 16);
+    sframe.Function(kTrampoline, 0x10, SFrameBuilder::kSignal, {});
+    sframe.Function(kInterrupted, 0x100, SFrameBuilder::kStart1, {{0, 0}});
+    auto module = std::make_shared<Module>();
+    module->code = {{0x1000, 0x2000}};
+    if (GetParam() == FrameSource::kEhFrame) module->eh_frame = cfi.Table();
+    if (GetParam() == FrameSource::kSFrame) module->sframe = sframe.Table();
+    MappedCode code;
+    code.begin = kTables + 0x1000;
+    code.end = kTables + 0x2000;
+    code.bias = kTables;
+    code.module = std::move(module);
+    space = AddressSpace({code});
+    words[0] = kTables + kTrampoline;  // where the handler returns to
+    // From word 1 on struct ucontext, as the kernel makes it: flags, no link, two words of the interrupted registers,
+    // the segments 0x33 and 0x2b.
+    words[1] = 6;
+    words[1 + 160 / 8] = kStack + sizeof(uint64_t) * words.size() - 8;
+    words[1 + 168 / 8] = kTables + kInterrupted + 0x10;
+    words[1 + 184 / 8] = 0x002b000000000033;
+  }
+
+  EndReason Walk(size_t count) {
+    Registers registers;
+    registers.value[kRip] = kTables + kHandler;
+    registers.value[kRsp] = kStack;
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)).first(count * 8));
+    walker.Walk(space, registers, false, {memory, kStack, kStack + count * 8, count < words.size()}, &stack);
+    return stack.end;
+  }
+
+  AddressSpace space{{}};
+  std::array<uint64_t, 64> words = {};
+  Walker walker;
+  UserStack stack;
+};
+INSTANTIATE_TEST_SUITE_P(Tables, TrampolineTest, ::testing::Values(FrameSource::kEhFrame, FrameSource::kSFrame),
+                         [](const auto& source) { return std::string(Name(source.param)); });
+
+TEST_P(TrampolineTest, HasNothingToDoWithWhatIsInFront) {
+  EXPECT_EQ(Walk(words.size()), EndReason::kComplete);
+  ASSERT_EQ(stack.frames.size(), 3u);
+  EXPECT_EQ(stack.frames[1].address, kTrampoline);
+  EXPECT_TRUE(stack.frames[1].exact) << "its name, too, is not that of the function in front";
+  EXPECT_EQ(stack.frames[1].source, GetParam());
+  EXPECT_EQ(stack.frames[2].address, kInterrupted + 0x10);
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kSignalTrampoline);
+}
+
+// The function in front has called one that does not return: the same address, but no ucontext.
+TEST_P(TrampolineTest, IsNotReturnedToByACall) {
+  words[2] = kTables + kInterrupted + 0x20;  // uc_link, where the caller's return address is
+  EXPECT_EQ(Walk(words.size()), EndReason::kComplete);
+  ASSERT_EQ(stack.frames.size(), 3u);
+  EXPECT_EQ(stack.frames[1].address, kTrampoline);
+  EXPECT_FALSE(stack.frames[1].exact);
+  EXPECT_EQ(stack.frames[1].lookup_address(), kTrampoline - 1);
+  EXPECT_EQ(stack.frames[2].address, kInterrupted + 0x20);
+  EXPECT_EQ(stack.frames[2].source, GetParam());
+}
+
+TEST_P(TrampolineTest, IsNotDecidedWithoutTheStack) {
+  EXPECT_EQ(Walk(1 + 184 / 8), EndReason::kWindow) << "up to the segments";
+  EXPECT_EQ(stack.frames.size(), 1u) << "nobody knows whose frame it is";
 }
 
 TEST_F(WalkTest, NothingIsLeftOfTheWalkBefore) {
