@@ -119,7 +119,8 @@ static __always_inline void send_interval(struct task_struct *task, const struct
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* Long waits are kept; of short ones as many as keep the sum what it is, each with the weight of sample_ns. */
+/* Long waits are kept; of short ones as many as keep the sum what it is, each with the weight of sample_ns.
+ */
 static __always_inline bool is_drawn(__u64 waited_ns)
 {
 	if (waited_ns >= config.sample_ns)

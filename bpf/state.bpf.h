@@ -19,7 +19,7 @@ struct wire_control control = {};
 struct task_state {
 	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
-	__u64 cookie; /* of the stay whose capture is pending; 0: none */
+	__u64 cookie;	       /* of the stay whose capture is pending; 0: none */
 	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* The programs that list threads when they are asked to: what they are, what is mapped in them, where they wait. */
+/* The programs that list threads when they are asked to: what they are, what is mapped in them, where they
+ * wait. */
 #ifndef OFFCPU_BPF_TASKS_BPF_H_
 #define OFFCPU_BPF_TASKS_BPF_H_
 

@@ -48,9 +48,9 @@ WIRE_ENUM(wire_kind){
 /* Why no capture will come for an interval, or why one that was asked for failed. */
 WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
-	WIRE_NO_USER_BUDGET,	  WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
-	WIRE_NO_USER_UNREADABLE,  WIRE_NO_USER_EXITING,	  WIRE_NO_USER_EXEC,
-	WIRE_NO_USER_UNSUPPORTED, WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
+	WIRE_NO_USER_BUDGET,	    WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
+	WIRE_NO_USER_UNREADABLE,    WIRE_NO_USER_EXITING,   WIRE_NO_USER_EXEC,
+	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
 	WIRE_NO_USER_KERNEL_THREAD,
 };
 
@@ -72,9 +72,9 @@ struct wire_interval {
 	uint64_t blocked_ns;
 	uint64_t runnable_ns;
 	struct wire_process process;
-	uint32_t no_user;	    /* wire_no_user, set iff cookie is 0 */
-	int32_t syscall;	    /* number, or -1 where the thread did not enter by one */
-	uint64_t switches;	    /* how often the thread has ever left a CPU: names this wait among its waits */
+	uint32_t no_user;  /* wire_no_user, set iff cookie is 0 */
+	int32_t syscall;   /* number, or -1 where the thread did not enter by one */
+	uint64_t switches; /* how often the thread has ever left a CPU: names this wait among its waits */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 104);
@@ -164,9 +164,9 @@ struct wire_thread {
 	uint64_t out_ns;
 	uint64_t out_run_delay;
 	uint64_t run_delay;
-	uint64_t queued_ns;  /* since when it waits for a CPU; 0: it does not */
-	uint64_t arrived_ns; /* when it came to a CPU last */
-	uint64_t arrivals;   /* how often it has come to a CPU ever */
+	uint64_t queued_ns;    /* since when it waits for a CPU; 0: it does not */
+	uint64_t arrived_ns;   /* when it came to a CPU last */
+	uint64_t arrivals;     /* how often it has come to a CPU ever */
 	uint64_t new_arrivals; /* and since it left or was first seen; as for a stamp's age */
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t on_cpu;     /* or on its way there or off: nothing more is known of it */
@@ -176,7 +176,7 @@ struct wire_thread {
 	uint32_t kind;	     /* wire_kind of how it left, or of what it did when it was first seen */
 	uint32_t state;	     /* wire_kind of what it is doing now */
 	uint32_t is_kernel;  /* a kernel thread */
-	uint32_t count; /* kernel frames that follow */
+	uint32_t count;	     /* kernel frames that follow */
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
@@ -189,7 +189,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_BELOW_MIN_WAIT,
 	WIRE_COUNT_ABOVE_MAX_WAIT,
 	WIRE_COUNT_OTHER_KIND,
-	WIRE_COUNT_NOT_DRAWN, /* short, and stood for by the weight of those that were drawn */
+	WIRE_COUNT_NOT_DRAWN,		/* short, and stood for by the weight of those that were drawn */
 	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
 	WIRE_COUNT_JOINED_AWAY,		/* came to be recorded while off the CPU: the same */
 	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
@@ -252,9 +252,8 @@ struct wire_config {
 WIRE_ASSERT(sizeof(struct wire_config) == 96);
 
 WIRE_ENUM(wire_phase){
-	WIRE_WAITING,	/* stamps are kept, nothing is recorded */
-	WIRE_RECORDING,
-	WIRE_ENDED,	/* nothing is recorded, and stamps are not touched any more */
+	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */
+	WIRE_RECORDING, WIRE_ENDED, /* nothing is recorded, and stamps are not touched any more */
 };
 
 /* Shared with the running programs through .bss. */
@@ -263,8 +262,8 @@ struct wire_control {
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
 	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;	/* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;	/* stays 0 */
+	uint32_t phase;	       /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;	       /* stays 0 */
 	uint32_t reserved;
 };
 WIRE_ASSERT(sizeof(struct wire_control) == 40);

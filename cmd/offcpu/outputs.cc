@@ -16,6 +16,11 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
   app.add_option("-o,--output", flags->files, "Write the profile there: .folded, .pb.gz, .txt or .json, by the suffix")
       ->type_name("FILE")
       ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
+  app.add_option("--value", flags->value,
+                 "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count")
+      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count"}))
+      ->type_name("VALUE")
+      ->capture_default_str();
   app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
       ->check(CLI::IsMember({"us", "ns"}))
       ->type_name("UNIT")
@@ -27,6 +32,7 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
 FormatOptions FormatOptionsOf(const OutputFlags& flags) {
   FormatOptions options;
   options.folded.nanoseconds = flags.unit == "ns";
+  options.folded.value = options.text_value = *ParseRowValue(flags.value);  // one of those, or it was refused
   options.frame_sources = flags.frame_sources;
   return options;
 }

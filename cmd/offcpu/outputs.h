@@ -18,6 +18,7 @@ namespace offcpu {
 struct OutputFlags {
   std::vector<std::string> files;
   std::string unit = "us";
+  std::string value = "off_cpu";
   bool frame_sources = false;
 };
 

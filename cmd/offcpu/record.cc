@@ -108,10 +108,11 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 }
 
 void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+  const RowValue value = FormatOptionsOf(flags.outputs).text_value;
   if (IsWholeHost(flags)) {
-    WriteProcessTable(profile, symbols, kPrintedProcesses, ToStdout);
+    WriteProcessTable(profile, symbols, value, kPrintedProcesses, ToStdout);
   } else {
-    WriteStackTable(profile, symbols, kPrintedStacks, ToStdout);
+    WriteStackTable(profile, symbols, value, kPrintedStacks, ToStdout);
   }
   ToStdout("\n");
   WriteSummary(profile, ToStdout);

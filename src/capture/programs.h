@@ -36,7 +36,7 @@ struct ProgramsConfig {
   std::vector<uid_t> uids;  // effective ones
   uint64_t min_wait_ns = 0;
   uint64_t max_wait_ns = 0;     // 0: any length
-  uint64_t sample_ns = 0;           // at most 1 s; 0: every interval
+  uint64_t sample_ns = 0;       // at most 1 s; 0: every interval
   std::vector<WaitKind> kinds;  // empty: all
   bool kernel_threads = false;
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are

@@ -88,16 +88,18 @@ void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const
   std::map<std::tuple<size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
-          kernels.rank(row.kernel_stack)}] += row.total_ns();
+          kernels.rank(row.kernel_stack)}] += ValueOf(row, options.value);
   }
-  for (const auto& [key, ns] : sums) {
+  const bool as_is = options.nanoseconds || options.value == RowValue::kCount;
+  for (const auto& [key, amount] : sums) {
+    if (amount == 0 && options.value != RowValue::kOffCpu) continue;
     auto [process, thread, user, kernel] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
       if (!line.empty() && !part->empty()) line += ';';
       line += *part;
     }
-    uint64_t value = options.nanoseconds ? ns : ns / 1000 + (ns % 1000 >= 500 ? 1 : 0);
+    uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
     sink(absl::StrCat(line, ";-;", kernels.text(kernel), " ", value, "\n"));
   }
 }

@@ -3,19 +3,22 @@
 // Stacks whose names are all the same are one line, whatever their addresses, processes and kinds of wait. Lines are
 // sorted by thread name, user stack and kernel stack. A ';' in a name becomes ':'.
 //
-// VALUE is a whole number. In nanoseconds the lines add up to the profile's total; in microseconds each line is rounded
-// on its own, half up, so that the sum is within half a microsecond a line of it.
+// VALUE is a whole number: time off the CPU, or another figure of the rows. Stacks without any of
+// another figure are left out. In nanoseconds the lines add up to the profile's total; in microseconds each line is
+// rounded on its own, half up, so that the sum is within half a microsecond a line of it.
 #ifndef OFFCPU_OUTPUT_FOLDED_H_
 #define OFFCPU_OUTPUT_FOLDED_H_
 
 #include "output/byte_sink.h"
+#include "output/row_value.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
 
 struct FoldedOptions {
-  bool nanoseconds = false;  // microseconds else
+  RowValue value = RowValue::kOffCpu;
+  bool nanoseconds = false;  // microseconds else; counts have no unit
   bool per_process = false;  // lines begin with "PROCESS NAME-PID;", and processes are not added up
 };
 

@@ -48,9 +48,9 @@ void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedP
       WritePprof(profile, symbols, sink);
       break;
     case OutputFormat::kText:
-      WriteProcessTable(profile, symbols, options.text_processes, sink);
+      WriteProcessTable(profile, symbols, options.text_value, options.text_processes, sink);
       sink("\n");
-      WriteStackTable(profile, symbols, options.text_stacks, sink);
+      WriteStackTable(profile, symbols, options.text_value, options.text_stacks, sink);
       WriteSummary(profile, sink);
       break;
     case OutputFormat::kJson:

@@ -20,9 +20,10 @@ absl::StatusOr<OutputFormat> FormatOf(const std::string& path);
 
 struct FormatOptions {
   FoldedOptions folded;
-  size_t text_processes = 20;  // lines of the process table
-  size_t text_stacks = 20;     // costliest stacks
-  bool frame_sources = false;  // .folded and .txt: names of user frames end with how they were found
+  RowValue text_value = RowValue::kOffCpu;  // what its tables are sorted by
+  size_t text_processes = 20;               // lines of the process table
+  size_t text_stacks = 20;                  // costliest stacks
+  bool frame_sources = false;               // .folded and .txt: names of user frames end with how they were found
 };
 
 void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,

@@ -60,7 +60,7 @@ void WriteSummary(const Profile& profile, ByteSink sink) {
   sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
-  if (stats.sample_ns != 0) {
+  if (stats.not_drawn != 0) {
     sink(absl::StrFormat("sample        of waits below %s: %d did not come into it, and are stood for\n",
                          FormatDuration(stats.sample_ns), stats.not_drawn));
   }

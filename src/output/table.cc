@@ -21,16 +21,17 @@ namespace {
 
 constexpr size_t kLeafFrames = 3;
 
-uint64_t TotalNs(const Profile& profile) {
+uint64_t Total(const Profile& profile, RowValue value) {
   uint64_t total = 0;
-  for (const ProfileRow& row : profile.rows) total += row.total_ns();
+  for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
   return total;
 }
 
 // Most time first; of equals, the first in the profile.
-template <typename T>
-void KeepCostliest(std::vector<T>& items, size_t limit) {
-  std::stable_sort(items.begin(), items.end(), [](const T& a, const T& b) { return a.total_ns() > b.total_ns(); });
+// Those with the most; `amount` tells how much one has.
+template <typename T, typename Amount>
+void KeepMost(std::vector<T>& items, size_t limit, Amount amount) {
+  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) { return amount(a) > amount(b); });
   if (items.size() > limit) items.resize(limit);
 }
 
@@ -54,17 +55,17 @@ struct ProcessSum {
   std::set<uint32_t> comms;
   ProfileRow sums;
   ProfileRow costliest;
-
-  uint64_t total_ns() const { return sums.total_ns(); }
 };
 
-std::vector<ProcessSum> SumProcesses(const Profile& profile) {
+std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
   std::vector<ProcessSum> processes(profile.processes.size());
   for (const ProfileRow& stack : SumStacks(profile)) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
     process.comms.insert(stack.comm);
-    if (process.sums.count == 0 || stack.total_ns() > process.costliest.total_ns()) process.costliest = stack;
+    if (process.sums.count == 0 || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
+      process.costliest = stack;
+    }
     OffCpuTable::AddSums(stack, process.sums);
   }
   std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count == 0; });
@@ -89,16 +90,17 @@ std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, c
 
 }  // namespace
 
-void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink) {
-  std::vector<ProcessSum> processes = SumProcesses(profile);
+void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
+                       ByteSink sink) {
+  std::vector<ProcessSum> processes = SumProcesses(profile, value);
   size_t count = processes.size();
-  KeepCostliest(processes, limit);
+  KeepMost(processes, limit, [value](const ProcessSum& sum) { return ValueOf(sum.sums, value); });
   sink(absl::StrFormat("%-16s %8s %7s %10s %10s %10s  %s\n", "PROCESS", "PID", "NAMES", "OFF-CPU", "BLOCKED",
                        "RUNNABLE", "COSTLIEST STACK"));
   for (const ProcessSum& sum : processes) {
     const ProcessInfo& process = profile.processes[sum.process];
     sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s  %s\n", Printable(process.name), process.key.pid,
-                         sum.comms.size(), FormatDuration(sum.total_ns()), FormatDuration(sum.sums.blocked_ns),
+                         sum.comms.size(), FormatDuration(sum.sums.total_ns()), FormatDuration(sum.sums.blocked_ns),
                          FormatDuration(sum.sums.runnable_ns), LeafLine(profile, symbols, sum.costliest)));
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
@@ -107,16 +109,18 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
   }
 }
 
-void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, size_t limit, ByteSink sink) {
+void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
+                     ByteSink sink) {
   std::vector<ProfileRow> stacks = SumStacks(profile);
-  KeepCostliest(stacks, limit);
-  uint64_t total_ns = TotalNs(profile);
+  const auto amount = [value](const ProfileRow& row) { return ValueOf(row, value); };
+  KeepMost(stacks, limit, amount);
+  const uint64_t total = Total(profile, value);
   for (size_t i = 0; i < stacks.size(); ++i) {
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
     uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
     sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s\n", i + 1,
-                         FormatDuration(stack.total_ns()), FormatPercent(stack.total_ns(), total_ns), stack.count,
+                         FormatValue(amount(stack), value), FormatPercent(amount(stack), total), stack.count,
                          FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
                          process.key.pid, Printable(profile.comms[stack.comm])));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {

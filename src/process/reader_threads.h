@@ -40,8 +40,8 @@ class ReaderThreads {
   ReaderThreads(const ReaderThreads&) = delete;
   ReaderThreads& operator=(const ReaderThreads&) = delete;
 
-  // Runs `job` on a reader thread. A later Poll() runs the job's completion, or `stuck` if it is not done in time; a job
-  // that was only slow has its completion run after that all the same. False, and neither will run, if too much is
+  // Runs `job` on a reader thread. A later Poll() runs the job's completion, or `stuck` if it is not done in time; a
+  // job that was only slow has its completion run after that all the same. False, and neither will run, if too much is
   // queued or stuck.
   [[nodiscard]] bool Submit(Job job, Completion stuck);
 

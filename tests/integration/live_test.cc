@@ -231,6 +231,19 @@ TEST(ProcessStacksTest, EqualThoseOfADebugger) {
   EXPECT_EQ(got, EuStack(target->pid()));
 }
 
+// What has been read of a program outlives the reading, with tables or without.
+TEST(ProcessStacksTest, OfAProgramWithoutTables) {
+  const std::unique_ptr<Target> target = Target::Start({"raw_fp"});
+  ASSERT_NE(target, nullptr);
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  ASSERT_EQ(stacks->profile.rows.size(), 1u);
+  const UserStack& stack = stacks->profile.user_stacks[0].stack;
+  EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
+  ASSERT_EQ(stack.frames.size(), 3u) << "raw_read, raw_main, _start";
+  for (const Frame& frame : stack.frames) EXPECT_THAT(frame.module->path, testing::EndsWith("/raw_fp"));
+}
+
 TEST(OffcpuStacks, PrintsWhatADebuggerPrints) {
   const std::unique_ptr<Target> target = Blocked();
   ASSERT_NE(target, nullptr);

@@ -30,6 +30,16 @@ TEST_F(FoldedTest, OneLineFromTheThreadToTheKernelLeaf) {
   EXPECT_EQ(Fold(), "worker;main;loop;read;-;pipe_read;schedule 5001\n");
 }
 
+TEST_F(FoldedTest, AnyValueCanBeShown) {
+  uint32_t kernel = fake_.Kernel({"schedule"});
+  fake_.Row(process_, comm_, fake_.User({"read"}), kernel, 5'000'000, 1'000);
+  fake_.Row(process_, comm_, fake_.User({"spin"}), kernel, 0, 2'000);
+  EXPECT_EQ(Fold({.value = RowValue::kBlocked}), "worker;read;-;schedule 5000\n");
+  EXPECT_EQ(Fold({.value = RowValue::kRunnable, .nanoseconds = true}),
+            "worker;read;-;schedule 1000\nworker;spin;-;schedule 2000\n");
+  EXPECT_EQ(Fold({.value = RowValue::kCount}), "worker;read;-;schedule 1\nworker;spin;-;schedule 1\n");
+}
+
 TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kWindow), kernel, 1000);

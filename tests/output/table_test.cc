@@ -11,14 +11,14 @@ namespace {
 
 class TableTest : public ::testing::Test {
  protected:
-  std::string Processes(size_t limit = 20) {
+  std::string Processes(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
     std::string text;
-    WriteProcessTable(fake_.profile, fake_.symbols, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteProcessTable(fake_.profile, fake_.symbols, value, limit, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
-  std::string Stacks(size_t limit = 20) {
+  std::string Stacks(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
     std::string text;
-    WriteStackTable(fake_.profile, fake_.symbols, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteStackTable(fake_.profile, fake_.symbols, value, limit, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
   std::string Summary() {
@@ -50,6 +50,20 @@ TEST_F(TableTest, ProcessesAreSortedByTime) {
             "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
             "not shown: 1\n"
             "7 threads slept through the whole recording\n");
+}
+
+TEST_F(TableTest, AnyValueCanBeSortedBy) {
+  uint32_t kernel = fake_.Kernel({"schedule"});
+  uint32_t sleeper = fake_.Process(10, "sleeper");
+  uint32_t hog = fake_.Process(11, "hog");
+  uint32_t comm = fake_.Comm("c");
+  fake_.Row(sleeper, comm, fake_.User({"sleep"}), kernel, 3'000'000, 1'000'000);
+  fake_.Row(hog, comm, fake_.User({"spin"}), kernel, 0, 3'000'000);
+  EXPECT_LT(Processes(20, RowValue::kBlocked).find("sleeper"), Processes(20, RowValue::kBlocked).find("hog"));
+  EXPECT_LT(Processes(20, RowValue::kRunnable).find("hog"), Processes(20, RowValue::kRunnable).find("sleeper"));
+  EXPECT_TRUE(Stacks(1, RowValue::kBlocked).starts_with("#1  3.00 ms, 100.0 %  count 1, average 4.00 ms"));
+  EXPECT_TRUE(Stacks(1, RowValue::kRunnable).starts_with("#1  3.00 ms, 75.0 %  count 1, average 3.00 ms"));
+  EXPECT_TRUE(Stacks(1, RowValue::kCount).starts_with("#1  1 times, 50.0 %"));
 }
 
 TEST_F(TableTest, AKernelStackOfNothingButTheSchedulerShowsItsLeaf) {

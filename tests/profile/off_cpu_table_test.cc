@@ -218,9 +218,9 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"));
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
-  EXPECT_THAT(
-      names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending", "lost",
-                         "gone", "target stuck", "unreadable process", "overload", "unsupported", "stale", "kernel thread", "on CPU"));
+  EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
+                                 "lost", "gone", "target stuck", "unreadable process", "overload", "unsupported",
+                                 "stale", "kernel thread", "on CPU"));
 }
 
 }  // namespace

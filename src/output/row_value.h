@@ -1,0 +1,25 @@
+// Which of a row's figures an output shows and sorts by. Pure functions.
+#ifndef OFFCPU_OUTPUT_ROW_VALUE_H_
+#define OFFCPU_OUTPUT_ROW_VALUE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+enum class RowValue { kOffCpu, kBlocked, kRunnable, kCount };
+
+// "off_cpu", "blocked", "runnable" or "count".
+absl::StatusOr<RowValue> ParseRowValue(const std::string& name);
+
+uint64_t ValueOf(const ProfileRow& row, RowValue value);
+
+// For a reader: a length of time, or "12 times".
+std::string FormatValue(uint64_t amount, RowValue value);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_ROW_VALUE_H_
