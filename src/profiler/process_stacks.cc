@@ -79,6 +79,7 @@ std::optional<Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, si
 struct Found {
   WaitingThread thread;
   UserStack stack;
+  std::shared_ptr<const AddressSpace> space;  // keeps the modules of `stack`
   std::vector<uint64_t> pcs;
   NoUserStack missing = NoUserStack::kOnCpu;
 };
@@ -97,6 +98,7 @@ Found WalkStack(const WaitingThread& thread, const Snapshot& snapshot, const Liv
   const uint64_t begin = live.capture.registers.sp();
   const uint64_t end = begin + live.capture.stack.size();
   const SpanMemory memory(begin, live.capture.stack);
+  found.space = snapshot.space;
   walker.Walk(*snapshot.space, live.capture.registers, live.capture.in_syscall,
               {.memory = memory, .begin = begin, .end = end, .more = live.capture.more}, &found.stack, &found.pcs);
   return found;
