@@ -239,7 +239,7 @@ struct Programs::Impl {
     first_libbpf_warning.clear();
     const int error = -bpf_object__load(object.get());
     if (error == 0) return absl::OkStatus();
-    const absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
+    absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
     if (error == EPERM) return status;  // libbpf can only guess why, and guesses at limits of old kernels
     return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " (", first_libbpf_warning, ")"));
   }

@@ -6,7 +6,7 @@
 
 namespace offcpu {
 
-Listing ListingOf(std::shared_ptr<const Programs> programs) {
+Listing ListingOf(const std::shared_ptr<const Programs>& programs) {
   Listing listing;
   listing.describe = [programs](pid_t tid) -> std::optional<ProcessVersion> {
     std::optional<Programs::ProcessDescription> found = programs->DescribeProcess(tid);

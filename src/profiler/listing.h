@@ -19,7 +19,7 @@ struct Listing {
   std::function<std::vector<WaitingThread>(pid_t process)> list;  // all threads of it
 };
 
-Listing ListingOf(std::shared_ptr<const Programs> programs);
+Listing ListingOf(const std::shared_ptr<const Programs>& programs);
 
 }  // namespace offcpu
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -158,7 +159,8 @@ class Reading {
       const size_t at_once = std::min(kLiveThreadsAtOnce, kMaxBytesAtOnce / stack_bytes);
       for (size_t begin = 0; begin < all.size(); begin += at_once) {
         const size_t count = std::min(at_once, all.size() - begin);
-        again |= ReadSome({all.begin() + begin, all.begin() + begin + count}, stack_bytes);
+        const auto batch = std::span(all).subspan(begin, count);
+        again |= ReadSome({batch.begin(), batch.end()}, stack_bytes);
       }
     }
     return again;
