@@ -1,0 +1,81 @@
+// The pipeline's part in the live path: whose stacks are read from outside, and which waits they serve.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "profiler/pipeline.h"
+
+namespace offcpu {
+
+void Pipeline::UseLiveStack(const IntervalEvent& event, Interval* interval) {
+  const LiveWait* wait = live_.Find(event.process, event.tid, event.switches);
+  if (wait == nullptr) return;
+  // A wait that is over has its own capture on the way; one that is not has nothing else to hope for.
+  const bool is_open = event.kind == WaitKind::kOpen;
+  if (wait->user_stack.has_value()) {
+    joiner_.Resolve(wait->cookie, *wait->user_stack);  // it may have been long ago
+  } else if (!is_open) {
+    return;
+  } else if (wait->failed != NoUserStack::kNone) {
+    interval->missing = wait->failed;
+    return;
+  }
+  interval->cookie = wait->cookie;
+  interval->missing = NoUserStack::kNone;
+}
+
+void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
+  absl::flat_hash_map<ProcessKey, std::vector<WaitingThread>> by_process;
+  for (WaitingThread& thread : threads) {
+    if (thread.on_cpu || live_.Begin(thread) == nullptr) continue;
+    FindOrAddTarget(thread.process, thread.tid, thread.comm);
+    std::vector<WaitingThread>& batch = by_process[thread.process];
+    batch.push_back(std::move(thread));
+    if (batch.size() == kLiveThreadsAtOnce) AddUnread(std::exchange(batch, {}));
+  }
+  for (auto& [process, batch] : by_process) {
+    if (!batch.empty()) AddUnread(std::move(batch));
+  }
+  SubmitReading();
+}
+
+void Pipeline::AddUnread(std::vector<WaitingThread> threads) {
+  if (unread_.size() < config_.unread_batches) {
+    unread_.push_back(std::make_shared<const std::vector<WaitingThread>>(std::move(threads)));
+  } else {
+    OnLiveStacks(threads, std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kOverload}));
+  }
+}
+
+void Pipeline::SubmitReading() {
+  while (!unread_.empty()) {
+    const bool taken = readers_.Submit(
+        [this, threads = unread_.front(), read = hooks_.read_stacks]() -> ReaderThreads::Completion {
+          auto stacks = std::make_shared<std::vector<LiveStack>>(read(*threads));
+          return [this, threads, stacks] { OnLiveStacks(*threads, std::move(*stacks)); };
+        },
+        [this, threads = unread_.front()] {
+          OnLiveStacks(*threads, std::vector<LiveStack>(threads->size(), {.missing = NoUserStack::kTargetStuck}));
+        });
+    if (!taken) return;
+    unread_.pop_front();
+  }
+}
+
+void Pipeline::OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks) {
+  for (size_t i = 0; i < threads.size(); ++i) {
+    LiveWait* wait = live_.Find(threads[i].process, threads[i].tid, threads[i].switches);
+    if (wait == nullptr) continue;  // forgotten, or its thread is in another wait by now
+    if (stacks[i].missing == NoUserStack::kNone) {
+      ++stats_.live_stacks;
+      stacks[i].capture.cookie = wait->cookie;
+      WalkOrWait(std::move(stacks[i].capture));
+      continue;
+    }
+    wait->failed = stacks[i].missing;
+    // Under a cookie of the thread's own a capture may still come.
+    if (wait->cookie != threads[i].cookie) joiner_.Resolve(wait->cookie, stacks_.InternMissing(wait->failed));
+  }
+}
+
+}  // namespace offcpu
