@@ -2,6 +2,7 @@
 // name among the drops.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
@@ -24,30 +25,20 @@ class Hostile : public testing::Test {
     ExpectTime("the process beside it", target_->Measured("hostile", "normal_wait").ns,
                [](const StackRow& row) { return row.complete() && row.Has("normal_wait"); });
     // With a stack or without one, the time of the hostile threads is there.
-    ExpectSum("hostile_thread", target_->Measured("hostile_thread", "hostile_wait").ns, HostileWaits());
-  }
-
-  // Of waits without a whole stack it cannot be told where they were; the one before the run and the one after it are
-  // by far longer than those in it.
-  uint64_t HostileWaits() const {
-    constexpr uint64_t kTooLongNs = 50'000'000;
-    uint64_t ns = 0;
-    for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.comm == "hostile_thread"; })) {
-      if (row.row->kind == WaitKind::kOpen) continue;
-      ns += row.row->total_ns() - (row.row->max_ns < kTooLongNs ? 0 : row.row->max_ns);
-    }
-    return ns;
+    // Where in the program they were cannot be told of waits without a whole stack; that it was a sleep, the kernel
+    // can.
+    ExpectTime("hostile_thread", target_->Measured("hostile_thread", "hostile_wait").ns, [](const StackRow& row) {
+      return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen &&
+             std::find(row.kernel->begin(), row.kernel->end(), "hrtimer_nanosleep") != row.kernel->end();
+    });
   }
 
   void ExpectTime(const std::string& what, uint64_t measured, const RowPredicate& wanted) const {
-    ExpectSum(what, measured, recording_.Sum(wanted).ns);
-  }
-
-  void ExpectSum(const std::string& what, uint64_t measured, uint64_t got) const {
+    const Measure got = recording_.Sum(wanted);
     std::printf("%s: %.2f %% of the measured time\n", what.c_str(),
-                100.0 * static_cast<double>(got) / static_cast<double>(measured));
-    EXPECT_TRUE(Within(got, measured, 0.02)) << what << ": " << got << " ns, measured " << measured << "\n"
-                                             << recording_.DropsText();
+                100.0 * static_cast<double>(got.ns) / static_cast<double>(measured));
+    EXPECT_TRUE(Within(got.ns, measured, 0.02)) << what << ": " << got.ns << " ns, measured " << measured << "\n"
+                                                << recording_.DropsText();
   }
 
   bool Dropped(const std::string& part) const {
