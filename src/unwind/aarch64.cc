@@ -7,31 +7,10 @@ namespace {
 
 constexpr int32_t kContextLr = 552;  // from sp, as in kAArch64ContextRow
 
-StackValue Register(const AArch64State& state, uint8_t reg) {
+StackValue RegisterOf(const AArch64State& state, uint8_t reg) {
   if (reg == kAArch64Sp) return {state.sp, std::nullopt};
   if (reg == kAArch64Fp && state.fp_known) return {state.fp, std::nullopt};
   if (reg == kAArch64Lr && state.lr_known) return {state.lr, std::nullopt};
-  return Failed(EndReason::kRegisterUnknown);
-}
-
-StackValue Cfa(const CfaRule& rule, const StackWindow& window, const AArch64State& state) {
-  const StackValue cfa = Add(Register(state, rule.reg), rule.offset);
-  return rule.deref ? Add(Load(window, cfa), rule.addend) : cfa;
-}
-
-// The caller's value by `rule`, for the places that name one.
-StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const AArch64State& state) {
-  switch (rule.place) {
-    case Place::kAtCfa:
-      return Load(window, Add({cfa, std::nullopt}, rule.offset));
-    case Place::kAtRegister:
-      return Load(window, Add(Register(state, rule.reg), rule.offset));
-    case Place::kInRegister:
-      return Register(state, rule.reg);
-    case Place::kUndefined:
-    case Place::kUnchanged:
-      break;
-  }
   return Failed(EndReason::kRegisterUnknown);
 }
 
@@ -44,21 +23,21 @@ uint64_t WithoutSignature(const AArch64State& state, uint64_t address) {
 std::optional<EndReason> ApplyAArch64(const Row& row, const StackWindow& window, AArch64State* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   const bool context = row.signal && row.cfa == kAArch64ContextRow.cfa;
-  const StackValue cfa = Cfa(row.cfa, window, *state);
+  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf);
   if (cfa.failure) return cfa.failure;
   const bool may_stay = row.ra.place == Place::kInRegister && state->lr_known;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state);
+  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
   if (ra.failure) return ra.failure;
   const uint64_t pc = row.mangled_ra ? WithoutSignature(*state, ra.value) : ra.value;
   if (pc == 0) return context ? EndReason::kBadReturnAddress : EndReason::kComplete;
   const StackValue lr = context ? Load(window, Add({state->sp, std::nullopt}, kContextLr)) : StackValue();
   if (lr.failure) return lr.failure;
   if (row.fp.place != Place::kUnchanged) {
-    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state);
+    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state, RegisterOf);
     state->fp = fp.value;
     state->fp_known = !fp.failure;
   }

@@ -15,32 +15,11 @@ static_assert(kKernelContextRow.cfa.offset == kContextOffset[kRsp]);
 static_assert(kKernelContextRow.ra.offset == kContextOffset[kRip]);
 static_assert(kKernelContextRow.fp.offset == kContextOffset[kRbp]);
 
-StackValue Register(const FrameState& state, uint8_t reg) {
+StackValue RegisterOf(const FrameState& state, uint8_t reg) {
   if (reg == kRsp) return {state.sp, std::nullopt};
   if (reg == kRbp && state.fp_known) return {state.fp, std::nullopt};
   const bool known = state.full && reg < kRip && reg != kRbp && !(state.unknown >> reg & 1);
   return known ? StackValue{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
-}
-
-StackValue Cfa(const CfaRule& rule, const StackWindow& window, const FrameState& state) {
-  StackValue cfa = Add(Register(state, rule.reg), rule.offset);
-  return rule.deref ? Add(Load(window, cfa), rule.addend) : cfa;
-}
-
-// The caller's value by `rule`, for the places that name one.
-StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state) {
-  switch (rule.place) {
-    case Place::kAtCfa:
-      return Load(window, Add({cfa, std::nullopt}, rule.offset));
-    case Place::kAtRegister:
-      return Load(window, Add(Register(state, rule.reg), rule.offset));
-    case Place::kInRegister:
-      return Register(state, rule.reg);
-    case Place::kUndefined:
-    case Place::kUnchanged:
-      break;
-  }
-  return Failed(EndReason::kRegisterUnknown);
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
@@ -96,19 +75,19 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsKernelContext(row)) return RestoreContext(window, state);
-  const StackValue cfa = Cfa(row.cfa, window, *state);
+  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf);
   if (cfa.failure) return cfa.failure;
   const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state);
+  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
   if (ra.failure) return ra.failure;
   if (ra.value == 0) return EndReason::kComplete;
   if (row.fp.place != Place::kUnchanged) {
     // Compilers leave the rule in place for a moment after the slot is gone; only who needs the value may complain.
-    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state);
+    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state, RegisterOf);
     state->fp = fp.value;
     state->fp_known = !fp.failure;
   }

@@ -1,11 +1,12 @@
-// Words of a captured stack and sums of addresses, each with the reason if there is none: what applying a row is made
-// of, for every machine. No state; safe from any thread.
+// Words of a captured stack, sums of addresses and the rules of a row, each with the reason if there is no value: what
+// applying a row is made of, for every machine. No state; safe from any thread.
 #ifndef OFFCPU_UNWIND_STACK_VALUE_H_
 #define OFFCPU_UNWIND_STACK_VALUE_H_
 
 #include <cstdint>
 #include <optional>
 
+#include "unwind/row.h"
 #include "unwind/stack_window.h"
 #include "unwind/user_stack.h"
 
@@ -39,6 +40,31 @@ inline StackValue Load(const StackWindow& window, const StackValue& from) {
   if (address + kStackWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
   std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
   return word ? StackValue{*word, std::nullopt} : Failed(EndReason::kBadMemory);
+}
+
+// What a machine's registers hold is its own: `reg` is StackValue(const State&, uint8_t), by DWARF number.
+template <typename State, typename RegisterOf>
+StackValue CfaOf(const CfaRule& rule, const StackWindow& window, const State& state, RegisterOf reg) {
+  const StackValue cfa = Add(reg(state, rule.reg), rule.offset);
+  return rule.deref ? Add(Load(window, cfa), rule.addend) : cfa;
+}
+
+// The caller's value by `rule`, for the places that name one.
+template <typename State, typename RegisterOf>
+StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const State& state,
+                    RegisterOf reg) {
+  switch (rule.place) {
+    case Place::kAtCfa:
+      return Load(window, Add({cfa, std::nullopt}, rule.offset));
+    case Place::kAtRegister:
+      return Load(window, Add(reg(state, rule.reg), rule.offset));
+    case Place::kInRegister:
+      return reg(state, rule.reg);
+    case Place::kUndefined:
+    case Place::kUnchanged:
+      break;
+  }
+  return Failed(EndReason::kRegisterUnknown);
 }
 
 }  // namespace offcpu
