@@ -172,7 +172,6 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	struct times times;
 	__u64 now, stack;
 	int syscall;
-	__u32 kind;
 
 	if (!state) {
 		count(WIRE_COUNT_NO_STORAGE);
@@ -197,9 +196,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		count_ns(WIRE_COUNT_ABOVE_MAX_WAIT, times.waited_ns);
 		return;
 	}
-	syscall = system_call(task);
-	kind = kind_of_wait(state, syscall);
-	if (config.kinds && !(config.kinds & (1u << kind))) {
+	if (config.kinds && !(config.kinds & (1u << kind_of_wait(state, system_call(task))))) {
 		count_ns(WIRE_COUNT_OTHER_KIND, times.waited_ns);
 		return;
 	}
@@ -207,10 +204,11 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		count_ns(WIRE_COUNT_NOT_DRAWN, times.waited_ns);
 		return;
 	}
+	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
 	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
 				  : user_stack_at_leave(task, state);
-	send_interval(task, &times, stack, side, kind, syscall);
+	send_interval(task, &times, stack, side, kind_of_wait(state, syscall), syscall);
 }
 
 /* Before recording begins: what was stamped until here is over. */
