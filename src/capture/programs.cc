@@ -244,6 +244,17 @@ struct Programs::Impl {
     return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " (", first_libbpf_warning, ")"));
   }
 
+  wire_counter ReadCounter(uint32_t id) const {
+    std::vector<wire_counter> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
+    wire_counter sum = {};
+    if (bpf_map_lookup_elem(Fd("counters"), &id, per_cpu.data()) != 0) return sum;
+    for (const wire_counter& counter : per_cpu) {
+      sum.count += counter.count;
+      sum.ns += counter.ns;
+    }
+    return sum;
+  }
+
   absl::Status FillFilters(const ProgramsConfig& config) {
     absl::Status status = FillSet(Fd("pids"), config.pids);
     if (status.ok()) status = FillSet(Fd("tids"), config.tids);
@@ -371,10 +382,10 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
   ++control.list_pass;
   // Captures may have all buffers for a moment; who is left out is counted.
   for (int attempt = 1;; ++attempt) {
-    const uint64_t left_out = ReadCounters()[WIRE_COUNT_NOT_LISTED].count;
+    const uint64_t left_out = impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count;
     const auto bytes = Iterate(impl_->Program("list_threads"), scope);
     if (!bytes.ok()) return bytes.status();
-    if (attempt == kAttempts || ReadCounters()[WIRE_COUNT_NOT_LISTED].count == left_out) {
+    if (attempt == kAttempts || impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count == left_out) {
       const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
       return DecodeThreads(*bytes, control, end_ns);
     }
@@ -390,16 +401,9 @@ void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
 void Programs::ForgetDefinition(uint64_t id) { bpf_map_delete_elem(impl_->Fd("sent"), &id); }
 
 Programs::Counters Programs::ReadCounters() const {
-  Counters sums = {};
-  std::vector<wire_counter> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
-  for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
-    if (bpf_map_lookup_elem(impl_->Fd("counters"), &id, per_cpu.data()) != 0) continue;
-    for (const wire_counter& counter : per_cpu) {
-      sums[id].count += counter.count;
-      sums[id].ns += counter.ns;
-    }
-  }
-  return sums;
+  Counters counters = {};
+  for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
+  return counters;
 }
 
 }  // namespace offcpu

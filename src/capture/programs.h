@@ -1,7 +1,7 @@
 // The BPF programs: loaded, attached, fed and asked. The only user of libbpf.
 //
-// Needs what CheckCapabilities names. Drain belongs to one thread; DescribeProcess, ListThreads and GrowWindow may be
-// called from any thread, the rest from the one that owns the object.
+// Needs what CheckProcessContext asks for. Drain belongs to one thread; DescribeProcess, ListThreads and GrowWindow may
+// be called from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -89,8 +89,8 @@ class Programs {
   };
   std::optional<ProcessDescription> DescribeProcess(pid_t pid) const;
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
-  // Threads that pass the filters (cgroups apart). With `min_off_ns`, only those that
-  // have been off the CPU for so long by now, each once a wait.
+  // Threads that pass the filters (cgroups apart). With `min_off_ns`, only those that have been off the CPU for so long
+  // by now, each once a wait.
   absl::StatusOr<std::vector<WaitingThread>> ListThreads(const TaskScope& scope, uint64_t min_off_ns = 0) const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);

@@ -41,6 +41,7 @@ std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads,
   std::optional<ProcessVersion> version;
   for (const WaitingThread& thread : threads) {
     stacks.push_back(CopyThread(thread, max_bytes));
+    // One version is that of all: whatever their stacks need has been mapped since before they were listed.
     if (!version.has_value()) version = describe(thread.tid);
   }
   // One by one: a process may have thousands, and each of them is listed with its kernel stack.

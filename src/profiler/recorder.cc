@@ -262,7 +262,7 @@ class RecorderImpl final : public Recorder {
   // The kernel tells of running tasks only whether they are in a cgroup.
   template <typename Thread>
   void KeepMembers(std::vector<Thread>* threads) const {
-    if (config_.cgroups.empty()) return;
+    if (config_.cgroups.empty() || threads->empty()) return;
     const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
     std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
   }
