@@ -22,7 +22,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "capture/decode.h"
-#include "capture/glob.h"
+#include "capture/errno_status.h"
+#include "capture/settings.h"
 #include "capture/wire_names.h"
 #include "offcpu_tw4.skel.h"
 #include "offcpu_tw5.skel.h"
@@ -31,7 +32,6 @@
 namespace offcpu {
 namespace {
 
-constexpr const char* kConfigMap = ".rodata.config";
 constexpr const char* kControlMap = ".bss";
 
 struct ObjectDeleter {
@@ -46,12 +46,6 @@ struct RingDeleter {
 using OwnedObject = std::unique_ptr<bpf_object, ObjectDeleter>;
 using OwnedLink = std::unique_ptr<bpf_link, LinkDeleter>;
 using OwnedRing = std::unique_ptr<ring_buffer, RingDeleter>;
-
-absl::Status ErrnoStatus(const char* what, int error) {
-  const std::string message = absl::StrCat(what, ": ", strerror(error));
-  if (error == EPERM || error == EACCES) return absl::PermissionDeniedError(message);
-  return absl::InternalError(message);
-}
 
 // libbpf writes to stderr unless told otherwise; its first warning explains a failed load.
 thread_local std::string first_libbpf_warning;
@@ -82,87 +76,6 @@ absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
   bpf_object* object = bpf_object__open_mem(bytes, size, &options);
   if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
   return OwnedObject(object);
-}
-
-uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
-
-wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
-  wire_config wire = {};
-  wire.min_wait_ns = config.min_wait_ns;
-  wire.max_wait_ns = config.max_wait_ns;
-  wire.sample_ns = config.sample_ns;
-  for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
-  wire.filter_uids = !config.uids.empty();
-  wire.kernel_threads = config.kernel_threads;
-  wire.schedule_begin = features.schedule.begin;
-  wire.schedule_end = features.schedule.end;
-  wire.schedule_tail_begin = features.schedule_tail.begin;
-  wire.schedule_tail_end = features.schedule_tail.end;
-  wire.capture_bytes_per_second = config.capture_bytes_per_second;
-  wire.task_works_per_second = config.task_works_per_second;
-  wire.own_tgid = static_cast<uint32_t>(getpid());
-  wire.command_tgid = static_cast<uint32_t>(config.command);
-  wire.buffers = buffers;
-  wire.has_exit_tp = features.exit_tp;
-  wire.has_rq_clock = features.rq_clock;
-  wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
-  wire.has_vma_iter = features.vma_iter;
-  wire.can_read_user = features.can_read_user;
-  wire.filter_pids = !config.pids.empty() || config.command != 0;
-  wire.filter_tids = !config.tids.empty();
-  wire.follow_forks = config.follow_forks;
-  wire.globs = static_cast<uint8_t>(config.comms.size());
-  wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
-  return wire;
-}
-
-absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
-  const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
-  const wire_config wire = WireConfig(config, features, buffers);
-  bpf_map* rodata = bpf_object__find_map_by_name(object, kConfigMap);
-  if (bpf_map__set_initial_value(rodata, &wire, sizeof(wire)) != 0) return ErrnoStatus("cannot configure", errno);
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
-  return absl::OkStatus();
-}
-
-template <typename Id>
-absl::Status FillSet(int map, const std::vector<Id>& members) {
-  const uint8_t one = 1;
-  for (const Id member : members) {
-    const auto key = static_cast<uint32_t>(member);
-    if (bpf_map_update_elem(map, &key, &one, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
-  if (paths.size() > WIRE_CGROUPS) {
-    return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be recorded at once"));
-  }
-  for (uint32_t i = 0; i < paths.size(); ++i) {
-    const OwnedFd directory(open(paths[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) return absl::NotFoundError(absl::StrCat("cgroup ", paths[i], ": ", strerror(errno)));
-    const int fd = directory.get();
-    if (bpf_map_update_elem(map, &i, &fd, BPF_ANY) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(paths[i], " is not a directory of a cgroup v2 hierarchy"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
-  if (patterns.size() > WIRE_GLOBS) {
-    return absl::InvalidArgumentError(absl::StrCat("--comm can be given at most ", WIRE_GLOBS, " times"));
-  }
-  for (uint32_t i = 0; i < patterns.size(); ++i) {
-    const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
-    if (!glob.ok()) return glob.status();
-    if (bpf_map_update_elem(map, &i, &*glob, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
-  }
-  return absl::OkStatus();
 }
 
 TaskDescription Describe(const wire_task& task) {
@@ -255,15 +168,6 @@ struct Programs::Impl {
     return sum;
   }
 
-  absl::Status FillFilters(const ProgramsConfig& config) {
-    absl::Status status = FillSet(Fd("pids"), config.pids);
-    if (status.ok()) status = FillSet(Fd("tids"), config.tids);
-    if (status.ok()) status = FillSet(Fd("uids"), config.uids);
-    if (status.ok()) status = FillCgroups(Fd("cgroups"), config.cgroups);
-    if (status.ok()) status = FillGlobs(Fd("globs"), config.comms);
-    return status;
-  }
-
   absl::Status OpenRings() {
     intervals.reset(ring_buffer__new(Fd("intervals"), OnRecord, &on_record, nullptr));
     captures.reset(ring_buffer__new(Fd("captures"), OnRecord, &on_record, nullptr));
@@ -320,7 +224,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   impl->object = *std::move(object);
   absl::Status status = Configure(impl->object.get(), config, features);
   if (status.ok()) status = impl->Load();
-  if (status.ok()) status = impl->FillFilters(config);
+  if (status.ok()) status = FillFilters(impl->object.get(), config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->MapControl();
   if (status.ok()) status = impl->Attach(features.exit_tp);

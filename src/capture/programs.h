@@ -1,4 +1,4 @@
-// The BPF programs: loaded, attached, fed and asked. The only user of libbpf.
+// The BPF programs: loaded, attached, fed and asked. With settings.h the only user of libbpf.
 //
 // Needs what CheckProcessContext asks for. Drain belongs to one thread; DescribeProcess, ListThreads and GrowWindow may
 // be called from any thread, the rest from the one that owns the object.

@@ -1,0 +1,117 @@
+#include "capture/settings.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "capture/errno_status.h"
+#include "capture/glob.h"
+#include "capture/wire_names.h"
+#include "process/module.h"
+
+namespace offcpu {
+namespace {
+
+constexpr const char* kConfigMap = ".rodata.config";
+
+int MapFd(bpf_object* object, const char* name) { return bpf_map__fd(bpf_object__find_map_by_name(object, name)); }
+
+uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
+
+wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
+  wire_config wire = {};
+  wire.min_wait_ns = config.min_wait_ns;
+  wire.max_wait_ns = config.max_wait_ns;
+  wire.sample_ns = config.sample_ns;
+  for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
+  wire.filter_uids = !config.uids.empty();
+  wire.kernel_threads = config.kernel_threads;
+  wire.schedule_begin = features.schedule.begin;
+  wire.schedule_end = features.schedule.end;
+  wire.schedule_tail_begin = features.schedule_tail.begin;
+  wire.schedule_tail_end = features.schedule_tail.end;
+  wire.capture_bytes_per_second = config.capture_bytes_per_second;
+  wire.task_works_per_second = config.task_works_per_second;
+  wire.own_tgid = static_cast<uint32_t>(getpid());
+  wire.command_tgid = static_cast<uint32_t>(config.command);
+  wire.buffers = buffers;
+  wire.has_exit_tp = features.exit_tp;
+  wire.has_rq_clock = features.rq_clock;
+  wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
+  wire.has_vma_iter = features.vma_iter;
+  wire.can_read_user = features.can_read_user;
+  wire.filter_pids = !config.pids.empty() || config.command != 0;
+  wire.filter_tids = !config.tids.empty();
+  wire.follow_forks = config.follow_forks;
+  wire.globs = static_cast<uint8_t>(config.comms.size());
+  wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
+  return wire;
+}
+
+template <typename Id>
+absl::Status FillSet(int map, const std::vector<Id>& members) {
+  const uint8_t one = 1;
+  for (const Id member : members) {
+    const auto key = static_cast<uint32_t>(member);
+    if (bpf_map_update_elem(map, &key, &one, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
+  if (paths.size() > WIRE_CGROUPS) {
+    return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be recorded at once"));
+  }
+  for (uint32_t i = 0; i < paths.size(); ++i) {
+    const OwnedFd directory(open(paths[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) return absl::NotFoundError(absl::StrCat("cgroup ", paths[i], ": ", strerror(errno)));
+    const int fd = directory.get();
+    if (bpf_map_update_elem(map, &i, &fd, BPF_ANY) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(paths[i], " is not a directory of a cgroup v2 hierarchy"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
+  if (patterns.size() > WIRE_GLOBS) {
+    return absl::InvalidArgumentError(absl::StrCat("--comm can be given at most ", WIRE_GLOBS, " times"));
+  }
+  for (uint32_t i = 0; i < patterns.size(); ++i) {
+    const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
+    if (!glob.ok()) return glob.status();
+    if (bpf_map_update_elem(map, &i, &*glob, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
+  const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
+  const wire_config wire = WireConfig(config, features, buffers);
+  bpf_map* rodata = bpf_object__find_map_by_name(object, kConfigMap);
+  if (bpf_map__set_initial_value(rodata, &wire, sizeof(wire)) != 0) return ErrnoStatus("cannot configure", errno);
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
+  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
+  return absl::OkStatus();
+}
+
+absl::Status FillFilters(bpf_object* object, const ProgramsConfig& config) {
+  absl::Status status = FillSet(MapFd(object, "pids"), config.pids);
+  if (status.ok()) status = FillSet(MapFd(object, "tids"), config.tids);
+  if (status.ok()) status = FillSet(MapFd(object, "uids"), config.uids);
+  if (status.ok()) status = FillCgroups(MapFd(object, "cgroups"), config.cgroups);
+  if (status.ok()) status = FillGlobs(MapFd(object, "globs"), config.comms);
+  return status;
+}
+
+}  // namespace offcpu

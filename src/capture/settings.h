@@ -1,0 +1,20 @@
+// What the BPF programs are told: their read-only data, sizes and choice before they are loaded, the sets of their
+// filters after. Does not load them.
+#ifndef OFFCPU_CAPTURE_SETTINGS_H_
+#define OFFCPU_CAPTURE_SETTINGS_H_
+
+#include <bpf/libbpf.h>
+
+#include "absl/status/status.h"
+#include "capture/kernel.h"
+#include "capture/programs.h"
+
+namespace offcpu {
+
+absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features);
+// InvalidArgument for too many of a kind, or what is none.
+absl::Status FillFilters(bpf_object* object, const ProgramsConfig& config);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_SETTINGS_H_
