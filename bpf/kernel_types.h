@@ -48,6 +48,7 @@ enum bpf_map_type {
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED_OR_TRACED 0xc
+#define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
 #define VM_EXEC 0x4
@@ -64,6 +65,7 @@ struct sched_info {
 
 struct rq {
 	__u64 clock;
+	__u64 clock_task; /* without what interrupts and the hypervisor took */
 };
 
 struct cfs_rq {
@@ -71,6 +73,8 @@ struct cfs_rq {
 };
 
 struct sched_entity {
+	__u64 exec_start;
+	__u64 sum_exec_runtime;
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
 };
 
@@ -124,7 +128,8 @@ typedef struct {
 } atomic_t;
 
 struct signal_struct {
-	atomic_t live;
+	atomic_t live; /* threads that have not begun to exit */
+	int nr_threads; /* that have not been released */
 };
 
 typedef struct {

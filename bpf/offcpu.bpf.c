@@ -7,6 +7,7 @@
 #include "code.bpf.h"
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
+#include "ledger.bpf.h"
 #include "state.bpf.h"
 #include "tasks.bpf.h"
 
@@ -27,20 +28,26 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
+	__u64 now = scheduler_clock(task);
 	struct task_state *state;
 
-	if (control.phase == WIRE_ENDED)
+	if (preempt)
+		task_flags = 0;
+	if (control.phase == WIRE_ENDED) {
+		book_late_end(task, task_flags);
 		return;
+	}
+	learn_clock_offset(now);
+	book_run(task, now, task_flags);
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) /* made at fork and when recording began: an allocation failed */
 		return;
-	state->out_ns = scheduler_clock(task);
+	state->out_ns = now;
 	state->out_run_delay = task->sched_info.run_delay;
-	state->out_state = preempt ? 0 : task_flags;
+	state->out_state = task_flags;
 	state->knows_state = 1;
 	state->arrivals = task->sched_info.pcount;
 	state->has_run = 1;
-	learn_clock_offset(state->out_ns);
 }
 
 struct times {
@@ -76,7 +83,7 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 		return times;
 	}
 	learn_clock_offset(now);
-	start = control.start_ns + control.clock_offset;
+	start = recording_start();
 	if (out < start) {
 		/* How much of its waiting for a CPU lies before the start is not known. */
 		delay = 0;
@@ -93,17 +100,20 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	return times;
 }
 
-static __always_inline void send_interval(struct task_struct *task, const struct times *times,
-					  __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
+static __always_inline void send_interval(struct task_struct *task, struct wire_account *account,
+					  const struct times *times, __u64 kernel_stack,
+					  struct user_side side, __u32 kind, int syscall)
 {
 	struct wire_interval *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
 
 	if (!record) {
-		count_ns(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL
-								   : WIRE_COUNT_INTERVAL_RING_BUSY,
-			 times->waited_ns);
+		lose(account,
+		     ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL
+							       : WIRE_COUNT_INTERVAL_RING_BUSY,
+		     times->waited_ns);
 		return;
 	}
+	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 	record->type = WIRE_INTERVAL;
 	record->kind = kind;
 	record->cookie = side.cookie;
@@ -168,6 +178,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(
 		&tasks, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct wire_account *account;
 	struct user_side side;
 	struct times times;
 	__u64 now, stack;
@@ -180,35 +191,39 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	if (!config.has_exit_tp && config.cgroups && !state->out_ns)
 		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
 			   it left */
+	now = arrival_ns(task, state);
+	account = account_at_arrival(task, now, state->out_ns);
+	state->has_run = 1;
 	if (!is_first_arrival(task, state)) {
-		count(WIRE_COUNT_JOINED_AWAY);
+		state->out_ns = 0;
+		lose(account, WIRE_COUNT_JOINED_AWAY, skip_unseen(account, task, now));
 		return;
 	}
-	state->has_run = 1;
-	now = arrival_ns(task, state);
 	times = interval_times(task, state, now, run_delay_of(task, now));
 	state->out_ns = 0;
+	end_stretch(account, task, now, times.waited_ns);
 	if (times.waited_ns < config.min_wait_ns) {
-		count_ns(WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
+		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
 		return;
 	}
 	if (config.max_wait_ns && times.waited_ns > config.max_wait_ns) {
-		count_ns(WIRE_COUNT_ABOVE_MAX_WAIT, times.waited_ns);
+		lose(account, WIRE_COUNT_ABOVE_MAX_WAIT, times.waited_ns);
 		return;
 	}
 	if (config.kinds && !(config.kinds & (1u << kind_of_wait(state, system_call(task))))) {
-		count_ns(WIRE_COUNT_OTHER_KIND, times.waited_ns);
+		lose(account, WIRE_COUNT_OTHER_KIND, times.waited_ns);
 		return;
 	}
 	if (!is_drawn(times.waited_ns)) {
 		count_ns(WIRE_COUNT_NOT_DRAWN, times.waited_ns);
+		book_wait(account, times.waited_ns - times.runnable_ns, times.runnable_ns);
 		return;
 	}
 	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
 	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
 				  : user_stack_at_leave(task, state);
-	send_interval(task, &times, stack, side, kind_of_wait(state, syscall), syscall);
+	send_interval(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall);
 }
 
 /* Before recording begins: what was stamped until here is over. */
@@ -216,6 +231,7 @@ static __always_inline void note_arrival(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
+	note_early_arrival(task, scheduler_clock(task));
 	if (!state)
 		return;
 	state->out_ns = 0;
@@ -242,6 +258,18 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 		state->cookie = user_stack_of(task, state, state->out_ns, 0).cookie;
 }
 
+/* Its numbers will be given to others. Of a process the last thread is it that finds the others gone. */
+static __always_inline void forget_numbers(struct task_struct *task)
+{
+	__u32 tgid = task->tgid, tid = task->pid;
+
+	if (config.filter_tids)
+		bpf_map_delete_elem(&tids, &tid);
+	if (config.filter_pids && !BPF_CORE_READ(task, signal, live.counter) &&
+	    BPF_CORE_READ(task, signal, nr_threads) <= 1)
+		bpf_map_delete_elem(&pids, &tgid);
+}
+
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -253,6 +281,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!config.has_exit_tp && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
+	if (prev_state & TASK_DEAD && !preempt)
+		forget_numbers(prev);
 	if (!config.has_exit_tp && task_is_recorded(next))
 		arrive(ctx, next);
 	return 0;
@@ -283,6 +313,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state)
 		state->knows_state = 1; /* it wants to run */
+	open_account_at_fork(child);
 	return 0;
 }
 
@@ -304,6 +335,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct wire_account *account = account_of(task, 0);
 	__u32 tgid = task->tgid;
 	__u8 one = 1;
 
@@ -313,6 +345,8 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 		return 0;
 	if (tgid == config.command_tgid)
 		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
+	if (account)
+		renew_account(account, task, account->arrived_ns);
 	if (current_is_recorded(task))
 		send_lifecycle(WIRE_EXEC, task);
 	return 0;
@@ -322,15 +356,10 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(sched_process_exit, struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-	__u32 tgid = task->tgid;
 
 	if (state && state->cookie)
 		cancel_request(state);
-	if (task->signal->live.counter)
-		return 0;
-	if (control.phase == WIRE_RECORDING && current_is_recorded(task))
+	if (!task->signal->live.counter && control.phase == WIRE_RECORDING && current_is_recorded(task))
 		send_lifecycle(WIRE_EXIT, task);
-	if (config.filter_pids) /* the number will be given to somebody else */
-		bpf_map_delete_elem(&pids, &tgid);
 	return 0;
 }

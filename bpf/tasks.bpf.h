@@ -7,6 +7,7 @@
 #include "capture.bpf.h"
 #include "code.bpf.h"
 #include "filter.bpf.h"
+#include "ledger.bpf.h"
 #include "state.bpf.h"
 
 static __always_inline int system_call(struct task_struct *task)
@@ -60,6 +61,8 @@ int list_tasks(struct bpf_iter__task *ctx)
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state && control.phase == WIRE_WAITING)
 		note_first_sight(task, state);
+	if (control.phase == WIRE_WAITING)
+		open_account(task);
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	record.recorded = task_is_recorded(task);

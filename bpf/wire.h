@@ -36,7 +36,7 @@ typedef __s32 int32_t;
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
 	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED,
-	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,
+	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,    WIRE_ACCOUNT,
 };
 
 /* Why a thread left the CPU. */
@@ -143,6 +143,64 @@ struct wire_lifecycle {
 };
 WIRE_ASSERT(sizeof(struct wire_lifecycle) == 32);
 
+/* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
+WIRE_ENUM(wire_counter_id){
+	/* Time that is not in the profile; accounts have a sum of each. */
+	WIRE_COUNT_INTERVAL_RING_FULL,
+	WIRE_COUNT_INTERVAL_RING_BUSY,
+	WIRE_COUNT_BELOW_MIN_WAIT,
+	WIRE_COUNT_ABOVE_MAX_WAIT,
+	WIRE_COUNT_OTHER_KIND,
+	WIRE_COUNT_JOINED_AWAY, /* came to be recorded while off the CPU; time only with accounts */
+	WIRE_LOSSES,
+
+	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
+	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
+	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
+	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
+	WIRE_COUNT_NO_SCRATCH,		/* the same */
+	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
+	WIRE_COUNT_TASK_WORK,		/* asked for */
+	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
+	WIRE_COUNT_COPIED_AT_ONCE,
+	WIRE_COUNT_CAPTURE_RING_FULL,
+	WIRE_COUNT_CAPTURE_RING_BUSY,
+	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
+	WIRE_COUNT_LIFECYCLE_LOST,
+	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
+	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
+	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
+	WIRE_COUNTERS,
+};
+
+/*
+ * Where the time of one thread under one program went; nanoseconds, instants on the scheduler's clock. Sent when
+ * the thread has left its last CPU or called execve. One that goes on is listed: its last stretch, on the CPU since
+ * arrived_ns or off it since out_ns, is not in the sums.
+ */
+struct wire_account {
+	uint32_t type;	       /* WIRE_ACCOUNT */
+	uint8_t is_new;	       /* its thread has not run yet since it was made */
+	uint8_t wants_to_run;  /* it left the CPU so */
+	uint8_t is_closed;     /* its thread is dead */
+	uint8_t reserved;
+	struct wire_process process;
+	uint64_t since_ns;  /* 0: since recording began */
+	uint64_t until_ns;  /* 0: it goes on, or went on when recording ended */
+	uint64_t on_cpu_ns; /* what the scheduler has charged */
+	uint64_t stolen_ns; /* on a CPU and not charged: interrupts, the hypervisor */
+	uint64_t blocked_ns;
+	uint64_t runnable_ns;
+	uint64_t lost_ns[WIRE_LOSSES]; /* by wire_counter_id */
+	uint64_t arrived_ns;	       /* came to a CPU last; 0: it has not */
+	uint64_t out_ns;	       /* left it last; 0: has come to one since, or has never been on one */
+	uint64_t exec_ns;	       /* charged ever, as far as it is booked */
+	uint64_t charged_ns;	       /* and by now */
+	uint64_t stolen_before_ns;     /* by its CPU's clocks when it came */
+	char comm[WIRE_COMM_BYTES];
+};
+WIRE_ASSERT(sizeof(struct wire_account) == 184);
+
 /* What a task iterator writes of a thread. */
 struct wire_task {
 	struct wire_process process;
@@ -181,32 +239,6 @@ struct wire_thread {
 	/* uint64_t frames[count], leaf first */
 };
 WIRE_ASSERT(sizeof(struct wire_thread) == 280);
-
-/* Events and, where they stand for time, nanoseconds; per CPU, from the start of the recording. */
-WIRE_ENUM(wire_counter_id){
-	WIRE_COUNT_INTERVAL_RING_FULL,
-	WIRE_COUNT_INTERVAL_RING_BUSY,
-	WIRE_COUNT_BELOW_MIN_WAIT,
-	WIRE_COUNT_ABOVE_MAX_WAIT,
-	WIRE_COUNT_OTHER_KIND,
-	WIRE_COUNT_NOT_DRAWN,		/* short, and stood for by the weight of those that were drawn */
-	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
-	WIRE_COUNT_JOINED_AWAY,		/* came to be recorded while off the CPU: the same */
-	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
-	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
-	WIRE_COUNT_NO_SCRATCH,		/* the same */
-	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
-	WIRE_COUNT_TASK_WORK,		/* asked for */
-	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
-	WIRE_COUNT_COPIED_AT_ONCE,
-	WIRE_COUNT_CAPTURE_RING_FULL,
-	WIRE_COUNT_CAPTURE_RING_BUSY,
-	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
-	WIRE_COUNT_LIFECYCLE_LOST,
-	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
-	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
-	WIRE_COUNTERS,
-};
 
 struct wire_counter {
 	uint64_t count;
@@ -247,7 +279,8 @@ struct wire_config {
 	uint8_t filter_uids;
 	uint8_t kernel_threads; /* are recorded too */
 	uint16_t kinds;		/* bit wire_kind: intervals of that kind are recorded; 0: all are */
-	uint8_t reserved[2];
+	uint8_t ledger;		/* threads have accounts */
+	uint8_t reserved;
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 96);
 

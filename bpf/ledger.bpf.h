@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Where all the time of a thread went, off the CPU and on it: with the ledger only. Time on the CPU is what the
+ * scheduler has charged, never the difference to something else, so that the terms can be checked against the
+ * thread's life.
+ *
+ * Between two switches nothing is booked; the stretch that is going on belongs to whoever reads the account. An
+ * account that changes its program (or its number, which execve does to a thread that is not the first) is sent,
+ * and begins anew at the last switch, because intervals are told apart so.
+ */
+#ifndef OFFCPU_BPF_LEDGER_BPF_H_
+#define OFFCPU_BPF_LEDGER_BPF_H_
+
+#include "filter.bpf.h"
+#include "state.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wire_account);
+} accounts SEC(".maps");
+
+/* How far the clock that threads are charged by is behind the scheduler's: interrupts and the hypervisor took it.
+ */
+static __always_inline __u64 stolen_by_now(struct task_struct *task)
+{
+	struct rq *rq;
+
+	if (!config.has_rq_clock)
+		return 0;
+	rq = task->se.cfs_rq->rq;
+	return rq->clock - rq->clock_task;
+}
+
+static __always_inline __u64 recording_start(void)
+{
+	return control.start_ns + control.clock_offset;
+}
+
+static __always_inline struct wire_account *account_of(struct task_struct *task, __u64 flags)
+{
+	return config.ledger ? bpf_task_storage_get(&accounts, task, 0, flags) : NULL;
+}
+
+static __always_inline void name_account(struct wire_account *account, struct task_struct *task)
+{
+	account->type = WIRE_ACCOUNT;
+	fill_process(&account->process, task);
+	bpf_probe_read_kernel_str(account->comm, sizeof(account->comm), &task->comm);
+}
+
+static __always_inline void send_account(const struct wire_account *account)
+{
+	struct wire_account *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record) {
+		count(WIRE_COUNT_ACCOUNT_LOST);
+		return;
+	}
+	*record = *account;
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Its program or number is another one than before: what was booked until `cut_ns` is the former's. */
+static __always_inline void renew_account(struct wire_account *account, struct task_struct *task, __u64 cut_ns)
+{
+	__u64 start = recording_start();
+
+	if (account->process.exec_id == BPF_CORE_READ(task, self_exec_id) && account->process.tid == task->pid)
+		return;
+	if (cut_ns > start && cut_ns > account->since_ns) {
+		account->until_ns = cut_ns;
+		send_account(account);
+		account->until_ns = 0;
+		account->since_ns = cut_ns;
+	}
+	account->on_cpu_ns = account->stolen_ns = account->blocked_ns = account->runnable_ns = 0;
+	__builtin_memset(account->lost_ns, 0, sizeof(account->lost_ns));
+	name_account(account, task);
+}
+
+/* Before recording begins, of a thread that may be running meanwhile. */
+static __always_inline void open_account(struct task_struct *task)
+{
+	struct wire_account *account = account_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!account)
+		return;
+	name_account(account, task);
+	account->exec_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	if (!task->on_cpu || !config.has_rq_clock)
+		return;
+	/* Up to exec_start it has been charged. */
+	account->arrived_ns = BPF_CORE_READ(task, se.exec_start) + BPF_CORE_READ(task, se.cfs_rq, rq, clock) -
+			      BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
+}
+
+static __always_inline void open_account_at_fork(struct task_struct *child)
+{
+	struct wire_account *account = account_of(child, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!account)
+		return;
+	name_account(account, child);
+	account->is_new = 1;
+}
+
+/* It is on a CPU since `now`. */
+static __always_inline void note_arrival_in(struct wire_account *account, struct task_struct *task, __u64 now)
+{
+	account->arrived_ns = now;
+	account->out_ns = 0;
+	account->stolen_before_ns = stolen_by_now(task);
+}
+
+/* Before recording begins. */
+static __always_inline void note_early_arrival(struct task_struct *task, __u64 now)
+{
+	struct wire_account *account = account_of(task, 0);
+
+	if (!account)
+		return;
+	account->is_new = 0;
+	account->exec_ns = task->se.sum_exec_runtime;
+	note_arrival_in(account, task, now);
+}
+
+/* Of a thread that has come to a CPU, made if it has none: nothing before this moment is known then. */
+static __always_inline struct wire_account *account_at_arrival(struct task_struct *task, __u64 now,
+							       __u64 out_ns)
+{
+	struct wire_account *account = account_of(task, 0);
+
+	if (account) {
+		renew_account(account, task, out_ns);
+		return account;
+	}
+	account = account_of(task, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!account)
+		return NULL;
+	name_account(account, task);
+	account->since_ns = now;
+	account->exec_ns = task->se.sum_exec_runtime;
+	return account;
+}
+
+/* Its last events were not recorded. The time since the last one that was, on a CPU or off it. */
+static __always_inline __u64 skip_unseen(struct wire_account *account, struct task_struct *task, __u64 now)
+{
+	__u64 seen = recording_start();
+
+	if (!account)
+		return 0;
+	if (account->since_ns > seen)
+		seen = account->since_ns;
+	if (account->arrived_ns > seen)
+		seen = account->arrived_ns;
+	if (account->out_ns > seen)
+		seen = account->out_ns;
+	account->exec_ns = task->se.sum_exec_runtime;
+	note_arrival_in(account, task, now);
+	return now > seen ? now - seen : 0;
+}
+
+/* It has come to a CPU after a wait of `waited_ns`; a new thread's life begins with its first one. */
+static __always_inline void end_stretch(struct wire_account *account, struct task_struct *task, __u64 now,
+					__u64 waited_ns)
+{
+	if (!account)
+		return;
+	if (account->is_new)
+		account->since_ns = now - waited_ns;
+	account->is_new = 0;
+	note_arrival_in(account, task, now);
+}
+
+static __always_inline void close_account(struct wire_account *account, __u64 until_ns)
+{
+	account->until_ns = until_ns;
+	send_account(account);
+	account->is_closed = 1;
+}
+
+/* It has left the CPU, for good if it is dead. */
+static __always_inline void book_run(struct task_struct *task, __u64 now, __u32 task_flags)
+{
+	struct wire_account *account = account_of(task, 0);
+	__u64 start = recording_start(), charged, ran;
+
+	if (!account)
+		return;
+	charged = task->se.sum_exec_runtime;
+	if (control.phase == WIRE_RECORDING) {
+		ran = charged - account->exec_ns;
+		if (account->arrived_ns >= start)
+			account->stolen_ns += stolen_by_now(task) - account->stolen_before_ns;
+		else /* only what lies behind the start */
+			ran -= start - account->arrived_ns < ran ? start - account->arrived_ns : ran;
+		account->on_cpu_ns += ran;
+	}
+	account->exec_ns = charged;
+	account->out_ns = now;
+	account->wants_to_run = !task_flags;
+	if (task_flags & TASK_DEAD && control.phase == WIRE_RECORDING)
+		close_account(account, now);
+}
+
+/* After the end, stamps and sums stay what they are until they are listed; this thread will not be. */
+static __always_inline void book_late_end(struct task_struct *task, __u32 task_flags)
+{
+	struct wire_account *account = account_of(task, 0);
+
+	if (!account || !(task_flags & TASK_DEAD))
+		return;
+	account->charged_ns = task->se.sum_exec_runtime;
+	close_account(account, 0);
+}
+
+static __always_inline void book_wait(struct wire_account *account, __u64 blocked_ns, __u64 runnable_ns)
+{
+	if (!account)
+		return;
+	account->blocked_ns += blocked_ns;
+	account->runnable_ns += runnable_ns;
+}
+
+/* Time that is left out of the profile for the reason that has the number of a counter. */
+static __always_inline void lose(struct wire_account *account, __u32 reason, __u64 ns)
+{
+	count_ns(reason, ns);
+	if (account && reason < WIRE_LOSSES)
+		account->lost_ns[reason] += ns;
+}
+
+/* Accounts that are not closed. */
+SEC("iter/task")
+int list_accounts(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_account *stored, account;
+
+	if (!task || !config.ledger || !task_is_recorded(task))
+		return 0;
+	stored = account_of(task, 0);
+	if (!stored || stored->is_closed)
+		return 0;
+	account = *stored;
+	account.charged_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
+	return 0;
+}
+
+#endif /* OFFCPU_BPF_LEDGER_BPF_H_ */
