@@ -13,6 +13,7 @@
 
 #include "process/identity.h"
 #include "process/module.h"
+#include "profile/ledger.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -134,6 +135,7 @@ struct Profile {
   std::vector<UserStackEntry> user_stacks;
   std::vector<ProfileRow> rows;
   std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
+  std::vector<LedgerEntry> ledger;                     // one a thread, by process; empty if it was not asked for
   ProfileStats stats;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bpf/wire.h"
+#include "capture/wire_names.h"
 
 namespace offcpu {
 namespace {
@@ -45,8 +46,7 @@ void EventQueue::Drop(std::span<const std::byte> record) {
   if (TypeOf(record) == WIRE_INTERVAL) {
     wire_interval interval = {};
     std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));
-    stats_.intervals_dropped++;
-    stats_.interval_ns_dropped += interval.blocked_ns + interval.runnable_ns;
+    DropInterval(interval);
     return;
   }
   wire_capture capture = {};
@@ -55,6 +55,16 @@ void EventQueue::Drop(std::span<const std::byte> record) {
   const wire_capture_failed failed = {
       .type = WIRE_CAPTURE_FAILED, .no_user = WIRE_NO_USER_OVERLOAD, .cookie = capture.cookie};
   Append(std::as_bytes(std::span(&failed, 1)));
+}
+
+void EventQueue::DropInterval(const wire_interval& interval) {
+  stats_.intervals_dropped++;
+  stats_.interval_ns_dropped += interval.blocked_ns + interval.runnable_ns;
+  const EventQueueStats::ThreadKey thread(KeyOf(interval.process), static_cast<int32_t>(interval.process.tid));
+  if (stats_.dropped.size() >= kMaxThreadsDropped && !stats_.dropped.contains(thread)) return;
+  DroppedTime& dropped = stats_.dropped[thread];
+  dropped.blocked_ns += interval.blocked_ns;
+  dropped.runnable_ns += interval.runnable_ns;
 }
 
 void EventQueue::Flush() {

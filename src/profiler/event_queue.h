@@ -14,16 +14,31 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "process/identity.h"
+
+struct wire_interval;
 
 namespace offcpu {
 
+// Of one thread's intervals.
+struct DroppedTime {
+  uint64_t blocked_ns = 0;
+  uint64_t runnable_ns = 0;
+};
+
 struct EventQueueStats {
+  using ThreadKey = std::pair<ProcessKey, int32_t>;
   uint64_t intervals_dropped = 0;
   uint64_t interval_ns_dropped = 0;
   uint64_t captures_dropped = 0;
   size_t peak_bytes = 0;
+  absl::flat_hash_map<ThreadKey, DroppedTime> dropped;  // of the first kMaxThreadsDropped threads
 };
+inline constexpr size_t kMaxThreadsDropped = 1 << 16;
 
 class EventQueue {
  public:
@@ -43,6 +58,7 @@ class EventQueue {
  private:
   void Append(std::span<const std::byte> record);
   void Drop(std::span<const std::byte> record);
+  void DropInterval(const wire_interval& interval);
 
   const size_t max_bytes_;
   std::atomic<size_t> bytes_{0};  // handed over and not popped
