@@ -233,6 +233,18 @@ static __always_inline void lose(struct wire_account *account, __u32 reason, __u
 		account->lost_ns[reason] += ns;
 }
 
+/* What it has been charged, and will be for the time since the last tick of a CPU that it is on. */
+static __always_inline __u64 charged_by_now(struct task_struct *task)
+{
+	__u64 charged = BPF_CORE_READ(task, se.sum_exec_runtime), since = BPF_CORE_READ(task, se.exec_start);
+	__u64 now = bpf_ktime_get_ns() + control.clock_offset;
+
+	if (!task->on_cpu || !config.has_rq_clock)
+		return charged;
+	now -= BPF_CORE_READ(task, se.cfs_rq, rq, clock) - BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
+	return now > since ? charged + (now - since) : charged;
+}
+
 /* Accounts that are not closed. */
 SEC("iter/task")
 int list_accounts(struct bpf_iter__task *ctx)
@@ -246,7 +258,7 @@ int list_accounts(struct bpf_iter__task *ctx)
 	if (!stored || stored->is_closed)
 		return 0;
 	account = *stored;
-	account.charged_ns = BPF_CORE_READ(task, se.sum_exec_runtime);
+	account.charged_ns = charged_by_now(task);
 	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
 	return 0;
 }

@@ -15,6 +15,12 @@
 
 namespace offcpu {
 
+// Of a recording, on the scheduler's clock.
+struct RecordedSpan {
+  uint64_t start_ns = 0;
+  uint64_t end_ns = 0;
+};
+
 // Of one thread under one program. Instants are of the scheduler's clock.
 struct ThreadAccount {
   ProcessKey process;

@@ -296,6 +296,17 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
   }
 }
 
+absl::StatusOr<std::vector<ThreadAccount>> Programs::ListAccounts() const {
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_accounts"), {});
+  if (!bytes.ok()) return bytes.status();
+  return DecodeAccounts(*bytes);
+}
+
+RecordedSpan Programs::span() const {
+  const wire_control& control = *impl_->control;
+  return {.start_ns = control.start_ns + control.clock_offset, .end_ns = impl_->end_ns + control.clock_offset};
+}
+
 void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
   const auto key = static_cast<uint32_t>(tid);
   const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);

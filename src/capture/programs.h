@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bpf/wire.h"
+#include "capture/account.h"
 #include "capture/events.h"
 #include "capture/kernel.h"
 #include "capture/waiting_thread.h"
@@ -39,6 +40,7 @@ struct ProgramsConfig {
   uint64_t sample_ns = 0;       // at most 1 s; 0: every interval
   std::vector<WaitKind> kinds;  // empty: all
   bool kernel_threads = false;
+  bool ledger = false;               // keep accounts
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
@@ -92,6 +94,10 @@ class Programs {
   // Threads that pass the filters (cgroups apart). With `min_off_ns`, only those that have been off the CPU for so long
   // by now, each once a wait.
   absl::StatusOr<std::vector<WaitingThread>> ListThreads(const TaskScope& scope, uint64_t min_off_ns = 0) const;
+  // Accounts of threads that have not ended.
+  absl::StatusOr<std::vector<ThreadAccount>> ListAccounts() const;
+  // From Arm to Disarm.
+  RecordedSpan span() const;
   // How many bytes of a thread's stack its next captures take.
   void GrowWindow(pid_t tid, uint32_t bytes);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.

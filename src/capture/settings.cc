@@ -32,6 +32,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
   wire.filter_uids = !config.uids.empty();
   wire.kernel_threads = config.kernel_threads;
+  wire.ledger = config.ledger;
   wire.schedule_begin = features.schedule.begin;
   wire.schedule_end = features.schedule.end;
   wire.schedule_tail_begin = features.schedule_tail.begin;

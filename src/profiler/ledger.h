@@ -17,12 +17,6 @@
 
 namespace offcpu {
 
-// Of a recording, on the scheduler's clock.
-struct RecordedSpan {
-  uint64_t start_ns = 0;
-  uint64_t end_ns = 0;
-};
-
 class Ledger {
  public:
   explicit Ledger(size_t max_threads) : max_threads_(max_threads) {}
