@@ -33,9 +33,8 @@ void Joiner::Add(const Interval& interval) {
     table_.Add(interval, stacks_.InternMissing(reason));
     return;
   }
-  auto outcome = outcome_by_cookie_.find(interval.cookie);
-  if (outcome != outcome_by_cookie_.end()) {
-    table_.Add(interval, outcome->second);
+  if (const std::optional<uint32_t> outcome = FindOutcome(interval.cookie)) {
+    table_.Add(interval, *outcome);
     ++counters_.joined.intervals;
     counters_.joined.ns += interval.blocked_ns + interval.runnable_ns;
     return;
@@ -77,6 +76,12 @@ void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
   while (outcomes_.size() > limits_.outcomes) ForgetOldestOutcome();
   auto it = stay_by_cookie_.find(cookie);
   if (it != stay_by_cookie_.end()) Release(it->second, user_stack, counters_.joined);
+}
+
+std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
+  const auto found = outcome_by_cookie_.find(cookie);
+  if (found == outcome_by_cookie_.end()) return std::nullopt;
+  return found->second;
 }
 
 void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -54,6 +55,10 @@ class Joiner {
   void Advance(uint64_t now_ns, NoUserStack reason = NoUserStack::kLost);
   // Gives up all that waits.
   void Flush(NoUserStack reason = NoUserStack::kPending);
+
+  // The outcome of a cookie, as far as it is remembered.
+  std::optional<uint32_t> FindOutcome(uint64_t cookie) const;
+  bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie); }
 
   const Counters& counters() const { return counters_; }
   size_t waiting_stays() const { return stays_.size(); }

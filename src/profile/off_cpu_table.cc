@@ -18,16 +18,21 @@ void AddDrop(std::string reason, uint64_t count, uint64_t ns, ProfileStats& stat
 // An interval of length t that was drawn with probability p = t / T stands for 1 / p intervals of its length, which
 // take T. The estimates of the variances are those of Horvitz and Thompson for independent draws: (1 - p) / p^2 times
 // the square of what each adds, which is 1, or t.
-void Weigh(uint64_t sample_ns, ProfileRow& row) {
-  const uint64_t length_ns = row.total_ns();
-  if (length_ns == 0 || length_ns >= sample_ns) return;
-  const auto whole = static_cast<double>(sample_ns);
-  const double probability = static_cast<double>(length_ns) / whole;
+//
+// A part of it of length a is in the sample exactly if the whole is, so it stands for a / p, which is a on average, and
+// adds a to the square. What was seen of a wait before it ended has no weight: that it was seen does not depend on the
+// draw, which is made at its end, and so the rest of it is right on average with the weight of the whole.
+void Weigh(const Interval& interval, ProfileRow& row) {
+  const uint64_t part_ns = row.total_ns();
+  const uint64_t length_ns = interval.whole_ns != 0 ? interval.whole_ns : part_ns;
+  if (length_ns == 0 || length_ns >= interval.sample_ns) return;
+  const double probability = static_cast<double>(length_ns) / static_cast<double>(interval.sample_ns);
+  const double weighed_ns = static_cast<double>(part_ns) / probability;
   row.blocked_ns = static_cast<uint64_t>(std::llround(static_cast<double>(row.blocked_ns) / probability));
-  row.runnable_ns = sample_ns - row.blocked_ns;
+  row.runnable_ns = static_cast<uint64_t>(std::llround(weighed_ns)) - row.blocked_ns;
   row.count_excess = 1 / probability - 1;
   row.count_variance = (1 - probability) / (probability * probability);
-  row.ns_variance = (1 - probability) * whole * whole;
+  row.ns_variance = (1 - probability) * weighed_ns * weighed_ns;
 }
 
 }  // namespace
@@ -85,7 +90,7 @@ ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
                     .blocked_ns = interval.blocked_ns,
                     .runnable_ns = interval.runnable_ns,
                     .max_ns = interval.blocked_ns + interval.runnable_ns};
-  Weigh(interval.sample_ns, row);
+  Weigh(interval, row);
   return row;
 }
 

@@ -36,7 +36,11 @@ class StackTable {
   // The entry of intervals that have no user stack; `reason` is not kNone. Not subject to the cap.
   uint32_t InternMissing(NoUserStack reason);
 
+  // What an index of the two calls above stands for. Valid until the next of them.
+  const UserStackEntry& user(uint32_t index) const { return user_[index]; }
+
   uint32_t InternKernel(uint64_t id);
+  bool HasKernel(uint64_t id) const { return kernel_index_.contains(id); }
   // Addresses leaf first. The first definition of an id stays.
   void DefineKernel(uint64_t id, std::span<const uint64_t> addresses);
 

@@ -88,6 +88,17 @@ TEST_F(JoinerTest, ACaptureWithoutAStackReleasesTooAndTheFirstOutcomeStays) {
   EXPECT_EQ(Finish(), (Found{{{5, gone}, 22}}));
 }
 
+TEST_F(JoinerTest, TellsWhatItKnowsOfACookie) {
+  joiner_->Add(Wait(5, 10));
+  EXPECT_TRUE(joiner_->IsWaitedFor(5));
+  EXPECT_FALSE(joiner_->IsWaitedFor(6));
+  EXPECT_EQ(joiner_->FindOutcome(5), std::nullopt);
+  const uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
+  EXPECT_FALSE(joiner_->IsWaitedFor(5));
+  EXPECT_EQ(joiner_->FindOutcome(5), stack);
+}
+
 TEST_F(JoinerTest, WithoutACookieThereIsNothingToWaitFor) {
   Interval budget = Wait(0, 10);
   budget.missing = NoUserStack::kBudget;

@@ -171,6 +171,33 @@ TEST_F(OffCpuTableTest, CountsOfASampleAreRoundedOnce) {
   EXPECT_EQ(profile.rows[0].total_ns(), 4000u);
 }
 
+// What of an interval lies in another window is not in this one, and yet it was drawn for its whole length.
+TEST_F(OffCpuTableTest, APartOfASampledIntervalHasTheWeightOfTheWhole) {
+  Interval interval = Wait(60, 40);
+  interval.whole_ns = 400;
+  interval.sample_ns = 1000;  // drawn with p = 0.4
+  table_.Add(interval, stacks_.InternUser({}));
+  Profile profile = table_.Finish(stacks_, {});
+  const ProfileRow& row = profile.rows[0];
+  EXPECT_EQ(row.blocked_ns, 150u);
+  EXPECT_EQ(row.runnable_ns, 100u);
+  EXPECT_EQ(row.max_ns, 100u);
+  EXPECT_EQ(row.count, 3u) << "2.5, rounded";
+  EXPECT_DOUBLE_EQ(row.count_variance, 0.6 / 0.16);
+  EXPECT_DOUBLE_EQ(row.ns_variance, 0.6 * 250 * 250);
+}
+
+TEST_F(OffCpuTableTest, AShortPartOfALongIntervalIsItself) {
+  Interval interval = Wait(60, 40);
+  interval.whole_ns = 1000;
+  interval.sample_ns = 1000;
+  table_.Add(interval, stacks_.InternUser({}));
+  Profile profile = table_.Finish(stacks_, {});
+  EXPECT_EQ(profile.rows[0].total_ns(), 100u);
+  EXPECT_EQ(profile.rows[0].count, 1u);
+  EXPECT_EQ(profile.rows[0].ns_error(), 0u);
+}
+
 TEST_F(OffCpuTableTest, LongIntervalsOfASampleAreThemselves) {
   Interval interval = Wait(900, 100);
   interval.sample_ns = 1000;
