@@ -278,7 +278,8 @@ absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
   return tasks;
 }
 
-absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope& scope, uint64_t min_off_ns) const {
+absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope& scope, uint64_t min_off_ns,
+                                                                 uint64_t open_at_ns) const {
   constexpr int kAttempts = 3;
   const std::lock_guard lock(impl_->listing);
   wire_control& control = *impl_->control;
@@ -291,7 +292,8 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
     if (!bytes.ok()) return bytes.status();
     if (attempt == kAttempts || impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count == left_out) {
       const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
-      return DecodeThreads(*bytes, control, end_ns);
+      if (open_at_ns == 0 && end_ns != 0) open_at_ns = end_ns + control.clock_offset;
+      return DecodeThreads(*bytes, control.start_ns + control.clock_offset, open_at_ns);
     }
   }
 }

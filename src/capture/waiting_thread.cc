@@ -31,18 +31,17 @@ bool IsStale(const wire_thread& thread, uint64_t end_ns) {
   return thread.out_ns == 0;
 }
 
-std::optional<OpenWait> OpenWaitOf(const wire_thread& thread, const wire_control& control, uint64_t end_ns) {
-  const uint64_t start = control.start_ns + control.clock_offset;
-  const uint64_t end = end_ns + control.clock_offset;
-  if (end_ns == 0 || (thread.out_ns == 0 && thread.has_run != 0) || IsStale(thread, end)) return std::nullopt;
+std::optional<OpenWait> OpenWaitOf(const wire_thread& thread, uint64_t start, uint64_t end) {
+  if (end == 0 || (thread.out_ns == 0 && thread.has_run != 0) || IsStale(thread, end)) return std::nullopt;
   const bool is_new = thread.out_ns == 0 && thread.arrivals == thread.new_arrivals;
-  uint64_t begin = std::max(thread.out_ns, start);
-  if (is_new)
-    begin = std::max(thread.new_arrivals == 0 ? thread.queued_ns : thread.arrived_ns - thread.run_delay, start);
+  const uint64_t queued_last = thread.new_arrivals == 0 ? thread.queued_ns : thread.arrived_ns;
+  if (is_new && queued_last == 0) return std::nullopt;  // it is being made
+  const uint64_t begin = std::max(is_new ? queued_last - thread.run_delay : thread.out_ns, start);
   if (begin >= end) return std::nullopt;
   const uint64_t total = end - begin;
   const bool wanted_to_run = thread.kind == WIRE_KIND_PREEMPTED || thread.kind == WIRE_KIND_YIELDED;
   OpenWait wait;
+  wait.begin_ns = begin;
   wait.runnable_ns = is_new || wanted_to_run ? total : std::min(QueuedNs(thread, begin, end), total);
   wait.blocked_ns = total - wait.runnable_ns;
   wait.kind = KindOf(thread.kind);
@@ -69,8 +68,7 @@ WaitingThread FromWire(const wire_thread& wire) {
 
 }  // namespace
 
-std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, const wire_control& control,
-                                         uint64_t end_ns) {
+std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, uint64_t start_ns, uint64_t end_ns) {
   std::vector<WaitingThread> threads;
   wire_thread wire;
   while (bytes.size() >= sizeof(wire)) {
@@ -81,8 +79,9 @@ std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, const
     thread.kernel.resize(wire.count);
     if (wire.count != 0) std::memcpy(thread.kernel.data(), bytes.data(), wire.count * sizeof(uint64_t));
     bytes = bytes.subspan(wire.count * sizeof(uint64_t));
-    thread.open = OpenWaitOf(wire, control, end_ns);
-    thread.in_open_wait = thread.open.has_value() && !thread.on_cpu && wire.new_arrivals == 0;
+    thread.open = OpenWaitOf(wire, start_ns, end_ns);
+    thread.came_back = thread.open.has_value() && wire.new_arrivals != 0;
+    thread.in_open_wait = thread.open.has_value() && !thread.on_cpu && !thread.came_back;
   }
   return threads;
 }

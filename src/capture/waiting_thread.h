@@ -14,12 +14,11 @@
 #include "process/registers.h"
 #include "profile/profile.h"
 
-struct wire_control;
-
 namespace offcpu {
 
 // The wait that a thread was in at one moment, as far as it lies in the recording.
 struct OpenWait {
+  uint64_t begin_ns = 0;  // scheduler's clock
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   WaitKind kind = WaitKind::kOther;  // what it will be when it ends
@@ -42,15 +41,16 @@ struct WaitingThread {
   Registers registers;
   bool in_syscall = false;
   std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken
-  // Its wait at the end of the recording, or now; nothing if it was not waiting, or nothing is recorded.
+  // Its wait at that moment, the end of the recording or now or one between; nothing if it was not waiting, or nothing
+  // is recorded.
   std::optional<OpenWait> open;
   bool in_open_wait = false;  // the stacks are those of `open`: it has not run since
+  bool came_back = false;     // from `open`: while threads are recorded, it says so itself
 };
 
-// As many whole records as there are in `bytes`. `end_ns`: when the recording ended, or now, CLOCK_MONOTONIC; 0: there
-// is none.
-std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, const wire_control& control,
-                                         uint64_t end_ns);
+// As many whole records as there are in `bytes`. The recording began at `start_ns` and ended at `end_ns`, or is to be
+// looked at as it was then; scheduler's clock. `end_ns` 0: there is none.
+std::vector<WaitingThread> DecodeThreads(std::span<const std::byte> bytes, uint64_t start_ns, uint64_t end_ns);
 
 }  // namespace offcpu
 

@@ -13,20 +13,16 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr uint64_t kOffset = 1'000'000;  // scheduler's clock minus CLOCK_MONOTONIC
-constexpr uint64_t kStart = 5'000;       // CLOCK_MONOTONIC, as is kEnd
-constexpr uint64_t kEnd = 9'000;
-// The same moments by the scheduler's clock.
-constexpr uint64_t kSchedStart = kStart + kOffset;
-constexpr uint64_t kSchedEnd = kEnd + kOffset;
-constexpr wire_control kControl = {.start_ns = kStart, .clock_offset = kOffset};
+// Of the recording, by the scheduler's clock.
+constexpr uint64_t kStart = 1'005'000;
+constexpr uint64_t kEnd = 1'009'000;
 
 // Left the CPU to sleep 1000 ns before the end, and sleeps still.
 wire_thread Sleeper() {
   wire_thread thread = {};
   thread.process = {.start_ns = 1, .exec_id = 2, .tgid = 10, .tid = 11};
   thread.switches = 7;
-  thread.out_ns = kSchedEnd - 1000;
+  thread.out_ns = kEnd - 1000;
   thread.out_run_delay = 300;
   thread.run_delay = 300;
   thread.arrivals = 7;
@@ -45,7 +41,7 @@ std::vector<std::byte> BytesOf(const wire_thread& thread, const std::vector<uint
 }
 
 WaitingThread Decoded(const wire_thread& thread, uint64_t end_ns = kEnd) {
-  std::vector<WaitingThread> threads = DecodeThreads(BytesOf(thread), kControl, end_ns);
+  std::vector<WaitingThread> threads = DecodeThreads(BytesOf(thread), kStart, end_ns);
   EXPECT_THAT(threads, SizeIs(1));
   return threads.at(0);
 }
@@ -61,7 +57,7 @@ TEST(WaitingThreadTest, Decodes) {
   wire.in_syscall = 1;
   for (uint64_t i = 0; i < WIRE_REGISTERS; ++i) wire.registers[i] = 100 + i;
   wire.count = 2;
-  const std::vector<WaitingThread> threads = DecodeThreads(BytesOf(wire, {0xa, 0xb}), kControl, kEnd);
+  const std::vector<WaitingThread> threads = DecodeThreads(BytesOf(wire, {0xa, 0xb}), kStart, kEnd);
   ASSERT_THAT(threads, SizeIs(1));
   const WaitingThread& thread = threads[0];
   EXPECT_EQ(thread.process, (ProcessKey{.pid = 10, .start_ns = 1, .exec_id = 2}));
@@ -84,15 +80,18 @@ TEST(WaitingThreadTest, TakesWholeRecordsOnly) {
   const std::vector<std::byte> second = bytes;
   bytes.insert(bytes.end(), second.begin(), second.end());
   for (size_t size = 0; size <= bytes.size(); ++size) {
-    EXPECT_THAT(DecodeThreads(std::span(bytes).first(size), kControl, kEnd), SizeIs(size / second.size()));
+    EXPECT_THAT(DecodeThreads(std::span(bytes).first(size), kStart, kEnd), SizeIs(size / second.size()));
   }
   wire.count = WIRE_KERNEL_FRAMES + 1;
-  EXPECT_THAT(DecodeThreads(BytesOf(wire, std::vector<uint64_t>(WIRE_KERNEL_FRAMES + 1)), kControl, kEnd), IsEmpty());
+  EXPECT_THAT(DecodeThreads(BytesOf(wire, std::vector<uint64_t>(WIRE_KERNEL_FRAMES + 1)), kStart, kEnd), IsEmpty());
   wire.count = UINT32_MAX;
-  EXPECT_THAT(DecodeThreads(BytesOf(wire), kControl, kEnd), IsEmpty());
+  EXPECT_THAT(DecodeThreads(BytesOf(wire), kStart, kEnd), IsEmpty());
 }
 
-TEST(OpenWaitTest, FromLeavingToTheEnd) { EXPECT_THAT(Decoded(Sleeper()).open, WaitIs(1000u, 0u, false)); }
+TEST(OpenWaitTest, FromLeavingToTheEnd) {
+  EXPECT_THAT(Decoded(Sleeper()).open, WaitIs(1000u, 0u, false));
+  EXPECT_EQ(Decoded(Sleeper()).open->begin_ns, kEnd - 1000);
+}
 
 TEST(OpenWaitTest, WithoutARecordingThereIsNone) {
   EXPECT_EQ(Decoded(Sleeper(), 0).open, std::nullopt);
@@ -101,9 +100,9 @@ TEST(OpenWaitTest, WithoutARecordingThereIsNone) {
 
 TEST(OpenWaitTest, IsClippedToTheBeginning) {
   wire_thread wire = Sleeper();
-  wire.out_ns = kSchedStart - 1;
+  wire.out_ns = kStart - 1;
   EXPECT_THAT(Decoded(wire).open, WaitIs(4000u, 0u, true));
-  wire.out_ns = kSchedStart + 1;
+  wire.out_ns = kStart + 1;
   EXPECT_THAT(Decoded(wire).open, WaitIs(3999u, 0u, false));
 }
 
@@ -125,25 +124,25 @@ TEST(OpenWaitTest, NotOfAThreadThatRanAtTheEnd) {
 
 TEST(OpenWaitTest, LeavingAfterTheEndIsNoWait) {
   wire_thread wire = Sleeper();
-  wire.out_ns = kSchedEnd;
+  wire.out_ns = kEnd;
   EXPECT_EQ(Decoded(wire).open, std::nullopt);
 }
 
 TEST(OpenWaitTest, WokenAndInTheQueueIsRunnable) {
   wire_thread wire = Sleeper();
-  wire.queued_ns = kSchedEnd - 200;
+  wire.queued_ns = kEnd - 200;
   EXPECT_THAT(Decoded(wire).open, WaitIs(800u, 200u, false));
   wire.run_delay = wire.out_run_delay + 50;  // moved from one queue to another
   EXPECT_THAT(Decoded(wire).open, WaitIs(750u, 250u, false));
-  wire.queued_ns = kSchedEnd + 1;  // woken after the end
+  wire.queued_ns = kEnd + 1;  // woken after the end
   EXPECT_THAT(Decoded(wire).open, WaitIs(950u, 50u, false));
 }
 
 TEST(OpenWaitTest, OfThatBeforeTheRecordingNothingIsKnown) {
   wire_thread wire = Sleeper();
-  wire.out_ns = kSchedStart - 100;
+  wire.out_ns = kStart - 100;
   wire.run_delay = wire.out_run_delay + 50;  // when is not known
-  wire.queued_ns = kSchedStart - 10;
+  wire.queued_ns = kStart - 10;
   EXPECT_THAT(Decoded(wire).open, WaitIs(0u, 4000u, true));
   wire.queued_ns = 0;
   EXPECT_THAT(Decoded(wire).open, WaitIs(4000u, 0u, true));
@@ -161,11 +160,13 @@ TEST(OpenWaitTest, BackOnceSinceTheEnd) {
   wire_thread wire = Sleeper();
   wire.new_arrivals = 1;
   wire.arrivals = 8;
-  wire.arrived_ns = kSchedEnd + 40;
+  wire.arrived_ns = kEnd + 40;
   wire.run_delay = wire.out_run_delay + 100;  // 40 of it after the end
   const WaitingThread thread = Decoded(wire);
   EXPECT_THAT(thread.open, WaitIs(940u, 60u, false));
   EXPECT_FALSE(thread.in_open_wait) << "what its stacks show is another wait";
+  EXPECT_TRUE(thread.came_back);
+  EXPECT_FALSE(Decoded(Sleeper()).came_back);
   wire.on_cpu = 1;
   EXPECT_THAT(Decoded(wire).open, WaitIs(940u, 60u, false));
 }
@@ -174,9 +175,18 @@ TEST(OpenWaitTest, BackOftenSinceTheEnd) {
   wire_thread wire = Sleeper();
   wire.new_arrivals = 2;
   wire.arrivals = 9;
-  wire.arrived_ns = kSchedEnd + 400;
+  wire.arrived_ns = kEnd + 400;
   wire.run_delay = wire.out_run_delay + 100;
   EXPECT_THAT(Decoded(wire).open, WaitIs(1000u, 0u, false));
+}
+
+TEST(OpenWaitTest, AThreadThatIsBeingMadeDoesNotWait) {
+  wire_thread wire = Sleeper();
+  wire.out_ns = 0;
+  wire.has_run = 0;
+  wire.arrivals = 0;
+  wire.run_delay = 0;
+  EXPECT_EQ(Decoded(wire).open, std::nullopt);
 }
 
 // A thread is recorded at some of its events only where a filter asks for its name.
@@ -184,7 +194,7 @@ TEST(OpenWaitTest, BackUnseenBeforeTheEndIsNoWait) {
   wire_thread wire = Sleeper();
   wire.new_arrivals = 1;
   wire.arrivals = 8;
-  wire.arrived_ns = kSchedEnd - 500;
+  wire.arrived_ns = kEnd - 500;
   EXPECT_EQ(Decoded(wire).open, std::nullopt);
   wire.out_ns = 0;
   wire.has_run = 0;
@@ -199,12 +209,14 @@ TEST(OpenWaitTest, ANewThreadIsRunnableSinceItsCreation) {
   wire.has_run = 0;
   wire.arrivals = 0;
   wire.run_delay = 0;
-  wire.queued_ns = kSchedEnd - 70;
+  wire.queued_ns = kEnd - 70;
   EXPECT_THAT(Decoded(wire).open, WaitIs(0u, 70u, false));
+  wire.run_delay = 10;  // in another queue, before
+  EXPECT_THAT(Decoded(wire).open, WaitIs(0u, 80u, false));
   wire.arrivals = 1;  // after the end
   wire.new_arrivals = 1;
   wire.queued_ns = 0;
-  wire.arrived_ns = kSchedEnd + 30;
+  wire.arrived_ns = kEnd + 30;
   wire.run_delay = 100;
   EXPECT_THAT(Decoded(wire).open, WaitIs(0u, 70u, false));
 }
