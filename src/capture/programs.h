@@ -92,7 +92,8 @@ class Programs {
   std::optional<ProcessDescription> DescribeProcess(pid_t pid) const;
   absl::StatusOr<std::vector<TaskDescription>> ListTasks() const;
   // Threads that pass the filters (cgroups apart). With `min_off_ns`, only those that have been off the CPU for so long
-  // by now, each once a wait. Their waits are those at `open_at_ns`, scheduler's clock; 0: now, or when recording ended.
+  // by now, each once a wait. Their waits are those at `open_at_ns`, scheduler's clock; 0: now, or when recording
+  // ended.
   absl::StatusOr<std::vector<WaitingThread>> ListThreads(const TaskScope& scope, uint64_t min_off_ns = 0,
                                                          uint64_t open_at_ns = 0) const;
   // Accounts of threads that have not ended.
