@@ -1,0 +1,363 @@
+// Ways to leave the CPU and to come back, each with an exact account of its own. A thread has the name that the test
+// asks for exactly while it is measured.
+// Usage: states hogs|yield|migrant|pids|exec|exit|kill|zombie [--seconds S] [--rounds N]
+#include <linux/futex.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "target.h"
+
+namespace {
+
+constexpr int kBlockedThreads = 3;
+constexpr int kMaxRounds = 100;
+constexpr uint64_t kLifeNs = 100'000'000;  // of a thread that ends while it is blocked
+
+// In memory that children share.
+struct Shared {
+  std::atomic<uint64_t> began_ns[kBlockedThreads];
+  std::atomic<uint64_t> ended_ns;
+  target::Sum waits[kMaxRounds];
+};
+
+Shared* shared = nullptr;
+target::Gate gate;
+double seconds = 2;
+int rounds = 10;
+
+void MapShared() {
+  void* memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  target::Check(memory != MAP_FAILED, "mmap");
+  shared = static_cast<Shared*>(memory);
+}
+
+uint64_t Now() { return target::ClockNs(CLOCK_MONOTONIC); }
+
+// The calling thread is measured for as long as this lives: its name is the sign for it.
+class Phase {
+ public:
+  Phase(const char* name, target::Sum& sum) : timer_(sum) { pthread_setname_np(pthread_self(), name); }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+  ~Phase() { pthread_setname_np(pthread_self(), "over"); }
+
+ private:
+  const target::OffCpuTimer timer_;
+};
+
+// CPUs that this process may use.
+std::vector<int> Cpus() {
+  cpu_set_t set;
+  target::Check(sched_getaffinity(0, sizeof(set), &set) == 0, "sched_getaffinity");
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void Pin(pid_t tid, int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  target::Check(sched_setaffinity(tid, sizeof(set), &set) == 0, "sched_setaffinity");
+}
+
+void SetNice(int nice) { target::Check(setpriority(PRIO_PROCESS, 0, nice) == 0, "setpriority"); }
+
+// What the kernel counts of the calling thread's waiting for a CPU.
+uint64_t OwnRunDelayNs() {
+  FILE* file = fopen("/proc/thread-self/schedstat", "re");
+  target::Check(file != nullptr, "schedstat");
+  unsigned long long cpu_ns;
+  unsigned long long run_delay_ns;
+  target::Check(fscanf(file, "%llu %llu", &cpu_ns, &run_delay_ns) == 2, "schedstat");
+  fclose(file);
+  return run_delay_ns;
+}
+
+void FutexWait(std::atomic<uint32_t>* word, uint32_t value) {
+  syscall(SYS_futex, word, FUTEX_WAIT, value, nullptr, nullptr, 0);
+}
+
+void FutexWake(std::atomic<uint32_t>* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0); }
+
+}  // namespace
+
+TARGET_FUNCTION void hog_loop() {
+  while (!target::Over()) {
+  }
+}
+
+TARGET_FUNCTION void yield_once(target::Sum* sum) {
+  const target::OffCpuTimer timer(*sum);
+  sched_yield();
+}
+
+TARGET_FUNCTION void first_life_wait(target::Sum* sum) {
+  const Phase phase("first_life", *sum);
+  target::SleepNs(20'000'000);
+}
+
+TARGET_FUNCTION void second_life_wait(target::Sum* sum) {
+  const Phase phase("second_life", *sum);
+  target::SleepNs(30'000'000);
+}
+
+TARGET_FUNCTION void doomed_wait(std::atomic<uint64_t>* began_ns) {
+  static std::atomic<uint32_t> never = 0;
+  pthread_setname_np(pthread_self(), "doomed");
+  *began_ns = Now();
+  while (true) FutexWait(&never, 0);
+}
+
+namespace {
+
+// Two threads that want one CPU for themselves all the time, and hardly anybody else gets it.
+void RunHogs() {
+  const int cpu = Cpus().back();
+  const char* names[] = {"hog_a", "hog_b"};
+  uint64_t run_delays_ns[2];
+  std::vector<std::thread> threads;
+  threads.reserve(2);
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      Pin(0, cpu);
+      SetNice(-20);
+      gate.Pass();
+      const uint64_t before_ns = OwnRunDelayNs();
+      pthread_setname_np(pthread_self(), names[i]);
+      hog_loop();
+      pthread_setname_np(pthread_self(), "over");
+      run_delays_ns[i] = OwnRunDelayNs() - before_ns;
+    });
+  }
+  target::ReadyAndRun("", seconds);
+  const uint64_t began_ns = Now();
+  gate.Open();
+  for (std::thread& thread : threads) thread.join();
+  target::Value("wall_ns", Now() - began_ns);
+  target::Value("hog_a_run_delay_ns", run_delays_ns[0]);
+  target::Value("hog_b_run_delay_ns", run_delays_ns[1]);
+  target::DoneAndStay();
+}
+
+// One that gives its CPU away, and one that takes it.
+void RunYield() {
+  const int cpu = Cpus().back();
+  target::Sum yields;
+  target::Sum all;
+  std::thread taker([&] {
+    Pin(0, cpu);
+    gate.Pass();
+    hog_loop();
+  });
+  std::thread yielder([&] {
+    Pin(0, cpu);
+    gate.Pass();
+    const Phase phase("yielder", all);
+    while (!target::Over()) yield_once(&yields);
+  });
+  target::ReadyAndRun("", seconds);
+  gate.Open();
+  taker.join();
+  yielder.join();
+  target::Measured("yielder", "yield_once", yields);
+  target::Measured("yielder", "all", all);
+  target::DoneAndStay();
+}
+
+struct Migrant {
+  std::atomic<pid_t> tid = 0;
+  std::atomic<uint32_t> turn = 0;
+  std::atomic<bool> over = false;
+  target::Sum sum;
+  uint64_t run_delay_ns = 0;
+  uint64_t migrations = 0;
+};
+
+void WaitAndMove(Migrant* migrant) {
+  migrant->tid = gettid();
+  SetNice(10);  // so that it has to wait for the CPUs too, which are busy
+  gate.Pass();
+  migrant->run_delay_ns = OwnRunDelayNs();
+  {
+    const Phase phase("migrant", migrant->sum);
+    int cpu = sched_getcpu();
+    for (uint32_t turn = 0; !migrant->over; turn = migrant->turn) {
+      FutexWait(&migrant->turn, turn);
+      const int was = cpu;
+      cpu = sched_getcpu();
+      migrant->migrations += cpu != was;
+    }
+  }
+  migrant->run_delay_ns = OwnRunDelayNs() - migrant->run_delay_ns;
+}
+
+// A thread whose CPU is taken away while it is blocked, and which is woken from that CPU.
+void RunMigrant() {
+  const std::vector<int> cpus = {Cpus().front(), Cpus().back()};
+  Migrant migrant;
+  std::vector<std::thread> threads;
+  threads.reserve(cpus.size() + 1);
+  for (const int cpu : cpus) {
+    threads.emplace_back([cpu] {
+      Pin(0, cpu);
+      gate.Pass();
+      hog_loop();
+    });
+  }
+  threads.emplace_back(WaitAndMove, &migrant);
+  while (migrant.tid == 0) sched_yield();
+  target::ReadyAndRun("", seconds);
+  gate.Open();
+  while (!target::Over()) {
+    const uint32_t turn = migrant.turn;
+    Pin(migrant.tid, cpus[(turn + 1) % 2]);
+    Pin(0, cpus[turn % 2]);
+    target::SleepNs(1'000'000);
+    ++migrant.turn;
+    FutexWake(&migrant.turn);
+    target::SleepNs(1'000'000);
+  }
+  migrant.over = true;
+  ++migrant.turn;
+  FutexWake(&migrant.turn);
+  for (std::thread& thread : threads) thread.join();
+  target::Measured("migrant", "all", migrant.sum);
+  target::Value("run_delay_ns", migrant.run_delay_ns);
+  target::Value("migrations", migrant.migrations);
+  target::DoneAndStay();
+}
+
+// A child with the wanted pid, or any if `wanted` is 0. -1 if it is taken.
+pid_t ForkAs(pid_t wanted) {
+  clone_args arguments = {};
+  arguments.exit_signal = SIGCHLD;
+  if (wanted != 0) {
+    arguments.set_tid = reinterpret_cast<uint64_t>(&wanted);
+    arguments.set_tid_size = 1;
+  }
+  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
+}
+
+// Children with one pid, one after the other, of two kinds.
+void RunPids() {
+  target::ReadyAndRun("", seconds);
+  pid_t wanted = 0;
+  uint64_t reused = 0;
+  for (int i = 0; i < rounds; ++i) {
+    pid_t child = ForkAs(wanted);
+    if (child < 0) child = ForkAs(0);
+    if (child == 0) {
+      i % 2 == 0 ? first_life_wait(&shared->waits[i]) : second_life_wait(&shared->waits[i]);
+      _exit(0);
+    }
+    target::Check(child > 0, "clone3");
+    waitpid(child, nullptr, 0);
+    reused += child == wanted;
+    wanted = child;
+  }
+  for (int i = 0; i < rounds; ++i) target::Measured(i % 2 == 0 ? "first" : "second", "life", shared->waits[i]);
+  target::Value("reused", reused);
+  target::DoneAndStay();
+}
+
+// The end of a process that has blocked threads.
+using Ending = void (*)();
+
+void EndByExec() {
+  shared->ended_ns = Now();
+  execl("/proc/self/exe", "states", "nothing", nullptr);
+  target::Die("execl");
+}
+
+void EndByExit() {
+  shared->ended_ns = Now();
+  _exit(0);
+}
+
+void EndByKill() {
+  shared->ended_ns = Now();
+  kill(getpid(), SIGKILL);
+}
+
+// The main thread is one of those that are blocked.
+[[noreturn]] void LiveAndEnd(Ending ending) {
+  std::vector<std::thread> threads;
+  threads.reserve(kBlockedThreads);
+  for (int i = 1; i < kBlockedThreads; ++i) threads.emplace_back(doomed_wait, &shared->began_ns[i]);
+  threads.emplace_back([ending] {
+    target::SleepNs(kLifeNs);
+    ending();
+  });
+  doomed_wait(&shared->began_ns[0]);
+  _exit(1);
+}
+
+void RunEnding(Ending ending) {
+  target::ReadyAndRun("", seconds);
+  target::Sum blocked;
+  for (int i = 0; i < rounds; ++i) {
+    for (std::atomic<uint64_t>& began_ns : shared->began_ns) began_ns = 0;
+    const pid_t child = fork();
+    if (child == 0) LiveAndEnd(ending);
+    waitpid(child, nullptr, 0);
+    for (const std::atomic<uint64_t>& began_ns : shared->began_ns) {
+      target::Check(began_ns != 0 && began_ns < shared->ended_ns, "it was not blocked");
+      blocked.ns += shared->ended_ns - began_ns;
+      ++blocked.count;
+    }
+  }
+  target::Measured("doomed", "doomed_wait", blocked);
+  target::DoneAndStay();
+}
+
+// A child that has ended, and that nobody asks about.
+void RunZombie() {
+  target::ReadyAndRun("", seconds);
+  const pid_t child = fork();
+  if (child == 0) {
+    first_life_wait(&shared->waits[0]);
+    _exit(0);
+  }
+  siginfo_t info;
+  waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
+  target::SleepNs(static_cast<uint64_t>(seconds * 1e9));
+  target::Measured("first_life", "first_life_wait", shared->waits[0]);
+  target::Value("child", static_cast<uint64_t>(child));
+  target::DoneAndStay();
+}
+
+void Run(const std::string& mode) {
+  if (mode == "hogs") return RunHogs();
+  if (mode == "yield") return RunYield();
+  if (mode == "migrant") return RunMigrant();
+  if (mode == "pids") return RunPids();
+  if (mode == "exec") return RunEnding(EndByExec);
+  if (mode == "exit") return RunEnding(EndByExit);
+  if (mode == "kill") return RunEnding(EndByKill);
+  if (mode == "zombie") return RunZombie();
+  if (mode == "nothing") return;
+  fprintf(stderr, "states: unknown mode\n");
+  exit(2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  seconds = target::Option(argc, argv, "--seconds", seconds);
+  rounds = static_cast<int>(target::Option(argc, argv, "--rounds", rounds));
+  target::Check(rounds <= kMaxRounds, "--rounds");
+  MapShared();
+  Run(argc > 1 ? argv[1] : "");
+}
