@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Where all the time of a thread went, off the CPU and on it: with the ledger only. Time on the CPU is what the
- * scheduler has charged, never the difference to something else, so that the terms can be checked against the
- * thread's life.
+ * Where all the time of a thread went, off the CPU and on it: with the ledger only. Time on the CPU is what
+ * the scheduler has charged, never the difference to something else, so that the terms can be checked against
+ * the thread's life.
  *
- * Between two switches nothing is booked; the stretch that is going on belongs to whoever reads the account. An
- * account that changes its program (or its number, which execve does to a thread that is not the first) is sent,
- * and begins anew at the last switch, because intervals are told apart so.
+ * Between two switches nothing is booked; the stretch that is going on belongs to whoever reads the account.
+ * An account that changes its program (or its number, which execve does to a thread that is not the first) is
+ * sent, and begins anew at the last switch, because intervals are told apart so.
  */
 #ifndef OFFCPU_BPF_LEDGER_BPF_H_
 #define OFFCPU_BPF_LEDGER_BPF_H_
@@ -21,16 +21,34 @@ struct {
 	__type(value, struct wire_account);
 } accounts SEC(".maps");
 
-/* How far the clock that threads are charged by is behind the scheduler's: interrupts and the hypervisor took it.
- */
-static __always_inline __u64 stolen_by_now(struct task_struct *task)
-{
-	struct rq *rq;
+/* How far the clock that threads are charged by was behind the scheduler's at a CPU's last switch: interrupts
+ * and the hypervisor took it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} stolen SEC(".maps");
 
-	if (!config.has_rq_clock)
-		return 0;
-	rq = task->se.cfs_rq->rq;
-	return rq->clock - rq->clock_task;
+/* At sched_switch, which holds the runqueue: else the two clocks are not of one moment. */
+static __always_inline void note_stolen(struct task_struct *prev)
+{
+	__u32 zero = 0;
+	__u64 *ns;
+
+	if (!config.ledger || !config.has_rq_clock)
+		return;
+	ns = bpf_map_lookup_elem(&stolen, &zero);
+	if (ns)
+		*ns = prev->se.cfs_rq->rq->clock - prev->se.cfs_rq->rq->clock_task;
+}
+
+static __always_inline __u64 stolen_by_now(void)
+{
+	__u32 zero = 0;
+	__u64 *ns = bpf_map_lookup_elem(&stolen, &zero);
+
+	return ns ? *ns : 0;
 }
 
 static __always_inline __u64 recording_start(void)
@@ -63,11 +81,13 @@ static __always_inline void send_account(const struct wire_account *account)
 }
 
 /* Its program or number is another one than before: what was booked until `cut_ns` is the former's. */
-static __always_inline void renew_account(struct wire_account *account, struct task_struct *task, __u64 cut_ns)
+static __always_inline void renew_account(struct wire_account *account, struct task_struct *task,
+					  __u64 cut_ns)
 {
 	__u64 start = recording_start();
 
-	if (account->process.exec_id == BPF_CORE_READ(task, self_exec_id) && account->process.tid == task->pid)
+	if (account->process.exec_id == BPF_CORE_READ(task, self_exec_id) &&
+	    account->process.tid == task->pid)
 		return;
 	if (cut_ns > start && cut_ns > account->since_ns) {
 		account->until_ns = cut_ns;
@@ -111,7 +131,7 @@ static __always_inline void note_arrival_in(struct wire_account *account, struct
 {
 	account->arrived_ns = now;
 	account->out_ns = 0;
-	account->stolen_before_ns = stolen_by_now(task);
+	account->stolen_before_ns = stolen_by_now();
 }
 
 /* Before recording begins. */
@@ -194,7 +214,7 @@ static __always_inline void book_run(struct task_struct *task, __u64 now, __u32 
 	if (control.phase == WIRE_RECORDING) {
 		ran = charged - account->exec_ns;
 		if (account->arrived_ns >= start)
-			account->stolen_ns += stolen_by_now(task) - account->stolen_before_ns;
+			account->stolen_ns += stolen_by_now() - account->stolen_before_ns;
 		else /* only what lies behind the start */
 			ran -= start - account->arrived_ns < ran ? start - account->arrived_ns : ran;
 		account->on_cpu_ns += ran;

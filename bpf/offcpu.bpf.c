@@ -274,6 +274,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
+	note_stolen(prev);
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {

@@ -154,7 +154,8 @@ int list_threads(struct bpf_iter__task *ctx)
 	__u64 switches;
 	__u32 bytes;
 
-	if (!task || !task_is_recorded(task))
+	/* A zombie has left the CPU for good: it waits for nothing. */
+	if (!task || !task_is_recorded(task) || BPF_CORE_READ(task, __state) & TASK_DEAD)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	switches = switches_of(task);

@@ -18,6 +18,7 @@
 #include "offcpu/selection.h"
 #include "offcpu/verb.h"
 #include "output/frame_sources.h"
+#include "output/ledger_table.h"
 #include "output/summary.h"
 #include "output/table.h"
 #include "profiler/recorder.h"
@@ -115,6 +116,8 @@ void PrintTables(const RecordFlags& flags, const Profile& profile, const Symboli
     WriteStackTable(profile, symbols, value, kPrintedStacks, ToStdout);
   }
   ToStdout("\n");
+  WriteLedgerTable(profile, kPrintedProcesses, ToStdout);
+  if (!profile.ledger.empty()) ToStdout("\n");
   WriteSummary(profile, ToStdout);
 }
 

@@ -66,6 +66,8 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
       ->type_name("SOURCES")
       ->capture_default_str();
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
+  app.add_flag("--ledger", flags->ledger,
+               "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
   app.add_option("--idle", flags->idle,
                  "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
       ->check(CLI::IsMember({"show", "count"}));
@@ -86,6 +88,7 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
       "  offcpu record --state D --kernel-threads 10       what waits for disks, and who writes to them\n"
       "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
       "  offcpu record -o build.json -- make -j4           a command and its children\n"
+      "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
       "\n"
       "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
       "126 COMMAND cannot be run, 127 COMMAND not found.");
@@ -122,6 +125,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   if (!unwind.ok()) return unwind.status();
   config.unwind = *std::move(unwind);
   config.per_thread = flags.per_thread;
+  config.ledger = flags.ledger;
   config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
   return config;
 }

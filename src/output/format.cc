@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "output/frame_sources.h"
+#include "output/ledger_table.h"
 #include "output/pprof.h"
 #include "output/profile_json.h"
 #include "output/summary.h"
@@ -51,6 +52,8 @@ void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedP
       WriteProcessTable(profile, symbols, options.text_value, options.text_processes, sink);
       sink("\n");
       WriteStackTable(profile, symbols, options.text_value, options.text_stacks, sink);
+      WriteLedgerTable(profile, options.text_processes, sink);
+      if (!profile.ledger.empty()) sink("\n");
       WriteSummary(profile, sink);
       break;
     case OutputFormat::kJson:

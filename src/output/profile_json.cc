@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "output/json_writer.h"
+#include "output/ledger_json.h"
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/stats_json.h"
@@ -27,6 +28,10 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   json.Field("process", process.name);
   json.Key("pid");
   json.Signed(process.key.pid);
+  if (row.tid != 0) {
+    json.Key("tid");
+    json.Signed(row.tid);
+  }
   json.Field("comm", profile.comms[row.comm]);
   json.Field("kind", Name(row.kind));
   json.Field("count", row.count);
@@ -57,6 +62,10 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
   json.BeginArray();
   for (const ProfileRow& row : profile.rows) WriteRow(profile, symbols, row, json);
   json.EndArray();
+  if (!profile.ledger.empty()) {
+    json.Key("ledger");
+    WriteLedgerJson(profile, json);
+  }
   json.Key("stats");
   WriteStatsJson(profile.stats, json);
   json.EndObject();

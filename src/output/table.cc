@@ -37,10 +37,11 @@ void KeepMost(std::vector<T>& items, size_t limit, Amount amount) {
 
 // The profile's rows with the kinds of wait added up.
 std::vector<ProfileRow> SumStacks(const Profile& profile) {
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
+  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
   std::vector<ProfileRow> stacks;
   for (const ProfileRow& row : profile.rows) {
-    auto [it, inserted] = index.try_emplace({row.process, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
+    auto [it, inserted] =
+        index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
     if (inserted) {
       stacks.push_back(row);
     } else {
@@ -119,10 +120,11 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
     uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
-    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s\n", i + 1,
+    const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
+    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s%s\n", i + 1,
                          FormatValue(amount(stack), value), FormatPercent(amount(stack), total), stack.count,
                          FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
-                         process.key.pid, Printable(profile.comms[stack.comm])));
+                         process.key.pid, Printable(profile.comms[stack.comm]), tid));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
       sink(absl::StrCat("        ", label, "\n"));
     }

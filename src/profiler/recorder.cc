@@ -20,6 +20,7 @@
 #include "process/module_cache.h"
 #include "profiler/drops.h"
 #include "profiler/event_queue.h"
+#include "profiler/ledger.h"
 #include "profiler/listing.h"
 #include "profiler/live.h"
 #include "profiler/open_waits.h"
@@ -32,6 +33,8 @@ namespace {
 constexpr uint64_t kLivePeriodNs = 1'000'000'000;
 constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
 constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
+
+constexpr size_t kLedgerThreads = 1 << 17;
 
 using Clock = std::chrono::steady_clock;
 
@@ -59,6 +62,7 @@ ProgramsConfig ForPrograms(const RecordConfig& config) {
           .sample_ns = config.sample_ns,
           .kinds = config.kinds,
           .kernel_threads = config.kernel_threads,
+          .ledger = config.ledger,
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,
@@ -138,7 +142,9 @@ class RecorderImpl final : public Recorder {
     const std::vector<WaitingThread> first = WaitingThreads();
     HandOver(WithoutSleepers(first));
     programs_->Settle();
-    OpenWaits open = CloseOpenWaits(first, WaitingThreads(),
+    const std::vector<WaitingThread> last = WaitingThreads();
+    std::vector<ThreadAccount> accounts = OpenAccounts();
+    OpenWaits open = CloseOpenWaits(first, last,
                                     {.show_sleepers = config_.show_sleepers,
                                      .min_wait_ns = config_.min_wait_ns,
                                      .max_wait_ns = config_.max_wait_ns,
@@ -154,6 +160,7 @@ class RecorderImpl final : public Recorder {
     profile.stats.slept_throughout = open.sleepers;
     profile.stats.sample_ns = config_.sample_ns;
     profile.stats.not_drawn = programs_->ReadCounters()[WIRE_COUNT_NOT_DRAWN].count;
+    if (config_.ledger) CloseLedger(std::move(accounts), last, profile);
     return profile;
   }
 
@@ -203,6 +210,7 @@ class RecorderImpl final : public Recorder {
 
   void WorkLoop() {
     const auto decode = [this](std::span<const std::byte> record) {
+      if (std::optional<ThreadAccount> account = DecodeAccount(record)) return ledger_.Add(*std::move(account));
       std::optional<Event> event = Decode(record);
       event.has_value() ? pipeline_.Handle(*std::move(event)) : pipeline_.CountUndecodable();
     };
@@ -259,6 +267,22 @@ class RecorderImpl final : public Recorder {
     return threads;
   }
 
+  std::vector<ThreadAccount> OpenAccounts() const {
+    if (!config_.ledger) return {};
+    absl::StatusOr<std::vector<ThreadAccount>> accounts = programs_->ListAccounts();
+    if (!accounts.ok()) return {};
+    KeepMembers(&*accounts);
+    return *std::move(accounts);
+  }
+
+  // When the worker has ended.
+  void CloseLedger(std::vector<ThreadAccount> open, const std::vector<WaitingThread>& waiting, Profile& profile) {
+    for (ThreadAccount& account : open) ledger_.Add(std::move(account));
+    ledger_.AddWaits(waiting);
+    ledger_.AddDropped(queue_.stats());
+    ledger_.Finish(programs_->span(), profile);
+  }
+
   // The kernel tells of running tasks only whether they are in a cgroup.
   template <typename Thread>
   void KeepMembers(std::vector<Thread>* threads) const {
@@ -303,7 +327,8 @@ class RecorderImpl final : public Recorder {
   std::shared_ptr<Programs> programs_;
   std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
   EventQueue queue_;
-  Pipeline pipeline_;  // of the worker until it has ended
+  Pipeline pipeline_;              // of the worker until it has ended
+  Ledger ledger_{kLedgerThreads};  // likewise
   uint64_t start_unix_ns_ = 0;
   uint64_t start_ns_ = 0;
   std::mutex mutex_;

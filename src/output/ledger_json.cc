@@ -1,0 +1,41 @@
+#include "output/ledger_json.h"
+
+#include <cstddef>
+
+namespace offcpu {
+namespace {
+
+void WriteEntry(const Profile& profile, const LedgerEntry& entry, JsonWriter& json) {
+  const ProcessInfo& process = profile.processes[entry.process];
+  json.BeginObject();
+  json.Field("process", process.name);
+  json.Key("pid");
+  json.Signed(process.key.pid);
+  json.Key("tid");
+  json.Signed(entry.tid);
+  json.Field("comm", entry.comm);
+  json.Field("wall_ns", entry.wall_ns);
+  json.Field("on_cpu_ns", entry.on_cpu_ns);
+  json.Field("blocked_ns", entry.blocked_ns);
+  json.Field("runnable_ns", entry.runnable_ns);
+  json.Field("stolen_ns", entry.stolen_ns);
+  json.Key("lost_ns");
+  json.BeginObject();
+  for (size_t i = 0; i < entry.lost_ns.size(); ++i) {
+    if (entry.lost_ns[i] != 0) json.Field(Name(static_cast<Loss>(i)), entry.lost_ns[i]);
+  }
+  json.EndObject();
+  json.Key("rest_ns");
+  json.Signed(entry.rest_ns());
+  json.EndObject();
+}
+
+}  // namespace
+
+void WriteLedgerJson(const Profile& profile, JsonWriter& json) {
+  json.BeginArray();
+  for (const LedgerEntry& entry : profile.ledger) WriteEntry(profile, entry, json);
+  json.EndArray();
+}
+
+}  // namespace offcpu

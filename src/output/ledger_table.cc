@@ -1,0 +1,78 @@
+#include "output/ledger_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "output/stack_labels.h"
+#include "output/units.h"
+
+namespace offcpu {
+namespace {
+
+std::string FormatSigned(int64_t ns) {
+  return ns < 0 ? absl::StrCat("-", FormatDuration(static_cast<uint64_t>(-ns)))
+                : FormatDuration(static_cast<uint64_t>(ns));
+}
+
+std::vector<LedgerEntry> SumProcesses(const std::vector<LedgerEntry>& threads) {
+  std::vector<LedgerEntry> processes;
+  for (const LedgerEntry& thread : threads) {
+    if (processes.empty() || processes.back().process != thread.process) {
+      processes.push_back({.process = thread.process, .comm = {}, .threads = 0});
+    }
+    ++processes.back().threads;
+    AddTimes(thread, processes.back());
+  }
+  return processes;
+}
+
+std::string Times(const LedgerEntry& entry) {
+  return absl::StrFormat("%9s %9s %9s %9s %9s %9s %9s", FormatDuration(entry.wall_ns), FormatDuration(entry.on_cpu_ns),
+                         FormatDuration(entry.blocked_ns), FormatDuration(entry.runnable_ns),
+                         FormatDuration(entry.stolen_ns), FormatDuration(entry.lost_total_ns()),
+                         FormatSigned(entry.rest_ns()));
+}
+
+void WriteLine(const Profile& profile, const LedgerEntry& entry, bool per_thread, ByteSink sink) {
+  const ProcessInfo& process = profile.processes[entry.process];
+  if (per_thread) {
+    sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(entry.comm), process.key.pid, entry.tid, Times(entry)));
+  } else {
+    sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(process.name), process.key.pid, entry.threads, Times(entry)));
+  }
+}
+
+void WriteSum(const std::vector<LedgerEntry>& lines, ByteSink sink) {
+  LedgerEntry sum;
+  for (const LedgerEntry& line : lines) AddTimes(line, sum);
+  sink(absl::StrFormat("%-16s %8s %8s  %s\n", "all", "", "", Times(sum)));
+  for (size_t i = 0; i < sum.lost_ns.size(); ++i) {
+    if (sum.lost_ns[i] == 0) continue;
+    sink(absl::StrCat("  lost: ", std::string(Name(static_cast<Loss>(i))), ", ", FormatDuration(sum.lost_ns[i]), "\n"));
+  }
+}
+
+}  // namespace
+
+void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink) {
+  if (profile.ledger.empty()) return;
+  const bool per_thread =
+      std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) { return row.tid != 0; });
+  std::vector<LedgerEntry> lines = per_thread ? profile.ledger : SumProcesses(profile.ledger);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.wall_ns > b.wall_ns; });
+  sink(absl::StrFormat("%-16s %8s %8s  %9s %9s %9s %9s %9s %9s %9s\n", per_thread ? "THREAD" : "PROCESS", "PID",
+                       per_thread ? "TID" : "THREADS", "WALL", "ON-CPU", "BLOCKED", "RUNNABLE", "STOLEN", "LOST",
+                       "REST"));
+  const size_t shown = std::min(limit, lines.size());
+  for (size_t i = 0; i < shown; ++i) WriteLine(profile, lines[i], per_thread, sink);
+  if (shown < lines.size()) sink(absl::StrCat("not shown: ", lines.size() - shown, "\n"));
+  WriteSum(lines, sink);
+}
+
+}  // namespace offcpu
