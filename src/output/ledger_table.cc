@@ -19,6 +19,9 @@ std::string FormatSigned(int64_t ns) {
                 : FormatDuration(static_cast<uint64_t>(ns));
 }
 
+// Most threads do nothing but block.
+uint64_t BusyNs(const LedgerEntry& entry) { return entry.wall_ns - std::min(entry.blocked_ns, entry.wall_ns); }
+
 std::vector<LedgerEntry> SumProcesses(const std::vector<LedgerEntry>& threads) {
   std::vector<LedgerEntry> processes;
   for (const LedgerEntry& thread : threads) {
@@ -65,7 +68,7 @@ void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink) {
       std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) { return row.tid != 0; });
   std::vector<LedgerEntry> lines = per_thread ? profile.ledger : SumProcesses(profile.ledger);
   std::stable_sort(lines.begin(), lines.end(),
-                   [](const LedgerEntry& a, const LedgerEntry& b) { return a.wall_ns > b.wall_ns; });
+                   [](const LedgerEntry& a, const LedgerEntry& b) { return BusyNs(a) > BusyNs(b); });
   sink(absl::StrFormat("%-16s %8s %8s  %9s %9s %9s %9s %9s %9s %9s\n", per_thread ? "THREAD" : "PROCESS", "PID",
                        per_thread ? "TID" : "THREADS", "WALL", "ON-CPU", "BLOCKED", "RUNNABLE", "STOLEN", "LOST",
                        "REST"));

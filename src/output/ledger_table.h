@@ -9,8 +9,8 @@
 
 namespace offcpu {
 
-// The `limit` lines with the most wall time; threads where the profile's rows tell them apart, else processes. Below
-// the sum, what was lost by reason. Nothing if the profile has no ledger.
+// The `limit` lines that did most beside being blocked; threads where the profile's rows tell them apart, else
+// processes. Below the sum, what was lost by reason. Nothing if the profile has no ledger.
 void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink);
 
 }  // namespace offcpu

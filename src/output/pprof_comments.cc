@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "output/pprof_ledger.h"
 
 namespace offcpu {
 namespace {
@@ -15,6 +16,7 @@ constexpr std::string_view kMark = "offcpu recording 1, start ";
 constexpr std::string_view kHost = "host: ";
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
+constexpr std::string_view kLedger = "ledger: ";
 
 template <typename Enum, typename Array, typename Visit>
 void VisitByName(const char* key, Array& values, Visit visit) {
@@ -64,7 +66,7 @@ bool ParseDrop(std::string_view text, Drop* drop) {
 
 class Reader {
  public:
-  explicit Reader(Profile& profile) : profile_(profile) {
+  explicit Reader(Profile& profile) : profile_(profile), ledger_(profile) {
     VisitCounters(profile.stats, [this](const std::string& key, uint64_t& value) { counters_[key] = &value; });
   }
 
@@ -79,6 +81,7 @@ class Reader {
       return true;
     }
     if (Consume(kLost, &comment)) return ParseDrop(comment, &profile_.stats.drops.emplace_back());
+    if (Consume(kLedger, &comment)) return ledger_.Read(comment);
     const size_t colon = comment.find(": ");
     const auto counter = counters_.find(std::string(comment.substr(0, colon)));
     return counter == counters_.end() || colon == std::string_view::npos ||
@@ -88,6 +91,7 @@ class Reader {
 
  private:
   Profile& profile_;
+  LedgerReader ledger_;
   absl::flat_hash_map<std::string, uint64_t*> counters_;
   int marks_ = 0;
 };
@@ -106,6 +110,7 @@ std::vector<std::string> PprofComments(const Profile& profile) {
     comments.push_back(
         absl::StrCat(std::string(kLost), drop.reason, ": ", drop.count, std::string(kTimes), drop.ns, " ns"));
   }
+  for (const std::string& text : LedgerTexts(profile)) comments.push_back(absl::StrCat(std::string(kLedger), text));
   return comments;
 }
 

@@ -198,8 +198,8 @@ TEST_F(PprofFilteredTest, OneLabelThatIsLeftIsEnough) {
   RemoveLabels([](const std::string& key) { return key != "comm"; });  // -tagshow comm
   Read();
   ASSERT_EQ(stored_.profile.rows.size(), 7u);
-  ASSERT_EQ(stored_.profile.processes.size(), 1u);
-  EXPECT_EQ(stored_.profile.processes[0].key.pid, 0);
+  EXPECT_EQ(stored_.profile.rows.back().process, stored_.profile.rows.front().process);
+  EXPECT_EQ(stored_.profile.processes[stored_.profile.rows[0].process].key.pid, 0);
   EXPECT_EQ(stored_.profile.comms[stored_.profile.rows[0].comm], "worker");
   EXPECT_EQ(stored_.profile.rows[0].kind, WaitKind::kOther);
   EXPECT_THAT(UserNames(2), ElementsAre("read", "on_signal", "log", "__restore_rt", "[unknown] 0x7f0001", "app+0x3006",
