@@ -1,0 +1,157 @@
+// Waits of known lengths, each below a function of its own: short ones while a partner on the same CPU works for so
+// long, long ones by the clock. Lanes are threads that go through all of them, one after the other on each CPU. A lane
+// has the name of a function exactly while it waits there.
+// Usage: mix [--lanes N] [--count N]     --count: of each of the short waits
+//        mix convoy [--count N]          one lane, and waits of 20 us only
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "target.h"
+
+namespace {
+
+// Whose turn it is to run: the lane's or its partner's.
+class Turns {
+ public:
+  void GiveAndAwait(uint32_t to, uint32_t own) {
+    Give(to);
+    Await(own);
+  }
+  void Give(uint32_t to) {
+    turn_ = to;
+    syscall(SYS_futex, &turn_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+  void Await(uint32_t own) {
+    for (uint32_t turn = turn_; turn != own; turn = turn_) {
+      syscall(SYS_futex, &turn_, FUTEX_WAIT_PRIVATE, turn, nullptr, nullptr, 0);
+    }
+  }
+
+ private:
+  std::atomic<uint32_t> turn_ = 0;
+};
+
+constexpr uint32_t kLane = 1;
+constexpr uint32_t kPartner = 2;
+
+struct Lane {
+  int cpu = 0;
+  uint64_t work_ns = 0;  // of the partner, in each of its turns; 0: it ends
+  Turns turns;
+};
+
+target::Gate gate;
+
+void Pin(int cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
+}
+
+std::vector<int> Cpus() {
+  cpu_set_t set;
+  target::Check(sched_getaffinity(0, sizeof(set), &set) == 0, "sched_getaffinity");
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void WorkFor(uint64_t ns) {
+  const uint64_t end = target::ClockNs(CLOCK_MONOTONIC) + ns;
+  while (target::ClockNs(CLOCK_MONOTONIC) < end) {
+  }
+}
+
+void Partner(Lane* lane) {
+  Pin(lane->cpu);
+  for (lane->turns.Await(kPartner); lane->work_ns != 0; lane->turns.GiveAndAwait(kLane, kPartner)) {
+    WorkFor(lane->work_ns);
+  }
+}
+
+}  // namespace
+
+#define SHORT_WAIT(name)                       \
+  TARGET_FUNCTION void name(Lane* lane) {      \
+    lane->turns.GiveAndAwait(kPartner, kLane); \
+    TARGET_AFTER_CALL;                         \
+  }
+#define LONG_WAIT(name, ns)          \
+  TARGET_FUNCTION void name(Lane*) { \
+    target::SleepNs(ns);             \
+    TARGET_AFTER_CALL;               \
+  }
+
+SHORT_WAIT(wait_5us)
+SHORT_WAIT(wait_10us)
+SHORT_WAIT(wait_20us)
+SHORT_WAIT(wait_40us)
+LONG_WAIT(wait_200us, 200'000)
+LONG_WAIT(wait_1ms, 1'000'000)
+LONG_WAIT(wait_5ms, 5'000'000)
+
+namespace {
+
+struct Length {
+  const char* name;
+  void (*wait)(Lane*);
+  uint64_t work_ns;  // what is missing goes with the switches
+  int count;
+};
+
+void RunLane(int cpu, const std::vector<Length>& lengths) {
+  Lane lane;
+  lane.cpu = cpu;
+  Pin(cpu);
+  prctl(PR_SET_TIMERSLACK, 1);
+  std::thread partner(Partner, &lane);
+  for (const Length& length : lengths) {
+    lane.work_ns = length.work_ns;
+    pthread_setname_np(pthread_self(), length.name);
+    for (int i = 0; i < length.count; ++i) length.wait(&lane);
+    pthread_setname_np(pthread_self(), "over");
+  }
+  lane.work_ns = 0;
+  lane.turns.Give(kPartner);
+  partner.join();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int count = static_cast<int>(target::Option(argc, argv, "--count", 600));
+  std::vector<Length> lengths = {{"wait_5us", wait_5us, 2'000, count},
+                                 {"wait_10us", wait_10us, 7'000, count},
+                                 {"wait_20us", wait_20us, 17'000, count},
+                                 {"wait_40us", wait_40us, 35'000, count},
+                                 {"wait_200us", wait_200us, 0, 20},
+                                 {"wait_1ms", wait_1ms, 0, 5},
+                                 {"wait_5ms", wait_5ms, 0, 2}};
+  std::vector<int> cpus = Cpus();
+  auto lanes = static_cast<size_t>(target::Option(argc, argv, "--lanes", 6));
+  if (target::Flag(argc, argv, "convoy")) {
+    lengths = {lengths[2]};
+    lanes = 1;
+  }
+  std::vector<std::thread> threads;
+  threads.reserve(cpus.size());
+  for (size_t i = 0; i < cpus.size(); ++i) {
+    threads.emplace_back([&, i] {
+      gate.Pass();
+      for (size_t lane = i; lane < lanes; lane += cpus.size()) std::thread(RunLane, cpus[i], lengths).join();
+    });
+  }
+  target::ReadyAndRun("", 0);
+  gate.Open();
+  for (std::thread& thread : threads) thread.join();
+  target::DoneAndStay();
+}
