@@ -8,8 +8,8 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u32); /* tgid */
-	__type(value, __u8);
+	__type(key, __u32);   /* tgid */
+	__type(value, __u64); /* when the process was made, boot clock; 0: it was there, and was asked for */
 } pids SEC(".maps");
 
 struct {

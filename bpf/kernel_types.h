@@ -129,7 +129,6 @@ typedef struct {
 
 struct signal_struct {
 	atomic_t live; /* threads that have not begun to exit */
-	int nr_threads; /* that have not been released */
 };
 
 typedef struct {

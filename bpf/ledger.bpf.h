@@ -103,8 +103,11 @@ static __always_inline void renew_account(struct wire_account *account, struct t
 /* Before recording begins, of a thread that may be running meanwhile. */
 static __always_inline void open_account(struct task_struct *task)
 {
-	struct wire_account *account = account_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct wire_account *account;
 
+	if (BPF_CORE_READ(task, __state) & TASK_DEAD)
+		return;
+	account = account_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!account)
 		return;
 	name_account(account, task);

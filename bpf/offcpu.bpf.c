@@ -19,6 +19,18 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
 	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
 }
 
+/* When `task`, which is leaving, was last charged for the CPU. Looking for somebody else to run there may
+ * have taken long since, and is part of its wait. */
+static __always_inline __u64 departure_ns(struct task_struct *task)
+{
+	__u64 clock = scheduler_clock(task), charged = task->se.exec_start, now;
+
+	if (!config.has_rq_clock)
+		return clock;
+	now = task->se.cfs_rq->rq->clock_task;
+	return charged <= now ? clock - (now - charged) : clock;
+}
+
 /* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch. */
 static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 {
@@ -28,7 +40,7 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
-	__u64 now = scheduler_clock(task);
+	__u64 now = departure_ns(task);
 	struct task_state *state;
 
 	if (preempt)
@@ -37,7 +49,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 		book_late_end(task, task_flags);
 		return;
 	}
-	learn_clock_offset(now);
+	learn_clock_offset(scheduler_clock(task));
 	book_run(task, now, task_flags);
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) /* made at fork and when recording began: an allocation failed */
@@ -78,12 +90,13 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	struct times times = {.end_ns = now};
 	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay, start;
 
-	if (!out && task->sched_info.pcount <= this_arrival()) {
-		times.waited_ns = times.runnable_ns = run_delay;
-		return times;
-	}
 	learn_clock_offset(now);
 	start = recording_start();
+	if (!out && task->sched_info.pcount <= this_arrival()) {
+		times.waited_ns = now - run_delay < start ? now - start : run_delay;
+		times.runnable_ns = times.waited_ns;
+		return times;
+	}
 	if (out < start) {
 		/* How much of its waiting for a CPU lies before the start is not known. */
 		delay = 0;
@@ -258,18 +271,6 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 		state->cookie = user_stack_of(task, state, state->out_ns, 0).cookie;
 }
 
-/* Its numbers will be given to others. Of a process the last thread is it that finds the others gone. */
-static __always_inline void forget_numbers(struct task_struct *task)
-{
-	__u32 tgid = task->tgid, tid = task->pid;
-
-	if (config.filter_tids)
-		bpf_map_delete_elem(&tids, &tid);
-	if (config.filter_pids && !BPF_CORE_READ(task, signal, live.counter) &&
-	    BPF_CORE_READ(task, signal, nr_threads) <= 1)
-		bpf_map_delete_elem(&pids, &tgid);
-}
-
 SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
@@ -282,8 +283,6 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!config.has_exit_tp && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
-	if (prev_state & TASK_DEAD && !preempt)
-		forget_numbers(prev);
 	if (!config.has_exit_tp && task_is_recorded(next))
 		arrive(ctx, next);
 	return 0;
@@ -299,22 +298,50 @@ int BPF_PROG(sched_exit, bool is_switch)
 	return 0;
 }
 
+/* A new process or thread: what is known of its numbers was of others, which have ended. */
+static __always_inline void take_numbers(struct task_struct *parent, struct task_struct *child)
+{
+	__u32 parent_tgid = parent->tgid, tgid = child->tgid, tid = child->pid;
+	__u64 start_ns = child->start_boottime;
+
+	if (config.filter_tids)
+		bpf_map_delete_elem(&tids, &tid);
+	if (!config.filter_pids || tid != tgid)
+		return;
+	if (!config.follow_forks || !bpf_map_lookup_elem(&pids, &parent_tgid))
+		bpf_map_delete_elem(&pids, &tgid);
+	else if (bpf_map_update_elem(&pids, &tgid, &start_ns, BPF_ANY))
+		count(WIRE_COUNT_NOT_FOLLOWED);
+}
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
 	struct task_state *state;
-	__u8 one = 1;
 
-	if (config.follow_forks && bpf_map_lookup_elem(&pids, &parent_tgid) &&
-	    bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY))
-		count(WIRE_COUNT_NOT_FOLLOWED);
-	if (!kind_of_task_is_recorded(child) || tgid == config.own_tgid)
+	take_numbers(parent, child);
+	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
 		return 0;
 	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state)
 		state->knows_state = 1; /* it wants to run */
 	open_account_at_fork(child);
+	return 0;
+}
+
+/* Long after the last switch of all threads of a process, for its first thread, which is released last. By
+ * then its number may be another's. One whose program was replaced by another thread has not ended. */
+SEC("?tp_btf/sched_process_free")
+int BPF_PROG(sched_process_free, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	__u64 *start_ns;
+
+	if (task->pid != task->tgid || task->signal->live.counter)
+		return 0;
+	start_ns = bpf_map_lookup_elem(&pids, &tgid);
+	if (start_ns && *start_ns == task->start_boottime)
+		bpf_map_delete_elem(&pids, &tgid);
 	return 0;
 }
 
@@ -338,14 +365,14 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct wire_account *account = account_of(task, 0);
 	__u32 tgid = task->tgid;
-	__u8 one = 1;
+	__u64 given = 0;
 
 	if (state) /* another address space counts its changes anew */
 		state->code.sequence = state->code.hash = 0;
 	if (control.phase != WIRE_RECORDING)
 		return 0;
 	if (tgid == config.command_tgid)
-		bpf_map_update_elem(&pids, &tgid, &one, BPF_ANY);
+		bpf_map_update_elem(&pids, &tgid, &given, BPF_ANY);
 	if (account)
 		renew_account(account, task, account->arrived_ns);
 	if (current_is_recorded(task))

@@ -155,13 +155,13 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_LOSSES,
 
 	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
-	WIRE_COUNT_NO_STORAGE,		/* the length is not known: no time */
-	WIRE_COUNT_CLOCK_BACKWARDS,	/* counted as 0 ns */
-	WIRE_COUNT_KERNEL_STACK_FAILED, /* the interval is kept, without a kernel stack */
-	WIRE_COUNT_NO_SCRATCH,		/* the same */
-	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
-	WIRE_COUNT_TASK_WORK,		/* asked for */
-	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
+	WIRE_COUNT_NO_STORAGE,		    /* the length is not known: no time */
+	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
+	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
+	WIRE_COUNT_NO_SCRATCH,		    /* the same */
+	WIRE_COUNT_DEFINITION_DELAYED,	    /* a kernel stack's frames could not be sent yet */
+	WIRE_COUNT_TASK_WORK,		    /* asked for */
+	WIRE_COUNT_TASK_WORK_REFUSED,	    /* by the kernel or for want of a slot: copied at once instead */
 	WIRE_COUNT_COPIED_AT_ONCE,
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
@@ -174,15 +174,15 @@ WIRE_ENUM(wire_counter_id){
 };
 
 /*
- * Where the time of one thread under one program went; nanoseconds, instants on the scheduler's clock. Sent when
- * the thread has left its last CPU or called execve. One that goes on is listed: its last stretch, on the CPU since
- * arrived_ns or off it since out_ns, is not in the sums.
+ * Where the time of one thread under one program went; nanoseconds, instants on the scheduler's clock. Sent
+ * when the thread has left its last CPU or called execve. One that goes on is listed: its last stretch, on
+ * the CPU since arrived_ns or off it since out_ns, is not in the sums.
  */
 struct wire_account {
-	uint32_t type;	       /* WIRE_ACCOUNT */
-	uint8_t is_new;	       /* its thread has not run yet since it was made */
-	uint8_t wants_to_run;  /* it left the CPU so */
-	uint8_t is_closed;     /* its thread is dead */
+	uint32_t type;	      /* WIRE_ACCOUNT */
+	uint8_t is_new;	      /* its thread has not run yet since it was made */
+	uint8_t wants_to_run; /* it left the CPU so */
+	uint8_t is_closed;    /* its thread is dead */
 	uint8_t reserved;
 	struct wire_process process;
 	uint64_t since_ns;  /* 0: since recording began */

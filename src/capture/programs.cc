@@ -183,10 +183,10 @@ struct Programs::Impl {
   }
 
   // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
-  absl::Status Attach(bool exit_tp) {
-    for (const char* name :
-         {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit", "sched_switch"}) {
-      if (!exit_tp && std::strcmp(name, "sched_exit") == 0) continue;
+  absl::Status Attach() {
+    for (const char* name : {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit",
+                             "sched_process_free", "sched_switch"}) {
+      if (!bpf_program__autoload(Program(name))) continue;
       OwnedLink link(bpf_program__attach(Program(name)));
       if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
       links.push_back(std::move(link));
@@ -227,7 +227,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = FillFilters(impl->object.get(), config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->MapControl();
-  if (status.ok()) status = impl->Attach(features.exit_tp);
+  if (status.ok()) status = impl->Attach();
   if (!status.ok()) return status;
   std::unique_ptr<Programs> programs(new Programs(std::move(impl)));
   const auto seeded = programs->ListTasks();  // makes every thread's storage

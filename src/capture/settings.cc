@@ -57,10 +57,10 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
 
 template <typename Id>
 absl::Status FillSet(int map, const std::vector<Id>& members) {
-  const uint8_t one = 1;
+  const uint64_t zero = 0;  // as large as any value of a set
   for (const Id member : members) {
     const auto key = static_cast<uint32_t>(member);
-    if (bpf_map_update_elem(map, &key, &one, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+    if (bpf_map_update_elem(map, &key, &zero, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
   }
   return absl::OkStatus();
 }
@@ -103,6 +103,7 @@ absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const K
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"), wire.filter_pids);
   return absl::OkStatus();
 }
 

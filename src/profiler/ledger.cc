@@ -23,6 +23,19 @@ class ProcessIndex {
   absl::flat_hash_map<ProcessKey, uint32_t> index_;
 };
 
+// A thread that calls execve takes the number of the first one, and for a while both have been threads of one program.
+void MergeSame(std::vector<LedgerEntry>& sorted) {
+  size_t kept = 0;
+  for (size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].process == sorted[kept].process && sorted[i].tid == sorted[kept].tid) {
+      AddTimes(sorted[i], sorted[kept]);
+    } else if (++kept != i) {
+      sorted[kept] = std::move(sorted[i]);
+    }
+  }
+  if (!sorted.empty()) sorted.resize(kept + 1);
+}
+
 void Move(uint64_t ns, uint64_t& from, uint64_t& to) {
   ns = std::min(ns, from);
   from -= ns;
@@ -51,6 +64,8 @@ void Ledger::AddDropped(const EventQueueStats& queue) { dropped_ = queue.dropped
 void Ledger::BookLastStretch(const ThreadAccount& account, const RecordedSpan& span, LedgerEntry& entry) const {
   const uint64_t begin = std::max(account.is_new ? span.end_ns : account.out_ns, span.start_ns);
   const uint64_t length = span.end_ns > begin ? span.end_ns - begin : 0;
+  // A program that began before the end may have booked what came after it.
+  if (account.out_ns > span.end_ns) entry.on_cpu_ns -= std::min(account.out_ns - span.end_ns, entry.on_cpu_ns);
   const auto wait = waits_.find({account.process, account.tid});
   if (wait != waits_.end()) {
     entry.blocked_ns += wait->second.blocked_ns;
@@ -100,7 +115,9 @@ void Ledger::Finish(const RecordedSpan& span, Profile& profile) {
   std::sort(profile.ledger.begin(), profile.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
     return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
   });
-  if (over_limit_ != 0) profile.stats.drops.push_back({.reason = "ledger full: threads", .count = over_limit_, .ns = 0});
+  MergeSame(profile.ledger);
+  if (over_limit_ != 0)
+    profile.stats.drops.push_back({.reason = "ledger full: threads", .count = over_limit_, .ns = 0});
 }
 
 }  // namespace offcpu

@@ -96,6 +96,34 @@ TEST(LedgerTest, WaitOfAThreadThatWasGoneBeforeItCouldBeListed) {
   EXPECT_EQ(EntryOf(account).runnable_ns, 1'000u);
 }
 
+TEST(LedgerTest, StretchThatWasBookedBeyondTheEndIsCut) {
+  ThreadAccount account = Waiting();
+  account.out_ns = 11'300;
+  EXPECT_EQ(EntryOf(account).on_cpu_ns, 4'700u);
+  EXPECT_EQ(EntryOf(account).blocked_ns, 2'000u);
+}
+
+TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
+  Ledger ledger(10);
+  ThreadAccount before = Running();  // the first thread, before another one calls execve and takes its number
+  before.until_ns = 4'000;
+  ledger.Add(before);
+  ThreadAccount other = Running();
+  other.tid = 12;
+  ledger.Add(other);
+  ThreadAccount after = Running();
+  after.since_ns = 4'000;
+  ledger.Add(after);
+  Profile profile;
+  ledger.Finish(kSpan, profile);
+  ASSERT_THAT(profile.ledger, SizeIs(2));
+  EXPECT_EQ(profile.ledger[0].wall_ns, 3'000u + 7'000u);
+  EXPECT_EQ(profile.ledger[0].blocked_ns, 4'000u);
+  EXPECT_EQ(profile.ledger[0].comm, "worker");
+  EXPECT_EQ(profile.ledger[1].tid, 12);
+  EXPECT_EQ(profile.ledger[1].comm, "worker");
+}
+
 TEST(LedgerTest, WaitOfAnotherThreadIsNotTaken) {
   WaitingThread other = OpenOf(Waiting(), 1'500, 500);
   other.tid = 12;
