@@ -166,6 +166,10 @@ void ExpectAZombieDoesNotWait(RecordConfig (*configure)(const Target&)) {
 
 TEST(States, OfAZombieAreNone) { ExpectAZombieDoesNotWait(Exact); }
 
+TEST(States, OfAZombieOfTheHostAreNone) {
+  ExpectAZombieDoesNotWait([](const Target&) { return Unthrottled({}); });
+}
+
 // A thread that waits for its CPU at the end of the recording, and before.
 class Queued : public testing::Test {
  protected:

@@ -1,6 +1,6 @@
 // Ways to leave the CPU and to come back, each with an exact account of its own. A thread has the name that the test
 // asks for exactly while it is measured.
-// Usage: states hogs|yield|migrant|pids|exec|exit|kill|zombie [--seconds S] [--rounds N]
+// Usage: states hogs|yield|migrant|pids|exec|exit|kill|zombie|crowd [--seconds S] [--rounds N]
 #include <linux/futex.h>
 #include <linux/sched.h>
 #include <sched.h>
@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kBlockedThreads = 3;
 constexpr int kMaxRounds = 100;
+constexpr int kTogether = 100;             // members of a crowd that live at one time
 constexpr uint64_t kLifeNs = 100'000'000;  // of a thread that ends while it is blocked
 
 // In memory that children share.
@@ -111,6 +112,11 @@ TARGET_FUNCTION void first_life_wait(target::Sum* sum) {
 TARGET_FUNCTION void second_life_wait(target::Sum* sum) {
   const Phase phase("second_life", *sum);
   target::SleepNs(30'000'000);
+}
+
+TARGET_FUNCTION void longest_wait(std::atomic<uint32_t>* ended, target::Sum* sum) {
+  const Phase phase("longest", *sum);
+  while (*ended == 0) FutexWait(ended, 0);
 }
 
 TARGET_FUNCTION void doomed_wait(std::atomic<uint64_t>* began_ns) {
@@ -252,6 +258,7 @@ pid_t ForkAs(pid_t wanted) {
 
 // Children with one pid, one after the other, of two kinds.
 void RunPids() {
+  target::Check(rounds <= kMaxRounds, "--rounds");
   target::ReadyAndRun("", seconds);
   pid_t wanted = 0;
   uint64_t reused = 0;
@@ -338,6 +345,32 @@ void RunZombie() {
   target::DoneAndStay();
 }
 
+// One thread that waits for as long as it takes thousands of others to live and end.
+void RunCrowd() {
+  std::atomic<uint32_t> ended = 0;
+  std::atomic<pid_t> tid = 0;
+  target::Sum sum;
+  std::thread longest([&] {
+    tid = gettid();
+    gate.Pass();
+    longest_wait(&ended, &sum);
+  });
+  while (tid == 0) sched_yield();
+  target::ReadyAndRun(("longest=" + std::to_string(tid)).c_str(), 0);
+  gate.Open();
+  for (int i = 0; i < rounds; i += kTogether) {
+    std::vector<std::thread> others;
+    others.reserve(kTogether);
+    for (int j = 0; j < kTogether; ++j) others.emplace_back(target::SleepNs, 1);
+    for (std::thread& other : others) other.join();
+  }
+  ended = 1;
+  FutexWake(&ended);
+  longest.join();
+  target::Measured("longest", "longest_wait", sum);
+  target::DoneAndStay();
+}
+
 void Run(const std::string& mode) {
   if (mode == "hogs") return RunHogs();
   if (mode == "yield") return RunYield();
@@ -347,6 +380,7 @@ void Run(const std::string& mode) {
   if (mode == "exit") return RunEnding(EndByExit);
   if (mode == "kill") return RunEnding(EndByKill);
   if (mode == "zombie") return RunZombie();
+  if (mode == "crowd") return RunCrowd();
   if (mode == "nothing") return;
   fprintf(stderr, "states: unknown mode\n");
   exit(2);
@@ -357,7 +391,6 @@ void Run(const std::string& mode) {
 int main(int argc, char** argv) {
   seconds = target::Option(argc, argv, "--seconds", seconds);
   rounds = static_cast<int>(target::Option(argc, argv, "--rounds", rounds));
-  target::Check(rounds <= kMaxRounds, "--rounds");
   MapShared();
   Run(argc > 1 ? argv[1] : "");
 }

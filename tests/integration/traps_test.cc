@@ -1,0 +1,103 @@
+// Traps that other profilers have fallen into, where no other test is about them; see docs/traps.md.
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <cstdio>
+
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+bool Any(const StackRow&) { return true; }
+
+uint64_t NowNs(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// More threads than a map of starts would have room for: such maps have 10240 places in most tools.
+constexpr const char* kCrowd = "12000";
+
+void ExpectWholeLongestWait(const Recording& recording, const Target& target) {
+  const Measure measured = target.Measured("longest", "longest_wait");
+  const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("longest_wait"); });
+  std::printf("%.3f s, %.4f %% of the measured time\n", static_cast<double>(measured.ns) / 1e9,
+              100 * static_cast<double>(got.ns) / static_cast<double>(measured.ns));
+  EXPECT_TRUE(Within(got.ns, measured.ns, 0.01)) << recording.DropsText();
+}
+
+TEST(Traps, TheLongestWaitIsNotForgottenForShorterOnes) {
+  const std::unique_ptr<Target> target = Target::Start({"states", "crowd", "--rounds", kCrowd});
+  ASSERT_NE(target, nullptr);
+  ExpectWholeLongestWait(Record(Unthrottled({target->pid()}), *target), *target);
+}
+
+TEST(Traps, ThreadsThatAreNotSelectedTakeNoPlace) {
+  const std::unique_ptr<Target> target = Target::Start({"states", "crowd", "--rounds", kCrowd});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Unthrottled({target->pid()});
+  config.tids = {target->Detail("longest")};
+  config.interval_ring_bytes = 4096;  // nothing of theirs may come this way
+  const Recording recording = Record(config, *target);
+  ExpectWholeLongestWait(recording, *target);
+  EXPECT_LT(recording.profile.stats.intervals, 10u);
+  EXPECT_EQ(recording.FindDrop("interval ring full"), nullptr) << recording.DropsText();
+}
+
+// In the middle of a wait of a second the thread is given another name: the wait has the name that it came back with.
+TEST(Traps, AWaitHasTheNameThatItsThreadComesBackWith) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "rename"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const uint64_t other_ns = recording.Sum([](const StackRow& row) { return row.comm == "other_name"; }).ns;
+  EXPECT_TRUE(Within(other_ns, 1'000'000'000 + target->Measured("other_name", "renamed_wait").ns, 0.01)) << other_ns;
+  for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.comm == "first_name"; })) {
+    EXPECT_LT(row.row->max_ns, 1'000'000'000u) << row.Text();
+  }
+}
+
+// The programs that look at a switch are a part of its kernel stack, and what calls them is: neither is why it waits.
+TEST(Traps, TheProfilerIsInNoStack) {
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "1"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  size_t frames = 0;
+  for (const StackRow& row : recording.Rows(Any)) {
+    for (const std::string_view name : *row.kernel) {
+      ++frames;
+      for (const char* of_bpf : {"bpf_", "__bpf_", "__traceiter_", "trace_event_", "perf_"}) {
+        EXPECT_FALSE(name.starts_with(of_bpf)) << row.Text();
+      }
+    }
+    const bool has_come_back = row.row->kind != WaitKind::kOpen && !row.kernel->empty();
+    EXPECT_TRUE(!has_come_back || row.kernel->front().find("schedule") != std::string_view::npos) << row.Text();
+  }
+  EXPECT_GT(frames, 100u) << "there is nothing to see";
+}
+
+// Where a recording lies in time is measured: nothing of it is made up.
+TEST(Traps, ARecordingIsAtItsPlaceInTime) {
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "0.5"});
+  ASSERT_NE(target, nullptr);
+  const uint64_t before_start_unix_ns = NowNs(CLOCK_REALTIME);
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(Unthrottled({target->pid()}));
+  const uint64_t after_start_unix_ns = NowNs(CLOCK_REALTIME);
+  const uint64_t after_start_ns = NowNs(CLOCK_MONOTONIC);
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  target->Go();
+  target->AwaitDone();
+  const uint64_t at_least_ns = NowNs(CLOCK_MONOTONIC) - after_start_ns;
+  absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  const uint64_t at_most_ns = NowNs(CLOCK_MONOTONIC) - after_start_ns + (after_start_unix_ns - before_start_unix_ns);
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_GE(profile->start_unix_ns, before_start_unix_ns);
+  EXPECT_LE(profile->start_unix_ns, after_start_unix_ns);
+  EXPECT_GE(profile->duration_ns, at_least_ns);
+  EXPECT_LE(profile->duration_ns, at_most_ns);
+  for (const ProfileRow& row : profile->rows) EXPECT_LE(row.max_ns, profile->duration_ns);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
