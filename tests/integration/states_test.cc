@@ -96,7 +96,7 @@ TEST(States, OfAThreadThatIsMovedWhileItIsBlockedAddUp) {
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Exact(*target), *target);
   if (target->Value("migrations") == 0) GTEST_SKIP() << "there is only one CPU";
-  EXPECT_GT(target->Value("migrations"), 100u);
+  EXPECT_GT(target->Value("migrations"), 10u) << "it was hardly moved: no test";
   const Times times = TimesOf(recording, OfThread("migrant"));
   ExpectClose(times.total_ns(), target->Measured("migrant", "all").ns, "off the CPU", recording);
   ExpectClose(times.runnable_ns, target->Value("run_delay_ns"), "runnable", recording);
