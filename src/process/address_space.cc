@@ -14,6 +14,7 @@
 #include "process/elf_image.h"
 #include "process/elf_sections.h"
 #include "process/module_file.h"
+#include "process/perf_map.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
@@ -57,6 +58,7 @@ class Builder {
         code.push_back(AnonymousCode(m, header));
       }
     }
+    NameMadeCode(&code);
     return std::make_shared<AddressSpace>(std::move(code));
   }
 
@@ -130,6 +132,23 @@ class Builder {
       load = LoadAround(m);
     }
     return load == nullptr ? code : Of(*load, std::move(code));
+  }
+
+  // Code that the process has made itself is told by its perf map, if it writes one.
+  void NameMadeCode(std::vector<MappedCode>* code) const {
+    const bool has_made_code =
+        std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.module == nullptr; });
+    std::shared_ptr<const Module> map = pid_ == 0 || !has_made_code ? nullptr : OpenPerfMap(pid_);
+    if (map == nullptr) return;
+    if (previous_ != nullptr) {  // frames are equal only if their modules are
+      const auto known = std::find_if(previous_->code().begin(), previous_->code().end(), [&](const MappedCode& c) {
+        return c.module != nullptr && SamePerfMap(*c.module, *map);
+      });
+      if (known != previous_->code().end()) map = known->module;
+    }
+    for (MappedCode& c : *code) {
+      if (c.module == nullptr) c.module = map;
+    }
   }
 
   // Null if the file is no ELF object that can be read. `known`: what may be reused if nothing has changed.

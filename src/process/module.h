@@ -60,6 +60,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;
+  bool is_perf_map = false;   // stands for code that the process has made; `file` names it, see perf_map.h
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   OwnedFd file;               // the regular file behind the mapping, if it could be opened; read-only, not blocking
 };

@@ -20,7 +20,8 @@ bool HasInode(const OwnedFd& fd, uint64_t inode) {
   return fd && fstat(fd.get(), &st) == 0 && st.st_ino == inode;
 }
 
-// `path` as the process sees it: its symbolic links must not lead out of its root.
+}  // namespace
+
 OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
   OwnedFd root(open(absl::StrCat("/proc/", pid, "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return OwnedFd();
@@ -29,8 +30,6 @@ OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
   how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
   return OwnedFd(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
 }
-
-}  // namespace
 
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping) {
   const std::string link =

@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <string>
+
 #include "process/maps.h"
 #include "process/module.h"
 
@@ -13,6 +15,9 @@ namespace offcpu {
 // Through /proc/PID/map_files, which also serves deleted files and other mount namespaces, else by the path below
 // /proc/PID/root if the inode is the mapping's. Empty if neither yields a regular file.
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping);
+
+// `path` as the process sees it, with O_PATH: its symbolic links do not lead out of its root.
+OwnedFd OpenInRoot(pid_t pid, const std::string& path);
 
 }  // namespace offcpu
 

@@ -2,8 +2,10 @@
 
 #include <elf.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -13,6 +15,8 @@
 #include "symbolize/debug_files.h"
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_symbols.h"
+#include "symbolize/go_symbols.h"
+#include "symbolize/perf_map.h"
 
 namespace offcpu {
 namespace {
@@ -40,12 +44,23 @@ SymbolTable ReadVdso(const Module& module) {
   return ReadElfSymbols(*elf).table;
 }
 
+// As far as it is written by now.
+SymbolTable ReadPerfMap(const Module& module) {
+  struct stat st;
+  if (fstat(module.file.get(), &st) != 0 || st.st_size <= 0) return {};
+  std::string text(std::min<uint64_t>(static_cast<uint64_t>(st.st_size), kMaxPerfMapBytes), '\0');
+  const FileMemory file(module.file.get());
+  if (!file.Read(0, std::as_writable_bytes(std::span(text)))) return {};
+  return ParsePerfMap(std::move(text));
+}
+
 ElfSymbols ReadFile(const Module& module, const std::string& debug_directory) {
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
   if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return {};
   ElfSymbols own = ReadElfSymbols(*elf);
   if (own.full) return own;
+  if (SymbolTable go = ReadGoSymbols(*elf); !go.empty()) return {.table = std::move(go), .full = true};
   ElfSymbols linked = ReadFull(OpenDebugFileByLink(debug_directory, module.path, *elf, module.build_id));
   return linked.full ? std::move(linked) : std::move(own);
 }
@@ -53,6 +68,7 @@ ElfSymbols ReadFile(const Module& module, const std::string& debug_directory) {
 }  // namespace
 
 SymbolTable ReadModuleSymbols(const Module& module, const std::string& debug_directory) {
+  if (module.is_perf_map) return ReadPerfMap(module);
   if (module.path == "[vdso]") return ReadVdso(module);
   ElfSymbols own = ReadFile(module, debug_directory);
   if (own.full) return std::move(own.table);

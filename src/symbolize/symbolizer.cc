@@ -43,8 +43,9 @@ void NameFrames(const Module& module, const SymbolizerOptions& options, NamePool
     auto symbol = symbols.Find(address);
     frame.module = file;
     frame.named = symbol.has_value();
-    frame.name =
-        pool.Intern(symbol ? Demangle(*symbol) : HexAddress(absl::StrCat(std::string(file), "+"), address), file);
+    const std::string_view unnamed = module.is_perf_map ? "[unknown] " : file;
+    const std::string prefix = module.is_perf_map ? std::string(unnamed) : absl::StrCat(std::string(file), "+");
+    frame.name = pool.Intern(symbol ? Demangle(*symbol) : HexAddress(prefix, address), unnamed);
   }
 }
 

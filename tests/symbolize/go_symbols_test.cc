@@ -1,0 +1,130 @@
+#include "symbolize/go_symbols.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kText = 0x401000;
+
+std::string NameAt(const SymbolTable& table, uint64_t address) {
+  const std::optional<std::string_view> name = table.Find(address);
+  return name.has_value() ? std::string(*name) : "";
+}
+
+template <typename T>
+void Put(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Two functions, main.a of 0x20 bytes at the text's begin and main.b of 0x10 bytes behind it, as Go 1.18 and later
+// write them.
+std::string Table(uint32_t magic = 0xfffffff1, uint64_t text = kText) {
+  std::string bytes;
+  Put<uint32_t>(bytes, magic);
+  Put<uint16_t>(bytes, 0);  // padding
+  Put<uint8_t>(bytes, 1);   // instructions are of whole bytes
+  Put<uint8_t>(bytes, 8);   // bytes of a pointer
+  Put<uint64_t>(bytes, 2);  // functions
+  Put<uint64_t>(bytes, 0);  // files
+  Put<uint64_t>(bytes, text);
+  Put<uint64_t>(bytes, 0x48);  // where names begin
+  Put<uint64_t>(bytes, 0);     // compilation units
+  Put<uint64_t>(bytes, 0);     // file names
+  Put<uint64_t>(bytes, 0);     // pc tables
+  Put<uint64_t>(bytes, 0x58);  // where the functions begin
+  bytes += std::string("main.a\0main.b\0\0\0", 16);
+  // Functions: entry, and where its record is from here; at last where the last one ends.
+  Put<uint32_t>(bytes, 0);
+  Put<uint32_t>(bytes, 20);
+  Put<uint32_t>(bytes, 0x20);
+  Put<uint32_t>(bytes, 28);
+  Put<uint32_t>(bytes, 0x30);
+  // Records: entry, and where the name is.
+  Put<uint32_t>(bytes, 0);
+  Put<uint32_t>(bytes, 0);
+  Put<uint32_t>(bytes, 0x20);
+  Put<uint32_t>(bytes, 7);
+  return bytes;
+}
+
+// The same of Go 1.16 and 1.17, which have whole addresses.
+std::string OldTable() {
+  std::string bytes;
+  Put<uint32_t>(bytes, 0xfffffffa);
+  Put<uint16_t>(bytes, 0);
+  Put<uint8_t>(bytes, 1);
+  Put<uint8_t>(bytes, 8);
+  Put<uint64_t>(bytes, 2);     // functions
+  Put<uint64_t>(bytes, 0);     // files
+  Put<uint64_t>(bytes, 0x40);  // where names begin
+  Put<uint64_t>(bytes, 0);     // compilation units
+  Put<uint64_t>(bytes, 0);     // file names
+  Put<uint64_t>(bytes, 0);     // pc tables
+  Put<uint64_t>(bytes, 0x50);  // where the functions begin
+  bytes += std::string("main.a\0main.b\0\0\0", 16);
+  Put<uint64_t>(bytes, kText);
+  Put<uint64_t>(bytes, 40);
+  Put<uint64_t>(bytes, kText + 0x20);
+  Put<uint64_t>(bytes, 52);
+  Put<uint64_t>(bytes, kText + 0x30);
+  Put<uint64_t>(bytes, kText);
+  Put<uint32_t>(bytes, 0);
+  Put<uint64_t>(bytes, kText + 0x20);
+  Put<uint32_t>(bytes, 7);
+  return bytes;
+}
+
+void ExpectBoth(const SymbolTable& table) {
+  EXPECT_EQ(NameAt(table, kText - 1), "");
+  EXPECT_EQ(NameAt(table, kText), "main.a");
+  EXPECT_EQ(NameAt(table, kText + 0x1f), "main.a");
+  EXPECT_EQ(NameAt(table, kText + 0x20), "main.b");
+  EXPECT_EQ(NameAt(table, kText + 0x2f), "main.b");
+  EXPECT_EQ(NameAt(table, kText + 0x30), "");
+}
+
+TEST(GoSymbolsTest, OfEveryVersion) {
+  ExpectBoth(ParseGoTable(Table(0xfffffff1), 0));
+  ExpectBoth(ParseGoTable(Table(0xfffffff0), 0));
+  ExpectBoth(ParseGoTable(OldTable(), 0));
+}
+
+TEST(GoSymbolsTest, TheTextIsKnownWhereTheTableDoesNotSay) { ExpectBoth(ParseGoTable(Table(0xfffffff1, 0), kText)); }
+
+TEST(GoSymbolsTest, OtherVersionsAreNone) {
+  EXPECT_TRUE(ParseGoTable(Table(0xfffffffb), 0).empty());  // 1.2 to 1.15
+  EXPECT_TRUE(ParseGoTable(Table(0), 0).empty());
+  std::string narrow = Table();
+  narrow[7] = 4;
+  EXPECT_TRUE(ParseGoTable(narrow, 0).empty());
+}
+
+TEST(GoSymbolsTest, EveryPrefixIsSafe) {
+  for (const std::string& whole : {Table(), OldTable()}) {
+    for (size_t size = 0; size < whole.size(); ++size) {
+      const SymbolTable table = ParseGoTable(whole.substr(0, size), 0);
+      EXPECT_EQ(NameAt(table, kText + 0x20), "") << size;  // its record is the last thing
+    }
+  }
+}
+
+// Every byte with every value: the sanitizers see what is read.
+TEST(GoSymbolsTest, EveryByteMayBeAnything) {
+  for (const std::string& whole : {Table(), OldTable()}) {
+    for (size_t at = 0; at < whole.size(); ++at) {
+      for (const char value : {'\x00', '\x01', '\x7f', '\x80', '\xff'}) {
+        std::string bytes = whole;
+        bytes[at] = value;
+        NameAt(ParseGoTable(bytes, 0), kText);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace offcpu
