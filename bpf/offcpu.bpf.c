@@ -97,11 +97,8 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 		times.runnable_ns = times.waited_ns;
 		return times;
 	}
-	if (out < start) {
-		/* How much of its waiting for a CPU lies before the start is not known. */
-		delay = 0;
+	if (out < start) /* its waiting for a CPU came last, and is cut below */
 		out = now < start ? now : start;
-	}
 	if (now < out) {
 		count(WIRE_COUNT_CLOCK_BACKWARDS);
 		return times;

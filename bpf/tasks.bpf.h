@@ -40,6 +40,7 @@ static __always_inline void note_first_sight(struct task_struct *task, struct ta
 {
 	if (!state->out_ns) {
 		state->arrivals = task->sched_info.pcount;
+		state->out_run_delay = task->sched_info.run_delay;
 		state->out_state = BPF_CORE_READ(task, __state);
 		state->knows_state = 1;
 	}

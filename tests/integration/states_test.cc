@@ -221,6 +221,15 @@ TEST_F(Queued, SinceBeforeTheRecordingIsRunnableFromItsStart) {
   EXPECT_LE(times.runnable_ns, ran_ns_ - before_start_ns_);
 }
 
+TEST_F(Queued, AfterASleepThatBeganBeforeTheRecording) {
+  RecordIt({"queued", "--asleep"});
+  const Times times = TimesOfVictim(false);
+  EXPECT_GE(times.blocked_ns + kAllowedNs, target_->Value("first_woken_after_ns") - after_start_ns_);
+  EXPECT_LE(times.blocked_ns, target_->Value("first_woken_before_ns") - before_start_ns_ + kAllowedNs);
+  EXPECT_GE(times.runnable_ns + kAllowedNs, ran_ns_ - target_->Value("first_woken_before_ns"));
+  EXPECT_LE(times.runnable_ns, ran_ns_ - target_->Value("first_woken_after_ns") + kAllowedNs);
+}
+
 TEST_F(Queued, WhenTheRecordingEnds) {
   RecordIt({"queued"});
   const Times times = TimesOfVictim(true);
