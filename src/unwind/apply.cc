@@ -18,8 +18,14 @@ static_assert(kKernelContextRow.fp.offset == kContextOffset[kRbp]);
 StackValue RegisterOf(const FrameState& state, uint8_t reg) {
   if (reg == kRsp) return {state.sp, std::nullopt};
   if (reg == kRbp && state.fp_known) return {state.fp, std::nullopt};
-  const bool known = state.full && reg < kRip && reg != kRbp && !(state.unknown >> reg & 1);
+  if (reg == kRbx && state.bx_known) return {state.bx, std::nullopt};
+  const bool known = state.full && reg < kRip && reg != kRbp && reg != kRbx && !(state.unknown >> reg & 1);
   return known ? StackValue{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
+}
+
+StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state,
+                        uint8_t reg) {
+  return rule.place == Place::kUnchanged ? RegisterOf(state, reg) : Evaluate(rule, cfa, window, state, RegisterOf);
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
@@ -48,6 +54,7 @@ FrameState LeafState(const Registers& registers, bool in_syscall) {
   state.pc = registers.pc();
   state.sp = registers.sp();
   state.fp = registers.fp();
+  state.bx = registers.value[kRbx];
   state.full = true;
   // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
   if (in_syscall) state.unknown = 1u << kRax | 1u << kRcx | 1u << kR11;
@@ -85,12 +92,13 @@ std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameS
   const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
   if (ra.failure) return ra.failure;
   if (ra.value == 0) return EndReason::kComplete;
-  if (row.fp.place != Place::kUnchanged) {
-    // Compilers leave the rule in place for a moment after the slot is gone; only who needs the value may complain.
-    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state, RegisterOf);
-    state->fp = fp.value;
-    state->fp_known = !fp.failure;
-  }
+  // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
+  const StackValue fp = CallersValue(row.fp, cfa.value, window, *state, kRbp);
+  const StackValue bx = CallersValue(row.bx, cfa.value, window, *state, kRbx);
+  state->fp = fp.value;
+  state->fp_known = !fp.failure;
+  state->bx = bx.value;
+  state->bx_known = !bx.failure;
   state->pc = ra.value;
   state->sp = cfa.value;
   state->exact = row.signal;

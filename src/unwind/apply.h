@@ -18,7 +18,9 @@ struct FrameState {
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
+  uint64_t bx = 0;
   bool fp_known = true;
+  bool bx_known = true;
   bool exact = true;                             // pc is an instruction that was interrupted, not a return address
   FrameSource source = FrameSource::kRegisters;  // how this frame was found
   // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,

@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -116,6 +117,26 @@ bool ToCfaRule(std::span<const Dwarf_Op> ops, CfaRule* rule) {
   return ops.size() < 3 || (ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
 }
 
+// The rule that GNU ld writes for a whole PLT: rsp + 8, and 8 more behind the word that each block of 16 bytes pushes.
+//   breg7 8; breg16 0; lit15; and; lit(offset of what follows the push); ge; lit3; shl; plus
+bool ToPltRule(std::span<const Dwarf_Op> ops, Row* row) {
+  constexpr uint64_t kBlock = 16;
+  constexpr std::array<uint8_t, 9> kAtoms = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
+                                             DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,   DW_OP_plus};
+  constexpr size_t kLimit = 4;
+  if (ops.size() != kAtoms.size() || ops[0].number != 8 || ops[1].number != 0) return false;
+  for (size_t i = 0; i < kAtoms.size(); ++i) {
+    if (i != kLimit && ops[i].atom != kAtoms[i]) return false;
+  }
+  if (ops[kLimit].atom < DW_OP_lit0 || ops[kLimit].atom > DW_OP_lit15) return false;
+  const uint64_t pushed_at = ops[kLimit].atom - DW_OP_lit0;
+  const uint64_t block = row->begin - row->begin % kBlock;
+  const bool pushed = row->begin - block >= pushed_at;
+  row->cfa = {.offset = pushed ? 16 : 8, .addend = 0, .reg = kRsp, .deref = false};
+  row->end = std::min(row->end, block + (pushed ? kBlock : pushed_at));
+  return true;
+}
+
 bool ToValueRule(std::span<const Dwarf_Op> ops, ValueRule* rule) {
   if (ops.size() == 1 && ops[0].atom == DW_OP_regx) {
     rule->place = Place::kInRegister;
@@ -145,6 +166,13 @@ std::optional<ValueRule> RuleOf(Dwarf_Frame* frame, int reg) {
   return rule;
 }
 
+// Functions preserve rbx, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
+ValueRule BxRule(Dwarf_Frame* frame) {
+  std::optional<ValueRule> rule = RuleOf(frame, kRbx);
+  if (rule && rule->place == Place::kUndefined) rule->place = Place::kUnchanged;
+  return rule.value_or(ValueRule());
+}
+
 FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
   Row result;
   Dwarf_Addr begin = 0;
@@ -156,11 +184,13 @@ FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
   if (!ra || ra->place == Place::kUnchanged) return FindOutcome::kExpression;
   result.ra = *ra;
   result.fp = RuleOf(frame, kRbp).value_or(ValueRule());  // unknown from there on, if a row cannot hold it
+  result.bx = BxRule(frame);
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
   // An outermost frame needs no CFA, and start code often has none.
   if (ra->place != Place::kUndefined &&
-      (dwarf_frame_cfa(frame, &ops, &count) != 0 || !ToCfaRule({ops, count}, &result.cfa))) {
+      (dwarf_frame_cfa(frame, &ops, &count) != 0 ||
+       (!ToCfaRule({ops, count}, &result.cfa) && !ToPltRule({ops, count}, &result)))) {
     return FindOutcome::kExpression;
   }
   *row = result;

@@ -45,13 +45,15 @@ struct Row {
   CfaRule cfa;
   ValueRule ra;
   ValueRule fp;
+  // rbx, which the dynamic linker finds its frame by while it binds a function. Only .eh_frame says where it is.
+  ValueRule bx;
   bool signal = false;      // a signal frame: the caller's pc is the interrupted instruction, not a return address
   bool mangled_ra = false;  // the return address is signed; AArch64
   FrameSource source = FrameSource::kEhFrame;
 
   bool operator==(const Row&) const = default;
 };
-static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 48);
+static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 56);
 
 }  // namespace offcpu
 

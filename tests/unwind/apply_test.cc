@@ -205,11 +205,30 @@ TEST_F(ApplyTest, UndefinedFramePointer) {
 }
 
 TEST_F(ApplyTest, OtherRegistersOnlyWhereAllAreKnown) {
-  registers.value[kRbx] = kStack;
+  registers.value[kR12] = kStack;
   state = LeafState(registers, false);
   word(0) = 0x402000;
-  EXPECT_EQ(Step(Plain(8, kRbx)), std::nullopt);
-  EXPECT_EQ(Step(Plain(16, kRbx)), EndReason::kRegisterUnknown);
+  EXPECT_EQ(Step(Plain(8, kR12)), std::nullopt);
+  EXPECT_EQ(Step(Plain(16, kR12)), EndReason::kRegisterUnknown);
+}
+
+TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
+  registers.value[kRbx] = kStack + 16;
+  state = LeafState(registers, false);
+  Row row = Plain(8);
+  row.bx.place = Place::kUnchanged;
+  word(0) = 0x402000;
+  word(1) = kStack + 24;
+  word(2) = 0x403000;
+  word(3) = 0x404000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  row = Plain(8, kRbx);
+  row.bx = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
+  EXPECT_EQ(Step(row), std::nullopt) << "as the leaf left it";
+  EXPECT_EQ(state.pc, 0x403000u);
+  EXPECT_EQ(Step(Plain(8, kRbx)), std::nullopt) << "as it was saved";
+  EXPECT_EQ(state.pc, 0x404000u);
+  EXPECT_EQ(Step(Plain(16, kRbx)), EndReason::kRegisterUnknown) << "Plain says nothing of it";
 }
 
 TEST_F(ApplyTest, SystemCallOverwritesRegisters) {

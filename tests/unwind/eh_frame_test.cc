@@ -115,9 +115,38 @@ TEST_F(EhFrameTest, CfaExpressions) {
   EXPECT_EQ(row.cfa, Cfa(kR10, 4));
 }
 
+// A stub of a lazy PLT jumps at its byte 0, pushes a word at 6 and jumps at 11; one of an IBT PLT pushes at 4.
+TEST_F(EhFrameTest, Plt) {
+  const auto plt = [](uint8_t pushed_at) {
+    return std::vector<uint8_t>{0x0f, 11,   0x77, 8,   0x80, 0, 0x3f, 0x1a, static_cast<uint8_t>(0x30 + pushed_at),
+                                0x2a, 0x33, 0x24, 0x22};
+  };
+  for (const uint8_t pushed_at : {uint8_t{11}, uint8_t{9}}) {
+    for (uint64_t offset = 0; offset < 0x100; ++offset) {
+      const uint64_t in_block = offset % 16;
+      ASSERT_EQ(Find(plt(pushed_at), offset), FindOutcome::kFound) << offset;
+      EXPECT_EQ(row.cfa, Cfa(kRsp, in_block < pushed_at ? 8 : 16)) << offset;
+      EXPECT_EQ(row.begin, kCode + offset);
+      EXPECT_EQ(row.end, kCode + offset - in_block + (in_block < pushed_at ? pushed_at : 16)) << offset;
+    }
+  }
+  std::vector<uint8_t> other = plt(11);
+  for (size_t at = 2; at < other.size(); ++at) {  // any other number or operation
+    other[at] = static_cast<uint8_t>(other[at] ^ 0x40);
+    EXPECT_EQ(Find(other), FindOutcome::kExpression) << at;
+    other[at] = static_cast<uint8_t>(other[at] ^ 0x40);
+  }
+}
+
+TEST_F(EhFrameTest, Rbx) {
+  ASSERT_EQ(Find({0x83, 3}), FindOutcome::kFound);  // rbx at CFA - 24
+  EXPECT_EQ(row.bx, AtCfa(-24));
+  ASSERT_EQ(Find({}), FindOutcome::kFound);
+  EXPECT_EQ(row.bx.place, Place::kUnchanged);
+}
+
 TEST_F(EhFrameTest, WhatARowCannotHold) {
-  // rsp + 8 + ((rip & 15) >= 11) * 8, a lazy PLT
-  EXPECT_EQ(Find({0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22}), FindOutcome::kExpression);
+  EXPECT_EQ(Find({0x0f, 7, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22}), FindOutcome::kExpression) << "rsp + 8 + r9 * 8";
   EXPECT_EQ(Find({0x0f, 0}), FindOutcome::kExpression) << "empty";
   EXPECT_EQ(Find({0x0f, 3, 0x77, 8, 0x96}), FindOutcome::kExpression) << "an operation too many";
   EXPECT_EQ(Find({0x0f, 1, 0xff}), FindOutcome::kExpression) << "unknown operation";
