@@ -27,6 +27,7 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags);
 // The lines of the tables that are printed; a .txt file has more.
 inline constexpr size_t kPrintedProcesses = 20;
 inline constexpr size_t kPrintedStacks = 10;
+inline constexpr size_t kPrintedModules = 5;
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags);
 

@@ -17,6 +17,7 @@
 #include "offcpu/record_flags.h"
 #include "offcpu/selection.h"
 #include "offcpu/verb.h"
+#include "output/coverage_table.h"
 #include "output/frame_sources.h"
 #include "output/ledger_table.h"
 #include "output/summary.h"
@@ -119,6 +120,7 @@ void PrintTables(const RecordFlags& flags, const Profile& profile, const Symboli
   WriteLedgerTable(profile, kPrintedProcesses, ToStdout);
   if (!profile.ledger.empty()) ToStdout("\n");
   WriteSummary(profile, ToStdout);
+  WriteCoverageTable(profile, false, kPrintedModules, ToStdout);
 }
 
 absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {

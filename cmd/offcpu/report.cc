@@ -29,6 +29,7 @@ ExitCode RunReport(const ReportFlags& flags) {
   FormatOptions options = FormatOptionsOf(flags.outputs);
   options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
+  options.text_modules = kPrintedModules;
   WriteProfile(OutputFormat::kText, stored->profile, stored->symbols, options, ToStdout);
   const absl::Status printed = FlushStdout();
   return printed.ok() ? kExitOk : Fail(printed);

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "output/coverage_table.h"
 #include "output/frame_sources.h"
 #include "output/ledger_table.h"
 #include "output/pprof.h"
@@ -55,6 +56,8 @@ void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedP
       WriteLedgerTable(profile, options.text_processes, sink);
       if (!profile.ledger.empty()) sink("\n");
       WriteSummary(profile, sink);
+      sink("\n");
+      WriteCoverageTable(profile, true, options.text_modules, sink);
       break;
     case OutputFormat::kJson:
       WriteProfileJson(profile, symbols, sink);

@@ -23,6 +23,7 @@ struct FormatOptions {
   RowValue text_value = RowValue::kOffCpu;  // what its tables are sorted by
   size_t text_processes = 20;               // lines of the process table
   size_t text_stacks = 20;                  // costliest stacks
+  size_t text_modules = 100;                // lines of the table of modules
   bool frame_sources = false;               // .folded and .txt: names of user frames end with how they were found
 };
 

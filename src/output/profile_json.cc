@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "output/coverage_table.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
 #include "output/stack_json.h"
@@ -66,6 +67,8 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
     json.Key("ledger");
     WriteLedgerJson(profile, json);
   }
+  json.Key("modules");
+  WriteCoverageJson(profile, json);
   json.Key("stats");
   WriteStatsJson(profile.stats, json);
   json.EndObject();

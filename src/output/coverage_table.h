@@ -1,0 +1,21 @@
+// Which modules' frames were walked by what, and where walks ended early. Plain text, or a JSON array.
+#ifndef OFFCPU_OUTPUT_COVERAGE_TABLE_H_
+#define OFFCPU_OUTPUT_COVERAGE_TABLE_H_
+
+#include <cstddef>
+
+#include "output/byte_sink.h"
+#include "output/json_writer.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+// A line for each of the `limit` modules in which most walks ended early, or, with `all`, also of those in which none
+// did. Nothing if there is no such module.
+void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink sink);
+
+void WriteCoverageJson(const Profile& profile, JsonWriter& json);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_COVERAGE_TABLE_H_
