@@ -1,0 +1,238 @@
+#include "profile/merge.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "profile/off_cpu_table.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+// Stacks by what they mean; those of the windows, which outlive the merge.
+struct KernelMeaning {
+  const KernelStack* stack;
+
+  // A stack whose definition was lost is known by its id only.
+  uint64_t id() const { return stack->addresses.empty() ? stack->id : 0; }
+  bool operator==(const KernelMeaning& other) const {
+    return stack->overflow == other.stack->overflow && id() == other.id() && stack->addresses == other.stack->addresses;
+  }
+  template <typename H>
+  friend H AbslHashValue(H h, const KernelMeaning& meaning) {
+    return H::combine(std::move(h), meaning.stack->overflow, meaning.id(), meaning.stack->addresses);
+  }
+};
+
+struct UserMeaning {
+  const UserStackEntry* entry;
+
+  bool operator==(const UserMeaning& other) const {
+    return entry->missing == other.entry->missing && entry->overflow == other.entry->overflow &&
+           entry->filtered == other.entry->filtered && entry->stack == other.entry->stack;
+  }
+  // How frames were found rarely tells stacks apart.
+  template <typename H>
+  friend H AbslHashValue(H h, const UserMeaning& meaning) {
+    for (const Frame& frame : meaning.entry->stack.frames) h = H::combine(std::move(h), frame.module, frame.address);
+    return H::combine(std::move(h), meaning.entry->missing, meaning.entry->stack.frames.size());
+  }
+};
+
+// The index of `value` in `values`, where it is put if its meaning is new.
+template <typename Meaning, typename T>
+uint32_t Intern(const Meaning& meaning, const T& value, absl::flat_hash_map<Meaning, uint32_t>& index,
+                std::vector<T>& values) {
+  const auto [it, inserted] = index.try_emplace(meaning, static_cast<uint32_t>(values.size()));
+  if (inserted) values.push_back(value);
+  return it->second;
+}
+
+void Add(const ProfileStats& from, ProfileStats& to, absl::flat_hash_map<std::string_view, size_t>& drops) {
+  to.intervals += from.intervals;
+  to.cookies += from.cookies;
+  to.captures += from.captures;
+  to.kernel_stacks += from.kernel_stacks;
+  to.live_stacks += from.live_stacks;
+  to.walks += from.walks;
+  for (size_t i = 0; i < to.walk_ends.size(); ++i) to.walk_ends[i] += from.walk_ends[i];
+  for (size_t i = 0; i < to.frames_by_source.size(); ++i) {
+    to.frames_by_source[i] += from.frames_by_source[i];
+    to.complete_walks_by_source[i] += from.complete_walks_by_source[i];
+  }
+  to.sample_ns = std::max(to.sample_ns, from.sample_ns);
+  to.not_drawn += from.not_drawn;
+  for (const Drop& drop : from.drops) {
+    const auto [it, inserted] = drops.try_emplace(drop.reason, to.drops.size());
+    if (inserted) to.drops.push_back({.reason = drop.reason, .count = 0, .ns = 0});
+    to.drops[it->second].count += drop.count;
+    to.drops[it->second].ns += drop.ns;
+  }
+}
+
+class Merger {
+ public:
+  explicit Merger(RowFilter keep) : keep_(keep) {}
+
+  void Add(const Profile& window) {
+    window_ = &window;
+    kept_.clear();
+    processes_.assign(window.processes.size(), kNone);
+    comms_.assign(window.comms.size(), kNone);
+    kernel_stacks_.assign(window.kernel_stacks.size(), kNone);
+    user_stacks_.assign(window.user_stacks.size(), kNone);
+    for (const std::shared_ptr<const Module>& module : window.modules) modules_.try_emplace(module.get(), &module);
+    for (const ProfileRow& row : window.rows) AddRow(row);
+    for (const LedgerEntry& entry : window.ledger) AddEntry(entry);
+    AddWhole(window);
+  }
+
+  Profile Finish() {
+    std::sort(profile_.rows.begin(), profile_.rows.end(),
+              [](const ProfileRow& a, const ProfileRow& b) { return KeyOf(a) < KeyOf(b); });
+    std::sort(profile_.ledger.begin(), profile_.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
+      return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
+    });
+    profile_.stats.processes = all_processes_.size();
+    return std::move(profile_);
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind>;
+
+  static Key KeyOf(const ProfileRow& row) {
+    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind};
+  }
+
+  // What is not a sum over rows.
+  void AddWhole(const Profile& window) {
+    profile_.start_unix_ns = is_first_ ? window.start_unix_ns : std::min(profile_.start_unix_ns, window.start_unix_ns);
+    profile_.duration_ns += window.duration_ns;
+    if (profile_.host.empty()) profile_.host = window.host;
+    // Who slept through all of it slept through each window: that many at most.
+    const uint64_t slept = window.stats.slept_throughout;
+    profile_.stats.slept_throughout = is_first_ ? slept : std::min(profile_.stats.slept_throughout, slept);
+    is_first_ = false;
+    offcpu::Add(window.stats, profile_.stats, drops_);
+    for (const ProcessInfo& process : window.processes) {
+      if (process.key != ProcessKey()) all_processes_.insert(process.key);  // that one stands for many
+    }
+  }
+
+  bool Keeps(uint32_t process, uint32_t comm) {
+    const auto [it, inserted] = kept_.try_emplace({process, comm}, false);
+    if (inserted) it->second = keep_(window_->processes[process], window_->comms[comm]);
+    return it->second;
+  }
+
+  void AddRow(ProfileRow row) {
+    if (!Keeps(row.process, row.comm)) return;
+    row.process = Process(row.process);
+    row.comm = Comm(row.comm);
+    row.kernel_stack = Kernel(row.kernel_stack);
+    row.user_stack = User(row.user_stack);
+    const auto [it, inserted] = rows_.try_emplace(KeyOf(row), profile_.rows.size());
+    if (inserted) {
+      profile_.rows.push_back(row);
+    } else {
+      OffCpuTable::AddSums(row, profile_.rows[it->second]);
+    }
+  }
+
+  void AddEntry(LedgerEntry entry) {
+    if (!keep_(window_->processes[entry.process], entry.comm)) return;
+    entry.process = Process(entry.process);
+    const auto [it, inserted] = entries_.try_emplace({entry.process, entry.tid}, profile_.ledger.size());
+    if (inserted) {
+      profile_.ledger.push_back(std::move(entry));
+      return;
+    }
+    LedgerEntry& sum = profile_.ledger[it->second];
+    AddTimes(entry, sum);
+    sum.threads = std::max(sum.threads, entry.threads);
+  }
+
+  uint32_t Process(uint32_t in_window) {
+    uint32_t& index = processes_[in_window];
+    if (index != kNone) return index;
+    const ProcessInfo& info = window_->processes[in_window];
+    index = Intern(info.key, info, process_index_, profile_.processes);
+    ProcessInfo& known = profile_.processes[index];
+    if (known.name.empty()) known.name = info.name;
+    if (known.container.empty()) known.container = info.container;
+    return index;
+  }
+
+  uint32_t Comm(uint32_t in_window) {
+    uint32_t& index = comms_[in_window];
+    if (index == kNone) {
+      const std::string& comm = window_->comms[in_window];
+      index = Intern(std::string_view(comm), comm, comm_index_, profile_.comms);
+    }
+    return index;
+  }
+
+  uint32_t Kernel(uint32_t in_window) {
+    uint32_t& index = kernel_stacks_[in_window];
+    if (index == kNone) {
+      const KernelStack& stack = window_->kernel_stacks[in_window];
+      index = Intern(KernelMeaning{&stack}, stack, kernel_index_, profile_.kernel_stacks);
+    }
+    return index;
+  }
+
+  uint32_t User(uint32_t in_window) {
+    uint32_t& index = user_stacks_[in_window];
+    if (index != kNone) return index;
+    const UserStackEntry& entry = window_->user_stacks[in_window];
+    const size_t before = profile_.user_stacks.size();
+    index = Intern(UserMeaning{&entry}, entry, user_index_, profile_.user_stacks);
+    if (profile_.user_stacks.size() == before) return index;
+    for (const Frame& frame : entry.stack.frames) {
+      if (frame.module != nullptr && used_modules_.insert(frame.module).second)
+        profile_.modules.push_back(*modules_.at(frame.module));
+    }
+    return index;
+  }
+
+  const RowFilter keep_;
+  Profile profile_;
+  bool is_first_ = true;
+  absl::flat_hash_map<Key, size_t> rows_;
+  absl::flat_hash_map<std::pair<uint32_t, int32_t>, size_t> entries_;
+  absl::flat_hash_map<ProcessKey, uint32_t> process_index_;
+  absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
+  absl::flat_hash_map<KernelMeaning, uint32_t> kernel_index_;
+  absl::flat_hash_map<UserMeaning, uint32_t> user_index_;
+  absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> modules_;
+  absl::flat_hash_set<const Module*> used_modules_;
+  absl::flat_hash_set<ProcessKey> all_processes_;
+  absl::flat_hash_map<std::string_view, size_t> drops_;  // by reason
+
+  // Of the window that is being added: the indices of what it holds, by the window's own.
+  const Profile* window_ = nullptr;
+  std::vector<uint32_t> processes_;
+  std::vector<uint32_t> comms_;
+  std::vector<uint32_t> kernel_stacks_;
+  std::vector<uint32_t> user_stacks_;
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> kept_;  // by process and thread name
+};
+
+}  // namespace
+
+Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {
+  Merger merger(keep);
+  for (const std::shared_ptr<const Profile>& window : windows) merger.Add(*window);
+  return merger.Finish();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,263 @@
+#include "profile/merge.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fake_modules.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.count == count && arg.ns == ns; }
+
+bool All(const ProcessInfo&, const std::string&) { return true; }
+
+ProcessInfo Process(int32_t pid, const std::string& name) {
+  return {.key = {.pid = pid, .start_ns = 5, .exec_id = 0}, .name = name, .container = ""};
+}
+
+class MergeTest : public ::testing::Test {
+ protected:
+  // One row of index 0 everywhere.
+  Profile Window(uint64_t blocked_ns, uint64_t runnable_ns) const {
+    Profile window;
+    window.start_unix_ns = 1000;
+    window.duration_ns = 60;
+    window.host = "host";
+    window.processes = {Process(10, "server")};
+    window.comms = {"worker"};
+    window.kernel_stacks = {{.id = 7, .addresses = {0xffffffff81000010, 0xffffffff81000020}}};
+    window.user_stacks = {{.stack = FakeStack(module_.get(), {1, 2})}};
+    window.modules = {module_};
+    window.rows = {{.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = blocked_ns}};
+    return window;
+  }
+
+  static Profile Merge(std::vector<Profile> windows, RowFilter keep = All) {
+    std::vector<std::shared_ptr<const Profile>> shared;
+    for (Profile& window : windows) shared.push_back(std::make_shared<const Profile>(std::move(window)));
+    return MergeProfiles(shared, keep);
+  }
+
+  std::shared_ptr<const Module> module_ = FakeModule("/bin/a");
+};
+
+TEST_F(MergeTest, OfNothingIsNothing) {
+  const Profile merged = Merge({});
+  EXPECT_THAT(merged.rows, IsEmpty());
+  EXPECT_EQ(merged.duration_ns, 0u);
+}
+
+TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
+  Profile first = Window(100, 10);
+  first.rows[0].count_variance = 1.5;
+  first.rows[0].ns_variance = 100;
+  Profile second = Window(300, 1);
+  second.rows[0].count = 2;
+  second.rows[0].count_variance = 0.5;
+  second.rows[0].ns_variance = 44;
+  // The same things at other places, and under an id of another kernel stack table.
+  second.processes.insert(second.processes.begin(), Process(11, "client"));
+  second.comms.insert(second.comms.begin(), "main");
+  second.kernel_stacks.insert(second.kernel_stacks.begin(), {.id = 8, .addresses = {1}});
+  second.kernel_stacks[1].id = 70;
+  second.user_stacks.insert(second.user_stacks.begin(), {.missing = NoUserStack::kLost});
+  ProfileRow& row = second.rows[0];
+  row.process = row.comm = row.kernel_stack = row.user_stack = 1;
+
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  ASSERT_THAT(merged.rows, SizeIs(1));
+  EXPECT_EQ(merged.rows[0].count, 3u);
+  EXPECT_EQ(merged.rows[0].blocked_ns, 400u);
+  EXPECT_EQ(merged.rows[0].runnable_ns, 11u);
+  EXPECT_EQ(merged.rows[0].max_ns, 300u);
+  EXPECT_DOUBLE_EQ(merged.rows[0].count_variance, 2);
+  EXPECT_EQ(merged.rows[0].ns_error(), 12u);
+  // What no row names is left out.
+  ASSERT_THAT(merged.processes, SizeIs(1));
+  EXPECT_EQ(merged.processes[0].name, "server");
+  EXPECT_THAT(merged.comms, ElementsAre("worker"));
+  EXPECT_THAT(merged.kernel_stacks, SizeIs(1));
+  ASSERT_THAT(merged.user_stacks, SizeIs(1));
+  EXPECT_EQ(merged.user_stacks[0].stack, FakeStack(module_.get(), {1, 2}));
+  EXPECT_THAT(merged.modules, ElementsAre(module_));
+  EXPECT_EQ(merged.stats.processes, 2u);
+}
+
+TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
+  std::vector<Profile> windows;
+  for (int i = 0; i < 11; ++i) windows.push_back(Window(1, 0));
+  windows[1].processes[0].key.pid = 11;
+  windows[2].processes[0].key.start_ns = 6;
+  windows[3].processes[0].key.exec_id = 1;
+  windows[4].rows[0].tid = 3;
+  windows[5].comms[0] = "other";
+  windows[6].kernel_stacks[0].addresses.pop_back();
+  windows[7].user_stacks[0].stack.frames[1].address = 3;
+  windows[8].user_stacks[0].stack.end = EndReason::kWindow;
+  windows[9].user_stacks[0] = {.missing = NoUserStack::kLost};
+  windows[10].rows[0].kind = WaitKind::kOpen;
+  EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(11));
+}
+
+TEST_F(MergeTest, StacksWithoutADefinitionAreToldApartByTheirIds) {
+  std::vector<Profile> windows;
+  for (uint64_t id : {7, 8, 7}) {
+    windows.push_back(Window(1, 0));
+    windows.back().kernel_stacks[0] = {.id = id};
+  }
+  const Profile merged = Merge(std::move(windows));
+  ASSERT_THAT(merged.rows, SizeIs(2));
+  EXPECT_EQ(merged.rows[0].count, 2u);
+}
+
+TEST_F(MergeTest, WhatStandsForManyInEachWindowDoesSoInAll) {
+  std::vector<Profile> windows;
+  for (uint64_t i = 0; i < 2; ++i) {
+    Profile window = Window(5, 0);
+    window.processes[0] = {.key = {}, .name = "[other]", .container = ""};
+    window.comms[0] = "[other]";
+    window.kernel_stacks[0] = {.id = i, .overflow = true};
+    window.kernel_stacks[0].id = 0;
+    window.user_stacks[0] = {.overflow = true};
+    windows.push_back(std::move(window));
+  }
+  const Profile merged = Merge(std::move(windows));
+  ASSERT_THAT(merged.rows, SizeIs(1));
+  EXPECT_EQ(merged.rows[0].blocked_ns, 10u);
+  EXPECT_TRUE(merged.kernel_stacks[0].overflow);
+  EXPECT_TRUE(merged.user_stacks[0].overflow);
+  EXPECT_EQ(merged.stats.processes, 0u);
+}
+
+TEST_F(MergeTest, RowsAreSorted) {
+  std::vector<Profile> windows;
+  for (int32_t tid : {3, 1, 2}) {
+    windows.push_back(Window(1, 0));
+    windows.back().rows[0].tid = tid;
+  }
+  const Profile merged = Merge(std::move(windows));
+  ASSERT_THAT(merged.rows, SizeIs(3));
+  for (int32_t i = 0; i < 3; ++i) EXPECT_EQ(merged.rows[i].tid, i + 1);
+}
+
+TEST_F(MergeTest, NamesThatAreLearntLateCount) {
+  Profile first = Window(1, 0);
+  first.processes[0].name = "";
+  Profile second = Window(1, 0);
+  second.processes[0].container = "c1";
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  ASSERT_THAT(merged.processes, SizeIs(1));
+  EXPECT_EQ(merged.processes[0].name, "server");
+  EXPECT_EQ(merged.processes[0].container, "c1");
+}
+
+TEST_F(MergeTest, OnlyRowsThatAreWantedAreKept) {
+  Profile window = Window(1, 0);
+  window.processes.push_back(Process(11, "client"));
+  window.comms.emplace_back("main");
+  window.user_stacks.push_back({.stack = FakeStack(nullptr, {9})});
+  ProfileRow row = window.rows[0];
+  row.blocked_ns = 20;
+  row.comm = 1;
+  window.rows.push_back(row);
+  row.blocked_ns = 300;
+  row.process = 1;
+  row.user_stack = 1;
+  window.rows.push_back(row);
+  window.ledger = {{.process = 0, .tid = 1, .comm = "main", .wall_ns = 5}, {.process = 1, .tid = 2, .comm = "main"}};
+  window.stats.intervals = 3;
+
+  const auto client = [](const ProcessInfo& process, const std::string&) { return process.key.pid == 11; };
+  const Profile clients = Merge({window}, client);
+  ASSERT_THAT(clients.rows, SizeIs(1));
+  EXPECT_EQ(clients.rows[0].blocked_ns, 300u);
+  EXPECT_THAT(clients.processes, SizeIs(1));
+  EXPECT_THAT(clients.modules, IsEmpty()) << "its frames have none";
+  ASSERT_THAT(clients.ledger, SizeIs(1));
+  EXPECT_EQ(clients.ledger[0].tid, 2);
+  EXPECT_EQ(clients.ledger[0].process, 0u);
+  EXPECT_EQ(clients.stats.intervals, 3u) << "the statistics are the windows'";
+
+  const auto main = [](const ProcessInfo&, const std::string& comm) { return comm == "main"; };
+  const Profile mains = Merge({window}, main);
+  ASSERT_THAT(mains.rows, SizeIs(2));
+  EXPECT_EQ(mains.rows[0].blocked_ns + mains.rows[1].blocked_ns, 320u);
+}
+
+TEST_F(MergeTest, TimesAreThoseOfTheWindowsTogether) {
+  Profile first = Window(1, 0);
+  first.start_unix_ns = 5000;
+  first.duration_ns = 100;
+  Profile second = Window(1, 0);
+  second.start_unix_ns = 4000;
+  second.duration_ns = 50;
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  EXPECT_EQ(merged.start_unix_ns, 4000u);
+  EXPECT_EQ(merged.duration_ns, 150u);
+  EXPECT_EQ(merged.host, "host");
+}
+
+TEST_F(MergeTest, StatisticsAreSums) {
+  Profile first = Window(1, 0);
+  first.stats = {.intervals = 1, .cookies = 2, .captures = 3, .kernel_stacks = 4, .live_stacks = 5, .walks = 6};
+  first.stats.walk_ends[1] = 7;
+  first.stats.frames_by_source[2] = 8;
+  first.stats.complete_walks_by_source[3] = 9;
+  first.stats.sample_ns = 50;
+  first.stats.not_drawn = 10;
+  first.stats.slept_throughout = 11;
+  first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
+  Profile second = Window(1, 0);
+  second.stats = {.intervals = 10, .cookies = 20, .captures = 30, .kernel_stacks = 40, .live_stacks = 50, .walks = 60};
+  second.stats.walk_ends[1] = 70;
+  second.stats.frames_by_source[2] = 80;
+  second.stats.complete_walks_by_source[3] = 90;
+  second.stats.sample_ns = 20;
+  second.stats.not_drawn = 100;
+  second.stats.slept_throughout = 4;
+  second.stats.drops = {{"b", 30, 40}, {"c", 5, 6}};
+
+  const ProfileStats stats = Merge({std::move(first), std::move(second)}).stats;
+  EXPECT_EQ(stats.intervals, 11u);
+  EXPECT_EQ(stats.cookies, 22u);
+  EXPECT_EQ(stats.captures, 33u);
+  EXPECT_EQ(stats.kernel_stacks, 44u);
+  EXPECT_EQ(stats.live_stacks, 55u);
+  EXPECT_EQ(stats.walks, 66u);
+  EXPECT_EQ(stats.walk_ends[1], 77u);
+  EXPECT_EQ(stats.frames_by_source[2], 88u);
+  EXPECT_EQ(stats.complete_walks_by_source[3], 99u);
+  EXPECT_EQ(stats.processes, 1u);
+  EXPECT_EQ(stats.sample_ns, 50u);
+  EXPECT_EQ(stats.not_drawn, 110u);
+  EXPECT_EQ(stats.slept_throughout, 4u) << "whoever slept through both slept through the second";
+  EXPECT_THAT(stats.drops, ElementsAre(DropIs("a", 1u, 2u), DropIs("b", 33u, 44u), DropIs("c", 5u, 6u)));
+}
+
+TEST_F(MergeTest, LedgerEntriesOfAThreadAreAdded) {
+  LedgerEntry entry{.process = 0, .tid = 4, .comm = "worker", .wall_ns = 100, .on_cpu_ns = 30, .blocked_ns = 60};
+  entry.lost_ns[1] = 10;
+  Profile first = Window(1, 0);
+  first.ledger = {entry};
+  Profile second = Window(1, 0);
+  second.ledger = {entry, {.process = 0, .tid = 5, .comm = "worker", .wall_ns = 7, .stolen_ns = 7}};
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  ASSERT_THAT(merged.ledger, SizeIs(2));
+  EXPECT_EQ(merged.ledger[0].threads, 1u);
+  EXPECT_EQ(merged.ledger[0].wall_ns, 200u);
+  EXPECT_EQ(merged.ledger[0].rest_ns(), 0);
+  EXPECT_EQ(merged.ledger[0].lost_ns[1], 20u);
+  EXPECT_EQ(merged.ledger[1].wall_ns, 7u);
+}
+
+}  // namespace
+}  // namespace offcpu
