@@ -1,8 +1,8 @@
 #include "offcpu/record_flags.h"
 
 #include "absl/status/status.h"
-#include "offcpu/duration.h"
 #include "offcpu/selection.h"
+#include "output/duration.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {

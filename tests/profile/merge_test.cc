@@ -43,6 +43,7 @@ class MergeTest : public ::testing::Test {
 
   static Profile Merge(std::vector<Profile> windows, RowFilter keep = All) {
     std::vector<std::shared_ptr<const Profile>> shared;
+    shared.reserve(windows.size());
     for (Profile& window : windows) shared.push_back(std::make_shared<const Profile>(std::move(window)));
     return MergeProfiles(shared, keep);
   }
@@ -93,8 +94,7 @@ TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
 }
 
 TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
-  std::vector<Profile> windows;
-  for (int i = 0; i < 11; ++i) windows.push_back(Window(1, 0));
+  std::vector<Profile> windows(11, Window(1, 0));
   windows[1].processes[0].key.pid = 11;
   windows[2].processes[0].key.start_ns = 6;
   windows[3].processes[0].key.exec_id = 1;

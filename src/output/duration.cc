@@ -1,4 +1,4 @@
-#include "offcpu/duration.h"
+#include "output/duration.h"
 
 #include <cmath>
 

@@ -1,0 +1,330 @@
+#include "daemon/config.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <array>
+#include <optional>
+#include <utility>
+
+#define TOML_EXCEPTIONS 0
+#define TOML_HEADER_ONLY 1
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "capture/glob.h"
+#include "output/duration.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kForever = 1'000'000 * kSecond;
+
+struct Unit {
+  const char* name;
+  uint64_t amount;
+};
+constexpr std::array<Unit, 6> kTimes = {
+    {{"h", 3600 * kSecond}, {"m", 60 * kSecond}, {"s", kSecond}, {"ms", 1'000'000}, {"us", 1000}, {"ns", 1}}};
+constexpr std::array<Unit, 4> kSizes = {{{"GiB", 1u << 30}, {"MiB", 1u << 20}, {"KiB", 1u << 10}, {"B", 1}}};
+
+struct Range {
+  uint64_t least;
+  uint64_t most;
+
+  bool Holds(uint64_t value) const { return value >= least && value <= most; }
+};
+
+using Check = absl::Status (*)(const std::string& value);
+
+// In the largest unit that it is a whole number of.
+template <size_t N>
+std::string InUnits(uint64_t value, const std::array<Unit, N>& units) {
+  for (const Unit& unit : units) {
+    if (value != 0 && value % unit.amount == 0) return absl::StrCat(value / unit.amount, unit.name);
+  }
+  return "0";
+}
+
+absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
+  const size_t digits = text.find_first_not_of("0123456789");
+  uint64_t number = 0;
+  if (digits != std::string::npos && absl::SimpleAtoi(text.substr(0, digits), &number)) {
+    for (const Unit& unit : kSizes) {
+      if (text.substr(digits) == unit.name && number <= UINT64_MAX / unit.amount) return number * unit.amount;
+    }
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a size: write a whole number and B, KiB, MiB or GiB"));
+}
+
+absl::Status CheckGlob(const std::string& value) { return CompileGlob(value).status(); }
+
+absl::Status CheckNotEmpty(const std::string& value) {
+  return value.empty() ? absl::InvalidArgumentError("the empty text names nothing") : absl::OkStatus();
+}
+
+absl::Status CheckSocket(const std::string& value) {
+  if (value.empty() || value[0] != '/') return absl::InvalidArgumentError("the path of a socket begins with /");
+  if (value.size() < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the path of a socket has at most ", sizeof(sockaddr_un::sun_path) - 1, " bytes"));
+}
+
+absl::Status CheckListen(const std::string& value) {
+  if (value.empty()) return absl::OkStatus();
+  const size_t colon = value.rfind(':');
+  uint32_t port = 0;
+  const bool has_port = colon != std::string::npos && absl::SimpleAtoi(value.substr(colon + 1), &port);
+  const std::string host = value.substr(0, colon);
+  if (!has_port || port == 0 || port > 65535)
+    return absl::InvalidArgumentError(absl::StrCat("'", value, "' is not ADDRESS:PORT"));
+  in_addr address = {};
+  const bool is_loopback = inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
+  if (is_loopback || host == "localhost" || host == "[::1]") return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ", host));
+}
+
+absl::Status CheckLevel(const std::string& value) {
+  for (const char* level : {"error", "warning", "info", "debug"}) {
+    if (value == level) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", value, "' is no level: there are error, warning, info and debug"));
+}
+
+// Every key there is. `visit` reads them from a file, or writes one.
+template <typename Visitor, typename Config>
+void VisitKeys(Visitor& visit, Config& config) {
+  visit.Section("record");
+  visit.Time("sample", config.record.sample_ns, {0, kSecond});
+  visit.Time("min_wait", config.record.min_wait_ns, {0, kForever});
+  visit.Time("max_wait", config.record.max_wait_ns, {0, kForever});
+  visit.Bool("kernel_threads", config.record.kernel_threads);
+  visit.Bool("idle", config.record.idle);
+  visit.Texts("comms", config.record.comms, CheckGlob);
+  visit.Texts("exclude_comms", config.record.exclude_comms, CheckGlob);
+  visit.Pids("pids", config.record.pids);
+  visit.Texts("cgroups", config.record.cgroups, CheckNotEmpty);
+  visit.Texts("containers", config.record.containers, CheckNotEmpty);
+  visit.Texts("users", config.record.users, CheckNotEmpty);
+  visit.Section("windows");
+  visit.Time("length", config.windows.length_ns, {kSecond, 3600 * kSecond});
+  visit.Number("keep", config.windows.keep, {1, 10'000});
+  visit.Section("limits");
+  visit.Size("memory", config.memory_bytes, {128u << 20, uint64_t{64} << 30});
+  visit.Section("control");
+  visit.Text("socket", config.control.socket, CheckSocket);
+  visit.Text("group", config.control.group, nullptr);
+  visit.Number("max_clients", config.control.max_clients, {1, 1000});
+  visit.Time("timeout", config.control.timeout_ns, {kSecond / 10, 600 * kSecond});
+  visit.Section("http");
+  visit.Text("listen", config.http_listen, CheckListen);
+  visit.Section("log");
+  visit.Text("level", config.log_level, CheckLevel);
+}
+
+// Takes the first mistake that it comes to; with one, the rest of the file does not matter.
+class Reader {
+ public:
+  Reader(const toml::table& file, std::string name) : file_(file), name_(std::move(name)) {}
+
+  void Section(const char* section) {
+    known_.insert(section);
+    section_ = section;
+    table_ = nullptr;
+    const toml::node* node = file_.get(section);
+    if (node == nullptr) return;
+    table_ = node->as_table();
+    if (table_ == nullptr) Fail(node->source(), absl::StrCat("'", section, "' is a table: write [", section, "]"));
+  }
+
+  void Time(const char* key, uint64_t& value, Range range) {
+    const toml::node* node = Find(key);
+    if (node != nullptr) Scaled(*node, key, "a length of time, as \"60s\"", range, kTimes, ParseTime, value);
+  }
+  void Size(const char* key, uint64_t& value, Range range) {
+    const toml::node* node = Find(key);
+    if (node != nullptr) Scaled(*node, key, "a size, as \"256MiB\"", range, kSizes, ParseSize, value);
+  }
+  void Number(const char* key, uint64_t& value, Range range) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return;
+    const std::optional<int64_t> number = node->value_exact<int64_t>();
+    if (!number.has_value()) return WrongType(*node, key, "a whole number");
+    if (*number < 0 || !range.Holds(static_cast<uint64_t>(*number)))
+      return Fail(node->source(), absl::StrCat(key, " is from ", range.least, " to ", range.most));
+    value = static_cast<uint64_t>(*number);
+  }
+  void Bool(const char* key, bool& value) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return;
+    const std::optional<bool> boolean = node->value_exact<bool>();
+    boolean.has_value() ? void(value = *boolean) : WrongType(*node, key, "true or false");
+  }
+  void Text(const char* key, std::string& value, Check check) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return;
+    std::optional<std::string> text = Checked(*node, key, check);
+    if (text.has_value()) value = *std::move(text);
+  }
+  void Texts(const char* key, std::vector<std::string>& values, Check check) {
+    Each(key, "a list of texts, as [\"a\", \"b\"]", values,
+         [&](const toml::node& node) { return Checked(node, key, check); });
+  }
+  void Pids(const char* key, std::vector<int64_t>& values) {
+    Each(key, "a list of numbers, as [1, 2]", values, [&](const toml::node& node) {
+      const std::optional<int64_t> pid = node.value_exact<int64_t>();
+      if (!pid.has_value() || *pid <= 0 || *pid > INT32_MAX) Fail(node.source(), absl::StrCat(key, " are pids"));
+      return pid;
+    });
+  }
+
+  // What is wrong with the file, after all keys have been visited.
+  absl::Status status() {
+    for (const auto& [name, node] : file_) {
+      const std::string section(name.str());
+      if (!known_.contains(section)) Fail(name.source(), absl::StrCat("nothing is called '", section, "'"));
+      if (!node.is_table()) continue;
+      for (const auto& [key, value] : *node.as_table()) {
+        const std::string path = absl::StrCat(section, ".", std::string(key.str()));
+        if (!known_.contains(path)) Fail(key.source(), absl::StrCat("nothing is called '", path, "'"));
+      }
+    }
+    return status_;
+  }
+
+  void Fail(const toml::source_region& where, const std::string& what) {
+    if (!status_.ok()) return;
+    status_ =
+        absl::InvalidArgumentError(absl::StrCat(name_, ":", where.begin.line, ":", where.begin.column, ": ", what));
+  }
+
+ private:
+  static absl::StatusOr<uint64_t> ParseTime(const std::string& text) { return ParseDuration(text); }
+
+  const toml::node* Find(const char* key) {
+    known_.insert(absl::StrCat(section_, ".", key));
+    return table_ != nullptr ? table_->get(key) : nullptr;
+  }
+
+  void WrongType(const toml::node& node, const char* key, const char* expected) {
+    Fail(node.source(), absl::StrCat(key, " is ", expected));
+  }
+
+  std::optional<std::string> Checked(const toml::node& node, const char* key, Check check) {
+    std::optional<std::string> text = node.value_exact<std::string>();
+    if (!text.has_value()) {
+      WrongType(node, key, "a text, as \"a\"");
+      return std::nullopt;
+    }
+    const absl::Status status = check != nullptr ? check(*text) : absl::OkStatus();
+    if (!status.ok()) Fail(node.source(), absl::StrCat(key, ": ", std::string(status.message())));
+    return text;
+  }
+
+  template <typename T, typename ReadOne>
+  void Each(const char* key, const char* expected, std::vector<T>& values, ReadOne read) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return;
+    if (!node->is_array()) return WrongType(*node, key, expected);
+    values.clear();
+    for (const toml::node& element : *node->as_array()) {
+      std::optional<T> value = read(element);
+      if (value.has_value()) values.push_back(*std::move(value));
+    }
+  }
+
+  template <size_t N>
+  void Scaled(const toml::node& node, const char* key, const char* expected, Range range,
+              const std::array<Unit, N>& units, absl::StatusOr<uint64_t> (*parse)(const std::string&),
+              uint64_t& value) {
+    const std::optional<std::string> text = node.value_exact<std::string>();
+    if (!text.has_value()) return WrongType(node, key, expected);
+    const absl::StatusOr<uint64_t> amount = parse(*text);
+    if (!amount.ok()) return Fail(node.source(), absl::StrCat(key, ": ", std::string(amount.status().message())));
+    if (!range.Holds(*amount)) {
+      return Fail(node.source(),
+                  absl::StrCat(key, " is from ", InUnits(range.least, units), " to ", InUnits(range.most, units)));
+    }
+    value = *amount;
+  }
+
+  const toml::table& file_;
+  const std::string name_;
+  const char* section_ = "";
+  const toml::table* table_ = nullptr;
+  absl::flat_hash_set<std::string> known_;  // "section" and "section.key"
+  absl::Status status_;
+};
+
+std::string Quoted(const std::string& text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppend(&quoted, "\\u", absl::Hex(byte, absl::kZeroPad4));
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "\"";
+}
+
+class Writer {
+ public:
+  void Section(const char* section) { absl::StrAppend(&text_, text_.empty() ? "" : "\n", "[", section, "]\n"); }
+  void Time(const char* key, uint64_t value, Range) { Line(key, Quoted(InUnits(value, kTimes))); }
+  void Size(const char* key, uint64_t value, Range) { Line(key, Quoted(InUnits(value, kSizes))); }
+  void Number(const char* key, uint64_t value, Range) { Line(key, absl::StrCat(value)); }
+  void Bool(const char* key, bool value) { Line(key, value ? "true" : "false"); }
+  void Text(const char* key, const std::string& value, Check) { Line(key, Quoted(value)); }
+  void Texts(const char* key, const std::vector<std::string>& values, Check) {
+    const auto quote = [](std::string* out, const std::string& value) { out->append(Quoted(value)); };
+    Line(key, absl::StrCat("[", absl::StrJoin(values, ", ", quote), "]"));
+  }
+  void Pids(const char* key, const std::vector<int64_t>& values) {
+    Line(key, absl::StrCat("[", absl::StrJoin(values, ", "), "]"));
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  void Line(const char* key, const std::string& value) { absl::StrAppend(&text_, key, " = ", value, "\n"); }
+
+  std::string text_;
+};
+
+}  // namespace
+
+absl::StatusOr<DaemonConfig> ParseConfig(std::string_view text, const std::string& name) {
+  const toml::parse_result file = toml::parse(text, name);
+  if (!file) {
+    const toml::source_position where = file.error().source().begin;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ":", where.line, ":", where.column, ": ", std::string(file.error().description())));
+  }
+  DaemonConfig config;
+  Reader reader(file.table(), name);
+  VisitKeys(reader, config);
+  if (config.record.max_wait_ns != 0 && config.record.max_wait_ns < config.record.min_wait_ns)
+    reader.Fail(file.table()["record"]["max_wait"].node()->source(), "max_wait is less than min_wait");
+  absl::Status status = reader.status();
+  if (!status.ok()) return status;
+  return config;
+}
+
+std::string FormatConfig(const DaemonConfig& config) {
+  Writer writer;
+  VisitKeys(writer, config);
+  return writer.text();
+}
+
+}  // namespace offcpu

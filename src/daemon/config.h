@@ -1,0 +1,68 @@
+// What the service does, as its configuration file says: TOML, every key optional. The file is taken whole or not at
+// all: an unknown key, a wrong type, unit or value is an error with line and column. Plain data and pure functions;
+// whether a cgroup or a user exists is not looked at.
+#ifndef OFFCPU_DAEMON_CONFIG_H_
+#define OFFCPU_DAEMON_CONFIG_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace offcpu {
+
+inline constexpr char kControlSocketPath[] = "/run/offcpu/control.sock";
+
+// The defaults are those of the host as a whole. packaging/offcpud.toml tells of each key.
+struct DaemonConfig {
+  struct Record {
+    uint64_t sample_ns = 50'000;
+    uint64_t min_wait_ns = 0;
+    uint64_t max_wait_ns = 0;
+    bool kernel_threads = false;
+    bool idle = false;
+    std::vector<std::string> comms;
+    std::vector<std::string> exclude_comms;
+    std::vector<int64_t> pids;
+    std::vector<std::string> cgroups;
+    std::vector<std::string> containers;
+    std::vector<std::string> users;
+
+    bool operator==(const Record&) const = default;
+  };
+  struct Windows {
+    uint64_t length_ns = 60'000'000'000;
+    uint64_t keep = 60;
+
+    bool operator==(const Windows&) const = default;
+  };
+  struct Control {
+    std::string socket = kControlSocketPath;
+    std::string group = "offcpu";
+    uint64_t max_clients = 32;
+    uint64_t timeout_ns = 10'000'000'000;
+
+    bool operator==(const Control&) const = default;
+  };
+
+  Record record;
+  Windows windows;
+  Control control;
+  uint64_t memory_bytes = 256u << 20;
+  std::string http_listen;  // "ADDRESS:PORT"; empty: none
+  std::string log_level = "info";
+
+  bool operator==(const DaemonConfig&) const = default;
+};
+
+// InvalidArgument with "NAME:LINE:COLUMN: what is wrong", one line.
+absl::StatusOr<DaemonConfig> ParseConfig(std::string_view text, const std::string& name);
+
+// A file that says the same, every key in it.
+std::string FormatConfig(const DaemonConfig& config);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_CONFIG_H_

@@ -1,0 +1,199 @@
+#include "daemon/config.h"
+
+#include <cctype>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAreArray;
+
+std::string ErrorOf(const std::string& text) {
+  const absl::StatusOr<DaemonConfig> config = ParseConfig(text, "f");
+  return config.ok() ? "no error" : std::string(config.status().message());
+}
+
+// Sections, and keys with their values. In the shipped file "#key = value" is a key, "# text" is not.
+std::vector<std::string> SettingsOf(std::istream& file, bool commented) {
+  std::vector<std::string> settings;
+  for (std::string line; std::getline(file, line);) {
+    const bool is_key =
+        commented ? line.size() > 1 && line[0] == '#' && std::islower(line[1]) != 0 : !line.empty() && line[0] != '[';
+    if (is_key) settings.push_back(commented ? line.substr(1) : line);
+    if (!line.empty() && line[0] == '[') settings.push_back(line);
+  }
+  return settings;
+}
+
+std::string Join(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+TEST(ConfigTest, AnEmptyFileIsAllDefaults) {
+  const absl::StatusOr<DaemonConfig> config = ParseConfig("", "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(*config, DaemonConfig());
+}
+
+TEST(ConfigTest, TheShippedFileHasEveryKeyAtItsDefault) {
+  std::ifstream file(OFFCPU_SOURCE_DIR "/packaging/offcpud.toml");
+  const std::vector<std::string> shipped = SettingsOf(file, true);
+  std::istringstream printed(FormatConfig({}));
+  EXPECT_THAT(shipped, UnorderedElementsAreArray(SettingsOf(printed, false)));
+  const absl::StatusOr<DaemonConfig> config = ParseConfig(Join(shipped), "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(*config, DaemonConfig());
+}
+
+TEST(ConfigTest, EveryKeyIsRead) {
+  const absl::StatusOr<DaemonConfig> config = ParseConfig(R"(
+[record]
+sample = "0"
+min_wait = "1.5ms"
+max_wait = "1h"
+kernel_threads = true
+idle = true
+comms = ["nginx*", "db?"]
+exclude_comms = ["cron"]
+pids = [1, 22]
+cgroups = ["system.slice"]
+containers = ["3f5c"]
+users = ["www-data", "0"]
+[windows]
+length = "10s"
+keep = 7
+[limits]
+memory = "1GiB"
+[control]
+socket = "/tmp/s"
+group = ""
+max_clients = 3
+timeout = "500ms"
+[http]
+listen = "127.0.0.1:7071"
+[log]
+level = "debug"
+)",
+                                                          "f");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->record.sample_ns, 0u);
+  EXPECT_EQ(config->record.min_wait_ns, 1'500'000u);
+  EXPECT_EQ(config->record.max_wait_ns, 3'600'000'000'000u);
+  EXPECT_TRUE(config->record.kernel_threads);
+  EXPECT_TRUE(config->record.idle);
+  EXPECT_THAT(config->record.comms, ElementsAre("nginx*", "db?"));
+  EXPECT_THAT(config->record.exclude_comms, ElementsAre("cron"));
+  EXPECT_THAT(config->record.pids, ElementsAre(1, 22));
+  EXPECT_THAT(config->record.cgroups, ElementsAre("system.slice"));
+  EXPECT_THAT(config->record.containers, ElementsAre("3f5c"));
+  EXPECT_THAT(config->record.users, ElementsAre("www-data", "0"));
+  EXPECT_EQ(config->windows.length_ns, 10'000'000'000u);
+  EXPECT_EQ(config->windows.keep, 7u);
+  EXPECT_EQ(config->memory_bytes, 1u << 30);
+  EXPECT_EQ(config->control.socket, "/tmp/s");
+  EXPECT_EQ(config->control.group, "");
+  EXPECT_EQ(config->control.max_clients, 3u);
+  EXPECT_EQ(config->control.timeout_ns, 500'000'000u);
+  EXPECT_EQ(config->http_listen, "127.0.0.1:7071");
+  EXPECT_EQ(config->log_level, "debug");
+  // What is printed says the same.
+  const absl::StatusOr<DaemonConfig> again = ParseConfig(FormatConfig(*config), "f");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, *config);
+}
+
+TEST(ConfigTest, TextsSurviveBeingPrinted) {
+  DaemonConfig config;
+  config.record.cgroups = {"a\"b\\c\n\x7f", "\xc3\xa9"};
+  const absl::StatusOr<DaemonConfig> again = ParseConfig(FormatConfig(config), "f");
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, config);
+}
+
+TEST(ConfigTest, UnknownNamesAreErrors) {
+  EXPECT_EQ(ErrorOf("[record]\nsampel = \"1us\"\n"), "f:2:1: nothing is called 'record.sampel'");
+  EXPECT_EQ(ErrorOf("\n  [recrod]\n"), "f:2:4: nothing is called 'recrod'");
+  EXPECT_EQ(ErrorOf("sample = \"1us\"\n"), "f:1:1: nothing is called 'sample'");
+  EXPECT_EQ(ErrorOf("[record.sample]\nx = 1\n"), "f:1:1: sample is a length of time, as \"60s\"");
+}
+
+TEST(ConfigTest, WrongTypesAreErrors) {
+  EXPECT_EQ(ErrorOf("record = 1\n"), "f:1:10: 'record' is a table: write [record]");
+  EXPECT_EQ(ErrorOf("[windows]\nlength = 60\n"), "f:2:10: length is a length of time, as \"60s\"");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = \"7\"\n"), "f:2:8: keep is a whole number");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = 7.0\n"), "f:2:8: keep is a whole number");
+  EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory is a size, as \"256MiB\"");
+  EXPECT_EQ(ErrorOf("[record]\nidle = 1\n"), "f:2:8: idle is true or false");
+  EXPECT_EQ(ErrorOf("[control]\nsocket = true\n"), "f:2:10: socket is a text, as \"a\"");
+  EXPECT_EQ(ErrorOf("[record]\ncomms = \"a\"\n"), "f:2:9: comms is a list of texts, as [\"a\", \"b\"]");
+  EXPECT_EQ(ErrorOf("[record]\ncomms = [\"a\", 1]\n"), "f:2:15: comms is a text, as \"a\"");
+  EXPECT_EQ(ErrorOf("[record]\npids = [\"1\"]\n"), "f:2:9: pids are pids");
+}
+
+TEST(ConfigTest, WrongUnitsAndValuesAreErrors) {
+  EXPECT_THAT(ErrorOf("[windows]\nlength = \"60\"\n"), HasSubstr("f:2:10: length: '60' is not a length of time"));
+  EXPECT_THAT(ErrorOf("[windows]\nlength = \"1d\"\n"), HasSubstr("'1d' is not a length of time"));
+  EXPECT_EQ(ErrorOf("[windows]\nlength = \"999ms\"\n"), "f:2:10: length is from 1s to 1h");
+  EXPECT_EQ(ErrorOf("[windows]\nlength = \"1h\"\n"), "no error");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = 0\n"), "f:2:8: keep is from 1 to 10000");
+  EXPECT_EQ(ErrorOf("[windows]\nkeep = -1\n"), "f:2:8: keep is from 1 to 10000");
+  EXPECT_THAT(ErrorOf("[limits]\nmemory = \"256MB\"\n"), HasSubstr("f:2:10: memory: '256MB' is not a size"));
+  EXPECT_THAT(ErrorOf("[limits]\nmemory = \"256\"\n"), HasSubstr("is not a size"));
+  EXPECT_THAT(ErrorOf("[limits]\nmemory = \"99999999999999999GiB\"\n"), HasSubstr("is not a size"));
+  EXPECT_EQ(ErrorOf("[limits]\nmemory = \"1B\"\n"), "f:2:10: memory is from 128MiB to 64GiB");
+  EXPECT_EQ(ErrorOf("[record]\nsample = \"2s\"\n"), "f:2:10: sample is from 0 to 1s");
+  EXPECT_EQ(ErrorOf("[record]\nmin_wait = \"2s\"\nmax_wait = \"1s\"\n"), "f:3:12: max_wait is less than min_wait");
+  EXPECT_THAT(ErrorOf("[record]\ncomms = [\"\"]\n"), HasSubstr("f:2:10: comms: "));
+  EXPECT_THAT(ErrorOf("[record]\ncomms = [\"a-name-of-sixteen\"]\n"), HasSubstr("f:2:10: comms: "));
+  EXPECT_EQ(ErrorOf("[record]\npids = [0]\n"), "f:2:9: pids are pids");
+  EXPECT_EQ(ErrorOf("[record]\nusers = [\"\"]\n"), "f:2:10: users: the empty text names nothing");
+  EXPECT_EQ(ErrorOf("[control]\nsocket = \"s\"\n"), "f:2:10: socket: the path of a socket begins with /");
+  EXPECT_EQ(ErrorOf("[control]\nsocket = \"/" + std::string(107, 'a') + "\"\n"),
+            "f:2:10: socket: the path of a socket has at most 107 bytes");
+  EXPECT_EQ(ErrorOf("[log]\nlevel = \"loud\"\n"),
+            "f:2:9: level: 'loud' is no level: there are error, warning, info and debug");
+}
+
+TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
+  for (const char* address : {"127.0.0.1:80", "127.1.2.3:1", "localhost:65535", "[::1]:8080"}) {
+    EXPECT_EQ(ErrorOf("[http]\nlisten = \"" + std::string(address) + "\"\n"), "no error") << address;
+  }
+  for (const char* address : {"7071", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:x"}) {
+    EXPECT_EQ(ErrorOf("[http]\nlisten = \"" + std::string(address) + "\"\n"),
+              "f:2:10: listen: '" + std::string(address) + "' is not ADDRESS:PORT");
+  }
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("not on 0.0.0.0"));
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \"127.a.example:80\"\n"), HasSubstr("not on 127.a.example"));
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"), HasSubstr("whoever reaches it"));
+}
+
+TEST(ConfigTest, WhatIsNoTomlIsAnErrorWithItsPlace) {
+  EXPECT_THAT(ErrorOf("[record\n"), HasSubstr("f:1:8: "));
+  EXPECT_THAT(ErrorOf("[log]\nlevel = \"info\"\nlevel = \"info\"\n"), HasSubstr("f:3:"));
+  EXPECT_THAT(ErrorOf("\xff\n"), HasSubstr("f:1:1: "));
+}
+
+TEST(ConfigTest, EveryBeginningOfAFileIsAConfigOrAnError) {
+  DaemonConfig config;
+  config.record.comms = {"a", "b"};
+  const std::string text = FormatConfig(config);
+  for (size_t size = 0; size <= text.size(); ++size) {
+    const absl::StatusOr<DaemonConfig> parsed = ParseConfig(text.substr(0, size), "f");
+    if (!parsed.ok()) {
+      EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("f:"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace offcpu
