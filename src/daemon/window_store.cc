@@ -1,0 +1,129 @@
+#include "daemon/window_store.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "profile/merge.h"
+
+namespace offcpu {
+namespace {
+
+// Of one window; then they are joined before their time.
+constexpr size_t kMaxPieces = 128;
+
+template <typename T>
+size_t HeapOf(const std::vector<T>& values) {
+  return values.capacity() * sizeof(T);
+}
+
+size_t HeapOf(const std::string& text) { return text.capacity() > std::string().capacity() ? text.capacity() + 1 : 0; }
+
+bool Everything(const ProcessInfo&, const std::string&) { return true; }
+
+}  // namespace
+
+size_t BytesOf(const Profile& profile) {
+  size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.kernel_stacks) +
+                 HeapOf(profile.user_stacks) + HeapOf(profile.rows) + HeapOf(profile.modules) + HeapOf(profile.ledger) +
+                 HeapOf(profile.stats.drops);
+  for (const ProcessInfo& process : profile.processes) bytes += HeapOf(process.name) + HeapOf(process.container);
+  for (const std::string& comm : profile.comms) bytes += HeapOf(comm);
+  for (const KernelStack& stack : profile.kernel_stacks) bytes += HeapOf(stack.addresses);
+  for (const UserStackEntry& entry : profile.user_stacks) bytes += HeapOf(entry.stack.frames);
+  for (const LedgerEntry& entry : profile.ledger) bytes += HeapOf(entry.comm);
+  for (const Drop& drop : profile.stats.drops) bytes += HeapOf(drop.reason);
+  return bytes;
+}
+
+size_t BytesOf(const Module& module) {
+  return sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
+         HeapOf(module.eh_frame_hdr.bytes) + HeapOf(module.eh_frame.bytes) + HeapOf(module.sframe.bytes);
+}
+
+void WindowStore::SetLimits(const WindowStoreLimits& limits) {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  EvictLocked();
+}
+
+void WindowStore::Add(Profile piece, bool ends_window) {
+  auto profile = std::make_shared<const Profile>(std::move(piece));
+  const std::lock_guard lock(mutex_);
+  pieces_.push_back(HoldLocked(running_, std::move(profile)));
+  const auto same = [this](const Piece& other) { return other.window == running_; };
+  if (std::count_if(pieces_.begin(), pieces_.end(), same) > static_cast<ptrdiff_t>(kMaxPieces)) JoinLocked(running_);
+  if (ends_window) {
+    if (running_ != 0) JoinLocked(running_ - 1);
+    ++running_;
+  }
+  EvictLocked();
+}
+
+Windows WindowStore::Between(uint64_t since_unix_ns, uint64_t until_unix_ns) const {
+  const std::lock_guard lock(mutex_);
+  Windows found;
+  for (const Piece& piece : pieces_) {
+    const uint64_t start = piece.profile->start_unix_ns;
+    const bool begins_in_time = until_unix_ns == 0 || start < until_unix_ns;
+    if (begins_in_time && start + piece.profile->duration_ns > since_unix_ns) found.push_back(piece.profile);
+  }
+  return found;
+}
+
+WindowStoreStats WindowStore::stats() const {
+  const std::lock_guard lock(mutex_);
+  return {.windows = WholeLocked(),
+          .bytes = bytes_,
+          .ended = running_,
+          .over_bytes = over_bytes_,
+          .oldest_unix_ns = pieces_.empty() ? 0 : pieces_.front().profile->start_unix_ns};
+}
+
+WindowStore::Piece WindowStore::HoldLocked(uint64_t window, std::shared_ptr<const Profile> profile) {
+  const size_t bytes = BytesOf(*profile);
+  bytes_ += bytes;
+  for (const std::shared_ptr<const Module>& module : profile->modules) {
+    ModuleUse& use = modules_[module.get()];
+    if (use.pieces++ != 0) continue;
+    use.bytes = BytesOf(*module);
+    bytes_ += use.bytes;
+  }
+  return {.window = window, .profile = std::move(profile), .bytes = bytes};
+}
+
+void WindowStore::LetGoLocked(const Piece& piece) {
+  bytes_ -= piece.bytes;
+  for (const std::shared_ptr<const Module>& module : piece.profile->modules) {
+    const auto use = modules_.find(module.get());
+    if (--use->second.pieces != 0) continue;
+    bytes_ -= use->second.bytes;
+    modules_.erase(use);
+  }
+}
+
+void WindowStore::JoinLocked(uint64_t window) {
+  const auto of_window = [](const Piece& piece, uint64_t number) { return piece.window < number; };
+  const auto begin = std::lower_bound(pieces_.begin(), pieces_.end(), window, of_window);
+  const auto end = std::lower_bound(begin, pieces_.end(), window + 1, of_window);
+  if (end - begin < 2) return;
+  Windows parts;
+  for (auto piece = begin; piece != end; ++piece) parts.push_back(piece->profile);
+  Piece whole = HoldLocked(window, std::make_shared<const Profile>(MergeProfiles(parts, Everything)));
+  for (auto piece = begin; piece != end; ++piece) LetGoLocked(*piece);
+  *begin = std::move(whole);
+  pieces_.erase(std::next(begin), end);
+}
+
+void WindowStore::EvictLocked() {
+  while (pieces_.size() > 1) {
+    const bool is_old = WholeLocked() > limits_.windows;
+    if (!is_old && bytes_ <= limits_.bytes) return;
+    if (!is_old) ++over_bytes_;
+    LetGoLocked(pieces_.front());
+    pieces_.pop_front();
+  }
+}
+
+}  // namespace offcpu
