@@ -8,14 +8,6 @@
 
 namespace offcpu {
 
-bool SpanMemory::Read(uint64_t address, std::span<std::byte> out) const {
-  if (address < base_ || address - base_ > bytes_.size()) return false;
-  size_t offset = address - base_;
-  if (out.size() > bytes_.size() - offset) return false;
-  if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
-  return true;
-}
-
 bool FileMemory::Read(uint64_t address, std::span<std::byte> out) const {
   if (address > INT64_MAX || out.size() > INT64_MAX - address) return false;
   while (!out.empty()) {

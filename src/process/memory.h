@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -34,7 +35,20 @@ class Memory {
 class SpanMemory final : public Memory {
  public:
   SpanMemory(uint64_t base, std::span<const std::byte> bytes) : base_(base), bytes_(bytes) {}
-  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override;
+  [[nodiscard]] bool Read(uint64_t address, std::span<std::byte> out) const override {
+    if (address < base_ || address - base_ > bytes_.size() || bytes_.size() - (address - base_) < out.size()) {
+      return false;
+    }
+    if (!out.empty()) std::memcpy(out.data(), bytes_.data() + (address - base_), out.size());
+    return true;
+  }
+  // As of any memory, without a virtual call: every walked frame reads words.
+  template <typename T>
+  [[nodiscard]] std::optional<T> ReadValue(uint64_t address) const {
+    T value;
+    if (!SpanMemory::Read(address, std::as_writable_bytes(std::span(&value, 1)))) return std::nullopt;
+    return value;
+  }
 
  private:
   uint64_t base_;

@@ -8,9 +8,9 @@ namespace {
 constexpr int32_t kContextLr = 552;  // from sp, as in kAArch64ContextRow
 
 StackValue RegisterOf(const AArch64State& state, uint8_t reg) {
-  if (reg == kAArch64Sp) return {state.sp, std::nullopt};
-  if (reg == kAArch64Fp && state.fp_known) return {state.fp, std::nullopt};
-  if (reg == kAArch64Lr && state.lr_known) return {state.lr, std::nullopt};
+  if (reg == kAArch64Sp) return {state.sp};
+  if (reg == kAArch64Fp && state.fp_known) return {state.fp};
+  if (reg == kAArch64Lr && state.lr_known) return {state.lr};
   return Failed(EndReason::kRegisterUnknown);
 }
 
@@ -24,22 +24,22 @@ std::optional<EndReason> ApplyAArch64(const Row& row, const StackWindow& window,
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   const bool context = row.signal && row.cfa == kAArch64ContextRow.cfa;
   const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf);
-  if (cfa.failure) return cfa.failure;
+  if (cfa.failed()) return cfa.failure();
   const bool may_stay = row.ra.place == Place::kInRegister && state->lr_known;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
   const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
-  if (ra.failure) return ra.failure;
+  if (ra.failed()) return ra.failure();
   const uint64_t pc = row.mangled_ra ? WithoutSignature(*state, ra.value) : ra.value;
   if (pc == 0) return context ? EndReason::kBadReturnAddress : EndReason::kComplete;
-  const StackValue lr = context ? Load(window, Add({state->sp, std::nullopt}, kContextLr)) : StackValue();
-  if (lr.failure) return lr.failure;
+  const StackValue lr = context ? Load(window, Add({state->sp}, kContextLr)) : StackValue();
+  if (lr.failed()) return lr.failure();
   if (row.fp.place != Place::kUnchanged) {
     const StackValue fp = Evaluate(row.fp, cfa.value, window, *state, RegisterOf);
     state->fp = fp.value;
-    state->fp_known = !fp.failure;
+    state->fp_known = !fp.failed();
   }
   state->pc = pc;
   state->sp = cfa.value;

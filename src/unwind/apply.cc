@@ -15,17 +15,22 @@ static_assert(kKernelContextRow.cfa.offset == kContextOffset[kRsp]);
 static_assert(kKernelContextRow.ra.offset == kContextOffset[kRip]);
 static_assert(kKernelContextRow.fp.offset == kContextOffset[kRbp]);
 
-StackValue RegisterOf(const FrameState& state, uint8_t reg) {
-  if (reg == kRsp) return {state.sp, std::nullopt};
-  if (reg == kRbp && state.fp_known) return {state.fp, std::nullopt};
-  if (reg == kRbx && state.bx_known) return {state.bx, std::nullopt};
+// A type and not a function, so that what it is passed to can have it inline.
+struct RegisterOf {
+  StackValue operator()(const FrameState& state, uint8_t reg) const;
+};
+
+inline StackValue RegisterOf::operator()(const FrameState& state, uint8_t reg) const {
+  if (reg == kRsp) return {state.sp};
+  if (reg == kRbp && state.fp_known) return {state.fp};
+  if (reg == kRbx && state.bx_known) return {state.bx};
   const bool known = state.full && reg < kRip && reg != kRbp && reg != kRbx && !(state.unknown >> reg & 1);
-  return known ? StackValue{state.registers.value[reg], std::nullopt} : Failed(EndReason::kRegisterUnknown);
+  return known ? StackValue{state.registers.value[reg]} : Failed(EndReason::kRegisterUnknown);
 }
 
 StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state,
                         uint8_t reg) {
-  return rule.place == Place::kUnchanged ? RegisterOf(state, reg) : Evaluate(rule, cfa, window, state, RegisterOf);
+  return rule.place == Place::kUnchanged ? RegisterOf()(state, reg) : Evaluate(rule, cfa, window, state, RegisterOf());
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
@@ -34,8 +39,8 @@ bool IsKernelContext(const Row& row) { return row.signal && row.cfa == kKernelCo
 std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
   Registers registers;
   for (int reg = 0; reg < kRegisterCount; ++reg) {
-    StackValue value = Load(window, Add({state->sp, std::nullopt}, kContextOffset[reg]));
-    if (value.failure) return value.failure;
+    StackValue value = Load(window, Add({state->sp}, kContextOffset[reg]));
+    if (value.failed()) return value.failure();
     registers.value[reg] = value.value;
   }
   if (registers.pc() == 0) return EndReason::kBadReturnAddress;
@@ -68,11 +73,11 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
   constexpr int32_t kSegments = 184;    // cs, gs, fs, ss, 16 bits each; gs and fs are not saved
   constexpr uint64_t kGsFs = 0x0000ffffffff0000;
   constexpr uint64_t kUserMode = 3;  // in cs
-  const StackValue flags = Load(window, {state.sp, std::nullopt});
-  const StackValue link = Load(window, Add({state.sp, std::nullopt}, 8));
-  const StackValue segments = Load(window, Add({state.sp, std::nullopt}, kSegments));
+  const StackValue flags = Load(window, {state.sp});
+  const StackValue link = Load(window, Add({state.sp}, 8));
+  const StackValue segments = Load(window, Add({state.sp}, kSegments));
   for (const StackValue& value : {flags, link, segments}) {
-    if (value.failure) return value.failure;
+    if (value.failed()) return value.failure();
   }
   *found = flags.value <= kMaxFlags && link.value == 0 && (segments.value & kGsFs) == 0 &&
            (segments.value & kUserMode) == kUserMode;
@@ -82,23 +87,23 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsKernelContext(row)) return RestoreContext(window, state);
-  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf);
-  if (cfa.failure) return cfa.failure;
+  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf());
+  if (cfa.failed()) return cfa.failure();
   const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
-  if (ra.failure) return ra.failure;
+  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf());
+  if (ra.failed()) return ra.failure();
   if (ra.value == 0) return EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
   const StackValue fp = CallersValue(row.fp, cfa.value, window, *state, kRbp);
   const StackValue bx = CallersValue(row.bx, cfa.value, window, *state, kRbx);
   state->fp = fp.value;
-  state->fp_known = !fp.failure;
+  state->fp_known = !fp.failed();
   state->bx = bx.value;
-  state->bx_known = !bx.failure;
+  state->bx_known = !bx.failed();
   state->pc = ra.value;
   state->sp = cfa.value;
   state->exact = row.signal;

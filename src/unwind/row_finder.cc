@@ -18,15 +18,19 @@ bool HasOtherSFrame(const Module& module) {
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
                             Row* row) {
-  if (UsesFramePointer(order_, module.get(), plausible_fp)) {
-    if (module != nullptr && HasOtherSFrame(*module) && order_.Has(FrameSource::kSFrame)) {
-      AskSFrame(TablesOf(module), address, row);  // has nothing to say, which is counted
+  if (module == nullptr) {
+    if (!UsesFramePointer(order_, nullptr, plausible_fp)) return FindOutcome::kNotHere;
+    *row = kFramePointerRow;
+    return FindOutcome::kFound;
+  }
+  Tables& tables = TablesOf(module);
+  if (plausible_fp ? tables.uses_plausible_fp : tables.uses_any_fp) {
+    if (HasOtherSFrame(*module) && order_.Has(FrameSource::kSFrame)) {
+      AskSFrame(tables, address, row);  // has nothing to say, which is counted
     }
     *row = kFramePointerRow;
     return FindOutcome::kFound;
   }
-  if (module == nullptr) return FindOutcome::kNotHere;
-  Tables& tables = TablesOf(module);
   auto known = tables.answers.find(address);
   if (known != tables.answers.end()) {
     ++stats_.hits;
@@ -142,6 +146,7 @@ void RowFinder::Hold(Tables& tables, size_t bytes) {
 }
 
 RowFinder::Tables& RowFinder::TablesOf(const std::shared_ptr<const Module>& module) {
+  if (last_ != nullptr && last_->module == module) return *last_;  // most callers are in the module of their callee
   std::unique_ptr<Tables>& slot = tables_[module.get()];
   const bool is_new = slot == nullptr;
   if (is_new) slot = std::make_unique<Tables>();
@@ -149,8 +154,11 @@ RowFinder::Tables& RowFinder::TablesOf(const std::shared_ptr<const Module>& modu
   tables.last_use = ++clock_;
   if (is_new) {
     tables.module = module;
+    tables.uses_any_fp = UsesFramePointer(order_, module.get(), false);
+    tables.uses_plausible_fp = UsesFramePointer(order_, module.get(), true);
     EvictFor(tables);
   }
+  last_ = &tables;
   return tables;
 }
 
@@ -160,6 +168,7 @@ void RowFinder::EvictFor(const Tables& kept) {
       return a.second->last_use < b.second->last_use;
     });
     if (oldest->second.get() == &kept) return;
+    if (oldest->second.get() == last_) last_ = nullptr;
     rows_ -= oldest->second->answers.size();
     bytes_ -= oldest->second->bytes;
     tables_.erase(oldest);

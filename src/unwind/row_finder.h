@@ -63,6 +63,8 @@ class RowFinder {
     std::unique_ptr<EhFrameTable> eh_frame;
     bool sframe_opened = false;
     bool eh_frame_opened = false;
+    bool uses_any_fp = false;  // see UsesFramePointer
+    bool uses_plausible_fp = false;
     size_t bytes = 0;  // of both
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
@@ -82,8 +84,9 @@ class RowFinder {
   RowFinderLimits limits_;
   RowFinderStats stats_;
   absl::flat_hash_map<const Module*, std::unique_ptr<Tables>> tables_;
-  size_t rows_ = 0;   // in all `answers`
-  size_t bytes_ = 0;  // in all `tables_`
+  Tables* last_ = nullptr;  // that were used
+  size_t rows_ = 0;         // in all `answers`
+  size_t bytes_ = 0;        // in all `tables_`
   uint64_t clock_ = 0;
 };
 

@@ -134,21 +134,23 @@ FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFuncti
   const uint64_t block = address - in_block;
   const uint64_t function_end = function.begin + function.size;
   const uint64_t block_end = function.block_size == 0 ? function_end : block + function.block_size;
-  std::optional<SFrameRow> found;
-  std::optional<SFrameRow> next;
   SFrameSection::Rows rows(section, function);
   if (!SkipTo(in_block, section, function, &rows)) return FindOutcome::kCorrupt;
-  while ((next = rows.Next())) {
-    ++rows_read_;
-    if (next->start > in_block) break;
-    found = next;
-  }
+  // No row starts behind the 32 bits of a function's size.
+  const SFrameSection::Rows::Search search = rows.SearchFor(static_cast<uint32_t>(in_block));
+  rows_read_ += search.read;
   if (rows.damaged()) return FindOutcome::kCorrupt;
-  if (function.rows != 0 && !found) return FindOutcome::kNotHere;
+  if (function.rows != 0 && !search.last) return FindOutcome::kNotHere;
+  SFrameRow found;
+  if (search.last) {
+    rows.Seek(*search.last);
+    if (!rows.Next(&found)) return FindOutcome::kCorrupt;
+  }
   const FindOutcome outcome =
-      found ? ToRow(section.header(), function, *found, row) : ToRow(section.header(), function, row);
-  row->begin = found ? block + found->start : function.begin;
-  row->end = found ? std::min(next ? block + next->start : block_end, function_end) : function_end;
+      search.last ? ToRow(section.header(), function, found, row) : ToRow(section.header(), function, row);
+  row->begin = search.last ? block + found.start : function.begin;
+  row->end =
+      search.last ? std::min(search.next_start ? block + *search.next_start : block_end, function_end) : function_end;
   return outcome;
 }
 

@@ -249,43 +249,85 @@ SFrameSection::Rows::Rows(const SFrameSection& section, const SFrameFunction& fu
       damaged_(function.damaged) {}
 
 std::optional<SFrameRow> SFrameSection::Rows::Next() {
-  if (position_.left == 0) return std::nullopt;
-  std::optional<SFrameRow> row = Take();
-  damaged_ = !row;
-  position_.left = damaged_ ? 0 : position_.left - 1;
-  return row;
+  SFrameRow row;
+  return Next(&row) ? std::optional(row) : std::nullopt;
 }
 
-std::optional<SFrameRow> SFrameSection::Rows::Take() {
-  const std::span<const std::byte> bytes = section_.bytes_;
-  const uint64_t start_size = function_.start_size;
-  uint64_t& at = position_.at;
-  if (bytes.size() - at < start_size + 1) return std::nullopt;
-  SFrameRow row;
-  row.start = start_size == 1   ? section_.Get<uint8_t>(at)
-              : start_size == 2 ? section_.Get<uint16_t>(at)
-                                : section_.Get<uint32_t>(at);
-  const uint8_t info = section_.Get<uint8_t>(at + start_size);
-  at += start_size + 1;
-  const int count = info >> 1 & 0xf;
-  const int size_code = info >> 5 & 0x3;
-  row.mangled_ra = (info & 0x80) != 0;
-  const uint64_t word_bytes = static_cast<uint64_t>(count) << size_code;
-  if (count > kMaxWords || size_code == 3 || bytes.size() - at < word_bytes) return std::nullopt;
-  // A row may start where the function ends, but not where the next block begins.
-  const bool inside = function_.block_size != 0 ? row.start < function_.block_size : row.start <= function_.size;
+bool SFrameSection::Rows::Next(SFrameRow* row) {
+  if (position_.left == 0) return false;
+  damaged_ = !Take(row);
+  position_.left = damaged_ ? 0 : position_.left - 1;
+  return !damaged_;
+}
+
+// Goes behind the row. A row may start where the function ends, but not where the next block begins.
+template <typename Start>
+inline bool SFrameSection::Rows::TakeHead(Head* head) {
+  const uint64_t size = section_.bytes_.size();
+  const uint64_t at = position_.at;
+  if (size - at < sizeof(Start) + 1) return false;
+  head->start = section_.Get<Start>(at);
+  head->info = section_.Get<uint8_t>(at + sizeof(Start));
+  head->words_at = at + sizeof(Start) + 1;
+  const uint64_t word_bytes = static_cast<uint64_t>(head->count()) << head->size_code();
+  if (head->count() > kMaxWords || head->size_code() == 3 || size - head->words_at < word_bytes) return false;
+  const bool inside = function_.block_size != 0 ? head->start < function_.block_size : head->start <= function_.size;
+  if (!inside || head->start < position_.start) return false;
+  if (head->mangled_ra() && !IsAArch64(section_.header_.abi)) return false;
+  position_.start = head->start;
+  position_.at = head->words_at + word_bytes;
+  return true;
+}
+
+bool SFrameSection::Rows::TakeAnyHead(Head* head) {
+  if (function_.start_size == 1) return TakeHead<uint8_t>(head);
+  return function_.start_size == 2 ? TakeHead<uint16_t>(head) : TakeHead<uint32_t>(head);
+}
+
+template <typename Start>
+SFrameSection::Rows::Search SFrameSection::Rows::Pass(uint32_t start) {
+  Search search;
+  Position last;
+  bool found = false;
+  while (position_.left != 0) {
+    const Position before = position_;
+    Head head;
+    if (!TakeHead<Start>(&head)) {
+      damaged_ = true;
+      position_.left = 0;
+      break;
+    }
+    --position_.left;
+    ++search.read;
+    if (head.start > start) {
+      search.next_start = head.start;
+      break;
+    }
+    last = before;
+    found = true;
+  }
+  if (found) search.last = last;
+  return search;
+}
+
+SFrameSection::Rows::Search SFrameSection::Rows::SearchFor(uint32_t start) {
+  if (function_.start_size == 1) return Pass<uint8_t>(start);
+  return function_.start_size == 2 ? Pass<uint16_t>(start) : Pass<uint32_t>(start);
+}
+
+bool SFrameSection::Rows::Take(SFrameRow* row) {
+  Head head;
+  if (!TakeAnyHead(&head)) return false;
+  row->start = head.start;
+  row->mangled_ra = head.mangled_ra();
+  row->outermost = head.count() == 0;
+  if (row->outermost) return true;
   const SFrameHeader& header = section_.header_;
-  if (!inside || row.start < position_.start || (row.mangled_ra && !IsAArch64(header.abi))) return std::nullopt;
-  position_.start = row.start;
-  row.outermost = count == 0;
-  Words words(bytes, at, 1 << size_code, count, section_.swap_);
-  at += word_bytes;
-  if (row.outermost) return row;
-  if (header.fixed_ra != 0) row.ra = AtCfa(header.fixed_ra);
-  if (header.fixed_fp != 0) row.fp = AtCfa(header.fixed_fp);
-  const bool good = function_.flexible ? TakeFlexibleRules(header, words, &row)
-                                       : TakeDefaultRules(header, (info & 1) != 0, words, &row);
-  return good ? std::optional(row) : std::nullopt;
+  Words words(section_.bytes_, head.words_at, 1 << head.size_code(), head.count(), section_.swap_);
+  if (header.fixed_ra != 0) row->ra = AtCfa(header.fixed_ra);
+  if (header.fixed_fp != 0) row->fp = AtCfa(header.fixed_fp);
+  return function_.flexible ? TakeFlexibleRules(header, words, row)
+                            : TakeDefaultRules(header, (head.info & 1) != 0, words, row);
 }
 
 }  // namespace offcpu

@@ -121,10 +121,37 @@ class SFrameSection::Rows {
 
   // Nothing behind the last row, and from the first damaged one on.
   std::optional<SFrameRow> Next();
+  // The same without a copy; false if there is none. `row` is as it was made.
+  bool Next(SFrameRow* row);
+
+  struct Search {
+    std::optional<Position> last;        // before the last row that starts at `start` or before
+    std::optional<uint32_t> next_start;  // of the row behind that one
+    uint64_t read = 0;                   // rows
+  };
+  // Passes over rows, from here on, until one starts behind `start`. Their rules are not looked at: they may be
+  // damaged.
+  Search SearchFor(uint32_t start);
   bool damaged() const { return damaged_; }
 
  private:
-  std::optional<SFrameRow> Take();
+  // What is before a row's words.
+  struct Head {
+    uint32_t start = 0;
+    uint8_t info = 0;
+    uint64_t words_at = 0;
+
+    int count() const { return info >> 1 & 0xf; }
+    int size_code() const { return info >> 5 & 0x3; }
+    bool mangled_ra() const { return (info & 0x80) != 0; }
+  };
+
+  template <typename Start>
+  bool TakeHead(Head* head);
+  bool TakeAnyHead(Head* head);
+  template <typename Start>
+  Search Pass(uint32_t start);
+  bool Take(SFrameRow* row);
 
   const SFrameSection& section_;
   const SFrameFunction& function_;

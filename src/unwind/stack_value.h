@@ -14,32 +14,36 @@ namespace offcpu {
 
 inline constexpr uint64_t kStackWord = 8;
 
-// The outcome of a read or of naming a register: a value or why there is none.
+// The outcome of a read or of naming a register: a value or why there is none. Two whole words: an optional beside the
+// value is put together byte by byte, and costs more than all else.
 struct StackValue {
   uint64_t value = 0;
-  std::optional<EndReason> failure;
+  uint64_t failure_code = 0;  // 0: none, else one more than the EndReason
+
+  bool failed() const { return failure_code != 0; }
+  EndReason failure() const { return static_cast<EndReason>(failure_code - 1); }  // if it failed
 };
 
-inline StackValue Failed(EndReason reason) { return {0, reason}; }
+inline StackValue Failed(EndReason reason) { return {0, static_cast<uint64_t>(reason) + 1}; }
 
 // `base` + `offset`, which must not wrap.
 inline StackValue Add(const StackValue& base, int32_t offset) {
   uint64_t sum = 0;
-  if (base.failure) return base;
+  if (base.failed()) return base;
   if (__builtin_add_overflow(base.value, int64_t{offset}, &sum)) return Failed(EndReason::kBadCfa);
-  return {sum, std::nullopt};
+  return {sum};
 }
 
 // Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
 inline StackValue Load(const StackWindow& window, const StackValue& from) {
   const uint64_t address = from.value;
-  if (from.failure) return from;
+  if (from.failed()) return from;
   if (address % kStackWord != 0 || address < window.begin || address > UINT64_MAX - kStackWord) {
     return Failed(EndReason::kBadMemory);
   }
   if (address + kStackWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
   std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
-  return word ? StackValue{*word, std::nullopt} : Failed(EndReason::kBadMemory);
+  return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
 }
 
 // What a machine's registers hold is its own: `reg` is StackValue(const State&, uint8_t), by DWARF number.
@@ -51,11 +55,11 @@ StackValue CfaOf(const CfaRule& rule, const StackWindow& window, const State& st
 
 // The caller's value by `rule`, for the places that name one.
 template <typename State, typename RegisterOf>
-StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const State& state,
-                    RegisterOf reg) {
+[[gnu::always_inline]] inline StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window,
+                                                  const State& state, RegisterOf reg) {
   switch (rule.place) {
     case Place::kAtCfa:
-      return Load(window, Add({cfa, std::nullopt}, rule.offset));
+      return Load(window, Add({cfa}, rule.offset));
     case Place::kAtRegister:
       return Load(window, Add(reg(state, rule.reg), rule.offset));
     case Place::kInRegister:

@@ -9,7 +9,7 @@
 namespace offcpu {
 
 struct StackWindow {
-  const Memory& memory;
+  const SpanMemory& memory;
   uint64_t begin = 0;  // [begin, end) was captured
   uint64_t end = 0;
   bool more = false;  // the stack goes on above `end`: a larger capture could help

@@ -33,7 +33,7 @@ struct WalkStats {
 
 class Walker {
  public:
-  explicit Walker(UnwindOrder order = {}) : rows_(std::move(order)) {}
+  explicit Walker(UnwindOrder order = {}, RowFinderLimits limits = {}) : rows_(std::move(order), limits) {}
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
   // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`, unless

@@ -1,0 +1,26 @@
+// A stack of this very program, as a capture brings it: registers and a copy of the bytes above the stack pointer.
+#ifndef OFFCPU_TESTS_BENCHMARK_CAPTURE_H_
+#define OFFCPU_TESTS_BENCHMARK_CAPTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "process/registers.h"
+
+namespace offcpu {
+
+struct Captured {
+  Registers registers;
+  std::vector<std::byte> stack;  // from the stack pointer on
+
+  uint64_t begin() const { return registers.sp(); }
+  uint64_t end() const { return begin() + stack.size(); }
+};
+
+// Of about 20 frames, all of a thread of its own, so that its stack ends where the thread began.
+const Captured& TwentyFrames();
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TESTS_BENCHMARK_CAPTURE_H_
