@@ -47,54 +47,50 @@ absl::Status SFrameTable::AddSection(const SFrameSection& section, std::span<con
   }
   const uint32_t section_number = static_cast<uint32_t>(sections_.size());
   sections_.push_back(section);
-  section.ForEach([&](uint32_t number, const SFrameFunction& function) {
+  section.ForEach([&](uint32_t, const SFrameFunction& function) {
     const bool within = IsWithin(code, function);
     if (function.damaged || !within) ++bad_functions_;
     if (!within || function.size == 0) return;  // an empty one may stand where another one begins
-    index_.push_back({.begin = function.begin,
-                      .size = function.size,
-                      .section = section_number,
-                      .number = number,
-                      .signal = function.signal,
-                      .damaged = function.damaged});
+    index_.push_back({.function = function, .section = section_number});
   });
   return absl::OkStatus();
 }
 
 void SFrameTable::Sort() {
-  auto before = [](const Entry& a, const Entry& b) { return a.begin < b.begin; };
+  auto before = [](const Entry& a, const Entry& b) { return a.function.begin < b.function.begin; };
   if (!std::is_sorted(index_.begin(), index_.end(), before)) std::stable_sort(index_.begin(), index_.end(), before);
   uint64_t end = 0;
   std::erase_if(index_, [&](const Entry& entry) {
-    const bool overlaps = entry.begin < end;
-    if (overlaps && !entry.damaged) ++bad_functions_;
-    if (!overlaps) end = entry.begin + entry.size;
+    const bool overlaps = entry.function.begin < end;
+    if (overlaps && !entry.function.damaged) ++bad_functions_;
+    if (!overlaps) end = entry.function.begin + entry.function.size;
     return overlaps;
   });
+  begins_.reserve(index_.size());
+  for (const Entry& entry : index_) begins_.push_back(entry.function.begin);
 }
 
-// The function that the address belongs to, else null.
+// The function that the address belongs to, else null. Halves without a branch: which half it is cannot be foreseen.
 const SFrameTable::Entry* SFrameTable::EntryAt(uint64_t address) const {
-  auto after = std::upper_bound(index_.begin(), index_.end(), address,
-                                [](uint64_t a, const Entry& entry) { return a < entry.begin; });
-  if (after == index_.begin()) return nullptr;
-  const Entry& entry = *std::prev(after);
-  return address - entry.begin < entry.size ? &entry : nullptr;
+  if (begins_.empty() || address < begins_.front()) return nullptr;
+  const uint64_t* at = begins_.data();
+  for (size_t left = begins_.size(); left > 1; left -= left / 2) at += at[left / 2] <= address ? left / 2 : 0;
+  const Entry& entry = index_[static_cast<size_t>(at - begins_.data())];
+  return address - entry.function.begin < entry.function.size ? &entry : nullptr;
 }
 
 std::optional<bool> SFrameTable::BeginsSignalFrame(uint64_t address) const {
   const Entry* entry = EntryAt(address);
-  if (entry == nullptr || entry->damaged) return std::nullopt;
-  return entry->signal && entry->begin == address;
+  if (entry == nullptr || entry->function.damaged) return std::nullopt;
+  return entry->function.signal && entry->function.begin == address;
 }
 
 FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
   const Entry* entry = EntryAt(address);
   if (entry == nullptr) return FindOutcome::kNotHere;
-  if (entry->damaged) return FindOutcome::kCorrupt;
-  const SFrameSection& section = sections_[entry->section];
+  if (entry->function.damaged) return FindOutcome::kCorrupt;
   Row result;
-  const FindOutcome outcome = FindIn(section, section.Function(entry->number), address, &result);
+  const FindOutcome outcome = FindIn(sections_[entry->section], entry->function, address, &result);
   if (outcome == FindOutcome::kFound) *row = result;
   return outcome;
 }
@@ -155,7 +151,8 @@ FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFuncti
 }
 
 size_t SFrameTable::bytes() const {
-  return index_.capacity() * sizeof(Entry) + sections_.capacity() * sizeof(SFrameSection) + mark_bytes_;
+  return index_.capacity() * sizeof(Entry) + begins_.capacity() * sizeof(uint64_t) +
+         sections_.capacity() * sizeof(SFrameSection) + mark_bytes_;
 }
 
 }  // namespace offcpu

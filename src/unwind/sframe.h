@@ -53,12 +53,8 @@ class SFrameTable {
 
  private:
   struct Entry {
-    uint64_t begin = 0;
-    uint32_t size = 0;
+    SFrameFunction function;
     uint32_t section = 0;  // of sections_
-    uint32_t number = 0;   // in the section
-    bool signal = false;
-    bool damaged = false;
   };
 
   SFrameTable() = default;
@@ -69,7 +65,8 @@ class SFrameTable {
   bool SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function, SFrameSection::Rows* rows);
 
   std::vector<SFrameSection> sections_;
-  std::vector<Entry> index_;  // sorted, not overlapping, none empty
+  std::vector<Entry> index_;      // sorted, not overlapping, none empty
+  std::vector<uint64_t> begins_;  // of the same functions: what is searched is small
   absl::flat_hash_map<uint64_t, std::vector<SFrameSection::Rows::Position>> marks_;  // by begin of the function
   size_t mark_bytes_ = 0;
   size_t bad_functions_ = 0;
