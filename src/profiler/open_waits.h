@@ -1,4 +1,4 @@
-// The waits that a recording ends in the middle of: clipped to it, of the kind `open`. Pure functions.
+// The waits that a window ends in the middle of: their part in it, of the kind `open`.
 #ifndef OFFCPU_PROFILER_OPEN_WAITS_H_
 #define OFFCPU_PROFILER_OPEN_WAITS_H_
 
@@ -8,26 +8,43 @@
 #include "capture/events.h"
 #include "capture/waiting_thread.h"
 #include "profile/profile.h"
+#include "profiler/reported_waits.h"
+#include "profiler/wait_part.h"
 
 namespace offcpu {
 
 struct OpenWaits {
-  std::vector<Event> events;  // kernel stacks and intervals; user stacks come by the live path
-  uint64_t sleepers = 0;      // threads that waited throughout and were only to be counted
-  Drop filtered;              // too short, too long, or of another kind
+  std::vector<KernelStackEvent> kernel_stacks;
+  std::vector<IntervalEvent> intervals;  // user stacks come by the live path
+  uint64_t sleepers = 0;                 // threads that waited throughout and were only to be counted
+  Drop filtered;                         // too short so far, too long, or of another kind
+  Drop missed;                           // lies in an earlier window, at whose end nothing was known of it
 };
 
 struct OpenWaitsConfig {
   bool show_sleepers = true;
-  uint64_t min_wait_ns = 0;
+  uint64_t min_wait_ns = 0;     // the whole wait so far is judged, not its part in the window
   uint64_t max_wait_ns = 0;     // 0: any length
   std::vector<WaitKind> kinds;  // empty: all
 };
 
-// `first` was listed right after the end, `last` when nothing could be recorded any more: it tells the times, because
-// a wait of `first` may have ended in time to be recorded.
-OpenWaits CloseOpenWaits(const std::vector<WaitingThread>& first, const std::vector<WaitingThread>& last,
-                         const OpenWaitsConfig& config);
+// Cuts off and returns what of a wait lies before the last `in_window_ns` of it. A thread is charged for its CPU before
+// the kernel looks for another one to run, and its wait begins there: one that was on its way off the CPU when the
+// window began is taken to have left then. That takes tens of microseconds, more on large machines.
+inline constexpr uint64_t kLeavingNs = 1'000'000;
+WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part);
+
+inline constexpr char kMissedOpenWait[] = "open wait missed at a window's end";
+
+// Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
+bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
+
+// `first` was listed right after the window's end, `last` when nothing could be recorded any more: it tells the times,
+// because a wait of `first` may have ended in time to be recorded. Where recording goes on they are the same, without
+// those who came back. What is told, or left out by its name, is `reported`.
+OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThread>& first,
+                         const std::vector<WaitingThread>& last, const OpenWaitsConfig& config,
+                         ReportedWaits& reported);
 
 }  // namespace offcpu
 

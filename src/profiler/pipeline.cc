@@ -19,9 +19,9 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
     : config_(config),
       hooks_(std::move(hooks)),
       readers_(config.readers),
-      stacks_({}),
-      table_({}),
-      joiner_({.wait_ns = config.join_ns}, stacks_, table_),
+      kernel_stacks_(config.kernel_stacks, hooks_.forget_definition),
+      current_(std::make_unique<Window>(0, config.window, kernel_stacks_)),
+      reported_(kMaxThreads),
       walker_(config.unwind),
       live_(kMaxThreads) {}
 
@@ -29,35 +29,13 @@ void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));
 }
 
-void Pipeline::On(IntervalEvent&& event) {
-  ++stats_.intervals;
-  const Target* target = FindOrAddTarget(event.process, event.tid, event.comm);
-  CountCookie(event);
-  Interval interval = {.cookie = event.cookie,
-                       .missing = event.missing,
-                       .process = target != nullptr ? target->index : table_.InternProcess({.key = event.process}),
-                       .tid = config_.per_thread ? event.tid : 0,
-                       .comm = table_.InternComm(event.comm),
-                       .kernel_stack = stacks_.InternKernel(event.kernel_stack),
-                       .kind = event.kind,
-                       .blocked_ns = event.blocked_ns,
-                       .runnable_ns = event.runnable_ns,
-                       .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns};
-  UseLiveStack(event, &interval);
-  joiner_.Add(interval);
-}
-
-void Pipeline::CountCookie(const IntervalEvent& event) {
-  if (event.cookie == 0) return;
-  if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
-  uint64_t& last = last_cookie_[event.tid];
-  if (last != event.cookie) ++stats_.cookies;
-  last = event.cookie;
-}
-
 void Pipeline::On(KernelStackEvent&& event) {
-  ++stats_.kernel_stacks;
-  stacks_.DefineKernel(event.id, event.addresses);
+  ++current_->stats().kernel_stacks;
+  // It may come after its first interval.
+  for (Window* window : {current_.get(), closing_.get()}) {
+    if (window != nullptr && window->HasKernelStack(event.id)) window->DefineKernelStack(event);
+  }
+  kernel_stacks_.Define(event.id, std::move(event.addresses));
 }
 
 void Pipeline::On(CodeListEvent&& event) {
@@ -69,7 +47,7 @@ void Pipeline::On(CodeListEvent&& event) {
 }
 
 void Pipeline::On(CaptureEvent&& event) {
-  ++stats_.captures;
+  ++current_->stats().captures;
   WalkOrWait(std::move(event));
 }
 
@@ -115,6 +93,7 @@ Target* Pipeline::FindOrAddTarget(const ProcessKey& process, int32_t tid, const 
   const auto found = targets_.find(process);
   if (found != targets_.end()) {
     found->second->tid = tid;
+    found->second->heard_in = windows_;
     return found->second.get();
   }
   if (targets_.size() >= config_.targets) EvictExited();
@@ -122,9 +101,9 @@ Target* Pipeline::FindOrAddTarget(const ProcessKey& process, int32_t tid, const 
     ++targets_over_limit_;
     return nullptr;
   }
-  const uint32_t index = table_.InternProcess({.key = process});
-  Target* target = targets_.emplace(process, std::make_unique<Target>(index, comm)).first->second.get();
+  Target* target = targets_.emplace(process, std::make_unique<Target>(process, comm)).first->second.get();
   target->tid = tid;
+  target->heard_in = windows_;
   Ask(process, *target);
   return target;
 }
@@ -138,6 +117,7 @@ void Pipeline::EvictExited() {
     if (found->second->looking || !found->second->waiting.empty()) {
       exited_.push_back(process);
     } else {
+      Describe(found->second->Named());
       targets_.erase(found);
     }
   }
@@ -201,8 +181,8 @@ void Pipeline::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& 
     return;
   }
   target.looking = false;
-  const bool named = !look.name.empty();
-  table_.InternProcess({.key = process, .name = named ? look.name : target.first_comm, .container = look.container});
+  if (target.info.name.empty()) target.info.name = look.name;
+  if (target.info.container.empty()) target.info.container = look.container;
   switch (look.outcome) {
     case LookOutcome::kGone:
       exited_.push_back(process);
@@ -296,24 +276,28 @@ void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool w
   if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
     hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
   }
-  Resolve(event.cookie, stacks_.InternUser(scratch_));
+  Resolve(event.cookie, scratch_);
 }
 
-void Pipeline::Resolve(uint64_t cookie, uint32_t user_stack) {
-  joiner_.Resolve(cookie, user_stack);
-  live_.Resolve(cookie, user_stack);
+void Pipeline::Resolve(uint64_t cookie, const UserStack& stack) {
+  current_->Resolve(cookie, stack);
+  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->Resolve(cookie, stack);
+  const LiveWait* wait = live_.Resolve(cookie, stack);
+  if (wait != nullptr && wait->cookie != cookie) Resolve(wait->cookie, stack);
 }
 
 void Pipeline::CountWalk() {
-  ++stats_.walks;
-  ++stats_.walk_ends[static_cast<size_t>(scratch_.end)];
+  ProfileStats& stats = current_->stats();
+  ++walks_;
+  ++stats.walks;
+  ++stats.walk_ends[static_cast<size_t>(scratch_.end)];
   bool one_source = scratch_.frames.size() > 1;
   for (const Frame& frame : scratch_.frames) {
-    ++stats_.frames_by_source[static_cast<size_t>(frame.source)];
+    ++stats.frames_by_source[static_cast<size_t>(frame.source)];
     if (&frame != &scratch_.frames.front()) one_source &= frame.source == scratch_.frames.back().source;
   }
   if (scratch_.end == EndReason::kComplete && one_source) {
-    ++stats_.complete_walks_by_source[static_cast<size_t>(scratch_.frames.back().source)];
+    ++stats.complete_walks_by_source[static_cast<size_t>(scratch_.frames.back().source)];
   }
 }
 
@@ -323,14 +307,18 @@ void Pipeline::ResolveMissing(const CaptureEvent& event, Target& target, NoUserS
 }
 
 void Pipeline::ResolveMissing(uint64_t cookie, NoUserStack reason) {
-  joiner_.Resolve(cookie, stacks_.InternMissing(reason));
+  current_->ResolveMissing(cookie, reason);
+  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->ResolveMissing(cookie, reason);
+  live_.Fail(cookie, reason);
 }
 
 void Pipeline::Tick(uint64_t now_ns) {
   now_ns_ = now_ns;
   readers_.Poll();
-  joiner_.Advance(now_ns);
+  current_->Advance(now_ns);
+  if (closing_ != nullptr) closing_->Advance(now_ns);
   SubmitReading();
+  GiveUpStale(now_ns);
   if (unasked_.empty()) return;
   const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
   unasked_.clear();
@@ -338,27 +326,6 @@ void Pipeline::Tick(uint64_t now_ns) {
     const auto found = targets_.find(process);
     if (found != targets_.end()) Ask(process, *found->second);
   }
-}
-
-Profile Pipeline::Finish(std::vector<Drop> drops) {
-  for (auto& [process, target] : targets_) {
-    const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
-    while (!target->waiting.empty()) ResolveMissing(TakeWaiting(*target).cookie, reason);
-    table_.InternProcess({.key = process, .name = target->first_comm});
-  }
-  joiner_.Flush();
-  const auto add = [&drops](const char* reason, uint64_t count) {
-    if (count != 0) drops.push_back({.reason = reason, .count = count, .ns = 0});
-  };
-  add("undecodable record", undecodable_);
-  add("too many processes", targets_over_limit_);
-  add("too many stacks waiting for a look at their process", waiting_over_limit_);
-  add("target stuck", readers_.stats().stuck);
-  add("corrupt unwind table", walker_.row_stats().corrupt_tables);
-  add("bad unwind table entry", walker_.row_stats().bad_entries);
-  add("SFrame table of an old version", walker_.row_stats().sframe_old_versions);
-  stats_.drops = std::move(drops);
-  return table_.Finish(stacks_, std::move(stats_));
 }
 
 }  // namespace offcpu

@@ -1,7 +1,12 @@
-// Events in, a Profile out: walks captures, joins them with intervals, sums. The worker's half of a recording; one
-// thread, no libbpf. What may block (looking at a process) runs on reader threads, and nothing else waits for it.
+// Events in, a Profile out for every window: walks captures, joins them with intervals, sums. The worker's half of a
+// recording; one thread, no libbpf. What may block (looking at a process) runs on reader threads, and nothing else
+// waits for it.
 //
 // A capture is walked with the mappings of exactly its code version, or not at all.
+//
+// A window is cut at an instant of the scheduler's clock that no event handled so far lies behind. It stays with the
+// pipeline until all that happened in it has been handled and its stacks are known, while the next one is filled; an
+// interval that reaches from the one into the other is shared out between them.
 #ifndef OFFCPU_PROFILER_PIPELINE_H_
 #define OFFCPU_PROFILER_PIPELINE_H_
 
@@ -11,33 +16,42 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "capture/events.h"
 #include "process/reader_threads.h"
-#include "profile/joiner.h"
-#include "profile/off_cpu_table.h"
-#include "profile/stack_table.h"
+#include "profile/kernel_stacks.h"
+#include "profile/profile.h"
 #include "profiler/live.h"
 #include "profiler/live_waits.h"
 #include "profiler/look.h"
+#include "profiler/open_waits.h"
+#include "profiler/reported_waits.h"
 #include "profiler/shared_files.h"
 #include "profiler/target.h"
+#include "profiler/wait_part.h"
+#include "profiler/window.h"
 #include "unwind/walk.h"
 
 namespace offcpu {
 
 struct PipelineConfig {
   UnwindOrder unwind;
-  uint64_t sample_ns = 0;              // shorter intervals are a sample, see RecordConfig
-  bool per_thread = false;             // rows tell the threads of a process apart
-  size_t targets = 8192;               // processes known at one time
-  size_t waiting_bytes = 64u << 20;    // stacks that wait for a look
-  size_t unread_batches = 4096;        // of threads that wait for their stacks to be read
-  uint64_t retry_ns = 5'000'000'000;   // until a process that could not be read is looked at again
-  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
-  bool code_hash = true;               // captures carry a hash of the executable mappings
+  WindowConfig window;
+  OpenWaitsConfig open_waits;
+  size_t targets = 8192;              // processes known at one time
+  size_t kernel_stacks = 1 << 16;     // of which the frames are known
+  size_t waiting_bytes = 64u << 20;   // stacks that wait for a look
+  size_t unread_batches = 4096;       // of threads that wait for their stacks to be read
+  uint64_t retry_ns = 5'000'000'000;  // until a process that could not be read is looked at again
+  // That a window which has been cut waits for stacks: a look at a process comes to an end in a second, and another one
+  // for a stack of its threads. A stay in the kernel that lasts longer may last for ever.
+  uint64_t close_ns = 2'000'000'000;
+  bool code_hash = true;  // captures carry a hash of the executable mappings
   ReaderLimits readers;
 };
 
@@ -61,8 +75,8 @@ class Pipeline {
   // A process that is there already: it is looked at before it has to do with any event, because it may end right after
   // its first one.
   void Expect(const ProcessKey& process, int32_t tid) { FindOrAddTarget(process, tid, {}); }
-  // The live path: reads the stacks of threads that wait. Each serves the wait that its thread is in, whenever that
-  // ends, or as it is when the recording does.
+  // The live path: reads the stacks of threads that wait, but for those that nobody will see. Each serves the wait that
+  // its thread is in, whenever that ends, and as it is at the end of every window until then.
   void ReadWaiting(std::vector<WaitingThread> threads);
   // A record that was none.
   void CountUndecodable() { ++undecodable_; }
@@ -74,12 +88,36 @@ class Pipeline {
   // Of targets, that have come to an end; also those that were given up.
   uint64_t readings() const { return readers_.stats().done + readers_.stats().stuck; }
 
-  uint64_t intervals() const { return stats_.intervals; }
-  uint64_t walks() const { return stats_.walks; }
-  size_t rows() const { return table_.rows(); }
+  // Ends the window and begins the next one. `end_ns` is of the scheduler's clock, and an error if it is not later than
+  // the beginning; `threads` are all that there are, as they were then, listed after it. Not while another window is
+  // being closed.
+  absl::Status Cut(uint64_t end_ns, const std::vector<WaitingThread>& threads);
+  // Has the window that was cut all its intervals and their stacks, or waited for long enough? `all_handled`: all
+  // events from before the list was made have been.
+  bool IsClosed(bool all_handled) const;
+  // Ends the closing. `drops` are those of the earlier stages in that window.
+  Profile TakeClosed(std::vector<Drop> drops);
 
-  // Ends it. `drops` are those of the earlier stages.
+  // Ends the last window; see CloseOpenWaits.
+  void AddOpenWaits(const std::vector<WaitingThread>& first, const std::vector<WaitingThread>& last);
   Profile Finish(std::vector<Drop> drops);
+
+  // In this window, and in all.
+  size_t rows() const { return current_->rows(); }
+  uint64_t intervals() const { return intervals_; }
+  uint64_t walks() const { return walks_; }
+
+  // What is kept from one window to the next, in entries.
+  struct Kept {
+    size_t targets = 0;
+    size_t exited = 0;
+    size_t kernel_stacks = 0;
+    size_t live_waits = 0;
+    size_t reported_waits = 0;
+
+    bool operator==(const Kept&) const = default;
+  };
+  Kept kept() const;
 
  private:
   void On(IntervalEvent&& event);
@@ -110,11 +148,22 @@ class Pipeline {
   void AddUnread(std::vector<WaitingThread> threads);
   void SubmitReading();
   void OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks);
+  // Those whose intervals have not come.
+  void GiveUpStale(uint64_t now_ns);
   // The stay that a wait's stack is found under, as far as the live path knows better than the event itself.
-  void UseLiveStack(const IntervalEvent& event, Interval* interval);
-  void Resolve(uint64_t cookie, uint32_t user_stack);
+  void UseLiveStack(const IntervalEvent& event, Window& window, Interval* interval);
+  void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
+  // What of a wait lies in a window that can be told no more.
+  void CountLost(std::string_view reason, const IntervalEvent& event, const WaitPart& part);
+  // A stay may have intervals in two windows.
+  void ShareOutcome(uint64_t cookie, Window& window);
+  void Describe(const ProcessInfo& process);
+  std::vector<Drop> CountedDrops() const;
+  Profile FinishWindow(Window& window, std::vector<Drop> drops);
+  // After a window was closed: what nobody can ask for any more.
+  void Forget();
+  void Resolve(uint64_t cookie, const UserStack& stack);
   void CountWalk();
-  void CountCookie(const IntervalEvent& event);
   void ResolveMissing(const CaptureEvent& event, Target& target, NoUserStack reason);
   void ResolveMissing(uint64_t cookie, NoUserStack reason);
   CaptureEvent TakeWaiting(Target& target);
@@ -122,9 +171,12 @@ class Pipeline {
   PipelineConfig config_;
   Hooks hooks_;
   ReaderThreads readers_;
-  StackTable stacks_;
-  OffCpuTable table_;
-  Joiner joiner_;
+  KernelStacks kernel_stacks_;
+  std::unique_ptr<Window> current_;
+  std::unique_ptr<Window> closing_;  // the one before, from Cut to TakeClosed
+  uint64_t close_by_ns_ = 0;         // of it
+  uint64_t windows_ = 0;             // begun after the first
+  ReportedWaits reported_;
   Walker walker_;
   UserStack scratch_;  // reused by every walk
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
@@ -134,14 +186,21 @@ class Pipeline {
   LiveWaits live_;
   using Batch = std::shared_ptr<const std::vector<WaitingThread>>;  // of one process
   std::deque<Batch> unread_;                                        // wait for a reader thread to be free
+  struct StaleWait {
+    uint64_t cookie = 0;
+    uint64_t until_ns = 0;
+  };
+  std::deque<StaleWait> stale_;  // ended before they were read: their intervals may bring their stacks
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
   uint64_t now_ns_ = 0;
-  absl::flat_hash_map<int32_t, uint64_t> last_cookie_;  // by tid: a thread never comes back to an older one
+  // In all windows.
+  uint64_t intervals_ = 0;
+  uint64_t walks_ = 0;
   uint64_t undecodable_ = 0;
   uint64_t targets_over_limit_ = 0;
   uint64_t waiting_over_limit_ = 0;
-  ProfileStats stats_;
+  std::vector<Drop> drops_before_;  // in the windows that are finished
 };
 
 }  // namespace offcpu

@@ -6,15 +6,24 @@
 #include "profiler/pipeline.h"
 
 namespace offcpu {
+namespace {
 
-void Pipeline::UseLiveStack(const IntervalEvent& event, Interval* interval) {
-  const LiveWait* wait = live_.Find(event.process, event.tid, event.switches);
+// From a thread's coming back to the handling of its interval and of its capture, where all keep up.
+constexpr uint64_t kStaleNs = 100'000'000;
+
+}  // namespace
+
+void Pipeline::UseLiveStack(const IntervalEvent& event, Window& window, Interval* interval) {
+  LiveWait* wait = live_.Find(event.process, event.tid, event.switches);
   if (wait == nullptr) return;
-  // A wait that is over has its own capture on the way; one that is not has nothing else to hope for.
+  // A wait that is over has its own capture on the way, which serves the windows that it was open in too; one that is
+  // not has nothing else to hope for.
   const bool is_open = event.kind == WaitKind::kOpen;
-  if (wait->user_stack.has_value()) {
-    joiner_.Resolve(wait->cookie, *wait->user_stack);  // it may have been long ago
+  if (wait->stack.has_value()) {
+    // It may have been long ago, in another window.
+    if (window.FindOutcome(wait->cookie) == nullptr) window.Resolve(wait->cookie, *wait->stack);
   } else if (!is_open) {
+    if (event.cookie != 0 && event.cookie != wait->cookie) live_.Link(*wait, event.tid, event.cookie);
     return;
   } else if (wait->failed != NoUserStack::kNone) {
     interval->missing = wait->failed;
@@ -27,7 +36,9 @@ void Pipeline::UseLiveStack(const IntervalEvent& event, Interval* interval) {
 void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
   absl::flat_hash_map<ProcessKey, std::vector<WaitingThread>> by_process;
   for (WaitingThread& thread : threads) {
-    if (thread.on_cpu || live_.Begin(thread) == nullptr) continue;
+    if (!thread.in_open_wait || thread.is_kernel) continue;
+    if (!config_.open_waits.show_sleepers && IsThroughout(*thread.open, current_->begin_ns())) continue;
+    if (live_.Begin(thread) == nullptr) continue;
     FindOrAddTarget(thread.process, thread.tid, thread.comm);
     std::vector<WaitingThread>& batch = by_process[thread.process];
     batch.push_back(std::move(thread));
@@ -67,14 +78,25 @@ void Pipeline::OnLiveStacks(const std::vector<WaitingThread>& threads, std::vect
     LiveWait* wait = live_.Find(threads[i].process, threads[i].tid, threads[i].switches);
     if (wait == nullptr) continue;  // forgotten, or its thread is in another wait by now
     if (stacks[i].missing == NoUserStack::kNone) {
-      ++stats_.live_stacks;
+      ++current_->stats().live_stacks;
       stacks[i].capture.cookie = wait->cookie;
       WalkOrWait(std::move(stacks[i].capture));
       continue;
     }
     wait->failed = stacks[i].missing;
     // Under a cookie of the thread's own a capture may still come.
-    if (wait->cookie != threads[i].cookie) joiner_.Resolve(wait->cookie, stacks_.InternMissing(wait->failed));
+    if (wait->cookie == threads[i].cookie) continue;
+    if (wait->failed == NoUserStack::kStale) {
+      stale_.push_back({.cookie = wait->cookie, .until_ns = now_ns_ + kStaleNs});
+    } else {
+      ResolveMissing(wait->cookie, wait->failed);
+    }
+  }
+}
+
+void Pipeline::GiveUpStale(uint64_t now_ns) {
+  for (; !stale_.empty() && stale_.front().until_ns <= now_ns; stale_.pop_front()) {
+    ResolveMissing(stale_.front().cookie, NoUserStack::kStale);
   }
 }
 

@@ -6,25 +6,27 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <thread>
 #include <unordered_set>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "capture/decode.h"
 #include "capture/kernel.h"
 #include "capture/process_context.h"
 #include "capture/programs.h"
 #include "process/module_cache.h"
+#include "profiler/cgroup_threads.h"
 #include "profiler/drops.h"
 #include "profiler/event_queue.h"
 #include "profiler/ledger.h"
 #include "profiler/listing.h"
 #include "profiler/live.h"
-#include "profiler/open_waits.h"
 #include "profiler/pipeline.h"
+#include "profiler/scheduler_clock.h"
+#include "profiler/window.h"
+#include "profiler/worker_tasks.h"
 
 namespace offcpu {
 namespace {
@@ -35,6 +37,9 @@ constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
 constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
 constexpr size_t kLedgerThreads = 1 << 17;
+
+// Of decoding without a look at what else there is to do.
+constexpr std::chrono::seconds kDecodeAtMost{1};
 
 using Clock = std::chrono::steady_clock;
 
@@ -69,23 +74,6 @@ ProgramsConfig ForPrograms(const RecordConfig& config) {
           .capture_bytes_per_second = config.capture_bytes_per_second};
 }
 
-// Every thread below the directories; the kernel tells it of running tasks only.
-std::unordered_set<pid_t> ThreadsOf(const std::vector<std::string>& cgroups) {
-  std::unordered_set<pid_t> tids;
-  for (const std::string& cgroup : cgroups) {
-    std::error_code error;
-    std::vector<std::filesystem::path> directories = {cgroup};
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(cgroup, error)) {
-      if (entry.is_directory(error)) directories.push_back(entry.path());
-    }
-    for (const std::filesystem::path& directory : directories) {
-      std::ifstream threads(directory / "cgroup.threads");
-      for (pid_t tid; threads >> tid;) tids.insert(tid);
-    }
-  }
-  return tids;
-}
-
 // With reads of targets when all else is done: as long as they come to an end, one way or the other, and not for ever.
 class Patience {
  public:
@@ -114,12 +102,14 @@ class RecorderImpl final : public Recorder {
       : config_(config),
         can_capture_(features.can_read_user),
         programs_(std::move(programs)),
+        clock_(features.rq_clock),
         queue_(config.queue_bytes),
         pipeline_(PipelineSettings(config, features), MakeHooks(programs_, modules_)) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
     programs_->Arm();
+    armed_ns_ = clock_.ReadNs();
     drainer_ = std::thread([this] { DrainLoop(); });
     worker_ = std::thread([this] { WorkLoop(); });
   }
@@ -135,31 +125,41 @@ class RecorderImpl final : public Recorder {
             .drops = CountLost(programs_->ReadCounters())};
   }
 
-  absl::StatusOr<Profile> Stop() override {
-    programs_->Disarm();
-    const uint64_t duration_ns = NowNs(CLOCK_MONOTONIC) - start_ns_;
-    // At once: the longer it takes, the more threads have gone on.
-    const std::vector<WaitingThread> first = WaitingThreads();
-    HandOver(WithoutSleepers(first));
+  absl::StatusOr<Profile> Cut() override {
+    absl::Status status;
+    uint64_t end_ns = 0;
+    tasks_.Run([&] { status = BeginNextWindow(&end_ns); });
+    if (!status.ok()) return status;
+    was_cut_ = true;
+    // What was recorded before the threads were listed is in the queue after this, and handled before the next task.
     programs_->Settle();
-    const std::vector<WaitingThread> last = WaitingThreads();
+    AwaitDrain();
+    std::vector<Drop> drops = CountDrops();
+    std::optional<Profile> profile;
+    while (!profile.has_value()) {
+      tasks_.Run([&] {
+        if (pipeline_.IsClosed(all_decoded_)) profile = pipeline_.TakeClosed(std::move(drops));
+      });
+    }
+    Complete(end_ns, *profile);
+    return *std::move(profile);
+  }
+
+  absl::StatusOr<Profile> Stop() override {
+    // The only window ends where its ledger does.
+    const uint64_t open_at_ns = was_cut_ ? SchedulerNs() : 0;
+    programs_->Disarm();
+    const uint64_t end_ns = NowNs(CLOCK_MONOTONIC);
+    // At once: the longer it takes, the more threads have gone on.
+    const std::vector<WaitingThread> first = OpenThreads(open_at_ns);
+    tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
+    programs_->Settle();
+    const std::vector<WaitingThread> last = OpenThreads(open_at_ns);
     std::vector<ThreadAccount> accounts = OpenAccounts();
-    OpenWaits open = CloseOpenWaits(first, last,
-                                    {.show_sleepers = config_.show_sleepers,
-                                     .min_wait_ns = config_.min_wait_ns,
-                                     .max_wait_ns = config_.max_wait_ns,
-                                     .kinds = config_.kinds});
-    HandOver(std::move(open.events));
+    tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
     Join();
-    std::vector<Drop> drops = NameDrops(programs_->ReadCounters(), queue_.stats(), modules_->stats());
-    if (open.filtered.count != 0) drops.push_back(open.filtered);
-    Profile profile = pipeline_.Finish(std::move(drops));
-    profile.start_unix_ns = start_unix_ns_;
-    profile.duration_ns = duration_ns;
-    profile.host = HostName();
-    profile.stats.slept_throughout = open.sleepers;
-    profile.stats.sample_ns = config_.sample_ns;
-    profile.stats.not_drawn = programs_->ReadCounters()[WIRE_COUNT_NOT_DRAWN].count;
+    Profile profile = pipeline_.Finish(CountDrops());
+    Complete(end_ns, profile);
     if (config_.ledger) CloseLedger(std::move(accounts), last, profile);
     return profile;
   }
@@ -168,8 +168,12 @@ class RecorderImpl final : public Recorder {
   static PipelineConfig PipelineSettings(const RecordConfig& config, const KernelFeatures& features) {
     PipelineConfig settings;
     settings.unwind = config.unwind;
-    settings.per_thread = config.per_thread;
-    settings.sample_ns = config.sample_ns;
+    settings.window.per_thread = config.per_thread;
+    settings.window.sample_ns = config.sample_ns;
+    settings.open_waits = {.show_sleepers = config.show_sleepers,
+                           .min_wait_ns = config.min_wait_ns,
+                           .max_wait_ns = config.max_wait_ns,
+                           .kinds = config.kinds};
     settings.code_hash = features.vma_iter;
     settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
     return settings;
@@ -195,36 +199,50 @@ class RecorderImpl final : public Recorder {
   void DrainOnce() {
     programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
+    ++drains_;
+    changed_.notify_all();
   }
 
   // By time, not by wake-up: each wake-up from a BPF program is an interrupt.
   void DrainLoop() {
     const std::chrono::milliseconds period(config_.drain_period_ms);
     std::unique_lock lock(mutex_);
-    while (!stopping_.wait_for(lock, period, [this] { return stop_; })) DrainOnce();
+    while (!changed_.wait_for(lock, period, [this] { return stop_; })) DrainOnce();
     // What was asked for before recording stopped may still be on its way.
-    stopping_.wait_for(lock, period, [] { return false; });
+    changed_.wait_for(lock, period, [] { return false; });
     DrainOnce();
     drained_ = true;
   }
 
   void WorkLoop() {
+    std::optional<Patience> patience;
+    while (true) {
+      const bool last = drained_;
+      const std::vector<WorkerTasks::Task> tasks = tasks_.Take();
+      all_decoded_ = DecodeQueued();
+      for (const WorkerTasks::Task& task : tasks) task();
+      tasks_.CountDone(tasks.size());
+      if (!last) ReadLongWaits();
+      Publish();
+      if (last && !patience.has_value()) patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms));
+      if (last && all_decoded_ && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(last ? 1 : 5));
+    }
+  }
+
+  // False if there is more than can be done in time.
+  bool DecodeQueued() {
     const auto decode = [this](std::span<const std::byte> record) {
       if (std::optional<ThreadAccount> account = DecodeAccount(record)) return ledger_.Add(*std::move(account));
       std::optional<Event> event = Decode(record);
       event.has_value() ? pipeline_.Handle(*std::move(event)) : pipeline_.CountUndecodable();
     };
-    std::optional<Patience> patience;
-    while (true) {
-      const bool last = drained_;
-      while (queue_.PopBatch(decode)) Publish();
-      TakeHandedOver();
-      if (!last) ReadLongWaits();
+    const Clock::time_point end = Clock::now() + kDecodeAtMost;
+    while (queue_.PopBatch(decode)) {
       Publish();
-      if (last && !patience.has_value()) patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms));
-      if (last && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(last ? 1 : 5));
+      if (Clock::now() > end) return false;
     }
+    return true;
   }
 
   void Publish() {
@@ -238,7 +256,7 @@ class RecorderImpl final : public Recorder {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
-    stopping_.notify_all();
+    changed_.notify_all();
     if (drainer_.joinable()) drainer_.join();
     if (worker_.joinable()) worker_.join();
   }
@@ -252,19 +270,53 @@ class RecorderImpl final : public Recorder {
     return *std::move(tasks);
   }
 
-  std::vector<WaitingThread> WaitingThreads(uint64_t min_off_ns = 0) const {
-    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads({}, min_off_ns);
-    if (!threads.ok()) return {};
-    KeepMembers(&*threads);
-    return *std::move(threads);
+  absl::StatusOr<std::vector<WaitingThread>> ListMembers(uint64_t min_off_ns, uint64_t open_at_ns) const {
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads({}, min_off_ns, open_at_ns);
+    if (threads.ok()) KeepMembers(&*threads);
+    return threads;
   }
 
-  // Threads whose stacks nobody will see need not be read.
-  std::vector<WaitingThread> WithoutSleepers(std::vector<WaitingThread> threads) const {
-    std::erase_if(threads, [this](const WaitingThread& thread) {
-      return !thread.in_open_wait || thread.is_kernel || (thread.open->throughout && !config_.show_sleepers);
-    });
-    return threads;
+  std::vector<WaitingThread> OpenThreads(uint64_t open_at_ns) const {
+    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, open_at_ns);
+    return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
+  }
+
+  // Of its clock, not later than now; 0 if it cannot be read.
+  uint64_t SchedulerNs() const {
+    const uint64_t now_ns = clock_.ReadNs();
+    return now_ns < armed_ns_ ? 0 : programs_->span().start_ns + (now_ns - armed_ns_);
+  }
+
+  // Of the worker: nothing that ends later has been handled yet.
+  absl::Status BeginNextWindow(uint64_t* end_ns) {
+    const uint64_t cut_ns = SchedulerNs();
+    *end_ns = NowNs(CLOCK_MONOTONIC);
+    const absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, cut_ns);
+    if (!threads.ok()) return threads.status();
+    return pipeline_.Cut(cut_ns, *threads);
+  }
+
+  // Those of the window that ends.
+  std::vector<Drop> CountDrops() {
+    const std::lock_guard lock(mutex_);  // the drainer holds it while it fills the queue
+    const Programs::Counters counters = programs_->ReadCounters();
+    std::vector<Drop> drops = NameDrops(counters, queue_.stats(), modules_->stats());
+    std::vector<Drop> since = DropsSince(drops_before_, drops);
+    drops_before_ = std::move(drops);
+    not_drawn_ = counters[WIRE_COUNT_NOT_DRAWN].count - not_drawn_before_;
+    not_drawn_before_ += not_drawn_;
+    return since;
+  }
+
+  // What the pipeline does not know of a window that ended at `end_ns`, CLOCK_MONOTONIC.
+  void Complete(uint64_t end_ns, Profile& profile) {
+    profile.start_unix_ns = start_unix_ns_;
+    profile.duration_ns = end_ns - start_ns_;
+    profile.host = HostName();
+    profile.stats.sample_ns = config_.sample_ns;
+    profile.stats.not_drawn = not_drawn_;
+    start_unix_ns_ += profile.duration_ns;
+    start_ns_ = end_ns;
   }
 
   std::vector<ThreadAccount> OpenAccounts() const {
@@ -287,30 +339,14 @@ class RecorderImpl final : public Recorder {
   template <typename Thread>
   void KeepMembers(std::vector<Thread>* threads) const {
     if (config_.cgroups.empty() || threads->empty()) return;
-    const std::unordered_set<pid_t> members = ThreadsOf(config_.cgroups);
+    const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.cgroups);
     std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
   }
 
-  // To the worker.
-  void HandOver(std::vector<WaitingThread> to_read) {
-    const std::lock_guard lock(mutex_);
-    to_read_ = std::move(to_read);
-  }
-  void HandOver(std::vector<Event> events) {
-    const std::lock_guard lock(mutex_);
-    events_ = std::move(events);
-  }
-
-  void TakeHandedOver() {
-    std::vector<WaitingThread> to_read;
-    std::vector<Event> events;
-    {
-      const std::lock_guard lock(mutex_);
-      to_read.swap(to_read_);
-      events.swap(events_);
-    }
-    if (!to_read.empty()) pipeline_.ReadWaiting(std::move(to_read));
-    for (Event& event : events) pipeline_.Handle(std::move(event));
+  // Until the rings have been drained once more.
+  void AwaitDrain() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, next = drains_ + 1] { return drains_ >= next; });
   }
 
   // Who has waited for long may never come back, or be killed where it waits.
@@ -319,24 +355,33 @@ class RecorderImpl final : public Recorder {
     if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
     next_live_ns_ = now_ns + (can_capture_ ? kLivePeriodNs : kOnlyLivePeriodNs);
     const uint64_t after_ns = uint64_t{config_.live_after_ms} * 1'000'000;
-    pipeline_.ReadWaiting(WithoutSleepers(WaitingThreads(can_capture_ ? after_ns : kOnlyLiveAfterNs)));
+    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(can_capture_ ? after_ns : kOnlyLiveAfterNs, 0);
+    if (threads.ok()) pipeline_.ReadWaiting(*std::move(threads));
   }
 
   const RecordConfig config_;
   const bool can_capture_;
   std::shared_ptr<Programs> programs_;
+  const SchedulerClock clock_;
   std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
   EventQueue queue_;
+  WorkerTasks tasks_;
   Pipeline pipeline_;              // of the worker until it has ended
   Ledger ledger_{kLedgerThreads};  // likewise
+  // Of the caller: the running window's beginning, and what was counted before it.
   uint64_t start_unix_ns_ = 0;
   uint64_t start_ns_ = 0;
+  std::vector<Drop> drops_before_;
+  uint64_t not_drawn_ = 0;  // in the window that has ended
+  uint64_t not_drawn_before_ = 0;
+  bool was_cut_ = false;
+  uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
-  std::condition_variable stopping_;
-  bool stop_ = false;                   // guarded by mutex_, as what follows is
-  std::vector<WaitingThread> to_read_;  // for the worker
-  std::vector<Event> events_;           // likewise
-  uint64_t next_live_ns_ = 0;           // of the worker
+  std::condition_variable changed_;
+  bool stop_ = false;          // guarded by mutex_
+  uint64_t drains_ = 0;        // of the rings; likewise
+  bool all_decoded_ = false;   // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_live_ns_ = 0;  // of the worker
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};

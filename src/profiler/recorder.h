@@ -1,7 +1,8 @@
-// Records off-CPU time from Start to Stop: BPF programs -> rings -> decode -> walk -> join -> table -> Profile.
+// Records off-CPU time from Start to Stop: BPF programs -> rings -> decode -> walk -> join -> table -> Profile. The
+// time between may be cut into windows, each with a profile of its own.
 //
 // Threads: one drains the rings, one worker owns processes, caches, joiner and table, a few read targets. The caller's
-// thread only starts, asks and stops. Needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Does not symbolize.
+// thread only starts, asks, cuts and stops. Needs CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Does not symbolize.
 #ifndef OFFCPU_PROFILER_RECORDER_H_
 #define OFFCPU_PROFILER_RECORDER_H_
 
@@ -55,7 +56,7 @@ struct RecordConfig {
 
 struct RecorderProgress {
   uint64_t intervals = 0;
-  uint64_t stacks = 0;  // rows of the table
+  uint64_t stacks = 0;  // rows of the table, of this window
   uint64_t drops = 0;   // events lost so far, all reasons
 };
 
@@ -65,7 +66,11 @@ class Recorder {
   // Loads and attaches the programs; recording runs when this returns.
   static absl::StatusOr<std::unique_ptr<Recorder>> Start(const RecordConfig& config);
   virtual RecorderProgress progress() const = 0;
-  // Detaches, drains what is there and returns the profile. Once.
+  // Ends the running window and begins the next; returns the profile of the one that has ended. Blocks until its stacks
+  // are known, a few seconds at most, while the next window is being recorded. Not while another thread is in it. If it
+  // fails, the window goes on.
+  virtual absl::StatusOr<Profile> Cut() = 0;
+  // Detaches, drains what is there and returns the profile of the last window. Once.
   virtual absl::StatusOr<Profile> Stop() = 0;
 };
 

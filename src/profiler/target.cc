@@ -13,6 +13,12 @@ bool Matches(const CodeVersion& known, const CodeVersion& wanted) {
 
 }  // namespace
 
+ProcessInfo Target::Named() const {
+  ProcessInfo named = info;
+  if (named.name.empty()) named.name = first_comm;
+  return named;
+}
+
 std::shared_ptr<const AddressSpace> Target::Find(const CodeVersion& code) const {
   for (auto version = versions_.rbegin(); version != versions_.rend(); ++version) {
     if (Matches(version->code, code)) return version->space;

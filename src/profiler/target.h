@@ -24,7 +24,10 @@ class Target {
   static constexpr size_t kVersions = 8;
   static constexpr size_t kPieces = 4096;  // mappings ever seen; all are forgotten when there are more
 
-  Target(uint32_t table_index, std::string comm) : index(table_index), first_comm(std::move(comm)) {}
+  Target(const ProcessKey& process, std::string comm) : info({.key = process}), first_comm(std::move(comm)) {}
+
+  // With the best name there is.
+  ProcessInfo Named() const;
 
   // The mappings that a capture of this version was made with, if they are known; else null.
   std::shared_ptr<const AddressSpace> Find(const CodeVersion& code) const;
@@ -38,8 +41,9 @@ class Target {
   // What any look has found at `mapping`; null if none has seen it.
   const MappedCode* FindPiece(const CodeMapping& mapping) const;
 
-  const uint32_t index;                      // OffCpuTable::InternProcess
+  ProcessInfo info;                          // as far as a look has told
   const std::string first_comm;              // of the first thread seen
+  uint64_t heard_in = 0;                     // the last window that it was heard of in
   int32_t tid = 0;                           // the thread heard of last
   int32_t asked_tid = 0;                     // through which the last look was made
   bool looking = false;                      // a look is under way

@@ -1,0 +1,98 @@
+#include "profiler/window.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxThreads = 1 << 17;
+
+}  // namespace
+
+Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks)
+    : begin_ns_(begin_ns),
+      config_(config),
+      kernel_stacks_(kernel_stacks),
+      stacks_({}),
+      table_({}),
+      joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
+
+Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
+  CountCookie(event);
+  return {.cookie = event.cookie,
+          .missing = event.missing,
+          .process = table_.InternProcess({.key = event.process}),
+          .tid = config_.per_thread ? event.tid : 0,
+          .comm = table_.InternComm(event.comm),
+          .kernel_stack = InternKernelStack(event.kernel_stack),
+          .kind = kind,
+          .blocked_ns = part.blocked_ns,
+          .runnable_ns = part.runnable_ns,
+          .whole_ns = event.blocked_ns + event.runnable_ns,
+          .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns};
+}
+
+void Window::CountCookie(const IntervalEvent& event) {
+  if (event.cookie == 0) return;
+  if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
+  uint64_t& last = last_cookie_[event.tid];
+  if (last != event.cookie) ++stats_.cookies;
+  last = event.cookie;
+}
+
+uint32_t Window::InternKernelStack(uint64_t id) {
+  const bool is_new = !stacks_.HasKernel(id);
+  const uint32_t index = stacks_.InternKernel(id);
+  if (!is_new) return index;
+  if (const std::vector<uint64_t>* frames = kernel_stacks_.Find(id)) stacks_.DefineKernel(id, *frames);
+  return index;
+}
+
+void Window::Resolve(uint64_t cookie, const UserStack& stack) { joiner_.Resolve(cookie, stacks_.InternUser(stack)); }
+
+void Window::ResolveMissing(uint64_t cookie, NoUserStack reason) {
+  joiner_.Resolve(cookie, stacks_.InternMissing(reason));
+}
+
+const UserStackEntry* Window::FindOutcome(uint64_t cookie) const {
+  const std::optional<uint32_t> outcome = joiner_.FindOutcome(cookie);
+  return outcome.has_value() ? &stacks_.user(*outcome) : nullptr;
+}
+
+void Window::Adopt(uint64_t cookie, const UserStackEntry& outcome) {
+  if (outcome.overflow) return joiner_.Resolve(cookie, stacks_.UserOverflow());
+  if (outcome.missing != NoUserStack::kNone) return ResolveMissing(cookie, outcome.missing);
+  Resolve(cookie, outcome.stack);
+}
+
+void Window::CountDrop(std::string_view reason, uint64_t count, uint64_t ns) {
+  if (count == 0) return;
+  const auto is_it = [reason](const Drop& drop) { return drop.reason == reason; };
+  const auto known = std::find_if(drops_.begin(), drops_.end(), is_it);
+  Drop& drop = known != drops_.end() ? *known : drops_.emplace_back(Drop{.reason = std::string(reason)});
+  drop.count += count;
+  drop.ns += ns;
+}
+
+Profile Window::Finish(std::vector<Drop> drops) {
+  joiner_.Flush();
+  drops.insert(drops.end(), drops_.begin(), drops_.end());
+  stats_.drops = std::move(drops);
+  return table_.Finish(stacks_, std::move(stats_));
+}
+
+std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now) {
+  std::vector<Drop> since;
+  for (const Drop& drop : now) {
+    const auto is_it = [&drop](const Drop& other) { return other.reason == drop.reason; };
+    const auto known = std::find_if(before.begin(), before.end(), is_it);
+    Drop change = drop;
+    if (known != before.end()) change = {drop.reason, drop.count - known->count, drop.ns - known->ns};
+    if (change.count != 0 || change.ns != 0) since.push_back(std::move(change));
+  }
+  return since;
+}
+
+}  // namespace offcpu
