@@ -68,11 +68,12 @@ absl::StatusOr<Headers> ReadHeaders(const Memory& memory, std::span<const FileMa
 }
 
 // Is every segment, where the file is mapped at its address at all, the right piece of the file? Text may have been
-// moved to anonymous memory, the first segment never is.
+// moved to anonymous memory, the first segment never is. Data is mapped last, so that while a library is being loaded
+// another piece may be there.
 bool SegmentsAgree(const Headers& headers, std::span<const FileMapping> file, uint64_t bias) {
   bool first = true;
   for (const Elf64_Phdr& p : headers.segments) {
-    if (p.p_type != PT_LOAD || p.p_filesz == 0) continue;
+    if (p.p_type != PT_LOAD || p.p_filesz == 0 || (!first && (p.p_flags & PF_W))) continue;
     const uint64_t address = bias + PageFloor(p.p_vaddr);
     auto m =
         std::upper_bound(file.begin(), file.end(), address, [](uint64_t a, const FileMapping& f) { return a < f.end; });
@@ -218,17 +219,20 @@ absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std
   return head;
 }
 
-// Is it what a process is started with, and not a library? Linkers mark executables that may lie anywhere.
-bool IsProgram(const Memory& memory, const Headers& headers, uint64_t bias) {
+// Is it what a process is started with, and not a library? Linkers mark executables that may lie anywhere. The dynamic
+// linker runs before them, and is what needs no other library.
+bool IsStarted(const Memory& memory, const Headers& headers, uint64_t bias) {
   if (headers.file.e_type == ET_EXEC) return true;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type != PT_DYNAMIC || p.p_memsz > kMaxDynamicBytes) continue;
     const ModuleTable table = ReadTable(memory, headers, bias, p);
+    bool needs_others = false;
     for (size_t at = 0; table.bytes.size() - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
       Elf64_Dyn entry;
       std::memcpy(&entry, table.bytes.data() + at, sizeof(entry));
-      if (entry.d_tag == DT_NULL) break;
+      if (entry.d_tag == DT_NULL) return !needs_others;
       if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) return true;
+      needs_others |= entry.d_tag == DT_NEEDED;
     }
   }
   return false;
@@ -268,7 +272,7 @@ absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const File
   ElfImage image;
   image.head = *std::move(head);
   image.module.build_id = image.head.build_id;
-  if (IsProgram(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;
+  if (IsStarted(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;
   for (const Elf64_Phdr& p : headers->segments) {
     if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) image.module.code.push_back({p.p_vaddr, p.p_vaddr + p.p_memsz});
   }

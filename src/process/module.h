@@ -53,7 +53,8 @@ class Module : public std::enable_shared_from_this<Module> {
   std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
   uint64_t content_hash = 0;  // of every byte that was read from the target
   std::vector<CodeRange> code;
-  uint64_t entry = 0;        // of a program, a link-time address; 0 in a library, where it has no meaning
+  // Of a program or a dynamic linker, a link-time address; 0 in other libraries, where it has no meaning.
+  uint64_t entry = 0;
   ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here

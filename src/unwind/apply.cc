@@ -34,7 +34,7 @@ StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackWindow& 
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
-bool IsKernelContext(const Row& row) { return row.signal && row.cfa == kKernelContextRow.cfa; }
+bool NamesKernelContext(const Row& row) { return row.signal && row.cfa == kKernelContextRow.cfa; }
 
 std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
   Registers registers;
@@ -44,12 +44,16 @@ std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* s
     registers.value[reg] = value.value;
   }
   if (registers.pc() == 0) return EndReason::kBadReturnAddress;
-  // A handler on its own stack: the interrupted one was not captured, or it lies below and the walk could go in
-  // circles.
-  if (registers.sp() <= state->sp) return EndReason::kBadCfa;
   *state = LeafState(registers, /*in_syscall=*/false);
   state->source = FrameSource::kSignalTrampoline;
   return std::nullopt;
+}
+
+// Is the stack of this frame another one than the captured one? A handler may have a stack of its own, above the
+// interrupted one or below it; what lies above the window may be on the same stack, as far as a capture ever reaches.
+bool IsElsewhere(const StackWindow& window, const FrameState& state) {
+  if (state.sp < window.begin) return true;
+  return state.sp > window.end && (!window.more || state.sp - window.begin > kMaxWindowBytes);
 }
 
 }  // namespace
@@ -84,9 +88,26 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
   return std::nullopt;
 }
 
+bool IsKernelContext(const StackWindow& window, const FrameState& state) {
+  constexpr uint64_t kFlags = 6;                         // ss is saved, and restored as it is
+  constexpr uint64_t kFlagXstate = 1;                    // where the processor has it
+  constexpr uint64_t kSegments = 0x002b'0000'0000'0033;  // ss, fs, gs, cs of 64-bit user code
+  constexpr uint64_t kFpstate = 448;  // a context of 304 bytes, a siginfo of 128; then the next multiple of 64
+  constexpr uint64_t kFpstateAlign = 64;
+  const auto word = [&](int32_t offset) { return Load(window, Add({state.sp}, offset)); };
+  const StackValue flags = word(0);
+  const StackValue link = word(8);
+  const StackValue segments = word(184);
+  const StackValue fpstate = word(224);
+  if (flags.failed() || link.failed() || segments.failed() || fpstate.failed()) return false;
+  return (flags.value & ~kFlagXstate) == kFlags && link.value == 0 && segments.value == kSegments &&
+         fpstate.value == state.sp + kFpstate && fpstate.value % kFpstateAlign == 0;
+}
+
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
-  if (IsKernelContext(row)) return RestoreContext(window, state);
+  if (IsElsewhere(window, *state)) return EndReason::kOtherStack;
+  if (NamesKernelContext(row)) return RestoreContext(window, state);
   const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf());
   if (cfa.failed()) return cfa.failure();
   const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;

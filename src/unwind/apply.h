@@ -47,9 +47,15 @@ FrameState LeafState(const Registers& registers, bool in_syscall);
 // known.
 std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found);
 
+// The same for code that no table describes, so that nothing else speaks for a trampoline: by every word that current
+// kernels always make so. False where it cannot be read.
+bool IsKernelContext(const StackWindow& window, const FrameState& state);
+
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //
-// sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats.
+// sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats;
+// but for signal frames, behind which it is where the interrupted code left it. Those of a hostile stack may go in
+// circles: the number of frames must be limited.
 std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state);
 
 }  // namespace offcpu

@@ -197,6 +197,25 @@ FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
   return FindOutcome::kFound;
 }
 
+FindOutcome RowAt(Dwarf_CFI* cfi, uint64_t address, Row* row) {
+  Dwarf_Frame* frame = nullptr;
+  if (dwarf_cfi_addrframe(cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
+  const FindOutcome outcome = ToRow(frame, address, row);
+  std::free(frame);
+  return outcome;
+}
+
+// Has the place that `rule` of `row` names been part of the frame before, in the function that begins at `begin`?
+bool WasInFrame(Dwarf_CFI* cfi, uint64_t begin, const Row& row, ValueRule Row::*rule) {
+  Row earlier;
+  int left = kMaxEarlierRows;
+  for (uint64_t at = begin; at < row.begin && left > 0; at = earlier.end, --left) {
+    if (RowAt(cfi, at, &earlier) != FindOutcome::kFound) return false;
+    if (earlier.*rule == row.*rule && !IsBelowStack(earlier, earlier.*rule)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 struct EhFrameTable::Impl {
@@ -231,11 +250,15 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table) {
 }
 
 FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
-  if (FdeAt(impl_->index.fdes, address) == nullptr) return FindOutcome::kNotHere;
-  Dwarf_Frame* frame = nullptr;
-  if (dwarf_cfi_addrframe(impl_->cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
-  FindOutcome outcome = ToRow(frame, address, row);
-  std::free(frame);
+  const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
+  if (fde == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = RowAt(impl_->cfi, address, row);
+  if (outcome != FindOutcome::kFound) return outcome;
+  for (ValueRule Row::*rule : {&Row::fp, &Row::bx}) {
+    if (IsBelowStack(*row, row->*rule) && WasInFrame(impl_->cfi, fde->begin, *row, rule)) {
+      row->*rule = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
+    }
+  }
   return outcome;
 }
 

@@ -32,6 +32,8 @@ bool PlausibleFramePointer(const FrameState& state, const StackWindow& window) {
   return window.more || state.fp < window.end;
 }
 
+bool HasPushedFramePointer(const FrameState& state) { return !state.exact && state.fp_known && state.fp == state.sp; }
+
 bool EndsFramePointerChain(const FrameState& state) {
   return state.source == FrameSource::kFramePointer && state.fp_known && state.fp == 0;
 }

@@ -30,6 +30,10 @@ bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plaus
 // Does the register look like a frame pointer of this frame?
 bool PlausibleFramePointer(const FrameState& state, const StackWindow& window);
 
+// Code that a module's tables leave out (such as the compiler's own start-up code) keeps a frame pointer after all if
+// the register points exactly to where its stack ended at the call: only push %rbp; mov %rsp, %rbp makes it so.
+bool HasPushedFramePointer(const FrameState& state);
+
 // The outermost frame of such a chain has a frame pointer of 0, as the ABI demands.
 bool EndsFramePointerChain(const FrameState& state);
 

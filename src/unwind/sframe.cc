@@ -122,6 +122,20 @@ bool SFrameTable::SkipTo(uint64_t start, const SFrameSection& section, const SFr
   return !marks.empty();
 }
 
+// Has the place that `row` names for the frame pointer been part of the frame before?
+bool SFrameTable::FpWasInFrame(const SFrameSection& section, const SFrameFunction& function, const Row& row) {
+  SFrameSection::Rows rows(section, function);
+  for (int left = kMaxEarlierRows; left > 0; --left) {
+    const std::optional<SFrameRow> next = rows.Next();
+    Row earlier;
+    if (!next || function.begin + next->start >= row.begin) return false;
+    ++rows_read_;
+    if (ToRow(section.header(), function, *next, &earlier) != FindOutcome::kFound) return false;
+    if (earlier.fp == row.fp && !IsBelowStack(earlier, earlier.fp)) return true;
+  }
+  return false;
+}
+
 // The last row that starts at or before the address holds until the next one starts.
 FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address,
                                 Row* row) {
@@ -147,6 +161,9 @@ FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFuncti
   row->begin = search.last ? block + found.start : function.begin;
   row->end =
       search.last ? std::min(search.next_start ? block + *search.next_start : block_end, function_end) : function_end;
+  if (outcome == FindOutcome::kFound && IsBelowStack(*row, row->fp) && FpWasInFrame(section, function, *row)) {
+    row->fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
+  }
   return outcome;
 }
 

@@ -62,6 +62,7 @@ class SFrameTable {
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
   FindOutcome FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address, Row* row);
+  bool FpWasInFrame(const SFrameSection& section, const SFrameFunction& function, const Row& row);
   bool SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function, SFrameSection::Rows* rows);
 
   std::vector<SFrameSection> sections_;

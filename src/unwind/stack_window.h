@@ -8,6 +8,9 @@
 
 namespace offcpu {
 
+// Nobody captures more: what is further away is on another stack.
+inline constexpr uint64_t kMaxWindowBytes = 32 << 20;
+
 struct StackWindow {
   const SpanMemory& memory;
   uint64_t begin = 0;  // [begin, end) was captured

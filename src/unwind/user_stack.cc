@@ -42,6 +42,8 @@ std::string_view Name(EndReason reason) {
       return "not mapped";
     case EndReason::kMapsChanged:
       return "maps changed";
+    case EndReason::kOtherStack:
+      return "other stack";
   }
   return "?";
 }

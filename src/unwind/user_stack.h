@@ -27,8 +27,9 @@ enum class EndReason : uint8_t {
   kFrameLimit,
   kNotMapped,    // the leaf's pc lies in no executable mapping
   kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
+  kOtherStack,   // the frame lies on a stack that was not captured: a signal handler ran on one of its own
 };
-inline constexpr int kEndReasonCount = 11;
+inline constexpr int kEndReasonCount = 12;
 
 std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline"
 std::string_view Name(EndReason reason);    // "complete", "window", "no row", ...

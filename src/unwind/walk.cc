@@ -1,6 +1,8 @@
 #include "unwind/walk.h"
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "unwind/apply.h"
 #include "unwind/frame_pointer.h"
@@ -18,24 +20,62 @@ bool IsStartCode(const MappedCode& code, uint64_t address, const FrameState& sta
 
 }  // namespace
 
-// Finds the row of a frame. A handler returns to the first byte of the trampoline, which nobody calls: so the byte
-// before it may be any function's, and says nothing. But as a function may end in a call that never returns, such an
-// address is the trampoline's only where the stack holds what it is for. Otherwise says why that is not known.
+// Does anything but a guess say what is at the address?
+bool Walker::IsDescribed(const Found& found) {
+  return found.outcome != FindOutcome::kNotHere && found.row.source != FrameSource::kFramePointer;
+}
+
+Walker::Walker(const UnwindOrder& order, RowFinderLimits limits)
+    : by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits) {
+  UnwindOrder other = order;
+  std::vector<FrameSource>& sources = other.sources;
+  const auto sframe = std::find(sources.begin(), sources.end(), FrameSource::kSFrame);
+  const auto eh_frame = std::find(sframe, sources.end(), FrameSource::kEhFrame);
+  if (eh_frame == sources.end()) return;
+  std::iter_swap(sframe, eh_frame);
+  rbx_rows_.emplace(other, limits);
+}
+
+// Finds the row of a frame.
 std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindow& window, FrameState* state,
                                         Found* found) {
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, window);
-  found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
+  found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
   // Nothing begins in the middle of a row, which is where most calls return to.
-  const bool within = found->outcome == FindOutcome::kFound && found->address + 1 < found->row.end;
-  if (state->exact || within || state->pc >= code.end) return std::nullopt;
-  if (!rows_.BeginsSignalFrame(code.module, found->address + 1)) return std::nullopt;
+  const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
+  if (state->exact || within) return std::nullopt;
+  if (state->pc < code.end) {
+    if (std::optional<EndReason> unknown = LookUpTrampoline(code, window, state, found)) return unknown;
+  }
+  if (found->outcome == FindOutcome::kNotHere && by_frame_pointer_ && HasPushedFramePointer(*state)) {
+    found->outcome = FindOutcome::kFound;
+    found->row = kFramePointerRow;
+  }
+  return std::nullopt;
+}
+
+// A handler returns to the first byte of the trampoline, which nobody calls: so the byte before it may be any
+// function's, and says nothing. But as a function may end in a call that never returns, such an address is the
+// trampoline's only where the stack holds what it is for. Otherwise says why that is not known.
+std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const StackWindow& window, FrameState* state,
+                                                  Found* found) {
+  Found at_pc = *found;
+  ++at_pc.address;
+  const bool begins = asked_->BeginsSignalFrame(code.module, at_pc.address);
+  if (!begins && IsDescribed(*found)) return std::nullopt;
+  at_pc.outcome = asked_->Find(code.module, at_pc.address, found->plausible_fp, &at_pc.row);
   bool trampoline = false;
-  if (std::optional<EndReason> unknown = FindKernelContext(window, *state, &trampoline)) return unknown;
+  if (begins) {
+    if (std::optional<EndReason> unknown = FindKernelContext(window, *state, &trampoline)) return unknown;
+  } else if (!IsDescribed(at_pc) && IsKernelContext(window, *state)) {  // that of musl, or of Go
+    trampoline = true;
+    at_pc.outcome = FindOutcome::kFound;
+    at_pc.row = kKernelContextRow;
+  }
   if (!trampoline) return std::nullopt;
   state->exact = true;
-  ++found->address;
-  found->outcome = rows_.Find(code.module, found->address, found->plausible_fp, &found->row);
+  *found = at_pc;
   return std::nullopt;
 }
 
@@ -76,17 +116,23 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     frame.exact = state->exact;
     out->frames.push_back(frame);
     if (pcs != nullptr) pcs->push_back(state->pc);
-    ++stats_.frames[static_cast<size_t>(frame.source)];
     if (std::optional<EndReason> end = Step(*code, found, window, state, &out->frames.back())) return *end;
   }
 }
 
 void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
                   UserStack* out, std::vector<uint64_t>* pcs) {
-  out->frames.clear();
-  if (pcs != nullptr) pcs->clear();
-  FrameState state = LeafState(registers, in_syscall);
-  out->end = Run(space, window, &state, out, pcs);
+  const auto walk = [&](RowFinder* rows) {
+    out->frames.clear();
+    if (pcs != nullptr) pcs->clear();
+    FrameState state = LeafState(registers, in_syscall);
+    asked_ = rows;
+    out->end = Run(space, window, &state, out, pcs);
+  };
+  walk(&rows_);
+  // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.
+  if (out->end == EndReason::kRegisterUnknown && rbx_rows_) walk(&*rbx_rows_);
+  for (const Frame& frame : out->frames) ++stats_.frames[static_cast<size_t>(frame.source)];
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];
 }

@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "process/address_space.h"
@@ -33,7 +32,7 @@ struct WalkStats {
 
 class Walker {
  public:
-  explicit Walker(UnwindOrder order = {}, RowFinderLimits limits = {}) : rows_(std::move(order), limits) {}
+  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {});
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
   // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`, unless
@@ -45,19 +44,26 @@ class Walker {
   const RowFinderStats& row_stats() const { return rows_.stats(); }
 
  private:
-  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
-                std::vector<uint64_t>* pcs);
   struct Found {
     uint64_t address = 0;  // that was looked up
     bool plausible_fp = false;
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
   };
+  static bool IsDescribed(const Found& found);
+
+  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
+                std::vector<uint64_t>* pcs);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackWindow& window, FrameState* state, Found* found);
+  std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackWindow& window, FrameState* state,
+                                            Found* found);
   std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackWindow& window,
                                 FrameState* state, Frame* frame);
 
+  bool by_frame_pointer_;
   RowFinder rows_;
+  std::optional<RowFinder> rbx_rows_;  // with .eh_frame before SFrame; only if the order has it behind
+  RowFinder* asked_ = nullptr;         // the one of both that serves this walk
   WalkStats stats_;
 };
 

@@ -143,8 +143,15 @@ std::optional<Location> Execute(const Frame& frame, Ops ops, uint64_t cfa) {
   return stack.empty() ? std::nullopt : std::optional<Location>({stack.back(), is_value});
 }
 
-// False if the test's own machine cannot tell.
-bool RegisterByDwarf(const Frame& frame, Dwarf_Frame* rules, int reg, uint64_t cfa, std::optional<uint64_t>* value) {
+// What libdw says is where a stack pointer has passed by: mostly it has been popped, and is in the register as well.
+bool IsPassed(const Frame& frame, const Location& location) {
+  constexpr uint64_t kRedZone = 128;
+  return !location.is_value && frame.Register(kRsp) - location.number - 1 < kRedZone;
+}
+
+// Where a register may be taken from either place, `got` decides. False if the test's own machine cannot tell.
+bool RegisterByDwarf(const Frame& frame, Dwarf_Frame* rules, int reg, uint64_t cfa, const std::optional<uint64_t>& got,
+                     std::optional<uint64_t>* value) {
   Dwarf_Op memory[3];
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
@@ -156,10 +163,11 @@ bool RegisterByDwarf(const Frame& frame, Dwarf_Frame* rules, int reg, uint64_t c
   const std::optional<Location> location = Execute(frame, {ops, count}, cfa);
   if (!location) return false;
   *value = location->is_value ? location->number : Frame::Memory(location->number);
+  if (IsPassed(frame, *location) && got == frame.Register(static_cast<uint64_t>(reg))) *value = got;
   return true;
 }
 
-std::optional<Caller> ByDwarf(const Frame& frame, Dwarf_Frame* rules) {
+std::optional<Caller> ByDwarf(const Frame& frame, Dwarf_Frame* rules, const Caller& got) {
   Caller caller;
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
@@ -172,15 +180,15 @@ std::optional<Caller> ByDwarf(const Frame& frame, Dwarf_Frame* rules) {
     if (!cfa) return std::nullopt;
     caller.cfa = cfa->number;
   }
-  if (!RegisterByDwarf(frame, rules, kRip, caller.cfa, &pc)) return std::nullopt;
+  if (!RegisterByDwarf(frame, rules, kRip, caller.cfa, std::nullopt, &pc)) return std::nullopt;
   caller.outermost = !pc;
   if (caller.outermost) {
     caller.cfa = 0;
     return caller;
   }
   caller.pc = *pc;
-  if (!RegisterByDwarf(frame, rules, kRbp, caller.cfa, &caller.fp)) return std::nullopt;
-  if (!RegisterByDwarf(frame, rules, kRbx, caller.cfa, &caller.bx)) return std::nullopt;
+  if (!RegisterByDwarf(frame, rules, kRbp, caller.cfa, got.fp, &caller.fp)) return std::nullopt;
+  if (!RegisterByDwarf(frame, rules, kRbx, caller.cfa, got.bx, &caller.bx)) return std::nullopt;
   if (!caller.bx) caller.bx = frame.Register(kRbx);  // libdw does not know that functions preserve it
   return caller;
 }
@@ -255,7 +263,8 @@ class Comparison {
     if (rules == nullptr) return outcome == FindOutcome::kNotHere && address >= last_.end;
     ++described_;
     const Frame frame(address);
-    const std::optional<Caller> expected = ByDwarf(frame, rules.get());
+    const Caller got = ByRow(frame, row);
+    const std::optional<Caller> expected = ByDwarf(frame, rules.get(), got);
     if (!expected) {  // an expression of more than a row holds, or at least than the rows of PLTs are made of
       ++expressions_;
       return outcome == FindOutcome::kExpression && address >= last_.end;
@@ -264,7 +273,7 @@ class Comparison {
     // A row holds as far as it says.
     const bool last_holds = address >= last_.end || ByRow(frame, last_) == *expected;
     last_ = row;
-    return last_holds && ByRow(frame, row) == *expected;
+    return last_holds && got == *expected;
   }
 
   void Differs(uint64_t address) {

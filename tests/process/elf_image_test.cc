@@ -49,15 +49,16 @@ TEST_F(ElfImageTest, EveryPart) {
   EXPECT_EQ(m.sframe.bytes.size(), 28u);
 }
 
-// Libraries may have one, too, left by old linkers or for those who run them; nothing starts there.
-TEST_F(ElfImageTest, EntryPointOfProgramsOnly) {
+// Libraries may have one, too, left by old linkers or for those who run them; nothing starts there. Of those that need
+// no other one the dynamic linker is one.
+TEST_F(ElfImageTest, EntryPointOfProgramsAndDynamicLinkers) {
   const auto entry = [this] {
     auto image = Read();
     EXPECT_TRUE(image.ok()) << image.status();
     return image.ok() ? image->module.entry : 1;
   };
   EXPECT_EQ(entry(), 0u);
-  elf.Put(0x600, {0x1e, 0,    0,    0,    0, 0, 0, 0, 8, 0, 0, 0,    0, 0, 0, 0,    // DT_FLAGS: DF_BIND_NOW
+  elf.Put(0x600, {1,    0,    0,    0,    0, 0, 0, 0, 8, 0, 0, 0,    0, 0, 0, 0,    // DT_NEEDED
                   0xfb, 0xff, 0xff, 0x6f, 0, 0, 0, 0, 1, 0, 0, 0x08, 0, 0, 0, 0,    // DT_FLAGS_1: DF_1_NOW, DF_1_PIE
                   0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 0,    0, 0, 0, 0});  // DT_NULL
   elf.segments[ElfBytes::kNote] = {PT_DYNAMIC, PF_R, 0x600, 0x600, 0x600, 48, 48, 8};
@@ -69,8 +70,11 @@ TEST_F(ElfImageTest, EntryPointOfProgramsOnly) {
   elf.segments[ElfBytes::kNote].p_memsz = 48;
   elf.Put(0x61b, {0});
   EXPECT_EQ(entry(), 0u) << "DF_1_NOW alone";
+  elf.Put(0x600, {0x1e});  // DT_FLAGS
+  EXPECT_EQ(entry(), 0x1080u) << "needs no other library";
+  elf.Put(0x600, {1});
   elf.Put(0x61b, {8});
-  elf.Put(0x600, {0});  // DT_NULL
+  elf.Put(0x610, {0, 0, 0, 0});  // DT_NULL
   EXPECT_EQ(entry(), 0u) << "behind the end";
   elf.file.e_type = ET_EXEC;
   EXPECT_EQ(entry(), 0x1080u);
@@ -169,7 +173,19 @@ TEST_F(ElfImageTest, ProgramHeadersInAnotherSegment) {
 TEST_F(ElfImageTest, SegmentsAtDifferentDistances) {
   file = elf.MapAt(kBase, &memory);
   file[2].offset = 0x1000;
+  elf.segments[ElfBytes::kData].p_flags = PF_R;
+  elf.MapAt(kBase, &memory);
   EXPECT_FALSE(ReadElfImage(memory, file, file[1]).ok());
+}
+
+// The dynamic linker first maps all of the file in one piece, which reserves the addresses, and data last.
+TEST_F(ElfImageTest, LibraryThatIsBeingLoaded) {
+  file = elf.MapAt(kBase, &memory);
+  file[2] = {kBase + 0x2000, kBase + 0x4000, 0x2000, false};
+  auto image = ReadElfImage(memory, file, file[1]);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_EQ(image->head.bias, kBase);
+  EXPECT_FALSE(image->module.eh_frame.bytes.empty());
 }
 
 TEST_F(ElfImageTest, AnchorFitsNoSegment) {

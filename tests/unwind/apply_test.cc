@@ -330,11 +330,61 @@ TEST_F(KernelContextTest, IsNotKnownWithoutAllOfItsWords) {
 
 TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kWindow); }
 
+// Wherever the interrupted stack is in the window, the walk goes on. Elsewhere the interrupted instruction is known,
+// and nothing behind it.
 TEST_F(KernelContextTest, StackOfItsOwn) {
-  words[20] = kStack - 0x10000;
-  EXPECT_EQ(Step(), EndReason::kBadCfa);
-  words[20] = kStack;
-  EXPECT_EQ(Step(), EndReason::kBadCfa);
+  for (const uint64_t sp : {kStack, kStack + 8}) {
+    words[20] = sp;
+    words[(sp - kStack) / 8] = 0x402000;
+    FrameState before = state;
+    EXPECT_EQ(Step(), std::nullopt);
+    row = Plain(8);
+    EXPECT_EQ(Step(), std::nullopt);
+    EXPECT_EQ(state.pc, 0x402000u);
+    state = before;
+    row = kKernelContextRow;
+  }
+  for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxWindowBytes + 8}) {
+    words[20] = sp;
+    FrameState before = state;
+    EXPECT_EQ(Step(), std::nullopt);
+    EXPECT_EQ(state.pc, 0x1015u);
+    row = Plain(8);
+    EXPECT_EQ(Step(), EndReason::kOtherStack);
+    state = before;
+    row = kKernelContextRow;
+  }
+}
+
+// It may be on the same one, as far as captures reach; then a larger one helps.
+TEST_F(KernelContextTest, StackAboveTheWindow) {
+  words[20] = kStack + kMaxWindowBytes;
+  EXPECT_EQ(Step(), std::nullopt);
+  row = Plain(8);
+  EXPECT_EQ(Step(), EndReason::kWindow);
+}
+
+// As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point unit.
+TEST_F(KernelContextTest, IsToldFromWhatOnlyLooksLikeIt) {
+  const auto is_context = [this](size_t at, uint64_t value) {
+    words[0] = 7;
+    words[1] = 0;
+    words[23] = 0x002b000000000033;
+    words[28] = kStack + 448;  // uc_mcontext.fpstate
+    words[at] = value;
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    return IsKernelContext({memory, kStack, kStack + sizeof(words)}, state);
+  };
+  EXPECT_TRUE(is_context(0, 7));
+  EXPECT_TRUE(is_context(0, 6)) << "no extended state";
+  EXPECT_FALSE(is_context(0, 2));
+  EXPECT_FALSE(is_context(0, 15));
+  EXPECT_FALSE(is_context(1, kStack));
+  EXPECT_FALSE(is_context(23, 0x33));
+  EXPECT_FALSE(is_context(23, 0x002b000000000023)) << "32-bit code";
+  EXPECT_FALSE(is_context(28, kStack + 512));
+  EXPECT_FALSE(is_context(28, kStack + 384));
+  EXPECT_FALSE(is_context(28, 0));
 }
 
 TEST_F(KernelContextTest, OnlyInASignalFrame) {

@@ -29,6 +29,8 @@ constexpr uint64_t kUndescribed = 0x1400;
 constexpr uint64_t kStart = 0x1500;    // the ELF entry point, undescribed
 constexpr uint64_t kLosesFp = 0x1600;  // CFA = rsp + 16, FP undefined
 
+constexpr uint64_t kPopped = 0x1700;  // CFA = rsp + 16, FP at CFA - 16; from 0x10 on CFA = rsp + 8
+
 constexpr uint64_t kBareStart = 0x1f00;  // the entry point of the module without tables
 
 class WalkTest : public ::testing::Test {
@@ -41,6 +43,7 @@ class WalkTest : public ::testing::Test {
     cfi.Fde(cie, kOutermost, 0x100, {0x07, 16});
     cfi.Fde(cie, kExpressed, 0x100, {0x0f, 1, 0x30});
     cfi.Fde(cie, kLosesFp, 0x100, {0x0e, 16, 0x07, 6});
+    cfi.Fde(cie, kPopped, 0x100, {0x0e, 16, 0x86, 2, 0x50, 0x0e, 8});
     auto tables = std::make_shared<Module>();
     tables->code = {{0x1000, 0x2000}};
     tables->eh_frame = cfi.Table();
@@ -143,6 +146,30 @@ TEST_F(WalkTest, NoGuessWhereThereAreTables) {
   words[5] = kTables + kOutermost + 1;
   EXPECT_EQ(Walk(kTables + kUndescribed, kStack + 32), EndReason::kNoRow);
   EXPECT_EQ(stack.frames.size(), 1u);
+}
+
+// But where it points exactly to the end of a caller's stack, it has been pushed and set right there: the compiler's
+// own start-up code has no table.
+TEST_F(WalkTest, PushedFramePointerOfUndescribedCode) {
+  words[0] = kTables + kUndescribed + 1;
+  words[1] = kStack + 80;
+  words[2] = kTables + kByFrame + 1;
+  words[11] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 8), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPopped + 0x10, kUndescribed + 1, kByFrame + 1, kOutermost + 1}));
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
+  EXPECT_EQ(Walk(kTables + kUndescribed, kStack), EndReason::kNoRow) << "in a leaf it may be anybody's";
+  walker = Walker(*ParseUnwindOrder("sframe,eh_frame"));
+  EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 8), EndReason::kNoRow) << "not asked for";
+}
+
+// What a frame popped is in its register again, though the table still says that it is below the stack pointer.
+TEST_F(WalkTest, FramePointerThatHasBeenPopped) {
+  words[0] = kTables + kByFrame + 1;
+  words[4] = kStack + 80;
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPopped + 0x10, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPopped + 0x10, kByFrame + 1, kOutermost + 1}));
 }
 
 TEST_F(WalkTest, GeneratedCode) {
@@ -291,6 +318,78 @@ TEST_P(TrampolineTest, IsNotReturnedToByACall) {
 TEST_P(TrampolineTest, IsNotDecidedWithoutTheStack) {
   EXPECT_EQ(Walk(1 + 184 / 8), EndReason::kWindow) << "up to the segments";
   EXPECT_EQ(stack.frames.size(), 1u) << "nobody knows whose frame it is";
+}
+
+// A context that says that it was itself interrupted where it lies.
+TEST_P(TrampolineTest, InterruptedForEver) {
+  words[1 + 160 / 8] = kStack;
+  words[1 + 168 / 8] = kTables + kHandler;
+  EXPECT_EQ(Walk(words.size()), EndReason::kFrameLimit);
+  EXPECT_EQ(stack.frames.size(), kMaxFrames);
+}
+
+// A trampoline that no table describes, in a module with tables and in one without: musl's, or Go's.
+TEST_F(WalkTest, UndescribedTrampoline) {
+  words.resize(80);
+  for (const size_t at : {1, 3, 5}) words[at] = kTables + kPlain + 0x20;  // the handler's
+  for (const uint64_t trampoline : {kTables + kUndescribed + 8, kBare + 0x1010, kGenerated + 0x1010}) {
+    // At word 8 struct ucontext: flags, no link; rsp and rip, the segments, the state of the floating point unit.
+    words[7] = trampoline;
+    words[8] = 7;
+    words[8 + 160 / 8] = kStack + 70 * 8;
+    words[8 + 168 / 8] = kTables + kOutermost + 4;
+    words[8 + 184 / 8] = 0x002b000000000033;
+    words[8 + 224 / 8] = kStack + 8 * 8 + 448;
+    EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+    ASSERT_EQ(stack.frames.size(), 6u);
+    EXPECT_TRUE(stack.frames[4].exact);
+    EXPECT_EQ(stack.frames[5].address, kOutermost + 4);
+    EXPECT_EQ(stack.frames[5].source, FrameSource::kSignalTrampoline);
+    words[8] = 8;  // nothing that a kernel makes
+    EXPECT_NE(Walk(kTables + kPlain), EndReason::kComplete);
+    EXPECT_EQ(stack.frames.size(), 5u);
+  }
+}
+
+// SFrame says nothing of rbx, which a frame of .eh_frame is found by.
+TEST(WalkByRbxTest, AsksTheOtherTableForIt) {
+  constexpr uint64_t kSaves = 0x1000;  // CFA = rsp + 16, rbx at CFA - 16
+  constexpr uint64_t kByRbx = 0x1100;  // CFA = rbx + 8
+  constexpr uint64_t kLast = 0x1200;
+  CfiBytes cfi;
+  const size_t cie = cfi.Cie();
+  cfi.Fde(cie, kSaves, 0x100, {0x0e, 16, 0x83, 2});
+  cfi.Fde(cie, kByRbx, 0x100, {0x0c, 3, 8});
+  cfi.Fde(cie, kLast, 0x100, {0x07, 16});
+  SFrameBuilder sframe;
+  sframe.OnStack(kSaves, 0x100, 16);
+  auto module = std::make_shared<Module>();
+  module->code = {{0x1000, 0x2000}};
+  module->eh_frame = cfi.Table();
+  module->sframe = sframe.Table();
+  MappedCode code;
+  code.begin = kTables + 0x1000;
+  code.end = kTables + 0x2000;
+  code.bias = kTables;
+  code.module = module;
+  const AddressSpace space({code});
+  const std::vector<uint64_t> words = {kStack + 24, kTables + kByRbx + 1, 0, kTables + kLast + 1};
+  const SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+  const StackWindow window = {memory, kStack, kStack + words.size() * 8};
+  Registers registers;
+  registers.value[kRip] = kTables + kSaves;
+  registers.value[kRsp] = kStack;
+  UserStack stack;
+  Walker walker;
+  walker.Walk(space, registers, false, window, &stack);
+  EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
+  ASSERT_EQ(stack.frames.size(), 3u);
+  EXPECT_EQ(stack.frames[2].address, kLast + 1);
+  EXPECT_EQ(walker.stats().walks, 1u);
+  EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kRegisters)], 1u) << "counted once";
+  walker = Walker(*ParseUnwindOrder("sframe,fp"));
+  walker.Walk(space, registers, false, window, &stack);
+  EXPECT_NE(stack.end, EndReason::kComplete) << "not asked for";
 }
 
 TEST_F(WalkTest, NothingIsLeftOfTheWalkBefore) {
