@@ -224,7 +224,6 @@ static __always_inline void book_run(struct task_struct *task, __u64 now, __u32 
 	}
 	account->exec_ns = charged;
 	account->out_ns = now;
-	account->wants_to_run = !task_flags;
 	if (task_flags & TASK_DEAD && control.phase == WIRE_RECORDING)
 		close_account(account, now);
 }

@@ -38,6 +38,23 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 		__sync_val_compare_and_swap(&control.clock_offset, 0, scheduler_ns - bpf_ktime_get_ns());
 }
 
+/* After the end. */
+static __always_inline void count_gone(struct task_struct *task, __u32 task_flags)
+{
+	__u64 start = recording_start(), end = control.end_ns + control.clock_offset;
+	const struct task_state *state;
+
+	if (control.phase != WIRE_ENDED || !(task_flags & TASK_DEAD))
+		return;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!state || (!state->out_ns && state->has_run))
+		return;
+	if (state->out_ns > start)
+		start = state->out_ns;
+	if (start < end)
+		count_ns(WIRE_COUNT_GONE_AT_END, end - start);
+}
+
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
 	__u64 now = departure_ns(task);
@@ -45,8 +62,9 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 
 	if (preempt)
 		task_flags = 0;
-	if (control.phase == WIRE_ENDED) {
+	if (control.phase >= WIRE_ENDED) {
 		book_late_end(task, task_flags);
+		count_gone(task, task_flags);
 		return;
 	}
 	learn_clock_offset(scheduler_clock(task));
@@ -250,7 +268,7 @@ static __always_inline void note_arrival(struct task_struct *task)
 
 static __always_inline void arrive(void *ctx, struct task_struct *task)
 {
-	if (control.phase == WIRE_ENDED)
+	if (control.phase >= WIRE_ENDED)
 		return;
 	if (control.phase == WIRE_RECORDING)
 		come_back(ctx, task);

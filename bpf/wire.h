@@ -166,6 +166,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
+	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
 	WIRE_COUNT_LIFECYCLE_LOST,
 	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
 	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
@@ -179,11 +180,10 @@ WIRE_ENUM(wire_counter_id){
  * the CPU since arrived_ns or off it since out_ns, is not in the sums.
  */
 struct wire_account {
-	uint32_t type;	      /* WIRE_ACCOUNT */
-	uint8_t is_new;	      /* its thread has not run yet since it was made */
-	uint8_t wants_to_run; /* it left the CPU so */
-	uint8_t is_closed;    /* its thread is dead */
-	uint8_t reserved;
+	uint32_t type;	   /* WIRE_ACCOUNT */
+	uint8_t is_new;	   /* its thread has not run yet since it was made */
+	uint8_t is_closed; /* its thread is dead */
+	uint8_t reserved[2];
 	struct wire_process process;
 	uint64_t since_ns;  /* 0: since recording began */
 	uint64_t until_ns;  /* 0: it goes on, or went on when recording ended */
@@ -287,11 +287,13 @@ WIRE_ASSERT(sizeof(struct wire_config) == 96);
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */
 	WIRE_RECORDING, WIRE_ENDED, /* nothing is recorded, and stamps are not touched any more */
+	WIRE_LISTING,		    /* the same, and who still waits is being listed for the last time */
 };
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
 	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;       /* likewise, before it ends */
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
 	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
@@ -299,7 +301,7 @@ struct wire_control {
 	uint32_t zero;	       /* stays 0 */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 40);
+WIRE_ASSERT(sizeof(struct wire_control) == 48);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,6 @@ std::optional<ThreadAccount> DecodeAccount(std::span<const std::byte> record) {
                         .tid = static_cast<int32_t>(wire.process.tid),
                         .comm = std::string(wire.comm, strnlen(wire.comm, sizeof(wire.comm))),
                         .is_new = wire.is_new != 0,
-                        .wants_to_run = wire.wants_to_run != 0,
                         .since_ns = wire.since_ns,
                         .until_ns = wire.until_ns,
                         .arrived_ns = wire.arrived_ns,

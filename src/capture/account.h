@@ -27,7 +27,6 @@ struct ThreadAccount {
   int32_t tid = 0;
   std::string comm;
   bool is_new = false;         // it has not run yet since it was made
-  bool wants_to_run = false;   // it left the CPU so
   uint64_t since_ns = 0;       // 0: since recording began
   uint64_t until_ns = 0;       // 0: it went on at the end; then its last stretch is not in the sums
   uint64_t arrived_ns = 0;     // when it came to a CPU last

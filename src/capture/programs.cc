@@ -242,8 +242,12 @@ void Programs::Arm() {
 
 void Programs::Disarm() {
   if (impl_->end_ns != 0) return;
-  impl_->end_ns = MonotonicNs();
+  impl_->end_ns = impl_->control->end_ns = MonotonicNs();
   std::atomic_ref(impl_->control->phase).store(WIRE_ENDED, std::memory_order_release);
+}
+
+void Programs::BeginLastListing() {
+  std::atomic_ref(impl_->control->phase).store(WIRE_LISTING, std::memory_order_release);
 }
 
 // Programs run inside RCU's read sections, and the barrier is one of RCU. Kernels for full dynticks refuse it: then a

@@ -77,6 +77,8 @@ class Programs {
   void Arm();
   // Stops recording; what the rings hold stays to be drained. Which thread was in which wait stays to be listed.
   void Disarm();
+  // After Disarm: who waits is listed once more. Threads that have ended before were not, and are counted.
+  void BeginLastListing();
   // Waits for programs that began before Disarm; some 20 ms.
   void Settle();
 

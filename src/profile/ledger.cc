@@ -18,6 +18,8 @@ std::string_view Name(Loss loss) {
       return "not of --state";
     case Loss::kNotSelected:
       return "selected while off the CPU";
+    case Loss::kGoneAtEnd:
+      return "ended before its open wait was listed";
     case Loss::kQueueFull:
       return "queue full: intervals";
   }

@@ -20,9 +20,10 @@ enum class Loss : uint8_t {
   kAboveMaxWait,
   kOtherKind,
   kNotSelected,  // came to be recorded while it was off the CPU
+  kGoneAtEnd,    // waited when the recording ended, and was dead before it could be listed
   kQueueFull,    // between the thread that drains the rings and the worker
 };
-inline constexpr size_t kLossCount = 7;
+inline constexpr size_t kLossCount = 8;
 std::string_view Name(Loss loss);  // as the drop of the same reason
 
 // Nanoseconds of one thread under one program.

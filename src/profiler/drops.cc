@@ -26,6 +26,7 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_CAPTURE_RING_BUSY, "capture ring busy", true},
     {WIRE_COUNT_CAPTURE_ANSWER_LOST, "capture failed and could not say so", true},
     {WIRE_COUNT_LIFECYCLE_LOST, "exec or exit not reported", false},
+    {WIRE_COUNT_GONE_AT_END, "ended before its open wait was listed", true},
     {WIRE_COUNT_ACCOUNT_LOST, "account of a thread lost", true},
     {WIRE_COUNT_NOT_LISTED, "waiting thread not listed: no buffer", true},
     {WIRE_COUNT_NOT_FOLLOWED, "child not followed: too many", true},

@@ -52,9 +52,11 @@ void Ledger::Add(ThreadAccount account) {
   }
 }
 
-void Ledger::AddWaits(const std::vector<WaitingThread>& threads) {
+void Ledger::AddWaits(const std::vector<WaitingThread>& threads, const OpenWaitsConfig& config) {
   for (const WaitingThread& thread : threads) {
-    if (thread.open.has_value()) waits_.insert_or_assign({thread.process, thread.tid}, *thread.open);
+    if (!thread.open.has_value()) continue;
+    waits_.insert_or_assign({thread.process, thread.tid},
+                            {.wait = *thread.open, .loss = WhyLeftOut(*thread.open, config)});
   }
 }
 
@@ -68,11 +70,16 @@ void Ledger::BookLastStretch(const ThreadAccount& account, const RecordedSpan& s
   if (account.out_ns > span.end_ns) entry.on_cpu_ns -= std::min(account.out_ns - span.end_ns, entry.on_cpu_ns);
   const auto wait = waits_.find({account.process, account.tid});
   if (wait != waits_.end()) {
-    entry.blocked_ns += wait->second.blocked_ns;
-    entry.runnable_ns += wait->second.runnable_ns;
-    if (account.is_new) entry.wall_ns = entry.blocked_ns + entry.runnable_ns;
-  } else if (account.out_ns != 0) {  // it has gone on before it could be listed
-    (account.wants_to_run ? entry.runnable_ns : entry.blocked_ns) += length;
+    const auto& [last, loss] = wait->second;
+    if (account.is_new) entry.wall_ns = last.blocked_ns + last.runnable_ns;
+    if (loss.has_value()) {
+      entry.lost_ns[static_cast<size_t>(*loss)] += last.blocked_ns + last.runnable_ns;
+    } else {
+      entry.blocked_ns += last.blocked_ns;
+      entry.runnable_ns += last.runnable_ns;
+    }
+  } else if (account.out_ns != 0) {
+    entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)] += length;
   } else if (account.arrived_ns != 0 && account.arrived_ns < span.end_ns) {
     const uint64_t before = account.arrived_ns < span.start_ns ? span.start_ns - account.arrived_ns : 0;
     const uint64_t most = span.end_ns - std::max(account.arrived_ns, span.start_ns);

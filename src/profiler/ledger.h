@@ -1,11 +1,12 @@
 // Makes the ledger of a recording out of the accounts of its threads. The worker adds those that are closed while
-// recording; the rest is known when it has ended. Does not look at the profile's rows. Bounded in threads: those beyond the cap are
-// counted.
+// recording; the rest is known when it has ended. Does not look at the profile's rows. Bounded in threads: those beyond
+// the cap are counted.
 #ifndef OFFCPU_PROFILER_LEDGER_H_
 #define OFFCPU_PROFILER_LEDGER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "capture/waiting_thread.h"
 #include "profile/profile.h"
 #include "profiler/event_queue.h"
+#include "profiler/open_waits.h"
 
 namespace offcpu {
 
@@ -23,7 +25,7 @@ class Ledger {
 
   void Add(ThreadAccount account);
   // Where the threads that went on were when the recording ended.
-  void AddWaits(const std::vector<WaitingThread>& threads);
+  void AddWaits(const std::vector<WaitingThread>& threads, const OpenWaitsConfig& config);
   // Intervals that the programs have booked and the profile does not have.
   void AddDropped(const EventQueueStats& queue);
   // Puts the entries into `profile`, by process and thread; with them processes that have no rows. Ends the ledger.
@@ -39,7 +41,11 @@ class Ledger {
   const size_t max_threads_;
   std::vector<ThreadAccount> accounts_;
   uint64_t over_limit_ = 0;
-  absl::flat_hash_map<ThreadKey, OpenWait> waits_;
+  struct LastWait {
+    OpenWait wait;
+    std::optional<Loss> loss;  // why it is not told
+  };
+  absl::flat_hash_map<ThreadKey, LastWait> waits_;
   absl::flat_hash_map<ThreadKey, DroppedTime> dropped_;
 };
 

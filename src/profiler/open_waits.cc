@@ -14,12 +14,6 @@ uint64_t IdOf(const std::vector<uint64_t>& kernel) { return kernel.empty() ? 0 :
 
 WaitPart AllOf(const OpenWait& open) { return {.blocked_ns = open.blocked_ns, .runnable_ns = open.runnable_ns}; }
 
-bool IsWanted(const OpenWait& open, const OpenWaitsConfig& config) {
-  const uint64_t ns = AllOf(open).total_ns();
-  if (ns < config.min_wait_ns || (config.max_wait_ns != 0 && ns > config.max_wait_ns)) return false;
-  return config.kinds.empty() || std::find(config.kinds.begin(), config.kinds.end(), open.kind) != config.kinds.end();
-}
-
 void Count(const WaitPart& part, Drop& drop) {
   if (part.total_ns() == 0) return;
   ++drop.count;
@@ -37,6 +31,14 @@ IntervalEvent IntervalOf(const WaitingThread& thread, const WaitPart& part) {
 }
 
 }  // namespace
+
+std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config) {
+  const uint64_t ns = AllOf(open).total_ns();
+  if (ns < config.min_wait_ns) return Loss::kBelowMinWait;
+  if (config.max_wait_ns != 0 && ns > config.max_wait_ns) return Loss::kAboveMaxWait;
+  const bool wanted = std::find(config.kinds.begin(), config.kinds.end(), open.kind) != config.kinds.end();
+  return wanted || config.kinds.empty() ? std::nullopt : std::optional(Loss::kOtherKind);
+}
 
 WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part) {
   if (part.total_ns() <= in_window_ns + kLeavingNs) return {};
@@ -68,7 +70,7 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
       ++result.sleepers;
       continue;
     }
-    if (!IsWanted(*thread.open, config)) {
+    if (WhyLeftOut(*thread.open, config)) {
       Count(part, result.filtered);
       continue;
     }

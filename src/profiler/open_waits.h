@@ -3,10 +3,12 @@
 #define OFFCPU_PROFILER_OPEN_WAITS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "capture/events.h"
 #include "capture/waiting_thread.h"
+#include "profile/ledger.h"
 #include "profile/profile.h"
 #include "profiler/reported_waits.h"
 #include "profiler/wait_part.h"
@@ -27,6 +29,9 @@ struct OpenWaitsConfig {
   uint64_t max_wait_ns = 0;     // 0: any length
   std::vector<WaitKind> kinds;  // empty: all
 };
+
+// Why a wait that is still open is not told; nothing if it is.
+std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
 
 // Cuts off and returns what of a wait lies before the last `in_window_ns` of it. A thread is charged for its CPU before
 // the kernel looks for another one to run, and its wait begins there: one that was on its way off the CPU when the

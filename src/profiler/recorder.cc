@@ -54,6 +54,13 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : std::string();
 }
 
+OpenWaitsConfig OpenWaitsOf(const RecordConfig& config) {
+  return {.show_sleepers = config.show_sleepers,
+          .min_wait_ns = config.min_wait_ns,
+          .max_wait_ns = config.max_wait_ns,
+          .kinds = config.kinds};
+}
+
 ProgramsConfig ForPrograms(const RecordConfig& config) {
   return {.pids = config.pids,
           .tids = config.tids,
@@ -154,6 +161,7 @@ class RecorderImpl final : public Recorder {
     const std::vector<WaitingThread> first = OpenThreads(open_at_ns);
     tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
     programs_->Settle();
+    programs_->BeginLastListing();
     const std::vector<WaitingThread> last = OpenThreads(open_at_ns);
     std::vector<ThreadAccount> accounts = OpenAccounts();
     tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
@@ -170,10 +178,7 @@ class RecorderImpl final : public Recorder {
     settings.unwind = config.unwind;
     settings.window.per_thread = config.per_thread;
     settings.window.sample_ns = config.sample_ns;
-    settings.open_waits = {.show_sleepers = config.show_sleepers,
-                           .min_wait_ns = config.min_wait_ns,
-                           .max_wait_ns = config.max_wait_ns,
-                           .kinds = config.kinds};
+    settings.open_waits = OpenWaitsOf(config);
     settings.code_hash = features.vma_iter;
     settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
     return settings;
@@ -330,7 +335,7 @@ class RecorderImpl final : public Recorder {
   // When the worker has ended.
   void CloseLedger(std::vector<ThreadAccount> open, const std::vector<WaitingThread>& waiting, Profile& profile) {
     for (ThreadAccount& account : open) ledger_.Add(std::move(account));
-    ledger_.AddWaits(waiting);
+    ledger_.AddWaits(waiting, OpenWaitsOf(config_));
     ledger_.AddDropped(queue_.stats());
     ledger_.Finish(programs_->span(), profile);
   }

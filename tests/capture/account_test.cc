@@ -14,7 +14,6 @@ using ::testing::SizeIs;
 
 wire_account Wire() {
   wire_account wire = {.type = WIRE_ACCOUNT,
-                       .wants_to_run = 1,
                        .process = {.start_ns = 1, .exec_id = 2, .tgid = 10, .tid = 11},
                        .since_ns = 100,
                        .until_ns = 200,
@@ -44,7 +43,6 @@ TEST(AccountTest, Decodes) {
   EXPECT_EQ(account->tid, 11);
   EXPECT_EQ(account->comm, "sixteen bytes ok");
   EXPECT_FALSE(account->is_new);
-  EXPECT_TRUE(account->wants_to_run);
   EXPECT_EQ(account->since_ns, 100u);
   EXPECT_EQ(account->until_ns, 200u);
   EXPECT_EQ(account->arrived_ns, 150u);

@@ -93,10 +93,10 @@ TEST(LedgerJsonTest, HasAnElementForEachThread) {
 TEST(PprofLedgerTest, EntriesComeBack) {
   const FakeProfile fake = Three();
   const std::vector<std::string> texts = LedgerTexts(fake.profile);
-  EXPECT_THAT(texts, ElementsAre("0 10 10 100000000 10000000 50000000 30000000 1000000 4000000 0 5000000 0 0 0 0 "
+  EXPECT_THAT(texts, ElementsAre("0 10 10 100000000 10000000 50000000 30000000 1000000 4000000 0 5000000 0 0 0 0 0 "
                                  "6 server main",
-                                 "0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 6 server worker",
-                                 "1 20 20 200000000 200000000 0 0 0 0 0 0 0 0 0 0 3 hog hog"));
+                                 "0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 0 6 server worker",
+                                 "1 20 20 200000000 200000000 0 0 0 0 0 0 0 0 0 0 0 3 hog hog"));
   Profile read;
   LedgerReader reader(read);
   for (const std::string& text : texts) EXPECT_TRUE(reader.Read(text)) << text;
@@ -124,7 +124,7 @@ TEST(PprofLedgerTest, DamageIsRefused) {
   Profile read;
   EXPECT_FALSE(LedgerReader(read).Read("0 4294967296" + good.substr(4))) << "no such pid";
   EXPECT_FALSE(LedgerReader(read).Read("x" + good));
-  EXPECT_FALSE(LedgerReader(read).Read("0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 600 server worker"));
+  EXPECT_FALSE(LedgerReader(read).Read("0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 0 600 server worker"));
 }
 
 TEST(PprofLedgerTest, EntriesAreCapped) {

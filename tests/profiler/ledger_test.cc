@@ -41,10 +41,11 @@ WaitingThread OpenOf(const ThreadAccount& account, uint64_t blocked_ns, uint64_t
   return thread;
 }
 
-LedgerEntry EntryOf(ThreadAccount account, const std::vector<WaitingThread>& waits = {}) {
+LedgerEntry EntryOf(ThreadAccount account, const std::vector<WaitingThread>& waits = {},
+                    const OpenWaitsConfig& config = {}) {
   Ledger ledger(10);
   ledger.Add(std::move(account));
-  ledger.AddWaits(waits);
+  ledger.AddWaits(waits, config);
   Profile profile;
   ledger.Finish(kSpan, profile);
   EXPECT_THAT(profile.ledger, SizeIs(1));
@@ -89,11 +90,10 @@ TEST(LedgerTest, ThreadOffTheCpuAtTheEnd) {
 
 TEST(LedgerTest, WaitOfAThreadThatWasGoneBeforeItCouldBeListed) {
   ThreadAccount account = Waiting();
-  EXPECT_EQ(EntryOf(account).blocked_ns, 2'000u + 2'000u);
-  account.wants_to_run = true;
-  EXPECT_EQ(EntryOf(account).runnable_ns, 1'000u + 2'000u);
+  EXPECT_EQ(EntryOf(account).lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)], 2'000u);
+  EXPECT_EQ(EntryOf(account).blocked_ns, 2'000u);
   account.out_ns = 12'000;
-  EXPECT_EQ(EntryOf(account).runnable_ns, 1'000u);
+  EXPECT_EQ(EntryOf(account).lost_total_ns(), 0u);
 }
 
 TEST(LedgerTest, StretchThatWasBookedBeyondTheEndIsCut) {
@@ -124,10 +124,17 @@ TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
   EXPECT_EQ(profile.ledger[1].comm, "worker");
 }
 
+TEST(LedgerTest, OpenWaitThatIsFilteredOutIsLost) {
+  const LedgerEntry entry = EntryOf(Waiting(), {OpenOf(Waiting(), 1'500, 500)}, {.min_wait_ns = 2'001});
+  EXPECT_EQ(entry.blocked_ns, 2'000u);
+  EXPECT_EQ(entry.runnable_ns, 1'000u);
+  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(Loss::kBelowMinWait)], 2'000u);
+}
+
 TEST(LedgerTest, WaitOfAnotherThreadIsNotTaken) {
   WaitingThread other = OpenOf(Waiting(), 1'500, 500);
   other.tid = 12;
-  EXPECT_EQ(EntryOf(Waiting(), {other}).blocked_ns, 4'000u);
+  EXPECT_EQ(EntryOf(Waiting(), {other}).blocked_ns, 2'000u);
 }
 
 TEST(LedgerTest, LifeInsideTheRecording) {
