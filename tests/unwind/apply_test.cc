@@ -364,7 +364,8 @@ TEST_F(KernelContextTest, StackAboveTheWindow) {
   EXPECT_EQ(Step(), EndReason::kWindow);
 }
 
-// As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point unit.
+// As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point
+// unit.
 TEST_F(KernelContextTest, IsToldFromWhatOnlyLooksLikeIt) {
   const auto is_context = [this](size_t at, uint64_t value) {
     words[0] = 7;
