@@ -112,6 +112,11 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
         "this kernel gives no type information (/sys/kernel/btf/vmlinux is missing or empty): it needs "
         "CONFIG_DEBUG_INFO_BTF=y");
   }
+  if (!HasMember(types.get(), "sched_info", "run_delay")) {
+    return absl::FailedPreconditionError(
+        "this kernel does not tell how long threads wait for a CPU: it needs CONFIG_SCHEDSTATS=y or "
+        "CONFIG_TASK_DELAY_ACCT=y");
+  }
   KernelFeatures features;
   features.switch_tp = TracepointArguments(types.get(), "sched_switch") >= 4;
   features.task_iter = HasType(types.get(), "bpf_iter_task_type", BTF_KIND_ENUM);

@@ -29,7 +29,7 @@ struct KernelFeatures {
   bool can_defer() const { return task_work_arguments != 0 && exit_tp; }
 };
 
-// FailedPrecondition if the kernel has no BTF.
+// FailedPrecondition if the kernel has no BTF, or does not account for waiting.
 absl::StatusOr<KernelFeatures> ProbeKernel();
 
 }  // namespace offcpu
