@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * The programs: when a thread leaves the CPU, when it is back, and when it begins and ends. Compiled twice,
- * once for each form that the kernel's task work function has had.
+ * The programs: when a thread leaves the CPU, and when it is back. Compiled twice, once for each form that
+ * the kernel's task work function has had.
  */
 #include "capture.bpf.h"
 #include "code.bpf.h"
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "ledger.bpf.h"
+#include "lifecycle.bpf.h"
 #include "state.bpf.h"
 #include "tasks.bpf.h"
 
@@ -310,99 +311,5 @@ int BPF_PROG(sched_exit, bool is_switch)
 
 	if (is_switch && current_is_recorded(task))
 		arrive(ctx, task);
-	return 0;
-}
-
-/* A new process or thread: what is known of its numbers was of others, which have ended. */
-static __always_inline void take_numbers(struct task_struct *parent, struct task_struct *child)
-{
-	__u32 parent_tgid = parent->tgid, tgid = child->tgid, tid = child->pid;
-	__u64 start_ns = child->start_boottime;
-
-	if (config.filter_tids)
-		bpf_map_delete_elem(&tids, &tid);
-	if (!config.filter_pids || tid != tgid)
-		return;
-	if (!config.follow_forks || !bpf_map_lookup_elem(&pids, &parent_tgid))
-		bpf_map_delete_elem(&pids, &tgid);
-	else if (bpf_map_update_elem(&pids, &tgid, &start_ns, BPF_ANY))
-		count(WIRE_COUNT_NOT_FOLLOWED);
-}
-
-SEC("tp_btf/sched_process_fork")
-int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
-{
-	struct task_state *state;
-
-	take_numbers(parent, child);
-	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
-		return 0;
-	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state)
-		state->knows_state = 1; /* it wants to run */
-	open_account_at_fork(child);
-	return 0;
-}
-
-/* Long after the last switch of all threads of a process, for its first thread, which is released last. By
- * then its number may be another's. One whose program was replaced by another thread has not ended. */
-SEC("?tp_btf/sched_process_free")
-int BPF_PROG(sched_process_free, struct task_struct *task)
-{
-	__u32 tgid = task->tgid;
-	__u64 *start_ns;
-
-	if (task->pid != task->tgid || task->signal->live.counter)
-		return 0;
-	start_ns = bpf_map_lookup_elem(&pids, &tgid);
-	if (start_ns && *start_ns == task->start_boottime)
-		bpf_map_delete_elem(&pids, &tgid);
-	return 0;
-}
-
-static __always_inline void send_lifecycle(__u32 type, struct task_struct *task)
-{
-	struct wire_lifecycle *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
-
-	if (!record) {
-		count(WIRE_COUNT_LIFECYCLE_LOST);
-		return;
-	}
-	record->type = type;
-	record->reserved = 0;
-	fill_process(&record->process, task);
-	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
-}
-
-SEC("tp_btf/sched_process_exec")
-int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct linux_binprm *binprm)
-{
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-	struct wire_account *account = account_of(task, 0);
-	__u32 tgid = task->tgid;
-	__u64 given = 0;
-
-	if (state) /* another address space counts its changes anew */
-		state->code.sequence = state->code.hash = 0;
-	if (control.phase != WIRE_RECORDING)
-		return 0;
-	if (tgid == config.command_tgid)
-		bpf_map_update_elem(&pids, &tgid, &given, BPF_ANY);
-	if (account)
-		renew_account(account, task, account->arrived_ns);
-	if (current_is_recorded(task))
-		send_lifecycle(WIRE_EXEC, task);
-	return 0;
-}
-
-SEC("tp_btf/sched_process_exit")
-int BPF_PROG(sched_process_exit, struct task_struct *task)
-{
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-
-	if (state && state->cookie)
-		cancel_request(state);
-	if (!task->signal->live.counter && control.phase == WIRE_RECORDING && current_is_recorded(task))
-		send_lifecycle(WIRE_EXIT, task);
 	return 0;
 }

@@ -54,33 +54,6 @@ std::string HostName() {
   return gethostname(name, sizeof(name) - 1) == 0 ? name : std::string();
 }
 
-OpenWaitsConfig OpenWaitsOf(const RecordConfig& config) {
-  return {.show_sleepers = config.show_sleepers,
-          .min_wait_ns = config.min_wait_ns,
-          .max_wait_ns = config.max_wait_ns,
-          .kinds = config.kinds};
-}
-
-ProgramsConfig ForPrograms(const RecordConfig& config) {
-  return {.pids = config.pids,
-          .tids = config.tids,
-          .cgroups = config.cgroups,
-          .comms = config.comms,
-          .command = config.command,
-          .follow_forks = config.follow_forks,
-          .uids = config.uids,
-          .min_wait_ns = config.min_wait_ns,
-          .max_wait_ns = config.max_wait_ns,
-          .sample_ns = config.sample_ns,
-          .kinds = config.kinds,
-          .kernel_threads = config.kernel_threads,
-          .ledger = config.ledger,
-          .interval_ring_bytes = config.interval_ring_bytes,
-          .capture_ring_bytes = config.capture_ring_bytes,
-          .task_works_per_second = config.task_works_per_second,
-          .capture_bytes_per_second = config.capture_bytes_per_second};
-}
-
 // With reads of targets when all else is done: as long as they come to an end, one way or the other, and not for ever.
 class Patience {
  public:
@@ -111,7 +84,7 @@ class RecorderImpl final : public Recorder {
         programs_(std::move(programs)),
         clock_(features.rq_clock),
         queue_(config.queue_bytes),
-        pipeline_(PipelineSettings(config, features), MakeHooks(programs_, modules_)) {
+        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_)) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
@@ -173,17 +146,6 @@ class RecorderImpl final : public Recorder {
   }
 
  private:
-  static PipelineConfig PipelineSettings(const RecordConfig& config, const KernelFeatures& features) {
-    PipelineConfig settings;
-    settings.unwind = config.unwind;
-    settings.window.per_thread = config.per_thread;
-    settings.window.sample_ns = config.sample_ns;
-    settings.open_waits = OpenWaitsOf(config);
-    settings.code_hash = features.vma_iter;
-    settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
-    return settings;
-  }
-
   // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
   static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
                                    const std::shared_ptr<ModuleCache>& modules) {
@@ -335,7 +297,7 @@ class RecorderImpl final : public Recorder {
   // When the worker has ended.
   void CloseLedger(std::vector<ThreadAccount> open, const std::vector<WaitingThread>& waiting, Profile& profile) {
     for (ThreadAccount& account : open) ledger_.Add(std::move(account));
-    ledger_.AddWaits(waiting, OpenWaitsOf(config_));
+    ledger_.AddWaits(waiting, OpenWaitsConfigOf(config_));
     ledger_.AddDropped(queue_.stats());
     ledger_.Finish(programs_->span(), profile);
   }
@@ -400,7 +362,7 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& co
   if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
-  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ForPrograms(config), *features);
+  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ProgramsConfigOf(config), *features);
   if (!programs.ok()) return programs.status();
   return std::make_unique<RecorderImpl>(config, *features, *std::move(programs));
 }

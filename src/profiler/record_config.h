@@ -1,0 +1,61 @@
+// What a recording is asked for, and what that means to the parts that make it. Plain data and pure functions.
+#ifndef OFFCPU_PROFILER_RECORD_CONFIG_H_
+#define OFFCPU_PROFILER_RECORD_CONFIG_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+#include "unwind/unwind_order.h"
+
+namespace offcpu {
+
+struct KernelFeatures;
+struct OpenWaitsConfig;
+struct PipelineConfig;
+struct ProgramsConfig;
+
+struct RecordConfig {
+  // What to record. All empty: the whole host. Kinds are combined with "and", members of one kind with "or".
+  std::vector<pid_t> pids;
+  std::vector<pid_t> tids;
+  std::vector<std::string> cgroups;  // directories below a cgroup v2 mount; descendants belong to them
+  std::vector<std::string> comms;    // globs (* and ?) over the thread's name
+  pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
+  bool follow_forks = false;         // children of `pids` and of `command` are recorded too
+  std::vector<uid_t> uids;           // effective ones
+  uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
+  uint64_t max_wait_ns = 0;          // likewise longer ones; 0: any length
+  std::vector<WaitKind> kinds;       // of intervals; those of others are counted
+  bool kernel_threads = false;       // are recorded too
+
+  // How.
+  // Intervals shorter than this are drawn with the probability length / sample_ns, and those that are drawn stand for
+  // sample_ns each, so that sums are right on average and long intervals exactly; 0: every interval is recorded.
+  uint64_t sample_ns = 0;
+  UnwindOrder unwind;
+  bool per_thread = false;    // rows tell the threads of a process apart
+  bool show_sleepers = true;  // threads that never run have rows; else they are only counted
+  bool ledger = false;        // account for all the time of every thread
+
+  // Limits.
+  uint32_t interval_ring_bytes = 32u << 20;
+  uint32_t capture_ring_bytes = 32u << 20;
+  uint32_t drain_period_ms = 5;
+  uint32_t queue_bytes = 128u << 20;              // between the reader and the worker
+  uint32_t task_works_per_second = 1000;          // per CPU; each costs an interrupt
+  uint64_t capture_bytes_per_second = 16u << 20;  // per CPU
+  uint32_t target_deadline_ms = 1000;             // for one look at one process
+  uint32_t live_after_ms = 10'000;  // a wait of that length has its stack read while it lasts; 0: only at the end
+};
+
+ProgramsConfig ProgramsConfigOf(const RecordConfig& config);
+PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features);
+OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILER_RECORD_CONFIG_H_
