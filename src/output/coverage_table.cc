@@ -31,16 +31,6 @@ std::string EarlyEnds(const ModuleCoverage& coverage) {
   return absl::StrJoin(ends, ", ");
 }
 
-template <typename Enum, typename Counts>
-void WriteCounts(const char* key, const Counts& counts, JsonWriter& json) {
-  json.Key(key);
-  json.BeginObject();
-  for (size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] != 0) json.Field(Name(static_cast<Enum>(i)), counts[i]);
-  }
-  json.EndObject();
-}
-
 }  // namespace
 
 void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink sink) {
@@ -66,8 +56,8 @@ void WriteCoverageJson(const Profile& profile, JsonWriter& json) {
     json.BeginObject();
     json.Field("path", coverage.module == nullptr ? std::string_view() : std::string_view(coverage.module->path));
     json.Field("build_id", coverage.module == nullptr ? std::string_view() : coverage.module->build_id);
-    WriteCounts<FrameSource>("frames", coverage.frames, json);
-    WriteCounts<EndReason>("walk_ends", coverage.ends, json);
+    WriteNonZero<FrameSource>("frames", coverage.frames, json);
+    WriteNonZero<EndReason>("walk_ends", coverage.ends, json);
     json.EndObject();
   }
   json.EndArray();

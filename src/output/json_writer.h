@@ -49,6 +49,17 @@ class JsonWriter {
   bool comma_ = false;  // a value stands before the place that is written next
 };
 
+// An object of those that are not 0, by the names of the enumeration that is their index.
+template <typename Enum, typename Counts>
+void WriteNonZero(std::string_view key, const Counts& counts, JsonWriter& json) {
+  json.Key(key);
+  json.BeginObject();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != 0) json.Field(Name(static_cast<Enum>(i)), counts[i]);
+  }
+  json.EndObject();
+}
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_OUTPUT_JSON_WRITER_H_

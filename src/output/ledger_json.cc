@@ -1,7 +1,5 @@
 #include "output/ledger_json.h"
 
-#include <cstddef>
-
 namespace offcpu {
 namespace {
 
@@ -19,12 +17,7 @@ void WriteEntry(const Profile& profile, const LedgerEntry& entry, JsonWriter& js
   json.Field("blocked_ns", entry.blocked_ns);
   json.Field("runnable_ns", entry.runnable_ns);
   json.Field("stolen_ns", entry.stolen_ns);
-  json.Key("lost_ns");
-  json.BeginObject();
-  for (size_t i = 0; i < entry.lost_ns.size(); ++i) {
-    if (entry.lost_ns[i] != 0) json.Field(Name(static_cast<Loss>(i)), entry.lost_ns[i]);
-  }
-  json.EndObject();
+  WriteNonZero<Loss>("lost_ns", entry.lost_ns, json);
   json.Key("rest_ns");
   json.Signed(entry.rest_ns());
   json.EndObject();

@@ -19,19 +19,25 @@ std::string FormatSigned(int64_t ns) {
                 : FormatDuration(static_cast<uint64_t>(ns));
 }
 
-// Most threads do nothing but block.
-uint64_t BusyNs(const LedgerEntry& entry) { return entry.wall_ns - std::min(entry.blocked_ns, entry.wall_ns); }
+struct Line {
+  LedgerEntry times;
+  uint64_t threads = 1;
+};
 
-std::vector<LedgerEntry> SumProcesses(const std::vector<LedgerEntry>& threads) {
-  std::vector<LedgerEntry> processes;
+// Most threads do nothing but block.
+uint64_t BusyNs(const Line& line) { return line.times.wall_ns - std::min(line.times.blocked_ns, line.times.wall_ns); }
+
+std::vector<Line> LinesOf(const std::vector<LedgerEntry>& threads, bool per_thread) {
+  std::vector<Line> lines;
   for (const LedgerEntry& thread : threads) {
-    if (processes.empty() || processes.back().process != thread.process) {
-      processes.push_back({.process = thread.process, .comm = {}, .threads = 0});
+    if (per_thread || lines.empty() || lines.back().times.process != thread.process) {
+      lines.push_back({.times = thread});
+    } else {
+      ++lines.back().threads;
+      AddTimes(thread, lines.back().times);
     }
-    ++processes.back().threads;
-    AddTimes(thread, processes.back());
   }
-  return processes;
+  return lines;
 }
 
 std::string Times(const LedgerEntry& entry) {
@@ -41,18 +47,16 @@ std::string Times(const LedgerEntry& entry) {
                          FormatSigned(entry.rest_ns()));
 }
 
-void WriteLine(const Profile& profile, const LedgerEntry& entry, bool per_thread, ByteSink sink) {
-  const ProcessInfo& process = profile.processes[entry.process];
-  if (per_thread) {
-    sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(entry.comm), process.key.pid, entry.tid, Times(entry)));
-  } else {
-    sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(process.name), process.key.pid, entry.threads, Times(entry)));
-  }
+void WriteLine(const Profile& profile, const Line& line, bool per_thread, ByteSink sink) {
+  const ProcessInfo& process = profile.processes[line.times.process];
+  const uint64_t number = per_thread ? static_cast<uint64_t>(line.times.tid) : line.threads;
+  sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(per_thread ? line.times.comm : process.name), process.key.pid,
+                       number, Times(line.times)));
 }
 
-void WriteSum(const std::vector<LedgerEntry>& lines, ByteSink sink) {
+void WriteSum(const std::vector<LedgerEntry>& threads, ByteSink sink) {
   LedgerEntry sum;
-  for (const LedgerEntry& line : lines) AddTimes(line, sum);
+  for (const LedgerEntry& thread : threads) AddTimes(thread, sum);
   sink(absl::StrFormat("%-16s %8s %8s  %s\n", "all", "", "", Times(sum)));
   for (size_t i = 0; i < sum.lost_ns.size(); ++i) {
     if (sum.lost_ns[i] == 0) continue;
@@ -66,16 +70,15 @@ void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink) {
   if (profile.ledger.empty()) return;
   const bool per_thread =
       std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) { return row.tid != 0; });
-  std::vector<LedgerEntry> lines = per_thread ? profile.ledger : SumProcesses(profile.ledger);
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const LedgerEntry& a, const LedgerEntry& b) { return BusyNs(a) > BusyNs(b); });
+  std::vector<Line> lines = LinesOf(profile.ledger, per_thread);
+  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return BusyNs(a) > BusyNs(b); });
   sink(absl::StrFormat("%-16s %8s %8s  %9s %9s %9s %9s %9s %9s %9s\n", per_thread ? "THREAD" : "PROCESS", "PID",
                        per_thread ? "TID" : "THREADS", "WALL", "ON-CPU", "BLOCKED", "RUNNABLE", "STOLEN", "LOST",
                        "REST"));
   const size_t shown = std::min(limit, lines.size());
   for (size_t i = 0; i < shown; ++i) WriteLine(profile, lines[i], per_thread, sink);
   if (shown < lines.size()) sink(absl::StrCat("not shown: ", lines.size() - shown, "\n"));
-  WriteSum(lines, sink);
+  WriteSum(profile.ledger, sink);
 }
 
 }  // namespace offcpu

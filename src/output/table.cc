@@ -27,8 +27,7 @@ uint64_t Total(const Profile& profile, RowValue value) {
   return total;
 }
 
-// Most time first; of equals, the first in the profile.
-// Those with the most; `amount` tells how much one has.
+// Those with the most, the most first; of equals, the first in the profile. `amount` tells how much one has.
 template <typename T, typename Amount>
 void KeepMost(std::vector<T>& items, size_t limit, Amount amount) {
   std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) { return amount(a) > amount(b); });

@@ -29,9 +29,8 @@ std::string_view Name(Loss loss);  // as the drop of the same reason
 // Nanoseconds of one thread under one program.
 struct LedgerEntry {
   uint32_t process = 0;  // index into Profile::processes
-  int32_t tid = 0;       // 0: of several threads
+  int32_t tid = 0;
   std::string comm;
-  uint64_t threads = 1;
   uint64_t wall_ns = 0;  // from the start or its birth to the end or its death
   uint64_t on_cpu_ns = 0;
   uint64_t stolen_ns = 0;  // by interrupts and the hypervisor, while it was on a CPU

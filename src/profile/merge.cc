@@ -158,7 +158,6 @@ class Merger {
     }
     LedgerEntry& sum = profile_.ledger[it->second];
     AddTimes(entry, sum);
-    sum.threads = std::max(sum.threads, entry.threads);
   }
 
   uint32_t Process(uint32_t in_window) {

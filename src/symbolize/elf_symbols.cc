@@ -16,9 +16,6 @@
 namespace offcpu {
 namespace {
 
-// A longer name is cut: real ones are, and it must not be for free to make a reader scan megabytes for each.
-constexpr size_t kMaxNameBytes = 8192;
-
 struct Collected {
   std::vector<Symbol> symbols;
   std::deque<std::string> storage;  // the string tables
@@ -27,7 +24,7 @@ struct Collected {
 // Empty if there is none. "read@@GLIBC_2.2.5" is read.
 std::string_view NameAt(std::string_view strings, uint32_t offset) {
   if (offset >= strings.size()) return {};
-  std::string_view name = strings.substr(offset, kMaxNameBytes);
+  std::string_view name = strings.substr(offset, kMaxSymbolNameBytes);
   name = name.substr(0, name.find('\0'));
   return name.substr(0, name.find('@'));
 }

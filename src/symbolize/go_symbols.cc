@@ -10,8 +10,6 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxNameBytes = 8192;  // as of ELF symbols
-
 constexpr uint32_t kGo116 = 0xfffffffa;
 constexpr uint32_t kGo118 = 0xfffffff0;
 constexpr uint32_t kGo120 = 0xfffffff1;
@@ -30,7 +28,7 @@ class GoTable {
   }
   std::string_view NameAt(uint64_t offset) const {
     if (offset >= bytes_.size()) return {};
-    const std::string_view name = bytes_.substr(offset, kMaxNameBytes);
+    const std::string_view name = bytes_.substr(offset, kMaxSymbolNameBytes);
     return name.substr(0, name.find('\0'));
   }
   uint64_t size() const { return bytes_.size(); }

@@ -14,8 +14,6 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxNameBytes = 8192;  // as of ELF symbols
-
 // The number at the front of `line`, taken off it with the blank behind it.
 std::optional<uint64_t> TakeHex(std::string_view* line) {
   if (line->starts_with("0x")) line->remove_prefix(2);
@@ -31,10 +29,10 @@ std::optional<Symbol> ParseLine(std::string_view line) {
   const std::optional<uint64_t> begin = TakeHex(&line);
   const std::optional<uint64_t> size = begin.has_value() ? TakeHex(&line) : std::nullopt;
   if (!size.has_value() || *size == 0 || *size > UINT64_MAX - *begin || line.empty()) return std::nullopt;
-  return Symbol{.begin = *begin, .end = *begin + *size, .sized = true, .name = line.substr(0, kMaxNameBytes)};
+  return Symbol{.begin = *begin, .end = *begin + *size, .sized = true, .name = line.substr(0, kMaxSymbolNameBytes)};
 }
 
-// Disjoint ranges that symbols leave uncovered which are put in later.
+// Takes symbols from the latest to the earliest, and of each what no later one covers.
 class LatestFirst {
  public:
   // Adds the parts of `symbol` that nothing covers yet.

@@ -18,6 +18,9 @@
 
 namespace offcpu {
 
+// A longer name is cut: real ones are, and it must not be for free to make a reader scan megabytes for each.
+inline constexpr size_t kMaxSymbolNameBytes = 8192;
+
 struct Symbol {
   uint64_t begin = 0;
   uint64_t end = 0;    // one past its last byte

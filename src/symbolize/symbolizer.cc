@@ -38,14 +38,15 @@ absl::flat_hash_map<const Module*, FrameNames> CollectAddresses(const Profile& p
 void NameFrames(const Module& module, const SymbolizerOptions& options, NamePool& pool, FrameNames& frames) {
   std::string_view file = FileName(module.path);
   file = pool.Intern(file, file);
+  // Of compiled code the file that names it says nothing about an address that it does not name.
+  const std::string prefix = module.is_perf_map ? "[unknown] " : absl::StrCat(std::string(file), "+");
+  const std::string_view other = module.is_perf_map ? "[unknown]" : file;
   SymbolTable symbols = ReadModuleSymbols(module, options.debug_directory);
   for (auto& [address, frame] : frames) {
     auto symbol = symbols.Find(address);
     frame.module = file;
     frame.named = symbol.has_value();
-    const std::string_view unnamed = module.is_perf_map ? "[unknown] " : file;
-    const std::string prefix = module.is_perf_map ? std::string(unnamed) : absl::StrCat(std::string(file), "+");
-    frame.name = pool.Intern(symbol ? Demangle(*symbol) : HexAddress(prefix, address), unnamed);
+    frame.name = pool.Intern(symbol ? Demangle(*symbol) : HexAddress(prefix, address), other);
   }
 }
 

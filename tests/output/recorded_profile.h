@@ -130,10 +130,10 @@ struct RecordedProfile {
     };
     const uint32_t hog = all.AddProcess({13, 1, 1}, "a hog: 7 ns");  // never waited
     all.profile.ledger = {
-        {server, 11, "worker", 1, 10, 1, 2, 3, 4, {5, 6, 7, 8, 9, 10, 11}},
-        {server, 12, "", 1, 3'000'000, 1'000'000, 0, 1'000'000, 1'000'000},
-        {again, 11, "a name ", 1, 18446744073709551615u},
-        {hog, 2147483647, "hog", 1, 77, 77},
+        {server, 11, "worker", 10, 1, 2, 3, 4, {5, 6, 7, 8, 9, 10, 11}},
+        {server, 12, "", 3'000'000, 1'000'000, 0, 1'000'000, 1'000'000},
+        {again, 11, "a name ", 18446744073709551615u},
+        {hog, 2147483647, "hog", 77, 77},
     };
     return all;
   }

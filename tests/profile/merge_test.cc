@@ -252,7 +252,6 @@ TEST_F(MergeTest, LedgerEntriesOfAThreadAreAdded) {
   second.ledger = {entry, {.process = 0, .tid = 5, .comm = "worker", .wall_ns = 7, .stolen_ns = 7}};
   const Profile merged = Merge({std::move(first), std::move(second)});
   ASSERT_THAT(merged.ledger, SizeIs(2));
-  EXPECT_EQ(merged.ledger[0].threads, 1u);
   EXPECT_EQ(merged.ledger[0].wall_ns, 200u);
   EXPECT_EQ(merged.ledger[0].rest_ns(), 0);
   EXPECT_EQ(merged.ledger[0].lost_ns[1], 20u);
