@@ -101,7 +101,8 @@ OffCpuByThread WithoutStops(const Profile& profile) {
 // perf takes a switch for what its tracepoint sees of it. For the scheduler, a thread whose place is taken by one that
 // has been woken is off the CPU from the wake-up on, which the same interrupt makes into a switch some 10 us later: so
 // far apart are the two. One percent of a millisecond is that much; of threads with shorter waits, what they have lost
-// so is all that there is to compare, and the kernel's count of it, which is of the time that it wanted to run, is right.
+// so is all that there is to compare, and the kernel's count of it, which is of the time that it wanted to run, is
+// right.
 constexpr uint64_t kShortNs = 1'000'000;
 
 TEST_F(PerfTest, HasTheSameTimesOffTheCpu) {
