@@ -15,6 +15,13 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
+	__type(key, __u32);   /* tgid */
+	__type(value, __u64); /* as in pids */
+} excluded_pids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
 	__type(key, __u32);
 	__type(value, __u8);
 } tids SEC(".maps");
@@ -56,16 +63,13 @@ static __always_inline bool glob_matches(const struct wire_glob *glob, const cha
 	return states & glob->accept;
 }
 
-static __always_inline bool comm_is_recorded(struct task_struct *task)
+static __always_inline bool any_glob_matches(const char *name, __u32 begin, __u32 count)
 {
-	char name[WIRE_COMM_BYTES] = {};
-
-	bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
 	for (__u32 i = 0; i < WIRE_GLOBS; i++) {
-		__u32 key = i;
+		__u32 key = begin + i;
 		const struct wire_glob *glob;
 
-		if (i >= config.globs)
+		if (i >= count)
 			break;
 		glob = bpf_map_lookup_elem(&globs, &key);
 		if (glob && glob_matches(glob, name))
@@ -74,15 +78,32 @@ static __always_inline bool comm_is_recorded(struct task_struct *task)
 	return false;
 }
 
-static __always_inline bool current_cgroup_is_recorded(void)
+static __always_inline bool comm_is_recorded(struct task_struct *task)
+{
+	char name[WIRE_COMM_BYTES] = {};
+
+	bpf_probe_read_kernel_str(name, sizeof(name), &task->comm);
+	if (config.globs && !any_glob_matches(name, 0, config.globs))
+		return false;
+	return !config.excluded_globs || !any_glob_matches(name, config.globs, config.excluded_globs);
+}
+
+static __always_inline bool current_is_below(__u32 begin, __u32 count)
 {
 	for (__u32 i = 0; i < WIRE_CGROUPS; i++) {
-		if (i >= config.cgroups)
+		if (i >= count)
 			break;
-		if (bpf_current_task_under_cgroup(&cgroups, i) == 1)
+		if (bpf_current_task_under_cgroup(&cgroups, begin + i) == 1)
 			return true;
 	}
 	return false;
+}
+
+static __always_inline bool current_cgroup_is_recorded(void)
+{
+	if (config.cgroups && !current_is_below(0, config.cgroups))
+		return false;
+	return !config.excluded_cgroups || !current_is_below(config.cgroups, config.excluded_cgroups);
 }
 
 static __always_inline bool uid_is_recorded(struct task_struct *task)
@@ -106,16 +127,23 @@ static __always_inline bool task_is_recorded(struct task_struct *task)
 		return false;
 	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
 		return false;
+	if (config.exclude_pids && bpf_map_lookup_elem(&excluded_pids, &tgid))
+		return false;
 	if (config.filter_tids && !bpf_map_lookup_elem(&tids, &tid))
 		return false;
 	if (config.filter_uids && !uid_is_recorded(task))
 		return false;
-	return !config.globs || comm_is_recorded(task);
+	return (!config.globs && !config.excluded_globs) || comm_is_recorded(task);
+}
+
+static __always_inline bool cgroups_matter(void)
+{
+	return config.cgroups || config.excluded_cgroups;
 }
 
 static __always_inline bool current_is_recorded(struct task_struct *task)
 {
-	return task_is_recorded(task) && (!config.cgroups || current_cgroup_is_recorded());
+	return task_is_recorded(task) && (!cgroups_matter() || current_cgroup_is_recorded());
 }
 
 #endif /* OFFCPU_BPF_FILTER_BPF_H_ */

@@ -8,20 +8,32 @@
 #include "ledger.bpf.h"
 #include "state.bpf.h"
 
+/* A new process is in a set of processes if its parent is; what was known of its number was of another. */
+static __always_inline void inherit(void *set, bool follow, struct task_struct *parent,
+				    struct task_struct *child)
+{
+	__u32 parent_tgid = parent->tgid, tgid = child->tgid;
+	__u64 start_ns = child->start_boottime;
+
+	if (!follow || !bpf_map_lookup_elem(set, &parent_tgid))
+		bpf_map_delete_elem(set, &tgid);
+	else if (bpf_map_update_elem(set, &tgid, &start_ns, BPF_ANY))
+		count(WIRE_COUNT_NOT_FOLLOWED);
+}
+
 /* A new process or thread: what is known of its numbers was of others, which have ended. */
 static __always_inline void take_numbers(struct task_struct *parent, struct task_struct *child)
 {
-	__u32 parent_tgid = parent->tgid, tgid = child->tgid, tid = child->pid;
-	__u64 start_ns = child->start_boottime;
+	__u32 tid = child->pid;
 
 	if (config.filter_tids)
 		bpf_map_delete_elem(&tids, &tid);
-	if (!config.filter_pids || tid != tgid)
+	if (child->pid != child->tgid)
 		return;
-	if (!config.follow_forks || !bpf_map_lookup_elem(&pids, &parent_tgid))
-		bpf_map_delete_elem(&pids, &tgid);
-	else if (bpf_map_update_elem(&pids, &tgid, &start_ns, BPF_ANY))
-		count(WIRE_COUNT_NOT_FOLLOWED);
+	if (config.filter_pids)
+		inherit(&pids, config.follow_forks, parent, child);
+	if (config.exclude_pids)
+		inherit(&excluded_pids, true, parent, child);
 }
 
 SEC("tp_btf/sched_process_fork")
@@ -39,19 +51,24 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	return 0;
 }
 
+static __always_inline void leave_set(void *set, struct task_struct *task)
+{
+	__u32 tgid = task->tgid;
+	__u64 *start_ns = bpf_map_lookup_elem(set, &tgid);
+
+	if (start_ns && *start_ns == task->start_boottime)
+		bpf_map_delete_elem(set, &tgid);
+}
+
 /* Long after the last switch of all threads of a process, for its first thread, which is released last. By
  * then its number may be another's. One whose program was replaced by another thread has not ended. */
 SEC("?tp_btf/sched_process_free")
 int BPF_PROG(sched_process_free, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
-	__u64 *start_ns;
-
 	if (task->pid != task->tgid || task->signal->live.counter)
 		return 0;
-	start_ns = bpf_map_lookup_elem(&pids, &tgid);
-	if (start_ns && *start_ns == task->start_boottime)
-		bpf_map_delete_elem(&pids, &tgid);
+	leave_set(&pids, task);
+	leave_set(&excluded_pids, task);
 	return 0;
 }
 

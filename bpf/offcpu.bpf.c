@@ -217,7 +217,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		count(WIRE_COUNT_NO_STORAGE);
 		return;
 	}
-	if (!config.has_exit_tp && config.cgroups && !state->out_ns)
+	if (!config.has_exit_tp && cgroups_matter() && !state->out_ns)
 		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
 			   it left */
 	now = arrival_ns(task, state);

@@ -30,7 +30,7 @@ typedef __s32 int32_t;
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
-#define WIRE_GLOBS 4
+#define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
 
 /* Every record begins with its type; the ring gives its length. */
@@ -280,9 +280,12 @@ struct wire_config {
 	uint8_t kernel_threads; /* are recorded too */
 	uint16_t kinds;		/* bit wire_kind: intervals of that kind are recorded; 0: all are */
 	uint8_t ledger;		/* threads have accounts */
-	uint8_t reserved;
+	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
+	uint8_t excluded_cgroups;
+	uint8_t exclude_pids;
+	uint8_t reserved[6];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 96);
+WIRE_ASSERT(sizeof(struct wire_config) == 104);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */

@@ -35,6 +35,10 @@ struct ProgramsConfig {
   pid_t command = 0;                 // joins `pids` when it calls execve; 0: none
   bool follow_forks = false;
   std::vector<uid_t> uids;  // effective ones
+  // Not recorded, whatever else says so; processes with the children that they make from now on.
+  std::vector<pid_t> excluded_pids;
+  std::vector<std::string> excluded_cgroups;
+  std::vector<std::string> excluded_comms;
   uint64_t min_wait_ns = 0;
   uint64_t max_wait_ns = 0;     // 0: any length
   uint64_t sample_ns = 0;       // at most 1 s; 0: every interval

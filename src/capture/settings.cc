@@ -33,6 +33,9 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.filter_uids = !config.uids.empty();
   wire.kernel_threads = config.kernel_threads;
   wire.ledger = config.ledger;
+  wire.excluded_globs = static_cast<uint8_t>(config.excluded_comms.size());
+  wire.excluded_cgroups = static_cast<uint8_t>(config.excluded_cgroups.size());
+  wire.exclude_pids = !config.excluded_pids.empty();
   wire.schedule_begin = features.schedule.begin;
   wire.schedule_end = features.schedule.end;
   wire.schedule_tail_begin = features.schedule_tail.begin;
@@ -65,9 +68,14 @@ absl::Status FillSet(int map, const std::vector<Id>& members) {
   return absl::OkStatus();
 }
 
+std::vector<std::string> Joined(std::vector<std::string> first, const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
   if (paths.size() > WIRE_CGROUPS) {
-    return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be recorded at once"));
+    return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be selected and excluded"));
   }
   for (uint32_t i = 0; i < paths.size(); ++i) {
     const OwnedFd directory(open(paths[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -82,7 +90,8 @@ absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
 
 absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
   if (patterns.size() > WIRE_GLOBS) {
-    return absl::InvalidArgumentError(absl::StrCat("--comm can be given at most ", WIRE_GLOBS, " times"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("at most ", WIRE_GLOBS, " names of threads can be selected and excluded"));
   }
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
@@ -103,7 +112,8 @@ absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const K
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"), wire.filter_pids);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"),
+                            wire.filter_pids || wire.exclude_pids);
   return absl::OkStatus();
 }
 
@@ -111,8 +121,9 @@ absl::Status FillFilters(bpf_object* object, const ProgramsConfig& config) {
   absl::Status status = FillSet(MapFd(object, "pids"), config.pids);
   if (status.ok()) status = FillSet(MapFd(object, "tids"), config.tids);
   if (status.ok()) status = FillSet(MapFd(object, "uids"), config.uids);
-  if (status.ok()) status = FillCgroups(MapFd(object, "cgroups"), config.cgroups);
-  if (status.ok()) status = FillGlobs(MapFd(object, "globs"), config.comms);
+  if (status.ok()) status = FillSet(MapFd(object, "excluded_pids"), config.excluded_pids);
+  if (status.ok()) status = FillCgroups(MapFd(object, "cgroups"), Joined(config.cgroups, config.excluded_cgroups));
+  if (status.ok()) status = FillGlobs(MapFd(object, "globs"), Joined(config.comms, config.excluded_comms));
   return status;
 }
 

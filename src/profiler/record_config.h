@@ -27,10 +27,14 @@ struct RecordConfig {
   pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
   bool follow_forks = false;         // children of `pids` and of `command` are recorded too
   std::vector<uid_t> uids;           // effective ones
-  uint64_t min_wait_ns = 0;          // shorter intervals are counted, not recorded
-  uint64_t max_wait_ns = 0;          // likewise longer ones; 0: any length
-  std::vector<WaitKind> kinds;       // of intervals; those of others are counted
-  bool kernel_threads = false;       // are recorded too
+  // Not to be recorded, whatever is: processes with the children that they make from now on, cgroups, threads' names.
+  std::vector<pid_t> excluded_pids;
+  std::vector<std::string> excluded_cgroups;
+  std::vector<std::string> excluded_comms;
+  uint64_t min_wait_ns = 0;     // shorter intervals are counted, not recorded
+  uint64_t max_wait_ns = 0;     // likewise longer ones; 0: any length
+  std::vector<WaitKind> kinds;  // of intervals; those of others are counted
+  bool kernel_threads = false;  // are recorded too
 
   // How.
   // Intervals shorter than this are drawn with the probability length / sample_ns, and those that are drawn stand for

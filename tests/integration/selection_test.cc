@@ -67,6 +67,21 @@ TEST_F(Selection, CommIsThatOfTheThread) {
   }
 }
 
+TEST_F(Selection, ExcludedProcessesAreNotRecorded) {
+  const std::vector<pid_t> both = {wanted_->pid(), other_->pid()};
+  ExpectOnlyWanted(RecordBoth({.pids = both, .excluded_pids = {other_->pid()}}));
+}
+
+TEST_F(Selection, ExcludedNamesOfThreadsAreNotRecorded) {
+  const Recording recording =
+      RecordBoth({.pids = {wanted_->pid()}, .comms = {"w_*"}, .excluded_comms = {"w_e*", "w_pipe"}});
+  const auto ns_of = [&](const char* thread) {
+    return recording.Sum([&](const StackRow& row) { return row.comm == thread; }).ns;
+  };
+  EXPECT_GT(ns_of("w_poll"), 0u);
+  EXPECT_EQ(ns_of("w_pipe") + ns_of("w_epoll") + ns_of("waits"), 0u);
+}
+
 TEST_F(Selection, Tid) {
   const Recording recording = RecordBoth({.tids = {wanted_->pid()}});  // the main thread
   ExpectOnlyWanted(recording);
@@ -182,6 +197,12 @@ class CgroupSelection : public Selection {
 };
 
 TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({.cgroups = {outer_}})); }
+
+TEST_F(CgroupSelection, ExcludedCgroupsAreNotRecorded) {
+  const Recording recording = RecordBoth({.pids = {wanted_->pid(), other_->pid()}, .excluded_cgroups = {outer_}});
+  EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);
+  EXPECT_GT(NsOf(recording, other_->pid()), 1'000'000'000u) << recording.DropsText();
+}
 
 TEST_F(CgroupSelection, ContainerIsFoundByTheBeginningOfItsId) {
   const absl::StatusOr<std::string> found = FindContainerCgroup(mount_, id_.substr(0, 12));
