@@ -102,7 +102,9 @@ class RecorderImpl final : public Recorder {
   RecorderProgress progress() const override {
     return {.intervals = intervals_.load(std::memory_order_relaxed),
             .stacks = rows_.load(std::memory_order_relaxed),
-            .drops = CountLost(programs_->ReadCounters())};
+            .drops = CountLost(programs_->ReadCounters()),
+            .drains = drains_.load(std::memory_order_relaxed),
+            .turns = turns_.load(std::memory_order_relaxed)};
   }
 
   absl::StatusOr<Profile> Cut() override {
@@ -214,6 +216,7 @@ class RecorderImpl final : public Recorder {
 
   void Publish() {
     pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
+    turns_.fetch_add(1, std::memory_order_relaxed);
     intervals_.store(pipeline_.intervals(), std::memory_order_relaxed);
     rows_.store(pipeline_.rows(), std::memory_order_relaxed);
   }
@@ -305,9 +308,15 @@ class RecorderImpl final : public Recorder {
   // The kernel tells of running tasks only whether they are in a cgroup.
   template <typename Thread>
   void KeepMembers(std::vector<Thread>* threads) const {
-    if (config_.cgroups.empty() || threads->empty()) return;
-    const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.cgroups);
-    std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
+    if (threads->empty()) return;
+    if (!config_.cgroups.empty()) {
+      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.cgroups);
+      std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
+    }
+    if (!config_.excluded_cgroups.empty()) {
+      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.excluded_cgroups);
+      std::erase_if(*threads, [&](const Thread& thread) { return members.contains(thread.tid); });
+    }
   }
 
   // Until the rings have been drained once more.
@@ -345,13 +354,14 @@ class RecorderImpl final : public Recorder {
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stop_ = false;          // guarded by mutex_
-  uint64_t drains_ = 0;        // of the rings; likewise
-  bool all_decoded_ = false;   // of the worker: whatever was in the queue when it took its tasks
-  uint64_t next_live_ns_ = 0;  // of the worker
+  bool stop_ = false;                // guarded by mutex_
+  std::atomic<uint64_t> drains_{0};  // of the rings; changed under mutex_
+  bool all_decoded_ = false;         // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_live_ns_ = 0;        // of the worker
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};
+  std::atomic<uint64_t> turns_{0};  // of the worker
   std::thread drainer_;
   std::thread worker_;
 };
