@@ -57,28 +57,6 @@ uint32_t Intern(const Meaning& meaning, const T& value, absl::flat_hash_map<Mean
   return it->second;
 }
 
-void Add(const ProfileStats& from, ProfileStats& to, absl::flat_hash_map<std::string_view, size_t>& drops) {
-  to.intervals += from.intervals;
-  to.cookies += from.cookies;
-  to.captures += from.captures;
-  to.kernel_stacks += from.kernel_stacks;
-  to.live_stacks += from.live_stacks;
-  to.walks += from.walks;
-  for (size_t i = 0; i < to.walk_ends.size(); ++i) to.walk_ends[i] += from.walk_ends[i];
-  for (size_t i = 0; i < to.frames_by_source.size(); ++i) {
-    to.frames_by_source[i] += from.frames_by_source[i];
-    to.complete_walks_by_source[i] += from.complete_walks_by_source[i];
-  }
-  to.sample_ns = std::max(to.sample_ns, from.sample_ns);
-  to.not_drawn += from.not_drawn;
-  for (const Drop& drop : from.drops) {
-    const auto [it, inserted] = drops.try_emplace(drop.reason, to.drops.size());
-    if (inserted) to.drops.push_back({.reason = drop.reason, .count = 0, .ns = 0});
-    to.drops[it->second].count += drop.count;
-    to.drops[it->second].ns += drop.ns;
-  }
-}
-
 class Merger {
  public:
   explicit Merger(RowFilter keep) : keep_(keep) {}
@@ -122,7 +100,7 @@ class Merger {
     const uint64_t slept = window.stats.slept_throughout;
     profile_.stats.slept_throughout = is_first_ ? slept : std::min(profile_.stats.slept_throughout, slept);
     is_first_ = false;
-    offcpu::Add(window.stats, profile_.stats, drops_);
+    AddStats(window.stats, profile_.stats);
     for (const ProcessInfo& process : window.processes) {
       if (process.key != ProcessKey()) all_processes_.insert(process.key);  // that one stands for many
     }
@@ -215,7 +193,6 @@ class Merger {
   absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> modules_;
   absl::flat_hash_set<const Module*> used_modules_;
   absl::flat_hash_set<ProcessKey> all_processes_;
-  absl::flat_hash_map<std::string_view, size_t> drops_;  // by reason
 
   // Of the window that is being added: the indices of what it holds, by the window's own.
   const Profile* window_ = nullptr;
@@ -227,6 +204,29 @@ class Merger {
 };
 
 }  // namespace
+
+void AddStats(const ProfileStats& from, ProfileStats& to) {
+  to.intervals += from.intervals;
+  to.cookies += from.cookies;
+  to.captures += from.captures;
+  to.kernel_stacks += from.kernel_stacks;
+  to.live_stacks += from.live_stacks;
+  to.walks += from.walks;
+  for (size_t i = 0; i < to.walk_ends.size(); ++i) to.walk_ends[i] += from.walk_ends[i];
+  for (size_t i = 0; i < to.frames_by_source.size(); ++i) {
+    to.frames_by_source[i] += from.frames_by_source[i];
+    to.complete_walks_by_source[i] += from.complete_walks_by_source[i];
+  }
+  to.sample_ns = std::max(to.sample_ns, from.sample_ns);
+  to.not_drawn += from.not_drawn;
+  for (const Drop& drop : from.drops) {
+    const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
+    auto it = std::find_if(to.drops.begin(), to.drops.end(), is_same);  // there are a few dozen reasons
+    if (it == to.drops.end()) it = to.drops.insert(it, {.reason = drop.reason, .count = 0, .ns = 0});
+    it->count += drop.count;
+    it->ns += drop.ns;
+  }
+}
 
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {
   Merger merger(keep);

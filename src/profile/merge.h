@@ -23,6 +23,9 @@ using RowFilter = absl::FunctionRef<bool(const ProcessInfo& process, const std::
 // kept.
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep);
 
+// Sums and drops; not the numbers of processes and of threads that slept throughout, which are no sums.
+void AddStats(const ProfileStats& from, ProfileStats& to);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_PROFILE_MERGE_H_
