@@ -109,11 +109,14 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Bool("kernel_threads", config.record.kernel_threads);
   visit.Bool("idle", config.record.idle);
   visit.Texts("comms", config.record.comms, CheckGlob);
-  visit.Texts("exclude_comms", config.record.exclude_comms, CheckGlob);
   visit.Pids("pids", config.record.pids);
   visit.Texts("cgroups", config.record.cgroups, CheckNotEmpty);
   visit.Texts("containers", config.record.containers, CheckNotEmpty);
   visit.Texts("users", config.record.users, CheckNotEmpty);
+  visit.Texts("exclude_comms", config.record.exclude_comms, CheckGlob);
+  visit.Pids("exclude_pids", config.record.exclude_pids);
+  visit.Texts("exclude_cgroups", config.record.exclude_cgroups, CheckNotEmpty);
+  visit.Texts("exclude_containers", config.record.exclude_containers, CheckNotEmpty);
   visit.Section("windows");
   visit.Time("length", config.windows.length_ns, {kSecond, 3600 * kSecond});
   visit.Number("keep", config.windows.keep, {1, 10'000});

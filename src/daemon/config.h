@@ -10,10 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "daemon/control_client.h"
 
 namespace offcpu {
-
-inline constexpr char kControlSocketPath[] = "/run/offcpu/control.sock";
 
 // The defaults are those of the host as a whole. packaging/offcpud.toml tells of each key.
 struct DaemonConfig {
@@ -24,11 +23,14 @@ struct DaemonConfig {
     bool kernel_threads = false;
     bool idle = false;
     std::vector<std::string> comms;
-    std::vector<std::string> exclude_comms;
     std::vector<int64_t> pids;
     std::vector<std::string> cgroups;
     std::vector<std::string> containers;
     std::vector<std::string> users;
+    std::vector<std::string> exclude_comms;
+    std::vector<int64_t> exclude_pids;
+    std::vector<std::string> exclude_cgroups;
+    std::vector<std::string> exclude_containers;
 
     bool operator==(const Record&) const = default;
   };

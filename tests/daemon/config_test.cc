@@ -64,11 +64,14 @@ max_wait = "1h"
 kernel_threads = true
 idle = true
 comms = ["nginx*", "db?"]
-exclude_comms = ["cron"]
 pids = [1, 22]
 cgroups = ["system.slice"]
 containers = ["3f5c"]
 users = ["www-data", "0"]
+exclude_comms = ["cron"]
+exclude_pids = [4]
+exclude_cgroups = ["user.slice"]
+exclude_containers = ["77aa"]
 [windows]
 length = "10s"
 keep = 7
@@ -93,6 +96,9 @@ level = "debug"
   EXPECT_TRUE(config->record.idle);
   EXPECT_THAT(config->record.comms, ElementsAre("nginx*", "db?"));
   EXPECT_THAT(config->record.exclude_comms, ElementsAre("cron"));
+  EXPECT_THAT(config->record.exclude_pids, ElementsAre(4));
+  EXPECT_THAT(config->record.exclude_cgroups, ElementsAre("user.slice"));
+  EXPECT_THAT(config->record.exclude_containers, ElementsAre("77aa"));
   EXPECT_THAT(config->record.pids, ElementsAre(1, 22));
   EXPECT_THAT(config->record.cgroups, ElementsAre("system.slice"));
   EXPECT_THAT(config->record.containers, ElementsAre("3f5c"));

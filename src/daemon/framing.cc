@@ -1,0 +1,79 @@
+#include "daemon/framing.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace offcpu {
+namespace {
+
+// OK as soon as `events` are there; the peer's end counts as one.
+absl::Status Await(int fd, short events, Deadline deadline) {
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return absl::DeadlineExceededError("timed out");
+    pollfd socket = {.fd = fd, .events = events, .revents = 0};
+    const int ready = poll(&socket, 1, static_cast<int>(std::min<int64_t>(left.count(), INT_MAX)));
+    if (ready > 0) return absl::OkStatus();
+    if (ready < 0 && errno != EINTR) return absl::UnavailableError(strerror(errno));
+  }
+}
+
+bool IsRetry(ssize_t done) { return done < 0 && (errno == EAGAIN || errno == EINTR); }
+
+absl::Status ReadAll(int fd, char* to, size_t size, Deadline deadline) {
+  while (size != 0) {
+    if (absl::Status status = Await(fd, POLLIN, deadline); !status.ok()) return status;
+    const ssize_t got = recv(fd, to, size, MSG_DONTWAIT);
+    if (IsRetry(got)) continue;
+    if (got < 0) return absl::UnavailableError(strerror(errno));
+    if (got == 0) return absl::UnavailableError("the connection was closed");
+    to += got;
+    size -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteAll(int fd, std::string_view bytes, Deadline deadline) {
+  while (!bytes.empty()) {
+    if (absl::Status status = Await(fd, POLLOUT, deadline); !status.ok()) return status;
+    const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (IsRetry(sent)) continue;
+    if (sent < 0) return absl::UnavailableError(strerror(errno));
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFrame(int fd, size_t max_bytes, Deadline deadline) {
+  std::array<unsigned char, 4> head;
+  absl::Status status = ReadAll(fd, reinterpret_cast<char*>(head.data()), head.size(), deadline);
+  if (!status.ok()) return status;
+  const size_t size = head[0] | uint32_t{head[1]} << 8 | uint32_t{head[2]} << 16 | uint32_t{head[3]} << 24;
+  if (size > max_bytes)
+    return absl::InvalidArgumentError(absl::StrCat("a message of ", size, " bytes; at most ", max_bytes, " may come"));
+  std::string message(size, '\0');
+  status = ReadAll(fd, message.data(), size, deadline);
+  if (!status.ok()) return status;
+  return message;
+}
+
+absl::Status WriteFrame(int fd, std::string_view message, Deadline deadline) {
+  const auto size = static_cast<uint32_t>(message.size());
+  std::array<char, 4> head;
+  for (size_t i = 0; i < head.size(); ++i) head[i] = static_cast<char>(size >> (8 * i) & 0xff);
+  absl::Status status = WriteAll(fd, {head.data(), head.size()}, deadline);
+  return status.ok() ? WriteAll(fd, message, deadline) : status;
+}
+
+}  // namespace offcpu

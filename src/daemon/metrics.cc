@@ -1,0 +1,117 @@
+#include "daemon/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "daemon/self_usage.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr double kNsPerSecond = 1e9;
+
+// One family of metrics after another; one metric each or, by their labels, many.
+class Families {
+ public:
+  void Counter(const char* name, const char* help) { Begin(name, help, MetricType::Counter); }
+  void Gauge(const char* name, const char* help) { Begin(name, help, MetricType::Gauge); }
+
+  void Value(double value, Labels labels = {}) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    metric.counter.value = value;  // the one that the family's type names is written
+    metric.gauge.value = value;
+    families_.back().metric.push_back(std::move(metric));
+  }
+  void Value(uint64_t value, Labels labels = {}) { Value(static_cast<double>(value), std::move(labels)); }
+
+  std::string Format() const { return prometheus::TextSerializer().Serialize(families_); }
+
+ private:
+  void Begin(const char* name, const char* help, MetricType type) {
+    families_.push_back({.name = name, .help = help, .type = type, .metric = {}});
+  }
+
+  std::vector<MetricFamily> families_;
+};
+
+template <typename Enum, size_t N>
+void AddByName(const char* label, const std::array<uint64_t, N>& counts, Families& to) {
+  for (size_t i = 0; i < N; ++i) to.Value(counts[i], {{label, std::string(Name(static_cast<Enum>(i)))}});
+}
+
+void AddSelf(const DaemonConfig& config, const std::string& version, Families& to) {
+  const SelfUsage self = MeasureSelf();
+  to.Gauge("offcpud_build_info", "Version of the service, as a label.");
+  to.Value(uint64_t{1}, {{"version", version}});
+  to.Counter("process_cpu_seconds_total", "CPU time of the service, user and system.");
+  to.Value(static_cast<double>(self.cpu_ns) / kNsPerSecond);
+  to.Gauge("process_resident_memory_bytes", "Resident memory of the service.");
+  to.Value(self.resident_bytes);
+  to.Gauge("process_open_fds", "Open file descriptors of the service.");
+  to.Value(self.open_files);
+  to.Gauge("offcpud_memory_limit_bytes", "What the service may hold in memory.");
+  to.Value(config.memory_bytes);
+}
+
+void AddWindows(const WindowStoreStats& windows, Families& to) {
+  to.Gauge("offcpud_windows", "Windows that have ended and are held.");
+  to.Value(uint64_t{windows.windows});
+  to.Gauge("offcpud_windows_memory_bytes", "Memory of the windows that are held.");
+  to.Value(uint64_t{windows.bytes});
+  to.Counter("offcpud_windows_ended_total", "Windows that have ended.");
+  to.Value(windows.ended);
+  to.Counter("offcpud_windows_over_memory_total", "Windows, or pieces of them, that went early for want of memory.");
+  to.Value(windows.over_bytes);
+}
+
+void AddTimes(const RecordingTotals& totals, Families& to) {
+  to.Counter("offcpud_waits_total", "Waits off the CPU that were recorded, by why the thread left it.");
+  AddByName<WaitKind>("kind", totals.count, to);
+  to.Counter("offcpud_off_cpu_seconds_total", "Time off the CPU that was recorded, blocked and waiting for a CPU.");
+  for (size_t i = 0; i < totals.count.size(); ++i) {
+    const std::string kind(Name(static_cast<WaitKind>(i)));
+    to.Value(static_cast<double>(totals.blocked_ns[i]) / kNsPerSecond, {{"kind", kind}, {"part", "blocked"}});
+    to.Value(static_cast<double>(totals.runnable_ns[i]) / kNsPerSecond, {{"kind", kind}, {"part", "runnable"}});
+  }
+}
+
+void AddStacks(const ProfileStats& stats, Families& to) {
+  to.Counter("offcpud_user_walks_total", "User stacks that were walked, by where the walk ended.");
+  AddByName<EndReason>("end", stats.walk_ends, to);
+  to.Counter("offcpud_user_frames_total", "Frames of them, by what led to their caller.");
+  AddByName<FrameSource>("source", stats.frames_by_source, to);
+}
+
+void AddLosses(const std::vector<Drop>& drops, Families& to) {
+  to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
+  for (const Drop& drop : drops) to.Value(drop.count, {{"reason", drop.reason}});
+  to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
+  for (const Drop& drop : drops) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+}
+
+}  // namespace
+
+std::string FormatMetrics(const Recording& recording, const std::string& version) {
+  const RecordingTotals totals = recording.totals();
+  Families families;
+  AddSelf(recording.config(), version, families);
+  AddWindows(recording.windows().stats(), families);
+  AddTimes(totals, families);
+  AddStacks(totals.stats, families);
+  AddLosses(totals.stats.drops, families);
+  return families.Format();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,16 @@
+// What Prometheus is told of the service, in its text format. Any thread.
+#ifndef OFFCPU_DAEMON_METRICS_H_
+#define OFFCPU_DAEMON_METRICS_H_
+
+#include <string>
+
+#include "daemon/recording.h"
+
+namespace offcpu {
+
+// Counters are of all that was recorded up to the last window or dump, and never go back while the service runs.
+std::string FormatMetrics(const Recording& recording, const std::string& version);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_METRICS_H_

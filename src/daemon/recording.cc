@@ -1,0 +1,156 @@
+#include "daemon/recording.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "profile/merge.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::chrono::seconds kBeat(1);
+
+// What is not the windows' is for what is being recorded, for symbols, and for what clients are sent.
+WindowStoreLimits LimitsOf(const DaemonConfig& config) {
+  return {.windows = config.windows.keep, .bytes = config.memory_bytes / 8 * 3};
+}
+
+bool RecordsTheSame(const DaemonConfig& a, const DaemonConfig& b) {
+  return a.record == b.record && a.memory_bytes == b.memory_bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Start(const DaemonConfig& config, StartRecorder start) {
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = start(config);
+  if (!recorder.ok()) return recorder.status();
+  return std::unique_ptr<Recording>(new Recording(config, std::move(start), *std::move(recorder)));
+}
+
+Recording::Recording(const DaemonConfig& config, StartRecorder start, std::unique_ptr<Recorder> recorder)
+    : start_(std::move(start)),
+      store_(LimitsOf(config)),
+      recorder_(std::move(recorder)),
+      config_(config),
+      window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)),
+      thread_([this] { Loop(); }) {}
+
+Recording::~Recording() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wanted_.notify_all();
+  thread_.join();
+}
+
+absl::Status Recording::CutNow(Clock::time_point deadline) {
+  std::unique_lock lock(mutex_);
+  const uint64_t number = ++cuts_wanted_;
+  wanted_.notify_all();
+  if (!done_.wait_until(lock, deadline, [&] { return cuts_done_ >= number; }))
+    return absl::DeadlineExceededError("the running window could not be had in time");
+  return cut_status_;
+}
+
+absl::Status Recording::Reload(const DaemonConfig& config) {
+  std::unique_lock lock(mutex_);
+  next_config_ = config;
+  wanted_.notify_all();
+  done_.wait(lock, [this] { return !next_config_.has_value(); });
+  return reload_status_;
+}
+
+DaemonConfig Recording::config() const {
+  const std::lock_guard lock(mutex_);
+  return config_;
+}
+
+RecordingTotals Recording::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
+}
+
+std::string Recording::last_error() const {
+  const std::lock_guard lock(mutex_);
+  return last_error_;
+}
+
+void Recording::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    Beat();
+    const auto is_asked = [this] { return stop_ || cuts_wanted_ > cuts_done_ || next_config_.has_value(); };
+    wanted_.wait_until(lock, std::min(window_end_, Clock::now() + kBeat), is_asked);
+    if (stop_) return;
+    if (next_config_.has_value()) {
+      lock.unlock();
+      absl::Status status = Change(*next_config_);  // nobody else touches it before it is done
+      lock.lock();
+      reload_status_ = std::move(status);
+      next_config_.reset();
+      done_.notify_all();
+    }
+    const bool ends_window = Clock::now() >= window_end_;
+    if (!ends_window && cuts_wanted_ == cuts_done_) continue;
+    const uint64_t served = cuts_wanted_;
+    if (ends_window) window_end_ = Clock::now() + std::chrono::nanoseconds(config_.windows.length_ns);
+    lock.unlock();
+    Cut(ends_window);
+    lock.lock();
+    cuts_done_ = served;
+    done_.notify_all();
+  }
+}
+
+void Recording::Beat() {
+  const RecorderProgress now = recorder_->progress();
+  if (now.drains == progress_.drains || now.turns == progress_.turns) return;
+  progress_ = now;
+  last_beat_ = Clock::now();
+}
+
+void Recording::Cut(bool ends_window) { Keep(recorder_->Cut(), ends_window); }
+
+void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
+  const absl::Status status = piece.status();
+  if (piece.ok()) {
+    Count(*piece);
+    store_.Add(*std::move(piece), ends_window);
+  }
+  const std::lock_guard lock(mutex_);
+  cut_status_ = status;
+  if (!status.ok()) last_error_ = std::string(status.message());
+}
+
+void Recording::Count(const Profile& piece) {
+  const std::lock_guard lock(mutex_);
+  AddStats(piece.stats, totals_.stats);
+  for (const ProfileRow& row : piece.rows) {
+    const auto kind = static_cast<size_t>(row.kind);
+    totals_.count[kind] += row.count;
+    totals_.blocked_ns[kind] += row.blocked_ns;
+    totals_.runnable_ns[kind] += row.runnable_ns;
+  }
+}
+
+absl::Status Recording::Change(const DaemonConfig& config) {
+  const DaemonConfig before = this->config();
+  const bool is_new = !RecordsTheSame(before, config);
+  if (is_new) {
+    absl::StatusOr<std::unique_ptr<Recorder>> next = start_(config);
+    if (!next.ok()) return next.status();
+    const std::unique_ptr<Recorder> old = std::exchange(recorder_, *std::move(next));
+    progress_ = {};
+    Keep(old->Stop(), true);
+  }
+  store_.SetLimits(LimitsOf(config));
+  const std::lock_guard lock(mutex_);
+  config_ = config;
+  if (is_new || config.windows != before.windows)
+    window_end_ = Clock::now() + std::chrono::nanoseconds(config.windows.length_ns);
+  return absl::OkStatus();
+}
+
+}  // namespace offcpu

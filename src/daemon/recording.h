@@ -1,0 +1,97 @@
+// The service's recording: one recorder, cut into windows by a thread of its own, and the windows.
+//
+// Threads: any may ask; Reload one at a time. Destroying it ends the recording; what asks must have ended before.
+#ifndef OFFCPU_DAEMON_RECORDING_H_
+#define OFFCPU_DAEMON_RECORDING_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "daemon/config.h"
+#include "daemon/window_store.h"
+#include "profiler/recorder.h"
+
+namespace offcpu {
+
+using StartRecorder = std::function<absl::StatusOr<std::unique_ptr<Recorder>>(const DaemonConfig& config)>;
+
+// Of all that has been recorded since the service started, up to the last cut.
+struct RecordingTotals {
+  ProfileStats stats;
+  std::array<uint64_t, kWaitKindCount> count = {};  // by WaitKind, as the others are
+  std::array<uint64_t, kWaitKindCount> blocked_ns = {};
+  std::array<uint64_t, kWaitKindCount> runnable_ns = {};
+};
+
+class Recording {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  static absl::StatusOr<std::unique_ptr<Recording>> Start(const DaemonConfig& config, StartRecorder start);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Whatever was recorded before the call is in a window when it returns OK. Those that ask at one time are served by
+  // one cut.
+  absl::Status CutNow(Clock::time_point deadline);
+
+  // Goes over to `config`; after an error all is as it was. If something else is to be recorded, the new recorder
+  // starts before the old one stops: nothing is lost, and some milliseconds are in two windows.
+  absl::Status Reload(const DaemonConfig& config);
+
+  const WindowStore& windows() const { return store_; }
+  DaemonConfig config() const;
+  RecordingTotals totals() const;
+  // Of the last window that could not be had; empty: none.
+  std::string last_error() const;
+  // Since it was last seen that windows are cut and the recorder's threads go on: a second or two, or what a cut takes.
+  std::chrono::nanoseconds since_beat() const { return Clock::now() - last_beat_.load(); }
+
+ private:
+  Recording(const DaemonConfig& config, StartRecorder start, std::unique_ptr<Recorder> recorder);
+
+  void Loop();
+  void Beat();
+  void Cut(bool ends_window);
+  absl::Status Change(const DaemonConfig& config);
+  void Count(const Profile& piece);
+  void Keep(absl::StatusOr<Profile> piece, bool ends_window);
+
+  const StartRecorder start_;
+  WindowStore store_;
+  std::unique_ptr<Recorder> recorder_;  // of the thread, as what it had done at the last look is
+  RecorderProgress progress_;
+  std::atomic<Clock::time_point> last_beat_{Clock::now()};
+
+  mutable std::mutex mutex_;
+  std::condition_variable wanted_;
+  std::condition_variable done_;
+  DaemonConfig config_;  // guarded by mutex_, as what follows is
+  Clock::time_point window_end_;
+  bool stop_ = false;
+  uint64_t cuts_wanted_ = 0;  // numbers of those who asked
+  uint64_t cuts_done_ = 0;
+  absl::Status cut_status_;  // of the last one
+  std::optional<DaemonConfig> next_config_;
+  absl::Status reload_status_;
+  std::string last_error_;
+  RecordingTotals totals_;
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_RECORDING_H_

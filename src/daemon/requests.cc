@@ -1,0 +1,149 @@
+#include "daemon/requests.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "daemon/self_usage.h"
+#include "output/thread_stacks.h"
+#include "profile/merge.h"
+#include "profiler/process_stacks.h"
+#include "proto/control.pb.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kChunkBytes = 256u << 10;
+constexpr std::chrono::seconds kPatience(15);  // of a client, until its answer begins
+
+void AddCount(std::string_view name, uint64_t count, google::protobuf::RepeatedPtrField<control::NamedCount>* to) {
+  if (count == 0) return;
+  control::NamedCount* added = to->Add();
+  added->set_name(std::string(name));
+  added->set_count(count);
+}
+
+void SetStats(const Profile& sums, control::Status* status) {
+  status->set_recorded_ns(sums.duration_ns);
+  status->set_processes(sums.stats.processes);
+  status->set_intervals(sums.stats.intervals);
+  status->set_walks(sums.stats.walks);
+  for (size_t i = 0; i < sums.stats.walk_ends.size(); ++i)
+    AddCount(Name(static_cast<EndReason>(i)), sums.stats.walk_ends[i], status->mutable_walk_ends());
+  for (size_t i = 0; i < sums.stats.complete_walks_by_source.size(); ++i) {
+    AddCount(Name(static_cast<FrameSource>(i)), sums.stats.complete_walks_by_source[i],
+             status->mutable_complete_walks_by_source());
+  }
+  for (const Drop& drop : sums.stats.drops) {
+    control::NamedCount* added = status->add_drops();
+    added->set_name(drop.reason);
+    added->set_count(drop.count);
+    added->set_ns(drop.ns);
+  }
+}
+
+absl::StatusOr<std::string> FormatStacks(const control::StacksRequest& request) {
+  const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(request.unwind());
+  if (!unwind.ok()) return unwind.status();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(request.pid(), *unwind);
+  if (!stacks.ok()) return stacks.status();
+  std::string text;
+  const auto write = request.json() ? WriteThreadStacksJson : WriteThreadStacks;
+  write(stacks->profile, Symbolize(stacks->profile), stacks->pcs, [&text](std::string_view piece) { text += piece; });
+  return text;
+}
+
+}  // namespace
+
+std::string ErrorReply(const absl::Status& status) {
+  control::Reply reply;
+  reply.mutable_error()->set_code(static_cast<uint32_t>(status.code()));
+  reply.mutable_error()->set_message(std::string(status.message()));
+  return reply.SerializeAsString();
+}
+
+Requests::Requests(Recording& recording, Dumps& dumps, std::string version)
+    : recording_(recording), dumps_(dumps), version_(std::move(version)) {}
+
+void Requests::Answer(std::string_view request, const SendReply& send) {
+  control::Request parsed;
+  absl::Status error;
+  if (!parsed.ParseFromArray(request.data(), static_cast<int>(request.size()))) {
+    error = absl::InvalidArgumentError("this is no request");
+  } else if (parsed.version() != kControlVersion) {
+    error = absl::UnimplementedError("the request is of another version than this offcpud");
+  } else if (parsed.what_case() == control::Request::WHAT_NOT_SET) {
+    error = absl::UnimplementedError("this offcpud does not know the request");
+  }
+  if (!error.ok()) {
+    send(ErrorReply(error)).IgnoreError();
+  } else if (parsed.has_status()) {
+    send(StatusReply()).IgnoreError();
+  } else if (parsed.has_dump()) {
+    const control::DumpRequest& dump = parsed.dump();
+    SendDump({.since_unix_ns = dump.since_unix_ns(),
+              .until_unix_ns = dump.until_unix_ns(),
+              .pids = {dump.pids().begin(), dump.pids().end()},
+              .comms = {dump.comms().begin(), dump.comms().end()}},
+             send);
+  } else {
+    SendStacks(parsed.stacks(), send);
+  }
+}
+
+std::string Requests::StatusReply() const {
+  control::Reply reply;
+  control::Status* status = reply.mutable_status();
+  const DaemonConfig config = recording_.config();
+  const WindowStoreStats windows = recording_.windows().stats();
+  status->set_version(version_);
+  status->set_pid(getpid());
+  status->set_uptime_ns(
+      static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start_).count()));
+  const SelfUsage self = MeasureSelf();
+  status->set_cpu_ns(self.cpu_ns);
+  status->set_memory_bytes(self.resident_bytes);
+  status->set_memory_limit_bytes(config.memory_bytes);
+  status->set_window_ns(config.windows.length_ns);
+  status->set_windows(windows.windows);
+  status->set_windows_limit(config.windows.keep);
+  status->set_windows_ended(windows.ended);
+  status->set_windows_over_memory(windows.over_bytes);
+  status->set_windows_bytes(windows.bytes);
+  status->set_oldest_unix_ns(windows.oldest_unix_ns);
+  status->set_last_error(recording_.last_error());
+  const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
+  SetStats(MergeProfiles(recording_.windows().Between(0, 0), no_rows), status);
+  return reply.SerializeAsString();
+}
+
+void Requests::SendDump(const DumpSelection& selection, const SendReply& send) {
+  const absl::StatusOr<Dumps::Dump> dump =
+      dumps_.Make(selection, OutputFormat::kPprof, std::chrono::steady_clock::now() + kPatience);
+  const absl::Status sent = dump.ok() ? SendChunks(**dump, send) : send(ErrorReply(dump.status()));
+  sent.IgnoreError();  // a client that has gone wants nothing more
+}
+
+void Requests::SendStacks(const control::StacksRequest& request, const SendReply& send) {
+  const absl::StatusOr<std::string> text = FormatStacks(request);
+  const absl::Status sent = text.ok() ? SendChunks(*text, send) : send(ErrorReply(text.status()));
+  sent.IgnoreError();
+}
+
+absl::Status Requests::SendChunks(std::string_view bytes, const SendReply& send) {
+  absl::Status status;
+  bool is_last = false;
+  while (status.ok() && !is_last) {
+    const std::string_view data = bytes.substr(0, kChunkBytes);
+    bytes.remove_prefix(data.size());
+    is_last = bytes.empty();
+    control::Reply reply;
+    reply.mutable_chunk()->set_data(std::string(data));
+    reply.mutable_chunk()->set_last(is_last);
+    status = send(reply.SerializeAsString());
+  }
+  return status;
+}
+
+}  // namespace offcpu

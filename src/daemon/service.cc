@@ -1,0 +1,177 @@
+#include "daemon/service.h"
+
+#include <grp.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/control_server.h"
+#include "daemon/dumps.h"
+#include "daemon/http_server.h"
+#include "daemon/log.h"
+#include "daemon/requests.h"
+#include "daemon/systemd.h"
+
+namespace offcpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::optional<gid_t> FindGroup(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  const group* found = getgrnam(name.c_str());
+  if (found == nullptr) {
+    Log(LogLevel::kWarning, absl::StrCat("no group is called ", name, ": only root may ask"));
+    return std::nullopt;
+  }
+  return found->gr_gid;
+}
+
+ControlLimits LimitsOf(const DaemonConfig& config) {
+  return {.group = FindGroup(config.control.group),
+          .clients = config.control.max_clients,
+          .timeout = std::chrono::nanoseconds(config.control.timeout_ns)};
+}
+
+// systemd's socket, or our own.
+absl::StatusOr<OwnedFd> OpenSocket(const DaemonConfig& config, const ControlLimits& limits) {
+  absl::StatusOr<OwnedFd> inherited = InheritedSocket();
+  if (!inherited.ok() || *inherited) return inherited;
+  return ListenAt(config.control.socket, limits.group);
+}
+
+// With a little patience: under load a cut takes some seconds.
+absl::Status CheckHealth(const Recording& recording) {
+  constexpr std::chrono::seconds kPatience(10);
+  if (recording.since_beat() < kPatience) return absl::OkStatus();
+  return absl::UnavailableError("the recording stands still");
+}
+
+// Without HTTP the service is of use too.
+std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource& source) {
+  if (listen.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(listen, source);
+  if (server.ok()) {
+    Log(LogLevel::kInfo, absl::StrCat("HTTP at ", listen));
+    return *std::move(server);
+  }
+  Log(LogLevel::kError, std::string(server.status().message()));
+  return nullptr;
+}
+
+class Service {
+ public:
+  Service(const ServiceHooks& hooks, Recording& recording, ControlServer& server, HttpSource http_source)
+      : hooks_(hooks),
+        recording_(recording),
+        server_(server),
+        http_source_(std::move(http_source)),
+        http_listen_(recording.config().http_listen),
+        http_(OpenHttp(http_listen_, http_source_)),
+        watchdog_(WatchdogPeriod()) {}
+
+  void Run(const sigset_t& signals) {
+    while (true) {
+      switch (NextSignal(signals)) {
+        case SIGTERM:
+        case SIGINT:
+          return;
+        case SIGHUP:
+          Reload();
+          break;
+        default:
+          break;
+      }
+      FeedWatchdog();
+    }
+  }
+
+ private:
+  // 0 if none has come for a while.
+  int NextSignal(const sigset_t& signals) const {
+    const std::chrono::nanoseconds wait =
+        std::min<std::chrono::nanoseconds>(std::chrono::seconds(1), watchdog_.value_or(std::chrono::hours(1)) / 3);
+    const timespec timeout = {.tv_sec = wait.count() / 1'000'000'000, .tv_nsec = wait.count() % 1'000'000'000};
+    return std::max(sigtimedwait(&signals, nullptr, &timeout), 0);
+  }
+
+  void FeedWatchdog() {
+    if (watchdog_.has_value() && CheckHealth(recording_).ok()) NotifyAlive();
+  }
+
+  void Reload() {
+    NotifyReloading();
+    const absl::Status status = TryReload();
+    if (status.ok()) {
+      Log(LogLevel::kInfo, "the new configuration is in force");
+    } else {
+      Log(LogLevel::kError, absl::StrCat("the old configuration stays in force: ", std::string(status.message())));
+    }
+    NotifyReady(status.ok() ? "recording" : "recording; the last reload failed");
+  }
+
+  absl::Status TryReload() {
+    const absl::StatusOr<DaemonConfig> config = hooks_.read_config();
+    if (!config.ok()) return config.status();
+    if (config->control.socket != recording_.config().control.socket)
+      Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
+    if (absl::Status status = recording_.Reload(*config); !status.ok()) return status;
+    server_.SetLimits(LimitsOf(*config));
+    SetLogLevel(LogLevelOf(config->log_level));
+    if (config->http_listen != http_listen_ || http_ == nullptr) {
+      http_.reset();  // its port may be wanted again
+      http_listen_ = config->http_listen;
+      http_ = OpenHttp(http_listen_, http_source_);
+    }
+    return absl::OkStatus();
+  }
+
+  const ServiceHooks& hooks_;
+  Recording& recording_;
+  ControlServer& server_;
+  const HttpSource http_source_;
+  std::string http_listen_;
+  std::unique_ptr<HttpServer> http_;
+  const std::optional<std::chrono::microseconds> watchdog_;
+};
+
+}  // namespace
+
+absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, number);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+
+  const absl::StatusOr<DaemonConfig> config = hooks.read_config();
+  if (!config.ok()) return config.status();
+  SetLogLevel(LogLevelOf(config->log_level));
+  const ControlLimits limits = LimitsOf(*config);
+  absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
+  if (!socket.ok()) return socket.status();
+  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Start(*config, hooks.start_recorder);
+  if (!recording.ok()) return recording.status();
+  Dumps dumps(**recording);
+  Requests requests(**recording, dumps, version);
+  ControlServer server(
+      *std::move(socket), limits,
+      [&requests](std::string_view request, const SendReply& send) { requests.Answer(request, send); }, ErrorReply);
+  Log(LogLevel::kInfo, absl::StrCat("recording; offcpud ", version));
+  NotifyReady("recording");
+  const HttpSource http = {.recording = **recording, .dumps = dumps, .version = version, .check_health = [&recording] {
+                             return CheckHealth(**recording);
+                           }};
+  Service(hooks, **recording, server, http).Run(signals);
+  NotifyStopping();
+  Log(LogLevel::kInfo, "stopping");
+  return absl::OkStatus();
+}
+
+}  // namespace offcpu

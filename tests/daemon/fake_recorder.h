@@ -1,0 +1,80 @@
+// A recorder without a kernel: each window has one row, whose time says which of the cuts it is.
+#ifndef OFFCPU_TESTS_DAEMON_FAKE_RECORDER_H_
+#define OFFCPU_TESTS_DAEMON_FAKE_RECORDER_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "daemon/recording.h"
+
+namespace offcpu {
+
+// What tests see of all recorders that were started with it, and how they go wrong.
+struct FakeKernel {
+  std::atomic<int> started{0};
+  std::atomic<int> running{0};
+  std::atomic<int> most_running{0};
+  std::atomic<uint64_t> cuts{0};
+  std::atomic<uint64_t> drains{0};
+  std::atomic<uint64_t> turns{0};
+  std::atomic<bool> refuse_start{false};
+  std::atomic<bool> refuse_cut{false};
+  std::atomic<bool> hold_cut{false};  // cuts wait until it is false
+  std::atomic<bool> stop_drainer{false};
+  std::atomic<bool> stop_worker{false};
+};
+
+class FakeRecorder final : public Recorder {
+ public:
+  explicit FakeRecorder(FakeKernel& kernel) : kernel_(kernel) {
+    ++kernel_.started;
+    const int running = ++kernel_.running;
+    if (running > kernel_.most_running) kernel_.most_running = running;
+  }
+  ~FakeRecorder() override { --kernel_.running; }
+
+  RecorderProgress progress() const override {
+    if (!kernel_.stop_drainer) ++kernel_.drains;
+    if (!kernel_.stop_worker) ++kernel_.turns;
+    return {.drains = kernel_.drains, .turns = kernel_.turns};
+  }
+  absl::StatusOr<Profile> Cut() override {
+    while (kernel_.hold_cut) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (kernel_.refuse_cut) return absl::InternalError("the window could not be cut");
+    Profile profile;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    profile.start_unix_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+    profile.duration_ns = 1;
+    profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
+    profile.comms = {"worker", "other"};
+    profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
+    profile.user_stacks = {{.missing = NoUserStack::kLost}};
+    profile.rows = {{.comm = 0, .count = 1, .blocked_ns = ++kernel_.cuts}, {.comm = 1, .count = 1, .blocked_ns = 1000}};
+    profile.stats.intervals = 2;
+    profile.stats.walks = 1;
+    profile.stats.walk_ends[0] = 1;
+    profile.stats.drops = {{.reason = "no user stack: lost", .count = 1, .ns = 5}};
+    return profile;
+  }
+  absl::StatusOr<Profile> Stop() override { return Cut(); }
+
+ private:
+  FakeKernel& kernel_;
+};
+
+// `kernel` must outlive the recording.
+inline StartRecorder StartFake(FakeKernel& kernel) {
+  return [&kernel](const DaemonConfig&) -> absl::StatusOr<std::unique_ptr<Recorder>> {
+    if (kernel.refuse_start) return absl::InternalError("the recorder did not start");
+    return std::make_unique<FakeRecorder>(kernel);
+  };
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TESTS_DAEMON_FAKE_RECORDER_H_

@@ -1,0 +1,164 @@
+#include "daemon/http_server.h"
+
+#include <httplib.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fake_recorder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "output/pprof_reader.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+class HttpServerTest : public ::testing::Test {
+ protected:
+  HttpServerTest() {
+    DaemonConfig config;
+    config.windows.length_ns = 3600'000'000'000;
+    recording_ = *Recording::Start(config, StartFake(kernel_));
+    dumps_ = std::make_unique<Dumps>(*recording_);
+    server_ = *HttpServer::Listen("127.0.0.1:0", Source());
+    client_ = std::make_unique<httplib::Client>("127.0.0.1", server_->port());
+  }
+
+  HttpSource Source() {
+    return {.recording = *recording_, .dumps = *dumps_, .version = "1.2", .check_health = [this] { return health_; }};
+  }
+
+  httplib::Response Get(const std::string& path, const httplib::Headers& headers = {}) {
+    httplib::Result result = client_->Get(path.c_str(), headers);
+    EXPECT_TRUE(result) << path << ": " << to_string(result.error());
+    return result ? *result : httplib::Response();
+  }
+
+  static uint64_t BlockedNs(const httplib::Response& response) {
+    const absl::StatusOr<StoredProfile> profile = ParsePprof(response.body);
+    EXPECT_TRUE(profile.ok()) << profile.status();
+    if (!profile.ok()) return 0;
+    uint64_t sum = 0;
+    for (const ProfileRow& row : profile->profile.rows) sum += row.blocked_ns;
+    return sum;
+  }
+
+  FakeKernel kernel_;
+  absl::Status health_;
+  std::unique_ptr<Recording> recording_;
+  std::unique_ptr<Dumps> dumps_;
+  std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<httplib::Client> client_;
+};
+
+TEST_F(HttpServerTest, AProfileIsOfAllThatIsHeld) {
+  for (const char* name : {"offcpu", "block"}) {
+    const httplib::Response response = Get(std::string("/debug/pprof/") + name);
+    EXPECT_EQ(response.status, 200);
+    EXPECT_EQ(response.get_header_value("Content-Type"), "application/octet-stream");
+    EXPECT_EQ(response.get_header_value("X-Content-Type-Options"), "nosniff");
+    EXPECT_EQ(response.get_header_value("Content-Disposition"), std::string("attachment; filename=\"") + name + "\"");
+    EXPECT_EQ(BlockedNs(response), name == std::string("offcpu") ? 1001u : 2003u);
+  }
+}
+
+TEST_F(HttpServerTest, WithSecondsItIsOfTheTimeFromNowOn) {
+  ASSERT_TRUE(recording_->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());  // 1
+  const auto start = std::chrono::steady_clock::now();
+  const httplib::Response response = Get("/debug/pprof/offcpu?seconds=1");
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::seconds(1));
+  EXPECT_EQ(response.get_header_value("Content-Disposition"), "attachment; filename=\"offcpu-delta\"");
+  EXPECT_EQ(BlockedNs(response), 1003u) << "the cut at its beginning was the second";
+}
+
+TEST_F(HttpServerTest, AsTextItIsForPeople) {
+  const httplib::Response response = Get("/debug/pprof/offcpu?debug=1");
+  EXPECT_THAT(response.get_header_value("Content-Type"), HasSubstr("text/plain"));
+  EXPECT_THAT(response.body, HasSubstr("server"));
+}
+
+TEST_F(HttpServerTest, WrongRequestsAreToldWhatIsWrong) {
+  for (const char* query : {"seconds=", "seconds=x", "seconds=-1", "seconds=3601", "seconds=1&debug=1"}) {
+    const httplib::Response response = Get(std::string("/debug/pprof/offcpu?") + query);
+    EXPECT_EQ(response.status, 400) << query;
+    EXPECT_EQ(response.get_header_value("X-Go-Pprof"), "1");
+    EXPECT_THAT(response.get_header_value("Content-Type"), HasSubstr("text/plain"));
+  }
+  const httplib::Response heap = Get("/debug/pprof/heap");
+  EXPECT_EQ(heap.status, 404);
+  EXPECT_EQ(heap.body, "no profile heap: there are offcpu and block\n");
+  EXPECT_EQ(Get("/nothing").status, 404);
+  EXPECT_EQ(kernel_.cuts, 0u) << "none of them costs anything";
+}
+
+TEST_F(HttpServerTest, ThereIsAnIndex) {
+  EXPECT_THAT(Get("/debug/pprof/").body, HasSubstr("offcpu?seconds=5"));
+  EXPECT_EQ(Get("/debug/pprof").status, 301);
+}
+
+TEST_F(HttpServerTest, ACutThatFailsIsTheAnswer) {
+  kernel_.refuse_cut = true;
+  for (const char* path : {"/debug/pprof/offcpu", "/debug/pprof/offcpu?seconds=1"}) {
+    const httplib::Response response = Get(path);
+    EXPECT_EQ(response.status, 500);
+    EXPECT_EQ(response.body, "the window could not be cut\n");
+  }
+}
+
+TEST_F(HttpServerTest, HealthIsThatOfTheRecording) {
+  EXPECT_EQ(Get("/healthz").body, "ok\n");
+  health_ = absl::UnavailableError("the recording stands still");
+  const httplib::Response response = Get("/healthz");
+  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.body, "the recording stands still\n");
+}
+
+TEST_F(HttpServerTest, MetricsAreForPrometheus) {
+  const httplib::Response response = Get("/metrics");
+  EXPECT_THAT(response.get_header_value("Content-Type"), HasSubstr("version=0.0.4"));
+  EXPECT_THAT(response.body, HasSubstr("offcpud_build_info{version=\"1.2\"} 1"));
+}
+
+TEST_F(HttpServerTest, OnlyLoopbackNamesAreServed) {
+  for (const char* host :
+       {"evil.example", "evil.example:7071", "127.0.0.1.evil.example", "10.0.0.1", "localhost.evil", "[fe80::1]:80"}) {
+    EXPECT_EQ(Get("/metrics", {{"Host", host}}).status, 403) << host;
+  }
+  for (const char* host : {"localhost", "localhost:7071", "127.0.0.1:7071", "127.1.2.3", "[::1]", "[::1]:7071"})
+    EXPECT_EQ(Get("/metrics", {{"Host", host}}).status, 200) << host;
+}
+
+TEST_F(HttpServerTest, APortInUseIsAnError) {
+  const std::string listen = "127.0.0.1:" + std::to_string(server_->port());
+  const auto second = HttpServer::Listen(listen, Source());
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("is the port in use?"));
+  server_.reset();
+  EXPECT_TRUE(HttpServer::Listen(listen, Source()).ok()) << "it is free again";
+}
+
+TEST_F(HttpServerTest, ItsEndDoesNotWaitForThoseWhoWait) {
+  std::thread waiting([this] { EXPECT_FALSE(client_->Get("/debug/pprof/offcpu?seconds=3600")); });
+  while (kernel_.cuts == 0) std::this_thread::yield();
+  const auto start = std::chrono::steady_clock::now();
+  server_.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+  waiting.join();
+}
+
+TEST_F(HttpServerTest, ClientsThatHaveGoneHoldNoThread) {
+  for (int i = 0; i < 20; ++i) {  // more than there are threads
+    httplib::Client client("127.0.0.1", server_->port());
+    EXPECT_FALSE(client.Get(
+        "/debug/pprof/offcpu?seconds=3600", [](const httplib::Response&) { return false; },
+        [](const char*, size_t) { return true; }));
+  }
+  EXPECT_EQ(Get("/healthz").status, 200);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,32 @@
+#include "daemon/metrics.h"
+
+#include <memory>
+#include <string>
+
+#include "fake_recorder.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
+  FakeKernel kernel;
+  DaemonConfig config;
+  config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
+  const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
+  const std::string text = FormatMetrics(*recording, "1.2");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_waits_total counter\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_waits_total{kind=\"sleeping\"} 6\n"));  // two rows a window
+  // 1 + 2 + 3 + 3 * 1000 ns
+  EXPECT_THAT(text, HasSubstr("offcpud_off_cpu_seconds_total{kind=\"sleeping\",part=\"blocked\"} 3.006"));
+  EXPECT_THAT(text, HasSubstr("offcpud_user_walks_total{end=\"complete\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_dropped_total{reason=\"no user stack: lost\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_build_info{version=\"1.2\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace offcpu
