@@ -23,6 +23,8 @@ Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command);
 Verb AddStacks(CLI::App& offcpu);
 Verb AddReport(CLI::App& offcpu);
 Verb AddDoctor(CLI::App& offcpu);
+Verb AddDump(CLI::App& offcpu);
+Verb AddStatus(CLI::App& offcpu);
 Verb AddSFrame(CLI::App& offcpu);
 
 // Says in one line on the standard error what went wrong, and returns the exit code for it.

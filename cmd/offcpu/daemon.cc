@@ -1,0 +1,41 @@
+#include "offcpu/daemon.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "daemon/control_client.h"
+#include "proto/control.pb.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint32_t kVersion = 1;
+constexpr std::chrono::seconds kPatience(60);  // the service gives up earlier
+
+}  // namespace
+
+void AddSocketFlag(CLI::App& app, std::string* path) {
+  *path = kControlSocketPath;
+  app.add_option("--socket", *path, "Where the service listens")->type_name("PATH")->capture_default_str();
+}
+
+absl::Status AskDaemon(const std::string& path, control::Request request,
+                       absl::FunctionRef<bool(const control::Reply& reply)> take) {
+  request.set_version(kVersion);
+  absl::Status refused;
+  const absl::Status status = Ask(path, request.SerializeAsString(), kPatience, [&](const std::string& message) {
+    control::Reply reply;
+    if (!reply.ParseFromString(message)) {
+      refused = absl::DataLossError(absl::StrCat("offcpud at ", path, " answers what is no answer"));
+    } else if (reply.has_error()) {
+      const auto code = static_cast<absl::StatusCode>(reply.error().code());
+      refused = absl::Status(code, absl::StrCat("offcpud refuses: ", reply.error().message()));
+    } else {
+      return take(reply);
+    }
+    return false;
+  });
+  return status.ok() ? refused : status;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,130 @@
+// `offcpu status`: how the service is doing.
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_format.h"
+#include "offcpu/daemon.h"
+#include "offcpu/outputs.h"
+#include "offcpu/verb.h"
+#include "output/json_writer.h"
+#include "output/stack_labels.h"
+#include "output/units.h"
+#include "proto/control.pb.h"
+
+namespace offcpu {
+namespace {
+
+using Counts = google::protobuf::RepeatedPtrField<control::NamedCount>;
+
+struct StatusFlags {
+  std::string socket;
+  bool as_json = false;
+};
+
+std::string MiB(uint64_t bytes) { return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20)); }
+
+void PrintShares(const char* title, const Counts& counts, uint64_t whole) {
+  std::string line = title;
+  for (const control::NamedCount& count : counts)
+    line += absl::StrFormat(" %s %s,", Printable(count.name()), FormatPercent(count.count(), whole));
+  if (counts.empty()) return;
+  line.back() = '\n';
+  ToStdout(line);
+}
+
+void Print(const control::Status& status) {
+  ToStdout(absl::StrFormat("offcpud       %s, pid %d, up for %s\n", Printable(status.version()), status.pid(),
+                           FormatDuration(status.uptime_ns())));
+  ToStdout(absl::StrFormat("used          %s of CPU (%s of one), %s of %s\n", FormatDuration(status.cpu_ns()),
+                           FormatPercent(status.cpu_ns(), status.uptime_ns()), MiB(status.memory_bytes()),
+                           MiB(status.memory_limit_bytes())));
+  ToStdout(absl::StrFormat("windows       %d of %d, %s each, %s; %d have ended, %d went early for want of memory\n",
+                           status.windows(), status.windows_limit(), FormatDuration(status.window_ns()),
+                           MiB(status.windows_bytes()), status.windows_ended(), status.windows_over_memory()));
+  ToStdout(absl::StrFormat("they have     %s: %d intervals of %d processes\n", FormatDuration(status.recorded_ns()),
+                           status.intervals(), status.processes()));
+  ToStdout(absl::StrFormat("user walks    %d\n", status.walks()));
+  PrintShares("  ended      ", status.walk_ends(), status.walks());
+  PrintShares("  complete by", status.complete_walks_by_source(), status.walks());
+  ToStdout(status.drops().empty() ? "lost          nothing\n" : "lost or without a stack\n");
+  for (const control::NamedCount& drop : status.drops()) {
+    const std::string time = drop.ns() == 0 ? "" : FormatDuration(drop.ns());
+    ToStdout(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.name()), drop.count(), time));
+  }
+  if (!status.last_error().empty()) ToStdout(absl::StrFormat("last error    %s\n", Printable(status.last_error())));
+}
+
+void WriteCounts(const char* key, const Counts& counts, JsonWriter& json) {
+  json.Key(key);
+  json.BeginArray();
+  for (const control::NamedCount& count : counts) {
+    json.BeginObject();
+    json.Field("name", count.name());
+    json.Field("count", count.count());
+    json.Field("ns", count.ns());
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteJson(const control::Status& status) {
+  JsonWriter json(ToStdout);
+  json.BeginObject();
+  json.Field("version", status.version());
+  json.Field("pid", static_cast<uint64_t>(status.pid()));
+  json.Field("uptime_ns", status.uptime_ns());
+  json.Field("cpu_ns", status.cpu_ns());
+  json.Field("memory_bytes", status.memory_bytes());
+  json.Field("memory_limit_bytes", status.memory_limit_bytes());
+  json.Field("window_ns", status.window_ns());
+  json.Field("windows", status.windows());
+  json.Field("windows_limit", status.windows_limit());
+  json.Field("windows_ended", status.windows_ended());
+  json.Field("windows_over_memory", status.windows_over_memory());
+  json.Field("windows_bytes", status.windows_bytes());
+  json.Field("oldest_unix_ns", status.oldest_unix_ns());
+  json.Field("recorded_ns", status.recorded_ns());
+  json.Field("processes", status.processes());
+  json.Field("intervals", status.intervals());
+  json.Field("walks", status.walks());
+  WriteCounts("walk_ends", status.walk_ends(), json);
+  WriteCounts("complete_walks_by_source", status.complete_walks_by_source(), json);
+  WriteCounts("drops", status.drops(), json);
+  json.Field("last_error", status.last_error());
+  json.EndObject();
+  ToStdout("\n");
+}
+
+ExitCode RunStatus(const StatusFlags& flags) {
+  control::Request request;
+  request.mutable_status();
+  const absl::Status asked = AskDaemon(flags.socket, request, [&flags](const control::Reply& reply) {
+    flags.as_json ? WriteJson(reply.status()) : Print(reply.status());
+    return false;
+  });
+  if (!asked.ok()) return Fail(asked);
+  const absl::Status printed = FlushStdout();
+  return printed.ok() ? kExitOk : Fail(printed);
+}
+
+}  // namespace
+
+Verb AddStatus(CLI::App& offcpu) {
+  auto flags = std::make_shared<StatusFlags>();
+  CLI::App* app = offcpu.add_subcommand("status", "Show how the service, offcpud, is doing");
+  app->add_flag("--json", flags->as_json, "Write one JSON object, for scripts");
+  AddSocketFlag(*app, &flags->socket);
+  app->footer(
+      "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's group.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu status\n"
+      "  offcpu status --json | jq .memory_bytes\n"
+      "\n"
+      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.");
+  return {app, [flags] { return RunStatus(*flags); }};
+}
+
+}  // namespace offcpu

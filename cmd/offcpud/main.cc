@@ -1,0 +1,117 @@
+// The service: its flags, and what it is made of.
+#include <malloc.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sysexits.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "daemon/config.h"
+#include "daemon/log.h"
+#include "daemon/service.h"
+#include "offcpud/record_config.h"
+#include "profiler/recorder.h"
+
+namespace {
+
+constexpr char kConfigPath[] = "/etc/offcpud/offcpud.toml";
+
+struct Flags {
+  std::string config;
+  bool check_config = false;
+  bool print_config = false;
+};
+
+// The file that is named must be there; the usual one need not.
+absl::StatusOr<offcpu::DaemonConfig> ReadConfig(const std::string& path) {
+  const bool is_usual = path.empty();
+  const std::string name = is_usual ? kConfigPath : path;
+  std::ifstream file(name);
+  if (!file && is_usual && errno == ENOENT) return offcpu::DaemonConfig();
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return absl::InvalidArgumentError(absl::StrCat(name, ": ", strerror(errno)));
+  return offcpu::ParseConfig(text.str(), name);
+}
+
+// Known by name to systemd: "systemd-analyze exit-status".
+int ExitStatusOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return EX_OK;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+      return EX_CONFIG;
+    case absl::StatusCode::kPermissionDenied:
+      return EX_NOPERM;
+    case absl::StatusCode::kFailedPrecondition:
+      return EX_UNAVAILABLE;
+    default:
+      return EX_OSERR;
+  }
+}
+
+int Fail(const absl::Status& status) {
+  offcpu::Log(offcpu::LogLevel::kError, std::string(status.message()));
+  return ExitStatusOf(status);
+}
+
+int Run(const Flags& flags) {
+  const auto read_config = [&flags] { return ReadConfig(flags.config); };
+  if (flags.check_config || flags.print_config) {
+    const absl::StatusOr<offcpu::DaemonConfig> config = read_config();
+    if (!config.ok()) return Fail(config.status());
+    if (flags.print_config) std::fputs(offcpu::FormatConfig(*config).c_str(), stdout);
+    return std::fflush(stdout) == 0 ? EX_OK : EX_IOERR;
+  }
+  const auto start_recorder =
+      [](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
+    const absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
+    if (!record.ok()) return record.status();
+    return offcpu::Recorder::Start(*record);
+  };
+  const absl::Status status = offcpu::RunService({read_config, start_recorder}, OFFCPU_VERSION);
+  return status.ok() ? EX_OK : Fail(status);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // Captured stacks hold other programs' secrets: no core dump, no ptrace by the same user.
+  prctl(PR_SET_DUMPABLE, 0);
+  signal(SIGPIPE, SIG_IGN);
+  mallopt(M_ARENA_MAX, 2);  // each keeps what it has had at its worst moment
+
+  Flags flags;
+  CLI::App app("Records where threads wait off the CPU, always; offcpu dump and offcpu status read it.", "offcpud");
+  app.set_version_flag("--version", "offcpud " OFFCPU_VERSION);
+  app.add_option("--config", flags.config, absl::StrCat("Configuration; without it ", kConfigPath, ", if it is there"))
+      ->type_name("FILE");
+  app.add_flag("--check-config", flags.check_config, "Say what is wrong with the configuration, and exit");
+  app.add_flag("--print-config", flags.print_config, "Print the configuration with all defaults, and exit");
+  app.footer(
+      "SIGHUP reads the configuration again; a wrong one is not taken. SIGTERM ends the service.\n"
+      "\n"
+      "Example:\n"
+      "  offcpud --config ./offcpud.toml --check-config\n"
+      "\n"
+      "Exit status: 0 ended, 64 wrong usage, 69 missing kernel support, 71 failed, 77 missing capability,\n"
+      "78 wrong configuration.");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "offcpud: %s; see offcpud --help\n", error.what());
+    return EX_USAGE;
+  }
+  return Run(flags);
+}
