@@ -10,7 +10,7 @@ namespace offcpu {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr std::chrono::seconds kPatience(60);  // the service gives up earlier
+constexpr std::chrono::seconds kPatience(90);  // the service gives up earlier
 
 }  // namespace
 

@@ -72,11 +72,14 @@ int Run(const Flags& flags) {
     if (flags.print_config) std::fputs(offcpu::FormatConfig(*config).c_str(), stdout);
     return std::fflush(stdout) == 0 ? EX_OK : EX_IOERR;
   }
+  // Windows of one recorder outlive it, and name modules that the next one meets again.
+  std::shared_ptr<offcpu::ModuleCache> modules;
   const auto start_recorder =
-      [](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
+      [&modules](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
+    if (modules == nullptr) modules = std::make_shared<offcpu::ModuleCache>(offcpu::ModuleLimitsOf(config));
     const absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
     if (!record.ok()) return record.status();
-    return offcpu::Recorder::Start(*record);
+    return offcpu::Recorder::Start(*record, modules);
   };
   const absl::Status status = offcpu::RunService({read_config, start_recorder}, OFFCPU_VERSION);
   return status.ok() ? EX_OK : Fail(status);

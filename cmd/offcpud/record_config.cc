@@ -46,11 +46,14 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
     if (!uid.ok()) return uid.status();
     record.uids.push_back(*uid);
   }
-  // Parts of the whole: 8, 16 and 32 MiB of 256.
-  record.interval_ring_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 32, 32u << 20));
-  record.capture_ring_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 16, 32u << 20));
-  record.queue_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 8, 128u << 20));
+  // Parts of the whole: 4, 8 and 16 MiB of 256. The rings are mapped twice, and a new configuration has a recorder of
+  // its own before the old one stops.
+  record.interval_ring_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 64, 32u << 20));
+  record.capture_ring_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 32, 32u << 20));
+  record.queue_bytes = static_cast<uint32_t>(std::min<uint64_t>(config.memory_bytes / 16, 128u << 20));
   return record;
 }
+
+ModuleCacheLimits ModuleLimitsOf(const DaemonConfig& config) { return {.table_bytes = config.memory_bytes / 4}; }
 
 }  // namespace offcpu

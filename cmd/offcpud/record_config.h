@@ -4,11 +4,13 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
+#include "process/module_cache.h"
 #include "profiler/recorder.h"
 
 namespace offcpu {
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config);
+ModuleCacheLimits ModuleLimitsOf(const DaemonConfig& config);
 
 }  // namespace offcpu
 

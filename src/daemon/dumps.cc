@@ -42,7 +42,7 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
   return Dump(bytes.release(), [this](const std::string* made) { Release(made); });
 }
 
-std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) const {
+std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   const auto is_wanted = [&selection](const ProcessInfo& process, const std::string& comm) {
     const std::vector<int32_t>& pids = selection.pids;
     const bool is_process = pids.empty() || std::find(pids.begin(), pids.end(), process.key.pid) != pids.end();
@@ -51,7 +51,7 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) c
   const Profile profile =
       MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
   std::string bytes;
-  WriteProfile(format, profile, Symbolize(profile), {}, [&bytes](std::string_view piece) { bytes.append(piece); });
+  WriteProfile(format, profile, Symbolize(profile, {}, &names_), {}, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }
 

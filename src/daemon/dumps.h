@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/recording.h"
 #include "output/format.h"
+#include "symbolize/name_cache.h"
 
 namespace offcpu {
 
@@ -29,6 +30,8 @@ struct DumpSelection {
 
 class Dumps {
  public:
+  static constexpr size_t kMaxNameBytes = 8u << 20;
+
   // What was put together; takes up room as long as it lives.
   using Dump = std::shared_ptr<const std::string>;
 
@@ -40,7 +43,7 @@ class Dumps {
                             std::chrono::steady_clock::time_point deadline);
 
  private:
-  std::string Format(const DumpSelection& selection, OutputFormat format) const;
+  std::string Format(const DumpSelection& selection, OutputFormat format);
   void Release(const std::string* bytes);
 
   Recording& recording_;
@@ -48,6 +51,7 @@ class Dumps {
   std::condition_variable changed_;
   bool making_ = false;    // guarded by mutex_, as what follows is
   size_t held_bytes_ = 0;  // of dumps that live
+  NameCache names_{kMaxNameBytes};  // of who makes one
 };
 
 }  // namespace offcpu

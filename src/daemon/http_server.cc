@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t kThreads = 8;
 constexpr size_t kMaxRequestBytes = 4096;
 constexpr std::chrono::seconds kClientPatience(10);  // with a client, for each read and write
-constexpr std::chrono::seconds kPatience(15);        // of a client, until its profile is made
+constexpr std::chrono::seconds kPatience(45);        // of a client, until its profile is made
 constexpr int64_t kMaxSeconds = 3600;
 constexpr std::chrono::milliseconds kNoticePeriod(100);  // after which it is seen that a client has gone
 

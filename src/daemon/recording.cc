@@ -13,7 +13,7 @@ constexpr std::chrono::seconds kBeat(1);
 
 // What is not the windows' is for what is being recorded, for symbols, and for what clients are sent.
 WindowStoreLimits LimitsOf(const DaemonConfig& config) {
-  return {.windows = config.windows.keep, .bytes = config.memory_bytes / 8 * 3};
+  return {.windows = config.windows.keep, .bytes = config.memory_bytes / 4};
 }
 
 bool RecordsTheSame(const DaemonConfig& a, const DaemonConfig& b) {

@@ -15,7 +15,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kChunkBytes = 256u << 10;
-constexpr std::chrono::seconds kPatience(15);  // of a client, until its answer begins
+constexpr std::chrono::seconds kPatience(45);  // of a client, until its answer begins
 
 void AddCount(std::string_view name, uint64_t count, google::protobuf::RepeatedPtrField<control::NamedCount>* to) {
   if (count == 0) return;

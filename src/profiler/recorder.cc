@@ -78,13 +78,16 @@ class Patience {
 
 class RecorderImpl final : public Recorder {
  public:
-  RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs)
+  RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs,
+               std::shared_ptr<ModuleCache> modules)
       : config_(config),
         can_capture_(features.can_read_user),
         programs_(std::move(programs)),
         clock_(features.rq_clock),
+        modules_(std::move(modules)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_)) {
+        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_)),
+        drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);
     start_ns_ = NowNs(CLOCK_MONOTONIC);
@@ -339,7 +342,7 @@ class RecorderImpl final : public Recorder {
   const bool can_capture_;
   std::shared_ptr<Programs> programs_;
   const SchedulerClock clock_;
-  std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
+  std::shared_ptr<ModuleCache> modules_;
   EventQueue queue_;
   WorkerTasks tasks_;
   Pipeline pipeline_;              // of the worker until it has ended
@@ -368,13 +371,15 @@ class RecorderImpl final : public Recorder {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config) {
+absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config,
+                                                           std::shared_ptr<ModuleCache> modules) {
   if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
   absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ProgramsConfigOf(config), *features);
   if (!programs.ok()) return programs.status();
-  return std::make_unique<RecorderImpl>(config, *features, *std::move(programs));
+  if (modules == nullptr) modules = std::make_shared<ModuleCache>();
+  return std::make_unique<RecorderImpl>(config, *features, *std::move(programs), std::move(modules));
 }
 
 }  // namespace offcpu

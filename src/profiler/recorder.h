@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "process/module_cache.h"
 #include "profile/profile.h"
 #include "profiler/record_config.h"
 
@@ -27,8 +28,9 @@ struct RecorderProgress {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  // Loads and attaches the programs; recording runs when this returns.
-  static absl::StatusOr<std::unique_ptr<Recorder>> Start(const RecordConfig& config);
+  // Loads and attaches the programs; recording runs when this returns. Recorders may share `modules`; null: its own.
+  static absl::StatusOr<std::unique_ptr<Recorder>> Start(const RecordConfig& config,
+                                                         std::shared_ptr<ModuleCache> modules = nullptr);
   virtual RecorderProgress progress() const = 0;
   // Ends the running window and begins the next; returns the profile of the one that has ended. Blocks until its stacks
   // are known, a few seconds at most, while the next window is being recorded. Not while another thread is in it. If it

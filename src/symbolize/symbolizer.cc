@@ -1,6 +1,8 @@
 #include "symbolize/symbolizer.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,6 +19,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxNameBytes = 256u << 20;  // of one profile
+constexpr size_t kMaxModulesBytes = 1u << 20;
 
 using FrameNames = absl::flat_hash_map<uint64_t, SymbolizedFrame>;  // by lookup address
 
@@ -35,59 +38,100 @@ absl::flat_hash_map<const Module*, FrameNames> CollectAddresses(const Profile& p
   return modules;
 }
 
-void NameFrames(const Module& module, const SymbolizerOptions& options, NamePool& pool, FrameNames& frames) {
+// Whose tables are read only for what is not cached.
+class Namer {
+ public:
+  Namer(const Profile& profile, const SymbolizerOptions& options, NameCache* cache, NamePool& pool)
+      : profile_(profile), options_(options), cache_(cache), pool_(pool) {
+    for (const std::shared_ptr<const Module>& module : profile.modules) owners_.try_emplace(module.get(), &module);
+  }
+
+  void NameUserStacks(SymbolizedProfile& symbolized);
+  void NameKernelStacks(SymbolizedProfile& symbolized);
+
+ private:
+  void NameFrames(const Module& module, FrameNames& frames);
+  void NameAnonymous(FrameNames& frames);
+  CachedName Name(const Module& module, const std::string& prefix, uint64_t address, std::optional<SymbolTable>& symbols);
+  std::string KernelName(uint64_t address, std::optional<SymbolTable>& symbols);
+
+  const Profile& profile_;
+  const SymbolizerOptions& options_;
+  NameCache* const cache_;
+  NamePool& pool_;
+  absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> owners_;
+};
+
+CachedName Namer::Name(const Module& module, const std::string& prefix, uint64_t address,
+                       std::optional<SymbolTable>& symbols) {
+  const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
+  if (cached != nullptr) return *cached;
+  if (!symbols.has_value()) symbols = ReadModuleSymbols(module, options_.debug_directory);
+  const auto symbol = symbols->Find(address);
+  CachedName name = {.name = symbol ? Demangle(*symbol) : HexAddress(prefix, address), .named = symbol.has_value()};
+  const auto owner = owners_.find(&module);
+  if (cache_ != nullptr && owner != owners_.end()) cache_->Add(*owner->second, address, name);
+  return name;
+}
+
+void Namer::NameFrames(const Module& module, FrameNames& frames) {
   std::string_view file = FileName(module.path);
-  file = pool.Intern(file, file);
+  file = pool_.Intern(file, file);
   // Of compiled code the file that names it says nothing about an address that it does not name.
   const std::string prefix = module.is_perf_map ? "[unknown] " : absl::StrCat(std::string(file), "+");
   const std::string_view other = module.is_perf_map ? "[unknown]" : file;
-  SymbolTable symbols = ReadModuleSymbols(module, options.debug_directory);
+  std::optional<SymbolTable> symbols;
   for (auto& [address, frame] : frames) {
-    auto symbol = symbols.Find(address);
+    const CachedName name = Name(module, prefix, address, symbols);
     frame.module = file;
-    frame.named = symbol.has_value();
-    frame.name = pool.Intern(symbol ? Demangle(*symbol) : HexAddress(prefix, address), other);
+    frame.named = name.named;
+    frame.name = pool_.Intern(name.name, other);
   }
 }
 
-void NameAnonymous(NamePool& pool, FrameNames& frames) {
-  for (auto& [address, frame] : frames) frame.name = pool.Intern(HexAddress("[unknown] ", address), "[unknown]");
+void Namer::NameAnonymous(FrameNames& frames) {
+  for (auto& [address, frame] : frames) frame.name = pool_.Intern(HexAddress("[unknown] ", address), "[unknown]");
 }
 
-void NameUserStacks(const Profile& profile, const SymbolizerOptions& options, NamePool& pool,
-                    SymbolizedProfile& symbolized) {
-  auto modules = CollectAddresses(profile);
+void Namer::NameUserStacks(SymbolizedProfile& symbolized) {
+  auto modules = CollectAddresses(profile_);
   for (auto& [module, frames] : modules) {
     if (module == nullptr) {
-      NameAnonymous(pool, frames);
+      NameAnonymous(frames);
     } else {
-      NameFrames(*module, options, pool, frames);
+      NameFrames(*module, frames);
     }
   }
-  for (const UserStackEntry& entry : profile.user_stacks) {
+  for (const UserStackEntry& entry : profile_.user_stacks) {
     std::vector<SymbolizedFrame>& frames = symbolized.user_stacks.emplace_back();
     frames.reserve(entry.stack.frames.size());
     for (const Frame& frame : entry.stack.frames) frames.push_back(modules[frame.module][frame.lookup_address()]);
   }
 }
 
-std::string_view KernelName(uint64_t address, const SymbolTable& symbols, NamePool& pool) {
+std::string Namer::KernelName(uint64_t address, std::optional<SymbolTable>& symbols) {
+  const std::string* cached = cache_ != nullptr ? cache_->FindKernel(address) : nullptr;
+  if (cached != nullptr) return *cached;
+  if (!symbols.has_value()) {
+    auto kallsyms = ReadProcFile(options_.kallsyms_path, kMaxKallsymsBytes);
+    symbols = kallsyms.ok() ? ParseKallsyms(std::move(*kallsyms)) : SymbolTable();
+  }
   // A thread leaves the CPU inside a call, so every address is one to return to: see Frame::lookup_address.
-  auto symbol = symbols.Find(address - 1);
-  return pool.Intern(symbol ? std::string(*symbol) : HexAddress("[kernel] ", address), "[kernel]");
+  const auto symbol = symbols->Find(address - 1);
+  std::string name = symbol ? std::string(*symbol) : HexAddress("[kernel] ", address);
+  if (cache_ != nullptr && symbol) cache_->AddKernel(address, name);
+  return name;
 }
 
-void NameKernelStacks(const Profile& profile, const SymbolizerOptions& options, NamePool& pool,
-                      SymbolizedProfile& symbolized) {
-  auto kallsyms = ReadProcFile(options.kallsyms_path, kMaxKallsymsBytes);
-  SymbolTable symbols = kallsyms.ok() ? ParseKallsyms(std::move(*kallsyms)) : SymbolTable();
+void Namer::NameKernelStacks(SymbolizedProfile& symbolized) {
+  std::optional<SymbolTable> symbols;
   absl::flat_hash_map<uint64_t, std::string_view> names;
-  for (const KernelStack& stack : profile.kernel_stacks) {
+  for (const KernelStack& stack : profile_.kernel_stacks) {
     std::vector<std::string_view>& frames = symbolized.kernel_stacks.emplace_back();
     frames.reserve(stack.addresses.size());
     for (uint64_t address : stack.addresses) {
       auto [it, inserted] = names.try_emplace(address);
-      if (inserted) it->second = KernelName(address, symbols, pool);
+      if (inserted) it->second = pool_.Intern(KernelName(address, symbols), "[kernel]");
       frames.push_back(it->second);
     }
   }
@@ -95,11 +139,13 @@ void NameKernelStacks(const Profile& profile, const SymbolizerOptions& options, 
 
 }  // namespace
 
-SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options) {
+SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options, NameCache* cache) {
   SymbolizedProfile symbolized;
+  if (cache != nullptr) cache->Begin(ReadProcFile(options.modules_path, kMaxModulesBytes).value_or(""));
   NamePool pool(*symbolized.names, kMaxNameBytes);
-  NameUserStacks(profile, options, pool, symbolized);
-  NameKernelStacks(profile, options, pool, symbolized);
+  Namer namer(profile, options, cache, pool);
+  namer.NameUserStacks(symbolized);
+  namer.NameKernelStacks(symbolized);
   return symbolized;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "symbolize/name_cache.h"
 
 namespace offcpu {
 
@@ -31,10 +32,12 @@ struct SymbolizedProfile {
 
 struct SymbolizerOptions {
   std::string kallsyms_path = "/proc/kallsyms";
+  std::string modules_path = "/proc/modules";
   std::string debug_directory = "/usr/lib/debug";
 };
 
-SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options = {});
+// With a cache, names that it has are not looked up again, and those that are found are put there.
+SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options = {}, NameCache* cache = nullptr);
 
 }  // namespace offcpu
 

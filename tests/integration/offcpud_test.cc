@@ -1,15 +1,23 @@
 // The service as it is run: offcpud, asked by offcpu over its control socket.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <httplib.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/integration/cli.h"
@@ -82,7 +90,8 @@ class Daemon : public CliTest {
 };
 
 TEST_F(Daemon, ToldOfAProgramByItsStacksAndTimes) {
-  StartDaemon("[record]\nsample = \"0\"\n");
+  // Others' waits would take a share of the stacks that are captured in a second.
+  StartDaemon("[record]\nsample = \"0\"\ncomms = [\"w_*\"]\n");
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
   ASSERT_NE(target, nullptr);
   target->Go();
@@ -188,6 +197,159 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
   }
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--no-such-flag"}), kBadServiceUsage);
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("none"), "--check-config"}), kBadConfig);
+}
+
+// A port that was free just now.
+int FreePort() {
+  const OwnedFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  return ntohs(address.sin_port);
+}
+
+std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
+
+TEST_F(Daemon, GoToolPprofTakesItsProfiles) {
+  if (RunWords({"sh", "-c", "go tool -n pprof"}) != 0) GTEST_SKIP() << "needs `go tool pprof` (package golang-go)";
+  const int port = FreePort();
+  StartDaemon(HttpSection(port) + "[record]\nsample = \"0\"\n");
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "60"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  const std::string url = "http://127.0.0.1:" + std::to_string(port) + "/debug/pprof/";
+  for (const std::string profile : {"offcpu?seconds=2", "offcpu", "block"}) {
+    ASSERT_EQ(RunWords({"env", "HOME=" + directory_.path(), "PPROF_TMPDIR=" + directory_.path(), "go", "tool", "pprof",
+                        "-top", "-cum", "-nodecount=1000", url + profile}),
+              kOk)
+        << errors_;
+    EXPECT_THAT(output_, HasSubstr("Type: off_cpu")) << profile;
+    EXPECT_THAT(output_, HasSubstr("wait_in_nanosleep")) << profile;
+  }
+}
+
+TEST_F(Daemon, PromtoolFindsNothingWrongWithItsMetrics) {
+  if (RunWords({"sh", "-c", "command -v promtool"}) != 0) GTEST_SKIP() << "needs promtool (package prometheus)";
+  const int port = FreePort();
+  StartDaemon(HttpSection(port));
+  ASSERT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
+  const httplib::Result metrics = httplib::Client("127.0.0.1", port).Get("/metrics");
+  ASSERT_TRUE(metrics);
+  EXPECT_THAT(metrics->body, HasSubstr("offcpud_off_cpu_seconds_total{"));
+  std::ofstream(Path("metrics")) << metrics->body;
+  EXPECT_EQ(RunWords({"sh", "-c", "promtool check metrics <" + Path("metrics") + " 2>&1"}), kOk) << output_;
+  EXPECT_EQ(output_, "");
+}
+
+TEST_F(Daemon, APortInUseIsToldAndTheRestGoesOn) {
+  const int port = FreePort();
+  httplib::Server other;
+  ASSERT_TRUE(other.bind_to_port("127.0.0.1", port));
+  StartDaemon(HttpSection(port));
+  EXPECT_EQ(CountInLog("is the port in use? (http.listen)"), 1u) << ReadFile(Path("log"));
+  EXPECT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
+}
+
+TEST_F(Daemon, AFullDiskIsTheClientsTrouble) {
+  StartDaemon("");
+  const std::string mount = "mount -t tmpfs -o size=4k none \"$1\" && \"$2\" dump -o \"$1/a.json\" --socket \"$3\"";
+  std::filesystem::create_directory(Path("full"));
+  EXPECT_EQ(RunWords({"unshare", "--mount", "sh", "-c", mount, "sh", Path("full"), BinDirectory() + "/offcpu", Socket()}),
+            kFailed);
+  EXPECT_THAT(errors_, HasSubstr("No space left on device"));
+  EXPECT_EQ(Ask({"status"}), kOk) << errors_;
+}
+
+// Of a line of /proc/PID/status.
+uint64_t StatusKib(pid_t pid, const std::string& key) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1));
+  }
+  return 0;
+}
+
+// Descriptors that are no files of modules, which are open once each, as long as a window names them.
+size_t OpenObjects(pid_t pid) {
+  size_t objects = 0;
+  std::set<std::pair<dev_t, ino_t>> files;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+    struct stat file = {};
+    if (stat(entry.path().c_str(), &file) != 0) continue;
+    const bool is_file = S_ISREG(file.st_mode);
+    if (!is_file || !files.emplace(file.st_dev, file.st_ino).second) ++objects;
+  }
+  return objects;
+}
+
+uint64_t JsonNumber(const std::string& json, const std::string& key) {
+  std::smatch match;
+  return std::regex_search(json, match, std::regex("\"" + key + "\":([0-9]+)")) ? std::stoull(match[1]) : 0;
+}
+
+// An hour's load in half a minute: processes that come and go, many threads, clients at once, reloads of which some
+// begin another recording.
+TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
+  constexpr int kProcesses = 10'000;
+  constexpr int kClients = 20;
+  constexpr int kReloads = 50;
+  constexpr uint64_t kCapKib = 256 << 10;  // the default of limits.memory
+  StartDaemon("[windows]\nlength = \"1s\"\n");
+  const pid_t pid = daemon_->pid();
+  ASSERT_EQ(Ask({"dump", "-o", Path("first.folded")}), kOk) << errors_;  // what is opened once is open
+  const size_t open_before = OpenObjects(pid);
+
+  const std::unique_ptr<Target> threads = StartedTarget({"blocked", "--threads", "500"});
+  const std::unique_ptr<Program> switches = Program::Start({"stress-ng", "--switch", "2", "--futex", "1", "-q"});
+  const std::string many = "i=0; while [ $i -lt " + std::to_string(kProcesses) + " ]; do /bin/true; i=$((i+1)); done";
+  const std::unique_ptr<Program> processes = Program::Start({"sh", "-c", many});
+  std::atomic<bool> done{false};
+  std::atomic<int> dumped{0};
+  std::atomic<int> failed{0};
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&, i] {
+      while (!done) {
+        const std::unique_ptr<Program> client =
+            Program::Start({BinDirectory() + "/offcpu", "dump", "--since", "5s", "--socket", Socket(), "-o",
+                            Path(std::to_string(i) + ".pb.gz")},
+                           Path("client" + std::to_string(i)));
+        client->Wait() == kOk ? ++dumped : ++failed;
+      }
+    });
+  }
+  for (int i = 1; i <= kReloads; ++i) {
+    const std::string kernel_threads = i / 10 % 2 == 1 ? "true" : "false";
+    WriteConfig("[windows]\nlength = \"1s\"\nkeep = " + std::to_string(60 + i) +
+                "\n[record]\nkernel_threads = " + kernel_threads + "\n");
+    daemon_->Signal(SIGHUP);
+    AwaitLog("the new configuration is in force", static_cast<size_t>(i));
+  }
+  EXPECT_EQ(processes->Wait(), 0);
+  done = true;
+  for (std::thread& client : clients) client.join();
+  switches->Signal(SIGTERM);
+  switches->Wait();
+
+  ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
+  const uint64_t recorded_ns = JsonNumber(output_, "recorded_ns");
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const uint64_t held_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) -
+                           JsonNumber(output_, "oldest_unix_ns");
+  std::printf("%d dumps, %d refused; %llu MiB at most, %zu descriptors, %zu before; %.1f s recorded in %.1f s\n",
+              dumped.load(), failed.load(), static_cast<unsigned long long>(StatusKib(pid, "VmHWM") >> 10),
+              OpenObjects(pid), open_before, static_cast<double>(recorded_ns) / 1e9, static_cast<double>(held_ns) / 1e9);
+  EXPECT_LE(StatusKib(pid, "VmHWM"), kCapKib);
+  EXPECT_LE(OpenObjects(pid), open_before);
+  EXPECT_GT(dumped, kClients);
+  EXPECT_EQ(failed, 0);
+  for (int i = 0; i < kClients; ++i) EXPECT_EQ(ReadFile(Path("client" + std::to_string(i))), "");
+  // One after another without a gap; where another recorder begins, a second is in two of them at most.
+  EXPECT_GE(recorded_ns + 2'000'000'000, held_ns) << "the running window is not in it";
+  EXPECT_LE(recorded_ns, held_ns + 5'000'000'000);
 }
 
 TEST_F(Daemon, WrongUsageOfTheVerbsIsToldBeforeTheServiceIsAsked) {

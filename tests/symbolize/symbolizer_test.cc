@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -145,6 +147,26 @@ TEST_F(SymbolizerTest, StacksKeepTheirPlaces) {
   ASSERT_EQ(symbolized_.user_stacks.size(), 2u);
   EXPECT_TRUE(symbolized_.user_stacks[0].empty());
   EXPECT_EQ(symbolized_.user_stacks[1].size(), 1u);
+}
+
+TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
+  auto module = AddModule("/usr/lib/libfixture.so", kFull, build_id_);
+  AddStack({Exact(module, 0x1020)});
+  profile_.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
+  const std::string kallsyms = directory_.path() + "/kallsyms";
+  std::ofstream(kallsyms) << "ffffffff81000000 T first\nffffffff81000020 T second\n";
+  const SymbolizerOptions options = {
+      .kallsyms_path = kallsyms, .modules_path = "/dev/null", .debug_directory = directory_.path()};
+  NameCache cache(1 << 20);
+  const SymbolizedProfile before = Symbolize(profile_, options, &cache);
+  module->file.reset();
+  std::filesystem::remove(kallsyms);
+  const SymbolizedProfile after = Symbolize(profile_, options, &cache);
+  EXPECT_EQ(after.user_stacks[0][0].name, before.user_stacks[0][0].name);
+  EXPECT_TRUE(after.user_stacks[0][0].named);
+  EXPECT_EQ(after.user_stacks[0][0].module, "libfixture.so");
+  EXPECT_EQ(after.kernel_stacks[0][0], "first");
+  EXPECT_FALSE(Symbolize(profile_, options).user_stacks[0][0].named) << "without it they are not to be found any more";
 }
 
 }  // namespace

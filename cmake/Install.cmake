@@ -1,0 +1,10 @@
+# Where a distribution has things. Units and sysusers files are systemd's, whose directories do not follow the prefix's.
+include(GNUInstallDirs)
+install(TARGETS offcpu RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS offcpud RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
+install(FILES packaging/offcpud.toml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/offcpud)
+install(FILES packaging/systemd/offcpud.service packaging/systemd/offcpud.socket DESTINATION lib/systemd/system)
+install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENAME offcpud.conf)
+install(FILES docs/offcpu.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/offcpud.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
+install(FILES docs/offcpud.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)

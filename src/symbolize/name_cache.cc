@@ -1,0 +1,72 @@
+#include "symbolize/name_cache.h"
+
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+size_t BytesOf(const std::string& name) {
+  constexpr size_t kEntry = sizeof(uint64_t) + sizeof(CachedName) + 16;  // with the room that hash tables leave
+  return kEntry + (name.capacity() > std::string().capacity() ? name.capacity() : 0);
+}
+
+}  // namespace
+
+const CachedName* NameCache::Find(const Module& module, uint64_t address) const {
+  const auto names = modules_.find(&module);
+  if (names == modules_.end()) return nullptr;
+  const auto name = names->second.names.find(address);
+  return name != names->second.names.end() ? &name->second : nullptr;
+}
+
+const std::string* NameCache::FindKernel(uint64_t address) const {
+  const auto name = kernel_.find(address);
+  return name != kernel_.end() ? &name->second : nullptr;
+}
+
+void NameCache::Add(const std::shared_ptr<const Module>& module, uint64_t address, CachedName name) {
+  if (module->is_perf_map) return;
+  const size_t bytes = BytesOf(name.name);
+  Grow(bytes);
+  ModuleNames& names = modules_[module.get()];
+  names.module = module;
+  if (names.names.try_emplace(address, std::move(name)).second) {
+    names.bytes += bytes;
+  } else {
+    bytes_ -= bytes;
+  }
+}
+
+void NameCache::AddKernel(uint64_t address, std::string name) {
+  if (name.starts_with("bpf_")) return;  // programs come and go, and /proc/modules does not tell
+  const size_t bytes = BytesOf(name);
+  Grow(bytes);
+  if (kernel_.try_emplace(address, std::move(name)).second) {
+    kernel_bytes_ += bytes;
+  } else {
+    bytes_ -= bytes;
+  }
+}
+
+void NameCache::Grow(size_t bytes) {
+  bytes_ += bytes;
+  if (bytes_ <= max_bytes_) return;
+  modules_.clear();
+  kernel_.clear();
+  kernel_bytes_ = 0;
+  bytes_ = bytes;
+}
+
+void NameCache::Begin(const std::string& kernel_modules) {
+  absl::erase_if(modules_, [this](const auto& entry) {
+    const bool is_gone = entry.second.module.expired();
+    if (is_gone) bytes_ -= entry.second.bytes;
+    return is_gone;
+  });
+  if (kernel_modules == kernel_modules_) return;
+  kernel_modules_ = kernel_modules;
+  kernel_.clear();
+  bytes_ -= std::exchange(kernel_bytes_, 0);
+}
+
+}  // namespace offcpu
