@@ -1,5 +1,6 @@
 #include "profiler/recorder.h"
 
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -177,6 +178,7 @@ class RecorderImpl final : public Recorder {
 
   // By time, not by wake-up: each wake-up from a BPF program is an interrupt.
   void DrainLoop() {
+    prctl(PR_SET_NAME, "drainer");
     const std::chrono::milliseconds period(config_.drain_period_ms);
     std::unique_lock lock(mutex_);
     while (!changed_.wait_for(lock, period, [this] { return stop_; })) DrainOnce();
@@ -187,6 +189,7 @@ class RecorderImpl final : public Recorder {
   }
 
   void WorkLoop() {
+    prctl(PR_SET_NAME, "worker");
     std::optional<Patience> patience;
     while (true) {
       const bool last = drained_;
