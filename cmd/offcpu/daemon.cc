@@ -38,4 +38,28 @@ absl::Status AskDaemon(const std::string& path, control::Request request,
   return status.ok() ? refused : status;
 }
 
+absl::StatusOr<std::string> AskDaemonForBytes(const std::string& path, const control::Request& request) {
+  std::string bytes;
+  bool is_whole = false;
+  absl::Status status = AskDaemon(path, request, [&](const control::Reply& reply) {
+    bytes += reply.chunk().data();
+    is_whole = reply.chunk().last();
+    return reply.has_chunk() && !is_whole;
+  });
+  if (status.ok() && !is_whole)
+    status = absl::DataLossError(absl::StrCat("offcpud at ", path, " answers something else"));
+  if (!status.ok()) return status;
+  return bytes;
+}
+
+bool IsWorthDoingWithout(const absl::Status& service) {
+  return absl::IsUnavailable(service) || absl::IsPermissionDenied(service) || absl::IsUnimplemented(service);
+}
+
+absl::Status WithoutDaemon(const absl::Status& here, const absl::Status& service) {
+  if (!absl::IsPermissionDenied(here) && !absl::IsFailedPrecondition(here)) return here;
+  return absl::Status(here.code(), absl::StrCat(std::string(here.message()),
+                                                "; the service was asked first: ", std::string(service.message())));
+}
+
 }  // namespace offcpu

@@ -50,16 +50,9 @@ absl::StatusOr<control::Request> RequestOf(const DumpFlags& flags) {
 }
 
 absl::StatusOr<StoredProfile> FetchProfile(const std::string& socket, const control::Request& request) {
-  std::string bytes;
-  bool is_whole = false;
-  absl::Status status = AskDaemon(socket, request, [&](const control::Reply& reply) {
-    bytes += reply.chunk().data();
-    is_whole = reply.chunk().last();
-    return reply.has_chunk() && !is_whole;
-  });
-  if (status.ok() && !is_whole) status = absl::DataLossError("offcpud answers something else than a profile");
-  if (!status.ok()) return status;
-  return ParsePprof(bytes);
+  const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket, request);
+  if (!bytes.ok()) return bytes.status();
+  return ParsePprof(*bytes);
 }
 
 absl::Status Print(const DumpFlags& flags, const StoredProfile& profile) {

@@ -20,8 +20,9 @@ int main(int argc, char** argv) {
   app.footer("offcpu VERB --help tells more of each.");
   std::vector<std::string> command;
   const std::vector<offcpu::Verb> verbs = {
-      offcpu::AddRecord(app, command), offcpu::AddStacks(app), offcpu::AddReport(app), offcpu::AddDump(app),
-      offcpu::AddStatus(app),          offcpu::AddDoctor(app), offcpu::AddSFrame(app),
+      offcpu::AddRecord(app, command), offcpu::AddTop(app),    offcpu::AddStacks(app),
+      offcpu::AddReport(app),          offcpu::AddDump(app),   offcpu::AddStatus(app),
+      offcpu::AddDoctor(app),          offcpu::AddSFrame(app),
   };
 
   // What follows a lone "--" is a command of the user's, whatever it looks like.

@@ -1,15 +1,16 @@
 // `offcpu stacks`: where every thread of a process stands now.
-#include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "offcpu/daemon.h"
+#include "offcpu/outputs.h"
 #include "offcpu/selection.h"
 #include "offcpu/verb.h"
 #include "output/thread_stacks.h"
 #include "profiler/process_stacks.h"
+#include "proto/control.pb.h"
 #include "symbolize/symbolizer.h"
 #include "unwind/unwind_order.h"
 
@@ -20,21 +21,40 @@ struct StacksFlags {
   int pid = 0;
   std::string unwind = "sframe,eh_frame,fp";
   bool as_json = false;
+  std::string socket;
 };
 
-void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
+absl::StatusOr<std::string> AskForStacks(const StacksFlags& flags) {
+  control::Request request;
+  request.mutable_stacks()->set_pid(flags.pid);
+  request.mutable_stacks()->set_unwind(flags.unwind);
+  request.mutable_stacks()->set_json(flags.as_json);
+  return AskDaemonForBytes(flags.socket, request);
+}
+
+absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
+  if (!stacks.ok()) return stacks.status();
+  const SymbolizedProfile symbols = Symbolize(stacks->profile);
+  const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
+  write(stacks->profile, symbols, stacks->pcs, ToStdout);
+  return absl::OkStatus();
+}
 
 ExitCode RunStacks(const StacksFlags& flags) {
   if (absl::Status status = CheckUserProcess(flags.pid); !status.ok()) return Fail(status);
   const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
   if (!unwind.ok()) return Fail(unwind.status());
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, *unwind);
-  if (!stacks.ok()) return Fail(stacks.status());
-  const SymbolizedProfile symbols = Symbolize(stacks->profile);
-  const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
-  write(stacks->profile, symbols, stacks->pcs, ToStdout);
-  if (std::fflush(stdout) != 0) return Fail(absl::InternalError("cannot write to the standard output"));
-  return kExitOk;
+  const absl::StatusOr<std::string> answer = AskForStacks(flags);
+  if (answer.ok()) {
+    ToStdout(*answer);
+  } else if (!IsWorthDoingWithout(answer.status())) {
+    return Fail(answer.status());
+  } else if (absl::Status here = ReadAndPrint(flags, *unwind); !here.ok()) {
+    return Fail(WithoutDaemon(here, answer.status()));
+  }
+  const absl::Status printed = FlushStdout();
+  return printed.ok() ? kExitOk : Fail(printed);
 }
 
 }  // namespace
@@ -47,9 +67,11 @@ Verb AddStacks(CLI::App& offcpu) {
       ->type_name("SOURCES")
       ->capture_default_str();
   app->add_flag("--json", flags->as_json, "Write one JSON object, for scripts");
+  AddSocketFlag(*app, &flags->socket);
   app->footer(
       "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all the\n"
-      "time has none, which is said in its place.\n"
+      "time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, and\n"
+      "members of its group. Where it does not, this needs root.\n"
       "\n"
       "Examples:\n"
       "  offcpu stacks 1234                                what a process that hangs waits for\n"

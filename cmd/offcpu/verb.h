@@ -20,6 +20,7 @@ struct Verb {
 
 // `command`: what followed a lone "--"; read when the verb is run.
 Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command);
+Verb AddTop(CLI::App& offcpu);
 Verb AddStacks(CLI::App& offcpu);
 Verb AddReport(CLI::App& offcpu);
 Verb AddDoctor(CLI::App& offcpu);

@@ -50,4 +50,10 @@ std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedPr
   return labels;
 }
 
+std::string KernelLeaf(const std::vector<std::string>& labels) {
+  const auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
+  const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
+  return leaf == labels.rend() ? labels.back() : *leaf;
+}
+
 }  // namespace offcpu

@@ -22,6 +22,9 @@ namespace offcpu {
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 
+// The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more.
+std::string KernelLeaf(const std::vector<std::string>& labels);
+
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
 std::string EndLabel(const UserStackEntry& entry);
 

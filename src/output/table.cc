@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "output/keep_most.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
 #include "profile/off_cpu_table.h"
@@ -25,13 +25,6 @@ uint64_t Total(const Profile& profile, RowValue value) {
   uint64_t total = 0;
   for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
   return total;
-}
-
-// Those with the most, the most first; of equals, the first in the profile. `amount` tells how much one has.
-template <typename T, typename Amount>
-void KeepMost(std::vector<T>& items, size_t limit, Amount amount) {
-  std::stable_sort(items.begin(), items.end(), [&](const T& a, const T& b) { return amount(a) > amount(b); });
-  if (items.size() > limit) items.resize(limit);
 }
 
 // The profile's rows with the kinds of wait added up.
@@ -70,13 +63,6 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
   }
   std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count == 0; });
   return processes;
-}
-
-// Every wait ends in the scheduler; what called it says more.
-std::string KernelLeaf(const std::vector<std::string>& labels) {
-  auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
-  auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
-  return leaf == labels.rend() ? labels.back() : *leaf;
 }
 
 // "read < do_io < main | pipe_read": from the user leaf outwards, then what it waited in.

@@ -1,0 +1,169 @@
+#include "offcpu/screen.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <string_view>
+
+#include "offcpu/exit_code.h"
+
+namespace offcpu {
+namespace {
+
+// The other screen of the terminal, lines cut at its edge, no cursor.
+constexpr std::string_view kEnter = "\033[?1049h\033[?7l\033[?25l\033[H\033[2J";
+constexpr std::string_view kLeave = "\033[?25h\033[?7h\033[?1049l";
+constexpr std::array kEndSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+constexpr std::array kWaitSignals = {SIGTSTP, SIGWINCH};
+
+// For the signal handlers, which run in the main thread only.
+struct {
+  bool is_entered = false;
+  bool has_settings = false;
+  termios before;  // of the standard input
+  termios ours;
+  volatile sig_atomic_t redraw = 0;
+} state;
+
+void Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return;  // it has gone, and so has who would read an error
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
+  }
+}
+
+void TakeOver() {
+  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.ours);
+  Write(kEnter);
+  state.is_entered = true;
+}
+
+void GiveBack() {
+  if (!state.is_entered) return;
+  state.is_entered = false;
+  Write(kLeave);
+  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.before);
+}
+
+void OnEnd(int) {
+  GiveBack();
+  _exit(kExitOk);
+}
+
+// Stopped by the user's key: the shell is to have its terminal.
+void OnStop(int) {
+  const int error = errno;
+  GiveBack();
+  raise(SIGSTOP);
+  TakeOver();
+  state.redraw = 1;
+  errno = error;
+}
+
+void OnResize(int) { state.redraw = 1; }
+
+template <typename Signals>
+sigset_t SetOf(const Signals& signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+void Handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  sigfillset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+// 'q' among what was typed. `*has_keys` goes when nothing more can come.
+bool ReadsQuit(bool* has_keys) {
+  std::array<char, 64> keys;
+  const ssize_t got = read(STDIN_FILENO, keys.data(), keys.size());
+  if (got <= 0 && !(got < 0 && errno == EINTR)) *has_keys = false;
+  const std::string_view typed(keys.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  return typed.find_first_of("qQ") != std::string_view::npos;
+}
+
+}  // namespace
+
+bool Screen::IsPossible() {
+  const char* kind = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) != 0 && kind != nullptr && std::string_view(kind) != "dumb" && *kind != '\0';
+}
+
+Screen::Screen() {
+  for (const sigset_t& set : {SetOf(kEndSignals), SetOf(kWaitSignals)}) sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+Screen::~Screen() { Leave(); }
+
+void Screen::Enter() {
+  has_keys_ = tcgetattr(STDIN_FILENO, &state.before) == 0;
+  state.has_settings = has_keys_;
+  state.ours = state.before;
+  state.ours.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+  state.ours.c_cc[VMIN] = 1;
+  state.ours.c_cc[VTIME] = 0;
+  TakeOver();
+  for (const int signal : kEndSignals) Handle(signal, OnEnd);
+  Handle(SIGTSTP, OnStop);
+  Handle(SIGWINCH, OnResize);
+  const sigset_t end_signals = SetOf(kEndSignals);
+  sigprocmask(SIG_UNBLOCK, &end_signals, nullptr);
+}
+
+void Screen::Leave() {
+  const sigset_t end_signals = SetOf(kEndSignals);
+  sigprocmask(SIG_BLOCK, &end_signals, nullptr);
+  GiveBack();
+  for (const int signal : kEndSignals) Handle(signal, SIG_DFL);
+  sigprocmask(SIG_UNBLOCK, &end_signals, nullptr);
+}
+
+Screen::Size Screen::size() const {
+  winsize window = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0 || window.ws_col == 0 || window.ws_row == 0) return {};
+  return {.columns = window.ws_col, .lines = window.ws_row};
+}
+
+void Screen::Show(const std::vector<std::string>& lines) {
+  std::string bytes = "\033[H";
+  for (const std::string& line : lines) {
+    if (&line != &lines.front()) bytes += "\r\n";
+    bytes += line;
+    bytes += "\033[K";
+  }
+  bytes += "\033[J";
+  Write(bytes);
+}
+
+Screen::Event Screen::Wait(std::chrono::steady_clock::time_point until) {
+  sigset_t waiting;
+  sigprocmask(SIG_BLOCK, nullptr, &waiting);
+  for (const int signal : kWaitSignals) sigdelset(&waiting, signal);
+  while (true) {
+    const auto left = std::max(until - std::chrono::steady_clock::now(), std::chrono::steady_clock::duration::zero());
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
+    const timespec timeout = {.tv_sec = seconds.count(), .tv_nsec = std::chrono::nanoseconds(left - seconds).count()};
+    pollfd keys = {.fd = has_keys_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
+    const int ready = ppoll(&keys, 1, &timeout, &waiting);
+    if (state.redraw != 0) {
+      state.redraw = 0;
+      return Event::kRedraw;
+    }
+    if (ready > 0 && ReadsQuit(&has_keys_)) return Event::kQuit;
+    if (ready == 0) return Event::kTimeUp;
+  }
+}
+
+}  // namespace offcpu

@@ -1,0 +1,52 @@
+// The terminal as a screen of our own, and as it was before when it is left: by a key, by a signal or by the end of the
+// program. Only where the standard output is a terminal that can be written to at any place.
+//
+// One at a time, of the main thread, and made before any other thread is, so that signals come to this one: some of
+// them while it waits only. One that ends the program does so at once, with exit status 0, whatever is being done.
+#ifndef OFFCPU_CMD_OFFCPU_SCREEN_H_
+#define OFFCPU_CMD_OFFCPU_SCREEN_H_
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace offcpu {
+
+class Screen {
+ public:
+  // Whether there is a terminal to make one of.
+  static bool IsPossible();
+
+  // Only blocks signals: errors up to Enter can be said as usual.
+  Screen();
+  ~Screen();
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  void Enter();
+  void Leave();
+
+  struct Size {
+    size_t columns = 80;
+    size_t lines = 24;
+  };
+  Size size() const;
+
+  // Lines that fit; what was there is replaced.
+  void Show(const std::vector<std::string>& lines);
+
+  enum class Event {
+    kTimeUp,
+    kRedraw,  // it has another size, or was away
+    kQuit,    // the user has had enough
+  };
+  Event Wait(std::chrono::steady_clock::time_point until);
+
+ private:
+  bool has_keys_ = false;  // the standard input is a terminal, too
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CMD_OFFCPU_SCREEN_H_

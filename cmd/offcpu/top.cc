@@ -1,0 +1,208 @@
+// `offcpu top`: where threads wait, live.
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "offcpu/daemon.h"
+#include "offcpu/outputs.h"
+#include "offcpu/screen.h"
+#include "offcpu/selection.h"
+#include "offcpu/top_source.h"
+#include "offcpu/verb.h"
+#include "output/duration.h"
+#include "output/row_value.h"
+#include "output/top_screen.h"
+#include "output/top_table.h"
+
+namespace offcpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr uint64_t kMinIntervalNs = 100'000'000;  // a cut costs, and so does the redrawing
+constexpr uint64_t kMaxIntervalNs = 3'600'000'000'000;
+constexpr size_t kPrintedRows = 20;      // of each table, where there is no screen
+constexpr size_t kMaxScreenLines = 500;  // of one
+
+struct TopFlags {
+  std::string interval = "2s";
+  uint64_t count = 0;  // of refreshes; 0: until it is ended
+  TopSelection selection;
+  std::string value = "off_cpu";
+  bool as_json = false;
+  std::string socket;
+};
+
+absl::StatusOr<std::chrono::nanoseconds> IntervalOf(const TopFlags& flags) {
+  const absl::StatusOr<uint64_t> ns = ParseDuration(flags.interval, "s");
+  if (!ns.ok()) return ns.status();
+  if (*ns < kMinIntervalNs || *ns > kMaxIntervalNs) return absl::InvalidArgumentError("--interval is from 100ms to 1h");
+  return std::chrono::nanoseconds(*ns);
+}
+
+std::string TimeOfDay() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  std::array<char, 16> text = {};
+  localtime_r(&now, &local);
+  return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
+}
+
+// A screen that is redrawn, or else blocks of text or lines of JSON, one after the other.
+class View {
+ public:
+  // `screen`: null if there is none. Both must outlive the view.
+  View(const TopFlags& flags, std::string recorder, Screen* screen)
+      : flags_(flags), recorder_(std::move(recorder)), screen_(screen) {
+    Redraw();
+  }
+
+  absl::Status Show(TopTable table) {
+    table_ = std::move(table);
+    time_of_day_ = TimeOfDay();
+    if (screen_ == nullptr) return Print();
+    Redraw();
+    return absl::OkStatus();
+  }
+
+  // False if the user has had enough before `until`.
+  bool Wait(Clock::time_point until) {
+    if (screen_ == nullptr) {
+      std::this_thread::sleep_until(until);
+      return true;
+    }
+    while (true) {
+      const Screen::Event event = screen_->Wait(until);
+      if (event != Screen::Event::kRedraw) return event == Screen::Event::kTimeUp;
+      Redraw();
+    }
+  }
+
+  // What was shown last stays where the user goes on.
+  absl::Status Finish() {
+    if (screen_ == nullptr || !table_.has_value()) return absl::OkStatus();
+    screen_->Leave();
+    screen_ = nullptr;
+    return Print();
+  }
+
+ private:
+  absl::Status Print() {
+    if (flags_.as_json) {
+      WriteTopJson(*table_, ToStdout);
+    } else {
+      for (const std::string& line : Lines({.columns = kNoLimit, .lines = kNoLimit}))
+        ToStdout(absl::StrCat(line, "\n"));
+      ToStdout("\n");
+    }
+    return FlushStdout();
+  }
+
+  void Redraw() {
+    if (screen_ == nullptr) return;
+    const Screen::Size size = screen_->size();
+    if (table_.has_value()) return screen_->Show(Lines(size));
+    const std::string text =
+        absl::StrCat("offcpu top  recorded by ", recorder_, ", shown every ", flags_.interval, "; q quits");
+    screen_->Show({ForScreen(text, size.columns)});
+  }
+
+  std::vector<std::string> Lines(Screen::Size size) const {
+    return TopScreen(*table_, {.time_of_day = time_of_day_,
+                               .recorder = recorder_,
+                               .value = *ParseRowValue(flags_.value),  // one of those, or it was refused
+                               .columns = size.columns,
+                               .lines = size.lines});
+  }
+
+  const TopFlags& flags_;
+  const std::string recorder_;
+  Screen* screen_;
+  std::optional<TopTable> table_;
+  std::string time_of_day_;
+};
+
+// Until it has been shown as often as was asked for, or the user has had enough.
+absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, TopSource& source, View& view) {
+  const size_t limit = isatty(STDOUT_FILENO) != 0 ? kMaxScreenLines : kPrintedRows;
+  Clock::time_point next = Clock::now() + interval;
+  for (uint64_t shown = 0; flags.count == 0 || shown < flags.count;) {
+    if (!view.Wait(next)) return absl::OkStatus();
+    next = std::max(next + interval, Clock::now());
+    const absl::StatusOr<StoredProfile> got = source.Next();
+    if (absl::IsResourceExhausted(got.status())) continue;  // the service is busy: the next one is of a longer time
+    if (!got.ok()) return got.status();
+    const absl::Status status = view.Show(MakeTopTable(got->profile, got->symbols, *ParseRowValue(flags.value), limit));
+    if (!status.ok()) return status;
+    ++shown;
+  }
+  return view.Finish();
+}
+
+ExitCode RunTop(const TopFlags& flags) {
+  const absl::StatusOr<std::chrono::nanoseconds> interval = IntervalOf(flags);
+  if (!interval.ok()) return Fail(interval.status());
+  for (const int pid : flags.selection.pids) {
+    if (absl::Status status = CheckProcess(pid); !status.ok()) return Fail(status);
+  }
+  std::optional<Screen> screen;
+  if (!flags.as_json && Screen::IsPossible()) screen.emplace();
+  const absl::StatusOr<std::unique_ptr<TopSource>> source = TopSource::Open(flags.socket, flags.selection);
+  if (!source.ok()) return Fail(source.status());
+  if (screen.has_value()) screen->Enter();
+  View view(flags, (*source)->name(), screen.has_value() ? &*screen : nullptr);
+  const absl::Status status = Refresh(flags, *interval, **source, view);
+  screen.reset();  // what went wrong is said where it stays
+  return status.ok() ? kExitOk : Fail(status);
+}
+
+}  // namespace
+
+Verb AddTop(CLI::App& offcpu) {
+  auto flags = std::make_shared<TopFlags>();
+  CLI::App* app = offcpu.add_subcommand("top", "Show live which processes and stacks are off the CPU longest");
+  app->add_option("--interval", flags->interval, "From one refresh to the next, from 100ms to 1h")
+      ->type_name("TIME")
+      ->capture_default_str();
+  app->add_option("-n,--count", flags->count, "Refresh so often, then end; without it until q or Ctrl-C")
+      ->type_name("COUNT")
+      ->check(CLI::PositiveNumber);
+  app->add_option("-p,--pid", flags->selection.pids, "Only this process")->type_name("PID")->allow_extra_args(false);
+  app->add_option("--comm", flags->selection.comms, "Only threads of this name, in which * and ? stand for others")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  app->add_option("--value", flags->value, "What comes first: off_cpu, blocked, runnable or count")
+      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count"}))
+      ->type_name("VALUE")
+      ->capture_default_str();
+  app->add_flag("--json", flags->as_json, "Write one JSON object a refresh, each on a line, for scripts");
+  AddSocketFlag(*app, &flags->socket);
+  app->footer(
+      "Times are per second of the interval, and of all threads of a process together. A stack is shown from the\n"
+      "function outside the C library that waited outwards, then the function of the kernel that it waited in. The\n"
+      "service, offcpud, is asked where it runs: root may ask, and members of its group. Where it does not, this\n"
+      "records by itself, as root. Elsewhere than on a terminal each refresh is a block of text.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu top                                     the whole host, every 2 seconds; q quits\n"
+      "  offcpu top --value runnable --interval 1s      who waits for a CPU\n"
+      "  offcpu top -p 1234 -n 1 --interval 10s         one process, once\n"
+      "  offcpu top --json | jq '.processes[0].name'    for scripts\n"
+      "\n"
+      "Exit status: 0 ended, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.");
+  return {app, [flags] { return RunTop(*flags); }};
+}
+
+}  // namespace offcpu

@@ -1,0 +1,91 @@
+#include "offcpu/top_source.h"
+
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "offcpu/daemon.h"
+#include "offcpu/record_flags.h"
+#include "profiler/recorder.h"
+#include "proto/control.pb.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+namespace {
+
+constexpr int kNobody = -1;  // a pid that no process has
+
+class ServiceSource : public TopSource {
+ public:
+  ServiceSource(std::string socket, TopSelection selection)
+      : socket_(std::move(socket)), selection_(std::move(selection)) {}
+
+  // A dump ends the running window, so that the next one begins here.
+  absl::Status Begin() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    since_unix_ns_ = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+    return Ask({.pids = {kNobody}, .comms = {}}).status();
+  }
+
+  std::string name() const override { return "offcpud"; }
+  absl::StatusOr<StoredProfile> Next() override { return Ask(selection_); }
+
+ private:
+  absl::StatusOr<StoredProfile> Ask(const TopSelection& selection) {
+    control::Request request;
+    request.mutable_dump()->set_since_unix_ns(since_unix_ns_);
+    for (const int pid : selection.pids) request.mutable_dump()->add_pids(pid);
+    for (const std::string& comm : selection.comms) request.mutable_dump()->add_comms(comm);
+    const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket_, request);
+    if (!bytes.ok()) return bytes.status();
+    absl::StatusOr<StoredProfile> answer = ParsePprof(*bytes);
+    if (!answer.ok() || answer->profile.duration_ns == 0) return answer;
+    // By the service's own clock: windows that have ended by then are not told twice.
+    since_unix_ns_ = answer->profile.start_unix_ns + answer->profile.duration_ns;
+    return answer;
+  }
+
+  const std::string socket_;
+  const TopSelection selection_;
+  uint64_t since_unix_ns_ = 0;
+};
+
+class OwnSource : public TopSource {
+ public:
+  explicit OwnSource(std::unique_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
+
+  std::string name() const override { return "itself"; }
+  absl::StatusOr<StoredProfile> Next() override {
+    absl::StatusOr<Profile> profile = recorder_->Cut();
+    if (!profile.ok()) return profile.status();
+    SymbolizedProfile symbols = Symbolize(*profile);
+    return StoredProfile{*std::move(profile), std::move(symbols)};
+  }
+
+ private:
+  std::unique_ptr<Recorder> recorder_;
+};
+
+absl::StatusOr<std::unique_ptr<TopSource>> Record(const TopSelection& selection) {
+  RecordFlags flags;
+  flags.pids = selection.pids;
+  flags.comms = selection.comms;
+  const absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
+  if (!config.ok()) return config.status();
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(*config);
+  if (!recorder.ok()) return recorder.status();
+  return std::make_unique<OwnSource>(*std::move(recorder));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TopSource>> TopSource::Open(const std::string& socket, const TopSelection& selection) {
+  auto service = std::make_unique<ServiceSource>(socket, selection);
+  const absl::Status begun = service->Begin();
+  if (begun.ok()) return service;
+  if (!IsWorthDoingWithout(begun)) return begun;
+  absl::StatusOr<std::unique_ptr<TopSource>> own = Record(selection);
+  return own.ok() ? std::move(own) : WithoutDaemon(own.status(), begun);
+}
+
+}  // namespace offcpu
