@@ -1,0 +1,303 @@
+// offcpu top and offcpu stacks, with a service to ask and without: times are held against those that the recorded
+// program has measured, and the terminal against what it was before.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/cli.h"
+#include "tests/integration/terminal.h"
+
+namespace offcpu::integration {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kOk = 0;
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+constexpr int kUnsupported = 3;
+constexpr char kEnter[] = "\033[?1049h";
+constexpr char kLeave[] = "\033[?25h\033[?7h\033[?1049l";
+constexpr char kStop[] = "\x1a";  // Ctrl-Z
+
+uint64_t NumberAt(const std::string& json, const std::string& key) {
+  const size_t at = json.find("\"" + key + "\":");
+  return at == std::string::npos ? 0 : std::stoull(json.substr(at + key.size() + 3));
+}
+
+// Of the stacks that have the function; and of those that have no user stack, which may be where the
+// machine is busy: the time is not lost.
+uint64_t Nanoseconds(const std::string& line, const std::string& function) {
+  uint64_t sum = 0;
+  const size_t stacks = line.find("\"stacks\":");
+  const std::string begin = "{\"pid\":";
+  for (size_t at = line.find(begin, stacks); at != std::string::npos;) {
+    const size_t next = line.find(begin, at + 1);
+    const std::string stack = line.substr(at, next - at);
+    const auto has = [&stack](const std::string& part) { return stack.find(part) != std::string::npos; };
+    if (has("\"" + function + "\"") || has("\"[no user stack: budget]\""))
+      sum += NumberAt(stack, "blocked_ns") + NumberAt(stack, "runnable_ns");
+    at = next;
+  }
+  return sum;
+}
+
+class Top : public CliTest {
+ protected:
+  // Where no service is, unless StartService makes one.
+  std::string Socket() const { return Path("control.sock"); }
+
+  void StartService(const std::string& group) {
+    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Socket() << "\"\ngroup = \"" << group << "\"\n";
+    service_ = Program::Start({BinDirectory() + "/offcpud", "--config", Path("offcpud.toml")}, Path("log"));
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (ReadFile(Path("log")).find("recording; offcpud") == std::string::npos) {
+      ASSERT_LT(std::chrono::steady_clock::now(), end) << ReadFile(Path("log"));
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+
+  std::vector<std::string> TopWords(const std::vector<std::string>& flags) const {
+    std::vector<std::string> words = {BinDirectory() + "/offcpu", "top", "--socket", Socket()};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return words;
+  }
+
+  // A program that measures its waits, from before its run until after it: no nanosecond of them is missing in the
+  // refreshes, and none is there twice.
+  void ExpectItsTimes() {
+    const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+    ASSERT_NE(target, nullptr);
+    const std::unique_ptr<Program> top =
+        Program::Start(TopWords({"--json", "--interval", "500ms", "-n", "10", "-p", std::to_string(target->pid()),
+                                 "--comm", "w_nanosleep"}),
+                       Path("stderr"));
+    std::string line;
+    ASSERT_TRUE(top->ReadLine(&line)) << ReadFile(Path("stderr"));
+    uint64_t end_ns = NumberAt(line, "start_unix_ns") + NumberAt(line, "duration_ns");
+    target->Go();
+    target->AwaitDone();
+    uint64_t ns = 0;
+    int lines = 1;
+    for (; top->ReadLine(&line); ++lines) {
+      EXPECT_EQ(NumberAt(line, "start_unix_ns"), end_ns) << "there is time between two refreshes, or in both";
+      EXPECT_TRUE(Within(NumberAt(line, "duration_ns"), 500'000'000, 0.5)) << line;
+      end_ns += NumberAt(line, "duration_ns");
+      ns += Nanoseconds(line, "wait_in_nanosleep");
+    }
+    EXPECT_EQ(lines, 10);
+    EXPECT_EQ(top->Wait(), kOk) << ReadFile(Path("stderr"));
+    const Measure measured = target->Measured("w_nanosleep", "wait_in_nanosleep");
+    EXPECT_TRUE(Within(ns, measured.ns, 0.01)) << ns << " ns, measured " << measured.ns;
+  }
+
+  // Two blocks with the program and a stack of it.
+  void ExpectBlocks(const std::string& recorder) {
+    const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
+    ASSERT_NE(target, nullptr);
+    ASSERT_EQ(RunWords(TopWords({"-n", "2", "--interval", "500ms"})), kOk) << errors_;
+    EXPECT_THAT(output_, Not(HasSubstr("\033")));
+    const std::string pid = std::to_string(target->pid());
+    const std::string head = "offcpu top  ";
+    ASSERT_EQ(output_.find(head), 0u);
+    const size_t second = output_.find(head, 1);
+    ASSERT_NE(second, std::string::npos) << output_;
+    for (const std::string& block : {output_.substr(0, second), output_.substr(second)}) {
+      EXPECT_THAT(block, HasSubstr(" recorded by " + recorder + "\n"));
+      for (const std::string& pattern :
+           {"\n *" + pid + " waits +[0-9.]+ s ",
+            "\n +[0-9.]+ m?s sleeping +" + pid + " w_nanosleep +[^\n]*wait_in_nanosleep[^\n]* \\| "})
+        EXPECT_TRUE(std::regex_search(block, std::regex(pattern))) << pattern << " in\n" << block;
+    }
+  }
+
+  // As a user without privileges, of one group.
+  int RunAsNobody(const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    all.insert(all.end(), words.begin(), words.end());
+    return RunWords(all);
+  }
+
+  std::unique_ptr<Program> service_;
+};
+
+TEST_F(Top, RecordsByItself) { ExpectItsTimes(); }
+
+TEST_F(Top, AsksTheServiceWhereOneRuns) {
+  StartService("");
+  ExpectItsTimes();
+}
+
+TEST_F(Top, BlocksOfTextWhereThereIsNoTerminal) {
+  ExpectBlocks("itself");
+  StartService("");
+  ExpectBlocks("offcpud");
+}
+
+TEST_F(Top, OfAllThreadsOrOfThoseOfAName) {
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
+  ASSERT_NE(target, nullptr);
+  for (const bool has_service : {false, true}) {
+    if (has_service) StartService("");
+    ASSERT_EQ(RunWords(TopWords({"-n", "1", "--interval", "500ms", "--json", "--comm", "w_nano*"})), kOk) << errors_;
+    EXPECT_THAT(output_, HasSubstr("\"thread\":\"w_nanosleep\""));
+    EXPECT_THAT(output_, Not(HasSubstr("\"thread\":\"w_futex")));
+    EXPECT_THAT(output_, HasSubstr("\"all_processes\":1,"));
+  }
+}
+
+TEST_F(Top, TheTerminalIsAsItWasHoweverItEnds) {
+  for (const std::string& end : {std::string("\x03"), std::string("q"), std::string("SIGTERM")}) {
+    const std::unique_ptr<Terminal> terminal = Terminal::Start(TopWords({"--interval", "200ms"}));
+    ASSERT_NE(terminal, nullptr);
+    EXPECT_THAT(terminal->ReadUntil(kEnter), Not(HasSubstr("offcpu"))) << "nothing comes before";
+    terminal->ReadUntil("WAITS IN");
+    EXPECT_FALSE(terminal->IsAsBefore()) << "keys come one by one";
+    end == "SIGTERM" ? static_cast<void>(kill(terminal->pid(), SIGTERM)) : terminal->Type(end);
+    int code = -1;
+    EXPECT_THAT(terminal->ReadToEnd(&code), EndsWith(kLeave));
+    EXPECT_EQ(code, kOk) << end;
+    EXPECT_TRUE(terminal->IsAsBefore()) << end;
+  }
+}
+
+// The lines of the screen that comes next.
+std::vector<std::string> NextScreen(Terminal& terminal) {
+  terminal.ReadUntil("\033[H");
+  const std::string screen = terminal.ReadUntil("\033[J");
+  std::vector<std::string> lines;
+  const std::string end = "\033[K";
+  for (size_t at = 0, found = screen.find(end); found != std::string::npos; found = screen.find(end, at)) {
+    std::string line = screen.substr(at, found - at);
+    line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }), line.end());
+    lines.push_back(line);
+    at = found + end.size();
+  }
+  return lines;
+}
+
+TEST_F(Top, TheScreenIsFilledAndFollowsItsSize) {
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
+  ASSERT_NE(target, nullptr);
+  const std::unique_ptr<Terminal> terminal =
+      Terminal::Start(TopWords({"--interval", "1s", "-p", std::to_string(target->pid())}));
+  ASSERT_NE(terminal, nullptr);
+  terminal->ReadUntil("shown every 1s; q quits");
+  std::vector<std::string> lines = NextScreen(*terminal);
+  EXPECT_GT(lines.size(), 12u);
+  EXPECT_LE(lines.size(), 24u);
+  terminal->Resize(10, 40);
+  // At once: the next refresh has not come by then, so its time is the same.
+  const std::string head = lines[0].substr(0, 40);
+  lines = NextScreen(*terminal);
+  EXPECT_EQ(lines[0], head);
+  EXPECT_EQ(lines.size(), 10u);
+  for (const std::string& line : lines) EXPECT_LE(line.size(), 40u) << line;
+}
+
+TEST_F(Top, StoppedItGivesTheTerminalBack) {
+  const std::unique_ptr<Terminal> terminal = Terminal::Start(TopWords({"--interval", "200ms"}));
+  ASSERT_NE(terminal, nullptr);
+  terminal->ReadUntil("WAITS IN");
+  terminal->Type(kStop);
+  terminal->ReadUntil(kLeave);
+  int status = 0;
+  ASSERT_EQ(waitpid(terminal->pid(), &status, WUNTRACED), terminal->pid());
+  ASSERT_TRUE(WIFSTOPPED(status));
+  EXPECT_TRUE(terminal->IsAsBefore());
+  kill(terminal->pid(), SIGCONT);
+  terminal->ReadUntil(kEnter);
+  terminal->ReadUntil("WAITS IN");
+  terminal->Type("q");
+  int code = -1;
+  EXPECT_THAT(terminal->ReadToEnd(&code), EndsWith(kLeave));
+  EXPECT_TRUE(terminal->IsAsBefore());
+}
+
+TEST_F(Top, WhatACountOfRefreshesHasShownStays) {
+  const std::unique_ptr<Terminal> terminal = Terminal::Start(TopWords({"--interval", "200ms", "-n", "2"}));
+  ASSERT_NE(terminal, nullptr);
+  terminal->ReadUntil(kLeave);
+  int code = -1;
+  EXPECT_THAT(terminal->ReadToEnd(&code), HasSubstr("WAITS IN"));
+  EXPECT_EQ(code, kOk);
+  EXPECT_TRUE(terminal->IsAsBefore());
+}
+
+TEST_F(Top, TheEndOfTheServiceIsSaidWhereItStays) {
+  StartService("");
+  const std::unique_ptr<Terminal> terminal = Terminal::Start(TopWords({"--interval", "200ms"}));
+  ASSERT_NE(terminal, nullptr);
+  terminal->ReadUntil("WAITS IN");
+  service_->Signal(SIGTERM);
+  service_->Wait();
+  terminal->ReadUntil(kLeave);
+  int code = -1;
+  EXPECT_THAT(terminal->ReadToEnd(&code), HasSubstr("offcpud"));
+  EXPECT_EQ(code, kFailed);
+  EXPECT_TRUE(terminal->IsAsBefore());
+}
+
+TEST_F(Top, WrongUsage) {
+  const std::unique_ptr<Program> ended = Program::Start({"true"});
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(ended->pid()), &info, WEXITED | WNOWAIT), 0);
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--interval", "99ms"},
+                                                {"--interval", "2h"},
+                                                {"--interval", "fast"},
+                                                {"-n", "0"},
+                                                {"-p", std::to_string(ended->pid())},
+                                                {"--value", "time"},
+                                                {"1234"}}) {
+    EXPECT_EQ(RunWords(TopWords(flags)), kBadUsage) << flags[0];
+    EXPECT_EQ(output_, "") << flags[0];
+    EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+  }
+}
+
+TEST_F(Top, ThoseOfTheGroupNeedNoPrivileges) {
+  const std::string offcpu = BinDirectory() + "/offcpu";
+  if (RunAsNobody({"test", "-x", offcpu}) != kOk) GTEST_SKIP() << "others may not run " << offcpu;
+  ASSERT_EQ(chmod(directory_.path().c_str(), 0755), 0);
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  const std::vector<std::string> stacks = {offcpu, "stacks", "--socket", Socket(), pid};
+  const std::vector<std::string> top = TopWords({"-n", "1", "--interval", "200ms", "-p", pid});
+  for (const std::vector<std::string>& words : {stacks, top}) {
+    EXPECT_EQ(RunAsNobody(words), kUnsupported);
+    EXPECT_THAT(errors_, HasSubstr("missing CAP_BPF"));
+    EXPECT_THAT(errors_, HasSubstr("no offcpud answers"));
+    EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+  }
+  StartService("nogroup");
+  for (const std::vector<std::string>& words : {stacks, top}) {
+    EXPECT_EQ(RunAsNobody(words), kOk) << errors_;
+    EXPECT_THAT(output_, HasSubstr(" w_nanosleep "));
+  }
+}
+
+TEST_F(Top, StacksSaysWhatTheServiceRefuses) {
+  StartService("");
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  ASSERT_EQ(Run({"stacks", "--socket", Socket(), "--json", pid}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("\"comm\":\"w_nanosleep\""));
+  EXPECT_EQ(Run({"stacks", "--socket", Socket(), "--unwind", "guess", pid}), kBadUsage);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
