@@ -208,6 +208,9 @@ TEST(Completion, OfFish) {
     if (!verb.empty()) EXPECT_THAT(file, HasSubstr(" -a " + verb + " -d ")) << verb;
   }
   EXPECT_EQ(OfFish("offcpud.fish", ""), FlagsOf(HelpOf("offcpud")));
+}
+
+TEST(Completion, FishReadsItsFiles) {
   if (!HasProgram("fish")) GTEST_SKIP() << "fish: not there";
   for (const std::string name : {"offcpu.fish", "offcpud.fish"})
     EXPECT_EQ(OutputOf("fish --no-execute " + kCompletions + "fish/" + name + " 2>&1"), "");
@@ -252,6 +255,9 @@ TEST(Completion, OfZsh) {
     if (!verb.empty()) EXPECT_THAT(file, HasSubstr("\n    '" + verb + ":")) << verb;
   }
   EXPECT_EQ(OfZsh({}, ReadFile(kCompletions + "zsh/_offcpud")), FlagsOf(HelpOf("offcpud")));
+}
+
+TEST(Completion, ZshReadsItsFiles) {
   if (!HasProgram("zsh")) GTEST_SKIP() << "zsh: not there";
   for (const std::string name : {"_offcpu", "_offcpud"})
     EXPECT_EQ(OutputOf("zsh -n " + kCompletions + "zsh/" + name + " 2>&1"), "");
