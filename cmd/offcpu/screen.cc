@@ -23,7 +23,7 @@ constexpr std::string_view kLeave = "\033[?25h\033[?7h\033[?1049l";
 constexpr std::array kEndSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array kWaitSignals = {SIGTSTP, SIGWINCH};
 
-// For the signal handlers, which run in the main thread only.
+// For the signal handlers. Those that change it run in the main thread only.
 struct {
   bool is_entered = false;
   bool has_settings = false;
@@ -41,9 +41,9 @@ void Write(std::string_view bytes) {
 }
 
 void TakeOver() {
+  state.is_entered = true;  // from here on there is something to give back
   if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.ours);
   Write(kEnter);
-  state.is_entered = true;
 }
 
 void GiveBack() {
@@ -53,7 +53,12 @@ void GiveBack() {
   if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.before);
 }
 
-void OnEnd(int) {
+// The main thread may be writing to the screen: it is to be stopped, not to be raced with.
+void OnEnd(int signal) {
+  if (gettid() != getpid()) {
+    tgkill(getpid(), getpid(), signal);
+    return;
+  }
   GiveBack();
   _exit(kExitOk);
 }
@@ -102,7 +107,9 @@ bool Screen::IsPossible() {
 }
 
 Screen::Screen() {
-  for (const sigset_t& set : {SetOf(kEndSignals), SetOf(kWaitSignals)}) sigprocmask(SIG_BLOCK, &set, nullptr);
+  const sigset_t wait_signals = SetOf(kWaitSignals);
+  sigprocmask(SIG_BLOCK, &wait_signals, nullptr);
+  for (const int signal : kEndSignals) Handle(signal, OnEnd);
 }
 
 Screen::~Screen() { Leave(); }
@@ -115,11 +122,8 @@ void Screen::Enter() {
   state.ours.c_cc[VMIN] = 1;
   state.ours.c_cc[VTIME] = 0;
   TakeOver();
-  for (const int signal : kEndSignals) Handle(signal, OnEnd);
   Handle(SIGTSTP, OnStop);
   Handle(SIGWINCH, OnResize);
-  const sigset_t end_signals = SetOf(kEndSignals);
-  sigprocmask(SIG_UNBLOCK, &end_signals, nullptr);
 }
 
 void Screen::Leave() {

@@ -1,8 +1,8 @@
 // The terminal as a screen of our own, and as it was before when it is left: by a key, by a signal or by the end of the
 // program. Only where the standard output is a terminal that can be written to at any place.
 //
-// One at a time, of the main thread, and made before any other thread is, so that signals come to this one: some of
-// them while it waits only. One that ends the program does so at once, with exit status 0, whatever is being done.
+// One at a time, of the main thread, and made before any other thread is. A signal that ends the program does so at
+// once, with exit status 0, whatever is being done; being stopped and another size are seen to while it waits.
 #ifndef OFFCPU_CMD_OFFCPU_SCREEN_H_
 #define OFFCPU_CMD_OFFCPU_SCREEN_H_
 
@@ -18,7 +18,7 @@ class Screen {
   // Whether there is a terminal to make one of.
   static bool IsPossible();
 
-  // Only blocks signals: errors up to Enter can be said as usual.
+  // Only sees to signals: errors up to Enter can be said as usual.
   Screen();
   ~Screen();
   Screen(const Screen&) = delete;

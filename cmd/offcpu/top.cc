@@ -1,6 +1,4 @@
 // `offcpu top`: where threads wait, live.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -69,8 +67,8 @@ class View {
     Redraw();
   }
 
-  absl::Status Show(TopTable table) {
-    table_ = std::move(table);
+  absl::Status Show(const StoredProfile& got) {
+    table_ = MakeTopTable(got.profile, got.symbols, value_, screen_ == nullptr ? kPrintedRows : kMaxScreenLines);
     time_of_day_ = TimeOfDay();
     if (screen_ == nullptr) return Print();
     Redraw();
@@ -95,6 +93,8 @@ class View {
     if (screen_ == nullptr || !table_.has_value()) return absl::OkStatus();
     screen_->Leave();
     screen_ = nullptr;
+    table_->processes.resize(std::min(table_->processes.size(), kPrintedRows));
+    table_->stacks.resize(std::min(table_->stacks.size(), kPrintedRows));
     return Print();
   }
 
@@ -122,12 +122,13 @@ class View {
   std::vector<std::string> Lines(Screen::Size size) const {
     return TopScreen(*table_, {.time_of_day = time_of_day_,
                                .recorder = recorder_,
-                               .value = *ParseRowValue(flags_.value),  // one of those, or it was refused
+                               .value = value_,
                                .columns = size.columns,
                                .lines = size.lines});
   }
 
   const TopFlags& flags_;
+  const RowValue value_ = *ParseRowValue(flags_.value);  // one of those, or it was refused
   const std::string recorder_;
   Screen* screen_;
   std::optional<TopTable> table_;
@@ -136,7 +137,6 @@ class View {
 
 // Until it has been shown as often as was asked for, or the user has had enough.
 absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, TopSource& source, View& view) {
-  const size_t limit = isatty(STDOUT_FILENO) != 0 ? kMaxScreenLines : kPrintedRows;
   Clock::time_point next = Clock::now() + interval;
   for (uint64_t shown = 0; flags.count == 0 || shown < flags.count;) {
     if (!view.Wait(next)) return absl::OkStatus();
@@ -144,8 +144,7 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
     const absl::StatusOr<StoredProfile> got = source.Next();
     if (absl::IsResourceExhausted(got.status())) continue;  // the service is busy: the next one is of a longer time
     if (!got.ok()) return got.status();
-    const absl::Status status = view.Show(MakeTopTable(got->profile, got->symbols, *ParseRowValue(flags.value), limit));
-    if (!status.ok()) return status;
+    if (absl::Status status = view.Show(*got); !status.ok()) return status;
     ++shown;
   }
   return view.Finish();

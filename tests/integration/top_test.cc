@@ -250,6 +250,28 @@ TEST_F(Top, TheEndOfTheServiceIsSaidWhereItStays) {
   EXPECT_TRUE(terminal->IsAsBefore());
 }
 
+bool CatchesInterrupts(pid_t pid) {
+  const std::string status = ReadFile("/proc/" + std::to_string(pid) + "/status");
+  const std::string key = "SigCgt:\t";
+  const size_t at = status.find(key);
+  return at != std::string::npos && (std::stoull(status.substr(at + key.size()), nullptr, 16) >> (SIGINT - 1) & 1) != 0;
+}
+
+TEST_F(Top, AServiceThatHangsHoldsNobody) {
+  StartService("");
+  service_->Signal(SIGSTOP);
+  const std::unique_ptr<Terminal> terminal = Terminal::Start(TopWords({}));
+  ASSERT_NE(terminal, nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  while (!CatchesInterrupts(terminal->pid()))
+    ASSERT_LT(std::chrono::steady_clock::now(), start + std::chrono::seconds(30));
+  terminal->Type("\x03");
+  int code = -1;
+  EXPECT_THAT(terminal->ReadToEnd(&code), Not(HasSubstr(kEnter)));
+  EXPECT_EQ(code, kOk);
+  EXPECT_LT(std::chrono::steady_clock::now(), start + std::chrono::seconds(30)) << "and it would wait for a minute";
+}
+
 TEST_F(Top, WrongUsage) {
   const std::unique_ptr<Program> ended = Program::Start({"true"});
   siginfo_t info;
