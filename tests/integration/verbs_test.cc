@@ -72,6 +72,7 @@ TEST_F(Verbs, JsonIsJson) {
   ASSERT_NE(target, nullptr);
   const std::string pid = std::to_string(target->pid());
   ExpectJsonOutput({"stacks", "--json", pid});
+  ExpectJsonOutput({"top", "--json", "-n", "1", "--interval", "500ms", "-p", pid});
   ExpectJsonOutput({"doctor", "--json"});
   ExpectJsonOutput({"sframe", "--json", pid});
   EXPECT_EQ(Run({"record", "-p", pid, "-o", Path("out.json"), "0.5"}), kOk) << errors_;
