@@ -25,7 +25,7 @@ constexpr std::array kWaitSignals = {SIGTSTP, SIGWINCH};
 
 // For the signal handlers. Those that change it run in the main thread only.
 struct {
-  bool is_entered = false;
+  volatile sig_atomic_t is_entered = 0;
   bool has_settings = false;
   termios before;  // of the standard input
   termios ours;
@@ -41,16 +41,16 @@ void Write(std::string_view bytes) {
 }
 
 void TakeOver() {
-  state.is_entered = true;  // from here on there is something to give back
-  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.ours);
+  state.is_entered = 1;  // from here on there is something to give back
+  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSANOW, &state.ours);
   Write(kEnter);
 }
 
 void GiveBack() {
-  if (!state.is_entered) return;
-  state.is_entered = false;
+  if (state.is_entered == 0) return;
+  state.is_entered = 0;
   Write(kLeave);
-  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSADRAIN, &state.before);
+  if (state.has_settings) tcsetattr(STDIN_FILENO, TCSANOW, &state.before);
 }
 
 // The main thread may be writing to the screen: it is to be stopped, not to be raced with.
