@@ -140,7 +140,8 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
   Clock::time_point next = Clock::now() + interval;
   for (uint64_t shown = 0; flags.count == 0 || shown < flags.count;) {
     if (!view.Wait(next)) return absl::OkStatus();
-    next = std::max(next + interval, Clock::now());
+    // One that comes late is followed by a shorter one, but not by one of next to no time.
+    next = std::max(next + interval, Clock::now() + interval / 2);
     const absl::StatusOr<StoredProfile> got = source.Next();
     if (absl::IsResourceExhausted(got.status())) continue;  // the service is busy: the next one is of a longer time
     if (!got.ok()) return got.status();

@@ -99,7 +99,7 @@ class Top : public CliTest {
       ns += Nanoseconds(line, "wait_in_nanosleep");
     }
     EXPECT_EQ(lines, 10);
-    EXPECT_TRUE(Within(all_ns, 9 * 500'000'000ull, 0.2)) << all_ns << ": one that comes late shortens the next one";
+    EXPECT_GE(all_ns, 9 * 450'000'000ull);
     EXPECT_EQ(top->Wait(), kOk) << ReadFile(Path("stderr"));
     const Measure measured = target->Measured("w_nanosleep", "wait_in_nanosleep");
     EXPECT_TRUE(Within(ns, measured.ns, 0.01)) << ns << " ns, measured " << measured.ns;
