@@ -51,6 +51,7 @@ std::unique_ptr<Stepper> Stepper::Start(const std::vector<std::string>& words, b
   CPU_SET(sched_getcpu(), &here);
   sched_setaffinity(0, sizeof(here), &here);
   const pid_t pid = fork();
+  if (pid < 0) return nullptr;
   if (pid == 0) {
     const int null = open("/dev/null", O_WRONLY);
     dup2(null, STDOUT_FILENO);

@@ -1,6 +1,7 @@
 // Goes once through what makes stacks hard to walk, in as few instructions as may be, to be run one by one: it has no
 // loops that are there for the time they take. Without a library of its own, so that it can be linked in every way.
 // STEPPED_DLOPEN: loads a library, too.
+#include <regex.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -92,17 +93,19 @@ FUNCTION static void callbacks(void) {
   sink = bsearch(&key, numbers, 7, sizeof(int), compare) != NULL;
 }
 
-static jmp_buf back;
+static jmp_buf* back;  // on the stack, as most are
 static sigjmp_buf back_from_handler;
 
 // Its last instruction is a call.
 FUNCTION static __attribute__((noreturn)) void never_returns(void) {
   sink = leaf(3);
-  longjmp(back, 1);
+  longjmp(*back, 1);
 }
 
 FUNCTION static void jumps(void) {
-  if (setjmp(back) == 0) {
+  jmp_buf here;
+  back = &here;
+  if (setjmp(here) == 0) {
     sink = recursive(1);
     never_returns();
   }
@@ -188,6 +191,14 @@ FUNCTION static void text(void) {
   free(realloc(malloc(100), 100000));
 }
 
+// Much of what a compiler makes, and deep: most instructions are here.
+FUNCTION static void patterns(void) {
+  regex_t pattern;
+  if (regcomp(&pattern, "^(ab|c(d|e)+)*[0-9]x?$", REG_EXTENDED) != 0) return;
+  sink = regexec(&pattern, "abcde7x", 0, NULL, 0);
+  regfree(&pattern);
+}
+
 FUNCTION static void at_exit(void) { sink = leaf(5); }
 
 int main(void) {
@@ -207,6 +218,7 @@ int main(void) {
   times();
   memory();
   text();
+  patterns();
 #ifdef STEPPED_DLOPEN
   void* library = dlopen(STEPPED_DLOPEN, RTLD_LAZY);
   if (library == NULL) return 1;

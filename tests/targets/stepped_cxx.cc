@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,17 +41,7 @@ FUNCTION void Throws(int a) {
 FUNCTION void ThroughAlignedFrame(int a) {
   alignas(128) char buffer[128];
   __asm__ volatile("" : : "r"(buffer) : "memory");
-  const Guard guard;
   Throws(a);
-}
-
-FUNCTION void Rethrows(int a) {
-  try {
-    ThroughAlignedFrame(a);
-  } catch (const std::runtime_error&) {
-    const Guard guard;
-    throw;
-  }
 }
 
 FUNCTION int Containers() {
@@ -62,14 +53,21 @@ FUNCTION int Containers() {
   return twice(numbers.front());
 }
 
+FUNCTION int Texts() {
+  std::ostringstream out;
+  out << 42 << ' ' << 2.5 << std::hex << 255;
+  return static_cast<int>(out.str().size());
+}
+
 }  // namespace
 
 int main() {
   const std::unique_ptr<Shape> shape = std::make_unique<Square>(3);
   sink = shape->Area();
   sink = Containers();
+  sink = Texts();
   try {
-    Rethrows(1);
+    ThroughAlignedFrame(1);
   } catch (const std::exception& error) {
     sink = error.what()[0];
   }
