@@ -183,6 +183,25 @@ TEST_F(WalkTest, GeneratedCode) {
   EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
 }
 
+TEST_F(WalkTest, FramePointersInACircle) {
+  words[4] = kStack + 64;
+  words[5] = kGenerated + 0x1010;
+  words[8] = kStack + 32;
+  words[9] = kGenerated + 0x1020;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kNoRow);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kGenerated + 0x1000, kGenerated + 0x1010, kGenerated + 0x1020}));
+  words[4] = kStack + 32;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kNoRow) << "to itself";
+  EXPECT_EQ(stack.frames.size(), 2u);
+}
+
+// A return address that leads into the same function again and again: each frame is further up, so there is an end.
+TEST_F(WalkTest, RecursionUpToTheEndOfTheStack) {
+  words.assign(words.size(), kTables + kPlain + 8);
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kBadCfa);
+  EXPECT_EQ(stack.frames.size(), words.size() / 2 + 1);
+}
+
 TEST_F(WalkTest, EndOfAFramePointerChain) {
   words[4] = 0;
   words[5] = kGenerated + 0x1010;

@@ -1,0 +1,353 @@
+// Programs as Debian ships them, with many threads that all wait: their stacks as offcpu reads them from outside are
+// those that elfutils reads of the stopped threads. Both at the same instant: before and after the stop offcpu sees the
+// same, and the thread has left a CPU exactly twice meanwhile, to be stopped and to wait again.
+#include <dirent.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "profiler/process_stacks.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+using Pcs = std::vector<uint64_t>;
+
+std::string Text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<pid_t> Numbers(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  DIR* dir = opendir(directory.c_str());
+  if (dir == nullptr) return numbers;
+  while (const dirent* entry = readdir(dir)) {
+    if (const pid_t number = std::atoi(entry->d_name); number > 0) numbers.push_back(number);
+  }
+  closedir(dir);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+std::vector<pid_t> Threads(pid_t pid) { return Numbers(absl::StrCat("/proc/", pid, "/task")); }
+
+// `pid` and all that it has started.
+std::vector<pid_t> Family(pid_t pid) {
+  std::vector<pid_t> family = {pid};
+  for (size_t i = 0; i < family.size(); ++i) {
+    for (const pid_t tid : Threads(family[i])) {
+      std::istringstream children(Text(absl::StrCat("/proc/", family[i], "/task/", tid, "/children")));
+      for (pid_t child = 0; children >> child;) family.push_back(child);
+    }
+  }
+  return family;
+}
+
+// How often each thread has left a CPU.
+std::map<pid_t, uint64_t> Switches(pid_t pid) {
+  std::map<pid_t, uint64_t> switches;
+  for (const pid_t tid : Threads(pid)) {
+    std::istringstream status(Text(absl::StrCat("/proc/", pid, "/task/", tid, "/status")));
+    for (std::string line; std::getline(status, line);) {
+      const size_t at = line.find("ctxt_switches:");
+      if (at != std::string::npos) switches[tid] += std::stoull(line.substr(at + 14));
+    }
+  }
+  return switches;
+}
+
+// Of the threads that wait.
+std::map<pid_t, Pcs> ByOffcpu(pid_t pid) {
+  std::map<pid_t, Pcs> stacks;
+  const absl::StatusOr<ProcessStacks> read = ReadProcessStacks(pid, UnwindOrder());
+  EXPECT_TRUE(read.ok()) << read.status();
+  if (!read.ok()) return stacks;
+  for (const ProfileRow& row : read->profile.rows) {
+    if (read->profile.user_stacks[row.user_stack].missing == NoUserStack::kNone) {
+      stacks[row.tid] = read->pcs[row.user_stack];
+    }
+  }
+  return stacks;
+}
+
+// "TID 17:", and below it a line "#0  0x00007f6db7d26f36 name" for each frame.
+std::map<pid_t, Pcs> ByElfutils(pid_t pid) {
+  std::map<pid_t, Pcs> stacks;
+  const std::unique_ptr<Program> program =
+      Program::Start({"eu-stack", "--raw", "-n", "600", "-p", std::to_string(pid)}, "/dev/null");
+  std::string output;
+  if (program != nullptr) program->Wait(&output);
+  pid_t tid = 0;
+  for (const std::string_view line : absl::StrSplit(output, '\n')) {
+    if (line.starts_with("TID ")) tid = std::atoi(line.data() + 4);
+    if (!line.starts_with('#')) continue;
+    const size_t at = line.find("0x");
+    uint64_t pc = 0;
+    if (at == std::string_view::npos) continue;
+    std::from_chars(line.data() + at + 2, line.data() + line.size(), pc, 16);
+    stacks[tid].push_back(pc);
+  }
+  return stacks;
+}
+
+// Do the bytes before `pc` end in a call? E8 with four bytes of distance, or FF /2 in any of its lengths.
+bool FollowsCall(const Memory& memory, uint64_t pc) {
+  std::array<uint8_t, 8> code = {};
+  if (!memory.Read(pc - code.size(), std::as_writable_bytes(std::span(code)))) return false;
+  if (code[3] == 0xe8) return true;
+  for (size_t length = 2; length <= 7; ++length) {
+    const uint8_t* call = &code[code.size() - length];
+    if (call[0] == 0xff && (call[1] >> 3 & 7) == 2) return true;
+  }
+  return false;
+}
+
+std::string Hex(const Pcs& pcs) {
+  return absl::StrJoin(pcs, " ", [](std::string* out, uint64_t pc) { absl::StrAppendFormat(out, "%x", pc); });
+}
+
+struct Tally {
+  uint64_t threads = 0;
+  uint64_t identical = 0;
+  uint64_t longer = 0;  // than what elfutils found, by frames that were called
+  uint64_t moved = 0;   // never held still
+};
+
+class Comparison {
+ public:
+  Comparison(std::string name, pid_t pid, Tally* tally) : name_(std::move(name)), pid_(pid), tally_(tally) {}
+
+  // Of every thread, at the first instant at which it holds still.
+  void Run() {
+    constexpr int kAttempts = 4;
+    std::set<pid_t> left;
+    for (const pid_t tid : Threads(pid_)) left.insert(tid);
+    tally_->threads += left.size();
+    for (int attempt = 0; attempt < kAttempts && !left.empty(); ++attempt) {
+      const std::map<pid_t, uint64_t> switches_before = Switches(pid_);
+      const std::map<pid_t, Pcs> before = ByOffcpu(pid_);
+      const std::map<pid_t, Pcs> reference = ByElfutils(pid_);
+      const std::map<pid_t, Pcs> after = ByOffcpu(pid_);
+      const std::map<pid_t, uint64_t> switches_after = Switches(pid_);
+      std::erase_if(left, [&](pid_t tid) {
+        const bool all = before.contains(tid) && reference.contains(tid) && after.contains(tid) &&
+                         switches_before.contains(tid) && switches_after.contains(tid);
+        if (!all || switches_after.at(tid) - switches_before.at(tid) != 2 || before.at(tid) != after.at(tid)) {
+          return false;
+        }
+        Compare(tid, before.at(tid), reference.at(tid));
+        return true;
+      });
+    }
+    tally_->moved += left.size();
+    for (const pid_t tid : left) {
+      std::printf("  %s, thread %d: not comparable, it goes on all the time\n", name_.c_str(), tid);
+    }
+  }
+
+ private:
+  void Compare(pid_t tid, const Pcs& ours, const Pcs& reference) {
+    if (ours == reference) {
+      ++tally_->identical;
+      return;
+    }
+    const auto [our_end, their_end] = std::mismatch(ours.begin(), ours.end(), reference.begin(), reference.end());
+    const ProcessMemory memory(pid_);
+    const bool longer = their_end == reference.end() &&
+                        std::all_of(our_end, ours.end(), [&](uint64_t pc) { return FollowsCall(memory, pc); });
+    if (longer) ++tally_->longer;
+    std::printf("  %s, thread %d: %s\n    offcpu:   %s\n    elfutils: %s\n", name_.c_str(), tid,
+                longer                         ? "elfutils ends early"
+                : their_end == reference.end() ? "elfutils ends early, but these are no callers"
+                : our_end == ours.end()        ? "offcpu ends early"
+                                               : "another caller",
+                Hex(ours).c_str(), Hex(reference).c_str());
+  }
+
+  std::string name_;
+  pid_t pid_;
+  Tally* tally_;
+};
+
+struct Setting {
+  std::string name;
+  std::string needs;   // a program
+  std::string script;  // of sh, in an empty directory of its own; ends in exec
+  size_t threads;      // at least, of it and all that it starts
+};
+
+// Python's own ways to wait, each in 16 threads.
+constexpr char kPython[] = R"(cat >p.py <<'END'
+import queue, select, socket, threading, time
+pairs = [socket.socketpair() for _ in range(16)]
+lock, event, items = threading.Lock(), threading.Event(), queue.Queue()
+lock.acquire()
+def wait(f, *a): f(*a)
+def nested(n, f, *a): nested(n - 1, f, *a) if n else wait(f, *a)
+for i in range(16):
+  for f, a in ((lock.acquire, ()), (pairs[i][0].recv, (1,)), (items.get, ()), (select.select, ([pairs[i][1]], [], []))):
+    threading.Thread(target=nested, args=(i, f, *a), daemon=True).start()
+event.wait()
+END
+exec /usr/bin/python3 p.py)";
+
+constexpr char kNode[] = R"(cat >n.js <<'END'
+const { Worker } = require('worker_threads');
+const fs = require('fs');
+for (let i = 0; i < 8; i++) fs.stat('/', () => {});
+for (let i = 0; i < 6; i++) new Worker('setInterval(() => {}, 1e6)', { eval: true });
+setInterval(() => {}, 1e6);
+END
+exec node n.js)";
+
+constexpr char kGo[] = R"(cat >g.go <<'END'
+package main
+
+import "syscall"
+
+func wait(fd int) { var b [1]byte; syscall.Read(fd, b[:]) }
+func nested(n, fd int) { if n == 0 { wait(fd) } else { nested(n-1, fd) } }
+func main() {
+	for i := 0; i < 32; i++ {
+		var fds [2]int
+		syscall.Pipe(fds[:])
+		go nested(i, fds[0])
+	}
+	select {}
+}
+END
+GOCACHE=$PWD/cache GOFLAGS=-mod=mod GO111MODULE=off HOME=$PWD go build -o g g.go && exec ./g)";
+
+constexpr char kNginx[] = R"(cat >n.conf <<END
+user root; worker_processes 4; pid $PWD/pid; error_log $PWD/errors; daemon off;
+thread_pool default threads=32 max_queue=100;
+events { }
+http { access_log off; server { listen unix:$PWD/socket; location / { aio threads; root $PWD; } } }
+END
+exec /usr/sbin/nginx -p $PWD -c $PWD/n.conf)";
+
+constexpr char kPostgres[] = R"(bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
+chmod 755 . && mkdir d && chown postgres d
+runuser -u postgres -- $bin/initdb --no-sync -D d >initdb.log 2>&1
+exec setpriv --reuid postgres --regid postgres --clear-groups $bin/postgres -D d -k $PWD/d -c listen_addresses= )";
+
+constexpr char kRipgrep[] = R"(for i in $(seq 16); do mkfifo f$i; done
+exec rg -j 16 text f*)";
+
+constexpr char kBash[] = R"(mkfifo f
+exec bash -c 'f() { if (($1)); then f $(($1 - 1)); else read -r x <f; fi; }
+for i in 1 2 3 4; do f $i & done; (sleep 1000 | cat | sort | bash -c "read x; :") & wait')";
+
+const std::vector<Setting>& Settings() {
+  static const std::vector<Setting> settings = {
+      {"nginx", "/usr/sbin/nginx", kNginx, 133},
+      {"redis-server", "/usr/bin/redis-server",
+       "exec redis-server --port 0 --unixsocket $PWD/s --io-threads 8 --io-threads-do-reads yes --hz 1 --save ''", 11},
+      {"memcached", "/usr/bin/memcached", "exec memcached -t 32 -u root -s $PWD/s", 36},
+      {"python3", "/usr/bin/python3", kPython, 65},
+      {"node", "/usr/bin/node", kNode, 20},
+      {"go", "/usr/bin/go", kGo, 33},
+      {"ripgrep", "/usr/bin/rg", kRipgrep, 17},
+      {"postgres", "/usr/bin/pg_lsclusters", kPostgres, 6},
+      {"bash", "/bin/bash", kBash, 9},
+  };
+  return settings;
+}
+
+class Running {
+ public:
+  explicit Running(const Setting& setting) {
+    program_ = Program::Start({"sh", "-c", absl::StrCat("cd ", directory_.path(), " && ", setting.script)},
+                              directory_.path() + "/stderr");
+  }
+  ~Running() {
+    if (program_ == nullptr) return;
+    const std::vector<pid_t> family = Family(program_->pid());
+    for (const pid_t pid : family) kill(pid, SIGSTOP);  // or they would start others
+    for (const pid_t pid : Family(program_->pid())) kill(pid, SIGKILL);
+  }
+
+  // Until there are as many threads and all of them wait.
+  bool Await(size_t threads) const {
+    const auto deadline = steady_clock::now() + std::chrono::seconds(60);
+    while (program_ != nullptr && steady_clock::now() < deadline) {
+      size_t waiting = 0;
+      size_t all = 0;
+      for (const pid_t pid : pids()) {
+        for (const pid_t tid : Threads(pid)) {
+          const std::string stat = Text(absl::StrCat("/proc/", pid, "/task/", tid, "/stat"));
+          const size_t at = stat.rfind(") ");
+          waiting += at != std::string::npos && stat[at + 2] == 'S' ? 1 : 0;
+          ++all;
+        }
+      }
+      if (waiting >= threads && waiting == all) return true;
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+    return false;
+  }
+
+  std::vector<pid_t> pids() const { return Family(program_->pid()); }
+  std::string errors() const { return Text(directory_.path() + "/stderr"); }
+
+ private:
+  TemporaryDirectory directory_;
+  std::unique_ptr<Program> program_;
+};
+
+TEST(RealPrograms, StacksAreThoseOfElfutils) {
+  Tally all;
+  size_t programs = 0;
+  for (const Setting& setting : Settings()) {
+    if (access(setting.needs.c_str(), X_OK) != 0) {
+      std::printf("%s is not installed: skipped\n", setting.name.c_str());
+      continue;
+    }
+    const auto began = steady_clock::now();
+    const Running running(setting);
+    EXPECT_TRUE(running.Await(setting.threads)) << setting.name << ": " << running.errors();
+    Tally tally;
+    for (const pid_t pid : running.pids()) Comparison(setting.name, pid, &tally).Run();
+    std::printf("%s: %lu threads, %lu identical, %lu longer, %lu moved (%.1f s)\n", setting.name.c_str(), tally.threads,
+                tally.identical, tally.longer, tally.moved,
+                std::chrono::duration<double>(steady_clock::now() - began).count());
+    all.threads += tally.threads;
+    all.identical += tally.identical;
+    all.longer += tally.longer;
+    all.moved += tally.moved;
+    ++programs;
+  }
+  const uint64_t compared = all.threads - all.moved;
+  std::printf("%lu programs, %lu threads compared: %lu identical, %lu longer\n", programs, compared, all.identical,
+              all.longer);
+  EXPECT_GE(static_cast<double>(all.identical + all.longer), 0.995 * static_cast<double>(compared));
+  if (programs < Settings().size()) return;
+  EXPECT_GE(compared, 300u);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
