@@ -54,21 +54,18 @@ class Held {
 
   void At(const Stepper& stepper, const AddressSpace& space, const StackWindow& window,
           const std::vector<uint64_t>& truth) {
-    std::vector<uint64_t> pcs;
-    UserStack stack;
-    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, window, &stack, &pcs);
+    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, window, &stack_, &pcs_);
     ++instructions_;
-    const bool whole = stack.end == EndReason::kComplete;
-    const bool right = pcs.size() <= truth.size() && std::equal(pcs.begin(), pcs.end(), truth.begin()) &&
-                       (!whole || pcs.size() == truth.size());
-    const size_t agreed =
-        static_cast<size_t>(std::mismatch(pcs.begin(), pcs.end(), truth.begin(), truth.end()).first - pcs.begin());
+    const bool whole = stack_.end == EndReason::kComplete;
+    const auto agreed = static_cast<size_t>(
+        std::mismatch(pcs_.begin(), pcs_.end(), truth.begin(), truth.end()).first - pcs_.begin());
+    const bool right = agreed == pcs_.size() && (!whole || agreed == truth.size());
     if (!right && agreed >= stepper.Untouched()) {
       ++rewritten_;
     } else if (!right) {
-      doubtful_.push_back({std::move(pcs), truth, stack.end});
+      doubtful_.push_back({pcs_, truth, stack_.end});
     } else if (!whole) {
-      ++missing_[{stack.end, pcs.empty() ? "" : Place(space, pcs.back(), stack.frames.back())}];
+      ++missing_[{stack_.end, pcs_.empty() ? "" : Place(space, pcs_.back(), stack_.frames.back())}];
     }
   }
 
@@ -123,6 +120,8 @@ class Held {
 
   std::string name_;
   Walker walker_;
+  UserStack stack_;
+  std::vector<uint64_t> pcs_;
   uint64_t instructions_ = 0;
   uint64_t wrong_ = 0;
   uint64_t rewritten_ = 0;
