@@ -14,6 +14,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <span>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -23,6 +24,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "process/memory.h"
 #include "profiler/process_stacks.h"
 #include "tests/integration/harness.h"
 
@@ -130,13 +132,13 @@ std::map<pid_t, Pcs> ByElfutils(pid_t pid) {
   std::string output;
   if (program != nullptr) program->Wait(&output);
   pid_t tid = 0;
-  for (const std::string_view line : absl::StrSplit(output, '\n')) {
-    if (line.starts_with("TID ")) tid = std::atoi(line.data() + 4);
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
+    if (line.starts_with("TID ")) tid = std::atoi(&line[4]);
     if (!line.starts_with('#')) continue;
     const size_t at = line.find("0x");
     uint64_t pc = 0;
-    if (at == std::string_view::npos) continue;
-    std::from_chars(line.data() + at + 2, line.data() + line.size(), pc, 16);
+    if (at == std::string::npos) continue;
+    std::from_chars(&line[at + 2], &line[line.size()], pc, 16);
     stacks[tid].push_back(pc);
   }
   return stacks;
@@ -203,10 +205,10 @@ class Comparison {
     const bool longer =
         they_end && std::all_of(our_end, ours.pcs.end(), [&](uint64_t pc) { return FollowsCall(memory, pc); });
     if (longer) ++tally_.longer;
-    const std::string reason = longer                        ? "elfutils ends early"
-                               : they_end                    ? "elfutils ends early, but these are no callers"
-                               : our_end == ours.pcs.end()   ? "offcpu ends early"
-                                                             : "another caller";
+    const std::string reason = longer                      ? "elfutils ends early"
+                               : they_end                  ? "elfutils ends early, but these are no callers"
+                               : our_end == ours.pcs.end() ? "offcpu ends early"
+                                                           : "another caller";
     std::printf("  %s, thread %d: %s\n    offcpu:   %s (%s)\n    elfutils: %s\n", name_.c_str(), tid, reason.c_str(),
                 Hex(ours.pcs).c_str(), ours.end.c_str(), Hex(reference).c_str());
   }
@@ -293,7 +295,7 @@ const std::vector<Setting>& Settings() {
        "exec redis-server --port 0 --unixsocket $PWD/s --io-threads 8 --io-threads-do-reads yes --hz 1 --save ''", 11},
       {"memcached", "/usr/bin/memcached", "exec memcached -t 32 -u root -s $PWD/s", 36},
       {"python3", "/usr/bin/python3", kPython, 65},
-      {"node", "/usr/bin/node", kNode, 20},
+      {"node", "/usr/bin/node", kNode, 17},
       {"go", "/usr/bin/go", kGo, 33},
       {"ripgrep", "/usr/bin/rg", kRipgrep, 17},
       {"postgres", "/usr/bin/pg_lsclusters", kPostgres, 6},

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -45,11 +44,6 @@ std::unique_ptr<Stepper> Stepper::Start(const std::vector<std::string>& words, b
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  // On one CPU with us, a step costs no wake-up of another.
-  cpu_set_t here;
-  CPU_ZERO(&here);
-  CPU_SET(sched_getcpu(), &here);
-  sched_setaffinity(0, sizeof(here), &here);
   const pid_t pid = fork();
   if (pid < 0) return nullptr;
   if (pid == 0) {

@@ -1,5 +1,6 @@
 // Runs a program one instruction at a time and knows its stack at each of them without any table: what calls have
-// pushed and returns have not taken yet. Needs the right to trace; x86-64, the main thread only.
+// pushed and returns have not taken yet. Needs the right to trace; x86-64, the main thread only. Quick only for a
+// thread that is bound to one CPU, which the program is then, too: a step must not wake another CPU. One thread.
 //
 // Told apart by the instruction that was executed: a call adds the address that it pushed; a return, and a jump to an
 // address in a register or in memory, ends all frames whose return address now lies below the stack pointer (so that
