@@ -231,7 +231,7 @@ TEST_F(WalkTest, AnyStackAtAll) {
   };
   words.resize(64);
   std::array<uint64_t, kEndReasonCount> ends = {};
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     for (uint64_t& word : words) word = any();
     ++ends[static_cast<size_t>(Walk(any(), any(), i % 2 == 0))];
     ASSERT_LE(stack.frames.size(), kMaxFrames);
