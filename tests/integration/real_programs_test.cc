@@ -315,7 +315,7 @@ class Running {
   ~Running() {
     if (program_ == nullptr) return;
     const std::vector<pid_t> family = pids();
-    program_->Signal(SIGINT);
+    program_->Signal(SIGTERM);
     for (const pid_t pid : family) kill(pid, SIGCONT);
     Within(std::chrono::seconds(5), [this] { return State(program_->pid(), program_->pid()) == 'Z'; });
     for (const pid_t pid : family) kill(pid, SIGKILL);
