@@ -63,12 +63,11 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
   Found at_pc = *found;
   ++at_pc.address;
   const bool begins = asked_->BeginsSignalFrame(code.module, at_pc.address);
-  if (!begins && IsDescribed(*found)) return std::nullopt;
   at_pc.outcome = asked_->Find(code.module, at_pc.address, found->plausible_fp, &at_pc.row);
   bool trampoline = false;
   if (begins) {
     if (std::optional<EndReason> unknown = FindKernelContext(window, *state, &trampoline)) return unknown;
-  } else if (!IsDescribed(at_pc) && IsKernelContext(window, *state)) {  // that of musl, or of Go
+  } else if (IsKernelContext(window, *state)) {  // that of musl, which has no row, or of Go, whose row is wrong
     trampoline = true;
     at_pc.outcome = FindOutcome::kFound;
     at_pc.row = kKernelContextRow;

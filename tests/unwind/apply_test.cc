@@ -179,6 +179,29 @@ TEST_F(ApplyTest, NothingIsReadFromBetweenTwoWords) {
   EXPECT_FALSE(state.fp_known);
 }
 
+TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
+  constexpr uint64_t kEnd = UINT64_MAX - 7;
+  constexpr uint64_t kBegin = kEnd - kWords * 8;
+  const SpanMemory memory(kBegin, std::as_bytes(std::span(words)));
+  word(15) = 0x402000;
+  for (const bool more : {false, true}) {
+    registers.value[kRsp] = kBegin;
+    state = LeafState(registers, false);
+    EXPECT_EQ(Apply(Plain(kWords * 8), {memory, kBegin, kEnd, more}, &state), std::nullopt);
+    EXPECT_EQ(state.pc, 0x402000u);
+    EXPECT_EQ(state.sp, kEnd);
+    EXPECT_EQ(Apply(Plain(8), {memory, kBegin, kEnd, more}, &state), EndReason::kBadCfa) << "beyond all addresses";
+    registers.value[kRsp] = kEnd;
+    state = LeafState(registers, false);
+    Row row = Plain(8);
+    row.cfa.offset = 0;
+    row.cfa.deref = true;
+    EXPECT_NE(Apply(row, {memory, kBegin, kEnd, more}, &state), std::nullopt);
+    EXPECT_NE(Apply(kKernelContextRow, {memory, kBegin, kEnd, more}, &state), std::nullopt);
+    EXPECT_FALSE(IsKernelContext({memory, kBegin, kEnd, more}, state));
+  }
+}
+
 TEST_F(ApplyTest, BelowTheWindow) {
   Row row = Plain(8);
   row.ra.offset = -16;

@@ -222,6 +222,41 @@ TEST(WalkProgramTest, SignalStackEndsAtTheInterruptedFrame) {
   EXPECT_EQ(walked.pcs, all);
 }
 
+// Nothing has called a coroutine's first function: makecontext() has put the address there that it is to return to.
+TEST(WalkProgramTest, CoroutineEndsWithItsFirstFunction) {
+  Program program("unwind_chain", "ucontext");
+  ASSERT_EQ(program.return_addresses().size(), 5u);
+  const Walked walked = WalkProgram(program);
+  EXPECT_NE(walked.stack.end, EndReason::kWindow);
+  const std::vector<uint64_t>& found = program.return_addresses();
+  EXPECT_TRUE(Within({found.begin(), found.begin() + 3}, walked.pcs));
+  EXPECT_EQ(walked.pcs.back(), found[2]) << "what lies behind is not on this stack";
+  EXPECT_EQ(walked.pcs, WalkByDwfl(program.pid()));
+}
+
+TEST(WalkProgramTest, CoroutineOfAnUnknownSwitchEndsWithItsStack) {
+  Program program("unwind_chain", "switch");
+  ASSERT_EQ(program.return_addresses().size(), 5u);
+  for (const size_t bytes : {4096, 64 << 10, 1 << 20}) {
+    Walked walked = WalkProgram(program, bytes);
+    EXPECT_NE(walked.stack.end, EndReason::kComplete);
+    const std::vector<uint64_t>& found = program.return_addresses();
+    EXPECT_TRUE(Within({found.begin(), found.begin() + 3}, walked.pcs));
+    EXPECT_EQ(walked.pcs.back(), found[2]) << "the switch";
+  }
+}
+
+// libgcc's __morestack runs the function on another piece; its own frame is on the one before.
+TEST(WalkProgramTest, SplitStackEndsWithItsPiece) {
+  Program program("unwind_chain_split", "split");
+  const Walked walked = WalkProgram(program);
+  EXPECT_NE(walked.stack.end, EndReason::kComplete);
+  const std::vector<uint64_t> all = WalkByDwfl(program.pid());
+  ASSERT_LT(walked.pcs.size(), all.size());
+  EXPECT_EQ(walked.pcs, std::vector<uint64_t>(all.begin(), all.begin() + static_cast<ptrdiff_t>(walked.pcs.size())));
+  EXPECT_GE(walked.pcs.size(), 4u);
+}
+
 TEST(WalkProgramTest, GeneratedCodeByFramePointer) {
   Program program("unwind_chain", "jit");
   ASSERT_EQ(program.return_addresses().size(), 4u);
@@ -242,6 +277,16 @@ TEST(WalkProgramTest, LibraryWithoutTablesByFramePointer) {
   EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end);
   EXPECT_THAT(walked.pcs, IsSupersetOf(program.return_addresses()));
   EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
+}
+
+// Its code keeps no frame pointer, and its table is not mapped.
+TEST(WalkProgramTest, LibraryByDebugFrame) {
+  Program program("unwind_chain_debug_frame", "library");
+  ASSERT_EQ(program.return_addresses().size(), 3u);
+  Walked walked = WalkProgram(program);
+  EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end);
+  EXPECT_EQ(walked.pcs, WalkByDwfl(program.pid()));
+  EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 0u);
 }
 
 TEST(WalkProgramTest, WindowTooSmall) {

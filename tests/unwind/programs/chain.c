@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #ifdef WITH_LIBRARY
@@ -101,6 +102,50 @@ static NOINLINE void jit(void) {
   NO_TAIL_CALL();
 }
 
+static NOINLINE void coroutine(void) {
+  RECORD();
+  plain();
+  NO_TAIL_CALL();
+}
+
+enum { kCoroutineStack = 256 << 10 };
+
+static NOINLINE void by_ucontext(void) {
+  static ucontext_t here, there;
+  RECORD();
+  getcontext(&there);
+  there.uc_stack.ss_sp = mmap(NULL, kCoroutineStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  there.uc_stack.ss_size = kCoroutineStack;
+  there.uc_link = &here;
+  makecontext(&there, coroutine, 0);
+  swapcontext(&here, &there);
+}
+
+// As a library does that brings its own switch: nothing tells where the stack came from. The caller's frame is found
+// by its frame pointer, on the stack that was left.
+static NOINLINE void by_own_switch(int size) {
+  char* variable = __builtin_alloca((size_t)size);
+  char* stack = mmap(NULL, kCoroutineStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  RECORD();
+  __asm__ volatile("mov %%rsp, %%rbx; mov %0, %%rsp; call *%1; mov %%rbx, %%rsp"
+                   :
+                   : "r"(stack + kCoroutineStack), "r"(coroutine), "r"(variable)
+                   : "rbx", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+// Where this program is built with -fsplit-stack, each call is on a piece of stack of its own.
+static NOINLINE void split(int depth) {
+  char buffer[16384];
+  __asm__ volatile("" ::"r"(buffer) : "memory");
+  if (depth == 0) {
+    RECORD();
+    plain();
+  } else {
+    split(depth - 1);
+  }
+  NO_TAIL_CALL();
+}
+
 static NOINLINE void choose(const char* what) {
   RECORD();
   if (strcmp(what, "plain") == 0) plain();
@@ -110,6 +155,9 @@ static NOINLINE void choose(const char* what) {
   if (strcmp(what, "signal") == 0) interrupted(0);
   if (strcmp(what, "altstack") == 0) on_other_stack();
   if (strcmp(what, "jit") == 0) jit();
+  if (strcmp(what, "ucontext") == 0) by_ucontext();
+  if (strcmp(what, "switch") == 0) by_own_switch(count * 100);
+  if (strcmp(what, "split") == 0) split(20);
 #ifdef WITH_LIBRARY
   if (strcmp(what, "library") == 0) through_library(plain);
 #endif
