@@ -8,3 +8,6 @@ install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENA
 install(FILES docs/offcpu.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/offcpud.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/offcpud.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
+install(DIRECTORY packaging/completions/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(DIRECTORY packaging/completions/zsh/ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(DIRECTORY packaging/completions/fish/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
