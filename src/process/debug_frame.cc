@@ -1,11 +1,7 @@
 #include "process/debug_frame.h"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
-#include <iterator>
-#include <span>
 
 #include "process/elf_sections.h"
 
@@ -14,19 +10,6 @@ namespace {
 
 // Anywhere, as long as it is not close to an end of all addresses.
 constexpr uint64_t kAddress = uint64_t{1} << 40;
-
-// Version 4 says how large addresses and segments are, 8 and 0 here, and is version 3 otherwise. `cie`: the entry
-// behind its id. What is of another size keeps its version, and is not read.
-void MakeVersion3(std::span<std::byte> cie) {
-  constexpr std::array<std::byte, 2> kSizes = {std::byte{8}, std::byte{0}};
-  if (cie.empty() || cie[0] != std::byte{4}) return;
-  const auto letters_end = std::find(cie.begin() + 1, cie.end(), std::byte{0});
-  if (cie.end() - letters_end <= std::ssize(kSizes)) return;
-  const auto sizes = letters_end + 1;
-  if (!std::equal(kSizes.begin(), kSizes.end(), sizes)) return;
-  std::fill(std::copy(sizes + std::ssize(kSizes), cie.end(), sizes), cie.end(), std::byte{0});  // DW_CFA_nop
-  cie[0] = std::byte{3};
-}
 
 }  // namespace
 
@@ -43,7 +26,6 @@ void MakeEhFrame(std::vector<std::byte>* debug_frame) {
     // A CIE that does not come before comes nowhere.
     const uint32_t distance = id == kCie ? 0 : static_cast<uint32_t>(id < id_at ? id_at - id : UINT32_MAX);
     std::memcpy(&bytes[id_at], &distance, sizeof(distance));
-    if (id == kCie) MakeVersion3(std::span(bytes).subspan(id_at + sizeof(id), length - sizeof(id)));
     at = id_at + length;
   }
   bytes.resize(at);

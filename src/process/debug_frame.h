@@ -19,8 +19,8 @@ namespace offcpu {
 ModuleTable ReadDebugFrame(const Memory& file);
 
 // The rewriting alone, of a section's bytes: the id of a CIE is all ones in the one and 0 in the other, and that of an
-// FDE says where its CIE is, from the section's begin in the one, and from the id back in the other. A CIE of version 4
-// becomes one of version 3. What follows an entry that is damaged or in a 64-bit form is cut off.
+// FDE says where its CIE is, from the section's begin in the one, and from the id back in the other. What follows an
+// entry that is damaged or in a 64-bit form is cut off.
 void MakeEhFrame(std::vector<std::byte>* debug_frame);
 
 }  // namespace offcpu

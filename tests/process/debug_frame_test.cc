@@ -50,26 +50,6 @@ TEST(DebugFrameTest, AnEntryOfALaterCieHasNone) {
   EXPECT_GT(frame.WordAt(4), frame.bytes.size());
 }
 
-// Behind the id: version, letters, sizes of addresses and of segments, and what else there is.
-TEST(DebugFrameTest, Version4WithoutItsSizesIsVersion3) {
-  const auto made = [](std::vector<uint8_t> cie) {
-    DebugFrame frame;
-    frame.Entry(DebugFrame::kCie, 4 + static_cast<uint32_t>(cie.size()));
-    std::memcpy(&frame.bytes[8], cie.data(), cie.size());
-    MakeEhFrame(&frame.bytes);
-    std::memcpy(cie.data(), &frame.bytes[8], cie.size());
-    return cie;
-  };
-  using Bytes = std::vector<uint8_t>;
-  EXPECT_EQ(made({4, 0, 8, 0, 1, 0x78, 16}), (Bytes{3, 0, 1, 0x78, 16, 0, 0}));
-  EXPECT_EQ(made({4, 'z', 'S', 0, 8, 0, 1}), (Bytes{3, 'z', 'S', 0, 1, 0, 0}));
-  EXPECT_EQ(made({4, 0, 8, 0}), (Bytes{3, 0, 0, 0}));
-  for (const Bytes& kept : {Bytes{3, 0, 8, 0, 1}, Bytes{4, 0, 4, 0, 1}, Bytes{4, 0, 8, 1, 1}, Bytes{4, 0, 8},
-                            Bytes{4, 0}, Bytes{4, 'z'}, Bytes{4}}) {
-    EXPECT_EQ(made(kept), kept);
-  }
-}
-
 TEST(DebugFrameTest, DamageCutsTheRestOff) {
   for (const uint32_t length : {0u, 3u, 9u, 0xfffffff0u, 0xffffffffu}) {
     DebugFrame frame;
