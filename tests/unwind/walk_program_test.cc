@@ -279,16 +279,6 @@ TEST(WalkProgramTest, LibraryWithoutTablesByFramePointer) {
   EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
 }
 
-// Its code keeps no frame pointer, and its table is not mapped.
-TEST(WalkProgramTest, LibraryByDebugFrame) {
-  Program program("unwind_chain_debug_frame", "library");
-  ASSERT_EQ(program.return_addresses().size(), 3u);
-  Walked walked = WalkProgram(program);
-  EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end);
-  EXPECT_EQ(walked.pcs, WalkByDwfl(program.pid()));
-  EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 0u);
-}
-
 TEST(WalkProgramTest, WindowTooSmall) {
   Program program("unwind_chain", "large");
   ASSERT_EQ(program.return_addresses().size(), 3u);

@@ -1,4 +1,4 @@
-// A library without tables that are mapped; how it is compiled says what else there is.
+// A library that says nothing about its frames, but keeps frame pointers.
 void through_library(void (*callback)(void));
 
 void through_library(void (*callback)(void)) {
