@@ -1,7 +1,6 @@
 #include "process/elf_sections.h"
 
 #include <elf.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "process/debug_frame.h"
 #include "process/elf_image.h"
 
 namespace offcpu {
@@ -30,41 +28,6 @@ std::optional<std::vector<Elf64_Shdr>> ReadSectionHeaders(const Memory& file, si
   if (!file.Read(header->e_shoff, std::as_writable_bytes(std::span(sections)))) return std::nullopt;
   *names = header->e_shstrndx;
   return sections;
-}
-
-// The first section of this name that has bytes, no more than the limit, and is mapped or is not.
-std::optional<Elf64_Shdr> FindSection(const Memory& file, std::string_view wanted, bool mapped) {
-  size_t names = 0;
-  auto sections = ReadSectionHeaders(file, &names);
-  if (!sections) return std::nullopt;
-  std::string name(wanted.size() + 1, '\0');  // with its end
-  for (const Elf64_Shdr& s : *sections) {
-    // Debug files keep the header of a section that they do not have.
-    if (s.sh_type == SHT_NOBITS || s.sh_size == 0 || s.sh_size > kMaxTableBytes) continue;
-    if (((s.sh_flags & SHF_ALLOC) != 0) != mapped) continue;
-    const Elf64_Shdr& strings = (*sections)[names];
-    if (s.sh_name > strings.sh_size || strings.sh_size - s.sh_name < name.size() ||
-        !file.Read(strings.sh_offset + s.sh_name, std::as_writable_bytes(std::span(name)))) {
-      continue;
-    }
-    if (name.back() == '\0' && name.starts_with(wanted)) return s;
-  }
-  return std::nullopt;
-}
-
-// `bytes`: of a compressed section. Empty if they are damaged, too much, or compressed in another way.
-std::vector<std::byte> Inflate(std::span<const std::byte> bytes) {
-  Elf64_Chdr header;
-  if (bytes.size() < sizeof(header)) return {};
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMaxTableBytes) return {};
-  bytes = bytes.subspan(sizeof(header));
-  std::vector<std::byte> inflated(header.ch_size);
-  uLongf size = inflated.size();
-  const int outcome = uncompress(reinterpret_cast<Bytef*>(inflated.data()), &size,
-                                 reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
-  if (outcome != Z_OK || size != inflated.size()) return {};
-  return inflated;
 }
 
 // A linker may reserve more for a table than it needs in the end, and leaves zeros there.
@@ -86,19 +49,27 @@ bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable
 
 }  // namespace
 
-ModuleTable ReadTableSection(const Memory& file, std::string_view name) {
-  const std::optional<Elf64_Shdr> section = FindSection(file, name, /*mapped=*/true);
-  if (!section) return ModuleTable();
-  ModuleTable table = {.address = section->sh_addr, .bytes = std::vector<std::byte>(section->sh_size)};
-  return file.Read(section->sh_offset, table.bytes) ? table : ModuleTable();
-}
-
-std::vector<std::byte> ReadFileSection(const Memory& file, std::string_view name) {
-  const std::optional<Elf64_Shdr> section = FindSection(file, name, /*mapped=*/false);
-  if (!section) return {};
-  std::vector<std::byte> bytes(section->sh_size);
-  if (!file.Read(section->sh_offset, bytes)) return {};
-  return (section->sh_flags & SHF_COMPRESSED) != 0 ? Inflate(bytes) : bytes;
+ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
+  ModuleTable table;
+  size_t names = 0;
+  auto sections = ReadSectionHeaders(file, &names);
+  if (!sections) return table;
+  std::string name(wanted.size() + 1, '\0');  // with its end
+  for (const Elf64_Shdr& s : *sections) {
+    // Debug files keep the header of a section that they do not have.
+    if (s.sh_type == SHT_NOBITS || !(s.sh_flags & SHF_ALLOC) || s.sh_size == 0 || s.sh_size > kMaxTableBytes) continue;
+    const Elf64_Shdr& strings = (*sections)[names];
+    if (s.sh_name > strings.sh_size || strings.sh_size - s.sh_name < name.size() ||
+        !file.Read(strings.sh_offset + s.sh_name, std::as_writable_bytes(std::span(name)))) {
+      continue;
+    }
+    if (name.back() != '\0' || !name.starts_with(wanted)) continue;
+    table.address = s.sh_addr;
+    table.bytes.resize(s.sh_size);
+    if (!file.Read(s.sh_offset, table.bytes)) table = ModuleTable();
+    return table;
+  }
+  return table;
 }
 
 void AddTableSections(const Memory& file, Module* module) {
@@ -106,10 +77,6 @@ void AddTableSections(const Memory& file, Module* module) {
       AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame, &module->eh_frame);
   const bool own_sframe =
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe);
-  const bool has_none = module->eh_frame.bytes.empty() && module->sframe.bytes.empty() && !module->damaged_eh_frame &&
-                        !module->damaged_sframe;
-  if (has_none) module->eh_frame = ReadDebugFrame(file);
-  module->from_debug_frame = has_none && !module->eh_frame.bytes.empty();
   module->matches_file =
       own_eh_frame && own_sframe && !(module->eh_frame.bytes.empty() && module->sframe.bytes.empty());
 }

@@ -4,9 +4,7 @@
 #ifndef OFFCPU_PROCESS_ELF_SECTIONS_H_
 #define OFFCPU_PROCESS_ELF_SECTIONS_H_
 
-#include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "process/memory.h"
 #include "process/module.h"
@@ -17,11 +15,7 @@ namespace offcpu {
 // the limit of elf_image.h.
 ModuleTable ReadTableSection(const Memory& file, std::string_view name);
 
-// The bytes of a section that is not mapped, after inflating those that are compressed by zlib. Empty as above.
-std::vector<std::byte> ReadFileSection(const Memory& file, std::string_view name);
-
 // Adds the tables that the program headers of `module` do not name, and compares those that they do: matches_file.
-// A module without any gets .debug_frame in place of .eh_frame.
 void AddTableSections(const Memory& file, Module* module);
 
 }  // namespace offcpu

@@ -58,8 +58,6 @@ class Module : public std::enable_shared_from_this<Module> {
   ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
-  // `eh_frame` is made of .debug_frame. That of Go says nothing of the registers that its functions save.
-  bool from_debug_frame = false;
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;

@@ -96,11 +96,6 @@ FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
   if (tables.eh_frame == nullptr) return FindOutcome::kNotHere;
   const FindOutcome outcome = tables.eh_frame->Find(address, row);
   if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
-  if (outcome == FindOutcome::kFound && tables.module->from_debug_frame) {
-    for (ValueRule* rule : {&row->fp, &row->bx}) {
-      if (rule->place == Place::kUnchanged) rule->place = Place::kUndefined;
-    }
-  }
   return outcome;
 }
 

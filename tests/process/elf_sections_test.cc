@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cstring>
 #include <vector>
@@ -124,99 +123,6 @@ TEST_F(AddTableSectionsTest, SFrameOfTheProcessOnly) {
   AddTableSections(SpanMemory(0, bytes), &module);
   EXPECT_FALSE(module.matches_file);
   EXPECT_TRUE(module.sframe.bytes.empty());
-}
-
-// A file of one section that is not mapped, .debug_frame, compressed or not. Its bytes are at 0x40, section names
-// behind them, three section headers at the end.
-class DebugSectionTest : public ::testing::Test {
- protected:
-  static std::vector<std::byte> File(const std::vector<uint8_t>& content, bool compressed) {
-    static constexpr char kNames[] = "\0strings\0.debug_frame";
-    Elf64_Ehdr file = {};
-    Elf64_Shdr sections[3] = {};
-    std::memcpy(file.e_ident, ELFMAG, SELFMAG);
-    file.e_ident[EI_CLASS] = ELFCLASS64;
-    file.e_ident[EI_DATA] = ELFDATA2LSB;
-    file.e_shoff = sizeof(file) + content.size() + sizeof(kNames);
-    file.e_shentsize = sizeof(Elf64_Shdr);
-    file.e_shnum = 3;
-    file.e_shstrndx = 1;
-    sections[1].sh_type = SHT_STRTAB;
-    sections[1].sh_offset = sizeof(file) + content.size();
-    sections[1].sh_size = sizeof(kNames);
-    sections[2].sh_name = 9;
-    sections[2].sh_type = SHT_PROGBITS;
-    sections[2].sh_flags = compressed ? SHF_COMPRESSED : 0;
-    sections[2].sh_offset = sizeof(file);
-    sections[2].sh_size = content.size();
-    std::vector<std::byte> bytes;
-    const auto add = [&bytes](const void* from, size_t size) {
-      const auto* begin = static_cast<const std::byte*>(from);
-      bytes.insert(bytes.end(), begin, begin + size);
-    };
-    add(&file, sizeof(file));
-    add(content.data(), content.size());
-    add(kNames, sizeof(kNames));
-    add(sections, sizeof(sections));
-    return bytes;
-  }
-  static std::vector<std::byte> Read(const std::vector<std::byte>& file) {
-    return ReadFileSection(SpanMemory(0, file), ".debug_frame");
-  }
-  static std::vector<uint8_t> Compressed(const std::vector<uint8_t>& content, uint32_t type, uint64_t size) {
-    Elf64_Chdr header = {};
-    header.ch_type = type;
-    header.ch_size = size;
-    uLongf room = compressBound(content.size());
-    std::vector<uint8_t> result(sizeof(header) + room);
-    std::memcpy(result.data(), &header, sizeof(header));
-    EXPECT_EQ(compress(result.data() + sizeof(header), &room, content.data(), content.size()), Z_OK);
-    result.resize(sizeof(header) + room);
-    return result;
-  }
-
-  const std::vector<uint8_t> content = std::vector<uint8_t>(1000, 7);
-};
-
-TEST_F(DebugSectionTest, AsItIsAndCompressed) {
-  const std::vector<std::byte> expected(1000, std::byte{7});
-  EXPECT_EQ(Read(File(content, false)), expected);
-  EXPECT_EQ(Read(File(Compressed(content, ELFCOMPRESS_ZLIB, 1000), true)), expected);
-  EXPECT_TRUE(ReadTableSection(SpanMemory(0, File(content, false)), ".debug_frame").bytes.empty()) << "not mapped";
-}
-
-TEST_F(DebugSectionTest, DamagedCompression) {
-  EXPECT_TRUE(Read(File(Compressed(content, 2, 1000), true)).empty()) << "not by zlib";
-  EXPECT_TRUE(Read(File(Compressed(content, ELFCOMPRESS_ZLIB, 999), true)).empty()) << "more than it says";
-  EXPECT_TRUE(Read(File(Compressed(content, ELFCOMPRESS_ZLIB, 1001), true)).empty()) << "less";
-  EXPECT_TRUE(Read(File(Compressed(content, ELFCOMPRESS_ZLIB, kMaxTableBytes + 1), true)).empty());
-  std::vector<uint8_t> cut = Compressed(content, ELFCOMPRESS_ZLIB, 1000);
-  while (!cut.empty()) {
-    cut.pop_back();
-    EXPECT_TRUE(Read(File(cut, true)).empty()) << cut.size();
-  }
-}
-
-// One CIE, of twelve bytes.
-TEST_F(DebugSectionTest, StandsInForMissingTablesOnly) {
-  const std::vector<std::byte> file = File({8, 0, 0, 0, 255, 255, 255, 255, 0, 0, 0, 0}, false);
-  Module module;
-  AddTableSections(SpanMemory(0, file), &module);
-  EXPECT_TRUE(module.from_debug_frame);
-  EXPECT_TRUE(module.matches_file);
-  ASSERT_EQ(module.eh_frame.bytes.size(), 12u);
-  EXPECT_EQ(module.eh_frame.bytes[4], std::byte{0}) << "in the form of .eh_frame";
-  for (const int table : {0, 1, 2, 3}) {
-    module = Module();
-    if (table == 0) module.eh_frame.bytes.resize(4);
-    if (table == 0) module.eh_frame_hdr.bytes.resize(4);
-    if (table == 1) module.sframe.bytes.resize(4);
-    module.damaged_eh_frame = table == 2;
-    module.damaged_sframe = table == 3;
-    AddTableSections(SpanMemory(0, file), &module);
-    EXPECT_FALSE(module.from_debug_frame) << table;
-    EXPECT_EQ(module.eh_frame.bytes.size(), table == 0 ? 4u : 0u) << table;
-  }
 }
 
 TEST_F(ElfSectionsTest, HostileNumbers) {

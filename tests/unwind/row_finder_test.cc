@@ -52,28 +52,6 @@ TEST(RowFinderTest, OrderOfTheSources) {
   EXPECT_EQ(finder.Find(std::make_shared<Module>(), 0x1000, false, &row), FindOutcome::kNotHere) << "could not be read";
 }
 
-// Go's functions save rbp, and its tables do not say so.
-TEST(RowFinderTest, WhatADebugFrameDoesNotSayIsNotKnown) {
-  CfiBytes cfi;
-  const size_t cie = cfi.Cie();
-  cfi.Fde(cie, 0x1000, 16, {});
-  cfi.Fde(cie, 0x1010, 16, {0x0e, 16, 0x86, 2});  // rbp at CFA - 16
-  auto module = std::make_shared<Module>();
-  module->code = {{0x1000, 0x2000}};
-  module->eh_frame = cfi.Table();
-  Row row;
-  EXPECT_EQ(RowFinder().Find(module, 0x1004, false, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kUnchanged);
-  EXPECT_EQ(row.bx.place, Place::kUnchanged);
-  module->from_debug_frame = true;
-  EXPECT_EQ(RowFinder().Find(module, 0x1004, false, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kUndefined);
-  EXPECT_EQ(row.bx.place, Place::kUndefined);
-  EXPECT_EQ(row.ra.place, Place::kAtCfa);
-  EXPECT_EQ(RowFinder().Find(module, 0x1014, false, &row), FindOutcome::kFound);
-  EXPECT_EQ(row.fp.place, Place::kAtCfa);
-}
-
 TEST(RowFinderTest, CorruptTableIsDroppedOnce) {
   RowFinder finder;
   auto module = std::make_shared<Module>(Module());
