@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -115,10 +116,29 @@ class Builder {
     if (load == nullptr || load->file != Key(m)) load = LoadFile(m, Known(code));
     if (load != nullptr) return Of(*load, std::move(code));
     if (IsMemoryFile(m)) return code;
+    if (std::optional<MappedCode> copy = CopyOfText(m, code)) return *std::move(copy);
     code.bias = m.begin - m.offset;
     const MappedCode* known = Known(code);
     code.module = known != nullptr && known->module->code.empty() ? known->module : modules_.Unreadable(m.path);
     return code;
+  }
+
+  // A program may map a piece of its own text once more, to have it near to code that it makes: V8 does so with its
+  // built-in functions. It is the same module's code, at another distance from its link-time addresses.
+  std::optional<MappedCode> CopyOfText(const Mapping& m, MappedCode code) {
+    for (const Mapping& text : mappings_) {
+      const bool covers = text.executable && &text != &m && Key(text) == Key(m) && text.offset <= m.offset &&
+                          m.end - m.begin <= text.end - text.begin &&
+                          m.offset - text.offset <= (text.end - text.begin) - (m.end - m.begin);
+      if (!covers) continue;
+      const Load* load = LoadAround(text);
+      if (load == nullptr || load->file != Key(m)) load = LoadFile(text, nullptr);
+      if (load == nullptr) continue;
+      code = Of(*load, std::move(code));
+      code.bias += m.begin - (text.begin + (m.offset - text.offset));
+      return code;
+    }
+    return std::nullopt;
   }
 
   // Memory inside of a module's span is its text, moved there to be on huge pages. Where all of the text has been moved
