@@ -87,10 +87,15 @@ std::vector<std::byte> MakeImage(const ModuleTable& table, const std::vector<Fde
   return image;
 }
 
+// The first one that begins behind the address.
+std::vector<FdeSpan>::const_iterator FirstBehind(const std::vector<FdeSpan>& fdes, uint64_t address) {
+  return std::upper_bound(fdes.begin(), fdes.end(), address,
+                          [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
+}
+
 // The one that describes the address, else null.
 const FdeSpan* FdeAt(const std::vector<FdeSpan>& fdes, uint64_t address) {
-  auto after =
-      std::upper_bound(fdes.begin(), fdes.end(), address, [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
+  const auto after = FirstBehind(fdes, address);
   return after != fdes.begin() && address < std::prev(after)->end ? &*std::prev(after) : nullptr;
 }
 
@@ -266,6 +271,14 @@ std::optional<bool> EhFrameTable::BeginsSignalFrame(uint64_t address) const {
   const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
   if (fde == nullptr) return std::nullopt;
   return fde->signal && fde->begin == address;
+}
+
+CodeRange EhFrameTable::HoleAt(uint64_t address) const {
+  const std::vector<FdeSpan>& fdes = impl_->index.fdes;
+  const auto after = FirstBehind(fdes, address);
+  const uint64_t begin = after == fdes.begin() ? 0 : std::prev(after)->end;
+  if (address < begin) return {};
+  return {.begin = begin, .end = after == fdes.end() ? UINT64_MAX : after->begin};
 }
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }

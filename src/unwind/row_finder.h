@@ -1,6 +1,9 @@
 // Finds the row for an address of a module, asking the sources in their order, and remembers the answers. One thread.
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
 //
+// Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
+// frame pointer: whether to believe that is for the walk to say, as for any such row.
+//
 // A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
 // table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
 //
@@ -31,7 +34,7 @@ struct RowFinderLimits {
 struct RowFinderStats {
   uint64_t hits = 0;
   uint64_t misses = 0;
-  uint64_t clears = 0;               // of all cached rows
+  uint64_t clears = 0;               // of both cached rows
   uint64_t evictions = 0;            // of a module
   uint64_t corrupt_tables = 0;       // given up as a whole
   uint64_t bad_entries = 0;          // of tables, left out
@@ -63,6 +66,7 @@ class RowFinder {
     std::unique_ptr<EhFrameTable> eh_frame;
     bool sframe_opened = false;
     bool eh_frame_opened = false;
+    bool damaged = false;      // in part or as a whole: nobody knows what is left out by mistake
     bool uses_any_fp = false;  // see UsesFramePointer
     bool uses_plausible_fp = false;
     size_t bytes = 0;  // of both
@@ -74,9 +78,12 @@ class RowFinder {
   Answer Ask(Tables& tables, uint64_t address);
   FindOutcome AskSFrame(Tables& tables, uint64_t address, Row* row);
   FindOutcome AskEhFrame(Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskHole(const Tables& tables, uint64_t address, Row* row) const;
   void OpenSFrame(Tables& tables);
   void GiveUpSFrame(Tables& tables);
   void OpenEhFrame(Tables& tables);
+  void CountCorrupt(Tables& tables);
+  void CountBad(Tables& tables, size_t entries);
   void Hold(Tables& tables, size_t bytes);
   void EvictFor(const Tables& kept);
 

@@ -85,6 +85,16 @@ std::optional<bool> SFrameTable::BeginsSignalFrame(uint64_t address) const {
   return entry->function.signal && entry->function.begin == address;
 }
 
+CodeRange SFrameTable::HoleAt(uint64_t address) const {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), address);
+  CodeRange hole = {.begin = 0, .end = after == begins_.end() ? UINT64_MAX : *after};
+  if (after != begins_.begin()) {
+    const SFrameFunction& before = index_[static_cast<size_t>(after - begins_.begin()) - 1].function;
+    hole.begin = before.begin + before.size;
+  }
+  return address < hole.begin ? CodeRange() : hole;
+}
+
 FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
   const Entry* entry = EntryAt(address);
   if (entry == nullptr) return FindOutcome::kNotHere;

@@ -40,6 +40,9 @@ class SFrameTable {
   // Does a signal trampoline begin at `address`? Nothing if no function is described there.
   std::optional<bool> BeginsSignalFrame(uint64_t address) const;
 
+  // The link-time addresses around `address` that no function describes; empty if one describes it.
+  CodeRange HoleAt(uint64_t address) const;
+
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }
   // Functions that can be found, the damaged ones too.

@@ -25,6 +25,10 @@ bool Walker::IsDescribed(const Found& found) {
   return found.outcome != FindOutcome::kNotHere && found.row.source != FrameSource::kFramePointer;
 }
 
+bool Walker::IsGuess(const Found& found) {
+  return found.outcome == FindOutcome::kFound && found.row.source == FrameSource::kFramePointer;
+}
+
 Walker::Walker(const UnwindOrder& order, RowFinderLimits limits)
     : by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits) {
   UnwindOrder other = order;
@@ -101,14 +105,20 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   return Apply(found.row, window, state);
 }
 
+// Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
+// register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
+// that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
 EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
                       std::vector<uint64_t>* pcs) {
+  bool leaf_in_hole = false;  // the frame before this one
   for (;;) {
     const MappedCode* code = space.Find(state->lookup_pc());
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
     Found found;
     if (std::optional<EndReason> end = LookUp(*code, window, state, &found)) return *end;
+    if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
+    leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;

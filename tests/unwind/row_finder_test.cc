@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/unwind/cfi_bytes.h"
 #include "tests/unwind/sframe_builder.h"
+#include "unwind/frame_pointer.h"
 
 namespace offcpu {
 namespace {
@@ -16,7 +18,7 @@ std::shared_ptr<const Module> MakeModule(int functions = 1) {
   const size_t cie = cfi.Cie();
   for (int i = 0; i < functions; ++i) cfi.Fde(cie, 0x1000 + 16 * static_cast<uint64_t>(i), 16, {});
   auto module = std::make_shared<Module>();
-  module->code = {{0x1000, 0x100000}};
+  module->code = {{0x1000, 0x10000}};
   module->eh_frame = cfi.Table();
   return module;
 }
@@ -139,7 +141,7 @@ class TwoTables : public ::testing::Test {
     const size_t cie = cfi.Cie();
     cfi.Fde(cie, 0x1000, 0x100, {});
     cfi.Fde(cie, 0x1200, 0x100, {});
-    module->code = {{0x1000, 0x100000}};
+    module->code = {{0x1000, 0x10000}};
     module->eh_frame = cfi.Table();
     sframe.OnStack(0x1000, 0x100, 16);
     sframe.OnStack(0x1100, 0x100, 16);
@@ -299,6 +301,88 @@ TEST_F(TwoTables, FramePointerWhereTheOnlyTableIsPassedOver) {
     for (uint64_t address : {0x1010, 0x1110}) EXPECT_EQ(SourceOf(finder, module, address), "fp");
     EXPECT_EQ(finder.stats().sframe_old_versions, 1u);
   }
+}
+
+// Functions at 0x10000 and, behind a hole of `hole` bytes, another one; code goes on for `behind` bytes.
+class HoleTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kHole = 0x10100;
+
+  std::shared_ptr<Module> MakeHole(uint64_t hole, uint64_t behind, bool sframe) {
+    CfiBytes cfi;
+    SFrameBuilder builder;
+    const size_t cie = cfi.Cie();
+    for (const uint64_t begin : {uint64_t{0x10000}, kHole + hole}) {
+      cfi.Fde(cie, begin, 0x100, {});
+      builder.OnStack(begin, 0x100, 8);
+    }
+    auto module = std::make_shared<Module>();
+    module->code = {{0x10000, kHole + hole + 0x100 + behind}};
+    if (sframe) module->sframe = builder.Table();
+    if (!sframe) module->eh_frame = cfi.Table();
+    return module;
+  }
+  // "sframe", "eh_frame", "fp" or "none", and the addresses that the answer is for.
+  static std::string Answer(const std::shared_ptr<const Module>& module, uint64_t address,
+                            const char* order = "sframe,eh_frame,fp") {
+    RowFinder finder(*ParseUnwindOrder(order));
+    Row row;
+    if (finder.Find(module, address, true, &row) != FindOutcome::kFound) return "none";
+    return absl::StrCat(std::string(Name(row.source)), " ", absl::Hex(row.begin), " ", absl::Hex(row.end));
+  }
+};
+
+TEST_F(HoleTest, LargeOnesHaveAFramePointer) {
+  for (const bool sframe : {false, true}) {
+    const auto module = MakeHole(kMinHoleBytes, 0, sframe);
+    for (const uint64_t address : {kHole, kHole + kMinHoleBytes - 1}) {
+      EXPECT_EQ(Answer(module, address), "fp 10100 20100");
+      EXPECT_EQ(Answer(module, address, "sframe,eh_frame"), "none") << "not asked for";
+    }
+    for (const uint64_t address : {kHole - 1, kHole + kMinHoleBytes}) {
+      EXPECT_TRUE(Answer(module, address).starts_with(sframe ? "sframe " : "eh_frame ")) << address;
+    }
+    const auto smaller = MakeHole(kMinHoleBytes - 1, 0, sframe);
+    EXPECT_EQ(Answer(smaller, kHole), "none") << "one byte smaller";
+    EXPECT_EQ(Answer(smaller, kHole + kMinHoleBytes - 2), "none");
+  }
+}
+
+TEST_F(HoleTest, EndWhereTheCodeEnds) {
+  const uint64_t behind = kHole + 1 + 0x100;
+  EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes, false), behind), "fp 10201 20201");
+  EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes - 1, false), behind), "none");
+  auto module = MakeHole(1, kMinHoleBytes, false);
+  module->code.push_back({module->code[0].end, module->code[0].end + kMinHoleBytes - 1});
+  EXPECT_EQ(Answer(module, module->code[1].begin), "none") << "of another segment";
+  EXPECT_EQ(Answer(module, module->code[1].end), "none") << "no code";
+}
+
+TEST_F(HoleTest, AreWhatNoTableDescribes) {
+  auto module = MakeHole(kMinHoleBytes, 0, false);
+  SFrameBuilder sframe;
+  sframe.OnStack(kHole + 0x1000, 1, 8);
+  module->sframe = sframe.Table();
+  EXPECT_EQ(Answer(module, kHole), "none") << "no part of it is large enough";
+  EXPECT_EQ(Answer(module, kHole + 0x2000), "none");
+  EXPECT_EQ(Answer(module, kHole, "eh_frame,fp"), "fp 10100 20100") << "the other table is not asked for";
+}
+
+// Nobody knows what a damaged table would say.
+TEST_F(HoleTest, OfADamagedTableAreNone) {
+  CfiBytes cfi;
+  const size_t cie = cfi.Cie();
+  cfi.Fde(cie, 0x10000, 0x100, {});
+  cfi.Fde(cie, kHole + kMinHoleBytes, 0x100, {0x0e});
+  auto entry = MakeHole(kMinHoleBytes, 0, false);
+  entry->eh_frame = cfi.Table();
+  EXPECT_EQ(Answer(entry, kHole), "none") << "an entry";
+  auto whole = MakeHole(kMinHoleBytes, 0, true);
+  whole->eh_frame.bytes.resize(3);
+  EXPECT_EQ(Answer(whole, kHole), "none") << "a whole table";
+  auto unread = MakeHole(kMinHoleBytes, 0, false);
+  unread->damaged_sframe = true;
+  EXPECT_EQ(Answer(unread, kHole), "none") << "one that could not be read";
 }
 
 // What SFrame can only say with a register that a row cannot name may be plain in .eh_frame.
