@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "unwind/debug_frame.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
@@ -81,6 +82,7 @@ FindOutcome RowFinder::AskHole(const Tables& tables, uint64_t address, Row* row)
   };
   narrow(tables.sframe);
   narrow(tables.eh_frame);
+  if (!module.is_go) narrow(tables.debug_frame);
   if (hole.begin >= hole.end || hole.end - hole.begin < kMinHoleBytes) return FindOutcome::kNotHere;
   *row = FramePointerRowOf(hole);
   return FindOutcome::kFound;
@@ -97,6 +99,9 @@ bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, u
     } else if (source == FrameSource::kEhFrame) {
       if (!tables.eh_frame_opened) OpenEhFrame(tables);
       if (tables.eh_frame != nullptr) begins = tables.eh_frame->BeginsSignalFrame(address);
+      if (!begins && tables.debug_frame != nullptr && !module->is_go) {
+        begins = tables.debug_frame->BeginsSignalFrame(address);
+      }
     }
     if (begins) break;
   }
@@ -115,10 +120,27 @@ FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {
 
 FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
   if (!tables.eh_frame_opened) OpenEhFrame(tables);
-  if (tables.eh_frame == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = tables.eh_frame->Find(address, row);
+  FindOutcome outcome = FindOutcome::kNotHere;
+  if (tables.eh_frame != nullptr) outcome = tables.eh_frame->Find(address, row);
+  if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
+  if (outcome == FindOutcome::kNotHere && !tables.module->is_go) return AskDebugFrame(tables, address, row);
+  return outcome;
+}
+
+FindOutcome RowFinder::AskDebugFrame(const Tables& tables, uint64_t address, Row* row) {
+  if (tables.debug_frame == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = tables.debug_frame->Find(address, row);
+  if (outcome == FindOutcome::kFound) row->source = FrameSource::kDebugFrame;
   if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
   return outcome;
+}
+
+FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
+  const bool wanted = module != nullptr && module->is_go && order_.Has(FrameSource::kEhFrame);
+  if (!wanted || module->debug_frame.bytes.empty()) return FindOutcome::kNotHere;
+  Tables& tables = TablesOf(module);
+  if (!tables.eh_frame_opened) OpenEhFrame(tables);
+  return AskDebugFrame(tables, address, row);
 }
 
 void RowFinder::OpenSFrame(Tables& tables) {
@@ -157,12 +179,27 @@ void RowFinder::OpenEhFrame(Tables& tables) {
   tables.eh_frame_opened = true;
   const Module& module = *tables.module;
   if (!module.eh_frame.bytes.empty()) tables.eh_frame = EhFrameTable::Open(module.eh_frame);
-  if (tables.eh_frame == nullptr) {
-    if (!module.eh_frame.bytes.empty() || module.damaged_eh_frame) CountCorrupt(tables);
-    return;
+  if (tables.eh_frame != nullptr) {
+    HoldEhFrame(tables, *tables.eh_frame);
+  } else if (!module.eh_frame.bytes.empty() || module.damaged_eh_frame) {
+    CountCorrupt(tables);
   }
-  CountBad(tables, tables.eh_frame->bad_entries());
-  Hold(tables, tables.eh_frame->bytes());
+  if (!module.debug_frame.bytes.empty()) OpenDebugFrame(tables);
+}
+
+void RowFinder::OpenDebugFrame(Tables& tables) {
+  std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(tables.module->debug_frame.bytes);
+  if (bytes) tables.debug_frame = EhFrameTable::Open({.address = 0, .bytes = *std::move(bytes)});
+  if (tables.debug_frame == nullptr) {
+    CountCorrupt(tables);
+  } else {
+    HoldEhFrame(tables, *tables.debug_frame);
+  }
+}
+
+void RowFinder::HoldEhFrame(Tables& tables, const EhFrameTable& table) {
+  CountBad(tables, table.bad_entries());
+  Hold(tables, table.bytes());
 }
 
 void RowFinder::CountCorrupt(Tables& tables) {

@@ -1,6 +1,9 @@
 // Finds the row for an address of a module, asking the sources in their order, and remembers the answers. One thread.
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
 //
+// .debug_frame is asked as a part of .eh_frame, for code that .eh_frame does not describe; Go's only by
+// FindInterrupted.
+//
 // Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
 // frame pointer: whether to believe that is for the walk to say, as for any such row.
 //
@@ -34,7 +37,7 @@ struct RowFinderLimits {
 struct RowFinderStats {
   uint64_t hits = 0;
   uint64_t misses = 0;
-  uint64_t clears = 0;               // of both cached rows
+  uint64_t clears = 0;               // of all cached rows
   uint64_t evictions = 0;            // of a module
   uint64_t corrupt_tables = 0;       // given up as a whole
   uint64_t bad_entries = 0;          // of tables, left out
@@ -48,6 +51,10 @@ class RowFinder {
   // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
+
+  // What Go's .debug_frame says of an instruction that is not a call: a function may have no frame of its own there, so
+  // that by frame pointer its caller would be left out. kNotHere for all else.
+  FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
@@ -64,12 +71,13 @@ class RowFinder {
     std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that `sframe` refers to
     std::unique_ptr<SFrameTable> sframe;
     std::unique_ptr<EhFrameTable> eh_frame;
+    std::unique_ptr<EhFrameTable> debug_frame;
     bool sframe_opened = false;
-    bool eh_frame_opened = false;
-    bool damaged = false;      // in part or as a whole: nobody knows what is left out by mistake
-    bool uses_any_fp = false;  // see UsesFramePointer
+    bool eh_frame_opened = false;  // and debug_frame
+    bool damaged = false;          // in part or as a whole: nobody knows what is left out by mistake
+    bool uses_any_fp = false;      // see UsesFramePointer
     bool uses_plausible_fp = false;
-    size_t bytes = 0;  // of both
+    size_t bytes = 0;  // of all
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
   };
@@ -78,10 +86,13 @@ class RowFinder {
   Answer Ask(Tables& tables, uint64_t address);
   FindOutcome AskSFrame(Tables& tables, uint64_t address, Row* row);
   FindOutcome AskEhFrame(Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskDebugFrame(const Tables& tables, uint64_t address, Row* row);
   FindOutcome AskHole(const Tables& tables, uint64_t address, Row* row) const;
   void OpenSFrame(Tables& tables);
   void GiveUpSFrame(Tables& tables);
   void OpenEhFrame(Tables& tables);
+  void OpenDebugFrame(Tables& tables);
+  void HoldEhFrame(Tables& tables, const EhFrameTable& table);
   void CountCorrupt(Tables& tables);
   void CountBad(Tables& tables, size_t entries);
   void Hold(Tables& tables, size_t bytes);

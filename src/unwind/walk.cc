@@ -46,6 +46,10 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindo
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, window);
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
+  if (state->exact && IsGuess(*found)) {
+    Row row;
+    if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) found->row = row;
+  }
   // Nothing begins in the middle of a row, which is where most calls return to.
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
   if (state->exact || within) return std::nullopt;

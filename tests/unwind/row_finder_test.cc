@@ -159,6 +159,13 @@ class TwoTables : public ::testing::Test {
     }
     return std::string(Name(row.source));
   }
+  // Of its SFrame table, when 0x1010 has been asked for.
+  static size_t BytesAfterALookUp(const Module& of) {
+    const auto table = SFrameTable::Open(of.sframe, of.code).value();
+    Row row;
+    EXPECT_EQ(table->Find(0x1010, &row), FindOutcome::kFound);
+    return table->bytes();
+  }
   std::string Sources(const char* order, bool plausible = false) {
     RowFinder finder(Order(order));
     std::string text;
@@ -168,6 +175,19 @@ class TwoTables : public ::testing::Test {
           << "from the cache";
     }
     return text;
+  }
+
+  // .debug_frame of 0x1200 and 0x1300.
+  void AddDebugFrame() {
+    const std::vector<uint8_t> cie = {16, 0,    0,  0,    0xff, 0xff, 0xff, 0xff, 1, 0,
+                                      1,  0x78, 16, 0x0c, 7,    8,    0x90, 1,    0, 0};
+    std::vector<uint8_t> bytes = cie;
+    for (const uint8_t page : {uint8_t{0x12}, uint8_t{0x13}}) {
+      bytes.insert(bytes.end(), {20, 0,    0, 0, 0, 0, 0, 0,    // length, its CIE
+                                 0,  page, 0, 0, 0, 0, 0, 0,    // begin
+                                 0,  1,    0, 0, 0, 0, 0, 0});  // size
+    }
+    for (const uint8_t byte : bytes) module->debug_frame.bytes.push_back(std::byte{byte});
   }
 
   std::shared_ptr<Module> module = std::make_shared<Module>();
@@ -385,6 +405,44 @@ TEST_F(HoleTest, OfADamagedTableAreNone) {
   EXPECT_EQ(Answer(unread, kHole), "none") << "one that could not be read";
 }
 
+// What .eh_frame does not describe, .debug_frame may.
+TEST_F(TwoTables, DebugFrameBehindEhFrame) {
+  AddDebugFrame();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame debug_frame ");
+  EXPECT_EQ(Sources("eh_frame"), "eh_frame none eh_frame debug_frame ");
+  EXPECT_EQ(Sources("sframe"), "sframe sframe none none ");
+  module->eh_frame = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe debug_frame debug_frame ");
+  module->sframe = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "none none debug_frame debug_frame ") << "no frame pointer beside a table";
+  module->debug_frame.bytes.pop_back();
+  RowFinder finder;
+  EXPECT_EQ(SourceOf(finder, module, 0x1210, true), "none");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u);
+}
+
+TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeOnly) {
+  AddDebugFrame();
+  Row row;
+  {
+    RowFinder finder;
+    EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not of Go";
+  }
+  module->is_go = true;
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
+  module->eh_frame = ModuleTable();
+  module->sframe = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "fp fp fp fp ") << "as if it were not there";
+  RowFinder finder;
+  EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kFound);
+  EXPECT_EQ(row.source, FrameSource::kDebugFrame);
+  EXPECT_EQ(row.cfa.offset, 8);
+  EXPECT_EQ(finder.FindInterrupted(module, 0x1010, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.FindInterrupted(nullptr, 0x1310, &row), FindOutcome::kNotHere);
+  RowFinder other(Order("sframe,fp"));
+  EXPECT_EQ(other.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not asked for";
+}
+
 // What SFrame can only say with a register that a row cannot name may be plain in .eh_frame.
 TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
   SFrameBuilder flexible;
@@ -406,13 +464,13 @@ TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
 }
 
 // What look-ups add to a table counts like the table.
-TEST_F(TwoTables, BytesOfMarksAreLimited) {
+TEST_F(TwoTables, BytesOfPreparedRowsAreLimited) {
   sframe.Function(0x2000, 0x100, SFrameBuilder::kStart1, std::vector<std::vector<uint8_t>>(1000, {0, 0x03, 16}));
   module->sframe = sframe.Table();
   auto other = std::make_shared<Module>();
   other->code = module->code;
   other->sframe = module->sframe;
-  const size_t bytes = 2 * SFrameTable::Open(module->sframe, module->code).value()->bytes();
+  const size_t bytes = 2 * BytesAfterALookUp(*module);
   RowFinder finder({}, {.rows = 100, .bytes = bytes, .modules = 10});
   for (const std::shared_ptr<Module>& m : {module, other}) EXPECT_EQ(SourceOf(finder, m, 0x1010), "sframe");
   EXPECT_EQ(finder.stats().evictions, 0u);
@@ -421,8 +479,7 @@ TEST_F(TwoTables, BytesOfMarksAreLimited) {
 }
 
 TEST_F(TwoTables, BytesOfBothAreLimited) {
-  const size_t bytes =
-      SFrameTable::Open(module->sframe, module->code).value()->bytes() + EhFrameTable::Open(module->eh_frame)->bytes();
+  const size_t bytes = BytesAfterALookUp(*module) + EhFrameTable::Open(module->eh_frame)->bytes();
   for (size_t limit : {2 * bytes, 2 * bytes - 1}) {
     RowFinder finder({}, {.rows = 100, .bytes = limit, .modules = 10});
     auto other = std::make_shared<Module>();

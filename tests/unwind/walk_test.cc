@@ -246,6 +246,39 @@ TEST_F(WalkTest, GeneratedCode) {
   EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
 }
 
+// Go: a function without a frame of its own, called by one with a frame pointer. Behind that one only frame pointers
+// lead on.
+TEST_F(WalkTest, InterruptedInGo) {
+  auto go = std::make_shared<Module>(Module());
+  go->code = {{0x1000, 0x2000}};
+  go->is_go = true;
+  for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
+                         20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
+                         0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
+                         0,  0x10, 0, 0, 0,    0,    0,    0}) {  // size
+    go->debug_frame.bytes.push_back(static_cast<std::byte>(byte));
+  }
+  MappedCode code;
+  code.begin = kGenerated + 0x1000;
+  code.end = kGenerated + 0x2000;
+  code.bias = kGenerated;
+  code.module = go;
+  space = AddressSpace({code});
+  words[0] = kGenerated + 0x1100;
+  words[1] = kGenerated + 0x1800;  // no return address, though the table would take it for one
+  words[4] = kStack + 64;
+  words[5] = kGenerated + 0x1200;
+  words[8] = 0;
+  words[9] = kGenerated + 0x1300;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1100, 0x1200, 0x1300}));
+  EXPECT_EQ(stack.frames[1].source, FrameSource::kDebugFrame);
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
+  walker = Walker(*ParseUnwindOrder("fp"));
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1200, 0x1300})) << "the caller is left out";
+}
+
 TEST_F(WalkTest, EndOfAFramePointerChain) {
   words[4] = 0;
   words[5] = kGenerated + 0x1010;
