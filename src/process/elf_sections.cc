@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "process/elf_image.h"
+#include "process/go_frames.h"
 
 namespace offcpu {
 namespace {
@@ -83,6 +84,14 @@ bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable
   return true;
 }
 
+std::vector<CodeRange> ReadGoFrames(const Memory& file) {
+  const std::optional<Elf64_Shdr> text = FindSection(file, ".text", /*mapped=*/true);
+  ModuleTable table = ReadTableSection(file, ".gopclntab");
+  if (table.bytes.empty()) table = ReadTableSection(file, ".data.rel.ro.gopclntab");  // it can be loaded anywhere
+  if (!text || table.bytes.empty()) return {};
+  return GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table.bytes.size()}, text->sh_addr);
+}
+
 }  // namespace
 
 ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
@@ -112,6 +121,7 @@ void AddTableSections(const Memory& file, Module* module) {
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe);
   module->debug_frame = ReadDebugFrame(file);
   module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true).has_value();
+  if (module->is_go) module->go_without_frames = ReadGoFrames(file);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table;

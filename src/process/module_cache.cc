@@ -13,7 +13,8 @@ namespace offcpu {
 namespace {
 
 size_t TableBytes(const Module& m) {
-  return m.eh_frame_hdr.bytes.size() + m.eh_frame.bytes.size() + m.sframe.bytes.size() + m.debug_frame.bytes.size();
+  return m.eh_frame_hdr.bytes.size() + m.eh_frame.bytes.size() + m.sframe.bytes.size() + m.debug_frame.bytes.size() +
+         m.go_without_frames.size() * sizeof(CodeRange);
 }
 
 bool SameTable(const ModuleTable& a, const ModuleTable& b) { return a.address == b.address && a.bytes == b.bytes; }
@@ -23,6 +24,8 @@ bool SameContent(const Module& a, const Module& b) {
   auto same_range = [](const CodeRange& x, const CodeRange& y) { return x.begin == y.begin && x.end == y.end; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
          std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_range) &&
+         std::equal(a.go_without_frames.begin(), a.go_without_frames.end(), b.go_without_frames.begin(),
+                    b.go_without_frames.end(), same_range) &&
          SameTable(a.eh_frame_hdr, b.eh_frame_hdr) && SameTable(a.eh_frame, b.eh_frame) &&
          SameTable(a.sframe, b.sframe) && SameTable(a.debug_frame, b.debug_frame) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;

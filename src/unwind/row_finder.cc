@@ -1,6 +1,7 @@
 #include "unwind/row_finder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -136,11 +137,20 @@ FindOutcome RowFinder::AskDebugFrame(const Tables& tables, uint64_t address, Row
 }
 
 FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
-  const bool wanted = module != nullptr && module->is_go && order_.Has(FrameSource::kEhFrame);
-  if (!wanted || module->debug_frame.bytes.empty()) return FindOutcome::kNotHere;
-  Tables& tables = TablesOf(module);
-  if (!tables.eh_frame_opened) OpenEhFrame(tables);
-  return AskDebugFrame(tables, address, row);
+  if (module == nullptr || !module->is_go) return FindOutcome::kNotHere;
+  if (order_.Has(FrameSource::kEhFrame) && !module->debug_frame.bytes.empty()) {
+    Tables& tables = TablesOf(module);
+    if (!tables.eh_frame_opened) OpenEhFrame(tables);
+    if (AskDebugFrame(tables, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
+  }
+  const std::vector<CodeRange>& ranges = module->go_without_frames;
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                      [](uint64_t at, const CodeRange& range) { return at < range.begin; });
+  if (after == ranges.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;
+  *row = kWithoutFrameRow;
+  row->begin = std::prev(after)->begin;
+  row->end = std::prev(after)->end;
+  return FindOutcome::kFound;
 }
 
 void RowFinder::OpenSFrame(Tables& tables) {

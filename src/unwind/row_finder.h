@@ -52,8 +52,8 @@ class RowFinder {
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
-  // What Go's .debug_frame says of an instruction that is not a call: a function may have no frame of its own there, so
-  // that by frame pointer its caller would be left out. kNotHere for all else.
+  // What Go's tables say of an instruction that is not a call: a function may have no frame of its own there, so that
+  // by frame pointer its caller would be left out. kNotHere for all else.
   FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?

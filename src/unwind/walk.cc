@@ -102,7 +102,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
-    if (!found.plausible_fp) return EndReason::kNoRow;
+    if (found.row.cfa.reg == kRbp && !found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;

@@ -277,6 +277,19 @@ TEST_F(WalkTest, InterruptedInGo) {
   walker = Walker(*ParseUnwindOrder("fp"));
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1200, 0x1300})) << "the caller is left out";
+  // A stripped program, whose runtime still knows where there is no frame.
+  go->debug_frame = ModuleTable();
+  go->go_without_frames = {{0x1000, 0x1001}};
+  walker = Walker();
+  for (const uint64_t fp : {kStack + 32, uint64_t{0}}) {
+    Walk(kGenerated + 0x1000, fp);
+    ASSERT_GE(stack.frames.size(), 2u);
+    EXPECT_EQ(stack.frames[1].address, 0x1100u);
+    EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
+    EXPECT_EQ(stack.frames.size(), fp == 0 ? 2u : 4u) << "from there on by frame pointer";
+  }
+  Walk(kGenerated + 0x1001, kStack + 32);
+  EXPECT_EQ(stack.frames[1].address, 0x1200u) << "there it has one";
 }
 
 TEST_F(WalkTest, EndOfAFramePointerChain) {
