@@ -178,6 +178,24 @@ TEST_F(BuildAddressSpaceTest, PieceOfTheTextMappedOnceMore) {
   }
 }
 
+// They come before the load itself, and cost no more than one attempt each to find it.
+TEST_F(BuildAddressSpaceTest, ManyPiecesOfTheText) {
+  constexpr uint64_t kCopies = 2000;
+  for (uint64_t i = 0; i < kCopies; ++i) {
+    Mapping& copy =
+        AddAnonymous(kBase - 0x10000000 + i * 0x2000, kBase - 0x10000000 + i * 0x2000 + 0x1000, "/lib/x.so");
+    copy.inode = 77;
+    copy.offset = 0x1000;
+  }
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), kCopies + 1);
+  for (const MappedCode& code : space->code()) {
+    EXPECT_EQ(code.module, space->code().back().module);
+    EXPECT_EQ(code.begin - code.bias, 0x1000u);
+  }
+  EXPECT_FALSE(space->code().back().module->code.empty());
+}
+
 TEST_F(BuildAddressSpaceTest, NotAPieceOfTheText) {
   struct {
     uint64_t offset;
