@@ -39,7 +39,8 @@ size_t BytesOf(const Profile& profile) {
 
 size_t BytesOf(const Module& module) {
   return sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
-         HeapOf(module.eh_frame_hdr.bytes) + HeapOf(module.eh_frame.bytes) + HeapOf(module.sframe.bytes);
+         HeapOf(module.eh_frame_hdr.bytes) + HeapOf(module.eh_frame.bytes) + HeapOf(module.sframe.bytes) +
+         HeapOf(module.debug_frame.bytes) + HeapOf(module.go_without_frames);
 }
 
 void WindowStore::SetLimits(const WindowStoreLimits& limits) {

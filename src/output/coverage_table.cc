@@ -15,7 +15,8 @@
 namespace offcpu {
 namespace {
 
-constexpr FrameSource kShown[] = {FrameSource::kSFrame, FrameSource::kEhFrame, FrameSource::kFramePointer};
+constexpr FrameSource kShown[] = {FrameSource::kSFrame, FrameSource::kEhFrame, FrameSource::kDebugFrame,
+                                  FrameSource::kFramePointer};
 
 std::string PathOf(const ModuleCoverage& coverage) {
   return coverage.module == nullptr ? "[code without a file]" : Printable(coverage.module->path);
@@ -37,11 +38,12 @@ void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink
   std::vector<ModuleCoverage> modules = CoverageOf(profile);
   if (!all) std::erase_if(modules, [](const ModuleCoverage& m) { return m.early_ends() == 0; });
   if (modules.empty()) return;
-  sink(absl::StrFormat("%10s %10s %10s  %-30s  %s\n", "SFRAME", "EH_FRAME", "FP", "MODULE", "WALKS ENDED EARLY"));
+  sink(absl::StrFormat("%11s %11s %11s %11s  %-30s  %s\n", "SFRAME", "EH_FRAME", "DEBUG_FRAME", "FP", "MODULE",
+                       "WALKS ENDED EARLY"));
   const size_t shown = std::min(limit, modules.size());
   for (size_t i = 0; i < shown; ++i) {
     for (const FrameSource source : kShown) {
-      sink(absl::StrFormat("%10d ", modules[i].frames[static_cast<size_t>(source)]));
+      sink(absl::StrFormat("%11d ", modules[i].frames[static_cast<size_t>(source)]));
     }
     const std::string ends = EarlyEnds(modules[i]);
     const std::string path = PathOf(modules[i]);

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "process/elf_image.h"
@@ -115,10 +117,30 @@ class Builder {
     if (load == nullptr || load->file != Key(m)) load = LoadFile(m, Known(code));
     if (load != nullptr) return Of(*load, std::move(code));
     if (IsMemoryFile(m)) return code;
+    if (std::optional<MappedCode> copy = CopyOfText(m, code)) return *std::move(copy);
     code.bias = m.begin - m.offset;
     const MappedCode* known = Known(code);
     code.module = known != nullptr && known->module->code.empty() ? known->module : modules_.Unreadable(m.path);
     return code;
+  }
+
+  // A program may map a piece of its own text once more, to have it near to code that it makes: V8 does so with its
+  // built-in functions. It is the same module's code, at another distance from its link-time addresses.
+  std::optional<MappedCode> CopyOfText(const Mapping& m, MappedCode code) {
+    const bool is_first = searched_.insert(Key(m)).second;  // there may be hundreds, none of which is the load itself
+    for (const Mapping& text : mappings_) {
+      const bool covers = text.executable && &text != &m && Key(text) == Key(m) && text.offset <= m.offset &&
+                          m.end - m.begin <= text.end - text.begin &&
+                          m.offset - text.offset <= (text.end - text.begin) - (m.end - m.begin);
+      if (!covers) continue;
+      const Load* load = LoadAround(text);
+      if (load == nullptr || load->file != Key(m)) load = is_first ? LoadFile(text, nullptr) : nullptr;
+      if (load == nullptr) continue;
+      code = Of(*load, std::move(code));
+      code.bias += m.begin - (text.begin + (m.offset - text.offset));
+      return code;
+    }
+    return std::nullopt;
   }
 
   // Memory inside of a module's span is its text, moved there to be on huge pages. Where all of the text has been moved
@@ -186,7 +208,8 @@ class Builder {
   const AddressSpace* previous_;
   ModuleCache& modules_;
   absl::flat_hash_map<FileKey, std::vector<FileMapping>> files_;
-  std::map<uint64_t, Load> loads_;  // by head.begin
+  std::map<uint64_t, Load> loads_;         // by head.begin
+  absl::flat_hash_set<FileKey> searched_;  // for a load, from a copy of its text
   size_t attempts_ = 0;
   const Mapping* tried_ = nullptr;
 };

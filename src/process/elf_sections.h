@@ -15,7 +15,11 @@ namespace offcpu {
 // the limit of elf_image.h.
 ModuleTable ReadTableSection(const Memory& file, std::string_view name);
 
-// Adds the tables that the program headers of `module` do not name, and compares those that they do: matches_file.
+// .debug_frame, which is not mapped, uncompressed; its address is 0. Otherwise as above.
+ModuleTable ReadDebugFrame(const Memory& file);
+
+// Adds the tables that the program headers of `module` do not name, compares those that they do (matches_file), and
+// says what else only sections tell.
 void AddTableSections(const Memory& file, Module* module);
 
 }  // namespace offcpu

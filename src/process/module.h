@@ -58,6 +58,11 @@ class Module : public std::enable_shared_from_this<Module> {
   ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
+  ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
+  // By Go's linker. Go's code always keeps a frame pointer, and what its .debug_frame says of callers leaves out that
+  // functions of the runtime change to another stack: the words there are no return addresses.
+  bool is_go = false;
+  std::vector<CodeRange> go_without_frames;  // see go_frames.h
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;

@@ -13,7 +13,8 @@ namespace offcpu {
 namespace {
 
 size_t TableBytes(const Module& m) {
-  return m.eh_frame_hdr.bytes.size() + m.eh_frame.bytes.size() + m.sframe.bytes.size();
+  return m.eh_frame_hdr.bytes.size() + m.eh_frame.bytes.size() + m.sframe.bytes.size() + m.debug_frame.bytes.size() +
+         m.go_without_frames.size() * sizeof(CodeRange);
 }
 
 bool SameTable(const ModuleTable& a, const ModuleTable& b) { return a.address == b.address && a.bytes == b.bytes; }
@@ -21,11 +22,13 @@ bool SameTable(const ModuleTable& a, const ModuleTable& b) { return a.address ==
 // The hash only says where to look: whoever forges one must not get its tables into other processes.
 bool SameContent(const Module& a, const Module& b) {
   auto same_range = [](const CodeRange& x, const CodeRange& y) { return x.begin == y.begin && x.end == y.end; };
-  return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry &&
+  return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
          std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_range) &&
+         std::equal(a.go_without_frames.begin(), a.go_without_frames.end(), b.go_without_frames.begin(),
+                    b.go_without_frames.end(), same_range) &&
          SameTable(a.eh_frame_hdr, b.eh_frame_hdr) && SameTable(a.eh_frame, b.eh_frame) &&
-         SameTable(a.sframe, b.sframe) && a.damaged_eh_frame == b.damaged_eh_frame &&
-         a.damaged_sframe == b.damaged_sframe;
+         SameTable(a.sframe, b.sframe) && SameTable(a.debug_frame, b.debug_frame) &&
+         a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
 
 uint64_t HashContent(const Module& m) {
@@ -33,7 +36,7 @@ uint64_t HashContent(const Module& m) {
     return std::string_view(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
   };
   uint64_t hash = absl::HashOf(m.build_id, m.entry, m.eh_frame_hdr.address, bytes(m.eh_frame_hdr), m.eh_frame.address,
-                               bytes(m.eh_frame), m.sframe.address, bytes(m.sframe));
+                               bytes(m.eh_frame), m.sframe.address, bytes(m.sframe), bytes(m.debug_frame));
   for (const CodeRange& range : m.code) hash = absl::HashOf(hash, range.begin, range.end);
   return hash;
 }

@@ -1,6 +1,4 @@
-// Functions of a Go program from the table that its own runtime needs (.gopclntab): it is there even where the program
-// was stripped. Versions 1.16 to the newest; the layout is that of cmd/link's pclntab.go and runtime's symtab.go. Any
-// file is safe to read.
+// Functions of a Go program from the table that its own runtime needs (process/go_table.h). Any file is safe to read.
 #ifndef OFFCPU_SYMBOLIZE_GO_SYMBOLS_H_
 #define OFFCPU_SYMBOLIZE_GO_SYMBOLS_H_
 

@@ -49,6 +49,11 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
 
 // The same for code that no table describes, so that nothing else speaks for a trampoline: by every word that current
 // kernels always make so. False where it cannot be read.
+//
+// Debuggers know such a trampoline by its code (mov $15, %eax; syscall). A walk has no code, only the window, and to
+// read some of the target for each return address that no table describes would buy little: the context has to be there
+// anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a function
+// without a table whose frame begins exactly where a context still lies that is not in use any more.
 bool IsKernelContext(const StackWindow& window, const FrameState& state);
 
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.

@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -87,11 +86,19 @@ std::vector<std::byte> MakeImage(const ModuleTable& table, const std::vector<Fde
   return image;
 }
 
+// The first one that begins behind the address, else the end. Halves without a branch: which half it is cannot be
+// foreseen.
+const FdeSpan* FirstBehind(const std::vector<FdeSpan>& fdes, uint64_t address) {
+  const FdeSpan* at = fdes.data();
+  size_t left = fdes.size();
+  for (; left > 1; left -= left / 2) at += at[left / 2 - 1].begin <= address ? left / 2 : 0;
+  return left == 1 && at->begin <= address ? at + 1 : at;
+}
+
 // The one that describes the address, else null.
 const FdeSpan* FdeAt(const std::vector<FdeSpan>& fdes, uint64_t address) {
-  auto after =
-      std::upper_bound(fdes.begin(), fdes.end(), address, [](uint64_t a, const FdeSpan& fde) { return a < fde.begin; });
-  return after != fdes.begin() && address < std::prev(after)->end ? &*std::prev(after) : nullptr;
+  const FdeSpan* after = FirstBehind(fdes, address);
+  return after != fdes.data() && address < after[-1].end ? after - 1 : nullptr;
 }
 
 bool FitOffset(uint64_t number, int32_t* offset) {
@@ -211,7 +218,7 @@ bool WasInFrame(Dwarf_CFI* cfi, uint64_t begin, const Row& row, ValueRule Row::*
   int left = kMaxEarlierRows;
   for (uint64_t at = begin; at < row.begin && left > 0; at = earlier.end, --left) {
     if (RowAt(cfi, at, &earlier) != FindOutcome::kFound) return false;
-    if (earlier.*rule == row.*rule && !IsBelowStack(earlier, earlier.*rule)) return true;
+    if (earlier.*rule == row.*rule && !IsBelowStack(earlier.cfa, earlier.*rule)) return true;
   }
   return false;
 }
@@ -255,7 +262,7 @@ FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
   const FindOutcome outcome = RowAt(impl_->cfi, address, row);
   if (outcome != FindOutcome::kFound) return outcome;
   for (ValueRule Row::*rule : {&Row::fp, &Row::bx}) {
-    if (IsBelowStack(*row, row->*rule) && WasInFrame(impl_->cfi, fde->begin, *row, rule)) {
+    if (IsBelowStack(row->cfa, row->*rule) && WasInFrame(impl_->cfi, fde->begin, *row, rule)) {
       row->*rule = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
     }
   }
@@ -266,6 +273,14 @@ std::optional<bool> EhFrameTable::BeginsSignalFrame(uint64_t address) const {
   const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
   if (fde == nullptr) return std::nullopt;
   return fde->signal && fde->begin == address;
+}
+
+CodeRange EhFrameTable::HoleAt(uint64_t address) const {
+  const std::vector<FdeSpan>& fdes = impl_->index.fdes;
+  const FdeSpan* after = FirstBehind(fdes, address);
+  const uint64_t begin = after == fdes.data() ? 0 : after[-1].end;
+  if (address < begin) return {};
+  return {.begin = begin, .end = after == fdes.data() + fdes.size() ? UINT64_MAX : after->begin};
 }
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }

@@ -25,6 +25,9 @@ class EhFrameTable {
   // Does the code of a signal trampoline begin at `address`? Nothing if no entry describes the address.
   std::optional<bool> BeginsSignalFrame(uint64_t address) const;
 
+  // The link-time addresses around `address` that no entry describes; empty if one describes it.
+  CodeRange HoleAt(uint64_t address) const;
+
   // Entries left out because they are damaged or of an unknown kind.
   size_t bad_entries() const;
   // At most what this may come to hold.

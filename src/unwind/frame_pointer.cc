@@ -12,7 +12,8 @@ bool MayHaveTable(const Module* module, FrameSource source) {
   if (source == FrameSource::kSFrame) {
     return SFrameVersionOf(module->sframe.bytes) == SFrameVersion::kV3 || module->damaged_sframe;
   }
-  return !module->eh_frame.bytes.empty() || !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame;
+  return !module->eh_frame.bytes.empty() || (!module->debug_frame.bytes.empty() && !module->is_go) ||
+         !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame;
 }
 
 }  // namespace

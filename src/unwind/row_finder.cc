@@ -1,9 +1,11 @@
 #include "unwind/row_finder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/status/status.h"
+#include "unwind/debug_frame.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
@@ -50,8 +52,8 @@ FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_
   return answer.outcome;
 }
 
-// What a module's tables do not describe, the frame pointer does not either: such code (a PLT, an epilogue in
-// assembler) is what has no frame. So it is not asked here.
+// What a module's tables do not describe, the frame pointer mostly does not either: such code (a PLT, an epilogue in
+// assembler) is what has no frame. Only where they leave out a lot is it asked.
 RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
   Answer answer;
   for (const FrameSource source : order_.sources) {
@@ -61,7 +63,30 @@ RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
     if (outcome != FindOutcome::kNotHere) answer.outcome = outcome;
     if (outcome == FindOutcome::kFound) break;
   }
+  if (answer.outcome == FindOutcome::kNotHere) answer.outcome = AskHole(tables, address, &answer.row);
   return answer;
+}
+
+FindOutcome RowFinder::AskHole(const Tables& tables, uint64_t address, Row* row) const {
+  const Module& module = *tables.module;
+  const auto code = std::find_if(module.code.begin(), module.code.end(), [address](const CodeRange& range) {
+    return address >= range.begin && address < range.end;
+  });
+  if (!order_.Has(FrameSource::kFramePointer) || tables.damaged || code == module.code.end()) {
+    return FindOutcome::kNotHere;
+  }
+  CodeRange hole = *code;
+  const auto narrow = [&](const auto& table) {
+    const CodeRange in_table = table == nullptr ? hole : table->HoleAt(address);
+    hole.begin = std::max(hole.begin, in_table.begin);
+    hole.end = std::min(hole.end, in_table.end);
+  };
+  narrow(tables.sframe);
+  narrow(tables.eh_frame);
+  if (!module.is_go) narrow(tables.debug_frame);
+  if (hole.begin >= hole.end || hole.end - hole.begin < kMinHoleBytes) return FindOutcome::kNotHere;
+  *row = FramePointerRowOf(hole);
+  return FindOutcome::kFound;
 }
 
 bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address) {
@@ -75,6 +100,9 @@ bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, u
     } else if (source == FrameSource::kEhFrame) {
       if (!tables.eh_frame_opened) OpenEhFrame(tables);
       if (tables.eh_frame != nullptr) begins = tables.eh_frame->BeginsSignalFrame(address);
+      if (!begins && tables.debug_frame != nullptr && !module->is_go) {
+        begins = tables.debug_frame->BeginsSignalFrame(address);
+      }
     }
     if (begins) break;
   }
@@ -93,10 +121,36 @@ FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {
 
 FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
   if (!tables.eh_frame_opened) OpenEhFrame(tables);
-  if (tables.eh_frame == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = tables.eh_frame->Find(address, row);
+  FindOutcome outcome = FindOutcome::kNotHere;
+  if (tables.eh_frame != nullptr) outcome = tables.eh_frame->Find(address, row);
+  if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
+  if (outcome == FindOutcome::kNotHere && !tables.module->is_go) return AskDebugFrame(tables, address, row);
+  return outcome;
+}
+
+FindOutcome RowFinder::AskDebugFrame(const Tables& tables, uint64_t address, Row* row) {
+  if (tables.debug_frame == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = tables.debug_frame->Find(address, row);
+  if (outcome == FindOutcome::kFound) row->source = FrameSource::kDebugFrame;
   if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
   return outcome;
+}
+
+FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
+  if (module == nullptr || !module->is_go) return FindOutcome::kNotHere;
+  if (order_.Has(FrameSource::kEhFrame) && !module->debug_frame.bytes.empty()) {
+    Tables& tables = TablesOf(module);
+    if (!tables.eh_frame_opened) OpenEhFrame(tables);
+    if (AskDebugFrame(tables, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
+  }
+  const std::vector<CodeRange>& ranges = module->go_without_frames;
+  const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
+                                      [](uint64_t at, const CodeRange& range) { return at < range.begin; });
+  if (after == ranges.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;
+  *row = kWithoutFrameRow;
+  row->begin = std::prev(after)->begin;
+  row->end = std::prev(after)->end;
+  return FindOutcome::kFound;
 }
 
 void RowFinder::OpenSFrame(Tables& tables) {
@@ -104,22 +158,26 @@ void RowFinder::OpenSFrame(Tables& tables) {
   const Module& module = *tables.module;
   // A linker that has no functions to describe may leave a segment without so much as a header.
   if (SFrameVersionOf(module.sframe.bytes) == SFrameVersion::kNone) {
-    if (module.damaged_sframe) ++stats_.corrupt_tables;
+    if (module.damaged_sframe) CountCorrupt(tables);
     return;
   }
   absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code);
   if (!table.ok()) {
-    ++(absl::IsUnimplemented(table.status()) ? stats_.sframe_old_versions : stats_.corrupt_tables);
+    if (absl::IsUnimplemented(table.status())) {
+      ++stats_.sframe_old_versions;
+    } else {
+      CountCorrupt(tables);
+    }
     return;
   }
   tables.sframe = *std::move(table);
-  stats_.bad_entries += tables.sframe->bad_functions();
+  CountBad(tables, tables.sframe->bad_functions());
   Hold(tables, tables.sframe->bytes());
 }
 
 // Where one function is damaged nothing says that the others are not. So what it has answered before is forgotten, too.
 void RowFinder::GiveUpSFrame(Tables& tables) {
-  ++stats_.corrupt_tables;
+  CountCorrupt(tables);
   bytes_ -= tables.sframe->bytes();
   tables.bytes -= tables.sframe->bytes();
   tables.sframe = nullptr;
@@ -131,12 +189,37 @@ void RowFinder::OpenEhFrame(Tables& tables) {
   tables.eh_frame_opened = true;
   const Module& module = *tables.module;
   if (!module.eh_frame.bytes.empty()) tables.eh_frame = EhFrameTable::Open(module.eh_frame);
-  if (tables.eh_frame == nullptr) {
-    if (!module.eh_frame.bytes.empty() || module.damaged_eh_frame) ++stats_.corrupt_tables;
-    return;
+  if (tables.eh_frame != nullptr) {
+    HoldEhFrame(tables, *tables.eh_frame);
+  } else if (!module.eh_frame.bytes.empty() || module.damaged_eh_frame) {
+    CountCorrupt(tables);
   }
-  stats_.bad_entries += tables.eh_frame->bad_entries();
-  Hold(tables, tables.eh_frame->bytes());
+  if (!module.debug_frame.bytes.empty()) OpenDebugFrame(tables);
+}
+
+void RowFinder::OpenDebugFrame(Tables& tables) {
+  std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(tables.module->debug_frame.bytes);
+  if (bytes) tables.debug_frame = EhFrameTable::Open({.address = 0, .bytes = *std::move(bytes)});
+  if (tables.debug_frame == nullptr) {
+    CountCorrupt(tables);
+  } else {
+    HoldEhFrame(tables, *tables.debug_frame);
+  }
+}
+
+void RowFinder::HoldEhFrame(Tables& tables, const EhFrameTable& table) {
+  CountBad(tables, table.bad_entries());
+  Hold(tables, table.bytes());
+}
+
+void RowFinder::CountCorrupt(Tables& tables) {
+  ++stats_.corrupt_tables;
+  tables.damaged = true;
+}
+
+void RowFinder::CountBad(Tables& tables, size_t entries) {
+  stats_.bad_entries += entries;
+  tables.damaged |= entries != 0;
 }
 
 void RowFinder::Hold(Tables& tables, size_t bytes) {

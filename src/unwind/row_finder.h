@@ -1,6 +1,12 @@
 // Finds the row for an address of a module, asking the sources in their order, and remembers the answers. One thread.
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
 //
+// .debug_frame is asked as a part of .eh_frame, for code that .eh_frame does not describe; Go's only by
+// FindInterrupted.
+//
+// Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
+// frame pointer: whether to believe that is for the walk to say, as for any such row.
+//
 // A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
 // table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
 //
@@ -46,6 +52,10 @@ class RowFinder {
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
+  // What Go's tables say of an instruction that is not a call: a function may have no frame of its own there, so that
+  // by frame pointer its caller would be left out. kNotHere for all else.
+  FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
+
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
 
@@ -61,11 +71,13 @@ class RowFinder {
     std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that `sframe` refers to
     std::unique_ptr<SFrameTable> sframe;
     std::unique_ptr<EhFrameTable> eh_frame;
+    std::unique_ptr<EhFrameTable> debug_frame;
     bool sframe_opened = false;
-    bool eh_frame_opened = false;
-    bool uses_any_fp = false;  // see UsesFramePointer
+    bool eh_frame_opened = false;  // and debug_frame
+    bool damaged = false;          // in part or as a whole: nobody knows what is left out by mistake
+    bool uses_any_fp = false;      // see UsesFramePointer
     bool uses_plausible_fp = false;
-    size_t bytes = 0;  // of both
+    size_t bytes = 0;  // of all
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
   };
@@ -74,9 +86,15 @@ class RowFinder {
   Answer Ask(Tables& tables, uint64_t address);
   FindOutcome AskSFrame(Tables& tables, uint64_t address, Row* row);
   FindOutcome AskEhFrame(Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskDebugFrame(const Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskHole(const Tables& tables, uint64_t address, Row* row) const;
   void OpenSFrame(Tables& tables);
   void GiveUpSFrame(Tables& tables);
   void OpenEhFrame(Tables& tables);
+  void OpenDebugFrame(Tables& tables);
+  void HoldEhFrame(Tables& tables, const EhFrameTable& table);
+  void CountCorrupt(Tables& tables);
+  void CountBad(Tables& tables, size_t entries);
   void Hold(Tables& tables, size_t bytes);
   void EvictFor(const Tables& kept);
 

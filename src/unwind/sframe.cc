@@ -85,91 +85,106 @@ std::optional<bool> SFrameTable::BeginsSignalFrame(uint64_t address) const {
   return entry->function.signal && entry->function.begin == address;
 }
 
+CodeRange SFrameTable::HoleAt(uint64_t address) const {
+  const auto after = std::upper_bound(begins_.begin(), begins_.end(), address);
+  CodeRange hole = {.begin = 0, .end = after == begins_.end() ? UINT64_MAX : *after};
+  if (after != begins_.begin()) {
+    const SFrameFunction& before = index_[static_cast<size_t>(after - begins_.begin()) - 1].function;
+    hole.begin = before.begin + before.size;
+  }
+  return address < hole.begin ? CodeRange() : hole;
+}
+
 FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
-  const Entry* entry = EntryAt(address);
-  if (entry == nullptr) return FindOutcome::kNotHere;
-  if (entry->function.damaged) return FindOutcome::kCorrupt;
+  const Entry* described = EntryAt(address);
+  if (described == nullptr) return FindOutcome::kNotHere;
+  if (described->function.damaged) return FindOutcome::kCorrupt;
   Row result;
-  const FindOutcome outcome = FindIn(sections_[entry->section], entry->function, address, &result);
+  const FindOutcome outcome = FindIn(index_[static_cast<size_t>(described - index_.data())], address, &result);
   if (outcome == FindOutcome::kFound) *row = result;
   return outcome;
 }
 
-// Leaves out rows that others follow which do not start behind `start`, either. False if one is damaged.
-bool SFrameTable::SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function,
-                         SFrameSection::Rows* rows) {
-  using Position = SFrameSection::Rows::Position;
-  if (function.rows <= kSFrameRowsPerMark) return true;
-  const auto [place, is_new] = marks_.try_emplace(function.begin);
-  std::vector<Position>& marks = place->second;
-  if (is_new) {
-    SFrameSection::Rows all(section, function);
-    marks.reserve(function.rows / kSFrameRowsPerMark + 1);
-    for (uint32_t number = 0; number < function.rows; ++number) {
-      Position mark = all.position();
-      const std::optional<SFrameRow> row = all.Next();
-      if (!row) break;
-      ++rows_read_;
-      mark.start = row->start;
-      if (number % kSFrameRowsPerMark == 0) marks.push_back(mark);
-    }
-    if (all.damaged()) marks.clear();
-    mark_bytes_ += sizeof(*place) + marks.capacity() * sizeof(Position);
-  }
-  auto after = std::upper_bound(marks.begin(), marks.end(), start,
-                                [](uint64_t at, const Position& mark) { return at < mark.start; });
-  if (after != marks.begin()) rows->Seek(*std::prev(after));
-  return !marks.empty();
+void SFrameTable::Add(uint32_t start, FindOutcome outcome, const Row& row) {
+  starts_.push_back(start);
+  prepared_.push_back({.cfa = row.cfa, .ra = row.ra, .fp = row.fp, .mangled_ra = row.mangled_ra, .outcome = outcome});
 }
 
-// Has the place that `row` names for the frame pointer been part of the frame before?
-bool SFrameTable::FpWasInFrame(const SFrameSection& section, const SFrameFunction& function, const Row& row) {
-  SFrameSection::Rows rows(section, function);
-  for (int left = kMaxEarlierRows; left > 0; --left) {
-    const std::optional<SFrameRow> next = rows.Next();
-    Row earlier;
-    if (!next || function.begin + next->start >= row.begin) return false;
+// Behind a damaged row nothing is known, nor how far the one before it holds.
+void SFrameTable::Prepare(Entry& entry) {
+  const SFrameFunction& function = entry.function;
+  const SFrameHeader& header = sections_[entry.section].header();
+  const size_t needed = std::max<size_t>(function.rows, 1) + 1;
+  if (starts_.size() + needed > kMaxSFramePrepared) {
+    starts_.clear();
+    prepared_.clear();
+    for (Entry& other : index_) other.prepared = kNotPrepared;
+  }
+  const size_t begin = starts_.size();
+  SFrameSection::Rows rows(sections_[entry.section], function);
+  while (const std::optional<SFrameRow> from = rows.Next()) {
     ++rows_read_;
-    if (ToRow(section.header(), function, *next, &earlier) != FindOutcome::kFound) return false;
-    if (earlier.fp == row.fp && !IsBelowStack(earlier, earlier.fp)) return true;
+    Row row;
+    const FindOutcome outcome = ToRow(header, function, *from, &row);
+    Add(from->start, outcome, row);
+  }
+  Row row;
+  if (function.rows == 0) Add(0, ToRow(header, function, &row), row);
+  if (rows.damaged()) {
+    if (starts_.size() == begin) Add(0, FindOutcome::kCorrupt, row);
+    prepared_.back().outcome = FindOutcome::kCorrupt;
+  }
+  entry.prepared = static_cast<uint32_t>(begin);
+  entry.count = static_cast<uint32_t>(starts_.size() - begin);
+  Add(function.block_size != 0 ? function.block_size : function.size, FindOutcome::kCorrupt, row);
+}
+
+// Has the place that a row names for the frame pointer been part of the frame before?
+bool SFrameTable::FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const {
+  const uint32_t last = std::min<uint32_t>(before, kMaxEarlierRows);
+  for (uint32_t number = 0; number < last; ++number) {
+    const Prepared& earlier = prepared_[entry.prepared + number];
+    if (earlier.outcome != FindOutcome::kFound ||
+        starts_[entry.prepared + number] >= starts_[entry.prepared + before]) {
+      return false;
+    }
+    if (earlier.fp == fp && !IsBelowStack(earlier.cfa, fp)) return true;
   }
   return false;
 }
 
-// The last row that starts at or before the address holds until the next one starts.
-FindOutcome SFrameTable::FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address,
-                                Row* row) {
+// The last row that starts at or before the address holds until the next one starts. Halves without a branch, as above.
+FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
+  if (entry.prepared == kNotPrepared) Prepare(entry);
+  const SFrameFunction& function = entry.function;
   const uint64_t offset = address - function.begin;
   const uint64_t in_block = function.block_size == 0 ? offset : offset % function.block_size;
   const uint64_t block = address - in_block;
-  const uint64_t function_end = function.begin + function.size;
-  const uint64_t block_end = function.block_size == 0 ? function_end : block + function.block_size;
-  SFrameSection::Rows rows(section, function);
-  if (!SkipTo(in_block, section, function, &rows)) return FindOutcome::kCorrupt;
-  // No row starts behind the 32 bits of a function's size.
-  const SFrameSection::Rows::Search search = rows.SearchFor(static_cast<uint32_t>(in_block));
-  rows_read_ += search.read;
-  if (rows.damaged()) return FindOutcome::kCorrupt;
-  if (function.rows != 0 && !search.last) return FindOutcome::kNotHere;
-  SFrameRow found;
-  if (search.last) {
-    rows.Seek(*search.last);
-    if (!rows.Next(&found)) return FindOutcome::kCorrupt;
-  }
-  const FindOutcome outcome =
-      search.last ? ToRow(section.header(), function, found, row) : ToRow(section.header(), function, row);
-  row->begin = search.last ? block + found.start : function.begin;
-  row->end =
-      search.last ? std::min(search.next_start ? block + *search.next_start : block_end, function_end) : function_end;
-  if (outcome == FindOutcome::kFound && IsBelowStack(*row, row->fp) && FpWasInFrame(section, function, *row)) {
+  const uint32_t* const starts = &starts_[entry.prepared];
+  if (in_block < *starts) return FindOutcome::kNotHere;
+  const uint32_t* at = starts;
+  for (uint32_t left = entry.count; left > 1; left -= left / 2) at += at[left / 2] <= in_block ? left / 2 : 0;
+  const uint32_t number = static_cast<uint32_t>(at - starts);
+  const Prepared& found = prepared_[entry.prepared + number];
+  row->begin = block + at[0];
+  row->end = std::min(block + at[1], function.begin + function.size);
+  row->cfa = found.cfa;
+  row->ra = found.ra;
+  row->fp = found.fp;
+  row->bx = {};
+  row->signal = function.signal;
+  row->mangled_ra = found.mangled_ra;
+  row->source = FrameSource::kSFrame;
+  if (IsBelowStack(found.cfa, found.fp) && FpWasInFrame(entry, number, found.fp)) {
     row->fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
   }
-  return outcome;
+  return found.outcome;
 }
 
 size_t SFrameTable::bytes() const {
   return index_.capacity() * sizeof(Entry) + begins_.capacity() * sizeof(uint64_t) +
-         sections_.capacity() * sizeof(SFrameSection) + mark_bytes_;
+         sections_.capacity() * sizeof(SFrameSection) + starts_.capacity() * sizeof(uint32_t) +
+         prepared_.capacity() * sizeof(Prepared);
 }
 
 }  // namespace offcpu

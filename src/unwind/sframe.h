@@ -12,7 +12,6 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "process/module.h"
 #include "unwind/find_outcome.h"
@@ -23,9 +22,9 @@ namespace offcpu {
 
 inline constexpr size_t kMaxSFrameFunctions = 2 << 20;
 inline constexpr size_t kMaxSFrameSections = 1 << 18;
-// Compilers make functions of up to some hundred rows, the format allows 65,535. Of those that have more than this,
-// every so many rows are marked by the first look-up, so that no later one has to read more.
-inline constexpr uint32_t kSFrameRowsPerMark = 64;
+// The first look-up in a function reads all of its rows, and later ones none. When they would become more than this,
+// with one more for each function, all are forgotten. A function has 65,535 at most.
+inline constexpr size_t kMaxSFramePrepared = 1 << 18;
 
 class SFrameTable {
  public:
@@ -40,36 +39,52 @@ class SFrameTable {
   // Does a signal trampoline begin at `address`? Nothing if no function is described there.
   std::optional<bool> BeginsSignalFrame(uint64_t address) const;
 
+  // The link-time addresses around `address` that no function describes; empty if one describes it.
+  CodeRange HoleAt(uint64_t address) const;
+
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }
   // Functions that can be found, the damaged ones too.
   size_t functions() const { return index_.size(); }
   // Damaged functions, and those left out: not within the code, or over code that another one describes.
   size_t bad_functions() const { return bad_functions_; }
-  // What this holds besides the table. Grows with the marks that look-ups make.
+  // What this holds besides the table. Grows with the functions that are asked for.
   size_t bytes() const;
   // Rows read so far by Find.
   uint64_t rows_read() const { return rows_read_; }
 
  private:
+  static constexpr uint32_t kNotPrepared = UINT32_MAX;
   struct Entry {
     SFrameFunction function;
-    uint32_t section = 0;  // of sections_
+    uint32_t section = 0;              // of sections_
+    uint32_t prepared = kNotPrepared;  // where its rows begin in starts_ and prepared_
+    uint32_t count = 0;                // of them
+  };
+  // What a row says, in the form that all sources share.
+  struct Prepared {
+    CfaRule cfa;
+    ValueRule ra;
+    ValueRule fp;
+    bool mangled_ra = false;
+    FindOutcome outcome = FindOutcome::kCorrupt;  // of who looks it up
   };
 
   SFrameTable() = default;
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
-  FindOutcome FindIn(const SFrameSection& section, const SFrameFunction& function, uint64_t address, Row* row);
-  bool FpWasInFrame(const SFrameSection& section, const SFrameFunction& function, const Row& row);
-  bool SkipTo(uint64_t start, const SFrameSection& section, const SFrameFunction& function, SFrameSection::Rows* rows);
+  void Prepare(Entry& entry);
+  void Add(uint32_t start, FindOutcome outcome, const Row& row);
+  FindOutcome FindIn(Entry& entry, uint64_t address, Row* row);
+  bool FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const;
 
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty
   std::vector<uint64_t> begins_;  // of the same functions: what is searched is small
-  absl::flat_hash_map<uint64_t, std::vector<SFrameSection::Rows::Position>> marks_;  // by begin of the function
-  size_t mark_bytes_ = 0;
+  // Of the functions that have been asked for: the rows of each, and behind them a start where they end.
+  std::vector<uint32_t> starts_;
+  std::vector<Prepared> prepared_;
   size_t bad_functions_ = 0;
   uint64_t rows_read_ = 0;
 };

@@ -244,75 +244,39 @@ void SFrameSection::ForEach(absl::FunctionRef<void(uint32_t, const SFrameFunctio
 SFrameSection::Rows::Rows(const SFrameSection& section, const SFrameFunction& function)
     : section_(section),
       function_(function),
-      position_{
-          .at = section.header_.rows_at + function.rows_at, .left = function.damaged ? 0u : function.rows, .start = 0},
+      at_(section.header_.rows_at + function.rows_at),
+      left_(function.damaged ? 0u : function.rows),
       damaged_(function.damaged) {}
 
 std::optional<SFrameRow> SFrameSection::Rows::Next() {
+  if (left_ == 0) return std::nullopt;
   SFrameRow row;
-  return Next(&row) ? std::optional(row) : std::nullopt;
-}
-
-bool SFrameSection::Rows::Next(SFrameRow* row) {
-  if (position_.left == 0) return false;
-  damaged_ = !Take(row);
-  position_.left = damaged_ ? 0 : position_.left - 1;
-  return !damaged_;
+  damaged_ = !Take(&row);
+  left_ = damaged_ ? 0 : left_ - 1;
+  return damaged_ ? std::nullopt : std::optional(row);
 }
 
 // Goes behind the row. A row may start where the function ends, but not where the next block begins.
 template <typename Start>
 inline bool SFrameSection::Rows::TakeHead(Head* head) {
   const uint64_t size = section_.bytes_.size();
-  const uint64_t at = position_.at;
-  if (size - at < sizeof(Start) + 1) return false;
-  head->start = section_.Get<Start>(at);
-  head->info = section_.Get<uint8_t>(at + sizeof(Start));
-  head->words_at = at + sizeof(Start) + 1;
+  if (size - at_ < sizeof(Start) + 1) return false;
+  head->start = section_.Get<Start>(at_);
+  head->info = section_.Get<uint8_t>(at_ + sizeof(Start));
+  head->words_at = at_ + sizeof(Start) + 1;
   const uint64_t word_bytes = static_cast<uint64_t>(head->count()) << head->size_code();
   if (head->count() > kMaxWords || head->size_code() == 3 || size - head->words_at < word_bytes) return false;
   const bool inside = function_.block_size != 0 ? head->start < function_.block_size : head->start <= function_.size;
-  if (!inside || head->start < position_.start) return false;
+  if (!inside || head->start < start_) return false;
   if (head->mangled_ra() && !IsAArch64(section_.header_.abi)) return false;
-  position_.start = head->start;
-  position_.at = head->words_at + word_bytes;
+  start_ = head->start;
+  at_ = head->words_at + word_bytes;
   return true;
 }
 
 bool SFrameSection::Rows::TakeAnyHead(Head* head) {
   if (function_.start_size == 1) return TakeHead<uint8_t>(head);
   return function_.start_size == 2 ? TakeHead<uint16_t>(head) : TakeHead<uint32_t>(head);
-}
-
-template <typename Start>
-SFrameSection::Rows::Search SFrameSection::Rows::Pass(uint32_t start) {
-  Search search;
-  Position last;
-  bool found = false;
-  while (position_.left != 0) {
-    const Position before = position_;
-    Head head;
-    if (!TakeHead<Start>(&head)) {
-      damaged_ = true;
-      position_.left = 0;
-      break;
-    }
-    --position_.left;
-    ++search.read;
-    if (head.start > start) {
-      search.next_start = head.start;
-      break;
-    }
-    last = before;
-    found = true;
-  }
-  if (found) search.last = last;
-  return search;
-}
-
-SFrameSection::Rows::Search SFrameSection::Rows::SearchFor(uint32_t start) {
-  if (function_.start_size == 1) return Pass<uint8_t>(start);
-  return function_.start_size == 2 ? Pass<uint16_t>(start) : Pass<uint32_t>(start);
 }
 
 bool SFrameSection::Rows::Take(SFrameRow* row) {

@@ -106,32 +106,10 @@ class SFrameSection {
 // The rows of one function, one after the other.
 class SFrameSection::Rows {
  public:
-  // Before a row. Where it is in the section, how many there are from it on, and what it may not start before.
-  struct Position {
-    uint64_t at = 0;
-    uint32_t left = 0;
-    uint32_t start = 0;
-  };
-
   Rows(const SFrameSection& section, const SFrameFunction& function);
-
-  Position position() const { return position_; }
-  // To what position() has said of the same function.
-  void Seek(const Position& position) { position_ = position; }
 
   // Nothing behind the last row, and from the first damaged one on.
   std::optional<SFrameRow> Next();
-  // The same without a copy; false if there is none. `row` is as it was made.
-  bool Next(SFrameRow* row);
-
-  struct Search {
-    std::optional<Position> last;        // before the last row that starts at `start` or before
-    std::optional<uint32_t> next_start;  // of the row behind that one
-    uint64_t read = 0;                   // rows
-  };
-  // Passes over rows, from here on, until one starts behind `start`. Their rules are not looked at: they may be
-  // damaged.
-  Search SearchFor(uint32_t start);
   bool damaged() const { return damaged_; }
 
  private:
@@ -149,13 +127,13 @@ class SFrameSection::Rows {
   template <typename Start>
   bool TakeHead(Head* head);
   bool TakeAnyHead(Head* head);
-  template <typename Start>
-  Search Pass(uint32_t start);
   bool Take(SFrameRow* row);
 
   const SFrameSection& section_;
   const SFrameFunction& function_;
-  Position position_;
+  uint64_t at_ = 0;     // in the section, of the next row
+  uint32_t left_ = 0;   // from it on
+  uint32_t start_ = 0;  // that it may not start before
   bool damaged_ = false;
 };
 

@@ -14,6 +14,8 @@ std::string_view Name(FrameSource source) {
       return "fp";
     case FrameSource::kSignalTrampoline:
       return "trampoline";
+    case FrameSource::kDebugFrame:
+      return "debug_frame";
   }
   return "?";
 }

@@ -11,8 +11,8 @@ namespace offcpu {
 class Module;
 
 // How a frame was found: from the saved registers (the leaf), or by the rule that led to it from its callee.
-enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline };
-inline constexpr int kFrameSourceCount = 5;
+enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline, kDebugFrame };
+inline constexpr int kFrameSourceCount = 6;
 
 // Why a walk ended. Only kComplete says that the last frame is the outermost one.
 enum class EndReason : uint8_t {
@@ -31,7 +31,7 @@ enum class EndReason : uint8_t {
 };
 inline constexpr int kEndReasonCount = 12;
 
-std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline"
+std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame"
 std::string_view Name(EndReason reason);    // "complete", "window", "no row", ...
 
 struct Frame {

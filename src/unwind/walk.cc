@@ -25,6 +25,10 @@ bool Walker::IsDescribed(const Found& found) {
   return found.outcome != FindOutcome::kNotHere && found.row.source != FrameSource::kFramePointer;
 }
 
+bool Walker::IsGuess(const Found& found) {
+  return found.outcome == FindOutcome::kFound && found.row.source == FrameSource::kFramePointer;
+}
+
 Walker::Walker(const UnwindOrder& order, RowFinderLimits limits)
     : by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits) {
   UnwindOrder other = order;
@@ -42,6 +46,10 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindo
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, window);
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
+  if (state->exact && IsGuess(*found)) {
+    Row row;
+    if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) found->row = row;
+  }
   // Nothing begins in the middle of a row, which is where most calls return to.
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
   if (state->exact || within) return std::nullopt;
@@ -93,21 +101,27 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
-    if (!found.plausible_fp) return EndReason::kNoRow;
+    if (found.row.cfa.reg == kRbp && !found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;
   return Apply(found.row, window, state);
 }
 
+// Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
+// register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
+// that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
 EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
                       std::vector<uint64_t>* pcs) {
+  bool leaf_in_hole = false;  // the frame before this one
   for (;;) {
     const MappedCode* code = space.Find(state->lookup_pc());
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
     Found found;
     if (std::optional<EndReason> end = LookUp(*code, window, state, &found)) return *end;
+    if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
+    leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;

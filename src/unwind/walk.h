@@ -51,6 +51,7 @@ class Walker {
     Row row;
   };
   static bool IsDescribed(const Found& found);
+  static bool IsGuess(const Found& found);
 
   EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
                 std::vector<uint64_t>* pcs);

@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
   SpanMemory memory(kStack, bytes.subspan(sizeof(registers.value), kStackBytes));
   auto module = std::make_shared<Module>();
-  module->code = {{0x1000, 0x9000}};
+  module->code = {{0x1000, 0x9000}, {0x40000, 0x60000}};
   module->eh_frame.address = 0x9000;
   module->eh_frame.bytes.assign(bytes.begin() + static_cast<ptrdiff_t>(head), bytes.end());
   module->sframe = module->eh_frame;
@@ -33,7 +33,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MappedCode generated;
   generated.begin = 0x10000;
   generated.end = 0x20000;
-  AddressSpace space({code, generated});
+  MappedCode hole = code;  // the same module's, too large for the table to leave it out without meaning it
+  hole.begin = 0x40000;
+  hole.end = 0x60000;
+  AddressSpace space({code, generated, hole});
   Walker walker;
   UserStack stack;
   walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);

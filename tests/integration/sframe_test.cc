@@ -136,6 +136,7 @@ class Ways : public RawProgram, public testing::WithParamInterface<Way> {};
 INSTANTIATE_TEST_SUITE_P(ByDefault, Ways,
                          testing::Values(Way{"raw_fixture", "sframe,eh_frame,fp", "sframe"},
                                          Way{"raw_eh_frame", "sframe,eh_frame,fp", "eh_frame"},
+                                         Way{"raw_debug_frame", "sframe,eh_frame,fp", "debug_frame"},
                                          Way{"raw_fp", "sframe,eh_frame,fp", "fp"},
                                          Way{"raw_all", "sframe,eh_frame,fp", "sframe"}));
 INSTANTIATE_TEST_SUITE_P(AsWanted, Ways,
@@ -144,6 +145,7 @@ INSTANTIATE_TEST_SUITE_P(AsWanted, Ways,
                                          Way{"raw_all", "eh_frame,sframe,fp", "eh_frame"},
                                          Way{"raw_all", "fp,sframe,eh_frame", "fp"},
                                          Way{"raw_eh_frame", "sframe,eh_frame", "eh_frame"},
+                                         Way{"raw_debug_frame", "eh_frame", "debug_frame"},
                                          Way{"raw_fp", "fp,sframe", "fp"}));
 
 TEST_P(Ways, LeadToTheSameFunctions) {

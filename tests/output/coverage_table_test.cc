@@ -40,21 +40,21 @@ class CoverageTableTest : public ::testing::Test {
 
 TEST_F(CoverageTableTest, NamesTheModulesInWhichWalksEndEarly) {
   EXPECT_EQ(Table(false),
-            "    SFRAME   EH_FRAME         FP  MODULE                          WALKS ENDED EARLY\n"
-            "         0          0          0  /usr/bin/node                   no row 7\n"
-            "         0          0          0  [code without a file]           bad cfa 2\n");
+            "     SFRAME    EH_FRAME DEBUG_FRAME          FP  MODULE                          WALKS ENDED EARLY\n"
+            "          0           0           0           0  /usr/bin/node                   no row 7\n"
+            "          0           0           0           0  [code without a file]           bad cfa 2\n");
 }
 
 TEST_F(CoverageTableTest, NamesTheOthersToo) {
   EXPECT_EQ(Table(true),
-            "    SFRAME   EH_FRAME         FP  MODULE                          WALKS ENDED EARLY\n"
-            "         0          0          0  /usr/bin/node                   no row 7\n"
-            "         0          0          0  [code without a file]           bad cfa 2\n"
-            "         9          0          0  /usr/lib/libc.so.6\n"
-            "         0          0          1  /usr/lib/libs?.so\n");
+            "     SFRAME    EH_FRAME DEBUG_FRAME          FP  MODULE                          WALKS ENDED EARLY\n"
+            "          0           0           0           0  /usr/bin/node                   no row 7\n"
+            "          0           0           0           0  [code without a file]           bad cfa 2\n"
+            "          9           0           0           0  /usr/lib/libc.so.6\n"
+            "          0           0           0           1  /usr/lib/libs?.so\n");
   EXPECT_EQ(Table(true, 1),
-            "    SFRAME   EH_FRAME         FP  MODULE                          WALKS ENDED EARLY\n"
-            "         0          0          0  /usr/bin/node                   no row 7\n"
+            "     SFRAME    EH_FRAME DEBUG_FRAME          FP  MODULE                          WALKS ENDED EARLY\n"
+            "          0           0           0           0  /usr/bin/node                   no row 7\n"
             "not shown: 3\n");
 }
 

@@ -103,11 +103,12 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   EXPECT_TRUE(text.starts_with(
       R"({"intervals":1,"cookies":2,"captures":3,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
       << text;
-  EXPECT_NE(text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0})"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0})"),
+      std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0},"sample_ns":14,"not_drawn":15,"slept_throughout":10,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"not_drawn":15,"slept_throughout":10,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 

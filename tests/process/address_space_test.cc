@@ -159,6 +159,63 @@ TEST_F(BuildAddressSpaceTest, PartOfTheTextMoved) {
   EXPECT_EQ(space->code()[0].module, space->code()[1].module);
 }
 
+// As V8 does with its built-in functions. The same addresses of the module, wherever the copy is.
+TEST_F(BuildAddressSpaceTest, PieceOfTheTextMappedOnceMore) {
+  for (const uint64_t place : {kBase - 0x100000, kBase + 0x100000}) {
+    const std::vector<Mapping> before = maps;
+    Mapping& copy = AddAnonymous(place, place + 0x1000, "/lib/x.so");
+    copy.inode = 77;
+    copy.offset = 0x1000;
+    auto space = Build();
+    const MappedCode* code = space->Find(place);
+    ASSERT_NE(code, nullptr);
+    EXPECT_EQ(code->module, space->Find(kBase + 0x1000)->module);
+    EXPECT_EQ(place - code->bias, 0x1000u) << "its link-time address";
+    EXPECT_EQ(space->Find(kBase + 0x1000)->bias, kBase);
+    auto again = Build(space.get());
+    EXPECT_TRUE(again->SameCode(*space));
+    maps = before;
+  }
+}
+
+// They come before the load itself, and cost no more than one attempt each to find it.
+TEST_F(BuildAddressSpaceTest, ManyPiecesOfTheText) {
+  constexpr uint64_t kCopies = 2000;
+  for (uint64_t i = 0; i < kCopies; ++i) {
+    Mapping& copy =
+        AddAnonymous(kBase - 0x10000000 + i * 0x2000, kBase - 0x10000000 + i * 0x2000 + 0x1000, "/lib/x.so");
+    copy.inode = 77;
+    copy.offset = 0x1000;
+  }
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), kCopies + 1);
+  for (const MappedCode& code : space->code()) {
+    EXPECT_EQ(code.module, space->code().back().module);
+    EXPECT_EQ(code.begin - code.bias, 0x1000u);
+  }
+  EXPECT_FALSE(space->code().back().module->code.empty());
+}
+
+TEST_F(BuildAddressSpaceTest, NotAPieceOfTheText) {
+  struct {
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t inode;
+  } others[] = {{0x1000, 0x1000, 78},   // of another file
+                {0x2000, 0x1000, 77},   // of its data
+                {0x1000, 0x2000, 77}};  // and of what is behind the text
+  for (const auto& other : others) {
+    const std::vector<Mapping> before = maps;
+    Mapping& m = AddAnonymous(kBase + 0x100000, kBase + 0x100000 + other.bytes, "/lib/x.so");
+    m.inode = other.inode;
+    m.offset = other.offset;
+    auto space = Build();
+    ASSERT_NE(space->Find(m.begin), nullptr);
+    EXPECT_TRUE(space->Find(m.begin)->module->code.empty()) << "not known";
+    maps = before;
+  }
+}
+
 TEST_F(BuildAddressSpaceTest, UnreadableModuleHasItsPath) {
   memory.Put(kBase, {});
   auto space = Build();

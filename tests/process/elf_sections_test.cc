@@ -2,8 +2,11 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
 
 #include <cstring>
+#include <iterator>
+#include <string>
 #include <vector>
 
 #include "process/elf_image.h"
@@ -123,6 +126,88 @@ TEST_F(AddTableSectionsTest, SFrameOfTheProcessOnly) {
   AddTableSections(SpanMemory(0, bytes), &module);
   EXPECT_FALSE(module.matches_file);
   EXPECT_TRUE(module.sframe.bytes.empty());
+}
+
+// The same file, in which the table is a .debug_frame.
+class DebugFrameTest : public ElfSectionsTest {
+ protected:
+  DebugFrameTest() { sections[2].sh_flags = 0; }
+
+  // `content`: instead of the sixteen bytes of the table. `note`: the name of a fourth section, which is mapped.
+  ModuleTable Read(std::vector<std::byte> content, std::string note = ".note") {
+    const std::string names = std::string("\0strings\0.debug_frame", 22) + '\0' + note + '\0';
+    std::vector<Elf64_Shdr> all(std::begin(sections), std::end(sections));
+    all.push_back(all[2]);
+    all[3].sh_name = 23;
+    all[3].sh_flags = SHF_ALLOC;
+    all[1].sh_size = names.size();
+    all[2].sh_size = size == 0 ? content.size() : size;
+    std::vector<std::byte> bytes(0x40);
+    const auto append = [&bytes](const void* from, size_t count) {
+      const auto* begin = static_cast<const std::byte*>(from);
+      bytes.insert(bytes.end(), begin, begin + count);
+    };
+    all[2].sh_offset = bytes.size();
+    append(content.data(), content.size());
+    all[1].sh_offset = bytes.size();
+    append(names.data(), names.size());
+    file.e_shoff = bytes.size();
+    file.e_shnum = 4;
+    append(all.data(), all.size() * sizeof(Elf64_Shdr));
+    std::memcpy(bytes.data(), &file, sizeof(file));
+    module = Module();
+    AddTableSections(SpanMemory(0, bytes), &module);
+    EXPECT_EQ(ReadDebugFrame(SpanMemory(0, bytes)).bytes, module.debug_frame.bytes);
+    EXPECT_EQ(module.matches_file, !module.debug_frame.bytes.empty());
+    return module.debug_frame;
+  }
+
+  // A header that says that `type` has made so many bytes of what follows.
+  static std::vector<std::byte> Compressed(uint32_t type, uint64_t says, const std::vector<std::byte>& content) {
+    Elf64_Chdr header = {.ch_type = type, .ch_reserved = 0, .ch_size = says, .ch_addralign = 1};
+    uLongf size = compressBound(content.size());
+    std::vector<std::byte> bytes(sizeof(header) + size);
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    compress(reinterpret_cast<Bytef*>(bytes.data() + sizeof(header)), &size,
+             reinterpret_cast<const Bytef*>(content.data()), content.size());
+    bytes.resize(sizeof(header) + size);
+    return bytes;
+  }
+
+  static inline const std::vector<std::byte> kTable = std::vector<std::byte>(100, std::byte{7});
+  uint64_t size = 0;  // that the header claims, unless 0
+  Module module;
+};
+
+TEST_F(DebugFrameTest, AsItIs) {
+  EXPECT_EQ(Read(kTable).bytes, kTable);
+  EXPECT_EQ(Read(kTable).address, 0u);
+  size = kMaxTableBytes + 1;
+  EXPECT_TRUE(Read(kTable).bytes.empty());
+  size = 0;
+  sections[2].sh_flags = SHF_ALLOC;
+  EXPECT_TRUE(Read(kTable).bytes.empty()) << "another section of that name";
+}
+
+TEST_F(DebugFrameTest, Compressed) {
+  sections[2].sh_flags = SHF_COMPRESSED;
+  EXPECT_EQ(Read(Compressed(ELFCOMPRESS_ZLIB, kTable.size(), kTable)).bytes, kTable);
+  EXPECT_TRUE(Read(Compressed(ELFCOMPRESS_ZLIB, kTable.size() + 1, kTable)).bytes.empty());
+  EXPECT_TRUE(Read(Compressed(ELFCOMPRESS_ZLIB, kTable.size() - 1, kTable)).bytes.empty());
+  EXPECT_TRUE(Read(Compressed(ELFCOMPRESS_ZLIB, kMaxTableBytes + 1, kTable)).bytes.empty());
+  EXPECT_TRUE(Read(Compressed(2, kTable.size(), kTable)).bytes.empty()) << "zstd";
+  std::vector<std::byte> cut = Compressed(ELFCOMPRESS_ZLIB, kTable.size(), kTable);
+  while (!cut.empty()) {
+    cut.pop_back();
+    EXPECT_TRUE(Read(cut).bytes.empty()) << cut.size();
+  }
+}
+
+TEST_F(DebugFrameTest, OfGo) {
+  EXPECT_EQ(Read(kTable, ".note.go.buildid").bytes, kTable);
+  EXPECT_TRUE(module.is_go);
+  Read(kTable, ".note.go.builds");
+  EXPECT_FALSE(module.is_go);
 }
 
 TEST_F(ElfSectionsTest, HostileNumbers) {

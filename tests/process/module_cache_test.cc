@@ -57,6 +57,15 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m = Make(1);
   std::swap(m.eh_frame, m.eh_frame_hdr);
   expect_new(std::move(m));
+  m = Make(1);
+  m.is_go = true;
+  expect_new(std::move(m));
+  m = Make(1);
+  m.go_without_frames = {{0x1000, 0x1010}};
+  expect_new(std::move(m));
+  m = Make(1);
+  std::swap(m.eh_frame, m.debug_frame);
+  expect_new(std::move(m));
 }
 
 TEST(ModuleCacheTest, KnowsOnlyThoseInUse) {

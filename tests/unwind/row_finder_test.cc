@@ -4,8 +4,10 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "tests/unwind/cfi_bytes.h"
 #include "tests/unwind/sframe_builder.h"
+#include "unwind/frame_pointer.h"
 
 namespace offcpu {
 namespace {
@@ -16,7 +18,7 @@ std::shared_ptr<const Module> MakeModule(int functions = 1) {
   const size_t cie = cfi.Cie();
   for (int i = 0; i < functions; ++i) cfi.Fde(cie, 0x1000 + 16 * static_cast<uint64_t>(i), 16, {});
   auto module = std::make_shared<Module>();
-  module->code = {{0x1000, 0x100000}};
+  module->code = {{0x1000, 0x10000}};
   module->eh_frame = cfi.Table();
   return module;
 }
@@ -139,7 +141,7 @@ class TwoTables : public ::testing::Test {
     const size_t cie = cfi.Cie();
     cfi.Fde(cie, 0x1000, 0x100, {});
     cfi.Fde(cie, 0x1200, 0x100, {});
-    module->code = {{0x1000, 0x100000}};
+    module->code = {{0x1000, 0x10000}};
     module->eh_frame = cfi.Table();
     sframe.OnStack(0x1000, 0x100, 16);
     sframe.OnStack(0x1100, 0x100, 16);
@@ -157,6 +159,13 @@ class TwoTables : public ::testing::Test {
     }
     return std::string(Name(row.source));
   }
+  // Of its SFrame table, when 0x1010 has been asked for.
+  static size_t BytesAfterALookUp(const Module& of) {
+    const auto table = SFrameTable::Open(of.sframe, of.code).value();
+    Row row;
+    EXPECT_EQ(table->Find(0x1010, &row), FindOutcome::kFound);
+    return table->bytes();
+  }
   std::string Sources(const char* order, bool plausible = false) {
     RowFinder finder(Order(order));
     std::string text;
@@ -166,6 +175,19 @@ class TwoTables : public ::testing::Test {
           << "from the cache";
     }
     return text;
+  }
+
+  // .debug_frame of 0x1200 and 0x1300.
+  void AddDebugFrame() {
+    const std::vector<uint8_t> cie = {16, 0,    0,  0,    0xff, 0xff, 0xff, 0xff, 1, 0,
+                                      1,  0x78, 16, 0x0c, 7,    8,    0x90, 1,    0, 0};
+    std::vector<uint8_t> bytes = cie;
+    for (const uint8_t page : {uint8_t{0x12}, uint8_t{0x13}}) {
+      bytes.insert(bytes.end(), {20, 0,    0, 0, 0, 0, 0, 0,    // length, its CIE
+                                 0,  page, 0, 0, 0, 0, 0, 0,    // begin
+                                 0,  1,    0, 0, 0, 0, 0, 0});  // size
+    }
+    for (const uint8_t byte : bytes) module->debug_frame.bytes.push_back(std::byte{byte});
   }
 
   std::shared_ptr<Module> module = std::make_shared<Module>();
@@ -301,6 +323,126 @@ TEST_F(TwoTables, FramePointerWhereTheOnlyTableIsPassedOver) {
   }
 }
 
+// Functions at 0x10000 and, behind a hole of `hole` bytes, another one; code goes on for `behind` bytes.
+class HoleTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kHole = 0x10100;
+
+  std::shared_ptr<Module> MakeHole(uint64_t hole, uint64_t behind, bool sframe) {
+    CfiBytes cfi;
+    SFrameBuilder builder;
+    const size_t cie = cfi.Cie();
+    for (const uint64_t begin : {uint64_t{0x10000}, kHole + hole}) {
+      cfi.Fde(cie, begin, 0x100, {});
+      builder.OnStack(begin, 0x100, 8);
+    }
+    auto module = std::make_shared<Module>();
+    module->code = {{0x10000, kHole + hole + 0x100 + behind}};
+    if (sframe) module->sframe = builder.Table();
+    if (!sframe) module->eh_frame = cfi.Table();
+    return module;
+  }
+  // "sframe", "eh_frame", "fp" or "none", and the addresses that the answer is for.
+  static std::string Answer(const std::shared_ptr<const Module>& module, uint64_t address,
+                            const char* order = "sframe,eh_frame,fp") {
+    RowFinder finder(*ParseUnwindOrder(order));
+    Row row;
+    if (finder.Find(module, address, true, &row) != FindOutcome::kFound) return "none";
+    return absl::StrCat(std::string(Name(row.source)), " ", absl::Hex(row.begin), " ", absl::Hex(row.end));
+  }
+};
+
+TEST_F(HoleTest, LargeOnesHaveAFramePointer) {
+  for (const bool sframe : {false, true}) {
+    const auto module = MakeHole(kMinHoleBytes, 0, sframe);
+    for (const uint64_t address : {kHole, kHole + kMinHoleBytes - 1}) {
+      EXPECT_EQ(Answer(module, address), "fp 10100 20100");
+      EXPECT_EQ(Answer(module, address, "sframe,eh_frame"), "none") << "not asked for";
+    }
+    for (const uint64_t address : {kHole - 1, kHole + kMinHoleBytes}) {
+      EXPECT_TRUE(Answer(module, address).starts_with(sframe ? "sframe " : "eh_frame ")) << address;
+    }
+    const auto smaller = MakeHole(kMinHoleBytes - 1, 0, sframe);
+    EXPECT_EQ(Answer(smaller, kHole), "none") << "one byte smaller";
+    EXPECT_EQ(Answer(smaller, kHole + kMinHoleBytes - 2), "none");
+  }
+}
+
+TEST_F(HoleTest, EndWhereTheCodeEnds) {
+  const uint64_t behind = kHole + 1 + 0x100;
+  EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes, false), behind), "fp 10201 20201");
+  EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes - 1, false), behind), "none");
+  auto module = MakeHole(1, kMinHoleBytes, false);
+  module->code.push_back({module->code[0].end, module->code[0].end + kMinHoleBytes - 1});
+  EXPECT_EQ(Answer(module, module->code[1].begin), "none") << "of another segment";
+  EXPECT_EQ(Answer(module, module->code[1].end), "none") << "no code";
+}
+
+TEST_F(HoleTest, AreWhatNoTableDescribes) {
+  auto module = MakeHole(kMinHoleBytes, 0, false);
+  SFrameBuilder sframe;
+  sframe.OnStack(kHole + 0x1000, 1, 8);
+  module->sframe = sframe.Table();
+  EXPECT_EQ(Answer(module, kHole), "none") << "no part of it is large enough";
+  EXPECT_EQ(Answer(module, kHole + 0x2000), "none");
+  EXPECT_EQ(Answer(module, kHole, "eh_frame,fp"), "fp 10100 20100") << "the other table is not asked for";
+}
+
+// Nobody knows what a damaged table would say.
+TEST_F(HoleTest, OfADamagedTableAreNone) {
+  CfiBytes cfi;
+  const size_t cie = cfi.Cie();
+  cfi.Fde(cie, 0x10000, 0x100, {});
+  cfi.Fde(cie, kHole + kMinHoleBytes, 0x100, {0x0e});
+  auto entry = MakeHole(kMinHoleBytes, 0, false);
+  entry->eh_frame = cfi.Table();
+  EXPECT_EQ(Answer(entry, kHole), "none") << "an entry";
+  auto whole = MakeHole(kMinHoleBytes, 0, true);
+  whole->eh_frame.bytes.resize(3);
+  EXPECT_EQ(Answer(whole, kHole), "none") << "a whole table";
+  auto unread = MakeHole(kMinHoleBytes, 0, false);
+  unread->damaged_sframe = true;
+  EXPECT_EQ(Answer(unread, kHole), "none") << "one that could not be read";
+}
+
+// What .eh_frame does not describe, .debug_frame may.
+TEST_F(TwoTables, DebugFrameBehindEhFrame) {
+  AddDebugFrame();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame debug_frame ");
+  EXPECT_EQ(Sources("eh_frame"), "eh_frame none eh_frame debug_frame ");
+  EXPECT_EQ(Sources("sframe"), "sframe sframe none none ");
+  module->eh_frame = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe debug_frame debug_frame ");
+  module->sframe = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "none none debug_frame debug_frame ") << "no frame pointer beside a table";
+  module->debug_frame.bytes.pop_back();
+  RowFinder finder;
+  EXPECT_EQ(SourceOf(finder, module, 0x1210, true), "none");
+  EXPECT_EQ(finder.stats().corrupt_tables, 1u);
+}
+
+TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeOnly) {
+  AddDebugFrame();
+  Row row;
+  {
+    RowFinder finder;
+    EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not of Go";
+  }
+  module->is_go = true;
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
+  module->eh_frame = ModuleTable();
+  module->sframe = ModuleTable();
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "fp fp fp fp ") << "as if it were not there";
+  RowFinder finder;
+  EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kFound);
+  EXPECT_EQ(row.source, FrameSource::kDebugFrame);
+  EXPECT_EQ(row.cfa.offset, 8);
+  EXPECT_EQ(finder.FindInterrupted(module, 0x1010, &row), FindOutcome::kNotHere);
+  EXPECT_EQ(finder.FindInterrupted(nullptr, 0x1310, &row), FindOutcome::kNotHere);
+  RowFinder other(Order("sframe,fp"));
+  EXPECT_EQ(other.FindInterrupted(module, 0x1310, &row), FindOutcome::kNotHere) << "not asked for";
+}
+
 // What SFrame can only say with a register that a row cannot name may be plain in .eh_frame.
 TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
   SFrameBuilder flexible;
@@ -322,13 +464,13 @@ TEST_F(TwoTables, ExpressionIsLeftToTheOther) {
 }
 
 // What look-ups add to a table counts like the table.
-TEST_F(TwoTables, BytesOfMarksAreLimited) {
+TEST_F(TwoTables, BytesOfPreparedRowsAreLimited) {
   sframe.Function(0x2000, 0x100, SFrameBuilder::kStart1, std::vector<std::vector<uint8_t>>(1000, {0, 0x03, 16}));
   module->sframe = sframe.Table();
   auto other = std::make_shared<Module>();
   other->code = module->code;
   other->sframe = module->sframe;
-  const size_t bytes = 2 * SFrameTable::Open(module->sframe, module->code).value()->bytes();
+  const size_t bytes = 2 * BytesAfterALookUp(*module);
   RowFinder finder({}, {.rows = 100, .bytes = bytes, .modules = 10});
   for (const std::shared_ptr<Module>& m : {module, other}) EXPECT_EQ(SourceOf(finder, m, 0x1010), "sframe");
   EXPECT_EQ(finder.stats().evictions, 0u);
@@ -337,8 +479,7 @@ TEST_F(TwoTables, BytesOfMarksAreLimited) {
 }
 
 TEST_F(TwoTables, BytesOfBothAreLimited) {
-  const size_t bytes =
-      SFrameTable::Open(module->sframe, module->code).value()->bytes() + EhFrameTable::Open(module->eh_frame)->bytes();
+  const size_t bytes = BytesAfterALookUp(*module) + EhFrameTable::Open(module->eh_frame)->bytes();
   for (size_t limit : {2 * bytes, 2 * bytes - 1}) {
     RowFinder finder({}, {.rows = 100, .bytes = limit, .modules = 10});
     auto other = std::make_shared<Module>();

@@ -455,18 +455,37 @@ TEST(SFrameTableTest, WorkOfALookUp) {
   bytes.Function(0x2000, 0x20, kStart1, std::vector<std::vector<uint8_t>>(65535, {0, 0x03, 8}));
   Opened opened(bytes);
   EXPECT_EQ(opened.table->rows_read(), 0u) << "none to open it";
+  EXPECT_GT(opened.table->bytes(), 0u);
   opened.RowAt(0x1001);
-  EXPECT_EQ(opened.table->rows_read(), 3u) << "up to the first that is behind";
+  opened.RowAt(0x1003);
+  EXPECT_EQ(opened.table->rows_read(), 4u) << "of its function, once";
   const size_t bytes_before = opened.table->bytes();
-  EXPECT_GT(bytes_before, 0u);
   opened.RowAt(0x2010);
-  // 65535 = 1023 * 64 + 63: all of one function, and those from its last mark on.
-  EXPECT_EQ(opened.table->rows_read(), 3u + 65535 + 63);
-  EXPECT_GE(opened.table->bytes(), bytes_before + 1024 * sizeof(SFrameSection::Rows::Position));
-  const size_t bytes_after = opened.table->bytes();
+  EXPECT_EQ(opened.table->rows_read(), 4u + 65535);
+  EXPECT_GE(opened.table->bytes(), bytes_before + 65535 * 32);
   for (uint64_t i = 0; i < 4; ++i) opened.RowAt(0x2010 + i);
-  EXPECT_EQ(opened.table->rows_read(), 3u + 65535 + 5 * 63);
-  EXPECT_EQ(opened.table->bytes(), bytes_after) << "the marks are made once";
+  EXPECT_EQ(opened.table->rows_read(), 4u + 65535);
+}
+
+// Each function of 65,535 rows counts as 65,536.
+TEST(SFrameTableTest, AsManyRowsAsAreKept) {
+  constexpr uint64_t kFit = kMaxSFramePrepared / 65536;
+  SFrameBuilder bytes;
+  for (uint64_t i = 0; i < kFit; ++i) {
+    bytes.Function(0x1000 + 0x20 * i, 0x20, kStart1, std::vector<std::vector<uint8_t>>(65535, {0, 0x03, 8}));
+  }
+  bytes.OnStack(0x4000, 0x10, 16);
+  Opened opened(bytes);
+  for (int round = 0; round < 2; ++round) {
+    for (uint64_t i = 0; i < kFit; ++i) opened.RowAt(0x1000 + 0x20 * i);
+  }
+  EXPECT_EQ(opened.table->rows_read(), kFit * 65535);
+  const size_t most = opened.table->bytes();
+  EXPECT_EQ(opened.RowAt(0x4000), OnStack(0x4000, 0x4010, 16)) << "one too many";
+  EXPECT_EQ(opened.RowAt(0x1000), OnStack(0x1000, 0x1020, 8));
+  EXPECT_EQ(opened.RowAt(0x4000), OnStack(0x4000, 0x4010, 16));
+  EXPECT_EQ(opened.table->rows_read(), kFit * 65535 + 1 + 65535) << "the others had been forgotten";
+  EXPECT_EQ(opened.table->bytes(), most);
 }
 
 // `count` rows, each of which holds for two bytes: the one at i has CFA = rsp + 8 * (i % 15 + 1).
@@ -479,18 +498,16 @@ std::vector<std::vector<uint8_t>> RowsOfTwoBytes(uint32_t count) {
   return rows;
 }
 
-// Around 64 rows marks begin, and 128 make the second one.
 TEST(SFrameTableTest, TheRightRowOfMany) {
-  for (uint32_t count : {63u, 64u, 65u, 127u, 128u, 129u, 8000u}) {
+  for (uint32_t count : {1u, 2u, 3u, 4u, 5u, 63u, 64u, 65u, 8000u}) {
     SFrameBuilder bytes;
     bytes.Function(0x1000, 2 * count, SFrameBuilder::kStart2, RowsOfTwoBytes(count));
     Opened opened(bytes);
     for (uint32_t i = 0; i < count; ++i) {
       const uint64_t begin = 0x1000 + 2 * i;
-      const uint64_t before = opened.table->rows_read();
       EXPECT_EQ(opened.RowAt(begin + 1), OnStack(begin, begin + 2, static_cast<int32_t>(8 * (i % 15 + 1))));
-      EXPECT_LE(opened.table->rows_read() - before, 65u + (i == 0 ? count : 0));
     }
+    EXPECT_EQ(opened.table->rows_read(), count);
     EXPECT_EQ(opened.OutcomeAt(0x1000 + 2 * count), FindOutcome::kNotHere);
   }
 }
@@ -513,8 +530,10 @@ TEST(SFrameTableTest, OneDamagedRowOfMany) {
   rows.back()[2] = 0x63;  // words of a width that does not exist
   bytes.Function(0x1000, 2000, SFrameBuilder::kStart2, rows);
   Opened opened(bytes);
-  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kCorrupt);
-  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kCorrupt);
+  EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kFound);
+  EXPECT_EQ(opened.OutcomeAt(0x1000 + 2 * 997), FindOutcome::kFound);
+  EXPECT_EQ(opened.OutcomeAt(0x1000 + 2 * 998), FindOutcome::kCorrupt) << "nobody knows how far it holds";
+  EXPECT_EQ(opened.OutcomeAt(0x1000 + 2 * 999), FindOutcome::kCorrupt);
   EXPECT_EQ(opened.table->rows_read(), 999u) << "it is looked for once";
 }
 

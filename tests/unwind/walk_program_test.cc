@@ -206,7 +206,21 @@ TEST_P(Layouts, SignalHandler) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, Layouts,
-                         ::testing::Values("unwind_chain", "unwind_chain_static", "unwind_chain_static_pie"));
+                         ::testing::Values("unwind_chain", "unwind_chain_static", "unwind_chain_static_pie",
+                                           "unwind_chain_debug_frame", "unwind_chain_debug_frame_zlib"));
+
+// Only the program's own functions have no .eh_frame, and those of libc nothing else.
+TEST(WalkProgramTest, TablesTakeTurns) {
+  for (const char* name : {"unwind_chain_debug_frame", "unwind_chain_debug_frame_zlib"}) {
+    Program program(name, "plain");
+    Walked walked = WalkProgram(program);
+    EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end);
+    // block, plain, choose, main lead to their callers.
+    EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kDebugFrame)], 4u) << name;
+    EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 0u) << name;
+    EXPECT_EQ(walked.stack.frames[1].source, FrameSource::kEhFrame) << name;
+  }
+}
 
 // The interrupted stack was not captured: the handler's frames and the interrupted instruction are all there is to say.
 TEST(WalkProgramTest, SignalStackEndsAtTheInterruptedFrame) {

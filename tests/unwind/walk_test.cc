@@ -12,6 +12,7 @@
 
 #include "tests/unwind/cfi_bytes.h"
 #include "tests/unwind/sframe_builder.h"
+#include "unwind/frame_pointer.h"
 
 namespace offcpu {
 namespace {
@@ -173,6 +174,68 @@ TEST_F(WalkTest, FramePointerThatHasBeenPopped) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPopped + 0x10, kByFrame + 1, kOutermost + 1}));
 }
 
+// A large part of a module's text that no table describes, at 0x700000, as node carries V8's built-in functions.
+class HoleWalkTest : public WalkTest {
+ protected:
+  static constexpr uint64_t kBase = 0x700000;
+  static constexpr uint64_t kDescribed = 0x1000;  // CFA = rsp + 16
+  static constexpr uint64_t kOutermostToo = 0x1100;
+  static constexpr uint64_t kHole = 0x1200;
+
+  HoleWalkTest() {
+    CfiBytes cfi;
+    const size_t cie = cfi.Cie();
+    cfi.Fde(cie, kDescribed, 0x100, {0x0e, 16});
+    cfi.Fde(cie, kOutermostToo, 0x100, {0x07, 16});
+    auto with_hole = std::make_shared<Module>();
+    with_hole->code = {{0x1000, kHole + kMinHoleBytes}};
+    with_hole->eh_frame = cfi.Table();
+    MappedCode code;
+    code.begin = kBase + 0x1000;
+    code.end = kBase + kHole + kMinHoleBytes;
+    code.bias = kBase;
+    code.module = with_hole;
+    space = AddressSpace({code});
+  }
+};
+
+TEST_F(HoleWalkTest, ByFramePointerBetweenDescribedCode) {
+  words[1] = kBase + kHole + 0x20;
+  words[4] = kStack + 64;
+  words[5] = kBase + kHole + 0x30;
+  words[8] = 12345;  // rbp is anything in compiled code
+  words[9] = kBase + kDescribed + 0x40;
+  words[11] = kBase + kOutermostToo + 1;
+  EXPECT_EQ(Walk(kBase + kDescribed, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(),
+            (std::vector<uint64_t>{kDescribed, kHole + 0x20, kHole + 0x30, kDescribed + 0x40, kOutermostToo + 1}));
+  EXPECT_EQ(stack.frames[1].source, FrameSource::kEhFrame);
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer) << "a guess, and marked as one";
+  EXPECT_EQ(stack.frames[3].source, FrameSource::kFramePointer);
+  EXPECT_EQ(stack.frames[4].source, FrameSource::kEhFrame);
+}
+
+TEST_F(HoleWalkTest, NotByWhatCannotBeAFramePointer) {
+  words[1] = kBase + kHole + 0x20;
+  for (const uint64_t fp : {uint64_t{0}, kStack + 8, kStack + 33, kStack + 8 * words.size()}) {
+    EXPECT_EQ(Walk(kBase + kDescribed, fp), EndReason::kNoRow) << fp - kStack;
+    EXPECT_EQ(stack.frames.size(), 2u);
+  }
+}
+
+// An interrupted function of an assembler has its caller's frame pointer, and the caller would be left out.
+TEST_F(HoleWalkTest, InterruptedThereOnlyIfTheCallerIsOfItsKind) {
+  words[4] = kStack + 64;
+  words[9] = kBase + kDescribed + 0x40;
+  words[11] = kBase + kOutermostToo + 1;
+  words[5] = kBase + kDescribed + 1;
+  EXPECT_EQ(Walk(kBase + kHole, kStack + 32), EndReason::kNoRow);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kHole}));
+  words[5] = kBase + kHole + 0x30;
+  EXPECT_EQ(Walk(kBase + kHole, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kHole, kHole + 0x30, kDescribed + 0x40, kOutermostToo + 1}));
+}
+
 TEST_F(WalkTest, GeneratedCode) {
   words[4] = kStack + 64;
   words[5] = kBare + 0x1010;
@@ -243,6 +306,52 @@ TEST_F(WalkTest, AnyStackAtAll) {
                               EndReason::kBadCfa, EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
     EXPECT_GT(ends[static_cast<size_t>(end)], 0u) << Name(end) << ": then this has not tried much";
   }
+}
+
+// Go: a function without a frame of its own, called by one with a frame pointer. Behind that one only frame pointers
+// lead on.
+TEST_F(WalkTest, InterruptedInGo) {
+  auto go = std::make_shared<Module>(Module());
+  go->code = {{0x1000, 0x2000}};
+  go->is_go = true;
+  for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
+                         20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
+                         0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
+                         0,  0x10, 0, 0, 0,    0,    0,    0}) {  // size
+    go->debug_frame.bytes.push_back(static_cast<std::byte>(byte));
+  }
+  MappedCode code;
+  code.begin = kGenerated + 0x1000;
+  code.end = kGenerated + 0x2000;
+  code.bias = kGenerated;
+  code.module = go;
+  space = AddressSpace({code});
+  words[0] = kGenerated + 0x1100;
+  words[1] = kGenerated + 0x1800;  // no return address, though the table would take it for one
+  words[4] = kStack + 64;
+  words[5] = kGenerated + 0x1200;
+  words[8] = 0;
+  words[9] = kGenerated + 0x1300;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1100, 0x1200, 0x1300}));
+  EXPECT_EQ(stack.frames[1].source, FrameSource::kDebugFrame);
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
+  walker = Walker(*ParseUnwindOrder("fp"));
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1200, 0x1300})) << "the caller is left out";
+  // A stripped program, whose runtime still knows where there is no frame.
+  go->debug_frame = ModuleTable();
+  go->go_without_frames = {{0x1000, 0x1001}};
+  walker = Walker();
+  for (const uint64_t fp : {kStack + 32, uint64_t{0}}) {
+    Walk(kGenerated + 0x1000, fp);
+    ASSERT_GE(stack.frames.size(), 2u);
+    EXPECT_EQ(stack.frames[1].address, 0x1100u);
+    EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
+    EXPECT_EQ(stack.frames.size(), fp == 0 ? 2u : 4u) << "from there on by frame pointer";
+  }
+  Walk(kGenerated + 0x1001, kStack + 32);
+  EXPECT_EQ(stack.frames[1].address, 0x1200u) << "there it has one";
 }
 
 TEST_F(WalkTest, EndOfAFramePointerChain) {

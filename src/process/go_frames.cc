@@ -1,0 +1,67 @@
+#include "process/go_frames.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "process/go_table.h"
+
+namespace offcpu {
+namespace {
+
+// The variable-length numbers of a pc table. A read that does not fit yields 0, which ends a table.
+class Numbers {
+ public:
+  explicit Numbers(std::string_view bytes) : bytes_(bytes) {}
+
+  uint32_t Take() {
+    uint32_t value = 0;
+    for (int shift = 0; shift < 32 && !bytes_.empty(); shift += 7) {
+      const uint8_t byte = static_cast<uint8_t>(bytes_.front());
+      bytes_.remove_prefix(1);
+      value |= static_cast<uint32_t>(byte & 0x7f) << shift;
+      if ((byte & 0x80) == 0) return value;
+    }
+    bytes_ = {};
+    return 0;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+// A pc table is pairs of differences, of the depth and of the address up to which it holds, from -1 and the function's
+// begin on. The difference of the depth has its sign in the lowest bit; 0 ends the table, but not at its front.
+template <typename Use>
+void ForEachDepth(std::string_view table, const GoTable::Function& function, Use use) {
+  Numbers numbers(table);
+  uint32_t depth = UINT32_MAX;
+  uint64_t at = function.begin;
+  for (bool first = true; at < function.end; first = false) {
+    const uint32_t change = numbers.Take();
+    if (change == 0 && !first) return;
+    depth += (change & 1) != 0 ? ~(change >> 1) : change >> 1;
+    const uint64_t end = std::min(at + numbers.Take(), function.end);  // instructions are of whole bytes
+    if (end <= at) return;
+    use(CodeRange{.begin = at, .end = end}, depth);
+    at = end;
+  }
+}
+
+}  // namespace
+
+std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address) {
+  std::vector<CodeRange> ranges;
+  const std::optional<GoTable> table = GoTable::Open(gopclntab, text_address);
+  for (uint64_t i = 0; table && i < table->functions(); ++i) {
+    const std::optional<GoTable::Function> function = table->FunctionAt(i);
+    if (!function || function->depths == 0 || function->depths >= gopclntab.size()) continue;
+    if (!ranges.empty() && function->begin < ranges.back().end) continue;  // not in order: damaged
+    ForEachDepth(gopclntab.substr(function->depths), *function, [&ranges](const CodeRange& range, uint32_t depth) {
+      if (depth == 0) ranges.push_back(range);
+    });
+    if (ranges.size() > kMaxGoRanges) return {};
+  }
+  return ranges;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,184 @@
+// Programs of other languages than C and C++: what of their stacks is there and how it is named, with the options that
+// their runtimes need for it (the table in README.md). A language that is not installed is skipped.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+constexpr uint64_t kWaits = 200;
+
+std::string Source(const std::string& name) { return OFFCPU_RUNTIMES_DIR "/" + name; }
+
+// Runs a program to its end.
+int RunProgram(const std::vector<std::string>& words) {
+  const std::unique_ptr<Program> program = Program::Start(words);
+  return program == nullptr ? -1 : program->Wait();
+}
+
+bool IsInstalled(const std::string& program) {
+  return RunProgram({"/bin/sh", "-c", "command -v " + program + " >/dev/null 2>&1"}) == 0;
+}
+
+#define SKIP_WITHOUT(program) \
+  if (!IsInstalled(program)) GTEST_SKIP() << program << " is not installed"
+
+class Runtimes : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  void RecordProgram(const std::vector<std::string>& words) {
+    std::vector<std::string> all = {"/usr/bin/env"};
+    all.insert(all.end(), words.begin(), words.end());
+    const std::unique_ptr<Target> target = Target::Start(all);
+    ASSERT_NE(target, nullptr);
+    recording_ = integration::Record(Unthrottled({target->pid()}), *target);
+    unlink(("/tmp/perf-" + std::to_string(target->pid()) + ".map").c_str());
+  }
+
+  // Every wait has a complete stack with frames whose names contain these, each called by the one before.
+  void ExpectWaitsIn(const std::vector<std::string>& parts) const {
+    uint64_t waits = 0;
+    for (const StackRow& row : recording_.Rows([&](const StackRow& r) { return Has(r, parts.back()); })) {
+      EXPECT_TRUE(row.complete()) << row.Text();
+      EXPECT_TRUE(CallOneAnother(row, parts)) << row.Text();
+      waits += row.row->count;
+    }
+    EXPECT_GE(waits, kWaits) << recording_.DropsText();
+  }
+
+  static bool Has(const StackRow& row, const std::string& part) {
+    for (const SymbolizedFrame& frame : *row.frames) {
+      if (frame.name.find(part) != std::string_view::npos) return true;
+    }
+    return false;
+  }
+
+  static bool CallOneAnother(const StackRow& row, const std::vector<std::string>& parts) {
+    size_t next = 0;
+    for (auto frame = row.frames->rbegin(); frame != row.frames->rend(); ++frame) {
+      const bool found = frame->name.find(parts[next]) != std::string_view::npos;
+      if (found && ++next == parts.size()) return true;
+      if (!found && next != 0) next = 0;
+    }
+    return false;
+  }
+
+  TemporaryDirectory directory_;
+  Recording recording_;
+};
+
+class Go : public Runtimes, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Flags, Go, testing::Values("", "-s -w", "-compressdwarf=false"));
+
+TEST_P(Go, NeedsNothing) {
+  SKIP_WITHOUT("go");
+  const std::string program = Path("wait");
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "HOME=" + directory_.path(), "GOFLAGS=-mod=mod", "go", "build", "-ldflags",
+                        GetParam(), "-o", program, Source("wait.go")}),
+            0);
+  RecordProgram({program});
+  ExpectWaitsIn({"main.main", "main.Outer", "main.Middle", "main.Inner"});
+}
+
+// The function that makes the system call has no frame, and hides its caller from frame pointers: .debug_frame tells
+// where that is, and the table of the runtime does so where the program was stripped.
+TEST_F(Runtimes, GoHasTheCallerOfTheLeaf) {
+  SKIP_WITHOUT("go");
+  std::set<std::string> stacks;
+  for (const bool stripped : {false, true}) {
+    const std::string program = Path("wait");
+    ASSERT_EQ(RunProgram({"/usr/bin/env", "HOME=" + directory_.path(), "go", "build", "-ldflags",
+                          stripped ? "-s -w" : "", "-o", program, Source("wait.go")}),
+              0);
+    RecordProgram({program});
+    uint64_t waits = 0;
+    for (const StackRow& row : recording_.Rows([](const StackRow& r) { return Has(r, "main.Inner"); })) {
+      if (row.row->count < kWaits / 2) continue;  // the waits, but for those that were interrupted on their way
+      std::string names;
+      // Only symbols of the file tell by which convention a function is called.
+      for (const SymbolizedFrame& frame : *row.frames) {
+        names += std::string(frame.name.substr(0, frame.name.rfind(".abi0"))) + "\n";
+      }
+      stacks.insert(names);
+      waits += row.row->count;
+      const FrameSource source = row.user->stack.frames.at(1).source;
+      EXPECT_EQ(source, stripped ? FrameSource::kFramePointer : FrameSource::kDebugFrame);
+    }
+    EXPECT_GE(waits, kWaits / 2);
+  }
+  EXPECT_EQ(stacks.size(), 1u) << "both tables say the same\n" << testing::PrintToString(stacks);
+}
+
+TEST_F(Runtimes, RustNeedsNothing) {
+  SKIP_WITHOUT("rustc");
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "rustc", "-O", "-o", Path("wait"), Source("wait.rs")}), 0);
+  RecordProgram({Path("wait")});
+  ExpectWaitsIn({"wait::main", "wait::outer", "wait::middle", "wait::inner"});
+}
+
+// The first compiler, which compiles the branch that nothing has taken yet, too.
+TEST_F(Runtimes, JavaWithFramePointersAndAMap) {
+  SKIP_WITHOUT("java");
+  SKIP_WITHOUT("javac");
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "javac", "-d", directory_.path(), Source("Wait.java")}), 0);
+  RecordProgram({"java", "-XX:+PreserveFramePointer", "-XX:TieredStopAtLevel=1", "-XX:CompileCommand=quiet",
+                 "-XX:CompileCommand=dontinline,Wait::*", "-cp", directory_.path(), "Wait"});
+  ExpectWaitsIn({"int Wait.outer(int)", "int Wait.middle(int)", "int Wait.inner(int)"});
+}
+
+// The frames of Python functions are those of the interpreter, until it has trampolines for them.
+TEST_F(Runtimes, PythonHasTheInterpretersFrames) {
+  SKIP_WITHOUT("/usr/bin/python3");
+  RecordProgram({"/usr/bin/python3", Source("wait.py")});
+  ExpectWaitsIn({"_PyEval_EvalFrameDefault"});
+}
+
+// A trampoline keeps no frame pointer and has no table: it is named, and the walk ends in it. No caller is made up.
+TEST_F(Runtimes, PythonWithTrampolinesNamesTheInnermostFunction) {
+  std::string python;
+  for (const char* name : {"/usr/bin/python3", "python3.13", "python3.12", "python3"}) {
+    const std::string command = std::string(name) + " -c 'import sys; sys.activate_stack_trampoline(\"perf\")'";
+    if (python.empty() && RunProgram({"/bin/sh", "-c", command + " 2>/dev/null"}) == 0) python = name;
+  }
+  if (python.empty()) GTEST_SKIP() << "Python from 3.12 on is not installed";
+  RecordProgram({python, "-X", "perf", Source("wait.py")});
+  uint64_t waits = 0;
+  for (const StackRow& row : recording_.Rows([](const StackRow& r) { return Has(r, "py::inner"); })) {
+    EXPECT_TRUE(row.frames->back().name.starts_with("py::inner")) << row.Text();
+    EXPECT_EQ(row.user->stack.end, EndReason::kNoRow) << row.Text();
+    waits += row.row->count;
+  }
+  EXPECT_GE(waits, kWaits);
+}
+
+TEST_F(Runtimes, NodeWithAMap) {
+  SKIP_WITHOUT("node");
+  RecordProgram({"node", "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-opt", Source("wait.js")});
+  ExpectWaitsIn({"outer ", "middle ", "inner "});
+}
+
+// Without any option the frames are there, but not their names.
+TEST_F(Runtimes, NodeIsCompleteWithoutOne) {
+  SKIP_WITHOUT("node");
+  RecordProgram({"node", Source("wait.js")});
+  uint64_t waits = 0;
+  for (const StackRow& row : recording_.Rows([](const StackRow& r) { return Has(r, "Builtin_AtomicsWait"); })) {
+    EXPECT_TRUE(row.complete()) << row.Text();
+    waits += row.row->count;
+  }
+  EXPECT_GE(waits, kWaits);
+}
+
+}  // namespace
+}  // namespace offcpu::integration

@@ -1,0 +1,92 @@
+#include "process/go_frames.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kText = 0x401000;
+
+template <typename T>
+void Put(std::string& bytes, T value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// Two functions of 0x20 bytes with these pc tables, each of up to 16 bytes; as Go 1.18 and later write them.
+std::string Table(const std::string& first, const std::string& second, uint32_t second_at = 0x20) {
+  std::string bytes;
+  Put<uint32_t>(bytes, 0xfffffff1);
+  Put<uint16_t>(bytes, 0);  // padding
+  Put<uint8_t>(bytes, 1);   // instructions are of whole bytes
+  Put<uint8_t>(bytes, 8);   // bytes of a pointer
+  Put<uint64_t>(bytes, 2);  // functions
+  Put<uint64_t>(bytes, 0);  // files
+  Put<uint64_t>(bytes, kText);
+  Put<uint64_t>(bytes, 0x48);  // where names begin
+  Put<uint64_t>(bytes, 0);     // compilation units
+  Put<uint64_t>(bytes, 0);     // file names
+  Put<uint64_t>(bytes, 0x48);  // where pc tables begin
+  Put<uint64_t>(bytes, 0x70);  // where the functions begin
+  std::string tables(8, '\0');
+  tables += first;
+  tables.resize(24);
+  tables += second;
+  tables.resize(40);
+  bytes += tables;
+  // Functions: entry, and where its record is from here; at last where the last one ends.
+  Put<uint32_t>(bytes, 0);
+  Put<uint32_t>(bytes, 20);
+  Put<uint32_t>(bytes, second_at);
+  Put<uint32_t>(bytes, 40);
+  Put<uint32_t>(bytes, 0x40);
+  for (const uint32_t depths : {8u, 24u}) {  // records: entry, name, arguments, deferred calls, the pc table
+    for (const uint32_t number : {0u, 0u, 0u, 0u, depths}) Put<uint32_t>(bytes, number);
+  }
+  return bytes;
+}
+
+// "begin-end ..." from the begin of the text.
+std::string Ranges(const std::string& table, uint64_t text = 0) {
+  std::string all;
+  for (const CodeRange& range : GoCodeWithoutFrames(table, text)) {
+    all += std::to_string(range.begin - kText) + "-" + std::to_string(range.end - kText) + " ";
+  }
+  return all;
+}
+
+// From -1: 2 is one more, and 0x20 bytes of it.
+const std::string kNone = std::string("\x02\x20\x00", 3);
+// One more for 4 bytes; 0x18 more for 0x17 bytes; as much less for the rest.
+const std::string kMadeAndLeft = std::string("\x02\x04\x30\x17\x2f\x05\x00", 7);
+
+TEST(GoFramesTest, WhereTheStackIsNotDeeper) {
+  EXPECT_EQ(Ranges(Table(kNone, kMadeAndLeft)), "0-32 32-36 59-64 ");
+  EXPECT_EQ(Ranges(Table(kMadeAndLeft, kNone)), "0-4 27-32 32-64 ");
+}
+
+TEST(GoFramesTest, NumbersOfSeveralBytes) {
+  // One more for 0x10 bytes, 0x1000 more (0x2000) for the rest.
+  EXPECT_EQ(Ranges(Table(std::string("\x02\x10\x80\x40\x10\x00", 6), kNone)), "0-16 32-64 ");
+}
+
+TEST(GoFramesTest, DamagedTables) {
+  EXPECT_EQ(Ranges(Table(std::string("\x02\x7f", 2), kNone)), "0-32 32-64 ") << "beyond the function";
+  EXPECT_EQ(Ranges(Table(std::string("\x02\x00", 2), kNone)), "32-64 ") << "of no bytes";
+  EXPECT_EQ(Ranges(Table(std::string("\x02\xff\xff\xff\xff\xff\xff", 7), kNone)), "32-64 ") << "without end";
+  EXPECT_EQ(Ranges(Table(kNone, kNone, 0x50)), "0-32 ") << "the second ends before it begins";
+  EXPECT_EQ(Ranges(""), "");
+}
+
+TEST(GoFramesTest, EveryPrefixIsSafe) {
+  const std::string whole = Table(kNone, kMadeAndLeft);
+  for (size_t size = 0; size < whole.size(); ++size) {
+    for (const CodeRange& range : GoCodeWithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
+  }
+}
+
+}  // namespace
+}  // namespace offcpu
