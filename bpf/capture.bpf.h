@@ -87,10 +87,13 @@ extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct b
 					      void *aux) __ksym __weak;
 #define schedule_task_work(task, work, map, callback)                                                        \
 	bpf_task_work_schedule_resume_impl(task, work, map, callback, NULL)
-#else
+#elif OFFCPU_TASK_WORK_ARGS == 4
 extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_task_work *work, void *map,
 					 int (*callback)(struct bpf_map *, void *, void *)) __ksym __weak;
 #define schedule_task_work(task, work, map, callback) bpf_task_work_schedule_resume(task, work, map, callback)
+#else
+/* Never called: config.has_task_work is false. */
+#define schedule_task_work(task, work, map, callback) ((void)(task), (void)(work), (void)(callback), -1)
 #endif
 
 /* Time since the last call, at most a second: what a budget has earned. */

@@ -14,10 +14,17 @@
 
 #define VMAS_MAX 2048 /* beyond this many mappings the hash is 0: unknown */
 
+#if OFFCPU_VMA_ITER
 extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
 				 __u64 address) __ksym __weak;
 extern struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it) __ksym __weak;
 extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __weak;
+#else
+/* Never called: config.has_vma_iter is false. */
+#define bpf_iter_task_vma_new(it, task, address) ((void)(it), (void)(task), -1)
+#define bpf_iter_task_vma_next(it) ((void)(it), (struct vm_area_struct *)NULL)
+#define bpf_iter_task_vma_destroy(it) ((void)(it))
+#endif
 
 /* mm->mm_lock_seq; 0 while it changes, and where the kernel keeps none. */
 static __always_inline __u64 code_sequence(struct task_struct *task)

@@ -83,7 +83,7 @@ std::string Line(const SFrameReport& report) {
 
 SFrameReport ReportSFrame(const Module& module) {
   SFrameReport report = {.path = module.path, .build_id = module.build_id};
-  report.eh_frame = !module.eh_frame.bytes.empty() && !module.from_debug_frame;
+  report.eh_frame = !module.eh_frame.bytes.empty();
   report.code_bytes = SizeOf(module.code);
   if (module.damaged_sframe || module.code.empty()) {
     report.sframe = "damaged";

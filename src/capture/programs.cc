@@ -25,8 +25,10 @@
 #include "capture/errno_status.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
+#include "offcpu_plain.skel.h"
 #include "offcpu_tw4.skel.h"
 #include "offcpu_tw5.skel.h"
+#include "offcpu_vma.skel.h"
 #include "process/module.h"
 
 namespace offcpu {
@@ -68,11 +70,23 @@ T Options() {
   return options;
 }
 
+constexpr char kKernelBtf[] = "/sys/kernel/btf/vmlinux";
+
+// The object that names no function that this kernel has not.
+const void* ObjectBytes(const KernelFeatures& features, size_t* size) {
+  if (features.task_work_arguments == 5) return offcpu_tw5__elf_bytes(size);
+  if (features.task_work_arguments == 4) return offcpu_tw4__elf_bytes(size);
+  return features.vma_iter ? offcpu_vma__elf_bytes(size) : offcpu_plain__elf_bytes(size);
+}
+
 absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
   size_t size = 0;
-  const void* bytes = features.task_work_arguments == 4 ? offcpu_tw4__elf_bytes(&size) : offcpu_tw5__elf_bytes(&size);
+  const void* bytes = ObjectBytes(features, &size);
   auto options = Options<bpf_object_open_opts>();
   options.object_name = "offcpu";
+  // As if it were another kernel's: else libbpf 1.1 looks for types that this kernel has not in its modules too, which
+  // takes CAP_SYS_ADMIN, and gives up without it.
+  options.btf_custom_path = kKernelBtf;
   bpf_object* object = bpf_object__open_mem(bytes, size, &options);
   if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
   return OwnedObject(object);

@@ -51,7 +51,8 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   const Profile profile =
       MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
   std::string bytes;
-  WriteProfile(format, profile, Symbolize(profile, {}, &names_), {}, [&bytes](std::string_view piece) { bytes.append(piece); });
+  WriteProfile(format, profile, Symbolize(profile, {}, &names_), {},
+               [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }
 

@@ -49,8 +49,8 @@ class Dumps {
   Recording& recording_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool making_ = false;    // guarded by mutex_, as what follows is
-  size_t held_bytes_ = 0;  // of dumps that live
+  bool making_ = false;             // guarded by mutex_, as what follows is
+  size_t held_bytes_ = 0;           // of dumps that live
   NameCache names_{kMaxNameBytes};  // of who makes one
 };
 

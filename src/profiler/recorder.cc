@@ -375,7 +375,7 @@ class RecorderImpl final : public Recorder {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config,
-                                                           std::shared_ptr<ModuleCache> modules) {
+                                                          std::shared_ptr<ModuleCache> modules) {
   if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();

@@ -52,7 +52,8 @@ class Namer {
  private:
   void NameFrames(const Module& module, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
-  CachedName Name(const Module& module, const std::string& prefix, uint64_t address, std::optional<SymbolTable>& symbols);
+  CachedName Name(const Module& module, const std::string& prefix, uint64_t address,
+                  std::optional<SymbolTable>& symbols);
   std::string KernelName(uint64_t address, std::optional<SymbolTable>& symbols);
 
   const Profile& profile_;

@@ -43,8 +43,6 @@ TEST_F(SFrameReportTest, None) {
   EXPECT_EQ(Json(),
             R"([{"path":"/lib/a\u000ab.so","build_id":"c0ffee","sframe":"none","code_bytes":512,"eh_frame":true}])"
             "\n");
-  module.from_debug_frame = true;
-  EXPECT_EQ(Text(), "none             -         -        -  no        /lib/a?b.so\n") << "it is not one";
 }
 
 // 64 and 64 bytes of 512; the third function lies nowhere, and is damaged.

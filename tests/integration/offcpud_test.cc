@@ -257,8 +257,9 @@ TEST_F(Daemon, AFullDiskIsTheClientsTrouble) {
   StartDaemon("");
   const std::string mount = "mount -t tmpfs -o size=4k none \"$1\" && \"$2\" dump -o \"$1/a.json\" --socket \"$3\"";
   std::filesystem::create_directory(Path("full"));
-  EXPECT_EQ(RunWords({"unshare", "--mount", "sh", "-c", mount, "sh", Path("full"), BinDirectory() + "/offcpu", Socket()}),
-            kFailed);
+  EXPECT_EQ(
+      RunWords({"unshare", "--mount", "sh", "-c", mount, "sh", Path("full"), BinDirectory() + "/offcpu", Socket()}),
+      kFailed);
   EXPECT_THAT(errors_, HasSubstr("No space left on device"));
   EXPECT_EQ(Ask({"status"}), kOk) << errors_;
 }
@@ -337,11 +338,12 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
   ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
   const uint64_t recorded_ns = JsonNumber(output_, "recorded_ns");
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const uint64_t held_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) -
-                           JsonNumber(output_, "oldest_unix_ns");
+  const uint64_t held_ns =
+      static_cast<uint64_t>(std::chrono::nanoseconds(now).count()) - JsonNumber(output_, "oldest_unix_ns");
   std::printf("%d dumps, %d refused; %llu MiB at most, %zu descriptors, %zu before; %.1f s recorded in %.1f s\n",
               dumped.load(), failed.load(), static_cast<unsigned long long>(StatusKib(pid, "VmHWM") >> 10),
-              OpenObjects(pid), open_before, static_cast<double>(recorded_ns) / 1e9, static_cast<double>(held_ns) / 1e9);
+              OpenObjects(pid), open_before, static_cast<double>(recorded_ns) / 1e9,
+              static_cast<double>(held_ns) / 1e9);
   EXPECT_LE(StatusKib(pid, "VmHWM"), kCapKib);
   EXPECT_LE(OpenObjects(pid), open_before);
   EXPECT_GT(dumped, kClients);
