@@ -16,6 +16,9 @@ bool HasOtherSFrame(const Module& module) {
   return version != SFrameVersion::kNone && version != SFrameVersion::kV3;
 }
 
+// At the base of a thread of its runtime the frame pointer leads nowhere, and the table does.
+bool IsGoWithTable(const Module& module) { return module.is_go && !module.debug_frame.bytes.empty(); }
+
 }  // namespace
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
@@ -124,8 +127,9 @@ FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
   FindOutcome outcome = FindOutcome::kNotHere;
   if (tables.eh_frame != nullptr) outcome = tables.eh_frame->Find(address, row);
   if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
-  if (outcome == FindOutcome::kNotHere && !tables.module->is_go) return AskDebugFrame(tables, address, row);
-  return outcome;
+  // Where Go's code is asked here, its frame pointer leads nowhere.
+  const bool is_only_table = tables.eh_frame == nullptr || !tables.module->is_go;
+  return outcome == FindOutcome::kNotHere && is_only_table ? AskDebugFrame(tables, address, row) : outcome;
 }
 
 FindOutcome RowFinder::AskDebugFrame(const Tables& tables, uint64_t address, Row* row) {
@@ -237,7 +241,8 @@ RowFinder::Tables& RowFinder::TablesOf(const std::shared_ptr<const Module>& modu
   tables.last_use = ++clock_;
   if (is_new) {
     tables.module = module;
-    tables.uses_any_fp = UsesFramePointer(order_, module.get(), false);
+    tables.uses_any_fp =
+        UsesFramePointer(order_, module.get(), false) && !(IsGoWithTable(*module) && order_.Has(FrameSource::kEhFrame));
     tables.uses_plausible_fp = UsesFramePointer(order_, module.get(), true);
     EvictFor(tables);
   }

@@ -2,7 +2,7 @@
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
 //
 // .debug_frame is asked as a part of .eh_frame, for code that .eh_frame does not describe; Go's only by
-// FindInterrupted.
+// FindInterrupted, and where the frame pointer cannot be one.
 //
 // Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
 // frame pointer: whether to believe that is for the walk to say, as for any such row.

@@ -421,7 +421,7 @@ TEST_F(TwoTables, DebugFrameBehindEhFrame) {
   EXPECT_EQ(finder.stats().corrupt_tables, 1u);
 }
 
-TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeOnly) {
+TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeAndWhereTheFramePointerIsNone) {
   AddDebugFrame();
   Row row;
   {
@@ -432,8 +432,11 @@ TEST_F(TwoTables, DebugFrameOfGoIsForInterruptedCodeOnly) {
   EXPECT_EQ(Sources("sframe,eh_frame,fp"), "sframe sframe eh_frame none ");
   module->eh_frame = ModuleTable();
   module->sframe = ModuleTable();
-  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "fp fp fp fp ") << "as if it were not there";
+  EXPECT_EQ(Sources("sframe,eh_frame,fp"), "none none debug_frame debug_frame ");
+  EXPECT_EQ(Sources("sframe,fp"), "fp fp fp fp ") << "not asked for";
   RowFinder finder;
+  ASSERT_EQ(finder.Find(module, 0x1310, /*plausible_fp=*/true, &row), FindOutcome::kFound);
+  EXPECT_EQ(row.source, FrameSource::kFramePointer);
   EXPECT_EQ(finder.FindInterrupted(module, 0x1310, &row), FindOutcome::kFound);
   EXPECT_EQ(row.source, FrameSource::kDebugFrame);
   EXPECT_EQ(row.cfa.offset, 8);
