@@ -24,24 +24,24 @@ const std::string* NameCache::FindKernel(uint64_t address) const {
   return name != kernel_.end() ? &name->second : nullptr;
 }
 
-void NameCache::Add(const std::shared_ptr<const Module>& module, uint64_t address, CachedName name) {
+void NameCache::Add(const std::shared_ptr<const Module>& module, uint64_t address, const CachedName& name) {
   if (module->is_perf_map) return;
   const size_t bytes = BytesOf(name.name);
   Grow(bytes);
   ModuleNames& names = modules_[module.get()];
   names.module = module;
-  if (names.names.try_emplace(address, std::move(name)).second) {
+  if (names.names.try_emplace(address, name).second) {
     names.bytes += bytes;
   } else {
     bytes_ -= bytes;
   }
 }
 
-void NameCache::AddKernel(uint64_t address, std::string name) {
+void NameCache::AddKernel(uint64_t address, const std::string& name) {
   if (name.starts_with("bpf_")) return;  // programs come and go, and /proc/modules does not tell
   const size_t bytes = BytesOf(name);
   Grow(bytes);
-  if (kernel_.try_emplace(address, std::move(name)).second) {
+  if (kernel_.try_emplace(address, name).second) {
     kernel_bytes_ += bytes;
   } else {
     bytes_ -= bytes;

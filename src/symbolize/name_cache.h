@@ -28,8 +28,8 @@ class NameCache {
   const std::string* FindKernel(uint64_t address) const;
 
   // Not of perf maps, in which an address may have another name tomorrow.
-  void Add(const std::shared_ptr<const Module>& module, uint64_t address, CachedName name);
-  void AddKernel(uint64_t address, std::string name);
+  void Add(const std::shared_ptr<const Module>& module, uint64_t address, const CachedName& name);
+  void AddKernel(uint64_t address, const std::string& name);
 
   // Before a profile: forgets modules that nobody holds any more, and the kernel's names if `kernel_modules`, what is
   // loaded into it, has changed.
