@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "daemon/glob_match.h"
+#include "daemon/unix_time.h"
 #include "profile/merge.h"
 #include "symbolize/symbolizer.h"
 
@@ -14,11 +15,6 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
-
-uint64_t NowUnixNs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
-}
 
 }  // namespace
 

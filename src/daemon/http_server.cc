@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/log.h"
 #include "daemon/metrics.h"
+#include "daemon/unix_time.h"
 
 namespace offcpu {
 namespace {
@@ -40,11 +41,6 @@ constexpr char kIndex[] = R"(<!DOCTYPE html>
 <p>go tool pprof http://HOST:PORT/debug/pprof/offcpu?seconds=5</p>
 </body></html>
 )";
-
-uint64_t NowUnixNs() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
-}
 
 struct Address {
   std::string host;
