@@ -103,10 +103,7 @@ class PipelineTest : public ::testing::Test {
                     .look = [processes = processes_](const ProcessKey& key, int32_t,
                                                      const auto&) { return processes->Look(key.pid); },
                     .read_stacks =
-                        [this](const std::vector<WaitingThread>& threads) {
-                          const auto read = read_stacks_;  // it may outlive the test
-                          return read(threads);
-                        },
+                        [read = read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
                     .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
                     .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
                 });
@@ -156,9 +153,10 @@ class PipelineTest : public ::testing::Test {
   }
 
   using Outcomes = std::map<std::string, uint64_t>;
-  std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks_ = [](const auto& threads) {
-    return std::vector<LiveStack>(threads.size(), ALiveStack());
-  };
+  // A reader that is given up outlives the test, and has its own hold on what it runs.
+  using ReadStacks = std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)>;
+  std::shared_ptr<ReadStacks> read_stacks_ = std::make_shared<ReadStacks>(
+      [](const auto& threads) { return std::vector<LiveStack>(threads.size(), ALiveStack()); });
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
   std::map<int32_t, uint32_t> grown_;
   std::set<uint64_t> forgotten_;

@@ -450,7 +450,7 @@ TEST_F(PipelineTest, ALiveStackServesItsOwnWaitOnly) {
 
 TEST_F(PipelineTest, AStackThatCouldNotBeReadLeavesItsReason) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  read_stacks_ = [](const auto& threads) {
+  *read_stacks_ = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kUnreadable});
   };
   pipeline_->ReadWaiting({AWaitingThread(40)});
@@ -478,7 +478,7 @@ TEST_F(PipelineTest, ALongWaitHasItsStackWhenItEndsMuchLater) {
 
 TEST_F(PipelineTest, ALongWaitWhoseStackCouldNotBeReadHasItsCapture) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  read_stacks_ = [](const auto& threads) {
+  *read_stacks_ = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   pipeline_->ReadWaiting({AWaitingThread(40)});
@@ -505,7 +505,7 @@ TEST_F(PipelineTest, ALiveStackServesTheWholeStay) {
 
 TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  read_stacks_ = [](const auto& threads) {
+  *read_stacks_ = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   pipeline_->Handle(AnInterval(7, 100));
@@ -519,7 +519,7 @@ TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
 TEST_F(PipelineTest, AWaitIsReadOnce) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
-  read_stacks_ = [&read](const auto& threads) {
+  *read_stacks_ = [&read](const auto& threads) {
     read += threads.size();
     return std::vector<LiveStack>(threads.size(), ALiveStack());
   };
@@ -539,7 +539,7 @@ TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
   std::atomic<size_t> most = 0;
-  read_stacks_ = [&](const auto& threads) {
+  *read_stacks_ = [&](const auto& threads) {
     read += threads.size();
     most = std::max<size_t>(most, threads.size());
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
@@ -560,7 +560,7 @@ TEST_F(PipelineTest, AStackThatCannotBeReadInTimeIsGivenUp) {
   Make({.readers = {.deadline = std::chrono::milliseconds(50)}});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::promise<void> release;
-  read_stacks_ = [until = release.get_future().share()](const auto& threads) {
+  *read_stacks_ = [until = release.get_future().share()](const auto& threads) {
     until.wait();
     return std::vector<LiveStack>(threads.size());
   };

@@ -417,7 +417,7 @@ TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
 TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
-  read_stacks_ = [&read](const auto& threads) {
+  *read_stacks_ = [&read](const auto& threads) {
     read += threads.size();
     return std::vector<LiveStack>(threads.size(), ALiveStack());
   };
@@ -438,7 +438,7 @@ TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
 // It ended after it was listed, and before it could be read: it has been captured on its way back.
 TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadHasTheStackOfItsCapture) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  read_stacks_ = [](const auto& threads) {
+  *read_stacks_ = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 1050, .end_ns = kStart + 1050};
@@ -461,7 +461,7 @@ TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadHasTheStackOfItsCapture) {
 
 TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadAndLeavesNothingIsStale) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  read_stacks_ = [](const auto& threads) {
+  *read_stacks_ = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 1050, .end_ns = kStart + 1050};
