@@ -18,7 +18,7 @@
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
 #include "output/utf8.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {

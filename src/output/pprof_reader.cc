@@ -19,8 +19,8 @@
 #include "output/pprof_rows.h"
 #include "output/pprof_tables.h"
 #include "output/stack_labels.h"
+#include "pprof/profile.pb.h"
 #include "process/regular_file.h"
-#include "proto/profile.pb.h"
 
 namespace offcpu {
 namespace {

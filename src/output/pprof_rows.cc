@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {

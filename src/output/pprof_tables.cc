@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "output/format.h"
 #include "output/gzip.h"
 #include "output/pprof_reader.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 #include "recorded_profile.h"
 
 namespace offcpu {

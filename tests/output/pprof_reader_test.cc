@@ -16,7 +16,7 @@
 #include "output/format.h"
 #include "output/gzip.h"
 #include "output/pprof.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 #include "recorded_profile.h"
 
 namespace offcpu {

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/gzip.h"
-#include "proto/profile.pb.h"
+#include "pprof/profile.pb.h"
 #include "recorded_profile.h"
 
 namespace offcpu {
