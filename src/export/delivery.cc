@@ -1,0 +1,55 @@
+#include "export/delivery.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "output/stack_labels.h"
+#include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace otlp = opentelemetry::proto::collector::profiles::v1development;
+
+constexpr std::chrono::seconds kMaxRetryAfter(3600);
+constexpr size_t kMaxReasonBytes = 300;
+
+bool IsLater(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
+
+std::string Line(std::string_view text) { return Printable(std::string(text.substr(0, kMaxReasonBytes))); }
+
+// A field that is there may be empty: only what is in it counts.
+void JudgePartialSuccess(const std::string& body, Judgement& judgement) {
+  otlp::ExportProfilesServiceResponse response;
+  if (!response.ParseFromString(body)) return;  // it said 200: what it says beside is for people
+  const otlp::ExportProfilesPartialSuccess& partial = response.partial_success();
+  judgement.rejected_profiles = static_cast<uint64_t>(std::max<int64_t>(partial.rejected_profiles(), 0));
+  judgement.reason = Line(partial.error_message());
+}
+
+}  // namespace
+
+Judgement Judge(const HttpAnswer& answer) {
+  Judgement judgement;
+  if (answer.status == 0) {
+    judgement.reason = Line(answer.error);
+    return judgement;
+  }
+  if (answer.status >= 200 && answer.status < 300) {
+    judgement.verdict = Verdict::kDelivered;
+    JudgePartialSuccess(answer.body, judgement);
+    return judgement;
+  }
+  judgement.verdict = IsLater(answer.status) ? Verdict::kLater : Verdict::kRefused;
+  judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
+  if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
+  return judgement;
+}
+
+std::chrono::milliseconds Backoff::Next(double random) {
+  const std::chrono::milliseconds wait(static_cast<int64_t>(static_cast<double>(next_.count()) * (0.5 + random)));
+  next_ = std::min(next_ * 3 / 2, limits_.most);
+  return wait;
+}
+
+}  // namespace offcpu

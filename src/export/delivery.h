@@ -1,0 +1,51 @@
+// What an answer to an OTLP export means, and how long to wait after one that says "later". As the OTLP specification
+// 1.11 has it, in "OTLP/HTTP Response". Pure functions and plain state.
+#ifndef OFFCPU_EXPORT_DELIVERY_H_
+#define OFFCPU_EXPORT_DELIVERY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "export/http_poster.h"
+
+namespace offcpu {
+
+enum class Verdict {
+  kDelivered,
+  kLater,    // the same again: nothing came back, or 429, 502, 503, 504
+  kRefused,  // and so it would be the next time
+};
+
+struct Judgement {
+  Verdict verdict = Verdict::kLater;
+  std::optional<std::chrono::seconds> retry_after;  // as the server wants it, an hour at most
+  uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
+  std::string reason;                               // for a person, one line; empty: all is well
+};
+
+Judgement Judge(const HttpAnswer& answer);
+
+struct BackoffLimits {
+  std::chrono::milliseconds first{5'000};
+  std::chrono::milliseconds most{60'000};
+};
+
+// Waits that grow by half, each shortened or lengthened by up to half, so that a fleet does not come back as one.
+class Backoff {
+ public:
+  explicit Backoff(const BackoffLimits& limits) : limits_(limits), next_(limits.first) {}
+
+  // `random`: of [0, 1).
+  std::chrono::milliseconds Next(double random);
+  void Reset() { next_ = limits_.first; }
+
+ private:
+  const BackoffLimits limits_;
+  std::chrono::milliseconds next_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_EXPORT_DELIVERY_H_

@@ -1,0 +1,123 @@
+#include "export/http_poster.h"
+
+#include <curl/curl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "output/gzip.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxTokenBytes = 16u << 10;
+
+using HeaderList = std::unique_ptr<curl_slist, void (*)(curl_slist*)>;
+
+void Add(HeaderList& list, const std::string& header) {
+  curl_slist* longer = curl_slist_append(list.get(), header.c_str());
+  if (longer == nullptr) return;
+  (void)list.release();
+  list.reset(longer);
+}
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  std::ifstream file(path);
+  std::string token(kMaxTokenBytes + 1, '\0');
+  file.read(token.data(), static_cast<std::streamsize>(token.size()));
+  if (file.bad() || !file.is_open()) return absl::UnavailableError(absl::StrCat(path, ": ", strerror(errno)));
+  token.resize(static_cast<size_t>(file.gcount()));
+  absl::StripAsciiWhitespace(&token);
+  bool is_line = !token.empty() && token.size() <= kMaxTokenBytes;
+  for (const char c : token) is_line = is_line && absl::ascii_isgraph(static_cast<unsigned char>(c));
+  if (!is_line) return absl::UnavailableError(absl::StrCat(path, ": this is no token"));
+  return token;
+}
+
+struct Incoming {
+  std::string* kept;
+  size_t bytes = 0;
+  bool is_too_much = false;
+};
+
+size_t OnBytes(const char* data, size_t, size_t size, void* context) {
+  auto* incoming = static_cast<Incoming*>(context);
+  incoming->bytes += size;
+  incoming->is_too_much = incoming->bytes > HttpPoster::kMaxReadBytes;
+  if (incoming->is_too_much) return 0;
+  incoming->kept->append(data, std::min(size, HttpPoster::kMaxAnswerBytes - incoming->kept->size()));
+  return size;
+}
+
+int OnProgress(void* stopped, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::atomic<bool>*>(stopped)->load() ? 1 : 0;
+}
+
+template <typename Value>
+void Set(CURL* curl, CURLoption option, Value value) {
+  curl_easy_setopt(curl, option, value);
+}
+
+void SetPath(CURL* curl, CURLoption option, const std::string& path) {
+  if (!path.empty()) curl_easy_setopt(curl, option, path.c_str());
+}
+
+}  // namespace
+
+HttpPoster::HttpPoster(HttpTarget target) : target_(std::move(target)), curl_(curl_easy_init()) {}
+
+HttpPoster::~HttpPoster() { curl_easy_cleanup(curl_); }
+
+HttpAnswer HttpPoster::Post(std::string_view body) {
+  HttpAnswer answer;
+  HeaderList headers(nullptr, curl_slist_free_all);
+  Add(headers, "Content-Type: application/x-protobuf");
+  Add(headers, "Expect:");  // not one round trip more
+  if (IsGzip(body)) Add(headers, "Content-Encoding: gzip");
+  for (const std::string& header : target_.headers) Add(headers, header);
+  if (!target_.bearer_token_file.empty()) {
+    const absl::StatusOr<std::string> token = ReadToken(target_.bearer_token_file);
+    if (!token.ok()) return {.error = std::string(token.status().message())};
+    Add(headers, absl::StrCat("Authorization: Bearer ", *token));
+  }
+
+  Incoming incoming{&answer.body};
+  char error[CURL_ERROR_SIZE] = "";
+  curl_easy_reset(curl_);  // options only: the connection is kept
+  Set(curl_, CURLOPT_URL, target_.url.c_str());
+  Set(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
+  Set(curl_, CURLOPT_NOSIGNAL, 1L);
+  Set(curl_, CURLOPT_USERAGENT, target_.user_agent.c_str());
+  Set(curl_, CURLOPT_HTTPHEADER, headers.get());
+  Set(curl_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
+  Set(curl_, CURLOPT_POSTFIELDS, body.data());
+  Set(curl_, CURLOPT_TIMEOUT_MS, static_cast<long>(target_.timeout.count()));
+  SetPath(curl_, CURLOPT_CAINFO, target_.ca_file);
+  SetPath(curl_, CURLOPT_SSLCERT, target_.certificate_file);
+  SetPath(curl_, CURLOPT_SSLKEY, target_.key_file);
+  SetPath(curl_, CURLOPT_PROXY, target_.proxy);
+  Set(curl_, CURLOPT_WRITEFUNCTION, OnBytes);
+  Set(curl_, CURLOPT_WRITEDATA, &incoming);
+  Set(curl_, CURLOPT_NOPROGRESS, 0L);
+  Set(curl_, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  Set(curl_, CURLOPT_XFERINFODATA, &stopped_);
+  Set(curl_, CURLOPT_ERRORBUFFER, error);
+  const CURLcode code = curl_easy_perform(curl_);
+  if (code != CURLE_OK && !incoming.is_too_much) {
+    answer.error = *error != '\0' ? error : curl_easy_strerror(code);
+    return answer;
+  }
+  curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &answer.status);
+  curl_off_t retry_after = 0;  // seconds or a date, as the server has it
+  curl_easy_getinfo(curl_, CURLINFO_RETRY_AFTER, &retry_after);
+  if (retry_after > 0) answer.retry_after = std::chrono::seconds(retry_after);
+  return answer;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,90 @@
+#include "export/delivery.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::HasSubstr;
+
+Judgement Of(long status, std::string body = "") { return Judge({.status = status, .body = std::move(body)}); }
+
+TEST(DeliveryTest, ACollectorTakesWithAnEmptyPartialSuccess) {
+  const Judgement judgement = Of(200, std::string("\x0a\x00", 2));  // as collector 0.152 answers every success
+  EXPECT_EQ(judgement.verdict, Verdict::kDelivered);
+  EXPECT_EQ(judgement.rejected_profiles, 0u);
+  EXPECT_EQ(judgement.reason, "");
+  for (const long status : {200, 202, 204}) EXPECT_EQ(Of(status).verdict, Verdict::kDelivered) << status;
+}
+
+TEST(DeliveryTest, WhatWasRejectedOfARequestIsNotSentAgain) {
+  const std::string body =
+      "\x0a\x0a"     // partial_success (field 1), 10 bytes
+      "\x08\x03"     // rejected_profiles (field 1): 3
+      "\x12\x06"     // error_message (field 2), 6 bytes
+      "no\nway";     // in which a line ends
+  const Judgement judgement = Of(200, body);
+  EXPECT_EQ(judgement.verdict, Verdict::kDelivered);
+  EXPECT_EQ(judgement.rejected_profiles, 3u);
+  EXPECT_EQ(judgement.reason, "no?way");
+}
+
+TEST(DeliveryTest, AWarningRejectsNothing) {
+  const std::string body =
+      "\x0a\x04"  // partial_success (field 1), 4 bytes
+      "\x12\x02"  // error_message (field 2), 2 bytes
+      "hm";
+  EXPECT_EQ(Of(200, body).rejected_profiles, 0u);
+  EXPECT_EQ(Of(200, body).reason, "hm");
+  const std::string negative =
+      "\x0a\x0b"  // partial_success (field 1), 11 bytes
+      "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // rejected_profiles (field 1): -1
+  EXPECT_EQ(Of(200, negative).rejected_profiles, 0u);
+  EXPECT_EQ(Of(200, "<html>OK</html>").verdict, Verdict::kDelivered) << "whatever the body is";
+}
+
+// The specification's list; what real servers answered is in it too: 415 and 405 of a wrong request, 400 of one that is
+// too large or that they do not like, 500 of one that they do not understand.
+TEST(DeliveryTest, OnlyFourAnswersAreWorthAnotherTry) {
+  for (const long status : {429, 502, 503, 504}) EXPECT_EQ(Of(status).verdict, Verdict::kLater) << status;
+  for (const long status : {301, 307, 400, 401, 403, 404, 405, 408, 413, 415, 418, 500, 501, 505})
+    EXPECT_EQ(Of(status).verdict, Verdict::kRefused) << status;
+}
+
+TEST(DeliveryTest, NoAnswerIsWorthAnotherTry) {
+  const Judgement judgement = Judge({.error = "Couldn't connect"});
+  EXPECT_EQ(judgement.verdict, Verdict::kLater);
+  EXPECT_EQ(judgement.reason, "Couldn't connect");
+}
+
+TEST(DeliveryTest, AReasonIsOneShortLine) {
+  EXPECT_EQ(Of(503).reason, "HTTP 503");
+  EXPECT_EQ(Of(400, "request body too large").reason, "HTTP 400: request body too large");
+  EXPECT_EQ(Of(400, "a\nb\x1b[31m").reason, "HTTP 400: a?b?[31m");
+  EXPECT_LE(Of(400, std::string(10'000, 'x')).reason.size(), 400u);
+}
+
+TEST(DeliveryTest, TheServerSaysWhenButNotForEver) {
+  EXPECT_EQ(Judge({.status = 503, .retry_after = seconds(7)}).retry_after, seconds(7));
+  EXPECT_EQ(Judge({.status = 429, .retry_after = seconds(1'000'000)}).retry_after, seconds(3600));
+  EXPECT_EQ(Judge({.status = 503}).retry_after, std::nullopt);
+}
+
+TEST(BackoffTest, GrowsByHalfUpToALimitAndVariesByHalf) {
+  Backoff backoff({.first = milliseconds(1000), .most = milliseconds(3000)});
+  EXPECT_EQ(backoff.Next(0.5), milliseconds(1000));
+  EXPECT_EQ(backoff.Next(0), milliseconds(750));      // half of 1500
+  EXPECT_EQ(backoff.Next(0.5), milliseconds(2250));
+  EXPECT_EQ(backoff.Next(0.5), milliseconds(3000));   // not 3375
+  EXPECT_EQ(backoff.Next(0.75), milliseconds(3750));  // one and a quarter of it
+  backoff.Reset();
+  EXPECT_EQ(backoff.Next(0.5), milliseconds(1000));
+}
+
+}  // namespace
+}  // namespace offcpu
