@@ -9,6 +9,7 @@
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
 #include "output/ledger_table.h"
+#include "output/otlp.h"
 #include "output/pprof.h"
 #include "output/profile_json.h"
 #include "output/summary.h"
@@ -17,12 +18,21 @@
 namespace offcpu {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, OutputFormat>, 4> kSuffixes = {{
+constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> kSuffixes = {{
     {".folded", OutputFormat::kFolded},
     {".pb.gz", OutputFormat::kPprof},
     {".txt", OutputFormat::kText},
     {".json", OutputFormat::kJson},
+    {".otlp", OutputFormat::kOtlp},
 }};
+
+// One request, of everything that a message can hold: files are read whole. Recordings of one host differ in when they
+// began, so that is the id.
+void WriteOtlpFile(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
+  OtlpOptions options = {.max_bytes = kMaxOtlpBytes};
+  for (size_t i = 0; i < 8; ++i) options.window_id[8 + i] = static_cast<uint8_t>(profile.start_unix_ns >> (56 - 8 * i));
+  WriteOtlp(profile, symbols, options, [&](const std::string& request) { sink(request); });
+}
 
 }  // namespace
 
@@ -61,6 +71,9 @@ void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedP
       break;
     case OutputFormat::kJson:
       WriteProfileJson(profile, symbols, sink);
+      break;
+    case OutputFormat::kOtlp:
+      WriteOtlpFile(profile, symbols, sink);
       break;
   }
 }

@@ -1,4 +1,4 @@
-// The output formats, chosen by the suffix of a file's name: .folded, .pb.gz, .txt, .json.
+// The output formats, chosen by the suffix of a file's name: .folded, .pb.gz, .txt, .json, .otlp.
 #ifndef OFFCPU_OUTPUT_FORMAT_H_
 #define OFFCPU_OUTPUT_FORMAT_H_
 
@@ -13,7 +13,7 @@
 
 namespace offcpu {
 
-enum class OutputFormat { kFolded, kPprof, kText, kJson };
+enum class OutputFormat { kFolded, kPprof, kText, kJson, kOtlp };
 
 // InvalidArgument, naming the known suffixes, if `path` has none of them.
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path);

@@ -17,13 +17,14 @@ TEST(FormatTest, TheSuffixNamesTheFormat) {
   EXPECT_EQ(FormatOf("/tmp/a.b/c.txt").value(), OutputFormat::kText);
   EXPECT_EQ(FormatOf("a.json.pb.gz").value(), OutputFormat::kPprof);
   EXPECT_EQ(FormatOf("a.txt.json").value(), OutputFormat::kJson);
+  EXPECT_EQ(FormatOf("a.otlp").value(), OutputFormat::kOtlp);
 }
 
 TEST(FormatTest, AnUnknownSuffixIsAnErrorThatNamesTheKnownOnes) {
   for (const char* path : {"a.svg", "a", "", "folded", "a.TXT", "a.json.gz", "a.pb", "a.gz"}) {
     absl::Status status = FormatOf(path).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << path;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(".folded, .pb.gz, .txt, .json"));
+    EXPECT_THAT(std::string(status.message()), HasSubstr(".folded, .pb.gz, .txt, .json, .otlp"));
     EXPECT_THAT(std::string(status.message()), HasSubstr(path));
   }
 }
@@ -43,6 +44,7 @@ TEST(FormatTest, EachFormatIsWritten) {
   EXPECT_THAT(text, HasSubstr("\n\nrecorded "));
   EXPECT_THAT(written(OutputFormat::kPprof), ::testing::StartsWith("\x1f\x8b"));
   EXPECT_THAT(written(OutputFormat::kJson), ::testing::StartsWith("{\"start_unix_ns\":0,"));
+  EXPECT_THAT(written(OutputFormat::kOtlp), ::testing::StartsWith("\x0a"));  // a message, not compressed: its field 1
 }
 
 TEST(FormatTest, OptionsReachTheFormats) {

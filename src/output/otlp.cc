@@ -1,0 +1,208 @@
+#include "output/otlp.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <string_view>
+
+#include "absl/container/flat_hash_map.h"
+#include "output/otlp_attributes.h"
+#include "output/otlp_request.h"
+#include "output/otlp_stacks.h"
+#include "output/pprof_comments.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::string_view kTooLarge = "too large";
+constexpr std::string_view kRecording = "recording";
+constexpr std::string_view kExport = "export";
+
+int64_t Number(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+
+int64_t& At(OtlpType type, OtlpValues& values) { return values[static_cast<size_t>(type)]; }
+
+OtlpValues ValuesOf(const ProfileRow& row) {
+  OtlpValues values = {};
+  At(OtlpType::kOffCpu, values) = Number(row.total_ns());
+  At(OtlpType::kContentions, values) = Number(row.count);
+  At(OtlpType::kBlocked, values) = Number(row.blocked_ns);
+  At(OtlpType::kRunnable, values) = Number(row.runnable_ns);
+  At(OtlpType::kLongest, values) = Number(row.max_ns);
+  At(OtlpType::kContentionsError, values) = Number(row.count_error());
+  At(OtlpType::kOffCpuError, values) = Number(row.ns_error());
+  return values;
+}
+
+class Writer {
+ public:
+  Writer(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
+         absl::FunctionRef<void(std::string)> sink)
+      : profile_(profile),
+        options_(options),
+        sink_(sink),
+        request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_ns, options.window_id},
+                 std::min(options.max_bytes, kMaxOtlpBytes)),
+        stacks_(profile, symbols, options.names) {}
+
+  void Write() {
+    WriteRows();
+    request_.SetResource(OtlpRecorderFrame(profile_.host, options_.resource));
+    WriteRecording();
+    for (const Drop& drop : profile_.stats.drops) WriteDrop(drop, kRecording);
+    for (const Drop& drop : options_.export_losses) WriteDrop(drop, kExport);
+    if (rows_lost_.count != 0) WriteDrop(rows_lost_, kExport);
+    Flush();
+  }
+
+ private:
+  using Make = absl::FunctionRef<OtlpSample(OtlpDictionary&)>;
+
+  void Flush() {
+    if (!request_.empty()) sink_(request_.Take());
+    stacks_.Forget();
+  }
+
+  bool TryAdd(Make make) {
+    if (request_.Add(make)) return true;
+    stacks_.Forget();
+    return false;
+  }
+
+  // To this request, or to the next.
+  bool Add(Make make) {
+    if (TryAdd(make)) return true;
+    if (request_.empty()) return false;
+    Flush();
+    return TryAdd(make);
+  }
+
+  // The rows of a process one after the other, as they are unless several recordings were merged; processes in the
+  // order of their first row.
+  std::vector<uint32_t> RowsByProcess() const {
+    constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+    std::vector<uint32_t> rank(profile_.processes.size(), kNone);
+    uint32_t ranks = 0;
+    for (const ProfileRow& row : profile_.rows) {
+      if (rank[row.process] == kNone) rank[row.process] = ranks++;
+    }
+    std::vector<uint32_t> order(profile_.rows.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return rank[profile_.rows[a].process] < rank[profile_.rows[b].process];
+    });
+    return order;
+  }
+
+  void WriteRows() {
+    absl::flat_hash_map<int32_t, int64_t> images;
+    const ProfileRow* before = nullptr;
+    for (const uint32_t index : RowsByProcess()) {
+      const ProfileRow& row = profile_.rows[index];
+      if (before == nullptr || row.process != before->process) {
+        const ProcessInfo& process = profile_.processes[row.process];
+        const int64_t image = images[process.key.pid]++;
+        request_.SetResource(OtlpProcessFrame(profile_.host, options_.service_name, process, image, options_.resource));
+      }
+      before = &row;
+      WriteRow(row);
+    }
+  }
+
+  std::vector<int32_t> ThreadAttributes(const ProfileRow& row, OtlpDictionary& dictionary) const {
+    std::vector<int32_t> attributes;
+    const std::string& comm = profile_.comms[row.comm];
+    if (!comm.empty()) attributes.push_back(dictionary.Attribute(kOtlpThread, comm));
+    if (row.tid != 0) attributes.push_back(dictionary.Attribute(kOtlpTid, row.tid, ""));
+    attributes.push_back(dictionary.Attribute(kOtlpKind, Name(row.kind)));
+    return attributes;
+  }
+
+  void WriteRow(const ProfileRow& row) {
+    const OtlpValues values = ValuesOf(row);
+    if (values == OtlpValues{}) return;
+    const auto whole = [&](OtlpDictionary& dictionary) {
+      OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
+      sample.attributes = ThreadAttributes(row, dictionary);
+      stacks_.AppendAttributes(row, dictionary, &sample.attributes);
+      return sample;
+    };
+    const auto without_stack = [&](OtlpDictionary& dictionary) {
+      OtlpSample sample = {.stack = OtlpStacks::Word("[too large]", dictionary), .values = values};
+      sample.attributes = ThreadAttributes(row, dictionary);
+      sample.attributes.push_back(dictionary.Attribute(kOtlpNoUserStack, kTooLarge));
+      sample.attributes.push_back(dictionary.Attribute(kOtlpNoKernelStack, kTooLarge));
+      return sample;
+    };
+    if (Add(whole) || Add(without_stack)) return;
+    rows_lost_.count += row.count;
+    rows_lost_.ns += row.total_ns();
+  }
+
+  // Of which the comments are an attribute.
+  bool AddComments(OtlpType type, int64_t value, std::span<const std::string> comments) {
+    return TryAdd([&](OtlpDictionary& dictionary) {
+      OtlpSample sample = {.stack = OtlpStacks::Word("[recording]", dictionary)};
+      At(type, sample.values) = value;
+      if (!comments.empty()) sample.of_profiles = dictionary.Attribute(kOtlpComment, comments);
+      return sample;
+    });
+  }
+
+  void WriteRecording() {
+    const std::vector<std::string> comments = PprofComments(profile_);
+    std::span<const std::string> rest = comments;
+    const int64_t duration_ns = std::max<int64_t>(Number(profile_.duration_ns), 1);
+    if (AddComments(OtlpType::kRecording, duration_ns, rest)) return;
+    Flush();
+    for (size_t count = rest.size();; count /= 2) {
+      if (AddComments(OtlpType::kRecording, duration_ns, rest.first(count))) {
+        rest = rest.subspan(count);
+        break;
+      }
+      if (count == 0) return;
+    }
+    WriteRest(rest);
+  }
+
+  // Comments that are too many for one request. One that fits none alone is left out.
+  void WriteRest(std::span<const std::string> rest) {
+    while (!rest.empty()) {
+      Flush();
+      size_t count = rest.size();
+      while (count > 1 && !AddComments(OtlpType::kComments, Number(count), rest.first(count))) count /= 2;
+      if (count == 1) AddComments(OtlpType::kComments, 1, rest.first(1));
+      rest = rest.subspan(count);
+    }
+  }
+
+  void WriteDrop(const Drop& drop, std::string_view where) {
+    const auto make = [&](OtlpDictionary& dictionary) {
+      OtlpSample sample = {.stack = OtlpStacks::Word(drop.reason, dictionary)};
+      sample.attributes = {dictionary.Attribute(kOtlpLostWhere, where)};
+      At(OtlpType::kLostTime, sample.values) = Number(drop.ns);
+      At(OtlpType::kLostCount, sample.values) = Number(drop.count);
+      return sample;
+    };
+    if (drop.ns != 0 || drop.count != 0) Add(make);
+  }
+
+  const Profile& profile_;
+  const OtlpOptions& options_;
+  absl::FunctionRef<void(std::string)> sink_;
+  OtlpRequest request_;
+  OtlpStacks stacks_;
+  Drop rows_lost_ = {.reason = "larger than a request"};
+};
+
+}  // namespace
+
+void WriteOtlp(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
+               absl::FunctionRef<void(std::string request)> sink) {
+  Writer(profile, symbols, options, sink).Write();
+}
+
+}  // namespace offcpu

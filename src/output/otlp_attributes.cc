@@ -1,0 +1,73 @@
+#include "output/otlp_attributes.h"
+
+#include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
+#include "output/stack_labels.h"
+#include "output/utf8.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = opentelemetry::proto::profiles::v1development;
+namespace common = opentelemetry::proto::common::v1;
+namespace resource = opentelemetry::proto::resource::v1;
+
+// What readers show where a resource has no service.
+constexpr std::string_view kUnknownService = "unknown_service";
+
+common::AnyValue* ValueOf(std::string_view key, resource::Resource* resource) {
+  const std::string valid = ValidUtf8(Printable(key));
+  for (common::KeyValue& attribute : *resource->mutable_attributes()) {
+    if (attribute.key() == valid) return attribute.mutable_value();
+  }
+  common::KeyValue* attribute = resource->add_attributes();
+  attribute->set_key(valid);
+  return attribute->mutable_value();
+}
+
+void SetText(std::string_view key, std::string_view text, resource::Resource* resource) {
+  if (!text.empty()) ValueOf(key, resource)->set_string_value(ValidUtf8(Printable(text)));
+}
+
+OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
+  OtlpProfiles::Frame frame;
+  pb::ResourceProfiles profiles;
+  *profiles.mutable_resource() = of;
+  frame.resource = profiles.SerializeAsString();
+  pb::ScopeProfiles scope;
+  scope.mutable_scope()->set_name(std::string(kOtlpScope));
+  scope.mutable_scope()->set_version(OFFCPU_VERSION);
+  common::KeyValue* attribute = scope.mutable_scope()->add_attributes();
+  attribute->set_key(std::string(kOtlpDefaultType));
+  attribute->mutable_value()->set_string_value(std::string(default_type));
+  frame.scope = scope.SerializeAsString();
+  pb::ResourceProfiles schema;
+  schema.set_schema_url(std::string(kOtlpSchema));
+  frame.schema_url = schema.SerializeAsString();
+  return frame;
+}
+
+}  // namespace
+
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const ProcessInfo& process,
+                                     int64_t image, const OtlpResourceAttributes& more) {
+  resource::Resource of;
+  SetText(kOtlpHost, host, &of);
+  SetText(kOtlpService, kUnknownService, &of);
+  SetText(kOtlpService, service.empty() ? process.name : service, &of);
+  ValueOf(kOtlpPid, &of)->set_int_value(process.key.pid);
+  SetText(kOtlpProcess, process.name, &of);
+  SetText(kOtlpContainer, process.container, &of);
+  if (image != 0) ValueOf(kOtlpImage, &of)->set_int_value(image);
+  for (const auto& [key, text] : more) SetText(key, text, &of);
+  return Framed(of, NameAndUnit(OtlpType::kOffCpu).first);
+}
+
+OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more) {
+  resource::Resource of;
+  SetText(kOtlpHost, host, &of);
+  SetText(kOtlpService, kOtlpScope, &of);
+  for (const auto& [key, text] : more) SetText(key, text, &of);
+  return Framed(of, NameAndUnit(OtlpType::kRecording).first);
+}
+
+}  // namespace offcpu

@@ -1,0 +1,253 @@
+// The profile that OTLP requests of one window were made of, as far as pprof tells of it; and what a pprof file says,
+// in an order that does not depend on that of its tables and samples.
+#ifndef OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
+#define OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "otlp_reader.h"
+#include "output/gzip.h"
+#include "output/pprof.h"
+#include "output/pprof_comments.h"
+#include "output/pprof_labels.h"
+#include "output/stack_labels.h"
+#include "pprof/profile.pb.h"
+
+namespace offcpu {
+
+class OtlpToProfile {
+ public:
+  explicit OtlpToProfile(const std::vector<std::string>& requests) {
+    for (const std::string& request : requests) Read(OtlpReader(request));
+    std::vector<std::string_view> views(comments_.begin(), comments_.end());
+    EXPECT_TRUE(ReadPprofComments(views, profile_).ok());
+  }
+
+  const Profile& profile() const { return profile_; }
+  const SymbolizedProfile& symbols() const { return symbols_; }
+
+ private:
+  using Texts = OtlpReader::Texts;
+
+  static std::string Get(const Texts& texts, const std::string& key) {
+    const auto it = texts.find(key);
+    return it == texts.end() ? "" : it->second;
+  }
+  static uint64_t Number(const std::string& text) { return text.empty() ? 0 : std::stoull(text); }
+
+  void Read(const OtlpReader& reader) {
+    for (const auto& resource : reader.message().resource_profiles()) {
+      const Texts of = OtlpReader::Attributes(resource);
+      for (const otlp::Profile& profile : resource.scope_profiles(0).profiles()) {
+        profile_.duration_ns = profile.duration_nano();
+        const std::string type = reader.Type(profile);
+        if (type == "recording/nanoseconds" || type == "comments/count") ReadComments(reader, profile);
+        if (of.count("process.pid") == 0) continue;
+        for (const otlp::Sample& sample : profile.samples()) ReadSample(reader, of, type, sample);
+      }
+    }
+  }
+
+  void ReadComments(const OtlpReader& reader, const otlp::Profile& profile) {
+    for (const int32_t index : profile.attribute_indices()) {
+      const otlp::KeyValueAndUnit& attribute = reader.dictionary().attribute_table(index);
+      if (reader.Text(attribute.key_strindex()) != "pprof.profile.comment") continue;
+      for (const OtlpAnyValue& value : attribute.value().array_value().values()) {
+        comments_.push_back(value.string_value());
+      }
+    }
+  }
+
+  void ReadSample(const OtlpReader& reader, const Texts& of, const std::string& type, const otlp::Sample& sample) {
+    const Texts attributes = reader.Attributes(sample.attribute_indices());
+    ProfileRow& row = Row(reader, of, attributes, sample);
+    const auto value = static_cast<uint64_t>(sample.values(0));
+    const auto squared = static_cast<double>(value) * static_cast<double>(value);
+    if (type == "off_cpu/nanoseconds") {
+      // The sum of two others.
+    } else if (type == "contentions/count") {
+      row.count = value;
+    } else if (type == "blocked/nanoseconds") {
+      row.blocked_ns = value;
+    } else if (type == "runnable/nanoseconds") {
+      row.runnable_ns = value;
+    } else if (type == "longest/nanoseconds") {
+      row.max_ns = value;
+    } else if (type == "contentions_error/count") {
+      row.count_variance = squared;
+    } else if (type == "off_cpu_error/nanoseconds") {
+      row.ns_variance = squared;
+    } else {
+      ADD_FAILURE() << type;
+    }
+  }
+
+  ProfileRow& Row(const OtlpReader& reader, const Texts& of, const Texts& attributes, const otlp::Sample& sample) {
+    ProfileRow row = {.process = Process(of),
+                      .tid = static_cast<int32_t>(Number(Get(attributes, "thread.id"))),
+                      .comm = Index(Get(attributes, "thread.name"), profile_.comms)};
+    row.kind = ByName<WaitKind>(Get(attributes, "offcpu.kind"), kWaitKindCount).value();
+    std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
+    const auto key = std::tuple(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind);
+    const auto [it, inserted] = rows_.try_emplace(key, profile_.rows.size());
+    if (inserted) profile_.rows.push_back(row);
+    return profile_.rows[it->second];
+  }
+
+  static uint32_t Index(const std::string& text, std::vector<std::string>& texts) {
+    const auto it = std::find(texts.begin(), texts.end(), text);
+    if (it == texts.end()) texts.push_back(text);
+    return static_cast<uint32_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
+  }
+
+  uint32_t Process(const Texts& of) {
+    const auto [it, inserted] = processes_.try_emplace(of, profile_.processes.size());
+    if (inserted) {
+      ProcessInfo& process = profile_.processes.emplace_back();
+      process.key.pid = static_cast<int32_t>(Number(Get(of, "process.pid")));
+      process.name = Get(of, "process.executable.name");
+      process.container = Get(of, "container.id");
+    }
+    return it->second;
+  }
+
+  const Module* ModuleOf(const OtlpReader& reader, const otlp::Location& location) {
+    if (location.mapping_index() == 0) return nullptr;
+    const otlp::Mapping& mapping = reader.dictionary().mapping_table(location.mapping_index());
+    const std::string build_id = Get(reader.Attributes(mapping.attribute_indices()), "process.executable.build_id.gnu");
+    std::shared_ptr<Module>& module = modules_[{reader.Text(mapping.filename_strindex()), build_id}];
+    if (module == nullptr) {
+      module = std::make_shared<Module>();
+      module->path = reader.Text(mapping.filename_strindex());
+      module->build_id = build_id;
+      profile_.modules.push_back(module);
+    }
+    return module.get();
+  }
+
+  struct Line {
+    const Module* module;
+    uint64_t address;
+    std::string name;
+    auto operator<=>(const Line&) const = default;
+  };
+
+  std::pair<uint32_t, uint32_t> Stacks(const OtlpReader& reader, const Texts& attributes, const otlp::Sample& sample) {
+    std::vector<Line> kernel;
+    std::vector<Line> user;
+    for (const otlp::Location* location : reader.Locations(sample)) {
+      const Module* module = ModuleOf(reader, *location);
+      const bool in_kernel = module != nullptr && module->path == kKernelMapping;
+      EXPECT_TRUE(user.empty() || !in_kernel);
+      (in_kernel ? kernel : user).push_back({module, location->address(), reader.Function(*location)});
+    }
+    return {Kernel(kernel, Get(attributes, "offcpu.no_kernel_stack")), User(user, attributes)};
+  }
+
+  uint32_t Kernel(const std::vector<Line>& lines, const std::string& missing) {
+    const auto [it, inserted] = kernel_stacks_.try_emplace({lines, missing}, profile_.kernel_stacks.size());
+    if (!inserted) return it->second;
+    KernelStack& stack = profile_.kernel_stacks.emplace_back();
+    std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
+    stack.overflow = missing == "other";
+    for (const Line& line : lines) {
+      if (!missing.empty()) break;  // a word
+      stack.addresses.push_back(line.address + 1);
+      names.push_back(symbols_.names->emplace_back(line.name));
+    }
+    return it->second;
+  }
+
+  uint32_t User(const std::vector<Line>& lines, const Texts& attributes) {
+    const std::string missing = Get(attributes, "offcpu.no_user_stack");
+    const std::string end = Get(attributes, "offcpu.user_end");
+    const std::string unwind = Get(attributes, "offcpu.unwind");
+    const auto [it, inserted] = user_stacks_.try_emplace({lines, missing + end, unwind}, profile_.user_stacks.size());
+    if (!inserted) return it->second;
+    UserStackEntry entry = {.overflow = missing == "other", .filtered = missing.empty() && end.empty()};
+    if (!missing.empty() && !entry.overflow) entry.missing = ByName<NoUserStack>(missing, kNoUserStackCount).value();
+    if (!end.empty()) entry.stack.end = ByName<EndReason>(end, kEndReasonCount).value();
+    std::vector<SymbolizedFrame>& symbols = symbols_.user_stacks.emplace_back();
+    const std::string word = entry.filtered ? "" : EndLabel(entry);
+    EXPECT_TRUE(word.empty() || lines.back().name == word) << word;
+    for (size_t i = 0; i < lines.size() - (word.empty() ? 0 : 1); ++i) {
+      entry.stack.frames.push_back({.module = lines[i].module, .address = lines[i].address});
+      symbols.push_back({.name = symbols_.names->emplace_back(lines[i].name)});
+    }
+    if (!end.empty()) {
+      EXPECT_TRUE(ReadSources(unwind, entry.stack.frames));
+      for (Frame& frame : entry.stack.frames) frame.address += frame.exact ? 0 : 1;
+    }
+    profile_.user_stacks.push_back(std::move(entry));
+    return it->second;
+  }
+
+  Profile profile_;
+  SymbolizedProfile symbols_;
+  std::vector<std::string> comments_;
+  std::map<Texts, uint32_t> processes_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<Module>> modules_;
+  std::map<std::pair<std::vector<Line>, std::string>, uint32_t> kernel_stacks_;
+  std::map<std::tuple<std::vector<Line>, std::string, std::string>, uint32_t> user_stacks_;
+  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind>, size_t> rows_;
+};
+
+// A line for each sample, mapping and comment, and for the header: all that a pprof file says. Samples and mappings in
+// the order of their texts.
+inline std::vector<std::string> PprofTexts(const std::string& gzipped) {
+  namespace pb = offcpu::pprof;
+  pb::Profile file;
+  EXPECT_TRUE(file.ParseFromString(Gunzip(gzipped, 1u << 30).value()));
+  const auto text = [&](int64_t index) { return file.string_table(static_cast<int>(index)); };
+  const auto mapping = [&](uint64_t id) {
+    if (id == 0) return std::string("-");
+    const pb::Mapping& m = file.mapping(static_cast<int>(id - 1));
+    return text(m.filename()) + " " + text(m.build_id()) + " " + std::to_string(m.memory_start()) + " " +
+           std::to_string(m.memory_limit()) + " " + std::to_string(m.file_offset());
+  };
+  std::vector<std::string> texts;
+  for (const pb::Sample& sample : file.sample()) {
+    std::string line = "sample";
+    for (const int64_t value : sample.value()) line += " " + std::to_string(value);
+    for (const pb::Label& label : sample.label()) {
+      line += "\n  " + text(label.key()) + "=" + text(label.str()) + " " + std::to_string(label.num()) + " " +
+              text(label.num_unit());
+    }
+    for (const uint64_t id : sample.location_id()) {
+      const pb::Location& location = file.location(static_cast<int>(id - 1));
+      const pb::Function& function = file.function(static_cast<int>(location.line(0).function_id() - 1));
+      line += "\n  " + std::to_string(location.address()) + " " + text(function.name()) + " in " +
+              mapping(location.mapping_id());
+    }
+    texts.push_back(line);
+  }
+  for (const pb::Mapping& m : file.mapping()) texts.push_back("mapping " + mapping(m.id()));
+  std::sort(texts.begin(), texts.end());
+  for (const int64_t index : file.comment()) texts.push_back("comment " + text(index));
+  texts.push_back("time " + std::to_string(file.time_nanos()) + " " + std::to_string(file.duration_nanos()));
+  return texts;
+}
+
+inline std::string PprofOf(const Profile& profile, const SymbolizedProfile& symbols) {
+  std::string bytes;
+  WritePprof(profile, symbols, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+inline std::vector<std::string> PprofTextsOf(const std::vector<std::string>& requests) {
+  const OtlpToProfile back(requests);
+  return PprofTexts(PprofOf(back.profile(), back.symbols()));
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
