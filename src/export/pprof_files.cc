@@ -39,6 +39,11 @@ bool IsLeftover(std::string_view name) {
   return name.ends_with(suffix) && NthOfPprofFileName(name.substr(0, name.size() - suffix.size())) != 0;
 }
 
+absl::Status About(const std::string& directory, const absl::Status& status) {
+  if (status.ok()) return status;
+  return {status.code(), absl::StrCat("cannot keep profiles in ", directory, ": ", status.message())};
+}
+
 }  // namespace
 
 std::string PprofFileName(uint64_t start_unix_ns, uint32_t nth) {
@@ -68,10 +73,8 @@ absl::StatusOr<std::unique_ptr<PprofFiles>> PprofFiles::Open(const std::string& 
   if (faccessat(fd->get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write in the directory ", directory));
   }
-  std::unique_ptr<PprofFiles> files(new PprofFiles(*std::move(fd), limits));
-  if (absl::Status found = files->Find(); !found.ok()) {
-    return absl::Status(found.code(), absl::StrCat("cannot use ", directory, ": ", found.message()));
-  }
+  std::unique_ptr<PprofFiles> files(new PprofFiles(directory, *std::move(fd), limits));
+  if (absl::Status found = About(directory, files->Find()); !found.ok()) return found;
   files->MakeRoom(0, 0);
   files->Publish();
   return files;
@@ -79,7 +82,7 @@ absl::StatusOr<std::unique_ptr<PprofFiles>> PprofFiles::Open(const std::string& 
 
 absl::Status PprofFiles::Find() {
   std::vector<std::string> leftovers;
-  const absl::Status listed = ListDirectory(directory_, [&](const char* name) {
+  absl::Status listed = ListDirectory(directory_, [&](const char* name) {
     struct stat st = {};
     if (IsLeftover(name)) leftovers.emplace_back(name);
     if (NthOfPprofFileName(name) == 0 || fstatat(directory_.get(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -96,10 +99,10 @@ absl::Status PprofFiles::Write(const Profile& profile, const SymbolizedProfile& 
   std::string bytes;
   WritePprof(profile, symbols, [&bytes](std::string_view piece) { bytes.append(piece); });
   const std::lock_guard lock(mutex_);
-  const absl::Status status = WriteLocked(profile.start_unix_ns, bytes);
+  absl::Status status = WriteLocked(profile.start_unix_ns, bytes);
   ++(status.ok() ? counted_.written : counted_.failed);
   Publish();
-  return status;
+  return About(path_, status);
 }
 
 absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view bytes) {
@@ -109,7 +112,7 @@ absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view by
   MakeRoom(bytes.size(), 1);
   for (uint32_t nth = NextNth(start_unix_ns); nth <= kMaxNth; ++nth) {
     std::string name = PprofFileName(start_unix_ns, nth);
-    const absl::Status status = WriteNewFile(directory_, name, {bytes}, kFileMode);
+    absl::Status status = WriteNewFile(directory_, name, {bytes}, kFileMode);
     if (absl::IsAlreadyExists(status)) continue;  // somebody's, or no file
     if (!status.ok()) return status;
     files_.push_back({.name = std::move(name), .bytes = bytes.size()});

@@ -63,7 +63,8 @@ class PprofFiles {
     uint64_t bytes = 0;
   };
 
-  PprofFiles(OwnedFd directory, const PprofFilesLimits& limits) : directory_(std::move(directory)), limits_(limits) {}
+  PprofFiles(std::string path, OwnedFd directory, const PprofFilesLimits& limits)
+      : path_(std::move(path)), directory_(std::move(directory)), limits_(limits) {}
 
   absl::Status Find();
   absl::Status WriteLocked(uint64_t start_unix_ns, std::string_view bytes);
@@ -71,6 +72,7 @@ class PprofFiles {
   void MakeRoom(uint64_t bytes, size_t files);
   void Publish();
 
+  const std::string path_;
   const OwnedFd directory_;
   std::mutex mutex_;  // held while the disk is waited for
   PprofFilesLimits limits_;

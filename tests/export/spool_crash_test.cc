@@ -49,6 +49,23 @@ class SpoolCrashTest : public SpoolTest {
     std::filesystem::create_directory(directory_);
     for (const auto& [name, bytes] : files) Fill(name, bytes);
   }
+  // What came to be, got its name, went and was moved away, in order.
+  static constexpr uint32_t kSteps = IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM;
+  static std::vector<std::string> StepsOf(const OwnedFd& watch) {
+    alignas(inotify_event) char events[4096];
+    const ssize_t size = read(watch.get(), events, sizeof(events));
+    std::vector<std::string> steps;
+    for (ssize_t at = 0; at < size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(events + at);
+      const std::string name = event->name;
+      if ((event->mask & IN_CREATE) != 0 && name != "refused") steps.push_back("+" + name);
+      if ((event->mask & IN_MOVED_TO) != 0) steps.push_back("=" + name);
+      if ((event->mask & IN_DELETE) != 0) steps.push_back("-" + name);
+      if ((event->mask & IN_MOVED_FROM) != 0 && !name.ends_with(".tmp")) steps.push_back(">" + name);
+      at += static_cast<ssize_t>(sizeof(*event) + event->len);
+    }
+    return steps;
+  }
   void ExpectNoLeftovers() {
     for (const std::string& name : Names()) EXPECT_FALSE(name.ends_with(".tmp")) << name;
   }
@@ -66,18 +83,10 @@ TEST_F(SpoolCrashTest, TheStepsAreThese) {
   Leave({{Record(1), a_}, {Record(2), b_}, {"losses", before_}});
   OpenSpool(kLimits);
   const OwnedFd watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  ASSERT_GE(inotify_add_watch(watch.get(), directory_.c_str(), IN_CREATE | IN_MOVED_TO | IN_DELETE), 0);
+  ASSERT_GE(inotify_add_watch(watch.get(), directory_.c_str(), kSteps), 0);
   ASSERT_TRUE(spool_->Append(Window(0, "c"), At(0)).ok());
-  alignas(inotify_event) char events[4096];
-  const ssize_t size = read(watch.get(), events, sizeof(events));
-  std::vector<std::string> steps;
-  for (ssize_t at = 0; at < size;) {
-    const auto* event = reinterpret_cast<const inotify_event*>(events + at);
-    const char* what = (event->mask & IN_CREATE) != 0 ? "+" : (event->mask & IN_DELETE) != 0 ? "-" : "=";
-    steps.push_back(std::string(what) + event->name);
-    at += static_cast<ssize_t>(sizeof(*event) + event->len);
-  }
-  EXPECT_THAT(steps, ElementsAre("+losses.tmp", "=losses", "-" + Record(1), "+" + Record(3) + ".tmp", "=" + Record(3)));
+  EXPECT_THAT(StepsOf(watch),
+              ElementsAre("+losses.tmp", "=losses", "-" + Record(1), "+" + Record(3) + ".tmp", "=" + Record(3)));
 }
 
 TEST_F(SpoolCrashTest, WhileTheLossesAreWritten) {
@@ -98,6 +107,20 @@ TEST_F(SpoolCrashTest, BetweenTheCountAndTheRemoval) {
   EXPECT_EQ(LostRecords(), 1u);
   EXPECT_THAT(Drain(), ElementsAre("b")) << "what is counted as lost is not delivered";
   EXPECT_THAT(Names(), Not(Contains(Record(1))));
+}
+
+// The next loss, here of a damaged record, takes the place of the last one in the file.
+TEST_F(SpoolCrashTest, BetweenTheCountAndTheRemovalAndAgainAtTheNextStart) {
+  SpoolLedger ledger = ParseSpoolLedger(after_).value();
+  ledger.removed_first = 2;
+  ledger.removed_last = 2;
+  Leave({{Record(1), "damaged"}, {Record(2), b_}, {"losses", EncodeSpoolLedger(ledger)}});
+  const OwnedFd watch(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch.get(), directory_.c_str(), kSteps), 0);
+  OpenSpool(kLimits);
+  EXPECT_THAT(StepsOf(watch),
+              ElementsAre("-" + Record(2), "+losses.tmp", "=losses", ">" + Record(1), "+losses.tmp", "=losses"));
+  EXPECT_EQ(LostRecords(), 2u);
 }
 
 TEST_F(SpoolCrashTest, WhileTheRecordIsWritten) {
