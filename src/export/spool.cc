@@ -1,5 +1,6 @@
 #include "export/spool.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,12 @@ bool IsLeftover(std::string_view name) {
   return name == kLosses || SpoolFileNumber(name, kRecordSuffix) != 0;
 }
 
+bool RemoveRegularFile(const OwnedFd& directory, const std::string& name) {
+  struct stat st = {};
+  return fstatat(directory.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+         unlinkat(directory.get(), name.c_str(), 0) == 0;
+}
+
 absl::Status About(const std::string& directory, const absl::Status& status) {
   if (status.ok()) return status;
   return {status.code(), absl::StrCat("cannot use the spool ", directory, ": ", status.message())};
@@ -38,7 +45,7 @@ absl::Status About(const std::string& directory, const absl::Status& status) {
 absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const std::string& directory, const SpoolLimits& limits) {
   absl::StatusOr<OwnedFd> fd = OpenDirectoryAlone(directory, S_IRWXU);
   if (!fd.ok()) return fd.status();
-  std::unique_ptr<Spool> spool(new Spool(*std::move(fd), limits));
+  std::unique_ptr<Spool> spool(new Spool(directory, *std::move(fd), limits));
   if (absl::Status status = About(directory, spool->ReadLosses()); !status.ok()) return status;
   if (absl::Status status = About(directory, spool->FindRecords()); !status.ok()) return status;
   spool->MakeRoom(0, 0);
@@ -70,7 +77,7 @@ absl::Status Spool::ReadLosses() {
 absl::Status Spool::FindRecords() {
   std::set<uint64_t> numbers;
   std::vector<std::string> leftovers;
-  const absl::Status listed = ListDirectory(directory_, [&](const char* name) {
+  absl::Status listed = ListDirectory(directory_, [&](const char* name) {
     if (const uint64_t number = SpoolFileNumber(name, kRecordSuffix); number != 0) numbers.insert(number);
     if (IsLeftover(name)) leftovers.emplace_back(name);
   });
@@ -79,22 +86,22 @@ absl::Status Spool::FindRecords() {
   uint64_t highest = HighestRefused(directory_);
   if (!numbers.empty()) highest = std::max(highest, *numbers.rbegin());
   ledger_.next_number = std::max(ledger_.next_number, highest + 1);
-  const SpoolLedger before = ledger_;
+  // First of all, because the next loss is written over the last one.
+  const auto end = numbers.upper_bound(ledger_.removed_last);
+  for (auto number = numbers.lower_bound(ledger_.removed_first); number != end;) {
+    number = RemoveRegularFile(directory_, RecordName(*number)) ? numbers.erase(number) : std::next(number);
+  }
   for (const uint64_t number : numbers) {
-    if (absl::Status status = FindRecord(number, before); !status.ok()) return status;
+    if (absl::Status status = FindRecord(number); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status Spool::FindRecord(uint64_t number, const SpoolLedger& before) {
+absl::Status Spool::FindRecord(uint64_t number) {
   const std::string name = RecordName(number);
   const FileStart file = ReadFileStart(directory_, name, kSpoolHeaderBytes);
   if (file.outcome == FileRead::kTryLater) return absl::UnavailableError(absl::StrCat("cannot read ", name));
   if (file.outcome == FileRead::kNotRegular || file.outcome == FileRead::kGone) return absl::OkStatus();  // not ours
-  if (before.removed_first <= number && number <= before.removed_last) {
-    unlinkat(directory_.get(), name.c_str(), 0);
-    return absl::OkStatus();
-  }
   const absl::StatusOr<SpoolHeader> header = ParseSpoolHeader(file.bytes);
   const bool is_ours = header.ok() && header->number == number;
   const uint64_t share_ns = is_ours ? ShareOfWindowNs(header->duration_ns, header->part, header->parts) : 0;
@@ -114,7 +121,7 @@ absl::Status Spool::Append(const SpoolRecord& record, const SpoolTime& now) {
   const std::lock_guard lock(mutex_);
   const absl::Status status = AppendLocked(record, now);
   Publish();
-  return status;
+  return About(path_, status);
 }
 
 absl::Status Spool::AppendLocked(const SpoolRecord& record, const SpoolTime& now) {

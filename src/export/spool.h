@@ -92,11 +92,12 @@ class Spool {
     uint64_t share_ns = 0;
   };
 
-  Spool(OwnedFd directory, const SpoolLimits& limits) : directory_(std::move(directory)), limits_(limits) {}
+  Spool(std::string path, OwnedFd directory, const SpoolLimits& limits)
+      : path_(std::move(path)), directory_(std::move(directory)), limits_(limits) {}
 
   absl::Status ReadLosses();
   absl::Status FindRecords();
-  absl::Status FindRecord(uint64_t number, const SpoolLedger& before);
+  absl::Status FindRecord(uint64_t number);
   absl::Status AppendLocked(const SpoolRecord& record, const SpoolTime& now);
   absl::Status WriteLocked(const SpoolRecord& record, const SpoolTime& now);
   std::optional<SpoolRecord> OldestLocked(const SpoolTime& now);
@@ -113,6 +114,7 @@ class Spool {
   absl::Status Save();
   void Publish();
 
+  const std::string path_;
   const OwnedFd directory_;
   std::mutex mutex_;  // held while the disk is waited for
   SpoolLimits limits_;

@@ -48,6 +48,31 @@ int WriteTemporary(const OwnedFd& directory, const std::string& name, std::initi
   return Sync(fd);
 }
 
+// Zero, or an errno.
+int Rename(const OwnedFd& directory, const std::string& from, const std::string& to) {
+  return renameat(directory.get(), from.c_str(), directory.get(), to.c_str()) == 0 ? 0 : errno;
+}
+
+// EEXIST if something has that name.
+int RenameToNew(const OwnedFd& directory, const std::string& from, const std::string& to) {
+  const int fd = directory.get();
+  if (renameat2(fd, from.c_str(), fd, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL) return errno;
+  // A file system that does not know the flag: a link replaces nothing, either.
+  return linkat(fd, from.c_str(), fd, to.c_str(), 0) == 0 && unlinkat(fd, from.c_str(), 0) == 0 ? 0 : errno;
+}
+
+absl::Status Write(const OwnedFd& directory, const std::string& name, std::initializer_list<std::string_view> pieces,
+                   mode_t mode, int (*give_name)(const OwnedFd&, const std::string&, const std::string&)) {
+  const std::string temporary = absl::StrCat(name, kTemporarySuffix);
+  int error = WriteTemporary(directory, temporary, pieces, mode);
+  if (error == 0) error = give_name(directory, temporary, name);
+  if (error != 0) unlinkat(directory.get(), temporary.c_str(), 0);
+  // The name, too, is only safe once the directory is.
+  if (error == 0) error = Sync(directory);
+  return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("cannot write ", name));
+}
+
 FileRead OutcomeOf(int error) {
   switch (error) {
     case ENOENT:
@@ -108,13 +133,12 @@ absl::StatusOr<OwnedFd> OpenDirectoryAlone(const std::string& path, mode_t mode)
 
 absl::Status WriteWholeFile(const OwnedFd& directory, const std::string& name,
                             std::initializer_list<std::string_view> pieces, mode_t mode) {
-  const std::string temporary = absl::StrCat(name, kTemporarySuffix);
-  int error = WriteTemporary(directory, temporary, pieces, mode);
-  if (error == 0 && renameat(directory.get(), temporary.c_str(), directory.get(), name.c_str()) != 0) error = errno;
-  if (error != 0) unlinkat(directory.get(), temporary.c_str(), 0);
-  // The name, too, is only safe once the directory is.
-  if (error == 0) error = Sync(directory);
-  return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("cannot write ", name));
+  return Write(directory, name, pieces, mode, Rename);
+}
+
+absl::Status WriteNewFile(const OwnedFd& directory, const std::string& name,
+                          std::initializer_list<std::string_view> pieces, mode_t mode) {
+  return Write(directory, name, pieces, mode, RenameToNew);
 }
 
 absl::Status OverwriteFile(const OwnedFd& directory, const std::string& name, std::string_view bytes) {

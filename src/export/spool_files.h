@@ -32,6 +32,10 @@ inline constexpr char kTemporarySuffix[] = ".tmp";
 absl::Status WriteWholeFile(const OwnedFd& directory, const std::string& name,
                             std::initializer_list<std::string_view> pieces, mode_t mode);
 
+// The same, but AlreadyExists if something has the name.
+absl::Status WriteNewFile(const OwnedFd& directory, const std::string& name,
+                          std::initializer_list<std::string_view> pieces, mode_t mode);
+
 // For a disk that has no room for another file: other bytes of the same number for one that is there.
 absl::Status OverwriteFile(const OwnedFd& directory, const std::string& name, std::string_view bytes);
 

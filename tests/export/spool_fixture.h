@@ -27,8 +27,8 @@ class SpoolTest : public ::testing::Test {
   static constexpr uint64_t kSecond = 1'000'000'000;
   static constexpr uint64_t kStart = 1'790'000'000 * kSecond;
 
-  SpoolTest() {
-    std::string name = ::testing::TempDir() + "offcpu-spool-XXXXXX";
+  explicit SpoolTest(const std::string& parent = ::testing::TempDir()) {
+    std::string name = parent + "offcpu-spool-XXXXXX";
     base_ = mkdtemp(name.data());
     directory_ = base_ + "/spool";
   }

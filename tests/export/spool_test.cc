@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -454,6 +455,25 @@ TEST_F(SpoolTest, ErrorsNameTheDirectory) {
   const auto file = Spool::Open(directory_, {});
   EXPECT_FALSE(file.ok());
   EXPECT_THAT(std::string(file.status().message()), HasSubstr(directory_));
+}
+
+TEST_F(SpoolTest, WithoutDescriptorsNothingIsTakenForDamaged) {
+  OpenSpool();
+  ASSERT_TRUE(spool_->Append(Window(0, "a"), At(0)).ok());
+  struct rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit none = {.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool was_given = spool_->Oldest(At(0)).has_value();
+  const absl::Status appended = spool_->Append(Window(0, "b"), At(0));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_FALSE(was_given);
+  EXPECT_FALSE(appended.ok());
+  EXPECT_THAT(std::string(appended.message()), HasSubstr(directory_));
+  EXPECT_EQ(Lost(SpoolLoss::kDamaged).records, 0u);
+  EXPECT_EQ(Lost(SpoolLoss::kNotWritten).records, 1u);
+  EXPECT_THAT(Drain(), ElementsAre("a"));
+  EXPECT_EQ(ParseSpoolLedger(Contents("losses")).value().losses, spool_->stats().lost) << "written when it could be";
 }
 
 // In a file system of its own.
