@@ -34,6 +34,19 @@ void PrintShares(const char* title, const Counts& counts, uint64_t whole) {
   ToStdout(line);
 }
 
+void PrintExport(const control::Export& status) {
+  ToStdout(absl::StrFormat("export        %d windows; %d requests sent, %s, %d tried again; %d wait, %s\n",
+                           status.windows(), status.requests_sent(), MiB(status.bytes_sent()), status.retries(),
+                           status.requests_waiting(), MiB(status.bytes_waiting())));
+  if (status.files_written() != 0 || status.files_failed() != 0)
+    ToStdout(absl::StrFormat("  files       %d written, %d failed\n", status.files_written(), status.files_failed()));
+  for (const control::NamedCount& loss : status.losses()) {
+    ToStdout(absl::StrFormat("  lost: %-30s %10d  %s\n", Printable(loss.name()), loss.count(),
+                             loss.ns() == 0 ? "" : FormatDuration(loss.ns())));
+  }
+  if (!status.last_error().empty()) ToStdout(absl::StrFormat("  last error  %s\n", Printable(status.last_error())));
+}
+
 void Print(const control::Status& status) {
   ToStdout(absl::StrFormat("offcpud       %s, pid %d, up for %s\n", Printable(status.version()), status.pid(),
                            FormatDuration(status.uptime_ns())));
@@ -53,6 +66,7 @@ void Print(const control::Status& status) {
     const std::string time = drop.ns() == 0 ? "" : FormatDuration(drop.ns());
     ToStdout(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.name()), drop.count(), time));
   }
+  if (status.has_export_()) PrintExport(status.export_());
   if (!status.last_error().empty()) ToStdout(absl::StrFormat("last error    %s\n", Printable(status.last_error())));
 }
 
@@ -67,6 +81,23 @@ void WriteCounts(const char* key, const Counts& counts, JsonWriter& json) {
     json.EndObject();
   }
   json.EndArray();
+}
+
+void WriteExport(const control::Export& status, JsonWriter& json) {
+  json.Key("export");
+  json.BeginObject();
+  json.Field("windows", status.windows());
+  json.Field("requests_sent", status.requests_sent());
+  json.Field("bytes_sent", status.bytes_sent());
+  json.Field("retries", status.retries());
+  json.Field("requests_waiting", status.requests_waiting());
+  json.Field("bytes_waiting", status.bytes_waiting());
+  json.Field("oldest_unix_ns", status.oldest_unix_ns());
+  json.Field("files_written", status.files_written());
+  json.Field("files_failed", status.files_failed());
+  WriteCounts("losses", status.losses(), json);
+  json.Field("last_error", status.last_error());
+  json.EndObject();
 }
 
 void WriteJson(const control::Status& status) {
@@ -92,6 +123,7 @@ void WriteJson(const control::Status& status) {
   WriteCounts("walk_ends", status.walk_ends(), json);
   WriteCounts("complete_walks_by_source", status.complete_walks_by_source(), json);
   WriteCounts("drops", status.drops(), json);
+  if (status.has_export_()) WriteExport(status.export_(), json);
   json.Field("last_error", status.last_error());
   json.EndObject();
   ToStdout("\n");

@@ -99,6 +99,22 @@ absl::Status CheckLevel(const std::string& value) {
       absl::StrCat("'", value, "' is no level: there are error, warning, info and debug"));
 }
 
+absl::Status CheckDirectory(const std::string& value) {
+  if (value.empty() || value[0] == '/') return absl::OkStatus();
+  return absl::InvalidArgumentError("the path of a directory begins with /");
+}
+
+absl::Status CheckCompression(const std::string& value) {
+  if (value.empty() || value == "gzip" || value == "none") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", value, "'"));
+}
+
+absl::Status CheckPair(const std::string& value) {
+  const size_t equals = value.find('=');
+  if (equals != std::string::npos && equals != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("an attribute is written as \"KEY=VALUE\"");
+}
+
 // Every key there is. `visit` reads them from a file, or writes one.
 template <typename Visitor, typename Config>
 void VisitKeys(Visitor& visit, Config& config) {
@@ -129,6 +145,27 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Time("timeout", config.control.timeout_ns, {kSecond / 10, 600 * kSecond});
   visit.Section("http");
   visit.Text("listen", config.http_listen, CheckListen);
+  visit.Section("export");
+  visit.Text("endpoint", config.exporting.endpoint, nullptr);
+  visit.Text("profiles_endpoint", config.exporting.profiles_endpoint, nullptr);
+  visit.Texts("headers", config.exporting.headers, nullptr);
+  visit.Text("bearer_token_file", config.exporting.bearer_token_file, nullptr);
+  visit.Text("ca_file", config.exporting.ca_file, nullptr);
+  visit.Text("client_certificate", config.exporting.certificate_file, nullptr);
+  visit.Text("client_key", config.exporting.key_file, nullptr);
+  visit.Text("proxy", config.exporting.proxy, nullptr);
+  visit.Text("compression", config.exporting.compression, CheckCompression);
+  visit.Time("timeout", config.exporting.timeout_ns, {0, 600 * kSecond});
+  visit.Bool("names", config.exporting.names);
+  visit.Text("service_name", config.exporting.service_name, nullptr);
+  visit.Texts("resource", config.exporting.resource, CheckPair);
+  visit.Text("spool", config.exporting.spool, CheckDirectory);
+  visit.Size("spool_size", config.exporting.spool_bytes, {1u << 20, uint64_t{1} << 40});
+  visit.Time("spool_age", config.exporting.spool_age_ns, {60 * kSecond, 366 * 24 * 3600 * kSecond});
+  visit.Section("files");
+  visit.Text("directory", config.files.directory, CheckDirectory);
+  visit.Number("keep", config.files.keep, {1, 100'000});
+  visit.Size("size", config.files.bytes, {1u << 20, uint64_t{1} << 40});
   visit.Section("log");
   visit.Text("level", config.log_level, CheckLevel);
 }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "daemon/control_client.h"
+#include "export/export_config.h"
 
 namespace offcpu {
 
@@ -52,6 +53,8 @@ struct DaemonConfig {
   Record record;
   Windows windows;
   Control control;
+  ExportSettings exporting;
+  FileSettings files;
   uint64_t memory_bytes = 256u << 20;
   std::string http_listen;  // "ADDRESS:PORT"; empty: none
   std::string log_level = "info";

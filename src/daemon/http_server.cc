@@ -141,7 +141,7 @@ class HttpServerImpl final : public HttpServer {
       Refuse(response, 404, absl::StrCat("no profile ", request.matches[1].str(), ": there are offcpu and block"));
     });
     server_.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(FormatMetrics(source_.recording, source_.version),
+      response.set_content(FormatMetrics(source_.recording, source_.window_export, source_.version),
                            "text/plain; version=0.0.4; charset=utf-8");
     });
     server_.Get("/healthz", [this](const httplib::Request&, httplib::Response& response) {

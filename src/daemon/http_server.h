@@ -14,12 +14,14 @@
 #include "absl/status/statusor.h"
 #include "daemon/dumps.h"
 #include "daemon/recording.h"
+#include "daemon/window_export.h"
 
 namespace offcpu {
 
 struct HttpSource {
   Recording& recording;
   Dumps& dumps;
+  const WindowExport& window_export;
   std::string version;
   std::function<absl::Status()> check_health;
 };

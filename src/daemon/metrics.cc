@@ -101,9 +101,32 @@ void AddLosses(const std::vector<Drop>& drops, Families& to) {
   for (const Drop& drop : drops) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
 }
 
+void AddExport(const ExporterStats& stats, Families& to) {
+  to.Counter("offcpud_export_windows_total", "Windows that were to be exported.");
+  to.Value(stats.windows);
+  to.Counter("offcpud_export_requests_total", "Requests that a collector has taken.");
+  to.Value(stats.requests_sent);
+  to.Counter("offcpud_export_bytes_total", "Bytes of their bodies, as they were sent.");
+  to.Value(stats.bytes_sent);
+  to.Counter("offcpud_export_retries_total", "Requests that were not taken and are sent again.");
+  to.Value(stats.retries);
+  to.Gauge("offcpud_export_waiting_requests", "Requests that wait for a collector.");
+  to.Value(stats.requests_waiting);
+  to.Gauge("offcpud_export_waiting_bytes", "Bytes of them, in the spool and in memory.");
+  to.Value(stats.bytes_waiting);
+  to.Counter("offcpud_export_files_total", "pprof files that were written.");
+  to.Value(stats.files.written);
+  to.Counter("offcpud_export_files_failed_total", "pprof files that could not be written.");
+  to.Value(stats.files.failed);
+  to.Counter("offcpud_export_lost_windows_total", "Windows that will not reach the collector, by reason.");
+  for (const Drop& loss : stats.losses) to.Value(loss.count, {{"reason", loss.reason}});
+  to.Counter("offcpud_export_lost_seconds_total", "Time that these windows were of, by reason.");
+  for (const Drop& loss : stats.losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
+}
+
 }  // namespace
 
-std::string FormatMetrics(const Recording& recording, const std::string& version) {
+std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const std::string& version) {
   const RecordingTotals totals = recording.totals();
   Families families;
   AddSelf(recording.config(), version, families);
@@ -111,6 +134,7 @@ std::string FormatMetrics(const Recording& recording, const std::string& version
   AddTimes(totals, families);
   AddStacks(totals.stats, families);
   AddLosses(totals.stats.drops, families);
+  if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);
   return families.Format();
 }
 

@@ -22,14 +22,17 @@ bool RecordsTheSame(const DaemonConfig& a, const DaemonConfig& b) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Recording>> Recording::Start(const DaemonConfig& config, StartRecorder start) {
+absl::StatusOr<std::unique_ptr<Recording>> Recording::Start(const DaemonConfig& config, StartRecorder start,
+                                                            WindowSink sink) {
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = start(config);
   if (!recorder.ok()) return recorder.status();
-  return std::unique_ptr<Recording>(new Recording(config, std::move(start), *std::move(recorder)));
+  return std::unique_ptr<Recording>(new Recording(config, std::move(start), std::move(sink), *std::move(recorder)));
 }
 
-Recording::Recording(const DaemonConfig& config, StartRecorder start, std::unique_ptr<Recorder> recorder)
+Recording::Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink,
+                     std::unique_ptr<Recorder> recorder)
     : start_(std::move(start)),
+      sink_(std::move(sink)),
       store_(LimitsOf(config)),
       recorder_(std::move(recorder)),
       config_(config),
@@ -43,6 +46,7 @@ Recording::~Recording() {
   }
   wanted_.notify_all();
   thread_.join();
+  if (sink_ != nullptr) Keep(recorder_->Stop(), true);
 }
 
 absl::Status Recording::CutNow(Clock::time_point deadline) {
@@ -117,7 +121,8 @@ void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
   const absl::Status status = piece.status();
   if (piece.ok()) {
     Count(*piece);
-    store_.Add(*std::move(piece), ends_window);
+    Windows ended = store_.Add(*std::move(piece), ends_window);
+    if (ends_window && sink_ != nullptr) sink_(std::move(ended));
   }
   const std::lock_guard lock(mutex_);
   cut_status_ = status;

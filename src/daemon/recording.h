@@ -24,6 +24,8 @@
 
 namespace offcpu {
 
+// Gets the pieces of each window that has ended, on the recording's thread: may not wait.
+using WindowSink = std::function<void(Windows window)>;
 using StartRecorder = std::function<absl::StatusOr<std::unique_ptr<Recorder>>(const DaemonConfig& config)>;
 
 // Of all that has been recorded since the service started, up to the last cut.
@@ -38,7 +40,9 @@ class Recording {
  public:
   using Clock = std::chrono::steady_clock;
 
-  static absl::StatusOr<std::unique_ptr<Recording>> Start(const DaemonConfig& config, StartRecorder start);
+  static absl::StatusOr<std::unique_ptr<Recording>> Start(const DaemonConfig& config, StartRecorder start,
+                                                          WindowSink sink = nullptr);
+  // The running window ends, and goes to the sink.
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -60,7 +64,7 @@ class Recording {
   std::chrono::nanoseconds since_beat() const { return Clock::now() - last_beat_.load(); }
 
  private:
-  Recording(const DaemonConfig& config, StartRecorder start, std::unique_ptr<Recorder> recorder);
+  Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink, std::unique_ptr<Recorder> recorder);
 
   void Loop();
   void Beat();
@@ -70,6 +74,7 @@ class Recording {
   void Keep(absl::StatusOr<Profile> piece, bool ends_window);
 
   const StartRecorder start_;
+  const WindowSink sink_;
   WindowStore store_;
   std::unique_ptr<Recorder> recorder_;  // of the thread, as what it had done at the last look is
   RecorderProgress progress_;

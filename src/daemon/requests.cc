@@ -24,6 +24,15 @@ void AddCount(std::string_view name, uint64_t count, google::protobuf::RepeatedP
   added->set_count(count);
 }
 
+void AddDrops(const std::vector<Drop>& drops, google::protobuf::RepeatedPtrField<control::NamedCount>* to) {
+  for (const Drop& drop : drops) {
+    control::NamedCount* added = to->Add();
+    added->set_name(drop.reason);
+    added->set_count(drop.count);
+    added->set_ns(drop.ns);
+  }
+}
+
 void SetStats(const Profile& sums, control::Status* status) {
   status->set_recorded_ns(sums.duration_ns);
   status->set_processes(sums.stats.processes);
@@ -35,12 +44,21 @@ void SetStats(const Profile& sums, control::Status* status) {
     AddCount(Name(static_cast<FrameSource>(i)), sums.stats.complete_walks_by_source[i],
              status->mutable_complete_walks_by_source());
   }
-  for (const Drop& drop : sums.stats.drops) {
-    control::NamedCount* added = status->add_drops();
-    added->set_name(drop.reason);
-    added->set_count(drop.count);
-    added->set_ns(drop.ns);
-  }
+  AddDrops(sums.stats.drops, status->mutable_drops());
+}
+
+void SetExport(const ExporterStats& stats, control::Export* to) {
+  to->set_windows(stats.windows);
+  to->set_requests_sent(stats.requests_sent);
+  to->set_bytes_sent(stats.bytes_sent);
+  to->set_retries(stats.retries);
+  to->set_requests_waiting(stats.requests_waiting);
+  to->set_bytes_waiting(stats.bytes_waiting);
+  to->set_oldest_unix_ns(stats.oldest_unix_ns);
+  to->set_files_written(stats.files.written);
+  to->set_files_failed(stats.files.failed);
+  to->set_last_error(stats.last_error);
+  AddDrops(stats.losses, to->mutable_losses());
 }
 
 absl::StatusOr<std::string> FormatStacks(const control::StacksRequest& request) {
@@ -63,8 +81,8 @@ std::string ErrorReply(const absl::Status& status) {
   return reply.SerializeAsString();
 }
 
-Requests::Requests(Recording& recording, Dumps& dumps, std::string version)
-    : recording_(recording), dumps_(dumps), version_(std::move(version)) {}
+Requests::Requests(Recording& recording, Dumps& dumps, const WindowExport& window_export, std::string version)
+    : recording_(recording), dumps_(dumps), window_export_(window_export), version_(std::move(version)) {}
 
 void Requests::Answer(std::string_view request, const SendReply& send) {
   control::Request parsed;
@@ -113,6 +131,7 @@ std::string Requests::StatusReply() const {
   status->set_windows_bytes(windows.bytes);
   status->set_oldest_unix_ns(windows.oldest_unix_ns);
   status->set_last_error(recording_.last_error());
+  if (const std::optional<ExporterStats> stats = window_export_.stats()) SetExport(*stats, status->mutable_export_());
   const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
   SetStats(MergeProfiles(recording_.windows().Between(0, 0), no_rows), status);
   return reply.SerializeAsString();

@@ -11,6 +11,7 @@
 #include "daemon/control_server.h"
 #include "daemon/dumps.h"
 #include "daemon/recording.h"
+#include "daemon/window_export.h"
 
 namespace offcpu {
 
@@ -25,8 +26,8 @@ std::string ErrorReply(const absl::Status& status);
 
 class Requests {
  public:
-  // `recording` and `dumps` must outlive it.
-  Requests(Recording& recording, Dumps& dumps, std::string version);
+  // What it is made of must outlive it.
+  Requests(Recording& recording, Dumps& dumps, const WindowExport& window_export, std::string version);
 
   void Answer(std::string_view request, const SendReply& send);
 
@@ -38,6 +39,7 @@ class Requests {
 
   Recording& recording_;
   Dumps& dumps_;
+  const WindowExport& window_export_;
   const std::string version_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

@@ -18,6 +18,7 @@
 #include "daemon/log.h"
 #include "daemon/requests.h"
 #include "daemon/systemd.h"
+#include "daemon/window_export.h"
 
 namespace offcpu {
 namespace {
@@ -68,9 +69,11 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource
 
 class Service {
  public:
-  Service(const ServiceHooks& hooks, Recording& recording, ControlServer& server, HttpSource http_source)
+  Service(const ServiceHooks& hooks, Recording& recording, WindowExport& window_export, ControlServer& server,
+          HttpSource http_source)
       : hooks_(hooks),
         recording_(recording),
+        window_export_(window_export),
         server_(server),
         http_source_(std::move(http_source)),
         http_listen_(recording.config().http_listen),
@@ -120,9 +123,12 @@ class Service {
   absl::Status TryReload() {
     const absl::StatusOr<DaemonConfig> config = hooks_.read_config();
     if (!config.ok()) return config.status();
+    const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, http_source_.version);
+    if (!exporting.ok()) return exporting.status();
     if (config->control.socket != recording_.config().control.socket)
       Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
     if (absl::Status status = recording_.Reload(*config); !status.ok()) return status;
+    window_export_.Configure(*exporting);
     server_.SetLimits(LimitsOf(*config));
     SetLogLevel(LogLevelOf(config->log_level));
     if (config->http_listen != http_listen_ || http_ == nullptr) {
@@ -135,6 +141,7 @@ class Service {
 
   const ServiceHooks& hooks_;
   Recording& recording_;
+  WindowExport& window_export_;
   ControlServer& server_;
   const HttpSource http_source_;
   std::string http_listen_;
@@ -152,23 +159,30 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
 
   const absl::StatusOr<DaemonConfig> config = hooks.read_config();
   if (!config.ok()) return config.status();
+  const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, version);
+  if (!exporting.ok()) return exporting.status();
   SetLogLevel(LogLevelOf(config->log_level));
   const ControlLimits limits = LimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Start(*config, hooks.start_recorder);
+  WindowExport window_export;
+  const auto sink = [&window_export](Windows window) { window_export.Add(std::move(window)); };
+  absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Start(*config, hooks.start_recorder, sink);
   if (!recording.ok()) return recording.status();
+  window_export.Configure(*exporting);
   Dumps dumps(**recording);
-  Requests requests(**recording, dumps, version);
+  Requests requests(**recording, dumps, window_export, version);
   ControlServer server(
       *std::move(socket), limits,
       [&requests](std::string_view request, const SendReply& send) { requests.Answer(request, send); }, ErrorReply);
   Log(LogLevel::kInfo, absl::StrCat("recording; offcpud ", version));
   NotifyReady("recording");
-  const HttpSource http = {.recording = **recording, .dumps = dumps, .version = version, .check_health = [&recording] {
-                             return CheckHealth(**recording);
-                           }};
-  Service(hooks, **recording, server, http).Run(signals);
+  const HttpSource http = {.recording = **recording,
+                           .dumps = dumps,
+                           .window_export = window_export,
+                           .version = version,
+                           .check_health = [&recording] { return CheckHealth(**recording); }};
+  Service(hooks, **recording, window_export, server, http).Run(signals);
   NotifyStopping();
   Log(LogLevel::kInfo, "stopping");
   return absl::OkStatus();

@@ -49,17 +49,22 @@ void WindowStore::SetLimits(const WindowStoreLimits& limits) {
   EvictLocked();
 }
 
-void WindowStore::Add(Profile piece, bool ends_window) {
+Windows WindowStore::Add(Profile piece, bool ends_window) {
   auto profile = std::make_shared<const Profile>(std::move(piece));
   const std::lock_guard lock(mutex_);
   pieces_.push_back(HoldLocked(running_, std::move(profile)));
   const auto same = [this](const Piece& other) { return other.window == running_; };
   if (std::count_if(pieces_.begin(), pieces_.end(), same) > static_cast<ptrdiff_t>(kMaxPieces)) JoinLocked(running_);
+  Windows ended;
   if (ends_window) {
+    for (const Piece& other : pieces_) {
+      if (same(other)) ended.push_back(other.profile);
+    }
     if (running_ != 0) JoinLocked(running_ - 1);
     ++running_;
   }
   EvictLocked();
+  return ended;
 }
 
 Windows WindowStore::Between(uint64_t since_unix_ns, uint64_t until_unix_ns) const {

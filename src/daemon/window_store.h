@@ -45,8 +45,9 @@ class WindowStore {
   // The oldest windows go until what is left fits; the newest one stays, whatever its size.
   void SetLimits(const WindowStoreLimits& limits);
 
-  // What was recorded since the last call; `ends_window`: the next piece begins another window.
-  void Add(Profile piece, bool ends_window);
+  // What was recorded since the last call; `ends_window`: the next piece begins another window. Returns the pieces of
+  // the window that has ended, if one has; those are missing for which there was no room.
+  Windows Add(Profile piece, bool ends_window);
 
   // Those that have something of [since, until), oldest first, as unix time; 0: from the beginning, to the end.
   Windows Between(uint64_t since_unix_ns, uint64_t until_unix_ns) const;

@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -59,6 +60,12 @@ int OnProgress(void* stopped, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
   return static_cast<const std::atomic<bool>*>(stopped)->load() ? 1 : 0;
 }
 
+// Once in a process; of the versions that are taken it may be called with other threads about.
+CURL* NewHandle() {
+  static const CURLcode initialized = curl_global_init(CURL_GLOBAL_DEFAULT);
+  return initialized == CURLE_OK ? curl_easy_init() : nullptr;
+}
+
 template <typename Value>
 void Set(CURL* curl, CURLoption option, Value value) {
   curl_easy_setopt(curl, option, value);
@@ -70,12 +77,13 @@ void SetPath(CURL* curl, CURLoption option, const std::string& path) {
 
 }  // namespace
 
-HttpPoster::HttpPoster(HttpTarget target) : target_(std::move(target)), curl_(curl_easy_init()) {}
+HttpPoster::HttpPoster(HttpTarget target) : target_(std::move(target)), curl_(NewHandle()) {}
 
 HttpPoster::~HttpPoster() { curl_easy_cleanup(curl_); }
 
 HttpAnswer HttpPoster::Post(std::string_view body) {
   HttpAnswer answer;
+  if (curl_ == nullptr) return {.error = "libcurl does not start"};
   HeaderList headers(nullptr, curl_slist_free_all);
   Add(headers, "Content-Type: application/x-protobuf");
   Add(headers, "Expect:");  // not one round trip more

@@ -1,7 +1,7 @@
 // Posts bodies to one URL, over HTTP or HTTPS, one after the other over one connection. libcurl does the work.
 //
-// Threads: one posts, any may stop it. The program must have called curl_global_init, and ignores SIGPIPE. Does not
-// judge answers, does not follow redirects, does not try again.
+// Threads: one posts, any may stop it. The program ignores SIGPIPE. Does not judge answers, does not follow redirects,
+// does not try again.
 #ifndef OFFCPU_EXPORT_HTTP_POSTER_H_
 #define OFFCPU_EXPORT_HTTP_POSTER_H_
 

@@ -84,6 +84,27 @@ max_clients = 3
 timeout = "500ms"
 [http]
 listen = "127.0.0.1:7071"
+[export]
+endpoint = "http://c:4318"
+profiles_endpoint = "http://c/p"
+headers = ["X: 1"]
+bearer_token_file = "/token"
+ca_file = "/ca"
+client_certificate = "/cert"
+client_key = "/key"
+proxy = "http://p:3128"
+compression = "none"
+timeout = "3s"
+names = false
+service_name = "fleet"
+resource = ["a=b=c"]
+spool = ""
+spool_size = "1GiB"
+spool_age = "48h"
+[files]
+directory = "/files"
+keep = 5
+size = "1MiB"
 [log]
 level = "debug"
 )",
@@ -111,6 +132,23 @@ level = "debug"
   EXPECT_EQ(config->control.max_clients, 3u);
   EXPECT_EQ(config->control.timeout_ns, 500'000'000u);
   EXPECT_EQ(config->http_listen, "127.0.0.1:7071");
+  EXPECT_EQ(config->exporting, (ExportSettings{.endpoint = "http://c:4318",
+                                               .profiles_endpoint = "http://c/p",
+                                               .headers = {"X: 1"},
+                                               .bearer_token_file = "/token",
+                                               .ca_file = "/ca",
+                                               .certificate_file = "/cert",
+                                               .key_file = "/key",
+                                               .proxy = "http://p:3128",
+                                               .compression = "none",
+                                               .timeout_ns = 3'000'000'000,
+                                               .names = false,
+                                               .service_name = "fleet",
+                                               .resource = {"a=b=c"},
+                                               .spool = "",
+                                               .spool_bytes = 1u << 30,
+                                               .spool_age_ns = 48 * 3600 * uint64_t{1'000'000'000}}));
+  EXPECT_EQ(config->files, (FileSettings{.directory = "/files", .keep = 5, .bytes = 1u << 20}));
   EXPECT_EQ(config->log_level, "debug");
   // What is printed says the same.
   const absl::StatusOr<DaemonConfig> again = ParseConfig(FormatConfig(*config), "f");

@@ -30,7 +30,11 @@ class HttpServerTest : public ::testing::Test {
   }
 
   HttpSource Source() {
-    return {.recording = *recording_, .dumps = *dumps_, .version = "1.2", .check_health = [this] { return health_; }};
+    return {.recording = *recording_,
+            .dumps = *dumps_,
+            .window_export = window_export_,
+            .version = "1.2",
+            .check_health = [this] { return health_; }};
   }
 
   httplib::Response Get(const std::string& path, const httplib::Headers& headers = {}) {
@@ -52,6 +56,7 @@ class HttpServerTest : public ::testing::Test {
   absl::Status health_;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Dumps> dumps_;
+  WindowExport window_export_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<httplib::Client> client_;
 };

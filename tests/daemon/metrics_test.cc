@@ -11,6 +11,7 @@ namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   FakeKernel kernel;
@@ -18,7 +19,7 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, "1.2");
+  const std::string text = FormatMetrics(*recording, WindowExport(), "1.2");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_waits_total counter\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_waits_total{kind=\"sleeping\"} 6\n"));  // two rows a window
   // 1 + 2 + 3 + 3 * 1000 ns
@@ -26,6 +27,19 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   EXPECT_THAT(text, HasSubstr("offcpud_user_walks_total{end=\"complete\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_dropped_total{reason=\"no user stack: lost\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_build_info{version=\"1.2\"} 1\n"));
+}
+
+TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  WindowExport window_export;
+  EXPECT_THAT(FormatMetrics(*recording, window_export, "1"), Not(HasSubstr("offcpud_export")));
+  ExportConfig config;
+  config.target.url = "http://collector.invalid/";
+  config.target.proxy = "http://127.0.0.1:1";  // where nobody listens
+  window_export.Configure(config);
+  window_export.Add({std::make_shared<const Profile>()});
+  EXPECT_THAT(FormatMetrics(*recording, window_export, "1"), HasSubstr("offcpud_export_windows_total 1\n"));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 namespace offcpu {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::SizeIs;
 using Clock = std::chrono::steady_clock;
 
@@ -50,6 +51,24 @@ TEST_F(RecordingTest, WindowsEndByThemselves) {
   const Clock::time_point end = Soon();
   while (recording->windows().stats().ended < 3 && Clock::now() < end) std::this_thread::yield();
   EXPECT_GE(recording->windows().stats().ended, 3u);
+}
+
+TEST_F(RecordingTest, EveryWindowGoesToTheSinkAndTheLastOneToo) {
+  std::vector<uint64_t> blocked_ns;  // of the first row, which is the number of the cut
+  const auto sink = [&blocked_ns](const Windows& window) {
+    for (const auto& piece : window) blocked_ns.push_back(piece->rows[0].blocked_ns);
+  };
+  {
+    const auto recording = *Recording::Start(Config(), StartFake(kernel_), sink);
+    ASSERT_TRUE(recording->CutNow(Soon()).ok());
+    ASSERT_TRUE(recording->CutNow(Soon()).ok());
+    EXPECT_THAT(blocked_ns, SizeIs(0)) << "the window has not ended";
+    DaemonConfig other = Config();
+    other.record.kernel_threads = true;
+    ASSERT_TRUE(recording->Reload(other).ok());  // ends it: cut 3
+    EXPECT_THAT(blocked_ns, ElementsAre(1, 2, 3));
+  }
+  EXPECT_THAT(blocked_ns, ElementsAre(1, 2, 3, 4));
 }
 
 TEST_F(RecordingTest, AsksForTheRunningWindowAreServedAtOnce) {

@@ -27,7 +27,7 @@ class RequestsTest : public ::testing::Test {
     config.windows.length_ns = 3600'000'000'000;
     recording_ = *Recording::Start(config, StartFake(kernel_));
     dumps_ = std::make_unique<Dumps>(*recording_);
-    requests_ = std::make_unique<Requests>(*recording_, *dumps_, "1.2");
+    requests_ = std::make_unique<Requests>(*recording_, *dumps_, window_export_, "1.2");
   }
 
   std::vector<control::Reply> Answer(const std::string& request) {
@@ -67,6 +67,7 @@ class RequestsTest : public ::testing::Test {
   FakeKernel kernel_;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Dumps> dumps_;
+  WindowExport window_export_;
   std::unique_ptr<Requests> requests_;
 };
 

@@ -184,5 +184,13 @@ TEST(BytesOfTest, IsWhatTheVectorsHold) {
   EXPECT_GT(BytesOf(profile), before + 800 + 1000);
 }
 
+TEST(WindowStoreTest, AWindowThatEndsIsHandedOutInItsPieces) {
+  WindowStore store(kManyBytes);
+  EXPECT_THAT(store.Add(Second(1), false), IsEmpty());
+  EXPECT_THAT(store.Add(Second(2), false), IsEmpty());
+  EXPECT_THAT(StartsOf(store.Add(Second(3), true)), ElementsAre(1, 2, 3));
+  EXPECT_THAT(StartsOf(store.Add(Second(4), true)), ElementsAre(4));
+}
+
 }  // namespace
 }  // namespace offcpu

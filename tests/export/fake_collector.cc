@@ -113,16 +113,16 @@ void FakeCollector::ServeOne(int connection) {
   }
   std::optional<FakeRequest> request = Read(connection);
   if (!request.has_value()) return;
-  if (answer.waits) {
-    pollfd fds[] = {{.fd = connection, .events = POLLIN, .revents = 0},
-                    {.fd = stop_[0], .events = POLLIN, .revents = 0}};
-    poll(fds, 2, kPatienceMs);
-  }
-  // Said before it is seen: what the client does next comes after this.
   {
     const std::lock_guard lock(mutex_);
     if (answer.bytes == Taken().bytes) taken_.push_back(*request);
     requests_.push_back(*std::move(request));
+  }
+  changed_.notify_all();
+  if (answer.waits) {
+    pollfd fds[] = {{.fd = connection, .events = POLLIN, .revents = 0},
+                    {.fd = stop_[0], .events = POLLIN, .revents = 0}};
+    poll(fds, 2, kPatienceMs);
   }
   const char* rest = answer.bytes.data();
   for (size_t left = answer.bytes.size(); left > 0;) {
@@ -131,7 +131,6 @@ void FakeCollector::ServeOne(int connection) {
     rest += sent;
     left -= static_cast<size_t>(sent);
   }
-  changed_.notify_all();
 }
 
 std::optional<FakeRequest> FakeCollector::Read(int connection) const {

@@ -1,6 +1,5 @@
 #include "export/http_poster.h"
 
-#include <curl/curl.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -21,7 +20,6 @@ constexpr std::chrono::milliseconds kShort(200);
 
 class HttpPosterTest : public ::testing::Test {
  protected:
-  static void SetUpTestSuite() { curl_global_init(CURL_GLOBAL_DEFAULT); }
   ~HttpPosterTest() override { unlink(token_.c_str()); }
 
   HttpTarget Target() const { return {.url = collector_.url(), .user_agent = "offcpud/1"}; }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -20,6 +21,10 @@
 #include <utility>
 #include <vector>
 
+#include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+#include "output/gzip.h"
+#include "output/pprof_reader.h"
+#include "tests/export/fake_collector.h"
 #include "tests/integration/cli.h"
 
 namespace offcpu::integration {
@@ -33,6 +38,21 @@ constexpr int kFailed = 1;
 constexpr int kBadUsage = 2;
 constexpr int kBadServiceUsage = 64;
 constexpr int kBadConfig = 78;
+
+// Off-CPU time in a request to a collector, by the start of the window.
+void AddOffCpuNs(const FakeRequest& sent, std::map<uint64_t, uint64_t>& ns_by_start) {
+  const absl::StatusOr<std::string> bytes = Gunzip(sent.body, 64u << 20);
+  opentelemetry::proto::collector::profiles::v1development::ExportProfilesServiceRequest request;
+  EXPECT_TRUE(bytes.ok() && request.ParseFromString(*bytes)) << bytes.status();
+  const auto& strings = request.dictionary().string_table();
+  for (const auto& resource : request.resource_profiles()) {
+    for (const auto& profile : resource.scope_profiles(0).profiles()) {
+      if (strings.Get(profile.sample_type().type_strindex()) != "off_cpu") continue;
+      for (const auto& sample : profile.samples())
+        ns_by_start[profile.time_unix_nano()] += static_cast<uint64_t>(sample.values(0));
+    }
+  }
+}
 
 class Daemon : public CliTest {
  protected:
@@ -352,6 +372,39 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
   // One after another without a gap; where another recorder begins, a second is in two of them at most.
   EXPECT_GE(recorded_ns + 2'000'000'000, held_ns) << "the running window is not in it";
   EXPECT_LE(recorded_ns, held_ns + 5'000'000'000);
+}
+
+TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
+  const int port = FakeCollector().port();  // which is down now
+  const std::string exported = "[windows]\nlength = \"1s\"\n[export]\nspool = \"" + Path("spool") +
+                               "\"\nendpoint = \"http://127.0.0.1:" + std::to_string(port) + "\"\n";
+  StartDaemon(exported + "[files]\ndirectory = \"" + Path("files") + "\"\n");
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  target->AwaitDone();
+  AwaitLog("does not take windows, which are kept");
+  ASSERT_EQ(Ask({"status"}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("export        "));
+  daemon_->Signal(SIGTERM);
+  ASSERT_EQ(daemon_->Wait(), kOk) << ReadFile(Path("log"));
+
+  // The same windows as files say what was to be sent.
+  std::map<uint64_t, uint64_t> written;
+  for (const auto& file : std::filesystem::directory_iterator(Path("files"))) {
+    const absl::StatusOr<StoredProfile> window = ReadPprofFile(file.path());
+    ASSERT_TRUE(window.ok()) << window.status();
+    uint64_t& ns = written[window->profile.start_unix_ns];
+    for (const ProfileRow& row : window->profile.rows) ns += row.total_ns();
+  }
+  EXPECT_GE(written.size(), 3u) << "two seconds, and what was left at the end";
+
+  // Whoever starts next sends what the last one left, in order.
+  FakeCollector collector(port);
+  StartDaemon(exported);
+  std::map<uint64_t, uint64_t> sent;
+  for (const FakeRequest& request : collector.AwaitTaken(written.size())) AddOffCpuNs(request, sent);
+  for (const auto& [start, ns] : written) EXPECT_EQ(sent[start], ns) << start;
 }
 
 TEST_F(Daemon, WrongUsageOfTheVerbsIsToldBeforeTheServiceIsAsked) {

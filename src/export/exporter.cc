@@ -1,0 +1,285 @@
+#include "export/exporter.h"
+
+#include <malloc.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "output/gzip.h"
+#include "output/otlp.h"
+#include "profile/merge.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxNameBytes = 8u << 20;
+constexpr uint64_t kInMemory = uint64_t{1} << 63;  // in the number of a record that is not on disk
+constexpr std::chrono::seconds kPatience(60);  // without anything new, until what waits is looked at for its age
+
+bool Everything(const ProcessInfo&, const std::string&) { return true; }
+
+std::string Gzip(std::string_view bytes) {
+  std::string compressed;
+  const auto append = [&compressed](std::string_view piece) { compressed.append(piece); };
+  GzipWriter writer(append);
+  writer.Append(bytes);
+  writer.Finish();
+  return compressed;
+}
+
+std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say& say) {
+  if (config.target.url.empty() || config.spool.empty()) return nullptr;
+  absl::StatusOr<std::unique_ptr<Spool>> spool =
+      Spool::Open(config.spool, {.bytes = config.spool_bytes, .age_ns = config.spool_age_ns});
+  if (spool.ok()) return *std::move(spool);
+  say(true, absl::StrCat(std::string(spool.status().message()), ": windows wait in memory"));
+  return nullptr;
+}
+
+uint64_t ShareNs(const SpoolRecord& record) {
+  return ShareOfWindowNs(record.duration_ns, record.part, record.parts);
+}
+
+uint64_t DurationOf(const WindowPieces& pieces) {
+  uint64_t ns = 0;
+  for (const auto& piece : pieces) ns += piece->duration_ns;
+  return ns;
+}
+
+}  // namespace
+
+Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits)
+    : config_(config),
+      say_(std::move(say)),
+      limits_(limits),
+      spool_(OpenSpool(config, say_)),
+      poster_(config.target),
+      names_(kMaxNameBytes),
+      encoder_([this] { EncodeLoop(); }) {
+  pthread_setname_np(encoder_.native_handle(), "export-encode");
+  if (config_.target.url.empty()) return;
+  sender_ = std::thread([this] { SendLoop(); });
+  pthread_setname_np(sender_.native_handle(), "export-send");
+}
+
+Exporter::~Exporter() {
+  poster_.Stop();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  added_.notify_all();
+  to_send_.notify_all();
+  encoder_.join();
+  if (sender_.joinable()) sender_.join();
+}
+
+void Exporter::Add(WindowPieces window) {
+  if (window.empty()) return;
+  WindowPieces lost;  // freed without the lock
+  const std::lock_guard lock(mutex_);
+  ++stats_.windows;
+  windows_.push_back(std::move(window));
+  if (windows_.size() > limits_.windows) {
+    lost = std::move(windows_.front());
+    windows_.pop_front();
+    LoseLocked("encoder busy", 1, DurationOf(lost));
+  }
+  added_.notify_one();
+}
+
+void Exporter::EncodeLoop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    added_.wait(lock, [this] { return stop_ || !windows_.empty(); });
+    if (windows_.empty()) return;
+    const WindowPieces pieces = std::move(windows_.front());
+    windows_.pop_front();
+    lock.unlock();
+    Encode(pieces);
+    malloc_trim(0);  // it was much, and the next window is far
+    lock.lock();
+  }
+}
+
+void Exporter::Encode(const WindowPieces& pieces) {
+  const Profile window = MergeProfiles(pieces, Everything);
+  const SymbolizedProfile symbols = Symbolize(window, {}, &names_);
+  if (!config_.files.directory.empty()) WriteFile(window, symbols);
+  if (config_.target.url.empty()) return;
+
+  OtlpOptions options{.names = config_.names, .service_name = config_.service_name, .resource = config_.resource};
+  std::random_device device;
+  std::generate(options.window_id.begin(), options.window_id.end(), [&device] { return static_cast<uint8_t>(device()); });
+  {
+    const std::lock_guard lock(mutex_);
+    options.export_losses = LossesLocked();
+  }
+  std::vector<SpoolRecord> records;
+  WriteOtlp(window, symbols, options, [&](std::string request) {
+    SpoolRecord record{.start_unix_ns = window.start_unix_ns, .duration_ns = window.duration_ns};
+    record.part = static_cast<uint32_t>(records.size());
+    record.body = config_.gzip ? Gzip(request) : std::move(request);
+    records.push_back(std::move(record));
+  });
+  for (SpoolRecord& record : records) record.parts = static_cast<uint32_t>(records.size());
+  Keep(std::move(records));
+}
+
+// The directory may be there only later.
+void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols) {
+  absl::Status status;
+  if (files_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<PprofFiles>> opened =
+        PprofFiles::Open(config_.files.directory, {.files = config_.files.keep, .bytes = config_.files.bytes});
+    status = opened.status();
+    if (opened.ok()) files_ = *std::move(opened);
+  }
+  if (files_ != nullptr) status = files_->Write(window, symbols);
+  const std::lock_guard lock(mutex_);
+  if (files_ != nullptr) {
+    stats_.files = files_->stats();
+  } else {
+    ++stats_.files.failed;
+  }
+  if (!status.ok() && status.message() != files_error_) say_(true, std::string(status.message()));
+  files_error_ = std::string(status.message());
+}
+
+// On disk or, where that fails, in memory.
+void Exporter::Keep(std::vector<SpoolRecord> records) {
+  for (SpoolRecord& record : records) {
+    const absl::Status kept =
+        spool_ != nullptr ? spool_->Append(record, SpoolTimeNow()) : absl::FailedPreconditionError("there is no spool");
+    const std::lock_guard lock(mutex_);
+    has_new_ = true;
+    if (kept.ok()) continue;
+    if (spool_ != nullptr) say_(true, std::string(kept.message()));
+    record.number = kInMemory | ++memory_records_;
+    memory_bytes_ += record.body.size();
+    memory_.push_back(std::move(record));
+    while (memory_bytes_ > limits_.memory_bytes) {
+      LoseLocked("no room in memory", 1, ShareNs(memory_.front()));
+      ForgetLocked();
+    }
+  }
+  to_send_.notify_all();
+}
+
+std::optional<SpoolRecord> Exporter::Oldest() {
+  if (spool_ != nullptr) {
+    if (std::optional<SpoolRecord> record = spool_->Oldest(SpoolTimeNow())) return record;
+  }
+  const std::lock_guard lock(mutex_);
+  if (memory_.empty()) return std::nullopt;
+  return memory_.front();
+}
+
+void Exporter::SendLoop() {
+  Backoff backoff(limits_.backoff);
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    has_new_ = false;
+    lock.unlock();
+    const std::optional<SpoolRecord> record = Oldest();
+    Judgement judgement;
+    if (record.has_value()) {
+      judgement = Judge(poster_.Post(record->body));
+      Settle(*record, judgement);
+    }
+    lock.lock();
+    if (!record.has_value()) {
+      to_send_.wait_for(lock, kPatience, [this] { return stop_ || has_new_; });
+    } else if (judgement.verdict != Verdict::kLater) {
+      backoff.Reset();
+    } else {
+      const std::chrono::milliseconds own = backoff.Next(std::uniform_real_distribution<double>()(random_));
+      const std::chrono::milliseconds wait = judgement.retry_after.has_value() ? *judgement.retry_after : own;
+      to_send_.wait_for(lock, wait, [this] { return stop_; });
+    }
+  }
+}
+
+void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
+  const bool is_in_memory = (record.number & kInMemory) != 0;
+  if (judgement.verdict == Verdict::kDelivered && !is_in_memory) spool_->Done(record.number);
+  if (judgement.verdict == Verdict::kRefused && !is_in_memory) spool_->SetAside(record.number);
+  const std::lock_guard lock(mutex_);
+  if (stop_ && judgement.verdict == Verdict::kLater) return;  // it was broken off
+  switch (judgement.verdict) {
+    case Verdict::kDelivered:
+      ++stats_.requests_sent;
+      stats_.bytes_sent += record.body.size();
+      if (judgement.rejected_profiles != 0) LoseLocked("profiles rejected", judgement.rejected_profiles, 0);
+      break;
+    case Verdict::kLater:
+      ++stats_.retries;
+      break;
+    case Verdict::kRefused:
+      if (is_in_memory) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
+      break;
+  }
+  if (judgement.verdict != Verdict::kLater && is_in_memory && !memory_.empty() &&
+      memory_.front().number == record.number) {
+    ForgetLocked();
+  }
+  SayLocked(judgement);
+}
+
+// What has been said is not said again while it goes on.
+void Exporter::SayLocked(const Judgement& judgement) {
+  if (judgement.reason == stats_.last_error) return;
+  const bool is_well = judgement.reason.empty();
+  stats_.last_error = judgement.reason;
+  if (is_well) return say_(false, absl::StrCat("windows reach ", config_.target.url, " again"));
+  const char* what = judgement.verdict == Verdict::kRefused  ? "refuses a window: "
+                     : judgement.verdict == Verdict::kLater ? "does not take windows, which are kept: "
+                                                            : "takes windows, but says: ";
+  say_(true, absl::StrCat(config_.target.url, " ", what, judgement.reason));
+}
+
+void Exporter::ForgetLocked() {
+  memory_bytes_ -= memory_.front().body.size();
+  memory_.pop_front();
+}
+
+void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
+  const auto same = [&](const Drop& drop) { return drop.reason == reason; };
+  auto drop = std::find_if(losses_.begin(), losses_.end(), same);
+  if (drop == losses_.end()) drop = losses_.insert(drop, {.reason = reason});
+  drop->count += count;
+  drop->ns += ns;
+}
+
+std::vector<Drop> Exporter::LossesLocked() const {
+  std::vector<Drop> losses = losses_;
+  if (spool_ == nullptr) return losses;
+  const SpoolStats spool = spool_->stats();
+  for (size_t i = 0; i < spool.lost.size(); ++i) {
+    const SpoolLost& lost = spool.lost[i];
+    if (lost.records != 0)
+      losses.push_back({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost.records, .ns = lost.ns});
+  }
+  return losses;
+}
+
+ExporterStats Exporter::stats() const {
+  const std::lock_guard lock(mutex_);
+  ExporterStats stats = stats_;
+  stats.losses = LossesLocked();
+  stats.requests_waiting = memory_.size();
+  stats.bytes_waiting = memory_bytes_;
+  if (!memory_.empty()) stats.oldest_unix_ns = memory_.front().start_unix_ns;
+  if (spool_ == nullptr) return stats;
+  const SpoolStats spool = spool_->stats();
+  stats.requests_waiting += spool.records;
+  stats.bytes_waiting += spool.bytes;
+  if (spool.oldest_start_unix_ns != 0) stats.oldest_unix_ns = spool.oldest_start_unix_ns;
+  return stats;
+}
+
+}  // namespace offcpu

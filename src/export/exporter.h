@@ -1,0 +1,116 @@
+// Takes windows that have ended off the host: as OTLP profiles to a collector, and as pprof files into a directory.
+//
+// A window is named and encoded, and put on disk (export/spool.h), by one thread; another sends what is on disk, the
+// oldest first, again and again until the collector has it or it is too old. So neither a slow collector nor a slow
+// disk is waited for by whoever adds windows; what cannot be kept is counted, and the counts are part of what is
+// exported next. Every request arrives at least once or is counted as lost; one whose answer was lost comes twice, with
+// the same profile ids.
+//
+// Threads: any. The program ignores SIGPIPE.
+#ifndef OFFCPU_EXPORT_EXPORTER_H_
+#define OFFCPU_EXPORT_EXPORTER_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "export/delivery.h"
+#include "export/export_config.h"
+#include "export/http_poster.h"
+#include "export/pprof_files.h"
+#include "export/spool.h"
+#include "profile/profile.h"
+#include "symbolize/name_cache.h"
+
+namespace offcpu {
+
+// The pieces of one window, in order.
+using WindowPieces = std::vector<std::shared_ptr<const Profile>>;
+
+struct ExporterLimits {
+  size_t windows = 2;               // that wait to be encoded; with one more the oldest is lost
+  size_t memory_bytes = 16u << 20;  // of requests, where there is no disk to put them on
+  BackoffLimits backoff;
+};
+
+struct ExporterStats {
+  uint64_t windows = 0;  // that were added
+  uint64_t requests_sent = 0;
+  uint64_t bytes_sent = 0;  // of their bodies, as they were sent
+  uint64_t retries = 0;
+  uint64_t requests_waiting = 0;
+  uint64_t bytes_waiting = 0;
+  uint64_t oldest_unix_ns = 0;  // start of the oldest window that waits; 0: none does
+  PprofFilesStats files;
+  std::vector<Drop> losses;  // requests and their share of windows' time, by reason; since the spool was made
+  std::string last_error;    // empty: the last thing that was tried went well
+};
+
+class Exporter {
+ public:
+  // For what a person should know, one line.
+  using Say = std::function<void(bool is_bad, const std::string& line)>;
+
+  // Where the spool's directory cannot be used, and that is said, what waits is in memory.
+  Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {});
+  // Windows that were added are on disk when it returns, within seconds; sending ends.
+  ~Exporter();
+  Exporter(const Exporter&) = delete;
+  Exporter& operator=(const Exporter&) = delete;
+
+  // At once, whatever the state of disk and collector.
+  void Add(WindowPieces window);
+
+  ExporterStats stats() const;
+
+ private:
+  void EncodeLoop();
+  void Encode(const WindowPieces& pieces);
+  void WriteFile(const Profile& window, const SymbolizedProfile& symbols);
+  void Keep(std::vector<SpoolRecord> records);
+  void SendLoop();
+  std::optional<SpoolRecord> Oldest();
+  void Settle(const SpoolRecord& record, const Judgement& judgement);
+  void SayLocked(const Judgement& judgement);
+  void ForgetLocked();
+  void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
+  std::vector<Drop> LossesLocked() const;
+
+  const ExportConfig config_;
+  const Say say_;
+  const ExporterLimits limits_;
+  const std::unique_ptr<Spool> spool_;  // null: none
+  HttpPoster poster_;                   // of the sender
+  std::unique_ptr<PprofFiles> files_;   // of the encoder, as what follows is; null: not opened yet
+  std::string files_error_;
+  NameCache names_;
+  std::mt19937_64 random_{std::random_device()()};  // of the sender
+
+  mutable std::mutex mutex_;
+  std::condition_variable added_;    // to windows_
+  std::condition_variable to_send_;  // or stop_
+  std::deque<WindowPieces> windows_;  // guarded by mutex_, as what follows is
+  std::deque<SpoolRecord> memory_;    // newer than what is on disk
+  size_t memory_bytes_ = 0;
+  uint64_t memory_records_ = 0;          // ever
+  bool has_new_ = false;  // to be sent
+  bool stop_ = false;
+  ExporterStats stats_;
+  std::vector<Drop> losses_;  // beside the spool's
+
+  std::thread encoder_;  // last: they use all of the above
+  std::thread sender_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_EXPORT_EXPORTER_H_

@@ -1,0 +1,307 @@
+#include "export/exporter.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fake_collector.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+#include "output/gzip.h"
+
+namespace offcpu {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using Request = opentelemetry::proto::collector::profiles::v1development::ExportProfilesServiceRequest;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// The `number`th window of a second each, in which one thread waited for as many milliseconds.
+std::shared_ptr<const Profile> AWindow(uint64_t number) {
+  Profile profile;
+  profile.start_unix_ns = 1'790'000'000 * kSecond + number * kSecond;
+  profile.duration_ns = kSecond;
+  profile.host = "web1";
+  profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
+  profile.comms = {"worker"};
+  profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
+  profile.user_stacks = {{.missing = NoUserStack::kLost}};
+  profile.rows = {{.count = 1, .blocked_ns = number * 1'000'000}};
+  return std::make_shared<const Profile>(std::move(profile));
+}
+
+Request Decode(const FakeRequest& sent) {
+  const absl::StatusOr<std::string> bytes = Gunzip(sent.body, 64u << 20);
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  Request request;
+  EXPECT_TRUE(bytes.ok() && request.ParseFromString(*bytes));
+  return request;
+}
+
+// Off-CPU milliseconds of a request, which say what window it is of.
+uint64_t MsOf(const FakeRequest& sent) {
+  const Request request = Decode(sent);
+  const auto& dictionary = request.dictionary();
+  uint64_t ns = 0;
+  for (const auto& resource : request.resource_profiles()) {
+    for (const auto& scope : resource.scope_profiles()) {
+      for (const auto& profile : scope.profiles()) {
+        if (dictionary.string_table(profile.sample_type().type_strindex()) != "off_cpu") continue;
+        for (const auto& sample : profile.samples()) ns += static_cast<uint64_t>(sample.values(0));
+      }
+    }
+  }
+  return ns / 1'000'000;
+}
+
+std::vector<uint64_t> MsOf(const std::vector<FakeRequest>& sent) {
+  std::vector<uint64_t> ms;
+  for (const FakeRequest& request : sent) ms.push_back(MsOf(request));
+  return ms;
+}
+
+class ExporterTest : public ::testing::Test {
+ protected:
+  ExporterTest() {
+    std::string name = testing::TempDir() + "/exporter.XXXXXX";
+    directory_ = mkdtemp(name.data());
+    config_.target.url = collector_->url();
+    config_.target.timeout = seconds(20);
+    config_.spool = directory_ + "/spool";
+    config_.spool_bytes = 64u << 20;
+    config_.spool_age_ns = 3600 * kSecond;
+    limits_ = {.windows = 100, .backoff = {.first = milliseconds(2), .most = milliseconds(10)}};
+  }
+  ~ExporterTest() override { std::filesystem::remove_all(directory_); }
+
+  std::unique_ptr<Exporter> Start() {
+    return std::make_unique<Exporter>(
+        config_,
+        [this](bool is_bad, const std::string& line) {
+          const std::lock_guard lock(mutex_);
+          said_.push_back((is_bad ? "bad: " : "good: ") + line);
+        },
+        limits_);
+  }
+  std::vector<std::string> Said() {
+    const std::lock_guard lock(mutex_);
+    return said_;
+  }
+  // Until `is_so` of the statistics.
+  template <typename Condition>
+  static ExporterStats AwaitStats(const Exporter& exporter, Condition is_so) {
+    const auto deadline = std::chrono::steady_clock::now() + seconds(30);
+    while (!is_so(exporter.stats()) && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    EXPECT_TRUE(is_so(exporter.stats()));
+    return exporter.stats();
+  }
+  static std::map<std::string, uint64_t> Lost(const ExporterStats& stats) {
+    std::map<std::string, uint64_t> lost;
+    for (const Drop& loss : stats.losses) lost[loss.reason] = loss.count;
+    return lost;
+  }
+
+  std::unique_ptr<FakeCollector> collector_ = std::make_unique<FakeCollector>();
+  std::string directory_;
+  ExportConfig config_;
+  ExporterLimits limits_;
+  std::mutex mutex_;
+  std::vector<std::string> said_;
+};
+
+TEST_F(ExporterTest, AWindowArrivesOnce) {
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(7)});
+  const FakeRequest sent = collector_->AwaitTaken(1)[0];
+  EXPECT_TRUE(sent.Has("Content-Encoding: gzip"));
+  EXPECT_EQ(MsOf(sent), 7u);
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_EQ(stats.windows, 1u);
+  EXPECT_EQ(stats.bytes_sent, sent.body.size());
+  EXPECT_EQ(stats.requests_waiting, 0u);
+  EXPECT_THAT(stats.losses, IsEmpty());
+  EXPECT_EQ(stats.last_error, "");
+  EXPECT_EQ(collector_->Await(1).size(), 1u);
+  EXPECT_THAT(Said(), IsEmpty());
+}
+
+TEST_F(ExporterTest, PiecesAreOneWindow) {
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1), AWindow(2), AWindow(4)});
+  EXPECT_EQ(MsOf(collector_->AwaitTaken(1)[0]), 7u);
+}
+
+TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
+  const int port = collector_->port();
+  collector_.reset();
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (uint64_t i = 1; i <= 10; ++i) exporter->Add({AWindow(i)});
+  const ExporterStats waiting = AwaitStats(
+      *exporter, [](const ExporterStats& s) { return s.requests_waiting == 10 && s.retries >= 2; });
+  EXPECT_EQ(waiting.oldest_unix_ns, AWindow(1)->start_unix_ns);
+  EXPECT_THAT(waiting.last_error, HasSubstr("onnect"));
+  collector_ = std::make_unique<FakeCollector>(port);
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(10)), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0; });
+  EXPECT_THAT(stats.losses, IsEmpty());
+  EXPECT_EQ(stats.oldest_unix_ns, 0u);
+  EXPECT_EQ(stats.last_error, "");
+  ASSERT_EQ(Said().size(), 2u) << "once each";
+  EXPECT_THAT(Said()[0], HasSubstr("bad: " + config_.target.url + " does not take windows, which are kept: "));
+  EXPECT_THAT(Said()[1], HasSubstr("good: windows reach " + config_.target.url + " again"));
+}
+
+TEST_F(ExporterTest, WhatIsNotTakenIsSentAgainTheSame) {
+  FakeAnswer half = HttpReply(200, "a longer body");
+  half.bytes.resize(half.bytes.size() - 3);
+  config_.target.timeout = milliseconds(300);
+  collector_->Then({HttpReply(429, ""), HttpReply(502, "bad gateway"), HttpReply(503, ""), HttpReply(504, ""), half,
+                    {.bytes = ""}, {.reads_all = false}, {.bytes = "", .waits = true}});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(3)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(3));
+  const std::vector<FakeRequest> all = collector_->Await(8);
+  EXPECT_EQ(all.size(), 8u) << "of nine, one was not read";
+  for (const FakeRequest& request : all) EXPECT_EQ(request.body, all[0].body) << "the ids of the profiles too";
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_GE(stats.retries, 8u);
+  EXPECT_THAT(stats.losses, IsEmpty());
+}
+
+TEST_F(ExporterTest, TheServerSaysWhenToComeBack) {
+  limits_.backoff = {.first = milliseconds(0), .most = milliseconds(0)};
+  collector_->Then({HttpReply(503, "", "Retry-After: 1\r\n"), HttpReply(429, "", "Retry-After: 1\r\n")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  const std::vector<FakeRequest> all = collector_->Await(3);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_GE(all[1].at - all[0].at, seconds(1));
+  EXPECT_GE(all[2].at - all[1].at, seconds(1));
+}
+
+TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
+  collector_->Then({HttpReply(400, "bad"), HttpReply(413, "too large"), HttpReply(500, "no"), HttpReply(401, "")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (uint64_t i = 1; i <= 5; ++i) exporter->Add({AWindow(i)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(5));
+  EXPECT_EQ(collector_->Await(5).size(), 5u) << "each was sent once";
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  ASSERT_EQ(stats.losses.size(), 1u);
+  EXPECT_EQ(stats.losses[0].reason, "refused");
+  EXPECT_EQ(stats.losses[0].count, 4u);
+  EXPECT_EQ(stats.losses[0].ns, 4 * kSecond);
+}
+
+TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
+  collector_->Then({HttpReply(200, "\x0a\x02\x08\x03")});  // partial_success {rejected_profiles: 3}
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 3u)));
+}
+
+TEST_F(ExporterTest, LossesAreTold) {
+  collector_->Then({HttpReply(400, "")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  AwaitStats(*exporter, [](const ExporterStats& s) { return !s.losses.empty(); });
+  exporter->Add({AWindow(2)});
+  const Request request = Decode(collector_->AwaitTaken(1)[0]);
+  EXPECT_THAT(request.dictionary().string_table(), testing::Contains(HasSubstr("refused")));
+}
+
+TEST_F(ExporterTest, WhatWaitsIsSentByWhoStartsNext) {
+  const int port = collector_->port();
+  collector_.reset();
+  Start()->Add({AWindow(1)});  // and ends
+  EXPECT_TRUE(Said().empty() || Said()[0].find("bad: ") == 0);
+  collector_ = std::make_unique<FakeCollector>(port);
+  const std::unique_ptr<Exporter> exporter = Start();
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(1));
+}
+
+TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
+  const int port = collector_->port();
+  collector_.reset();
+  config_.spool = "";
+  const std::unique_ptr<Exporter> one = Start();
+  one->Add({AWindow(1)});
+  const uint64_t bytes =
+      AwaitStats(*one, [](const ExporterStats& s) { return s.requests_waiting == 1; }).bytes_waiting;
+  limits_.memory_bytes = bytes * 3 + bytes / 2;  // of windows that differ by a few bytes
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (uint64_t i = 1; i <= 5; ++i) exporter->Add({AWindow(i)});
+  const ExporterStats stats =
+      AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 3 && !s.losses.empty() && s.losses[0].count == 2; });
+  EXPECT_LE(stats.bytes_waiting, limits_.memory_bytes);
+  EXPECT_EQ(stats.losses[0].reason, "no room in memory");
+  EXPECT_EQ(stats.losses[0].ns, 2 * kSecond);
+  collector_ = std::make_unique<FakeCollector>(port);
+  const std::vector<uint64_t> ms = MsOf(collector_->AwaitTaken(4));
+  EXPECT_EQ(std::multiset<uint64_t>(ms.begin(), ms.end()), (std::multiset<uint64_t>{1, 3, 4, 5}));
+}
+
+TEST_F(ExporterTest, WhereTheSpoolCannotBeMemoryServes) {
+  std::ofstream(config_.spool) << "a file where the directory should be";
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(6)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(6));
+  ASSERT_FALSE(Said().empty());
+  EXPECT_THAT(Said()[0], HasSubstr("windows wait in memory"));
+}
+
+TEST_F(ExporterTest, WhoAddsIsNeverHeldUp) {
+  limits_.windows = 0;  // as if the encoder were busy with another one for ever
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1), AWindow(2)});
+  exporter->Add({AWindow(3)});
+  exporter->Add({});
+  const ExporterStats stats = exporter->stats();
+  EXPECT_EQ(stats.windows, 2u);
+  ASSERT_EQ(stats.losses.size(), 1u);
+  EXPECT_EQ(stats.losses[0].reason, "encoder busy");
+  EXPECT_EQ(stats.losses[0].count, 2u);
+  EXPECT_EQ(stats.losses[0].ns, 3 * kSecond);
+}
+
+TEST_F(ExporterTest, EndsWhileACollectorIsSilent) {
+  collector_->Then({{.bytes = "", .waits = true}});
+  config_.target.timeout = std::chrono::hours(1);
+  std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  collector_->Await(1);  // it has the request, and says nothing
+  exporter.reset();
+  exporter = Start();
+  EXPECT_EQ(MsOf(collector_->AwaitTaken(1)), std::vector<uint64_t>{1});
+}
+
+TEST_F(ExporterTest, FilesNeedNoCollector) {
+  config_.target.url = "";
+  config_.files = {.directory = directory_ + "/files", .keep = 10, .bytes = 1u << 20};
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  exporter->Add({AWindow(2)});
+  AwaitStats(*exporter, [](const ExporterStats& s) { return s.files.written == 2; });
+  EXPECT_FALSE(std::filesystem::exists(config_.spool));
+  size_t files = 0;
+  for (const auto& file : std::filesystem::directory_iterator(config_.files.directory))
+    files += file.path().extension() == ".gz" ? 1 : 0;
+  EXPECT_EQ(files, 2u);
+}
+
+}  // namespace
+}  // namespace offcpu
