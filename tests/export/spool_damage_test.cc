@@ -73,6 +73,14 @@ TEST_F(SpoolDamageTest, EveryCutOfARecordIsCounted) {
   }
 }
 
+TEST_F(SpoolDamageTest, WhatIsCutOffIsSeenWhenTheSpoolIsOpened) {
+  Fill(Record(1), record_.substr(0, record_.size() - 1));
+  OpenSpool();
+  EXPECT_EQ(spool_->stats().records, 1u);
+  EXPECT_EQ(spool_->stats().bytes, other_.size());
+  EXPECT_EQ(Lost(SpoolLoss::kDamaged), (SpoolLost{1, 10 * kSecond}));
+}
+
 TEST_F(SpoolDamageTest, BytesBehindARecordAreCounted) {
   for (const bool is_open : {false, true}) ExpectCounted(record_ + "x", is_open, true);
 }

@@ -249,7 +249,9 @@ class DroppedWhileSentTest : public SpoolTest {
 };
 
 TEST_F(DroppedWhileSentTest, IsNoLossIfItWasDelivered) {
+  EXPECT_EQ(ParseSpoolLedger(Contents("losses")).value().losses[0].records, 1u) << "for who starts after a kill";
   spool_->Done(taken_);
+  EXPECT_EQ(ParseSpoolLedger(Contents("losses")).value().losses, SpoolLosses());
   EXPECT_THAT(Drain(), ElementsAre("b"));
   EXPECT_EQ(LostRecords(), 0u);
   OpenSpool();
@@ -426,8 +428,18 @@ TEST_F(SpoolTest, ARecordUnderAnotherNumberIsDamaged) {
   Close();
   Fill(Record(9), FileOf(8, Window(0, "a"), At(0)));
   OpenSpool();
+  EXPECT_EQ(Lost(SpoolLoss::kDamaged), (SpoolLost{1, 0}));
+  EXPECT_EQ(spool_->stats().records, 0u);
+}
+
+TEST_F(SpoolTest, RecordsThatSomebodySwappedAreDamaged) {
+  OpenSpool();
+  for (const char* body : {"a", "b"}) ASSERT_TRUE(spool_->Append(Window(0, body), At(0)).ok());
+  std::filesystem::rename(Path(Record(1)), Path("swapped"));
+  std::filesystem::rename(Path(Record(2)), Path(Record(1)));
+  std::filesystem::rename(Path("swapped"), Path(Record(2)));
   EXPECT_THAT(Drain(), IsEmpty());
-  EXPECT_EQ(Lost(SpoolLoss::kDamaged).records, 1u);
+  EXPECT_EQ(Lost(SpoolLoss::kDamaged), (SpoolLost{2, 20 * kSecond}));
 }
 
 TEST_F(SpoolTest, AHugeFileIsNotRead) {
