@@ -169,6 +169,19 @@ TEST(OtlpTest, LocationsSayWhereTheyAre) {
                           ElementsAre("12294", "/opt/go", "", "go")));
 }
 
+TEST(OtlpTest, CodeThatAProcessHasMadeIsOfNoKnownType) {
+  RecordedProfile one = OneReader();
+  auto made = std::make_shared<Module>();
+  made->path = "/tmp/perf-10.map";
+  made->is_perf_map = true;
+  one.profile.modules.push_back(made);
+  one.profile.user_stacks[0].stack.frames[1].module = made.get();
+  const OtlpReader reader = OneOf(one);
+  const auto locations = reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0));
+  EXPECT_EQ(locations[3]->attribute_indices_size(), 0);
+  EXPECT_EQ(locations[4]->attribute_indices_size(), 1);
+}
+
 TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
   RecordedProfile one = OneReader();
   const Module* nameless = one.AddModule("/opt/plugin", "");
