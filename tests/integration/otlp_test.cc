@@ -13,6 +13,7 @@
 #include "output/pprof_reader.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
+#include "tests/output/otlp_checker.h"
 #include "tests/output/otlp_to_pprof.h"
 
 namespace offcpu::integration {
