@@ -20,7 +20,7 @@ inline std::vector<std::string> RequestsOf(const RecordedProfile& recorded, cons
 inline std::map<std::string, int64_t> SumsOf(const std::vector<std::string>& requests) {
   std::map<std::string, int64_t> sums;
   for (const std::string& request : requests) {
-    for (const auto& [type, sum] : OtlpReader(request).Sums()) sums[type] += sum;
+    for (const auto& [type, sum] : OtlpReader(request).Sums()) OtlpReader::Add(sum, &sums[type]);
   }
   return sums;
 }
