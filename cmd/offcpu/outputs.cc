@@ -13,7 +13,8 @@
 namespace offcpu {
 
 void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
-  app.add_option("-o,--output", flags->files, "Write the profile there: .folded, .pb.gz, .txt, .json or .otlp, by the suffix")
+  app.add_option("-o,--output", flags->files,
+                 "Write the profile there: .folded, .pb.gz, .txt, .json or .otlp, by the suffix")
       ->type_name("FILE")
       ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
   app.add_option("--value", flags->value,

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "absl/strings/string_view.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
 #include "output/otlp_wire.h"
 #include "output/stack_labels.h"
@@ -19,12 +20,13 @@ enum Table { kMapping, kLocation, kFunction, kLink, kString, kAttribute, kStack 
 OtlpTable::OtlpTable(int field) : field_(field) { Intern(""); }
 
 int32_t OtlpTable::Intern(std::string_view entry) {
-  const auto [it, inserted] = index_.try_emplace(std::string(entry), static_cast<int32_t>(ends_.size()));
-  if (inserted) {
-    AppendFramed(field_, entry, &bytes_);
-    ends_.push_back(bytes_.size());
-  }
-  return it->second;
+  const auto known = index_.find(absl::string_view(entry.data(), entry.size()));
+  if (known != index_.end()) return known->second;
+  const auto index = static_cast<int32_t>(ends_.size());
+  index_.try_emplace(std::string(entry), index);
+  AppendFramed(field_, entry, &bytes_);
+  ends_.push_back(bytes_.size());
+  return index;
 }
 
 void OtlpTable::Truncate(size_t entries) {

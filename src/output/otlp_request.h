@@ -36,7 +36,7 @@ class OtlpRequest {
  public:
   OtlpRequest(const OtlpWindow& window, size_t max_bytes) : window_(window), max_bytes_(max_bytes) {}
 
-  // Samples that follow are of this resource.
+  // Samples that follow are of this resource. Before the first sample.
   void SetResource(OtlpProfiles::Frame frame);
 
   // Adds what `make` makes of the dictionary. False if it does not fit: then nothing has changed, but what `make` has
