@@ -40,6 +40,14 @@ std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say
   return nullptr;
 }
 
+void AddLoss(Drop loss, std::vector<Drop>& losses) {
+  const auto same = [&](const Drop& drop) { return drop.reason == loss.reason; };
+  const auto known = std::find_if(losses.begin(), losses.end(), same);
+  if (known == losses.end()) return losses.push_back(std::move(loss));
+  known->count += loss.count;
+  known->ns += loss.ns;
+}
+
 uint64_t ShareNs(const SpoolRecord& record) {
   return ShareOfWindowNs(record.duration_ns, record.part, record.parts);
 }
@@ -76,6 +84,7 @@ Exporter::~Exporter() {
   to_send_.notify_all();
   encoder_.join();
   if (sender_.joinable()) sender_.join();
+  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
 }
 
 void Exporter::Add(WindowPieces window) {
@@ -140,34 +149,44 @@ void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols
     if (opened.ok()) files_ = *std::move(opened);
   }
   if (files_ != nullptr) status = files_->Write(window, symbols);
+  if (!status.ok() && status.message() != files_error_) say_(true, std::string(status.message()));
+  files_error_ = std::string(status.message());
   const std::lock_guard lock(mutex_);
   if (files_ != nullptr) {
     stats_.files = files_->stats();
   } else {
     ++stats_.files.failed;
   }
-  if (!status.ok() && status.message() != files_error_) say_(true, std::string(status.message()));
-  files_error_ = std::string(status.message());
 }
 
 // On disk or, where that fails, in memory.
 void Exporter::Keep(std::vector<SpoolRecord> records) {
   for (SpoolRecord& record : records) {
-    const absl::Status kept =
-        spool_ != nullptr ? spool_->Append(record, SpoolTimeNow()) : absl::FailedPreconditionError("there is no spool");
+    if (spool_ == nullptr || !IsSpooled(record)) KeepInMemory(std::move(record));
     const std::lock_guard lock(mutex_);
     has_new_ = true;
-    if (kept.ok()) continue;
-    if (spool_ != nullptr) say_(true, std::string(kept.message()));
-    record.number = kInMemory | ++memory_records_;
-    memory_bytes_ += record.body.size();
-    memory_.push_back(std::move(record));
-    while (memory_bytes_ > limits_.memory_bytes) {
-      LoseLocked("no room in memory", 1, ShareNs(memory_.front()));
-      ForgetLocked();
-    }
   }
   to_send_.notify_all();
+}
+
+// One that is larger than the spool is lost there, and not small enough for memory either.
+bool Exporter::IsSpooled(const SpoolRecord& record) {
+  const absl::Status status = spool_->Append(record, SpoolTimeNow());
+  if (!status.ok() && status.message() != spool_error_) say_(true, std::string(status.message()));
+  spool_error_ = std::string(status.message());
+  return status.ok() || kSpoolHeaderBytes + record.body.size() > config_.spool_bytes;
+}
+
+// The spool has counted it as not written, until it is delivered all the same.
+void Exporter::KeepInMemory(SpoolRecord record) {
+  const std::lock_guard lock(mutex_);
+  record.number = kInMemory | ++memory_records_;
+  memory_bytes_ += record.body.size();
+  memory_.push_back(std::move(record));
+  while (memory_bytes_ > limits_.memory_bytes) {
+    if (spool_ == nullptr) LoseLocked("no room in memory", 1, ShareNs(memory_.front()));
+    ForgetLocked();
+  }
 }
 
 std::optional<SpoolRecord> Exporter::Oldest() {
@@ -205,38 +224,39 @@ void Exporter::SendLoop() {
 }
 
 void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
-  const bool is_in_memory = (record.number & kInMemory) != 0;
-  if (judgement.verdict == Verdict::kDelivered && !is_in_memory) spool_->Done(record.number);
-  if (judgement.verdict == Verdict::kRefused && !is_in_memory) spool_->SetAside(record.number);
-  const std::lock_guard lock(mutex_);
-  if (stop_ && judgement.verdict == Verdict::kLater) return;  // it was broken off
-  switch (judgement.verdict) {
-    case Verdict::kDelivered:
+  if (judgement.verdict != Verdict::kLater) {
+    (record.number & kInMemory) != 0 ? SettleInMemory(record, judgement) : SettleInSpool(record, judgement);
+  }
+  std::string before;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_ && judgement.verdict == Verdict::kLater) return;  // it was broken off
+    if (judgement.verdict == Verdict::kLater) ++stats_.retries;
+    if (judgement.verdict == Verdict::kDelivered) {
       ++stats_.requests_sent;
       stats_.bytes_sent += record.body.size();
       if (judgement.rejected_profiles != 0) LoseLocked("profiles rejected", judgement.rejected_profiles, 0);
-      break;
-    case Verdict::kLater:
-      ++stats_.retries;
-      break;
-    case Verdict::kRefused:
-      if (is_in_memory) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
-      break;
+    }
+    before = std::exchange(stats_.last_error, judgement.reason);
   }
-  if (judgement.verdict != Verdict::kLater && is_in_memory && !memory_.empty() &&
-      memory_.front().number == record.number) {
-    ForgetLocked();
-  }
-  SayLocked(judgement);
+  if (judgement.reason != before) Tell(judgement);
 }
 
-// What has been said is not said again while it goes on.
-void Exporter::SayLocked(const Judgement& judgement) {
-  if (judgement.reason == stats_.last_error) return;
-  const bool is_well = judgement.reason.empty();
-  stats_.last_error = judgement.reason;
-  if (is_well) return say_(false, absl::StrCat("windows reach ", config_.target.url, " again"));
-  const char* what = judgement.verdict == Verdict::kRefused  ? "refuses a window: "
+void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgement) {
+  judgement.verdict == Verdict::kDelivered ? spool_->Done(record.number) : spool_->SetAside(record.number);
+}
+
+void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgement) {
+  if (spool_ != nullptr) spool_->DeliveredUnwritten(record);
+  const std::lock_guard lock(mutex_);
+  if (judgement.verdict == Verdict::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
+  // It may have made room for others meanwhile.
+  if (!memory_.empty() && memory_.front().number == record.number) ForgetLocked();
+}
+
+void Exporter::Tell(const Judgement& judgement) const {
+  if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", config_.target.url, " again"));
+  const char* what = judgement.verdict == Verdict::kRefused ? "refuses a window: "
                      : judgement.verdict == Verdict::kLater ? "does not take windows, which are kept: "
                                                             : "takes windows, but says: ";
   say_(true, absl::StrCat(config_.target.url, " ", what, judgement.reason));
@@ -248,21 +268,16 @@ void Exporter::ForgetLocked() {
 }
 
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
-  const auto same = [&](const Drop& drop) { return drop.reason == reason; };
-  auto drop = std::find_if(losses_.begin(), losses_.end(), same);
-  if (drop == losses_.end()) drop = losses_.insert(drop, {.reason = reason});
-  drop->count += count;
-  drop->ns += ns;
+  AddLoss({.reason = reason, .count = count, .ns = ns}, losses_);
 }
 
 std::vector<Drop> Exporter::LossesLocked() const {
   std::vector<Drop> losses = losses_;
   if (spool_ == nullptr) return losses;
-  const SpoolStats spool = spool_->stats();
-  for (size_t i = 0; i < spool.lost.size(); ++i) {
-    const SpoolLost& lost = spool.lost[i];
-    if (lost.records != 0)
-      losses.push_back({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost.records, .ns = lost.ns});
+  const SpoolLosses lost = spool_->stats().lost;
+  for (size_t i = 0; i < lost.size(); ++i) {
+    if (lost[i].records == 0) continue;
+    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns}, losses);
   }
   return losses;
 }

@@ -77,10 +77,14 @@ class Exporter {
   void Encode(const WindowPieces& pieces);
   void WriteFile(const Profile& window, const SymbolizedProfile& symbols);
   void Keep(std::vector<SpoolRecord> records);
+  bool IsSpooled(const SpoolRecord& record);
+  void KeepInMemory(SpoolRecord record);
   void SendLoop();
   std::optional<SpoolRecord> Oldest();
   void Settle(const SpoolRecord& record, const Judgement& judgement);
-  void SayLocked(const Judgement& judgement);
+  void SettleInSpool(const SpoolRecord& record, const Judgement& judgement);
+  void SettleInMemory(const SpoolRecord& record, const Judgement& judgement);
+  void Tell(const Judgement& judgement) const;
   void ForgetLocked();
   void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
   std::vector<Drop> LossesLocked() const;
@@ -92,6 +96,7 @@ class Exporter {
   HttpPoster poster_;                   // of the sender
   std::unique_ptr<PprofFiles> files_;   // of the encoder, as what follows is; null: not opened yet
   std::string files_error_;
+  std::string spool_error_;
   NameCache names_;
   std::mt19937_64 random_{std::random_device()()};  // of the sender
 

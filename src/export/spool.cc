@@ -200,6 +200,18 @@ void Spool::Done(uint64_t number) {
   Publish();
 }
 
+void Spool::DeliveredUnwritten(const SpoolRecord& record) {
+  const std::lock_guard lock(mutex_);
+  SpoolLost& lost = ledger_.losses[static_cast<size_t>(SpoolLoss::kNotWritten)];
+  const uint64_t ns = ShareOfWindowNs(record.duration_ns, record.part, record.parts);
+  if (lost.records == 0 || lost.ns < ns) return;  // it never was counted
+  --lost.records;
+  lost.ns -= ns;
+  is_saved_ = false;
+  Save().IgnoreError();  // Publish tries again
+  Publish();
+}
+
 void Spool::SetAside(uint64_t number) {
   const std::lock_guard lock(mutex_);
   if (undecided_.has_value() && undecided_->number == number) {

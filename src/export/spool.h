@@ -69,6 +69,8 @@ class Spool {
 
   // It was delivered. Of a number that is gone: see above.
   void Done(uint64_t number);
+  // It was delivered, though it could not be appended and was counted as not written: it is no loss.
+  void DeliveredUnwritten(const SpoolRecord& record);
   // No collector will ever take it.
   void SetAside(uint64_t number);
 

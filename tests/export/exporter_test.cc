@@ -1,5 +1,6 @@
 #include "export/exporter.h"
 
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -262,6 +263,20 @@ TEST_F(ExporterTest, WhereTheSpoolCannotBeMemoryServes) {
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(6));
   ASSERT_FALSE(Said().empty());
   EXPECT_THAT(Said()[0], HasSubstr("windows wait in memory"));
+}
+
+TEST_F(ExporterTest, AFullDiskCostsNothingWhileTheCollectorIsThere) {
+  if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
+  collector_->Then({HttpReply(200, ""), HttpReply(503, ""), HttpReply(400, "")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  std::ofstream(directory_ + "/filler") << std::string(1 << 20, 'x') << std::flush;
+  exporter->Add({AWindow(1)});
+  AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_THAT(exporter->stats().losses, IsEmpty()) << "it was counted as not written only until it was delivered";
+  exporter->Add({AWindow(2)});  // is sent twice, and refused
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0 && s.retries == 1; });
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", 1u)));
+  umount2(directory_.c_str(), MNT_DETACH);
 }
 
 TEST_F(ExporterTest, WhoAddsIsNeverHeldUp) {

@@ -1,6 +1,7 @@
 #include "fake_collector.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -52,7 +53,7 @@ FakeCollector::FakeCollector(int port) : listener_(socket(AF_INET, SOCK_STREAM |
   EXPECT_EQ(listen(listener_, 16), 0);
   getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
   port_ = ntohs(address.sin_port);
-  EXPECT_EQ(pipe(stop_), 0);
+  EXPECT_EQ(pipe2(stop_, O_CLOEXEC), 0);
   thread_ = std::thread([this] { Serve(); });
 }
 

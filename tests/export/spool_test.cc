@@ -522,6 +522,20 @@ TEST_F(SpoolDiskTest, AFullDiskCostsTheWindowThatFindsNoRoom) {
   EXPECT_THAT(Drain(), ElementsAre("a"));
 }
 
+TEST_F(SpoolDiskTest, WhatIsDeliveredAllTheSameIsNoLoss) {
+  OpenSpool();
+  FillDisk();
+  EXPECT_FALSE(spool_->Append(Window(0, "a"), At(0)).ok());
+  EXPECT_FALSE(spool_->Append(Window(0, "b"), At(0)).ok());
+  spool_->DeliveredUnwritten(Window(0, "a"));
+  EXPECT_EQ(Lost(SpoolLoss::kNotWritten), (SpoolLost{1, 10 * kSecond}));
+  OpenSpool();
+  EXPECT_EQ(Lost(SpoolLoss::kNotWritten), (SpoolLost{1, 10 * kSecond})) << "the file says so too";
+  spool_->DeliveredUnwritten(Window(0, "b"));
+  spool_->DeliveredUnwritten(Window(0, "c"));
+  EXPECT_EQ(Lost(SpoolLoss::kNotWritten), SpoolLost()) << "never less than nothing";
+}
+
 TEST_F(SpoolDiskTest, ANewSpoolOnAFullDiskWorksOnceThereIsRoom) {
   std::filesystem::create_directory(directory_);
   FillDisk();
