@@ -118,10 +118,11 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Value(stats.files.written);
   to.Counter("offcpud_export_files_failed_total", "pprof files that could not be written.");
   to.Value(stats.files.failed);
-  to.Counter("offcpud_export_lost_windows_total", "Windows that will not reach the collector, by reason.");
+  to.Counter("offcpud_export_lost_total", "Requests that will not reach the collector, and windows that are in none.");
   for (const Drop& loss : stats.losses) to.Value(loss.count, {{"reason", loss.reason}});
-  to.Counter("offcpud_export_lost_seconds_total", "Time that these windows were of, by reason.");
-  for (const Drop& loss : stats.losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
+  to.Counter("offcpud_export_lost_seconds_total", "Their part of the windows' time, by reason.");
+  for (const Drop& loss : stats.losses)
+    to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
 }
 
 }  // namespace

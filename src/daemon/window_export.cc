@@ -21,13 +21,15 @@ void WindowExport::Configure(const ExportConfig& config) {
     is_on_ = config.is_on();
     old = std::move(exporter_);
   }
-  old.reset();  // it may take seconds, and its spool is wanted again
+  if (old != nullptr) past_ = old->Stop();  // it may take seconds
+  old.reset();                              // its spool is wanted again
   if (!config.is_on()) return;
-  if (!config.target.url.empty()) Log(LogLevel::kInfo, absl::StrCat("windows go to ", config.target.url));
+  if (!config.target.url.empty()) Log(LogLevel::kInfo, absl::StrCat("windows go to ", config.shown_url));
   if (!config.files.directory.empty()) Log(LogLevel::kInfo, absl::StrCat("windows go to ", config.files.directory));
-  auto exporter = std::make_unique<Exporter>(config, [](bool is_bad, const std::string& line) {
+  const auto say = [](bool is_bad, const std::string& line) {
     Log(is_bad ? LogLevel::kWarning : LogLevel::kInfo, line);
-  });
+  };
+  auto exporter = std::make_unique<Exporter>(config, say, ExporterLimits(), past_);
   const std::lock_guard lock(mutex_);
   exporter_ = std::move(exporter);
   for (WindowPieces& window : std::exchange(held_, {})) exporter_->Add(std::move(window));

@@ -1,5 +1,5 @@
-// The exporter of the service, as the configuration wants it now, and nothing where it wants none. What is added while one
-// gives way to another goes to the next.
+// The exporter of the service, as the configuration wants it now, and nothing where it wants none. What is added while
+// one gives way to another goes to the next.
 //
 // Threads: any may add and ask; one configures.
 #ifndef OFFCPU_DAEMON_WINDOW_EXPORT_H_
@@ -33,7 +33,8 @@ class WindowExport {
   mutable std::mutex mutex_;
   bool is_on_ = false;  // guarded by mutex_, as what follows is
   std::unique_ptr<Exporter> exporter_;
-  std::vector<WindowPieces> held_;  // while there is none
+  std::vector<WindowPieces> held_;    // while there is none
+  std::optional<ExporterPast> past_;  // of who configures
 };
 
 }  // namespace offcpu

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "output/stack_labels.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
+#include "output/stack_labels.h"
+#include "output/utf8.h"
 
 namespace offcpu {
 namespace {
@@ -16,12 +17,15 @@ constexpr size_t kMaxReasonBytes = 300;
 
 bool IsLater(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
 
-std::string Line(std::string_view text) { return Printable(std::string(text.substr(0, kMaxReasonBytes))); }
+std::string Line(std::string_view text) { return ValidUtf8(Printable(text.substr(0, kMaxReasonBytes))); }
 
 // A field that is there may be empty: only what is in it counts.
 void JudgePartialSuccess(const std::string& body, Judgement& judgement) {
   otlp::ExportProfilesServiceResponse response;
-  if (!response.ParseFromString(body)) return;  // it said 200: what it says beside is for people
+  if (!response.ParseFromString(body)) {
+    judgement.reason = "its answer cannot be read";  // it said 200, so it has the request
+    return;
+  }
   const otlp::ExportProfilesPartialSuccess& partial = response.partial_success();
   judgement.rejected_profiles = static_cast<uint64_t>(std::max<int64_t>(partial.rejected_profiles(), 0));
   judgement.reason = Line(partial.error_message());

@@ -29,7 +29,10 @@ std::optional<std::string> DecodePercent(const std::string& text) {
       continue;
     }
     int byte = 0;
-    if (i + 2 >= text.size() || !absl::SimpleHexAtoi(text.substr(i + 1, 2), &byte)) return std::nullopt;
+    const std::string digits = text.substr(i + 1, 2);
+    const bool is_hex = digits.size() == 2 && absl::ascii_isxdigit(static_cast<unsigned char>(digits[0])) &&
+                        absl::ascii_isxdigit(static_cast<unsigned char>(digits[1]));
+    if (!is_hex || !absl::SimpleHexAtoi(digits, &byte)) return std::nullopt;
     decoded += static_cast<char>(byte);
     i += 2;
   }
@@ -39,7 +42,7 @@ std::optional<std::string> DecodePercent(const std::string& text) {
 absl::StatusOr<std::pair<std::string, std::string>> ParsePair(const std::string& text) {
   const size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
-    return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not KEY=VALUE"));
+    return absl::InvalidArgumentError("an entry is written as KEY=VALUE");  // it may be secret: not shown
   return std::pair(text.substr(0, equals), text.substr(equals + 1));
 }
 
@@ -47,12 +50,11 @@ absl::StatusOr<std::pair<std::string, std::string>> ParsePair(const std::string&
 absl::StatusOr<Pairs> ParseList(const std::string& text) {
   Pairs pairs;
   for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
-    absl::StatusOr<std::pair<std::string, std::string>> pair =
-        ParsePair(std::string(absl::StripAsciiWhitespace(part)));
+    absl::StatusOr<std::pair<std::string, std::string>> pair = ParsePair(std::string(absl::StripAsciiWhitespace(part)));
     if (!pair.ok()) return pair.status();
-    const std::optional<std::string> value =
-        DecodePercent(std::string(absl::StripAsciiWhitespace(pair->second)));
-    if (!value.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", pair->second, "' ends in a %"));
+    const std::optional<std::string> value = DecodePercent(std::string(absl::StripAsciiWhitespace(pair->second)));
+    if (!value.has_value())
+      return absl::InvalidArgumentError(absl::StrCat("the value of ", pair->first, " has a % without two digits"));
     pairs.emplace_back(std::string(absl::StripAsciiWhitespace(pair->first)), *value);
   }
   return pairs;
@@ -62,15 +64,24 @@ absl::Status CheckHeader(const std::string& header) {
   const size_t colon = header.find(':');
   bool is_right = colon != std::string::npos && colon != 0;
   for (const char c : header) is_right = is_right && !absl::ascii_iscntrl(static_cast<unsigned char>(c));
-  for (const char c : header.substr(0, colon)) is_right = is_right && absl::ascii_isgraph(static_cast<unsigned char>(c));
+  for (const char c : header.substr(0, colon))
+    is_right = is_right && absl::ascii_isgraph(static_cast<unsigned char>(c));
   return is_right ? absl::OkStatus() : absl::InvalidArgumentError("a header is written as \"Name: value\"");
 }
 
-absl::Status CheckUrl(const std::string& url) {
+// The URL as it may be shown: without name and password.
+absl::StatusOr<std::string> ShownUrl(const std::string& url) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
   const bool is_http = absl::StartsWithIgnoreCase(url, "http://") || absl::StartsWithIgnoreCase(url, "https://");
-  if (is_http && curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("'", url, "' is no URL: write http://HOST:4318 or https://HOST:4318"));
+  if (!is_http || curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK)
+    return absl::InvalidArgumentError("this is no URL: write http://HOST:4318 or https://HOST:4318");
+  curl_url_set(parsed.get(), CURLUPART_USER, nullptr, 0);
+  curl_url_set(parsed.get(), CURLUPART_PASSWORD, nullptr, 0);
+  char* shown = nullptr;
+  curl_url_get(parsed.get(), CURLUPART_URL, &shown, 0);
+  const std::string text = shown != nullptr ? shown : "";
+  curl_free(shown);
+  return text;
 }
 
 // One reading of settings and variables; the first mistake counts.
@@ -81,7 +92,10 @@ class Maker {
 
   absl::StatusOr<ExportConfig> Make() {
     ExportConfig config;
-    config.target = Target();
+    config.target.url = Url(config.shown_url);
+    if (!status_.ok()) return status_;
+    if (config.target.url.empty()) return config;  // whatever the environment says
+    SetTarget(config.target);
     config.gzip = IsGzip();
     config.names = settings_.names;
     config.service_name = First(settings_.service_name, "OTEL_SERVICE_NAME");
@@ -90,7 +104,7 @@ class Maker {
     config.spool_bytes = settings_.spool_bytes;
     config.spool_age_ns = settings_.spool_age_ns;
     TakeServiceName(config);
-    if (!config.target.url.empty()) CheckProtocol();
+    CheckProtocol();
     if (!status_.ok()) return status_;
     return config;
   }
@@ -114,11 +128,9 @@ class Maker {
     return IsSet(variable_(of_profiles.c_str())) ? of_profiles : absl::StrCat("OTEL_EXPORTER_OTLP_", last);
   }
 
-  std::string Or(const std::string& setting, const char* last) const {
-    return First(setting, NameOf(last).c_str());
-  }
+  std::string Or(const std::string& setting, const char* last) const { return First(setting, NameOf(last).c_str()); }
 
-  std::string Url() {
+  std::string Url(std::string& shown_url) {
     const bool is_set = !settings_.profiles_endpoint.empty() || !settings_.endpoint.empty();
     std::string name = settings_.profiles_endpoint.empty() ? "export.endpoint" : "export.profiles_endpoint";
     std::string url = settings_.profiles_endpoint;
@@ -130,14 +142,13 @@ class Maker {
       (absl::StrContains(name, "PROFILES") ? url : base) = value;
     }
     if (url.empty()) url = absl::StrCat(base, base.ends_with('/') ? "" : "/", kPath);
-    Check(name, CheckUrl(url));
+    const absl::StatusOr<std::string> shown = ShownUrl(url);
+    Check(name, shown.status());
+    if (shown.ok()) shown_url = *shown;
     return url;
   }
 
-  HttpTarget Target() {
-    HttpTarget target;
-    target.url = Url();
-    if (target.url.empty()) return target;
+  void SetTarget(HttpTarget& target) {
     target.headers = Headers();
     target.user_agent = absl::StrCat("offcpud/", version_, " OTel-OTLP-Exporter-cpp/", version_);
     target.bearer_token_file = settings_.bearer_token_file;
@@ -148,7 +159,6 @@ class Maker {
     target.timeout = std::chrono::milliseconds(TimeoutMs());
     if (target.certificate_file.empty() != target.key_file.empty())
       Check("export", absl::InvalidArgumentError("client_certificate and client_key come together"));
-    return target;
   }
 
   std::vector<std::string> Headers() {
@@ -167,7 +177,8 @@ class Maker {
   }
 
   uint64_t TimeoutMs() {
-    if (settings_.timeout_ns != 0) return settings_.timeout_ns / 1'000'000;
+    // Rounded up: 0 would be for ever.
+    if (settings_.timeout_ns != 0) return (settings_.timeout_ns + 999'999) / 1'000'000;
     const std::string name = NameOf("TIMEOUT");
     const std::string text = First("", name.c_str());
     uint64_t ms = kDefaultTimeoutMs;

@@ -1,4 +1,5 @@
-// How windows leave the host. Plain data: from the configuration file, and where that says nothing from the environment.
+// How windows leave the host. Plain data: from the configuration file, and where that says nothing from the
+// environment.
 #ifndef OFFCPU_EXPORT_EXPORT_CONFIG_H_
 #define OFFCPU_EXPORT_EXPORT_CONFIG_H_
 
@@ -27,7 +28,7 @@ struct ExportSettings {
   uint64_t timeout_ns = 0;  // 0: default
   bool names = true;        // of functions with the frames; without, those that the collector's side can find itself
   std::string service_name;
-  std::vector<std::string> resource;  // "key=value"
+  std::vector<std::string> resource;             // "key=value"
   std::string spool = "/var/lib/offcpud/spool";  // a directory; empty: what waits is in memory
   uint64_t spool_bytes = 256u << 20;
   uint64_t spool_age_ns = 24 * 3600 * uint64_t{1'000'000'000};
@@ -46,7 +47,8 @@ struct FileSettings {
 
 // What the exporter works with.
 struct ExportConfig {
-  HttpTarget target;  // no URL: nothing is sent
+  HttpTarget target;      // no URL: nothing is sent
+  std::string shown_url;  // it, without name and password
   bool gzip = true;
   bool names = true;
   std::string service_name;  // empty: each process by its own name

@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kMaxNameBytes = 8u << 20;
 constexpr uint64_t kInMemory = uint64_t{1} << 63;  // in the number of a record that is not on disk
-constexpr std::chrono::seconds kPatience(60);  // without anything new, until what waits is looked at for its age
+constexpr std::chrono::seconds kPatience(60);      // without anything new, until what waits is looked at for its age
 
 bool Everything(const ProcessInfo&, const std::string&) { return true; }
 
@@ -48,9 +48,22 @@ void AddLoss(Drop loss, std::vector<Drop>& losses) {
   known->ns += loss.ns;
 }
 
-uint64_t ShareNs(const SpoolRecord& record) {
-  return ShareOfWindowNs(record.duration_ns, record.part, record.parts);
+// Of what is in `now`, what is not in `before`.
+std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>& now) {
+  std::vector<Drop> since;
+  for (Drop loss : now) {
+    const auto same = [&](const Drop& drop) { return drop.reason == loss.reason; };
+    const auto known = std::find_if(before.begin(), before.end(), same);
+    if (known != before.end()) {
+      loss.count -= std::min(loss.count, known->count);
+      loss.ns -= std::min(loss.ns, known->ns);
+    }
+    if (loss.count != 0) since.push_back(std::move(loss));
+  }
+  return since;
 }
+
+uint64_t ShareNs(const SpoolRecord& record) { return ShareOfWindowNs(record.duration_ns, record.part, record.parts); }
 
 uint64_t DurationOf(const WindowPieces& pieces) {
   uint64_t ns = 0;
@@ -60,14 +73,20 @@ uint64_t DurationOf(const WindowPieces& pieces) {
 
 }  // namespace
 
-Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits)
+Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits, std::optional<ExporterPast> past)
     : config_(config),
       say_(std::move(say)),
       limits_(limits),
       spool_(OpenSpool(config, say_)),
       poster_(config.target),
-      names_(kMaxNameBytes),
-      encoder_([this] { EncodeLoop(); }) {
+      names_(kMaxNameBytes) {
+  if (past.has_value()) {
+    stats_ = std::move(past->stats);
+    losses_ = std::exchange(stats_.losses, {});
+    files_before_ = stats_.files;
+  }
+  told_ = past.has_value() ? std::move(past->told) : LossesLocked();
+  encoder_ = std::thread([this] { EncodeLoop(); });
   pthread_setname_np(encoder_.native_handle(), "export-encode");
   if (config_.target.url.empty()) return;
   sender_ = std::thread([this] { SendLoop(); });
@@ -75,16 +94,25 @@ Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& li
 }
 
 Exporter::~Exporter() {
-  poster_.Stop();
+  if (encoder_.joinable()) Stop();
+}
+
+ExporterPast Exporter::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
+  poster_.Stop();
   added_.notify_all();
   to_send_.notify_all();
   encoder_.join();
   if (sender_.joinable()) sender_.join();
   if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
+  sending_ = 0;
+  while (!memory_.empty()) DropFromMemoryLocked();  // there are no other threads any more
+  ExporterPast past = {.stats = stats_, .told = told_};
+  past.stats.losses = losses_;
+  return past;
 }
 
 void Exporter::Add(WindowPieces window) {
@@ -123,10 +151,13 @@ void Exporter::Encode(const WindowPieces& pieces) {
 
   OtlpOptions options{.names = config_.names, .service_name = config_.service_name, .resource = config_.resource};
   std::random_device device;
-  std::generate(options.window_id.begin(), options.window_id.end(), [&device] { return static_cast<uint8_t>(device()); });
+  std::generate(options.window_id.begin(), options.window_id.end(),
+                [&device] { return static_cast<uint8_t>(device()); });
   {
     const std::lock_guard lock(mutex_);
-    options.export_losses = LossesLocked();
+    const std::vector<Drop> losses = LossesLocked();
+    options.export_losses = Since(told_, losses);
+    told_ = losses;
   }
   std::vector<SpoolRecord> records;
   WriteOtlp(window, symbols, options, [&](std::string request) {
@@ -152,11 +183,11 @@ void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols
   if (!status.ok() && status.message() != files_error_) say_(true, std::string(status.message()));
   files_error_ = std::string(status.message());
   const std::lock_guard lock(mutex_);
-  if (files_ != nullptr) {
-    stats_.files = files_->stats();
-  } else {
-    ++stats_.files.failed;
-  }
+  if (files_ == nullptr) ++files_before_.failed;
+  stats_.files = files_ != nullptr ? files_->stats() : PprofFilesStats();
+  stats_.files.written += files_before_.written;
+  stats_.files.removed += files_before_.removed;
+  stats_.files.failed += files_before_.failed;
 }
 
 // On disk or, where that fails, in memory.
@@ -183,10 +214,15 @@ void Exporter::KeepInMemory(SpoolRecord record) {
   record.number = kInMemory | ++memory_records_;
   memory_bytes_ += record.body.size();
   memory_.push_back(std::move(record));
-  while (memory_bytes_ > limits_.memory_bytes) {
-    if (spool_ == nullptr) LoseLocked("no room in memory", 1, ShareNs(memory_.front()));
-    ForgetLocked();
-  }
+  while (memory_bytes_ > limits_.memory_bytes && memory_.back().number != sending_) DropFromMemoryLocked();
+}
+
+// The oldest that is not being sent: that one may be delivered yet.
+void Exporter::DropFromMemoryLocked() {
+  const auto oldest = memory_.begin() + (memory_.front().number == sending_ ? 1 : 0);
+  if (spool_ == nullptr) LoseLocked("no room in memory", 1, ShareNs(*oldest));
+  memory_bytes_ -= oldest->body.size();
+  memory_.erase(oldest);
 }
 
 std::optional<SpoolRecord> Exporter::Oldest() {
@@ -195,6 +231,7 @@ std::optional<SpoolRecord> Exporter::Oldest() {
   }
   const std::lock_guard lock(mutex_);
   if (memory_.empty()) return std::nullopt;
+  sending_ = memory_.front().number;
   return memory_.front();
 }
 
@@ -250,21 +287,17 @@ void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgem
   if (spool_ != nullptr) spool_->DeliveredUnwritten(record);
   const std::lock_guard lock(mutex_);
   if (judgement.verdict == Verdict::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
-  // It may have made room for others meanwhile.
-  if (!memory_.empty() && memory_.front().number == record.number) ForgetLocked();
+  sending_ = 0;
+  memory_bytes_ -= memory_.front().body.size();
+  memory_.pop_front();
 }
 
 void Exporter::Tell(const Judgement& judgement) const {
-  if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", config_.target.url, " again"));
+  if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", config_.shown_url, " again"));
   const char* what = judgement.verdict == Verdict::kRefused ? "refuses a window: "
                      : judgement.verdict == Verdict::kLater ? "does not take windows, which are kept: "
                                                             : "takes windows, but says: ";
-  say_(true, absl::StrCat(config_.target.url, " ", what, judgement.reason));
-}
-
-void Exporter::ForgetLocked() {
-  memory_bytes_ -= memory_.front().body.size();
-  memory_.pop_front();
+  say_(true, absl::StrCat(config_.shown_url, " ", what, judgement.reason));
 }
 
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
@@ -277,7 +310,8 @@ std::vector<Drop> Exporter::LossesLocked() const {
   const SpoolLosses lost = spool_->stats().lost;
   for (size_t i = 0; i < lost.size(); ++i) {
     if (lost[i].records == 0) continue;
-    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns}, losses);
+    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
+            losses);
   }
   return losses;
 }

@@ -51,8 +51,16 @@ struct ExporterStats {
   uint64_t bytes_waiting = 0;
   uint64_t oldest_unix_ns = 0;  // start of the oldest window that waits; 0: none does
   PprofFilesStats files;
-  std::vector<Drop> losses;  // requests and their share of windows' time, by reason; since the spool was made
-  std::string last_error;    // empty: the last thing that was tried went well
+  // Requests with their share of their windows' time, by reason, and whole windows that were not encoded. Those of the
+  // spool since it was made, others since the service started.
+  std::vector<Drop> losses;
+  std::string last_error;  // of sending; empty: the last try went well
+};
+
+// What an exporter leaves to the next one, so that counters go on.
+struct ExporterPast {
+  ExporterStats stats;     // `losses`: without those of the spool
+  std::vector<Drop> told;  // losses that windows have carried, all of them
 };
 
 class Exporter {
@@ -61,14 +69,18 @@ class Exporter {
   using Say = std::function<void(bool is_bad, const std::string& line)>;
 
   // Where the spool's directory cannot be used, and that is said, what waits is in memory.
-  Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {});
-  // Windows that were added are on disk when it returns, within seconds; sending ends.
+  Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {},
+           std::optional<ExporterPast> past = std::nullopt);
+  // Stops.
   ~Exporter();
   Exporter(const Exporter&) = delete;
   Exporter& operator=(const Exporter&) = delete;
 
   // At once, whatever the state of disk and collector.
   void Add(WindowPieces window);
+  // Windows that were added are on disk when it returns, within seconds; those in memory are lost, and sending ends.
+  // One call; none of the others after it.
+  ExporterPast Stop();
 
   ExporterStats stats() const;
 
@@ -85,8 +97,8 @@ class Exporter {
   void SettleInSpool(const SpoolRecord& record, const Judgement& judgement);
   void SettleInMemory(const SpoolRecord& record, const Judgement& judgement);
   void Tell(const Judgement& judgement) const;
-  void ForgetLocked();
   void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
+  void DropFromMemoryLocked();
   std::vector<Drop> LossesLocked() const;
 
   const ExportConfig config_;
@@ -97,17 +109,20 @@ class Exporter {
   std::unique_ptr<PprofFiles> files_;   // of the encoder, as what follows is; null: not opened yet
   std::string files_error_;
   std::string spool_error_;
+  std::vector<Drop> told_;
   NameCache names_;
   std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;
-  std::condition_variable added_;    // to windows_
-  std::condition_variable to_send_;  // or stop_
+  std::condition_variable added_;     // to windows_
+  std::condition_variable to_send_;   // or stop_
   std::deque<WindowPieces> windows_;  // guarded by mutex_, as what follows is
   std::deque<SpoolRecord> memory_;    // newer than what is on disk
   size_t memory_bytes_ = 0;
-  uint64_t memory_records_ = 0;          // ever
-  bool has_new_ = false;  // to be sent
+  uint64_t memory_records_ = 0;   // ever
+  uint64_t sending_ = 0;          // number of the record in memory that is being sent
+  PprofFilesStats files_before_;  // of other exporters, and of windows for which the directory was not there
+  bool has_new_ = false;          // to be sent
   bool stop_ = false;
   ExporterStats stats_;
   std::vector<Drop> losses_;  // beside the spool's

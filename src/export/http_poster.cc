@@ -101,6 +101,7 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
   Set(curl_, CURLOPT_URL, target_.url.c_str());
   Set(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
   Set(curl_, CURLOPT_NOSIGNAL, 1L);
+  Set(curl_, CURLOPT_QUICK_EXIT, 1L);  // does not wait for name servers that are silent
   Set(curl_, CURLOPT_USERAGENT, target_.user_agent.c_str());
   Set(curl_, CURLOPT_HTTPHEADER, headers.get());
   Set(curl_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));

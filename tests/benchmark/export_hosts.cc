@@ -1,4 +1,5 @@
-// Simulated hosts that export windows to one collector, and what a window costs to export. scripts/bench-export runs it.
+// Simulated hosts that export windows to one collector, and what a window costs to export. scripts/bench-export runs
+// it.
 //
 //   export_hosts size                               a table: bytes of a window, by its processes and stacks
 //   export_hosts fleet URL HOSTS SECONDS PERIOD DIR hosts add a window every PERIOD seconds; their spools are in DIR
@@ -130,8 +131,8 @@ void PrintSize(size_t processes, size_t stacks) {
   });
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   std::printf("| %zu | %zu | %zu | %.1f | %.1f | %.1f | %.0f |\n", processes, stacks, requests,
-              static_cast<double>(bytes) / 1024, static_cast<double>(gzipped) / 1024,
-              static_cast<double>(pprof) / 1024, took.count());
+              static_cast<double>(bytes) / 1024, static_cast<double>(gzipped) / 1024, static_cast<double>(pprof) / 1024,
+              took.count());
 }
 
 int RunSize() {
@@ -200,11 +201,11 @@ int RunFleet(const std::string& url, size_t hosts, uint64_t seconds, uint64_t pe
   for (uint64_t round = 1; round * period <= seconds; ++round) {
     // Hosts end their windows at different times.
     for (size_t i = 0; i < hosts; ++i) {
-      const auto due = std::chrono::seconds((round - 1) * period) +
-                       std::chrono::milliseconds(period * 1000 * i / hosts);
+      const auto due =
+          std::chrono::seconds((round - 1) * period) + std::chrono::milliseconds(period * 1000 * i / hosts);
       std::this_thread::sleep_until(start + due);
-      const uint64_t now = static_cast<uint64_t>(
-          std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+      const uint64_t now =
+          static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
       exporters[i]->Add({machines[i]->AWindow(now - period * kSecond, period * kSecond)});
     }
     std::this_thread::sleep_until(start + std::chrono::seconds(round * period));
@@ -215,8 +216,9 @@ int RunFleet(const std::string& url, size_t hosts, uint64_t seconds, uint64_t pe
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   PrintFleet("the end", exporters);
   const ExporterStats sum = Sum(exporters);
-  std::printf("\n%zu hosts, a window of 5000 stacks in 100 processes every %lu s: %.1f KiB a host and minute.\n", hosts,
-              period, static_cast<double>(sum.bytes_sent) / 1024 / static_cast<double>(hosts) / (static_cast<double>(seconds) / 60));
+  std::printf(
+      "\n%zu hosts, a window of 5000 stacks in 100 processes every %lu s: %.1f KiB a host and minute.\n", hosts, period,
+      static_cast<double>(sum.bytes_sent) / 1024 / static_cast<double>(hosts) / (static_cast<double>(seconds) / 60));
   return sum.requests_waiting == 0 && sum.losses.empty() ? 0 : 1;
 }
 

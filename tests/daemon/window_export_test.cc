@@ -57,7 +57,7 @@ TEST_F(WindowExportTest, AnExporterThatGivesWayHasDoneWhatItWasGiven) {
   window_export_.Configure(Into("b"));
   EXPECT_EQ(FilesIn("a"), 1u);
   window_export_.Add(AWindow());
-  EXPECT_EQ(window_export_.stats()->windows, 1u) << "of the one that is";
+  EXPECT_EQ(window_export_.stats()->windows, 2u) << "counters go on";
   window_export_.Configure({});
   EXPECT_EQ(FilesIn("b"), 1u);
   EXPECT_FALSE(window_export_.stats().has_value());

@@ -59,6 +59,7 @@ class CollectorTest : public ::testing::Test {
 
   void Begin(const std::string& scheme, int port) {
     config_.target.url = scheme + "://localhost:" + std::to_string(port) + "/v1development/profiles";
+    config_.shown_url = config_.target.url;
     exporter_ = std::make_unique<Exporter>(
         config_, [](bool, const std::string& line) { std::printf("%s\n", line.c_str()); },
         ExporterLimits{.windows = 1000, .backoff = {.first = milliseconds(20), .most = milliseconds(200)}});

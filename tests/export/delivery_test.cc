@@ -24,10 +24,10 @@ TEST(DeliveryTest, ACollectorTakesWithAnEmptyPartialSuccess) {
 
 TEST(DeliveryTest, WhatWasRejectedOfARequestIsNotSentAgain) {
   const std::string body =
-      "\x0a\x0a"     // partial_success (field 1), 10 bytes
-      "\x08\x03"     // rejected_profiles (field 1): 3
-      "\x12\x06"     // error_message (field 2), 6 bytes
-      "no\nway";     // in which a line ends
+      "\x0a\x0a"  // partial_success (field 1), 10 bytes
+      "\x08\x03"  // rejected_profiles (field 1): 3
+      "\x12\x06"  // error_message (field 2), 6 bytes
+      "no\nway";  // in which a line ends
   const Judgement judgement = Of(200, body);
   EXPECT_EQ(judgement.verdict, Verdict::kDelivered);
   EXPECT_EQ(judgement.rejected_profiles, 3u);
@@ -42,10 +42,11 @@ TEST(DeliveryTest, AWarningRejectsNothing) {
   EXPECT_EQ(Of(200, body).rejected_profiles, 0u);
   EXPECT_EQ(Of(200, body).reason, "hm");
   const std::string negative =
-      "\x0a\x0b"  // partial_success (field 1), 11 bytes
+      "\x0a\x0b"                                       // partial_success (field 1), 11 bytes
       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // rejected_profiles (field 1): -1
   EXPECT_EQ(Of(200, negative).rejected_profiles, 0u);
   EXPECT_EQ(Of(200, "<html>OK</html>").verdict, Verdict::kDelivered) << "whatever the body is";
+  EXPECT_EQ(Of(200, "<html>OK</html>").reason, "its answer cannot be read");
 }
 
 // The specification's list; what real servers answered is in it too: 415 and 405 of a wrong request, 400 of one that is
@@ -66,6 +67,8 @@ TEST(DeliveryTest, AReasonIsOneShortLine) {
   EXPECT_EQ(Of(503).reason, "HTTP 503");
   EXPECT_EQ(Of(400, "request body too large").reason, "HTTP 400: request body too large");
   EXPECT_EQ(Of(400, "a\nb\x1b[31m").reason, "HTTP 400: a?b?[31m");
+  EXPECT_EQ(Of(400, "\x12\x95\x01").reason, "HTTP 400: ?\xef\xbf\xbd?") << "a Status message begins like that";
+  EXPECT_EQ(Of(400, std::string(299, 'x') + "\xc3\xa9").reason, "HTTP 400: " + std::string(299, 'x') + "\xef\xbf\xbd");
   EXPECT_LE(Of(400, std::string(10'000, 'x')).reason.size(), 400u);
 }
 
@@ -78,7 +81,7 @@ TEST(DeliveryTest, TheServerSaysWhenButNotForEver) {
 TEST(BackoffTest, GrowsByHalfUpToALimitAndVariesByHalf) {
   Backoff backoff({.first = milliseconds(1000), .most = milliseconds(3000)});
   EXPECT_EQ(backoff.Next(0.5), milliseconds(1000));
-  EXPECT_EQ(backoff.Next(0), milliseconds(750));      // half of 1500
+  EXPECT_EQ(backoff.Next(0), milliseconds(750));  // half of 1500
   EXPECT_EQ(backoff.Next(0.5), milliseconds(2250));
   EXPECT_EQ(backoff.Next(0.5), milliseconds(3000));   // not 3375
   EXPECT_EQ(backoff.Next(0.75), milliseconds(3750));  // one and a quarter of it

@@ -108,17 +108,17 @@ TEST(ExportConfigTest, VariablesForProfilesComeFirstAndEmptyOnesAreNone) {
 
 // One name for one thing, however it came.
 TEST(ExportConfigTest, AServiceNameAmongTheAttributesIsTheServiceName) {
-  const ExportConfig config = Made({.resource = {"service.name=a", "x=y"}});
+  const ExportConfig config = Made({.endpoint = "http://c", .resource = {"service.name=a", "x=y"}});
   EXPECT_EQ(config.service_name, "a");
   EXPECT_THAT(config.resource, ElementsAre(Pair("x", "y")));
-  EXPECT_EQ(Made({.service_name = "b", .resource = {"service.name=a"}}).service_name, "b");
+  EXPECT_EQ(Made({.endpoint = "http://c", .service_name = "b", .resource = {"service.name=a"}}).service_name, "b");
 }
 
 TEST(ExportConfigTest, MistakesAreNamed) {
-  EXPECT_THAT(ErrorOf({.endpoint = "c:4318"}), HasSubstr("export.endpoint: 'c:4318/v1development/profiles' is no URL"));
-  EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: 'ftp://c' is no URL"));
+  EXPECT_THAT(ErrorOf({.endpoint = "c:4318"}), HasSubstr("export.endpoint: this is no URL"));
+  EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: this is no URL"));
   EXPECT_THAT(ErrorOf({}, {{"OTEL_EXPORTER_OTLP_ENDPOINT", "http://c:99999"}}),
-              HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:99999/"));
+              HasSubstr("OTEL_EXPORTER_OTLP_ENDPOINT: this is no URL"));
   const ExportSettings on = {.endpoint = "http://c"};
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL", "grpc"}}),
               HasSubstr("OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL: there is http/protobuf only, not grpc"));
@@ -126,13 +126,32 @@ TEST(ExportConfigTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_TIMEOUT", "0"}}), HasSubstr("OTEL_EXPORTER_OTLP_TIMEOUT: "));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"}}),
               HasSubstr("OTEL_EXPORTER_OTLP_COMPRESSION: there are gzip and none, not 'zstd'"));
-  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: 'a' is not"));
-  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%0d%0aX-B:1"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: "));
+  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: an entry is"));
+  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%0d%0aX-B:1"}}),
+              HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: "));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%"}}), HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: "));
+  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "authorization=secret%-1"}}), Not(HasSubstr("secret")));
+  EXPECT_THAT(ErrorOf(on, {{"OTEL_EXPORTER_OTLP_HEADERS", "a=%-1"}}),
+              HasSubstr("OTEL_EXPORTER_OTLP_HEADERS: the value of a has a % without two digits"));
   EXPECT_THAT(ErrorOf(on, {{"OTEL_RESOURCE_ATTRIBUTES", "=1"}}), HasSubstr("OTEL_RESOURCE_ATTRIBUTES: "));
   for (const char* bad : {"no colon", ": none", "a b: c", "a: b\r\nc: d"})
     EXPECT_THAT(ErrorOf({.endpoint = "http://c", .headers = {bad}}), HasSubstr("export.headers: ")) << bad;
   EXPECT_THAT(ErrorOf({.endpoint = "http://c", .certificate_file = "/c"}), HasSubstr("come together"));
+}
+
+TEST(ExportConfigTest, WithoutAUrlTheEnvironmentCannotBeWrong) {
+  EXPECT_TRUE(Make({}, {{"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"}, {"OTEL_RESOURCE_ATTRIBUTES", "="}}).ok());
+}
+
+TEST(ExportConfigTest, NameAndPasswordAreNotShown) {
+  const ExportConfig config = Made({.endpoint = "https://me:secret@c:4318"});
+  EXPECT_EQ(config.target.url, "https://me:secret@c:4318/v1development/profiles");
+  EXPECT_EQ(config.shown_url, "https://c:4318/v1development/profiles");
+}
+
+TEST(ExportConfigTest, ATimeoutIsNeverNone) {
+  EXPECT_EQ(Made({.endpoint = "http://c", .timeout_ns = 1}).target.timeout, std::chrono::milliseconds(1));
+  EXPECT_EQ(Made({.endpoint = "http://c", .timeout_ns = 1'000'001}).target.timeout, std::chrono::milliseconds(2));
 }
 
 }  // namespace

@@ -18,11 +18,18 @@ namespace offcpu {
 namespace {
 
 constexpr int kPatienceMs = 30'000;
+
+// Before there are threads: what is sent here goes through no proxy of the host's.
+const bool kWithoutProxies = [] {
+  for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) unsetenv(name);
+  return true;
+}();
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
 
 // What collector 0.152 answers to what it takes: a partial success that is there, and empty.
 const FakeAnswer& Taken() {
-  static const FakeAnswer answer = HttpReply(200, std::string("\x0a\x00", 2), "Content-Type: application/x-protobuf\r\n");
+  static const FakeAnswer answer =
+      HttpReply(200, std::string("\x0a\x00", 2), "Content-Type: application/x-protobuf\r\n");
   return answer;
 }
 
@@ -71,8 +78,8 @@ void FakeCollector::Then(std::vector<FakeAnswer> answers) {
 
 std::vector<FakeRequest> FakeCollector::Await(size_t least) {
   std::unique_lock lock(mutex_);
-  const bool came = changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs),
-                                      [&] { return requests_.size() >= least; });
+  const bool came =
+      changed_.wait_for(lock, std::chrono::milliseconds(kPatienceMs), [&] { return requests_.size() >= least; });
   EXPECT_TRUE(came) << requests_.size() << " requests came, not " << least;
   return requests_;
 }
@@ -87,7 +94,8 @@ std::vector<FakeRequest> FakeCollector::AwaitTaken(size_t least) {
 
 void FakeCollector::Serve() {
   while (true) {
-    pollfd fds[] = {{.fd = listener_, .events = POLLIN, .revents = 0}, {.fd = stop_[0], .events = POLLIN, .revents = 0}};
+    pollfd fds[] = {{.fd = listener_, .events = POLLIN, .revents = 0},
+                    {.fd = stop_[0], .events = POLLIN, .revents = 0}};
     if (poll(fds, 2, -1) < 0 || fds[1].revents != 0) return;
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) continue;
@@ -139,7 +147,8 @@ std::optional<FakeRequest> FakeCollector::Read(int connection) const {
   while (true) {
     const size_t end = bytes.find(kEndOfHead);
     if (end != std::string::npos) {
-      FakeRequest request{.head = bytes.substr(0, end + 2), .body = bytes.substr(end + kEndOfHead.size()),
+      FakeRequest request{.head = bytes.substr(0, end + 2),
+                          .body = bytes.substr(end + kEndOfHead.size()),
                           .at = std::chrono::steady_clock::now()};
       if (request.body.size() >= ContentLength(request.head)) return request;
     }

@@ -17,9 +17,9 @@
 namespace offcpu {
 
 struct FakeAnswer {
-  std::string bytes;         // of the answer; then the connection is closed
-  bool reads_all = true;     // false: closes after the first bytes of the request
-  bool waits = false;        // until the client gives up, before it sends anything
+  std::string bytes;      // of the answer; then the connection is closed
+  bool reads_all = true;  // false: closes after the first bytes of the request
+  bool waits = false;     // until the client gives up, before it sends anything
 };
 
 // With Content-Length, as real servers send it. `headers`: lines that end in "\r\n".

@@ -81,8 +81,8 @@ TEST_F(HttpPosterTest, WithoutATokenNothingIsSent) {
   target.bearer_token_file = token_;
   HttpPoster poster(target);
   EXPECT_THAT(poster.Post("1").error, HasSubstr(token_ + ": No such file"));
-  for (const std::string& bad : {std::string(), std::string("two words"), std::string("a\r\nX-Injected: 1"),
-                                 std::string(20'000, 'a')}) {
+  for (const std::string& bad :
+       {std::string(), std::string("two words"), std::string("a\r\nX-Injected: 1"), std::string(20'000, 'a')}) {
     WriteToken(bad);
     const HttpAnswer answer = poster.Post("1");
     EXPECT_EQ(answer.status, 0);
@@ -145,8 +145,11 @@ TEST_F(HttpPosterTest, StopEndsAPostThatWaits) {
   HttpTarget target = Target();
   target.timeout = std::chrono::hours(1);
   HttpPoster poster(target);
-  std::thread stopper([&poster] { poster.Stop(); });
-  EXPECT_EQ(poster.Post("body").status, 0);
+  std::thread stopper([&] {
+    collector_.Await(1);
+    poster.Stop();
+  });
+  EXPECT_THAT(poster.Post("body").error, HasSubstr("abort"));
   stopper.join();
   EXPECT_EQ(poster.Post("body").status, 0) << "and all that follow";
 }

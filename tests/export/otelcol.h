@@ -1,5 +1,5 @@
-// A real OpenTelemetry Collector, as scripts/otelcol makes it, on a port of loopback. It prints all that it takes before
-// it answers.
+// A real OpenTelemetry Collector, as scripts/otelcol makes it, on a port of loopback. It prints all that it takes
+// before it answers.
 #ifndef OFFCPU_TESTS_EXPORT_OTELCOL_H_
 #define OFFCPU_TESTS_EXPORT_OTELCOL_H_
 
