@@ -161,7 +161,7 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Texts("resource", config.exporting.resource, CheckPair);
   visit.Text("spool", config.exporting.spool, CheckDirectory);
   visit.Size("spool_size", config.exporting.spool_bytes, {1u << 20, uint64_t{1} << 40});
-  visit.Time("spool_age", config.exporting.spool_age_ns, {60 * kSecond, 366 * 24 * 3600 * kSecond});
+  visit.Time("spool_age", config.exporting.spool_age_ns, {60 * kSecond, uint64_t{366} * 24 * 3600 * kSecond});
   visit.Section("files");
   visit.Text("directory", config.files.directory, CheckDirectory);
   visit.Number("keep", config.files.keep, {1, 100'000});

@@ -31,7 +31,7 @@ struct ExportSettings {
   std::vector<std::string> resource;             // "key=value"
   std::string spool = "/var/lib/offcpud/spool";  // a directory; empty: what waits is in memory
   uint64_t spool_bytes = 256u << 20;
-  uint64_t spool_age_ns = 24 * 3600 * uint64_t{1'000'000'000};
+  uint64_t spool_age_ns = uint64_t{24} * 3600 * 1'000'000'000;
 
   bool operator==(const ExportSettings&) const = default;
 };
