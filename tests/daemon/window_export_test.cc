@@ -20,7 +20,10 @@ class WindowExportTest : public ::testing::Test {
     std::string name = testing::TempDir() + "/window_export.XXXXXX";
     directory_ = mkdtemp(name.data());
   }
-  ~WindowExportTest() override { std::filesystem::remove_all(directory_); }
+  ~WindowExportTest() override {
+    window_export_.Configure({});  // whoever writes there has ended
+    std::filesystem::remove_all(directory_);
+  }
 
   ExportConfig Into(const std::string& name) const {
     ExportConfig config;

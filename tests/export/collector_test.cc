@@ -54,6 +54,7 @@ class CollectorTest : public ::testing::Test {
     config_.spool_age_ns = 3600 * kSecond;
   }
   ~CollectorTest() override {
+    exporter_.reset();
     if (!directory_.empty()) std::filesystem::remove_all(directory_);
   }
 

@@ -224,6 +224,42 @@ TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
   EXPECT_EQ(stats.losses[0].ns, 4 * kSecond);
 }
 
+// What collector 0.152 and Pyroscope were seen to answer, each to a request of its own: whatever it is, the window
+// after it comes through, and what did not is counted or comes again.
+TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
+  const std::string partial("\x0a\x00", 2);  // partial_success (field 1), empty
+  const std::string status(
+      "\x08\x03\x12\x03"
+      "bad",
+      7);  // google.rpc.Status: code (field 1) 3, message (field 2)
+  const std::string protobuf = "Content-Type: application/x-protobuf\r\n";
+  const std::vector<FakeAnswer> refused = {
+      HttpReply(500, "sample values length mismatch 2 1"),    // a period and two values in a sample
+      HttpReply(400, "sample value length mismatch"),         // two values in a sample
+      HttpReply(400, "unsupported encoding: zstd"),           // another compression
+      HttpReply(400, status, protobuf),                       // no protobuf
+      HttpReply(500, "missing profile metadata dictionary"),  // an empty body
+      HttpReply(415, "unsupported media type"),               // another content type
+      HttpReply(405, "405 method not allowed, supported: [POST]"),
+      HttpReply(400, "request body too large"),  // where the specification has 413
+      HttpReply(413, "http: request body too large"),
+      HttpReply(404, "404 page not found"),  // another path
+  };
+  const std::vector<FakeAnswer> later = {
+      HttpReply(503, status, protobuf),  // memory limit, full queue: without Retry-After
+      HttpReply(429, "ingestion rate limit exceeded"),
+  };
+  collector_->Then(refused);
+  collector_->Then(later);
+  collector_->Then({HttpReply(200, partial, protobuf)});
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (uint64_t i = 0; i <= refused.size(); ++i) exporter->Add({AWindow(i + 1)});
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_EQ(stats.retries, later.size());
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", refused.size())));
+  EXPECT_EQ(collector_->Await(1).size(), refused.size() + later.size() + 1);
+}
+
 TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
   collector_->Then({HttpReply(200, "\x0a\x02\x08\x03")});  // partial_success {rejected_profiles: 3}
   const std::unique_ptr<Exporter> exporter = Start();

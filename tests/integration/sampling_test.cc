@@ -117,12 +117,14 @@ class Statistic {
 const std::map<std::string, double> kLongWaits = {{"wait_200us", 20}, {"wait_1ms", 5}, {"wait_5ms", 2}};
 
 // All of them are in the sample as they are. Besides them the thread may have been preempted for a moment, which is
-// drawn and stands for no more than the bound.
+// drawn or not: either way the sample is off by no more than the bound. So it is where the host has taken the CPU away
+// between the start of the timer and the switch, and next to nothing of the wait was left; one such among a stack's
+// waits is rare. A wait that is lost though it was long misses four bounds at least.
 void ExpectKept(const Estimates& estimates, double waits, const std::string& function) {
   const double others = estimates.count.exact - waits;
   EXPECT_GE(others, 0) << function;
-  EXPECT_GE(estimates.count.sample, waits) << function;
-  EXPECT_LE(std::abs(estimates.ns.deviation()), others * static_cast<double>(kSampleNs)) << function;
+  const double short_ones = std::max({1.0, others, std::abs(estimates.count.deviation())});
+  EXPECT_LE(std::abs(estimates.ns.deviation()), short_ones * static_cast<double>(kSampleNs)) << function;
 }
 
 TEST(Sampling, SumsAndCountsAreUnbiasedAndTheirErrorsRight) {
