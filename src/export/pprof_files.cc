@@ -133,13 +133,6 @@ uint32_t PprofFiles::NextNth(uint64_t start_unix_ns) const {
   return last + 1;
 }
 
-void PprofFiles::SetLimits(const PprofFilesLimits& limits) {
-  const std::lock_guard lock(mutex_);
-  limits_ = limits;
-  MakeRoom(0, 0);
-  Publish();
-}
-
 PprofFilesStats PprofFiles::stats() const {
   const std::lock_guard lock(stats_mutex_);
   return stats_;

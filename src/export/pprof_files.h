@@ -52,9 +52,6 @@ class PprofFiles {
   // whatever the clock has done meanwhile. ResourceExhausted, and nothing goes, where it is larger than all may be.
   absl::Status Write(const Profile& profile, const SymbolizedProfile& symbols);
 
-  // What is over the new ones goes at once.
-  void SetLimits(const PprofFilesLimits& limits);
-
   PprofFilesStats stats() const;
 
  private:
@@ -75,7 +72,7 @@ class PprofFiles {
   const std::string path_;
   const OwnedFd directory_;
   std::mutex mutex_;  // held while the disk is waited for
-  PprofFilesLimits limits_;
+  const PprofFilesLimits limits_;
   std::deque<File> files_;  // oldest first
   PprofFilesStats counted_;
 

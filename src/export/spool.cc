@@ -225,13 +225,6 @@ void Spool::SetAside(uint64_t number) {
   Publish();
 }
 
-void Spool::SetLimits(const SpoolLimits& limits) {
-  const std::lock_guard lock(mutex_);
-  limits_ = limits;
-  MakeRoom(0, 0);
-  Publish();
-}
-
 SpoolStats Spool::stats() const {
   const std::lock_guard lock(stats_mutex_);
   return stats_;

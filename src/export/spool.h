@@ -74,9 +74,6 @@ class Spool {
   // No collector will ever take it.
   void SetAside(uint64_t number);
 
-  // What is over the new ones is dropped at once, what is too old with the next call that knows the time.
-  void SetLimits(const SpoolLimits& limits);
-
   SpoolStats stats() const;
 
  private:
@@ -119,7 +116,7 @@ class Spool {
   const std::string path_;
   const OwnedFd directory_;
   std::mutex mutex_;  // held while the disk is waited for
-  SpoolLimits limits_;
+  const SpoolLimits limits_;
   Entries entries_;
   uint64_t bytes_ = 0;
   std::optional<uint64_t> first_boot_ns_;  // of the first time that somebody gave

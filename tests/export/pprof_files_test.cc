@@ -134,7 +134,7 @@ TEST_F(PprofFilesTest, WindowsOfOneSecondHaveNamesInOrder) {
   ASSERT_TRUE(Write(kStart + 3).ok());
   EXPECT_THAT(Names(), ElementsAre("offcpu-20261121T215500Z.pb.gz", "offcpu-20261121T215500Z_002.pb.gz",
                                    "offcpu-20261121T215500Z_003.pb.gz", "offcpu-20261121T215500Z_004.pb.gz"));
-  files_->SetLimits({.files = 1});
+  OpenFiles({.files = 1});
   ASSERT_TRUE(Write(kStart + 4).ok());
   EXPECT_THAT(Names(), SizeIs(1));
 }
@@ -169,9 +169,9 @@ TEST_F(PprofFilesTest, ExactlyTheBytesAreKeptAndOneMoreIsNot) {
   OpenFiles();
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(Write(kStart + i * kSecond).ok());
   const uint64_t bytes = files_->stats().bytes;
-  files_->SetLimits({.bytes = bytes});
+  OpenFiles({.bytes = bytes});
   EXPECT_EQ(files_->stats().files, 3u);
-  files_->SetLimits({.bytes = bytes - 1});
+  OpenFiles({.bytes = bytes - 1});
   EXPECT_THAT(Names(), ElementsAre("offcpu-20261121T215501Z.pb.gz", "offcpu-20261121T215502Z.pb.gz"));
   EXPECT_EQ(files_->stats().removed, 1u);
 }
@@ -182,7 +182,7 @@ TEST_F(PprofFilesTest, WhatIsLargerThanAllMayBeCostsNoOtherItsPlace) {
   FakeProfile large = Window(kStart + kSecond);
   large.Process(11, "a name that makes it longer, of letters that do not pack well: qwzxjkvy");
   large.Row(1, 0, 0, 0, 123456789);
-  files_->SetLimits({.bytes = files_->stats().bytes});
+  OpenFiles({.bytes = files_->stats().bytes});
   EXPECT_EQ(files_->Write(large.profile, large.symbols).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Names(), ElementsAre("offcpu-20261121T215500Z.pb.gz"));
   EXPECT_EQ(files_->stats().failed, 1u);
