@@ -72,9 +72,8 @@ struct wire_interval {
 	uint64_t blocked_ns;
 	uint64_t runnable_ns;
 	struct wire_process process;
-	uint32_t no_user; /* wire_no_user, set iff cookie is 0 */
-	int32_t syscall;  /* what the thread entered by; negative: a fault, an interrupt, a 32-bit call, or no
-			     user */
+	uint32_t no_user;  /* wire_no_user, set iff cookie is 0 */
+	int32_t syscall;   /* what the thread entered by; negative: nothing, or a 32-bit one */
 	uint64_t switches; /* how often the thread has ever left a CPU: names this wait among its waits */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };

@@ -50,6 +50,7 @@ int synced = -1;
 char* direct_page = nullptr;
 char* faulted = nullptr;
 int fault_handler = -1;
+int32_t* short_time = nullptr;  // a timespec of 32-bit programs, where they can reach it; null: the kernel runs none
 sockaddr_in tcp_address;
 pid_t child = 0;
 std::atomic<bool> waiters_done = false;
@@ -92,6 +93,14 @@ TARGET_FUNCTION void wait_in_flock() {
   target::Check(flock(lock_it, LOCK_EX) == 0, "flock");
   flock(lock_it, LOCK_UN);
   TARGET_AFTER_CALL;
+}
+
+// Numbered as 32-bit programs number theirs: 64-bit ones call 162 sync.
+TARGET_FUNCTION void wait_in_compat() {
+  constexpr int kNanosleep = 162;
+  int result = kNanosleep;
+  asm volatile("int $0x80" : "+a"(result) : "b"(short_time), "c"(0) : "memory", "r8", "r9", "r10", "r11");
+  target::Check(result == 0, "int $0x80");
 }
 
 TARGET_FUNCTION void wait_in_waitpid() { target::Check(waitpid(child, nullptr, 0) == child, "waitpid"); }
@@ -222,6 +231,22 @@ void OpenTimer() {
   target::Check(timerfd_settime(timer, 0, &period, nullptr) == 0, "timerfd_settime");
 }
 
+void OpenCompat() {
+  const pid_t tries = fork();
+  if (tries == 0) {
+    constexpr int kGetPid = 20;
+    int result = kGetPid;
+    asm volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+    _exit(result == getpid() ? 0 : 1);
+  }
+  int status = 0;
+  if (waitpid(tries, &status, 0) != tries || status != 0) return;
+  void* low = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+  target::Check(low != MAP_FAILED, "mmap");
+  short_time = static_cast<int32_t*>(low);
+  short_time[1] = kPeriodNs;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -230,6 +255,7 @@ int main(int argc, char** argv) {
   OpenFiles(argv[1]);
   OpenFault();
   OpenTimer();
+  OpenCompat();
   target::Check(pipe2(select_pipe, O_CLOEXEC) == 0, "pipe");
   event = eventfd(0, EFD_CLOEXEC);
 
@@ -246,6 +272,7 @@ int main(int argc, char** argv) {
       {"c_fsync", "wait_in_fsync", wait_in_fsync, Nothing, {}},
   };
   if (direct >= 0) waiters.push_back({"c_direct", "wait_in_direct", wait_in_direct, Nothing, {}});
+  if (short_time != nullptr) waiters.push_back({"c_compat", "wait_in_compat", wait_in_compat, Nothing, {}});
   std::vector<std::thread> threads;
   for (Waiter& waiter : waiters) threads.emplace_back(RunWaiter, &waiter);
 
