@@ -43,14 +43,15 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
             "  #1   0x0000000000000020  pipe_read  [kernel]\n"
             "  #2   0x00007f0000001010  read  libx.so  (registers)\n"
             "  #3   0x0000000000401011  main  libx.so  (eh_frame)\n");
-  EXPECT_EQ(Json({{0x7f0000001010, 0x401011}}),
-            R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
-            R"("cause":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
-            R"({"name":"pipe_read","address":"0x20"}],"user":[)"
-            R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
-            R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
-            R"("user_end":"complete"}]})"
-            "\n");
+  EXPECT_EQ(
+      Json({{0x7f0000001010, 0x401011}}),
+      R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
+      R"("cause":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
+      R"({"name":"pipe_read","address":"0x20"}],"user":[)"
+      R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
+      R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
+      R"("user_end":"complete"}]})"
+      "\n");
 }
 
 TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
