@@ -45,6 +45,8 @@ enum bpf_map_type {
 #define PF_USER_WORKER 0x00004000 /* since 6.4 */
 #define PF_KTHREAD 0x00200000
 
+#define TS_COMPAT 0x2 /* in a 32-bit system call */
+
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED_OR_TRACED 0xc
@@ -139,7 +141,12 @@ struct cred {
 	kuid_t euid;
 };
 
+struct thread_info {
+	unsigned int status; /* TS_COMPAT */
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	const struct cred *cred;
 	unsigned int flags;
 	unsigned int on_cpu; /* a byte since 7.x: only unsigned fields adapt to that */

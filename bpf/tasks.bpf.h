@@ -10,11 +10,19 @@
 #include "ledger.bpf.h"
 #include "state.bpf.h"
 
+/*
+ * See wire_interval. The kernel's entries set orig_ax to -1 for interrupts and faults, with and without an
+ * error code. Numbers of 32-bit system calls have other meanings; the registers of a kernel thread or of a
+ * worker of io_uring are nobody's, or those of who made it.
+ */
 static __always_inline int system_call(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	return task->flags & PF_KTHREAD ? -1 : (int)BPF_CORE_READ(regs, orig_ax);
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) ||
+	    task->thread_info.status & TS_COMPAT)
+		return -1;
+	return (int)BPF_CORE_READ(regs, orig_ax);
 }
 
 static __always_inline __u32 kind_of(__u32 out_state, int syscall)
@@ -123,6 +131,7 @@ static __always_inline void fill_stamp(struct wire_thread *thread, struct task_s
 	thread->out_run_delay = state ? state->out_run_delay : 0;
 	thread->new_arrivals = state ? thread->arrivals - state->arrivals : 0;
 	thread->has_run = state ? state->has_run : 1;
+	thread->syscall = syscall;
 	thread->kind = state ? kind_of_wait(state, syscall) : WIRE_KIND_OTHER;
 	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
 }

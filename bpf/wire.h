@@ -73,7 +73,7 @@ struct wire_interval {
 	uint64_t runnable_ns;
 	struct wire_process process;
 	uint32_t no_user;  /* wire_no_user, set iff cookie is 0 */
-	int32_t syscall;   /* number, or -1 where the thread did not enter by one */
+	int32_t syscall;   /* what the thread entered by; negative: nothing, or a 32-bit one */
 	uint64_t switches; /* how often the thread has ever left a CPU: names this wait among its waits */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
@@ -235,10 +235,12 @@ struct wire_thread {
 	uint32_t state;	     /* wire_kind of what it is doing now */
 	uint32_t is_kernel;  /* a kernel thread */
 	uint32_t count;	     /* kernel frames that follow */
+	int32_t syscall;     /* see wire_interval */
+	uint32_t reserved;
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
-WIRE_ASSERT(sizeof(struct wire_thread) == 280);
+WIRE_ASSERT(sizeof(struct wire_thread) == 288);
 
 struct wire_counter {
 	uint64_t count;

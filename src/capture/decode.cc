@@ -27,7 +27,7 @@ std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
                       .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
                       .kernel_stack = head.kernel_stack,
                       .kind = KindOf(head.kind),
-                      .syscall = head.syscall,
+                      .syscall = SystemCallOf(head.syscall),
                       .switches = head.switches,
                       .end_ns = head.end_ns,
                       .blocked_ns = head.blocked_ns,

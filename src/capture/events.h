@@ -53,7 +53,7 @@ struct IntervalEvent {
   NoUserStack missing = NoUserStack::kNone;
   uint64_t kernel_stack = 0;  // id; 0: could not be taken
   WaitKind kind = WaitKind::kOther;
-  int32_t syscall = -1;
+  int32_t syscall = kNoSystemCall;
   uint64_t switches = 0;  // how often the thread had ever left a CPU: names the wait among its waits
   uint64_t end_ns = 0;    // scheduler's clock
   uint64_t blocked_ns = 0;

@@ -40,6 +40,7 @@ struct WaitingThread {
   bool has_user = false;   // `registers` are set
   Registers registers;
   bool in_syscall = false;
+  int32_t syscall = kNoSystemCall;
   std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken
   // Its wait at that moment, the end of the recording or now or one between; nothing if it was not waiting, or nothing
   // is recorded.

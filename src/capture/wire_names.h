@@ -16,6 +16,11 @@ WaitKind KindOf(uint32_t kind);           // of wire_kind; kOther if it is none
 wire_kind WireKind(WaitKind kind);        // of one that an interval can have
 NoUserStack MissingOf(uint32_t no_user);  // of wire_no_user; kLost if it is none
 
+// Any number can be asked for, and each is a key of rows: those that no kernel can have are none.
+inline int32_t SystemCallOf(int32_t syscall) {
+  return syscall >= 0 && syscall < kSystemCalls ? syscall : kNoSystemCall;
+}
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_CAPTURE_WIRE_NAMES_H_

@@ -11,6 +11,8 @@
 #include "output/otlp_request.h"
 #include "output/otlp_stacks.h"
 #include "output/pprof_comments.h"
+#include "symbolize/system_calls.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -46,7 +48,8 @@ class Writer {
         sink_(sink),
         request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_ns, options.window_id},
                  std::min(options.max_bytes, kMaxOtlpBytes)),
-        stacks_(profile, symbols, options.names) {}
+        stacks_(profile, symbols, options.names),
+        causes_(symbols) {}
 
   void Write() {
     WriteRows();
@@ -112,12 +115,16 @@ class Writer {
     }
   }
 
-  std::vector<int32_t> ThreadAttributes(const ProfileRow& row, OtlpDictionary& dictionary) const {
+  std::vector<int32_t> WaitAttributes(const ProfileRow& row, OtlpDictionary& dictionary) {
     std::vector<int32_t> attributes;
     const std::string& comm = profile_.comms[row.comm];
     if (!comm.empty()) attributes.push_back(dictionary.Attribute(kOtlpThread, comm));
     if (row.tid != 0) attributes.push_back(dictionary.Attribute(kOtlpTid, row.tid, ""));
     attributes.push_back(dictionary.Attribute(kOtlpKind, Name(row.kind)));
+    const WaitCause cause = causes_.Of(row);
+    if (cause != WaitCause::kOther) attributes.push_back(dictionary.Attribute(kOtlpCause, Name(cause)));
+    const std::string syscall = SystemCallName(row.syscall);
+    if (!syscall.empty()) attributes.push_back(dictionary.Attribute(kOtlpSystemCall, syscall));
     return attributes;
   }
 
@@ -126,13 +133,13 @@ class Writer {
     if (values == OtlpValues{}) return;
     const auto whole = [&](OtlpDictionary& dictionary) {
       OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
-      sample.attributes = ThreadAttributes(row, dictionary);
+      sample.attributes = WaitAttributes(row, dictionary);
       stacks_.AppendAttributes(row, dictionary, &sample.attributes);
       return sample;
     };
     const auto without_stack = [&](OtlpDictionary& dictionary) {
       OtlpSample sample = {.stack = OtlpStacks::Word("[too large]", dictionary), .values = values};
-      sample.attributes = ThreadAttributes(row, dictionary);
+      sample.attributes = WaitAttributes(row, dictionary);
       sample.attributes.push_back(dictionary.Attribute(kOtlpNoUserStack, kTooLarge));
       sample.attributes.push_back(dictionary.Attribute(kOtlpNoKernelStack, kTooLarge));
       return sample;
@@ -195,6 +202,7 @@ class Writer {
   absl::FunctionRef<void(std::string)> sink_;
   OtlpRequest request_;
   OtlpStacks stacks_;
+  WaitCauses causes_;
   Drop rows_lost_ = {.reason = "larger than a request"};
 };
 

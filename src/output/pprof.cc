@@ -19,6 +19,8 @@
 #include "output/stack_labels.h"
 #include "output/utf8.h"
 #include "pprof/profile.pb.h"
+#include "symbolize/system_calls.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -244,6 +246,8 @@ class Writer {
     AddText(kCommLabel, profile_.comms[row.comm], sample);
     AddText(kContainerLabel, process.container, sample);
     AddText(kKindLabel, Name(row.kind), sample);
+    AddText(kCauseLabel, Name(causes_.Of(row)), sample);
+    AddText(kSystemCallLabel, SystemCallName(row.syscall), sample);
     AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
     if (row.count_error() != 0) AddNumber(kCountErrorLabel, Number(row.count_error()), sample);
     if (row.ns_error() != 0) {
@@ -275,6 +279,7 @@ class Writer {
 
   const Profile& profile_;
   const SymbolizedProfile& symbols_;
+  WaitCauses causes_{symbols_};
   GzipWriter gzip_;
   std::string buffer_;
   absl::flat_hash_map<std::string, int64_t> string_index_;  // by the text as it is, and as it is written

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
 #include "pprof/profile.pb.h"
+#include "symbolize/system_calls.h"
 
 namespace offcpu {
 namespace {
@@ -56,6 +57,7 @@ struct PprofRows::LabelNames {
       {kCommLabel, &Labels::comm},
       {kContainerLabel, &Labels::container},
       {kKindLabel, &Labels::kind},
+      {kSystemCallLabel, &Labels::syscall},
       {kUserEndLabel, &Labels::user_end},
       {kNoUserStackLabel, &Labels::no_user_stack},
       {kNoKernelStackLabel, &Labels::no_kernel_stack},
@@ -119,6 +121,8 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   }
   const std::optional<WaitKind> kind = KindOf(labels->kind);
   if (!kind.has_value()) return Damaged("an unknown kind of wait");
+  const std::optional<int32_t> syscall = SystemCallNumber(labels->syscall);
+  if (!syscall.has_value()) return Damaged("an unknown system call");
   const auto stacks =
       stacks_.Intern({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, *labels);
   if (!stacks.ok()) return stacks.status();
@@ -132,6 +136,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.tid = static_cast<int32_t>(labels->tid);
   row.comm = InternComm(labels->comm);
   row.kind = *kind;
+  row.syscall = *syscall;
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
   row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
   row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);

@@ -1,4 +1,5 @@
 // Turns the samples of a pprof file of ours into the rows of a profile, with the processes and names that they share.
+// The cause of a wait is not read: it is told again by what it was told by.
 // Each number, name and reference is checked. A label that pprof has taken off leaves what it said empty: no pid, no
 // name, the kind "other".
 #ifndef OFFCPU_OUTPUT_PPROF_ROWS_H_
@@ -42,7 +43,7 @@ class PprofRows {
     int64_t max_ns = 0;
     int64_t count_error = 0;
     int64_t ns_error = 0;
-    std::string_view process, comm, container, kind;
+    std::string_view process, comm, container, kind, syscall;
   };
   struct LabelNames;
   using ProcessName = std::tuple<int64_t, int64_t, std::string_view, std::string_view>;

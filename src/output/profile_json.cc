@@ -11,6 +11,8 @@
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/stats_json.h"
+#include "symbolize/system_calls.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -23,7 +25,8 @@ void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, 
   json.EndArray();
 }
 
-void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row, JsonWriter& json) {
+void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row, WaitCauses& causes,
+              JsonWriter& json) {
   const ProcessInfo& process = profile.processes[row.process];
   json.BeginObject();
   json.Field("process", process.name);
@@ -35,6 +38,8 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   }
   json.Field("comm", profile.comms[row.comm]);
   json.Field("kind", Name(row.kind));
+  json.Field("cause", Name(causes.Of(row)));
+  if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
   json.Field("count", row.count);
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
@@ -61,7 +66,8 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
   json.Field("host", profile.host);
   json.Key("stacks");
   json.BeginArray();
-  for (const ProfileRow& row : profile.rows) WriteRow(profile, symbols, row, json);
+  WaitCauses causes(symbols);
+  for (const ProfileRow& row : profile.rows) WriteRow(profile, symbols, row, causes, json);
   json.EndArray();
   if (!profile.ledger.empty()) {
     json.Key("ledger");

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "symbolize/system_calls.h"
+
 namespace offcpu {
 namespace {
 
@@ -16,6 +19,10 @@ std::string Bracketed(std::string_view what, std::string_view reason) {
 }
 
 }  // namespace
+
+std::string WaitLabel(WaitCause cause, int32_t syscall) {
+  return absl::StrCat(std::string(Name(cause)), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
+}
 
 std::string Printable(std::string_view text) {
   std::string printable(text);

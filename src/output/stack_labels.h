@@ -9,12 +9,14 @@
 #define OFFCPU_OUTPUT_STACK_LABELS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 
@@ -27,6 +29,9 @@ std::string KernelLeaf(const std::vector<std::string>& labels);
 
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
 std::string EndLabel(const UserStackEntry& entry);
+
+// "lock in futex", "page fault".
+std::string WaitLabel(WaitCause cause, int32_t syscall);
 
 // `text` without control characters.
 std::string Printable(std::string_view text);

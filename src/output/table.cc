@@ -15,6 +15,7 @@
 #include "output/stack_labels.h"
 #include "output/units.h"
 #include "profile/off_cpu_table.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -27,17 +28,25 @@ uint64_t Total(const Profile& profile, RowValue value) {
   return total;
 }
 
-// The profile's rows with the kinds of wait added up.
+// The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
 std::vector<ProfileRow> SumStacks(const Profile& profile) {
   std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
   std::vector<ProfileRow> stacks;
+  std::vector<uint64_t> most_ns;  // of the row that stands for a stack
   for (const ProfileRow& row : profile.rows) {
     auto [it, inserted] =
         index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
     if (inserted) {
       stacks.push_back(row);
-    } else {
-      OffCpuTable::AddSums(row, stacks[it->second]);
+      most_ns.push_back(row.total_ns());
+      continue;
+    }
+    ProfileRow& stack = stacks[it->second];
+    OffCpuTable::AddSums(row, stack);
+    if (row.total_ns() > most_ns[it->second]) {
+      most_ns[it->second] = row.total_ns();
+      stack.kind = row.kind;
+      stack.syscall = row.syscall;
     }
   }
   return stacks;
@@ -101,15 +110,17 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
   const auto amount = [value](const ProfileRow& row) { return ValueOf(row, value); };
   KeepMost(stacks, limit, amount);
   const uint64_t total = Total(profile, value);
+  WaitCauses causes(symbols);
   for (size_t i = 0; i < stacks.size(); ++i) {
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
     uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
     const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
-    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s%s\n", i + 1,
+    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s%s: %s\n", i + 1,
                          FormatValue(amount(stack), value), FormatPercent(amount(stack), total), stack.count,
                          FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
-                         process.key.pid, Printable(profile.comms[stack.comm]), tid));
+                         process.key.pid, Printable(profile.comms[stack.comm]), tid,
+                         WaitLabel(causes.Of(stack), stack.syscall)));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
       sink(absl::StrCat("        ", label, "\n"));
     }

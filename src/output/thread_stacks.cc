@@ -10,6 +10,8 @@
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
+#include "symbolize/system_calls.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -28,6 +30,17 @@ bool IsRunning(const Profile& profile, const ProfileRow& row) {
 
 std::string_view StateOf(const Profile& profile, const ProfileRow& row) {
   return IsRunning(profile, row) ? "running" : Name(row.kind);
+}
+
+WaitCause CauseOf(const SymbolizedProfile& symbols, const ProfileRow& row) {
+  return CauseOf(row.kind, row.syscall, symbols.kernel_stacks[row.kernel_stack]);
+}
+
+// "" if the state says as much.
+std::string WaitOf(const SymbolizedProfile& symbols, const ProfileRow& row) {
+  const WaitCause cause = CauseOf(symbols, row);
+  const bool says_more = cause != WaitCause::kOther || row.syscall != kNoSystemCall;
+  return says_more && cause != WaitCause::kPreempted ? WaitLabel(cause, row.syscall) : "";
 }
 
 // "#12  0x00007f0000001010  ": as wide for each frame of a stack.
@@ -63,6 +76,8 @@ void WriteUserFrames(const Profile& profile, const SymbolizedProfile& symbols, s
 void WriteThread(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, const ProfileRow& row,
                  ByteSink sink) {
   std::string head = absl::StrFormat("\n%d %s  %s", row.tid, Printable(profile.comms[row.comm]), StateOf(profile, row));
+  const std::string wait = WaitOf(symbols, row);
+  if (!IsRunning(profile, row) && !wait.empty()) absl::StrAppend(&head, "  ", wait);
   if (row.total_ns() != 0) absl::StrAppend(&head, "  off the CPU for ", FormatDuration(row.total_ns()));
   sink(absl::StrCat(head, "\n"));
   if (IsRunning(profile, row)) return;
@@ -91,6 +106,10 @@ void WriteThreadJson(const Profile& profile, const SymbolizedProfile& symbols, c
   json.Signed(row.tid);
   json.Field("comm", profile.comms[row.comm]);
   json.Field("state", StateOf(profile, row));
+  if (!IsRunning(profile, row)) {
+    json.Field("cause", Name(CauseOf(symbols, row)));
+    if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
+  }
   if (row.total_ns() != 0) json.Field("off_cpu_ns", row.total_ns());
   WriteKernelJson(profile, symbols, row.kernel_stack, json);
   WriteUserStackFields(profile, symbols, row.user_stack, PcsOf(pcs, row.user_stack), json);

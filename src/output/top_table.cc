@@ -56,7 +56,7 @@ std::vector<std::string> KernelFrames(std::vector<std::string> labels, const std
 // Sums rows by what is shown of them.
 class StackSums {
  public:
-  StackSums(const Profile& profile, const SymbolizedProfile& symbols) : profile_(profile) {
+  StackSums(const Profile& profile, const SymbolizedProfile& symbols) : profile_(profile), wait_causes_(symbols) {
     for (size_t i = 0; i < profile.user_stacks.size(); ++i) user_.push_back(UserFrames(profile, symbols, i));
     for (size_t i = 0; i < profile.kernel_stacks.size(); ++i) kernel_.push_back(KernelLabels(profile, symbols, i));
   }
@@ -68,15 +68,19 @@ class StackSums {
     if (inserted) {
       stacks_.push_back(std::move(stack));
       kinds_.emplace_back();
+      causes_.emplace_back();
     }
     OffCpuTable::AddSums(row, stacks_[it->second].sums);
     kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
+    causes_[it->second][static_cast<size_t>(wait_causes_.Of(row))] += row.total_ns();
   }
 
   std::vector<TopStack> Take() {
     for (size_t i = 0; i < stacks_.size(); ++i) {
-      const auto most = std::max_element(kinds_[i].begin(), kinds_[i].end());
-      stacks_[i].kind = static_cast<WaitKind>(most - kinds_[i].begin());
+      const auto kind = std::max_element(kinds_[i].begin(), kinds_[i].end());
+      stacks_[i].kind = static_cast<WaitKind>(kind - kinds_[i].begin());
+      const auto cause = std::max_element(causes_[i].begin(), causes_[i].end());
+      stacks_[i].cause = static_cast<WaitCause>(cause - causes_[i].begin());
     }
     return std::move(stacks_);
   }
@@ -102,7 +106,10 @@ class StackSums {
   std::vector<std::vector<std::string>> kernel_;
   absl::flat_hash_map<Key, size_t> index_;
   std::vector<TopStack> stacks_;
-  std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;  // nanoseconds; parallel to stacks_
+  // Nanoseconds; parallel to stacks_.
+  std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;
+  std::vector<std::array<uint64_t, kWaitCauseCount>> causes_;
+  WaitCauses wait_causes_;
 };
 
 std::vector<TopProcess> SumProcesses(const Profile& profile) {
@@ -140,6 +147,7 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
   json.Field("process", stack.process);
   json.Field("thread", stack.thread);
   json.Field("kind", Name(stack.kind));
+  json.Field("cause", Name(stack.cause));
   WriteSums(stack.sums, json);
   json.Key("kernel_frames");
   json.Bool(stack.is_kernel);

@@ -12,6 +12,7 @@
 #include "output/row_value.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
+#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 
@@ -28,6 +29,7 @@ struct TopStack {
   std::string process;
   std::string thread;
   WaitKind kind = WaitKind::kSleeping;  // that most of its time is of
+  WaitCause cause = WaitCause::kOther;  // likewise
   // The innermost one first. Without those of the C library at either end, if there are others; those of the kernel if
   // there are none at all; a label in brackets for a stack, or the end of one, that is missing.
   std::vector<std::string> frames;

@@ -17,6 +17,7 @@ struct Interval {
   uint32_t comm = 0;                         // OffCpuTable::InternComm
   uint32_t kernel_stack = 0;                 // StackTable::InternKernel
   WaitKind kind = WaitKind::kSleeping;
+  int32_t syscall = kNoSystemCall;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   uint64_t whole_ns = 0;   // length of the interval that this is a part of; 0: it is all of it

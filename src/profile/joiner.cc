@@ -15,7 +15,7 @@ constexpr size_t kLookBack = 32;
 
 bool SameKey(const ProfileRow& a, const ProfileRow& b) {
   return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
-         a.kind == b.kind;
+         a.kind == b.kind && a.syscall == b.syscall;
 }
 
 }  // namespace

@@ -85,10 +85,10 @@ class Merger {
   }
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind>;
+  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>;
 
   static Key KeyOf(const ProfileRow& row) {
-    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind};
+    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall};
   }
 
   // What is not a sum over rows.

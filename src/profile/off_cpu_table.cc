@@ -86,6 +86,7 @@ ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
                     .kernel_stack = interval.kernel_stack,
                     .user_stack = user_stack,
                     .kind = interval.kind,
+                    .syscall = interval.syscall,
                     .count = 1,
                     .blocked_ns = interval.blocked_ns,
                     .runnable_ns = interval.runnable_ns,
@@ -105,7 +106,7 @@ void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
 }
 
 void OffCpuTable::Add(const ProfileRow& row) {
-  Key key(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind);
+  Key key(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall);
   auto it = rows_.find(key);
   if (it != rows_.end()) {
     AddSums(row, it->second);
@@ -134,8 +135,8 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
     row.count_excess = 0;
   }
   std::sort(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
-    return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind) <
-           std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind);
+    return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind, a.syscall) <
+           std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind, b.syscall);
   });
   profile.processes = std::move(processes_);
   profile.comms = std::move(comms_);

@@ -1,6 +1,6 @@
-// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack and kind of
-// wait, and the names that they share. Made for one recording or one window of it; Finish turns it into the immutable
-// Profile. One thread; no I/O.
+// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of wait
+// and system call, and the names that they share. Made for one recording or one window of it; Finish turns it into the
+// immutable Profile. One thread; no I/O.
 //
 // Every table is capped. A row beyond the cap adds to one overflow row, so that no time is lost; processes and thread
 // names beyond theirs are called "[other]".
@@ -52,7 +52,7 @@ class OffCpuTable {
   Profile Finish(StackTable& stacks, ProfileStats stats);
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind>;
+  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>;
 
   // The entry of all that found no place: the last one, made when it is first needed and the table takes no more.
   uint32_t OtherProcess();

@@ -18,7 +18,7 @@
 
 namespace offcpu {
 
-// Why a thread left the CPU.
+// How a thread left the CPU. What it waited for is told by names: see symbolize/wait_cause.h.
 enum class WaitKind : uint8_t {
   kSleeping,   // S: waits and can be interrupted
   kDisk,       // D: waits and cannot be interrupted
@@ -30,6 +30,10 @@ enum class WaitKind : uint8_t {
 };
 inline constexpr int kWaitKindCount = 7;
 std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"
+
+// Numbers of system calls, those of x86-64.
+inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, a 32-bit call, or a kernel thread
+inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 
 // Why an interval has no user stack. Its time is kept under "[no user stack: reason]".
 enum class NoUserStack : uint8_t {
@@ -75,7 +79,7 @@ struct UserStackEntry {
   bool filtered = false;
 };
 
-// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind).
+// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call).
 struct ProfileRow {
   uint32_t process = 0;       // index into Profile::processes
   int32_t tid = 0;            // 0: the threads of a process are not told apart
@@ -83,6 +87,7 @@ struct ProfileRow {
   uint32_t kernel_stack = 0;  // index into Profile::kernel_stacks
   uint32_t user_stack = 0;    // index into Profile::user_stacks
   WaitKind kind = WaitKind::kSleeping;
+  int32_t syscall = kNoSystemCall;  // of the stay
   uint64_t count = 0;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;

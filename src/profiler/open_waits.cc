@@ -80,6 +80,7 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
     if (found != listed.end() && found->second->process == thread.process && found->second->in_open_wait) {
       const WaitingThread& then = *found->second;
       event.switches = then.switches;
+      event.syscall = then.syscall;
       event.kernel_stack = IdOf(then.kernel);
       if (!then.has_user && !then.is_kernel) event.missing = NoUserStack::kUnreadable;
       if (event.kernel_stack != 0 && defined.insert(event.kernel_stack).second) {

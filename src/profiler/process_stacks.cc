@@ -120,6 +120,7 @@ void AddToProfile(Found found, ProcessStacks* result) {
                           .kernel_stack = index,
                           .user_stack = index,
                           .kind = found.thread.state,
+                          .syscall = found.thread.syscall,
                           .count = 1});
 }
 

@@ -28,6 +28,7 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .comm = table_.InternComm(event.comm),
           .kernel_stack = InternKernelStack(event.kernel_stack),
           .kind = kind,
+          .syscall = event.syscall,
           .blocked_ns = part.blocked_ns,
           .runnable_ns = part.runnable_ns,
           .whole_ns = event.blocked_ns + event.runnable_ns,

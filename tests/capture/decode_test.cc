@@ -71,6 +71,15 @@ TEST(Decode, IntervalWithoutCookieTellsWhy) {
   EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).missing, NoUserStack::kLost);
 }
 
+TEST(Decode, ASystemCallThatNoKernelHasIsNone) {
+  wire_interval head = AnInterval();
+  for (const auto& [number, wanted] : std::vector<std::pair<int32_t, int32_t>>{
+           {0, 0}, {1023, 1023}, {1024, kNoSystemCall}, {0x40000000, kNoSystemCall}, {-1, kNoSystemCall}, {-38, -1}}) {
+    head.syscall = number;
+    EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).syscall, wanted) << number;
+  }
+}
+
 TEST(Decode, CommNeedsNoTerminator) {
   wire_interval head = AnInterval();
   std::memset(head.comm, 'x', sizeof(head.comm));

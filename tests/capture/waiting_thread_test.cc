@@ -55,6 +55,7 @@ TEST(WaitingThreadTest, Decodes) {
   wire.cookie = 99;
   wire.has_user = 1;
   wire.in_syscall = 1;
+  wire.syscall = 202;
   for (uint64_t i = 0; i < WIRE_REGISTERS; ++i) wire.registers[i] = 100 + i;
   wire.count = 2;
   const std::vector<WaitingThread> threads = DecodeThreads(BytesOf(wire, {0xa, 0xb}), kStart, kEnd);
@@ -68,6 +69,7 @@ TEST(WaitingThreadTest, Decodes) {
   EXPECT_EQ(thread.state, WaitKind::kSleeping);
   EXPECT_TRUE(thread.has_user);
   EXPECT_TRUE(thread.in_syscall);
+  EXPECT_EQ(thread.syscall, 202);
   EXPECT_EQ(thread.registers.value[kRip], 116u);
   EXPECT_THAT(thread.kernel, ElementsAre(0xa, 0xb));
   EXPECT_TRUE(thread.in_open_wait);

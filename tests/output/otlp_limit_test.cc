@@ -29,7 +29,7 @@ RecordedProfile Many(int rows) {
     const uint32_t user = many.AddUser({{{many.app, address, FrameSource::kRegisters, true}, {name, "app", true}}});
     if (i % 100 == 0) many.AddProcess({100 + i, 1, 1}, "process");
     many.profile.rows.push_back({static_cast<uint32_t>(many.profile.processes.size() - 1), 0, 0, 0, user,
-                                 WaitKind::kSleeping, 1, 1'000'000'000 + address, 7, 1'000});
+                                 WaitKind::kSleeping, kNoSystemCall, 1, 1'000'000'000 + address, 7, 1'000});
   }
   return many;
 }
@@ -58,8 +58,8 @@ TEST(OtlpLimitTest, ManyRequestsAddUpToTheWindow) {
     const std::vector<std::string> requests = RequestsOf(many, options);
     EXPECT_GT(requests.size(), whole[0].size() / max_bytes);
     for (const std::string& request : requests) EXPECT_LE(request.size(), max_bytes);
-    // All but the last are full but for one row, which here is less than 300 bytes.
-    for (size_t i = 0; i + 2 < requests.size(); ++i) EXPECT_GT(requests[i].size(), max_bytes - 300);
+    // All but the last are full but for one row, which here is less than 600 bytes if it begins a process.
+    for (size_t i = 0; i + 2 < requests.size(); ++i) EXPECT_GT(requests[i].size(), max_bytes - 600);
     CheckOtlp(requests);
     EXPECT_EQ(SumsOf(requests), SumsOf(whole));
     EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile, many.symbols)));
@@ -84,10 +84,10 @@ TEST(OtlpLimitTest, AStackThatFitsNoRequestIsNamed) {
     for (const otlp::Sample& sample : profile->samples()) {
       if (reader.Functions(sample) != std::vector<std::string>{"[too large]"}) continue;
       ++found;
-      EXPECT_THAT(
-          reader.Attributes(sample.attribute_indices()),
-          UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "sleeping"),
-                               Pair("offcpu.no_user_stack", "too large"), Pair("offcpu.no_kernel_stack", "too large")));
+      EXPECT_THAT(reader.Attributes(sample.attribute_indices()),
+                  UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "sleeping"),
+                                       Pair("offcpu.cause", "pipe"), Pair("offcpu.no_user_stack", "too large"),
+                                       Pair("offcpu.no_kernel_stack", "too large")));
     }
   }
   EXPECT_EQ(found, 1);

@@ -20,6 +20,7 @@
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
 #include "pprof_texts.h"
+#include "symbolize/system_calls.h"
 
 namespace offcpu {
 
@@ -95,8 +96,10 @@ class OtlpToProfile {
                       .tid = static_cast<int32_t>(Number(Get(attributes, "thread.id"))),
                       .comm = Index(Get(attributes, "thread.name"), profile_.comms)};
     row.kind = ByName<WaitKind>(Get(attributes, "offcpu.kind"), kWaitKindCount).value();
+    row.syscall = SystemCallNumber(Get(attributes, "offcpu.syscall")).value();
     std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
-    const auto key = std::tuple(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind);
+    const auto key =
+        std::tuple(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall);
     const auto [it, inserted] = rows_.try_emplace(key, profile_.rows.size());
     if (inserted) profile_.rows.push_back(row);
     return profile_.rows[it->second];
@@ -197,7 +200,7 @@ class OtlpToProfile {
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Module>> modules_;
   std::map<std::pair<std::vector<Line>, std::string>, uint32_t> kernel_stacks_;
   std::map<std::tuple<std::vector<Line>, std::string, std::string>, uint32_t> user_stacks_;
-  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind>, size_t> rows_;
+  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>, size_t> rows_;
 };
 
 inline std::string PprofOf(const Profile& profile, const SymbolizedProfile& symbols) {

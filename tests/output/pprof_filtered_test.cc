@@ -209,7 +209,8 @@ TEST_F(PprofFilteredTest, OneLabelThatIsLeftIsEnough) {
 }
 
 TEST_F(PprofFilteredTest, WithoutOneLabelTheRestIsKept) {
-  for (const char* gone : {"pid", "comm", "kind", "container", "process", "max", "image", "tid", "no_kernel_stack"}) {
+  for (const char* gone :
+       {"pid", "comm", "kind", "syscall", "cause", "container", "process", "max", "image", "tid", "no_kernel_stack"}) {
     SCOPED_TRACE(gone);
     RemoveLabels([&](const std::string& key) { return key == gone; });  // -taghide
     Read();

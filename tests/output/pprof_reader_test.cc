@@ -166,6 +166,7 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"negative", [&](pb::Profile& m) { label(m, "max").set_num(-1); }},
       {"negative", [](pb::Profile& m) { FindLabel(m, 1, "count_error")->set_num(-1); }},
       {"negative", [](pb::Profile& m) { FindLabel(m, 1, "time_error")->set_num(-1); }},
+      {"system call", [&](pb::Profile& m) { label(m, "syscall").set_str(text(m, "waiting")); }},
       {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
       {"unknown user stack", [&](pb::Profile& m) { label(m, "user_end").set_str(text(m, "somehow")); }},
       {"no location 99", [](pb::Profile& m) { m.mutable_sample(0)->set_location_id(0, 99); }},
@@ -322,7 +323,7 @@ TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
   const std::string name(16384, '\xff');  // each byte of it becomes the three of U+FFFD
   one.profile.rows = {{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
                        one.AddUser({{{one.app, 0x1000, FrameSource::kRegisters, true}, {name, "app", true}}}),
-                       WaitKind::kDisk, 2, 5000, 1, 4000}};
+                       WaitKind::kDisk, kNoSystemCall, 2, 5000, 1, 4000}};
   const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile, one.symbols));
   ASSERT_TRUE(stored.ok()) << stored.status();
   EXPECT_EQ(stored->symbols.user_stacks[0][0].name.size(), 3 * name.size());

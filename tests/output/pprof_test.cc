@@ -70,7 +70,7 @@ RecordedProfile OneReader() {
   const uint32_t comm = one.AddComm("worker");
   const uint32_t kernel = one.AddPipe();
   const uint32_t user = one.AddReader();
-  one.profile.rows = {{process, 0, comm, kernel, user, WaitKind::kDisk, 2, 5000, 1, 4000}};
+  one.profile.rows = {{process, 0, comm, kernel, user, WaitKind::kDisk, 0, 2, 5000, 1, 4000}};
   return one;
 }
 
@@ -79,10 +79,11 @@ TEST(PprofTest, ARowIsASample) {
   ASSERT_EQ(file.message().sample_size(), 1);
   EXPECT_THAT(file.message().sample(0).value(), ElementsAre(2, 5001, 5000, 1));
   EXPECT_THAT(file.Functions(0), ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
-  EXPECT_THAT(file.Labels(0), UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
-                                                   Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"),
-                                                   Pair("max", "4000 nanoseconds"), Pair("user_end", "complete"),
-                                                   Pair("unwind", "eh_frame*2")));
+  EXPECT_THAT(file.Labels(0),
+              UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
+                                   Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"), Pair("cause", "pipe"),
+                                   Pair("syscall", "read"), Pair("max", "4000 nanoseconds"),
+                                   Pair("user_end", "complete"), Pair("unwind", "eh_frame*2")));
 }
 
 TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {

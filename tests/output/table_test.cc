@@ -79,19 +79,22 @@ TEST_F(TableTest, StacksAreSortedByTimeWithTheKindsAddedUp) {
   fake_.Row(process, comm, fake_.Missing(NoUserStack::kBudget), fake_.Kernel({}), 1'000'000);
   fake_.Row(process, comm, read, kernel, 2'000'000);
   fake_.Row(process, comm, read, kernel, 500'000, 500'000, WaitKind::kDisk);
-  EXPECT_EQ(Stacks(),
-            "#1  3.00 ms, 75.0 %  count 2, average 1.50 ms, longest 2.00 ms  server (10), thread worker?\n"
-            "        main\n"
-            "        read\n"
-            "        -- kernel --\n"
-            "        pipe_read\n"
-            "        schedule\n"
-            "\n"
-            "#2  1.00 ms, 25.0 %  count 1, average 1.00 ms, longest 1.00 ms  server (10), thread worker?\n"
-            "        [no user stack: budget]\n"
-            "        -- kernel --\n"
-            "        [unknown kernel stack]\n"
-            "\n");
+  fake_.profile.rows[1].syscall = 0;
+  fake_.profile.rows[2].syscall = 1;
+  EXPECT_EQ(
+      Stacks(),
+      "#1  3.00 ms, 75.0 %  count 2, average 1.50 ms, longest 2.00 ms  server (10), thread worker?: pipe in read\n"
+      "        main\n"
+      "        read\n"
+      "        -- kernel --\n"
+      "        pipe_read\n"
+      "        schedule\n"
+      "\n"
+      "#2  1.00 ms, 25.0 %  count 1, average 1.00 ms, longest 1.00 ms  server (10), thread worker?: other\n"
+      "        [no user stack: budget]\n"
+      "        -- kernel --\n"
+      "        [unknown kernel stack]\n"
+      "\n");
   EXPECT_EQ(Stacks(1).find("#2"), std::string::npos);
   EXPECT_EQ(Stacks(0), "");
 }

@@ -34,22 +34,24 @@ class ThreadStacksTest : public ::testing::Test {
 
 TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
   Thread(11, "worker", fake_.User({"read", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 12'340'000'000);
+  fake_.profile.rows[0].syscall = 0;
   EXPECT_EQ(Text({{0x7f0000001010, 0x401011}}),
             "10 server: 1 thread\n"
             "\n"
-            "11 worker  sleeping  off the CPU for 12.3 s\n"
+            "11 worker  sleeping  pipe in read  off the CPU for 12.3 s\n"
             "  #0   0x0000000000000020  schedule  [kernel]\n"
             "  #1   0x0000000000000020  pipe_read  [kernel]\n"
             "  #2   0x00007f0000001010  read  libx.so  (registers)\n"
             "  #3   0x0000000000401011  main  libx.so  (eh_frame)\n");
-  EXPECT_EQ(Json({{0x7f0000001010, 0x401011}}),
-            R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
-            R"("off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
-            R"({"name":"pipe_read","address":"0x20"}],"user":[)"
-            R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
-            R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
-            R"("user_end":"complete"}]})"
-            "\n");
+  EXPECT_EQ(
+      Json({{0x7f0000001010, 0x401011}}),
+      R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
+      R"("cause":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
+      R"({"name":"pipe_read","address":"0x20"}],"user":[)"
+      R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
+      R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
+      R"("user_end":"complete"}]})"
+      "\n");
 }
 
 TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
@@ -67,12 +69,13 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
             "11 quick  preempted  off the CPU for 999 ns\n"
             "  #0   0x0000000000000020  schedule  [kernel]\n"
             "  [no user stack: stale]\n");
-  EXPECT_EQ(Json(),
-            R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","kernel":[],"user":[)"
-            R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"window"},)"
-            R"({"tid":11,"comm":"quick","state":"preempted","off_cpu_ns":999,)"
-            R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
-            "\n");
+  EXPECT_EQ(
+      Json(),
+      R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","cause":"other","kernel":[],"user":[)"
+      R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"window"},)"
+      R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","off_cpu_ns":999,)"
+      R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
+      "\n");
 }
 
 TEST_F(ThreadStacksTest, ARunningThreadHasNoStacks) {

@@ -243,7 +243,7 @@ TEST_F(JoinerTest, AStayOfVeryManyKernelStacksKeepsEach) {
 class RandomJoinerTest : public JoinerTest, public ::testing::WithParamInterface<std::tuple<uint32_t, bool>> {};
 
 TEST_P(RandomJoinerTest, SumInIsSumOut) {
-  using Key = std::tuple<uint64_t, uint32_t, WaitKind>;  // cookie, kernel stack, kind
+  using Key = std::tuple<uint64_t, uint32_t, WaitKind, int32_t>;  // cookie, kernel stack, kind, system call
   auto [seed, tight] = GetParam();
   if (tight) {
     Limit({.stays = 8, .bytes = 1500, .wait_ns = 50, .outcomes = 8, .remember_ns = 50});
@@ -262,8 +262,10 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
     if (action < 6) {
       Interval interval = Wait(cookie, draw(1000), static_cast<uint32_t>(draw(40)));
       interval.kind = static_cast<WaitKind>(draw(kWaitKindCount));
+      interval.syscall = draw(8) == 0 ? 0 : 1;
       joiner_->Add(interval);
-      sent_ns[{cookie, interval.kernel_stack, interval.kind}] += interval.blocked_ns + interval.runnable_ns;
+      sent_ns[{cookie, interval.kernel_stack, interval.kind, interval.syscall}] +=
+          interval.blocked_ns + interval.runnable_ns;
       ++intervals;
     } else if (action < 9) {
       uint32_t outcome = draw(4) == 0 ? Missing(NoUserStack::kGone) : Stack(cookie);
@@ -288,7 +290,7 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
   std::map<Key, uint64_t> received_ns;
   for (const ProfileRow& row : table_.Finish(stacks_, {}).rows) {
     uint64_t cookie = row.process;
-    received_ns[{cookie, row.kernel_stack, row.kind}] += row.total_ns();
+    received_ns[{cookie, row.kernel_stack, row.kind, row.syscall}] += row.total_ns();
     auto outcome = outcomes.find(cookie);
     if (outcome != outcomes.end() && outcome->second == row.user_stack) continue;
     EXPECT_THAT(given_up, ::testing::Contains(row.user_stack)) << "cookie " << cookie;

@@ -94,7 +94,7 @@ TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
 }
 
 TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
-  std::vector<Profile> windows(11, Window(1, 0));
+  std::vector<Profile> windows(12, Window(1, 0));
   windows[1].processes[0].key.pid = 11;
   windows[2].processes[0].key.start_ns = 6;
   windows[3].processes[0].key.exec_id = 1;
@@ -105,7 +105,8 @@ TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
   windows[8].user_stacks[0].stack.end = EndReason::kWindow;
   windows[9].user_stacks[0] = {.missing = NoUserStack::kLost};
   windows[10].rows[0].kind = WaitKind::kOpen;
-  EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(11));
+  windows[11].rows[0].syscall = 0;
+  EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(12));
 }
 
 TEST_F(MergeTest, StacksWithoutADefinitionAreToldApartByTheirIds) {

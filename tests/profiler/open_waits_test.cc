@@ -17,6 +17,7 @@ WaitingThread Waiting(int32_t tid, uint64_t blocked_ns, bool throughout = false)
   thread.comm = "worker";
   thread.switches = 40;
   thread.has_user = true;
+  thread.syscall = 202;
   thread.kernel = {0xa, 0xb};
   thread.open = OpenWait{.begin_ns = 1000, .blocked_ns = blocked_ns, .runnable_ns = 5, .throughout = throughout};
   thread.in_open_wait = true;
@@ -34,6 +35,7 @@ TEST(OpenWaitsTest, AWaitIsAnIntervalOfItsOwnKind) {
   const std::vector<IntervalEvent>& intervals = waits.intervals;
   ASSERT_THAT(intervals, SizeIs(1));
   EXPECT_EQ(intervals[0].kind, WaitKind::kOpen);
+  EXPECT_EQ(intervals[0].syscall, 202);
   EXPECT_EQ(intervals[0].tid, 7);
   EXPECT_EQ(intervals[0].blocked_ns, 100u);
   EXPECT_EQ(intervals[0].runnable_ns, 5u);
@@ -68,6 +70,7 @@ TEST(OpenWaitsTest, StacksSeenInAnotherWaitAreNotItsOwn) {
     ASSERT_THAT(intervals, SizeIs(1));
     EXPECT_EQ(intervals[0].missing, NoUserStack::kStale);
     EXPECT_EQ(intervals[0].kernel_stack, 0u);
+    EXPECT_EQ(intervals[0].syscall, kNoSystemCall);
     EXPECT_EQ(intervals[0].switches, 0u);
     EXPECT_EQ(intervals[0].blocked_ns, 100u);
   }

@@ -1,0 +1,135 @@
+// Each wait has its cause and its system call: compared with what the program knows that it waits in.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "symbolize/system_calls.h"
+#include "symbolize/wait_cause.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+struct Expected {
+  const char* thread;
+  const char* function;
+  std::set<std::string> causes;
+  std::set<std::string> syscalls;  // "" for none
+};
+
+bool IsWait(const StackRow& row) { return row.row->kind == WaitKind::kSleeping || row.row->kind == WaitKind::kDisk; }
+
+// The threads of a process also wait for the lock of its memory, in every call that maps some, in every fault, and
+// while their stacks are copied for this recording.
+bool WaitsForMemory(const StackRow& row) {
+  return std::any_of(row.kernel->begin(), row.kernel->end(),
+                     [](std::string_view name) { return name.starts_with("rwsem_down_"); });
+}
+
+// Of the time that a thread waits below the function.
+void ExpectCauses(const Recording& recording, const Target& target, const std::vector<Expected>& all) {
+  WaitCauses causes(recording.names);
+  for (const Expected& expected : all) {
+    uint64_t right_ns = 0;
+    uint64_t ns = 0;
+    std::map<std::string, uint64_t> others;
+    for (const StackRow& row : recording.Rows([&](const StackRow& r) {
+           return r.comm == expected.thread && IsWait(r) && !WaitsForMemory(r) && r.Has(expected.function);
+         })) {
+      const std::string cause(Name(causes.Of(*row.row)));
+      const std::string syscall = SystemCallName(row.row->syscall);
+      const bool right = expected.causes.contains(cause) && expected.syscalls.contains(syscall);
+      ns += row.row->total_ns();
+      right_ns += right ? row.row->total_ns() : 0;
+      if (!right) others[cause + " in " + syscall + "\n" + row.Text()] += row.row->total_ns();
+    }
+    const Measure measured = target.Measured(expected.thread, expected.function);
+    std::printf("%-12s %5llu waits, %.3f ms of %.3f ms with its cause\n", expected.thread,
+                static_cast<unsigned long long>(measured.count), static_cast<double>(right_ns) / 1e6,
+                static_cast<double>(ns) / 1e6);
+    ASSERT_GT(ns, measured.ns / 2) << expected.thread << " hardly waits: no test\n" << recording.DropsText();
+    EXPECT_GE(static_cast<double>(right_ns), 0.99 * static_cast<double>(ns)) << expected.thread;
+    if (static_cast<double>(right_ns) >= 0.99 * static_cast<double>(ns)) continue;
+    for (const auto& [what, other_ns] : others) std::printf("%llu ns %s\n", (unsigned long long)other_ns, what.c_str());
+  }
+}
+
+TEST(Causes, OfTheUsualWaits) {
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectCauses(recording, *target,
+               {{"w_nanosleep", "wait_in_nanosleep", {"sleep"}, {"nanosleep", "clock_nanosleep"}},
+                {"w_futex", "wait_in_futex", {"lock"}, {"futex"}},
+                {"w_mutex", "wait_in_mutex", {"lock"}, {"futex"}},
+                {"w_condvar", "wait_in_condvar", {"lock"}, {"futex"}},
+                {"w_pipe", "wait_in_pipe", {"pipe"}, {"read"}},
+                {"w_poll", "wait_in_poll", {"poll"}, {"poll"}},
+                {"w_epoll", "wait_in_epoll", {"poll"}, {"epoll_wait"}}});
+}
+
+TEST(Causes, OfTheOtherWaits) {
+  const TemporaryDirectory directory;
+  const std::unique_ptr<Target> target = Target::Start({"causes", directory.path(), "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  std::vector<Expected> expected = {
+      {"c_unix", "wait_in_unix", {"network"}, {"read"}},
+      {"c_accept", "wait_in_accept", {"network"}, {"accept"}},
+      {"c_select", "wait_in_select", {"poll"}, {"select", "pselect6"}},
+      {"c_eventfd", "wait_in_eventfd", {"pipe"}, {"read"}},
+      {"c_timerfd", "wait_in_timerfd", {"sleep"}, {"read"}},
+      {"c_flock", "wait_in_flock", {"lock"}, {"flock"}},
+      {"c_waitpid", "wait_in_waitpid", {"child"}, {"wait4"}},
+      {"c_spawn", "wait_in_spawn", {"child"}, {"clone", "clone3", "vfork", "wait4"}},
+      {"c_fault", "wait_in_fault", {"page fault"}, {""}},
+      {"c_fsync", "wait_in_fsync", {"file", "block I/O"}, {"fsync", "pwrite64"}},
+  };
+  // Not every file system has the one, nor every kernel the other.
+  for (const std::string& line : target->Lines("measured")) {
+    if (line.starts_with("c_direct")) expected.push_back({"c_direct", "wait_in_direct", {"block I/O"}, {"pread64"}});
+    if (line.starts_with("c_compat")) expected.push_back({"c_compat", "wait_in_compat", {"sleep"}, {""}});
+  }
+  ExpectCauses(recording, *target, expected);
+}
+
+TEST(Causes, OfWhoWantsToRun) {
+  const std::unique_ptr<Target> target = Target::Start({"states", "hogs", "--seconds", "1"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  WaitCauses causes(recording.names);
+  uint64_t in_user_mode_ns = 0;
+  for (const StackRow& row :
+       recording.Rows([](const StackRow& r) { return r.comm.starts_with("hog_") && r.Has("hog_loop"); })) {
+    EXPECT_EQ(causes.Of(*row.row), WaitCause::kPreempted) << row.Text();
+    if (row.row->syscall == kNoSystemCall) in_user_mode_ns += row.row->total_ns();
+  }
+  EXPECT_GT(in_user_mode_ns, 500'000'000u) << "interrupts are taken for system calls";
+}
+
+// What has not ended has the same cause as what has.
+TEST(Causes, OfOpenWaitsAreThoseOfTheOthers) {
+  const std::unique_ptr<Target> target = Target::Start({"blocked"});
+  ASSERT_NE(target, nullptr);
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(Unthrottled({target->pid()}));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  const Recording recording = {.profile = *profile, .names = Symbolize(*profile)};
+  WaitCauses causes(recording.names);
+  std::map<std::string, std::set<std::string>> seen;  // by thread
+  for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.row->kind == WaitKind::kOpen; })) {
+    seen[row.comm].insert(std::string(Name(causes.Of(*row.row))) + " in " + SystemCallName(row.row->syscall));
+  }
+  EXPECT_EQ(seen["reader"], std::set<std::string>{"pipe in read"});
+  EXPECT_EQ(seen["waiter"], std::set<std::string>{"lock in futex"});
+  EXPECT_EQ(seen["big"], std::set<std::string>{"pipe in read"});
+}
+
+}  // namespace
+}  // namespace offcpu::integration
