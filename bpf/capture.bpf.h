@@ -66,18 +66,26 @@ struct {
 	__type(value, __u32);
 } windows SEC(".maps");
 
-/* Both budgets are kept as the time it takes to earn them. Used by one context of a CPU only. */
+/* Programs that may interrupt one another on a CPU. Those of one context never do. */
+enum context {
+	CONTEXT_SWITCH, /* of the scheduler, in the thread itself */
+	CONTEXT_SAMPLE, /* an interrupt, an NMI where there is a PMU */
+	CONTEXTS,
+};
+
+/* Both budgets are kept as the time it takes to earn them. Each context has its own: nothing here is atomic,
+ * and none takes from another. */
 struct budget {
 	__u64 last_ns;
 	__u64 task_work_ns;
 	__u64 bytes_ns;
-	__u64 cookies; /* given out on this CPU */
+	__u64 cookies; /* given out on this CPU in this context */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
+	__uint(max_entries, CONTEXTS);
+	__type(key, __u32); /* enum context */
 	__type(value, struct budget);
 } budgets SEC(".maps");
 
@@ -132,11 +140,11 @@ static __always_inline __u64 price_ns(__u64 bytes)
 	return bytes * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
 }
 
-/* Gives back what was paid for bytes that lie beyond the end of the stack. */
+/* Gives back what was paid for bytes that lie beyond the end of the stack. Who paid does not matter much. */
 static __always_inline void refund(__u32 bytes)
 {
-	__u32 zero = 0;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
+	__u32 key = CONTEXT_SWITCH;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 
 	if (budget)
 		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes));
@@ -337,14 +345,18 @@ struct user_side {
 	__u32 no_user;
 };
 
-/* Decides how the user stack of an interval that ends now comes about. `task` is the current one. */
+static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
+{
+	return ((__u64)bpf_get_smp_processor_id() << 48) | ((__u64)context << 46) | ++budget->cookies;
+}
+
+/* Decides how the user stack of an event of `task`, the current one, comes about. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
-						      __u64 now, __u64 waited_ns)
+						      __u64 now, bool is_long, __u32 context)
 {
 	struct user_side side = {.cookie = state->cookie};
-	__u32 zero = 0;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &zero);
-	bool is_long = waited_ns >= LONG_WAIT_NS;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &context);
+	bool is_published = false;
 	__u32 wanted;
 	__u64 earned;
 
@@ -369,20 +381,28 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_BUDGET;
 	if (!spend(&budget->bytes_ns, price_ns(wanted), is_long))
 		return side;
-	side.cookie = ((__u64)bpf_get_smp_processor_id() << 48) | ++budget->cookies;
+	side.cookie = new_cookie(budget, context);
 	if (can_run_task_work(task) &&
 	    spend(&budget->task_work_ns, NS_PER_SECOND / (config.task_works_per_second ?: 1), is_long)) {
-		/* Set before the request: it may be served before this returns. */
-		state->cookie = side.cookie;
-		if (request_capture(task, side.cookie, wanted))
+		/* Set before the request: it may be served before this returns. An event of another context
+		 * may have been quicker since the look at it above. */
+		__u64 other = __sync_val_compare_and_swap(&state->cookie, 0, side.cookie);
+
+		if (other)
+			side.cookie = other;
+		if (other || request_capture(task, side.cookie, wanted))
 			return side;
+		is_published = true;
 		state->cookie = 0;
 	}
 	side.no_user = send_capture(task, state, side.cookie, wanted);
-	if (side.no_user != WIRE_USER_PENDING)
-		side.cookie = 0;
-	else
+	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);
+		return side;
+	}
+	if (is_published) /* another context's event may have taken it */
+		send_failure(side.cookie, side.no_user);
+	side.cookie = 0;
 	return side;
 }
 

@@ -250,7 +250,8 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	}
 	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
-	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns)
+	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS,
+						  CONTEXT_SWITCH)
 				  : user_stack_at_leave(task, state);
 	send_interval(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall);
 }
@@ -284,7 +285,7 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (state && task->mm && config.can_read_user)
-		state->cookie = user_stack_of(task, state, state->out_ns, 0).cookie;
+		state->cookie = user_stack_of(task, state, state->out_ns, false, CONTEXT_SWITCH).cookie;
 }
 
 SEC("tp_btf/sched_switch")
