@@ -217,7 +217,7 @@ static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
  * copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
  */
 static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
-					  __u32 wanted)
+					  __u32 wanted, enum context context)
 {
 	struct capture_buffer *buffer = claim_buffer();
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -255,7 +255,7 @@ static __always_inline __u32 send_capture(struct task_struct *task, struct task_
 	record->head.stack_bytes = bytes;
 	record->head.wanted_bytes = wanted;
 	fill_process(&record->head.process, task);
-	fill_code(&record->head.code, task, state, &buffer->code);
+	fill_code(&record->head.code, task, state, &buffer->code, context == CONTEXT_SAMPLE);
 	result = WIRE_USER_PENDING;
 	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
 		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL
@@ -307,7 +307,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
 		fault_in(task, request->wanted_bytes);
-		no_user = send_capture(task, state, cookie, request->wanted_bytes);
+		no_user = send_capture(task, state, cookie, request->wanted_bytes, CONTEXT_SWITCH);
 	}
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
@@ -352,10 +352,11 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 
 /* Decides how the user stack of an event of `task`, the current one, comes about. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
-						      __u64 now, bool is_long, __u32 context)
+						      __u64 now, bool is_long, enum context context)
 {
 	struct user_side side = {.cookie = state->cookie};
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &context);
+	__u32 key = context;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;
 	__u32 wanted;
 	__u64 earned;
@@ -395,7 +396,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		is_published = true;
 		state->cookie = 0;
 	}
-	side.no_user = send_capture(task, state, side.cookie, wanted);
+	side.no_user = send_capture(task, state, side.cookie, wanted, context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);
 		return side;

@@ -138,18 +138,17 @@ static __always_inline __u64 walk_code(struct task_struct *task, struct code_lis
 	return hash;
 }
 
-static __always_inline void send_code_once(struct code_list *list)
+static __always_inline void send_code_once(struct code_list *list, bool may_be_nmi)
 {
 	__u64 hash = list->head.hash;
 	__u32 bytes = sizeof(list->head) + list->head.count * sizeof(struct wire_mapping);
-	__u8 one = 1;
 
-	if (bpf_map_lookup_elem(&sent, &hash) || bytes > sizeof(*list))
+	if (is_sent(hash, may_be_nmi) || bytes > sizeof(*list))
 		return;
 	if (bpf_ringbuf_output(&intervals, list, bytes, BPF_RB_NO_WAKEUP))
 		count(WIRE_COUNT_DEFINITION_DELAYED);
 	else
-		bpf_map_update_elem(&sent, &hash, &one, BPF_ANY);
+		note_sent(hash, may_be_nmi);
 }
 
 /* Of the current task, into `list`. A global function, so that the verifier goes through the loop once. */
@@ -166,7 +165,8 @@ __noinline int list_code(struct code_list *list)
 /* Walks the mappings only if one of them has changed since this thread asked last. `list` is memory to do it
  * in. */
 static __always_inline void fill_code(struct wire_code *code, struct task_struct *task,
-				      struct task_state *state, struct code_list *list)
+				      struct task_state *state, struct code_list *list,
+				      bool may_be_nmi)
 {
 	__u64 sequence = code_sequence(task);
 
@@ -176,7 +176,7 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 		/* A change under way during the walk must not be remembered as seen. */
 		state->code.sequence = code_sequence(task) == sequence ? sequence : 0;
 		if (state->code.hash)
-			send_code_once(list);
+			send_code_once(list, may_be_nmi);
 	}
 	code->sequence = sequence;
 	code->hash = state->code.hash;

@@ -73,26 +73,68 @@ static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frame
 	return hash ? hash : 1;
 }
 
-static __always_inline void send_once(struct scratch_slot *slot)
+/*
+ * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A place
+ * holds one name and is written by plain stores; whoever finds another name in it sends once more.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_SENT_PLACES);
+	__type(key, __u32);
+	__type(value, __u64);
+} sent_places SEC(".maps");
+
+static __always_inline bool is_sent(__u64 id, bool may_be_nmi)
+{
+	__u32 key = id % WIRE_SENT_PLACES;
+	__u64 *place;
+
+	if (bpf_map_lookup_elem(&sent, &id))
+		return true;
+	if (!may_be_nmi)
+		return false;
+	place = bpf_map_lookup_elem(&sent_places, &key);
+	return place && *place == id;
+}
+
+static __always_inline void note_sent(__u64 id, bool may_be_nmi)
+{
+	__u32 key = id % WIRE_SENT_PLACES;
+	__u64 *place;
+	__u8 one = 1;
+
+	if (!may_be_nmi) {
+		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
+		return;
+	}
+	place = bpf_map_lookup_elem(&sent_places, &key);
+	if (place)
+		*place = id;
+}
+
+static __always_inline void send_once(struct scratch_slot *slot, bool may_be_nmi)
 {
 	__u64 id = slot->head.id;
 	__u32 bytes = sizeof(slot->head) + slot->head.count * sizeof(__u64);
-	__u8 one = 1;
 
-	if (bpf_map_lookup_elem(&sent, &id))
-		return;
-	if (bytes > sizeof(*slot))
+	if (is_sent(id, may_be_nmi) || bytes > sizeof(*slot))
 		return;
 	slot->head.type = WIRE_KERNEL_STACK;
 	if (bpf_ringbuf_output(&intervals, slot, bytes, BPF_RB_NO_WAKEUP))
 		count(WIRE_COUNT_DEFINITION_DELAYED);
 	else
-		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
+		note_sent(id, may_be_nmi);
 }
 
-/* The id of the kernel stack at which `task` left the CPU, or 0, counted. `task` is the current one where
- * intervals end at sched_exit_tp, else the one that is about to run. */
-static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task)
+/* Where the frames are taken from. */
+enum stack_source {
+	STACK_OF_CONTEXT,  /* of the current task, from where the program was called */
+	STACK_OF_TASK,	   /* of a task that is off the CPU */
+	STACK_OF_SAMPLE,   /* of the current task, where an interrupt met it; may be in an NMI */
+};
+
+/* The id of a kernel stack, or 0, counted. */
+static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task, enum stack_source source)
 {
 	__u32 zero = 0;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
@@ -108,17 +150,17 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 		goto out;
 	}
 	slot = &scratch->slots[index];
-	if (config.has_exit_tp)
-		bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
-	else
+	if (source == STACK_OF_TASK)
 		bytes = bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0);
+	else
+		bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
 	if (bytes <= 0) {
 		count(WIRE_COUNT_KERNEL_STACK_FAILED);
 		goto out;
 	}
 	id = cut_and_hash(slot, (__u64)bytes / sizeof(__u64));
 	slot->head.id = id;
-	send_once(slot);
+	send_once(slot, source == STACK_OF_SAMPLE);
 out:
 	__sync_fetch_and_add(&scratch->depth, -1);
 	return id;

@@ -9,6 +9,7 @@
 #include "kernel_stack.bpf.h"
 #include "ledger.bpf.h"
 #include "lifecycle.bpf.h"
+#include "sample.bpf.h"
 #include "state.bpf.h"
 #include "tasks.bpf.h"
 
@@ -249,7 +250,8 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		return;
 	}
 	syscall = system_call(task);
-	stack = kernel_stack_id(ctx, task);
+	/* At which `task` left the CPU: it is the current one, or the one that is about to run. */
+	stack = kernel_stack_id(ctx, task, config.has_exit_tp ? STACK_OF_CONTEXT : STACK_OF_TASK);
 	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS,
 						  CONTEXT_SWITCH)
 				  : user_stack_at_leave(task, state);

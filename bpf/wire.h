@@ -32,11 +32,13 @@ typedef __s32 int32_t;
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
+#define WIRE_SENT_PLACES 4096 /* where an id is noted that programs in NMIs have sent: its remainder */
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
 	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED,
 	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,    WIRE_ACCOUNT,
+	WIRE_SAMPLE,
 };
 
 /* Why a thread left the CPU. */
@@ -78,6 +80,20 @@ struct wire_interval {
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 104);
+
+/* A thread that was running when a CPU's sampling event fired. */
+struct wire_sample {
+	uint32_t type;	       /* WIRE_SAMPLE */
+	uint32_t no_user;      /* wire_no_user, set iff cookie is 0 */
+	uint64_t cookie;       /* as of an interval */
+	uint64_t kernel_stack; /* id; 0: could not be taken, or there is none */
+	uint64_t at_ns;	       /* scheduler's clock, nearly */
+	struct wire_process process;
+	int32_t syscall;      /* see wire_interval */
+	uint32_t in_user;     /* it was in user mode: there is no kernel stack */
+	char comm[WIRE_COMM_BYTES];
+};
+WIRE_ASSERT(sizeof(struct wire_sample) == 80);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -171,6 +187,11 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
 	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
 	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
+	WIRE_COUNT_SAMPLE,	 /* the sampling event fired; its periods, in what it counts, instead of ns */
+	WIRE_COUNT_SAMPLE_RING_FULL,
+	WIRE_COUNT_SAMPLE_RING_BUSY,
+	WIRE_COUNT_SAMPLE_NO_STORAGE, /* its thread is not known */
+	WIRE_COUNT_SAMPLE_MISSED,     /* the event did not reach the program; told by who reads the event */
 	WIRE_COUNTERS,
 };
 

@@ -56,7 +56,7 @@ absl::StatusOr<StoredProfile> FetchProfile(const std::string& socket, const cont
 }
 
 absl::Status Print(const DumpFlags& flags, const StoredProfile& profile) {
-  FormatOptions options = FormatOptionsOf(flags.outputs);
+  FormatOptions options = FormatOptionsOf(flags.outputs, profile.profile);
   options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
   options.text_modules = kPrintedModules;

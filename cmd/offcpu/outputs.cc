@@ -18,10 +18,10 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
       ->type_name("FILE")
       ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
   app.add_option("--value", flags->value,
-                 "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count")
-      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count"}))
-      ->type_name("VALUE")
-      ->capture_default_str();
+                 "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
+               "recording with --oncpu also cpu, samples or wall (the default there)")
+      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count", "cpu", "samples", "wall"}))
+      ->type_name("VALUE");
   app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
       ->check(CLI::IsMember({"us", "ns"}))
       ->type_name("UNIT")
@@ -30,10 +30,12 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
                "Say behind each user frame in .folded, .txt and the tables how it was found");
 }
 
-FormatOptions FormatOptionsOf(const OutputFlags& flags) {
+FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) {
   FormatOptions options;
   options.folded.nanoseconds = flags.unit == "ns";
-  options.folded.value = options.text_value = *ParseRowValue(flags.value);  // one of those, or it was refused
+  // One of those, or it was refused.
+  options.folded.value = options.text_value =
+      flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
   return options;
 }
@@ -52,7 +54,7 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
 }
 
 absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
-  const FormatOptions options = FormatOptionsOf(flags);
+  const FormatOptions options = FormatOptionsOf(flags, profile);
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOf(file);
     absl::Status status =

@@ -18,7 +18,7 @@ namespace offcpu {
 struct OutputFlags {
   std::vector<std::string> files;
   std::string unit = "us";
-  std::string value = "off_cpu";
+  std::string value;  // empty: all the time there is
   bool frame_sources = false;
 };
 
@@ -29,7 +29,7 @@ inline constexpr size_t kPrintedProcesses = 20;
 inline constexpr size_t kPrintedStacks = 10;
 inline constexpr size_t kPrintedModules = 5;
 
-FormatOptions FormatOptionsOf(const OutputFlags& flags);
+FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile);
 
 // InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to: to be known
 // before the work, not after it.

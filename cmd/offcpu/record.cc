@@ -110,7 +110,7 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 }
 
 void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
-  const RowValue value = FormatOptionsOf(flags.outputs).text_value;
+  const RowValue value = FormatOptionsOf(flags.outputs, profile).text_value;
   if (IsWholeHost(flags)) {
     WriteProcessTable(profile, symbols, value, kPrintedProcesses, ToStdout);
   } else {

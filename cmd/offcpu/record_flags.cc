@@ -9,6 +9,7 @@ namespace offcpu {
 namespace {
 
 constexpr uint64_t kMaxSampleNs = 1'000'000'000;
+constexpr uint32_t kMaxOnCpuHz = 1000;
 
 // Which waits, and of whom.
 absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
@@ -68,6 +69,10 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
   app.add_flag("--ledger", flags->ledger,
                "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
+  app.add_option("--oncpu", flags->oncpu_hz,
+                 "Sample what runs, too, so often a second and CPU: the profile has all of the wall-clock time")
+      ->check(CLI::Range(1, static_cast<int>(kMaxOnCpuHz)))
+      ->type_name("HZ");
   app.add_option("--idle", flags->idle,
                  "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
       ->check(CLI::IsMember({"show", "count"}));
@@ -88,6 +93,7 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
       "  offcpu record --state D --kernel-threads 10       what waits for disks, and who writes to them\n"
       "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
       "  offcpu record -o build.json -- make -j4           a command and its children\n"
+      "  offcpu record --oncpu 99 -p 1234 -o wall.folded 10  waits and work: where the wall-clock time goes\n"
       "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
       "\n"
       "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
@@ -126,6 +132,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   config.unwind = *std::move(unwind);
   config.per_thread = flags.per_thread;
   config.ledger = flags.ledger;
+  config.oncpu_hz = flags.oncpu_hz;
   config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
   return config;
 }

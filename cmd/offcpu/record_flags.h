@@ -29,6 +29,7 @@ struct RecordFlags {
   bool per_thread = false;
   bool ledger = false;
   std::string idle;
+  uint32_t oncpu_hz = 0;
   OutputFlags outputs;
   std::string seconds;  // empty: until a signal, or until what is recorded has ended
   std::vector<std::string> command;

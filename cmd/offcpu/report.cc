@@ -26,7 +26,7 @@ ExitCode RunReport(const ReportFlags& flags) {
     return kExitFailed;
   }
   if (!flags.outputs.files.empty()) return kExitOk;
-  FormatOptions options = FormatOptionsOf(flags.outputs);
+  FormatOptions options = FormatOptionsOf(flags.outputs, stored->profile);
   options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
   options.text_modules = kPrintedModules;

@@ -30,6 +30,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   record.max_wait_ns = config.record.max_wait_ns;
   record.kernel_threads = config.record.kernel_threads;
   record.show_sleepers = config.record.idle;
+  record.oncpu_hz = static_cast<uint32_t>(config.record.oncpu_hz);
   record.comms = config.record.comms;
   record.pids.assign(config.record.pids.begin(), config.record.pids.end());
   record.follow_forks = true;

@@ -37,6 +37,20 @@ std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
   return event;
 }
 
+std::optional<Event> DecodeSample(std::span<const std::byte> record) {
+  wire_sample head;
+  if (!ReadHead(record, &head)) return std::nullopt;
+  return SampleEvent{.process = KeyOf(head.process),
+                     .tid = static_cast<int32_t>(head.process.tid),
+                     .cookie = head.cookie,
+                     .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
+                     .kernel_stack = head.kernel_stack,
+                     .in_user = head.in_user != 0,
+                     .syscall = SystemCallOf(head.syscall),
+                     .at_ns = head.at_ns,
+                     .comm = {head.comm, strnlen(head.comm, sizeof(head.comm))}};
+}
+
 std::optional<Event> DecodeKernelStack(std::span<const std::byte> record) {
   wire_kernel_stack head;
   if (!ReadHead(record, &head) || head.count > WIRE_KERNEL_FRAMES) return std::nullopt;
@@ -107,6 +121,8 @@ std::optional<Event> Decode(std::span<const std::byte> record) {
   switch (type) {
     case WIRE_INTERVAL:
       return DecodeInterval(record);
+    case WIRE_SAMPLE:
+      return DecodeSample(record);
     case WIRE_KERNEL_STACK:
       return DecodeKernelStack(record);
     case WIRE_CODE:

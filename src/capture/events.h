@@ -61,6 +61,19 @@ struct IntervalEvent {
   std::string comm;
 };
 
+// A thread that was running when its CPU's sampling event fired.
+struct SampleEvent {
+  ProcessKey process;
+  int32_t tid = 0;
+  uint64_t cookie = 0;  // as an interval's
+  NoUserStack missing = NoUserStack::kNone;
+  uint64_t kernel_stack = 0;  // id; 0: could not be taken, or `in_user`
+  bool in_user = false;       // in user mode: there is no kernel stack
+  int32_t syscall = kNoSystemCall;
+  uint64_t at_ns = 0;  // scheduler's clock
+  std::string comm;
+};
+
 struct KernelStackEvent {
   uint64_t id = 0;
   std::vector<uint64_t> addresses;  // leaf first
@@ -90,8 +103,8 @@ struct ExitEvent {
   ProcessKey process;
 };
 
-using Event = std::variant<IntervalEvent, KernelStackEvent, CodeListEvent, CaptureEvent, CaptureFailedEvent, ExecEvent,
-                           ExitEvent>;
+using Event = std::variant<IntervalEvent, SampleEvent, KernelStackEvent, CodeListEvent, CaptureEvent, CaptureFailedEvent,
+                           ExecEvent, ExitEvent>;
 
 }  // namespace offcpu
 

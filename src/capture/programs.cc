@@ -23,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "capture/decode.h"
 #include "capture/errno_status.h"
+#include "capture/sampling_events.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
 #include "offcpu_plain.skel.h"
@@ -148,6 +149,9 @@ int OnRecord(void* context, void* data, size_t size) {
 struct Programs::Impl {
   OwnedObject object;
   std::vector<OwnedLink> links;
+  std::unique_ptr<SamplingEvents> sampling;  // null: none
+  uint64_t counted_before = 0;               // by them, until recording began
+  mutable std::atomic<uint64_t> missed{0};   // samples, as far as it is known: never less than before
   RecordCallback on_record;  // the rings call back through this
   OwnedRing intervals;
   OwnedRing captures;
@@ -156,6 +160,7 @@ struct Programs::Impl {
   std::mutex listing;               // guards list_min_ns and list_pass of the control page
 
   ~Impl() {
+    sampling.reset();
     links.clear();
     if (control != nullptr) munmap(control, WIRE_PAGE_BYTES);
   }
@@ -199,13 +204,32 @@ struct Programs::Impl {
   // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
   absl::Status Attach() {
     for (const char* name : {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit",
-                             "sched_process_free", "sched_switch"}) {
+                             "sched_process_free", "sched_switch", "sample_nmi"}) {
       if (!bpf_program__autoload(Program(name))) continue;
       OwnedLink link(bpf_program__attach(Program(name)));
       if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
       links.push_back(std::move(link));
     }
     return absl::OkStatus();
+  }
+
+  absl::Status AttachSampling(uint32_t hz) {
+    if (hz == 0) return absl::OkStatus();
+    absl::StatusOr<std::unique_ptr<SamplingEvents>> events = SamplingEvents::Open(Program("sample"), hz);
+    if (!events.ok()) return events.status();
+    sampling = *std::move(events);
+    return absl::OkStatus();
+  }
+
+  // The kernel calls no program of an event while it changes a map for a process, and a clock that is late skips what
+  // it has missed. What the events have counted beyond the samples' periods shows it; a period a CPU is still to come.
+  uint64_t ReadMissed(const wire_counter& samples) const {
+    if (sampling == nullptr || samples.count == 0) return missed;
+    const uint64_t counted = sampling->counted() - counted_before;
+    const uint64_t periods = counted <= samples.ns ? 0 : (counted - samples.ns) / (samples.ns / samples.count + 1);
+    const uint64_t now = periods <= sampling->cpus() ? 0 : periods - sampling->cpus();
+    missed = std::max(missed.load(), now);
+    return missed;
   }
 };
 
@@ -242,6 +266,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->MapControl();
   if (status.ok()) status = impl->Attach();
+  if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
   if (!status.ok()) return status;
   std::unique_ptr<Programs> programs(new Programs(std::move(impl)));
   const auto seeded = programs->ListTasks();  // makes every thread's storage
@@ -250,6 +275,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
 }
 
 void Programs::Arm() {
+  if (impl_->sampling != nullptr) impl_->counted_before = impl_->sampling->counted();
   impl_->control->start_ns = MonotonicNs();
   std::atomic_ref(impl_->control->phase).store(WIRE_RECORDING, std::memory_order_release);
 }
@@ -258,6 +284,7 @@ void Programs::Disarm() {
   if (impl_->end_ns != 0) return;
   impl_->end_ns = impl_->control->end_ns = MonotonicNs();
   std::atomic_ref(impl_->control->phase).store(WIRE_ENDED, std::memory_order_release);
+  if (impl_->sampling != nullptr) impl_->sampling->Disable();
 }
 
 void Programs::BeginLastListing() {
@@ -333,11 +360,17 @@ void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
   bpf_map_update_elem(impl_->Fd("windows"), &key, &value, BPF_ANY);
 }
 
-void Programs::ForgetDefinition(uint64_t id) { bpf_map_delete_elem(impl_->Fd("sent"), &id); }
+void Programs::ForgetDefinition(uint64_t id) {
+  const auto place = static_cast<uint32_t>(id % WIRE_SENT_PLACES);
+  const uint64_t nothing = 0;
+  bpf_map_delete_elem(impl_->Fd("sent"), &id);
+  bpf_map_update_elem(impl_->Fd("sent_places"), &place, &nothing, BPF_ANY);
+}
 
 Programs::Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
+  counters[WIRE_COUNT_SAMPLE_MISSED].count = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
   return counters;
 }
 

@@ -112,6 +112,8 @@ absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const K
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample"), config.oncpu_hz != 0);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample_nmi"), config.oncpu_in_nmi);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"),
                             wire.filter_pids || wire.exclude_pids);
   return absl::OkStatus();

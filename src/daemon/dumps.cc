@@ -46,8 +46,10 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   };
   const Profile profile =
       MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
+  FormatOptions options;
+  options.folded.value = options.text_value = DefaultValue(profile);
   std::string bytes;
-  WriteProfile(format, profile, Symbolize(profile, {}, &names_), {},
+  WriteProfile(format, profile, Symbolize(profile, {}, &names_), options,
                [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }

@@ -87,12 +87,13 @@ void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const
   Ranks kernels(KernelTexts(profile, symbols));
   std::map<std::tuple<size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
+    if (row.kind == WaitKind::kRunning && options.value == RowValue::kOffCpu) continue;
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
           kernels.rank(row.kernel_stack)}] += ValueOf(row, options.value);
   }
-  const bool as_is = options.nanoseconds || options.value == RowValue::kCount;
+  const bool as_is = options.nanoseconds || !IsTime(options.value);
   for (const auto& [key, amount] : sums) {
-    if (amount == 0 && options.value != RowValue::kOffCpu) continue;
+    if (amount == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall) continue;
     auto [process, thread, user, kernel] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
@@ -100,7 +101,8 @@ void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const
       line += *part;
     }
     uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
-    sink(absl::StrCat(line, ";-;", kernels.text(kernel), " ", value, "\n"));
+    if (!kernels.text(kernel).empty()) absl::StrAppend(&line, ";-;", kernels.text(kernel));
+    sink(absl::StrCat(line, " ", value, "\n"));
   }
 }
 

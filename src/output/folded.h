@@ -1,5 +1,6 @@
 // The folded form that flame graph tools read: one line for each distinct stack,
 //   THREAD NAME;outermost;...;leaf;-;kernel outermost;...;kernel leaf VALUE
+// without "-" and a kernel stack where the thread was in user mode, on a CPU.
 // Stacks whose names are all the same are one line, whatever their addresses, processes and kinds of wait. Lines are
 // sorted by thread name, user stack and kernel stack. A ';' in a name becomes ':'.
 //

@@ -33,6 +33,8 @@ OtlpValues ValuesOf(const ProfileRow& row) {
   At(OtlpType::kContentions, values) = Number(row.count);
   At(OtlpType::kBlocked, values) = Number(row.blocked_ns);
   At(OtlpType::kRunnable, values) = Number(row.runnable_ns);
+  At(OtlpType::kSamples, values) = Number(row.samples);
+  At(OtlpType::kCpu, values) = Number(row.cpu_ns);
   At(OtlpType::kLongest, values) = Number(row.max_ns);
   At(OtlpType::kContentionsError, values) = Number(row.count_error());
   At(OtlpType::kOffCpuError, values) = Number(row.ns_error());
@@ -145,8 +147,8 @@ class Writer {
       return sample;
     };
     if (Add(whole) || Add(without_stack)) return;
-    rows_lost_.count += row.count;
-    rows_lost_.ns += row.total_ns();
+    rows_lost_.count += row.count + row.samples;
+    rows_lost_.ns += row.wall_ns();
   }
 
   // Of which the comments are an attribute.

@@ -46,6 +46,10 @@ std::pair<std::string_view, std::string_view> NameAndUnit(OtlpType type) {
       return {"blocked", "nanoseconds"};
     case OtlpType::kRunnable:
       return {"runnable", "nanoseconds"};
+    case OtlpType::kSamples:
+      return {"samples", "count"};
+    case OtlpType::kCpu:
+      return {"cpu", "nanoseconds"};
     case OtlpType::kLongest:
       return {"longest", "nanoseconds"};
     case OtlpType::kContentionsError:

@@ -21,6 +21,8 @@ enum class OtlpType : uint8_t {
   kContentions,
   kBlocked,
   kRunnable,
+  kSamples,           // on-CPU
+  kCpu,               // that they stand for
   kLongest,           // the longest interval
   kContentionsError,  // standard errors, of a sample
   kOffCpuError,
@@ -30,7 +32,7 @@ enum class OtlpType : uint8_t {
   kLostTime,   // by reason
   kLostCount,
 };
-inline constexpr size_t kOtlpTypeCount = 11;
+inline constexpr size_t kOtlpTypeCount = 13;
 std::pair<std::string_view, std::string_view> NameAndUnit(OtlpType type);
 
 using OtlpValues = std::array<int64_t, kOtlpTypeCount>;  // none is negative; 0: no sample of this type

@@ -119,7 +119,7 @@ void OtlpStacks::AppendAttributes(const ProfileRow& row, OtlpDictionary& diction
   const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
   if (kernel.overflow) {
     attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kOtherStack));
-  } else if (kernel.addresses.empty()) {
+  } else if (kernel.is_lost()) {
     attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kLostStack));
   }
 }

@@ -89,6 +89,9 @@ class Writer {
   void WriteHeader() {
     pb::Profile part;
     for (const auto& type : kPprofValues) SetType(type, part.add_sample_type());
+    if (has_samples_) {
+      for (const auto& type : kPprofOnCpuValues) SetType(type, part.add_sample_type());
+    }
     part.set_default_sample_type(String("off_cpu"));
     SetType(kPprofValues[0], part.mutable_period_type());
     part.set_period(1);
@@ -232,6 +235,8 @@ class Writer {
     const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
     if (kernel.overflow) {
       AddText(kNoKernelStackLabel, kOtherStack, sample);
+    } else if (kernel.user_mode) {
+      AddText(kNoKernelStackLabel, kUserModeStack, sample);
     } else if (kernel.addresses.empty()) {
       AddText(kNoKernelStackLabel, kLostStack, sample);
     }
@@ -246,7 +251,7 @@ class Writer {
     AddText(kCommLabel, profile_.comms[row.comm], sample);
     AddText(kContainerLabel, process.container, sample);
     AddText(kKindLabel, Name(row.kind), sample);
-    AddText(kCauseLabel, Name(causes_.Of(row)), sample);
+    if (row.kind != WaitKind::kRunning) AddText(kCauseLabel, Name(causes_.Of(row)), sample);
     AddText(kSystemCallLabel, SystemCallName(row.syscall), sample);
     AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
     if (row.count_error() != 0) AddNumber(kCountErrorLabel, Number(row.count_error()), sample);
@@ -265,6 +270,9 @@ class Writer {
     sample->mutable_location_id()->Add(user.begin(), user.end());
     for (uint64_t value : {row.count, row.total_ns(), row.blocked_ns, row.runnable_ns})
       sample->add_value(Number(value));
+    if (has_samples_) {
+      for (uint64_t value : {row.samples, row.cpu_ns, row.wall_ns()}) sample->add_value(Number(value));
+    }
     AddLabels(row, sample);
     WritePart(part);
   }
@@ -279,6 +287,7 @@ class Writer {
 
   const Profile& profile_;
   const SymbolizedProfile& symbols_;
+  const bool has_samples_ = profile_.stats.oncpu_period_ns != 0;
   WaitCauses causes_{symbols_};
   GzipWriter gzip_;
   std::string buffer_;

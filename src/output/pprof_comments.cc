@@ -41,6 +41,8 @@ void VisitCounters(Stats& stats, Visit visit) {
   visit("sample_ns", stats.sample_ns);
   visit("not_drawn", stats.not_drawn);
   visit("slept_throughout", stats.slept_throughout);
+  visit("oncpu_period_ns", stats.oncpu_period_ns);
+  visit("oncpu_samples", stats.oncpu_samples);
 }
 
 bool ParseNumber(std::string_view text, uint64_t* value) { return absl::SimpleAtoi(std::string(text), value); }

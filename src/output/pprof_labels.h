@@ -22,6 +22,13 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kP
     {"runnable", "nanoseconds"},
 }};
 
+// And behind them, in a profile with on-CPU samples. The last is for a wall-clock view: readers show one value at a time.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPprofOnCpuValues = {{
+    {"samples", "count"},
+    {"cpu", "nanoseconds"},
+    {"wall", "nanoseconds"},
+}};
+
 // Numbers, so that a filter finds 12 and not 123, and so that stores that index texts need not index them.
 inline constexpr std::string_view kPidLabel = "pid";
 inline constexpr std::string_view kTidLabel = "tid";      // only if threads are told apart
@@ -38,10 +45,11 @@ inline constexpr std::string_view kCauseLabel = "cause";         // of the wait;
 inline constexpr std::string_view kSystemCallLabel = "syscall";  // of the stay
 inline constexpr std::string_view kUserEndLabel = "user_end";    // why the walk ended
 inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"
-inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost" or "other"
+inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost", "other" or "user mode"
 inline constexpr std::string_view kUnwindLabel = "unwind";                  // SourcesText
 inline constexpr std::string_view kOtherStack = "other";
 inline constexpr std::string_view kLostStack = "lost";
+inline constexpr std::string_view kUserModeStack = "user mode";  // there is none
 inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
 
 // How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'

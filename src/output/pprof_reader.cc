@@ -27,7 +27,7 @@ namespace {
 
 namespace pb = offcpu::pprof;
 
-constexpr size_t kMaxShown = 100;  // bytes of what a file says, in a message
+constexpr size_t kMaxShown = 150;  // bytes of what a file says, in a message
 
 absl::Status Naming(const std::string& path, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(path, " ", std::string(status.message())));
@@ -47,21 +47,25 @@ absl::StatusOr<std::string> Values(const pb::Profile& header, PprofTables& table
   return values;
 }
 
-std::string OurValues() {
+std::string OurValues(bool with_samples) {
   std::string values;
-  for (const auto& [type, unit] : kPprofValues) {
-    absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(type), "/", std::string(unit));
-  }
+  const auto append = [&values](const auto& types) {
+    for (const auto& [type, unit] : types) {
+      absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(type), "/", std::string(unit));
+    }
+  };
+  append(kPprofValues);
+  if (with_samples) append(kPprofOnCpuValues);
   return values;
 }
 
 absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, Profile& profile) {
   const absl::StatusOr<std::string> values = Values(header, tables);
   if (!values.ok()) return values.status();
-  if (*values != OurValues()) {
+  if (*values != OurValues(false) && *values != OurValues(true)) {
     return absl::InvalidArgumentError(absl::StrCat("was not written by offcpu: it holds ",
                                                    values->empty() ? "nothing" : values->substr(0, kMaxShown),
-                                                   " and not ", OurValues()));
+                                                   " and not ", OurValues(false)));
   }
   if (static_cast<size_t>(header.comment_size()) > max_comments) {
     return absl::ResourceExhaustedError(absl::StrCat("is too large: more than ", max_comments, " comments"));

@@ -89,14 +89,15 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
     return Damaged("a negative number");
   }
   if (!labels.no_kernel_stack.empty() && labels.no_kernel_stack != kOtherStack &&
-      labels.no_kernel_stack != kLostStack) {
+      labels.no_kernel_stack != kLostStack && labels.no_kernel_stack != kUserModeStack) {
     return Damaged("an unknown kernel stack");
   }
   return absl::OkStatus();
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
-  if (values.size() != kPprofValues.size()) return Damaged("too few or too many values");
+  const bool has_samples = values.size() == kPprofValues.size() + kPprofOnCpuValues.size();
+  if (values.size() != kPprofValues.size() && !has_samples) return Damaged("too few or too many values");
   if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
     return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
   }
@@ -104,7 +105,14 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
   row->blocked_ns = static_cast<uint64_t>(values[2]);
   row->runnable_ns = static_cast<uint64_t>(values[3]);
   if (!IsSum(values[1], row->total_ns())) return Damaged("a time that is not the sum of its parts");
-  if (!AddTo(row->count, &count_) || !AddTo(row->total_ns(), &ns_)) return Damaged("more time than there can be");
+  if (has_samples) {
+    row->samples = static_cast<uint64_t>(values[4]);
+    row->cpu_ns = static_cast<uint64_t>(values[5]);
+  }
+  if (!AddTo(row->count, &count_) || !AddTo(row->samples, &count_) || !AddTo(row->total_ns(), &ns_) ||
+      !AddTo(row->cpu_ns, &ns_)) {
+    return Damaged("more time than there can be");
+  }
   return absl::OkStatus();
 }
 

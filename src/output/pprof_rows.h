@@ -51,7 +51,7 @@ class PprofRows {
   template <typename Message>
   absl::StatusOr<Labels> ReadLabels(const Message& sample);
   absl::Status CheckLabels(const Labels& labels) const;
-  // Values in the order of kPprofValues.
+  // Values in the order of kPprofValues, and of kPprofOnCpuValues behind them.
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
   absl::StatusOr<uint32_t> InternProcess(const Labels& labels);
   uint32_t InternComm(std::string_view comm);

@@ -89,7 +89,8 @@ absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(std::span<const uint64_t
   }
   const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations->begin(), user}, labels.no_kernel_stack);
   if (!kernel_stack.ok()) return kernel_stack.status();
-  const bool cut = user == locations->begin();  // ours have at least the word for a stack that is not known
+  // Ours have at least the word for a stack that is not known, unless there is none.
+  const bool cut = user == locations->begin() && labels.no_kernel_stack != kUserModeStack;
   const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations->end()}, labels, cut);
   if (!user_stack.ok()) return user_stack.status();
   return Stacks{.kernel = *kernel_stack, .user = *user_stack, .bytes = Bytes(*locations)};
@@ -111,12 +112,13 @@ SymbolizedFrame PprofStacks::Symbol(const PprofLocation& location) {
 
 absl::StatusOr<uint32_t> PprofStacks::InternKernel(Locations locations, std::string_view label) {
   bool overflow = locations.empty() && label == kOtherStack;
+  const bool user_mode = locations.empty() && label == kUserModeStack;
   if (locations.size() == 1 && tables_.location(locations[0]).address == 0) {
     overflow = tables_.location(locations[0]).name == EndLabel({.overflow = true});
     locations = {};
   }
   std::vector<uint32_t> key(locations.begin(), locations.end());
-  key.push_back(overflow ? 1 : 0);
+  key.push_back((overflow ? 1 : 0) + (user_mode ? 2 : 0));
   const auto [it, inserted] =
       kernel_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.kernel_stacks.size()));
   if (!inserted) return it->second;
@@ -124,6 +126,7 @@ absl::StatusOr<uint32_t> PprofStacks::InternKernel(Locations locations, std::str
   KernelStack& stack = profile_.kernel_stacks.emplace_back();
   std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
   stack.overflow = overflow;
+  stack.user_mode = user_mode;
   for (const uint32_t index : locations) {
     stack.addresses.push_back(tables_.location(index).address + 1);  // the address to return to
     names.push_back(Symbol(tables_.location(index)).name);

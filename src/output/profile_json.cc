@@ -38,12 +38,16 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   }
   json.Field("comm", profile.comms[row.comm]);
   json.Field("kind", Name(row.kind));
-  json.Field("cause", Name(causes.Of(row)));
+  if (row.kind != WaitKind::kRunning) json.Field("cause", Name(causes.Of(row)));
   if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
   json.Field("count", row.count);
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
   json.Field("max_ns", row.max_ns);
+  if (profile.stats.oncpu_period_ns != 0) {
+    json.Field("samples", row.samples);
+    json.Field("cpu_ns", row.cpu_ns);
+  }
   if (profile.stats.sample_ns != 0) {
     json.Field("count_error", row.count_error());
     json.Field("ns_error", row.ns_error());
@@ -57,12 +61,17 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
 
 void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
   uint64_t total_ns = 0;
-  for (const ProfileRow& row : profile.rows) total_ns += row.total_ns();
+  uint64_t cpu_ns = 0;
+  for (const ProfileRow& row : profile.rows) {
+    total_ns += row.total_ns();
+    cpu_ns += row.cpu_ns;
+  }
   JsonWriter json(sink);
   json.BeginObject();
   json.Field("start_unix_ns", profile.start_unix_ns);
   json.Field("duration_ns", profile.duration_ns);
   json.Field("total_ns", total_ns);
+  if (profile.stats.oncpu_period_ns != 0) json.Field("cpu_ns", cpu_ns);
   json.Field("host", profile.host);
   json.Key("stacks");
   json.BeginArray();

@@ -11,15 +11,18 @@
 namespace offcpu {
 
 absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, RowValue>, 4> kValues = {{{"off_cpu", RowValue::kOffCpu},
+  constexpr std::array<std::pair<std::string_view, RowValue>, 7> kValues = {{{"off_cpu", RowValue::kOffCpu},
                                                                              {"blocked", RowValue::kBlocked},
                                                                              {"runnable", RowValue::kRunnable},
-                                                                             {"count", RowValue::kCount}}};
+                                                                             {"count", RowValue::kCount},
+                                                                             {"cpu", RowValue::kCpu},
+                                                                             {"samples", RowValue::kSamples},
+                                                                             {"wall", RowValue::kWall}}};
   for (const auto& [known, value] : kValues) {
     if (name == known) return value;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("no value is called '", name, "': there are off_cpu, blocked, runnable and count"));
+      absl::StrCat("no value is called '", name, "': there are off_cpu, blocked, runnable, count, cpu, samples and wall"));
 }
 
 uint64_t ValueOf(const ProfileRow& row, RowValue value) {
@@ -30,14 +33,26 @@ uint64_t ValueOf(const ProfileRow& row, RowValue value) {
       return row.runnable_ns;
     case RowValue::kCount:
       return row.count;
+    case RowValue::kCpu:
+      return row.cpu_ns;
+    case RowValue::kSamples:
+      return row.samples;
+    case RowValue::kWall:
+      return row.wall_ns();
     case RowValue::kOffCpu:
       break;
   }
   return row.total_ns();
 }
 
+RowValue DefaultValue(const Profile& profile) {
+  return profile.stats.oncpu_period_ns != 0 ? RowValue::kWall : RowValue::kOffCpu;
+}
+
+bool IsTime(RowValue value) { return value != RowValue::kCount && value != RowValue::kSamples; }
+
 std::string FormatValue(uint64_t amount, RowValue value) {
-  return value == RowValue::kCount ? absl::StrCat(amount, " times") : FormatDuration(amount);
+  return IsTime(value) ? FormatDuration(amount) : absl::StrCat(amount, " times");
 }
 
 }  // namespace offcpu

@@ -10,11 +10,23 @@
 
 namespace offcpu {
 
-enum class RowValue { kOffCpu, kBlocked, kRunnable, kCount };
+enum class RowValue {
+  kOffCpu,
+  kBlocked,
+  kRunnable,
+  kCount,
+  kCpu,      // on one, by samples
+  kSamples,  // how many
+  kWall,     // off the CPU and on it
+};
 
-// "off_cpu", "blocked", "runnable" or "count".
+// "off_cpu", "blocked", "runnable", "count", "cpu", "samples" or "wall".
 absl::StatusOr<RowValue> ParseRowValue(const std::string& name);
 
+// What is shown unless another one is asked for: all there is.
+RowValue DefaultValue(const Profile& profile);
+
+bool IsTime(RowValue value);
 uint64_t ValueOf(const ProfileRow& row, RowValue value);
 
 // For a reader: a length of time, or "12 times".

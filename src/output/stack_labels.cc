@@ -49,6 +49,7 @@ std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProf
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
   const KernelStack& stack = profile.kernel_stacks[index];
   if (stack.overflow) return {"[other]"};
+  if (stack.user_mode) return {};
   if (stack.addresses.empty()) return {"[unknown kernel stack]"};
   const std::vector<std::string_view>& frames = symbols.kernel_stacks[index];
   std::vector<std::string> labels;
@@ -58,6 +59,7 @@ std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedPr
 }
 
 std::string KernelLeaf(const std::vector<std::string>& labels) {
+  if (labels.empty()) return "";
   const auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
   const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
   return leaf == labels.rend() ? labels.back() : *leaf;

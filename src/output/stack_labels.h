@@ -20,11 +20,11 @@
 
 namespace offcpu {
 
-// Of user_stacks[index] and kernel_stacks[index].
+// Of user_stacks[index] and kernel_stacks[index]. Empty if there is no kernel stack: the thread was in user mode.
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 
-// The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more.
+// The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more. Empty of none.
 std::string KernelLeaf(const std::vector<std::string>& labels);
 
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.

@@ -32,6 +32,8 @@ void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
   json.Field("sample_ns", stats.sample_ns);
   json.Field("not_drawn", stats.not_drawn);
   json.Field("slept_throughout", stats.slept_throughout);
+  json.Field("oncpu_period_ns", stats.oncpu_period_ns);
+  json.Field("oncpu_samples", stats.oncpu_samples);
   json.Key("drops");
   json.BeginArray();
   for (const Drop& drop : stats.drops) {

@@ -64,6 +64,10 @@ void WriteSummary(const Profile& profile, ByteSink sink) {
     sink(absl::StrFormat("sample        of waits below %s: %d did not come into it, and are stood for\n",
                          FormatDuration(stats.sample_ns), stats.not_drawn));
   }
+  if (stats.oncpu_period_ns != 0) {
+    sink(absl::StrFormat("on a CPU      %d samples that stand for %s each\n", stats.oncpu_samples,
+                         FormatDuration(stats.oncpu_period_ns)));
+  }
   std::string complete = CompleteShares(stats);
   sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
                        FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),

@@ -15,6 +15,7 @@
 #include "output/stack_labels.h"
 #include "output/units.h"
 #include "profile/off_cpu_table.h"
+#include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {
@@ -38,13 +39,13 @@ std::vector<ProfileRow> SumStacks(const Profile& profile) {
         index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
     if (inserted) {
       stacks.push_back(row);
-      most_ns.push_back(row.total_ns());
+      most_ns.push_back(row.wall_ns());
       continue;
     }
     ProfileRow& stack = stacks[it->second];
     OffCpuTable::AddSums(row, stack);
-    if (row.total_ns() > most_ns[it->second]) {
-      most_ns[it->second] = row.total_ns();
+    if (row.wall_ns() > most_ns[it->second]) {
+      most_ns[it->second] = row.wall_ns();
       stack.kind = row.kind;
       stack.syscall = row.syscall;
     }
@@ -65,12 +66,12 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
     process.comms.insert(stack.comm);
-    if (process.sums.count == 0 || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
+    if (process.sums.count + process.sums.samples == 0 || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
       process.costliest = stack;
     }
     OffCpuTable::AddSums(stack, process.sums);
   }
-  std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count == 0; });
+  std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count + process.sums.samples == 0; });
   return processes;
 }
 
@@ -80,7 +81,22 @@ std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, c
   std::vector<std::string> user = UserLabels(profile, symbols, row.user_stack);
   size_t shown = std::min(user.size(), kLeafFrames);
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
-  return absl::StrCat(line, " | ", KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack)));
+  const std::string kernel = KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack));
+  return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
+}
+
+std::string FiguresOf(const ProfileRow& stack) {
+  if (stack.count == 0) return absl::StrFormat("%d samples", stack.samples);
+  const std::string waits = absl::StrFormat("count %d, average %s, longest %s", stack.count,
+                                            FormatDuration(stack.total_ns() / stack.count), FormatDuration(stack.max_ns));
+  return stack.samples == 0 ? waits : absl::StrFormat("%s, %d samples", waits, stack.samples);
+}
+
+// "lock in futex", "on a CPU in read", "on a CPU".
+std::string WhatOf(const ProfileRow& stack, WaitCauses& causes) {
+  if (stack.kind != WaitKind::kRunning) return WaitLabel(causes.Of(stack), stack.syscall);
+  const std::string syscall = SystemCallName(stack.syscall);
+  return syscall.empty() ? "on a CPU" : absl::StrCat("on a CPU in ", syscall);
 }
 
 }  // namespace
@@ -90,13 +106,15 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
   std::vector<ProcessSum> processes = SumProcesses(profile, value);
   size_t count = processes.size();
   KeepMost(processes, limit, [value](const ProcessSum& sum) { return ValueOf(sum.sums, value); });
-  sink(absl::StrFormat("%-16s %8s %7s %10s %10s %10s  %s\n", "PROCESS", "PID", "NAMES", "OFF-CPU", "BLOCKED",
-                       "RUNNABLE", "COSTLIEST STACK"));
+  const bool has_samples = profile.stats.oncpu_period_ns != 0;
+  sink(absl::StrFormat("%-16s %8s %7s %10s %10s %10s%s  %s\n", "PROCESS", "PID", "NAMES", "OFF-CPU", "BLOCKED",
+                       "RUNNABLE", has_samples ? "     ON-CPU" : "", "COSTLIEST STACK"));
   for (const ProcessSum& sum : processes) {
     const ProcessInfo& process = profile.processes[sum.process];
-    sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s  %s\n", Printable(process.name), process.key.pid,
+    const std::string on_cpu = has_samples ? absl::StrFormat(" %10s", FormatDuration(sum.sums.cpu_ns)) : "";
+    sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s%s  %s\n", Printable(process.name), process.key.pid,
                          sum.comms.size(), FormatDuration(sum.sums.total_ns()), FormatDuration(sum.sums.blocked_ns),
-                         FormatDuration(sum.sums.runnable_ns), LeafLine(profile, symbols, sum.costliest)));
+                         FormatDuration(sum.sums.runnable_ns), on_cpu, LeafLine(profile, symbols, sum.costliest)));
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
   if (profile.stats.slept_throughout != 0) {
@@ -114,20 +132,16 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
   for (size_t i = 0; i < stacks.size(); ++i) {
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
-    uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
     const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
-    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s%s: %s\n", i + 1,
-                         FormatValue(amount(stack), value), FormatPercent(amount(stack), total), stack.count,
-                         FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
-                         process.key.pid, Printable(profile.comms[stack.comm]), tid,
-                         WaitLabel(causes.Of(stack), stack.syscall)));
+    sink(absl::StrFormat("#%d  %s, %s  %s  %s (%d), thread %s%s: %s\n", i + 1, FormatValue(amount(stack), value),
+                         FormatPercent(amount(stack), total), FiguresOf(stack), Printable(process.name),
+                         process.key.pid, Printable(profile.comms[stack.comm]), tid, WhatOf(stack, causes)));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
       sink(absl::StrCat("        ", label, "\n"));
     }
-    sink("        -- kernel --\n");
-    for (const std::string& label : KernelLabels(profile, symbols, stack.kernel_stack)) {
-      sink(absl::StrCat("        ", label, "\n"));
-    }
+    const std::vector<std::string> kernel = KernelLabels(profile, symbols, stack.kernel_stack);
+    if (!kernel.empty()) sink("        -- kernel --\n");
+    for (const std::string& label : kernel) sink(absl::StrCat("        ", label, "\n"));
     sink("\n");
   }
 }

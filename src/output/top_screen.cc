@@ -47,7 +47,7 @@ class Rates {
   }
   std::string Value(const ProfileRow& sums, RowValue value) const {
     const uint64_t amount = ValueOf(sums, value);
-    return value == RowValue::kCount ? Count(amount) : Time(amount);
+    return IsTime(value) ? Time(amount) : Count(amount);
   }
 
  private:
@@ -66,7 +66,10 @@ const char* Title(RowValue value) {
     case RowValue::kCount:
       return "WAITS/s";
     case RowValue::kOffCpu:
-      break;
+    case RowValue::kCpu:
+    case RowValue::kSamples:
+    case RowValue::kWall:
+      break;  // top shows waits only
   }
   return "OFF-CPU/s";
 }

@@ -116,7 +116,9 @@ std::vector<TopProcess> SumProcesses(const Profile& profile) {
   std::vector<TopProcess> processes;
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
-  for (const ProfileRow& row : profile.rows) OffCpuTable::AddSums(row, processes[row.process].sums);
+  for (const ProfileRow& row : profile.rows) {
+    if (row.kind != WaitKind::kRunning) OffCpuTable::AddSums(row, processes[row.process].sums);
+  }
   std::erase_if(processes, [](const TopProcess& process) { return process.sums.count == 0; });
   return processes;
 }
@@ -188,6 +190,7 @@ TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, 
                     .processes = SumProcesses(profile)};
   StackSums stacks(profile, symbols);
   for (const ProfileRow& row : profile.rows) {
+    if (row.kind == WaitKind::kRunning) continue;
     OffCpuTable::AddSums(row, table.sums);
     stacks.Add(row);
   }

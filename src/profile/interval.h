@@ -1,5 +1,5 @@
-// One stretch of one thread off the CPU, or the part of it that lies in a window: the names are already indices into
-// the tables of this folder. A plain value.
+// One stretch of one thread off the CPU, or the part of it that lies in a window, or a sample of it on a CPU: the names
+// are already indices into the tables of this folder. A plain value.
 #ifndef OFFCPU_PROFILE_INTERVAL_H_
 #define OFFCPU_PROFILE_INTERVAL_H_
 
@@ -20,6 +20,7 @@ struct Interval {
   int32_t syscall = kNoSystemCall;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
+  uint64_t cpu_ns = 0;     // that a sample stands for; 0: it is none
   uint64_t whole_ns = 0;   // length of the interval that this is a part of; 0: it is all of it
   uint64_t sample_ns = 0;  // if the whole is shorter than this, it was drawn and stands for so much time; 0: it was not
 };

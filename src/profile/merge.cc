@@ -25,11 +25,13 @@ struct KernelMeaning {
   // A stack whose definition was lost is known by its id only.
   uint64_t id() const { return stack->addresses.empty() ? stack->id : 0; }
   bool operator==(const KernelMeaning& other) const {
-    return stack->overflow == other.stack->overflow && id() == other.id() && stack->addresses == other.stack->addresses;
+    return stack->overflow == other.stack->overflow && stack->user_mode == other.stack->user_mode && id() == other.id() &&
+           stack->addresses == other.stack->addresses;
   }
   template <typename H>
   friend H AbslHashValue(H h, const KernelMeaning& meaning) {
-    return H::combine(std::move(h), meaning.stack->overflow, meaning.id(), meaning.stack->addresses);
+    return H::combine(std::move(h), meaning.stack->overflow, meaning.stack->user_mode, meaning.id(),
+                      meaning.stack->addresses);
   }
 };
 
@@ -219,6 +221,8 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   }
   to.sample_ns = std::max(to.sample_ns, from.sample_ns);
   to.not_drawn += from.not_drawn;
+  to.oncpu_period_ns = std::max(to.oncpu_period_ns, from.oncpu_period_ns);
+  to.oncpu_samples += from.oncpu_samples;
   for (const Drop& drop : from.drops) {
     const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
     auto it = std::find_if(to.drops.begin(), to.drops.end(), is_same);  // there are a few dozen reasons

@@ -87,10 +87,12 @@ ProfileRow OffCpuTable::RowOf(const Interval& interval, uint32_t user_stack) {
                     .user_stack = user_stack,
                     .kind = interval.kind,
                     .syscall = interval.syscall,
-                    .count = 1,
+                    .count = interval.kind == WaitKind::kRunning ? 0u : 1u,
                     .blocked_ns = interval.blocked_ns,
                     .runnable_ns = interval.runnable_ns,
-                    .max_ns = interval.blocked_ns + interval.runnable_ns};
+                    .max_ns = interval.blocked_ns + interval.runnable_ns,
+                    .samples = interval.kind == WaitKind::kRunning ? 1u : 0u,
+                    .cpu_ns = interval.cpu_ns};
   Weigh(interval, row);
   return row;
 }
@@ -100,6 +102,8 @@ void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
   to.blocked_ns += from.blocked_ns;
   to.runnable_ns += from.runnable_ns;
   to.max_ns = std::max(to.max_ns, from.max_ns);
+  to.samples += from.samples;
+  to.cpu_ns += from.cpu_ns;
   to.count_excess += from.count_excess;
   to.count_variance += from.count_variance;
   to.ns_variance += from.ns_variance;
@@ -119,7 +123,7 @@ void OffCpuTable::Add(const ProfileRow& row) {
 
 Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   Profile profile;
-  if (overflow_.count != 0) {
+  if (overflow_.count + overflow_.samples != 0) {
     overflow_.process = OtherProcess();
     overflow_.tid = 0;
     overflow_.comm = OtherComm();
@@ -152,12 +156,12 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
   Drop undefined;
   for (const ProfileRow& row : profile.rows) {
     Drop& drop = missing[static_cast<size_t>(profile.user_stacks[row.user_stack].missing)];
-    drop.count += row.count;
-    drop.ns += row.total_ns();
+    drop.count += row.count + row.samples;
+    drop.ns += row.wall_ns();
     const KernelStack& kernel = profile.kernel_stacks[row.kernel_stack];
-    if (kernel.overflow || !kernel.addresses.empty()) continue;
-    undefined.count += row.count;
-    undefined.ns += row.total_ns();
+    if (!kernel.is_lost()) continue;
+    undefined.count += row.count + row.samples;
+    undefined.ns += row.wall_ns();
   }
   for (size_t i = 0; i < missing.size(); ++i) {
     const auto reason_of = static_cast<NoUserStack>(i);
@@ -167,7 +171,7 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
   }
   AddDrop("kernel stack without definition", undefined.count, undefined.ns, profile.stats);
   // The time of these is in the profile, under coarser names.
-  AddDrop("row table full", overflow_.count, overflow_.total_ns(), profile.stats);
+  AddDrop("row table full", overflow_.count + overflow_.samples, overflow_.wall_ns(), profile.stats);
   AddDrop("user stack table full", stacks.user_overflows(), 0, profile.stats);
   AddDrop("kernel stack table full", stacks.kernel_overflows(), 0, profile.stats);
   AddDrop("process table full", process_overflows_, 0, profile.stats);

@@ -16,6 +16,8 @@ std::string_view Name(WaitKind kind) {
       return "yielded";
     case WaitKind::kOpen:
       return "open";
+    case WaitKind::kRunning:
+      return "running";
     case WaitKind::kOther:
       break;
   }

@@ -26,10 +26,12 @@ enum class WaitKind : uint8_t {
   kPreempted,  // wanted to go on
   kYielded,    // sched_yield
   kOther,
-  kOpen,  // still off the CPU when the recording ended: the wait is clipped there
+  kOpen,     // still off the CPU when the recording ended: the wait is clipped there
+  kRunning,  // it did not: samples of what it did on one
 };
-inline constexpr int kWaitKindCount = 7;
-std::string_view Name(WaitKind kind);  // "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"
+inline constexpr int kWaitKindCount = 8;
+// "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open", "running"
+std::string_view Name(WaitKind kind);
 
 // Numbers of system calls, those of x86-64.
 inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, a 32-bit call, or a kernel thread
@@ -68,6 +70,9 @@ struct KernelStack {
   uint64_t id = 0;
   std::vector<uint64_t> addresses;  // leaf first; empty if the definition was lost
   bool overflow = false;            // stands for every stack that found no place in the table: "[other]"
+  bool user_mode = false;           // there is none: the thread was in user mode
+
+  bool is_lost() const { return addresses.empty() && !overflow && !user_mode; }
 };
 
 struct UserStackEntry {
@@ -79,7 +84,8 @@ struct UserStackEntry {
   bool filtered = false;
 };
 
-// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call).
+// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call), or of all
+// on-CPU samples that do.
 struct ProfileRow {
   uint32_t process = 0;       // index into Profile::processes
   int32_t tid = 0;            // 0: the threads of a process are not told apart
@@ -97,8 +103,11 @@ struct ProfileRow {
   double count_excess = 0;
   double count_variance = 0;
   double ns_variance = 0;
+  uint64_t samples = 0;  // on-CPU, and only of the kind `running`
+  uint64_t cpu_ns = 0;   // that they stand for
 
-  uint64_t total_ns() const { return blocked_ns + runnable_ns; }
+  uint64_t total_ns() const { return blocked_ns + runnable_ns; }  // off the CPU
+  uint64_t wall_ns() const { return total_ns() + cpu_ns; }
   // Standard errors.
   uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
   uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
@@ -126,6 +135,8 @@ struct ProfileStats {
   std::array<uint64_t, kFrameSourceCount> complete_walks_by_source = {};
   uint64_t sample_ns = 0;         // shorter intervals are a sample; 0: none are
   uint64_t not_drawn = 0;         // intervals that did not come into it: their time is in the rows all the same
+  uint64_t oncpu_period_ns = 0;   // what an on-CPU sample stands for; 0: none were taken
+  uint64_t oncpu_samples = 0;     // SAMPLE records received
   uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows
   std::vector<Drop> drops;        // only those that happened
 };

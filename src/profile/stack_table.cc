@@ -96,6 +96,14 @@ uint32_t StackTable::KernelOverflow() {
   return *kernel_overflow_;
 }
 
+uint32_t StackTable::InternUserMode() {
+  if (!user_mode_) {
+    user_mode_ = static_cast<uint32_t>(kernel_.size());
+    kernel_.push_back({.user_mode = true});
+  }
+  return *user_mode_;
+}
+
 void StackTable::MoveTo(Profile& profile) {
   profile.user_stacks = std::move(user_);
   profile.kernel_stacks = std::move(kernel_);

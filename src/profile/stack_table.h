@@ -40,6 +40,8 @@ class StackTable {
   const UserStackEntry& user(uint32_t index) const { return user_[index]; }
 
   uint32_t InternKernel(uint64_t id);
+  // The entry of samples that were taken in user mode. Not subject to the cap.
+  uint32_t InternUserMode();
   bool HasKernel(uint64_t id) const { return kernel_index_.contains(id); }
   // Addresses leaf first. The first definition of an id stays.
   void DefineKernel(uint64_t id, std::span<const uint64_t> addresses);
@@ -82,6 +84,7 @@ class StackTable {
   std::vector<KernelStack> kernel_;
   absl::flat_hash_map<uint64_t, uint32_t> kernel_index_;
   std::optional<uint32_t> kernel_overflow_;
+  std::optional<uint32_t> user_mode_;
   absl::flat_hash_map<const Module*, std::shared_ptr<const Module>> modules_;
   uint64_t user_overflows_ = 0;
   uint64_t kernel_overflows_ = 0;

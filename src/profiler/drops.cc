@@ -30,6 +30,10 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_ACCOUNT_LOST, "account of a thread lost", true},
     {WIRE_COUNT_NOT_LISTED, "waiting thread not listed: no buffer", true},
     {WIRE_COUNT_NOT_FOLLOWED, "child not followed: too many", true},
+    {WIRE_COUNT_SAMPLE_RING_FULL, "on-CPU sample: ring full", true},
+    {WIRE_COUNT_SAMPLE_RING_BUSY, "on-CPU sample: ring busy", true},
+    {WIRE_COUNT_SAMPLE_NO_STORAGE, "on-CPU sample: no task storage", true},
+    {WIRE_COUNT_SAMPLE_MISSED, "on-CPU sample: missed", true},
 };
 
 }  // namespace
@@ -43,6 +47,7 @@ std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueue
   for (const NamedCounter& counter : kNames) add(counter.name, counters[counter.id].count, counters[counter.id].ns);
   add("queue full: intervals", queue.intervals_dropped, queue.interval_ns_dropped);
   add("queue full: captures", queue.captures_dropped, 0);
+  add("queue full: on-CPU samples", queue.samples_dropped, 0);
   add("module unreadable", modules.unreadable, 0);
   add("module without tables: too many", modules.over_limit, 0);
   add("module without its file: too many", modules.over_file_limit, 0);

@@ -18,7 +18,7 @@ uint32_t TypeOf(std::span<const std::byte> record) {
 
 constexpr size_t kBatchBytes = 1 << 20;
 
-bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE; }
+bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE || type == WIRE_SAMPLE; }
 
 }  // namespace
 
@@ -43,6 +43,10 @@ void EventQueue::Push(std::span<const std::byte> record) {
 }
 
 void EventQueue::Drop(std::span<const std::byte> record) {
+  if (TypeOf(record) == WIRE_SAMPLE) {
+    stats_.samples_dropped++;
+    return;
+  }
   if (TypeOf(record) == WIRE_INTERVAL) {
     wire_interval interval = {};
     std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));

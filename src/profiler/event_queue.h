@@ -35,6 +35,7 @@ struct EventQueueStats {
   uint64_t intervals_dropped = 0;
   uint64_t interval_ns_dropped = 0;
   uint64_t captures_dropped = 0;
+  uint64_t samples_dropped = 0;
   size_t peak_bytes = 0;
   absl::flat_hash_map<ThreadKey, DroppedTime> dropped;  // of the first kMaxThreadsDropped threads
 };

@@ -121,6 +121,7 @@ class Pipeline {
 
  private:
   void On(IntervalEvent&& event);
+  void On(const SampleEvent& event);
   void On(KernelStackEvent&& event);
   void On(CodeListEvent&& event);
   void On(CaptureEvent&& event);

@@ -35,6 +35,16 @@ void Pipeline::On(IntervalEvent&& event) {
   AddTo(*current_, event, part, event.kind);
 }
 
+// It belongs to the window that its instant lies in.
+void Pipeline::On(const SampleEvent& event) {
+  FindOrAddTarget(event.process, event.tid, event.comm);
+  Window* window = current_.get();
+  if (event.at_ns <= window->begin_ns()) window = closing_.get();
+  if (window == nullptr) return current_->CountDrop("on-CPU sample came after its window", 1, config_.window.oncpu_period_ns);
+  ShareOutcome(event.cookie, *window);
+  window->Add(event);
+}
+
 // By its weight, as if it were in the sample.
 void Pipeline::CountLost(std::string_view reason, const IntervalEvent& event, const WaitPart& part) {
   if (part.total_ns() == 0) return;

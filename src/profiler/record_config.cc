@@ -9,6 +9,10 @@
 
 namespace offcpu {
 
+uint64_t OnCpuPeriodNs(const RecordConfig& config) {
+  return config.oncpu_hz == 0 ? 0 : 1'000'000'000 / config.oncpu_hz;
+}
+
 OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) {
   return {.show_sleepers = config.show_sleepers,
           .min_wait_ns = config.min_wait_ns,
@@ -33,6 +37,8 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
           .kinds = config.kinds,
           .kernel_threads = config.kernel_threads,
           .ledger = config.ledger,
+          .oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz,
+          .oncpu_in_nmi = config.oncpu_in_nmi,
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,
@@ -44,6 +50,7 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.unwind = config.unwind;
   settings.window.per_thread = config.per_thread;
   settings.window.sample_ns = config.sample_ns;
+  settings.window.oncpu_period_ns = OnCpuPeriodNs(config);
   settings.open_waits = OpenWaitsConfigOf(config);
   settings.code_hash = features.vma_iter;
   settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);

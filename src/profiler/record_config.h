@@ -44,6 +44,8 @@ struct RecordConfig {
   bool per_thread = false;    // rows tell the threads of a process apart
   bool show_sleepers = true;  // threads that never run have rows; else they are only counted
   bool ledger = false;        // account for all the time of every thread
+  uint32_t oncpu_hz = 0;      // samples of what runs, a second and CPU; 0: none
+  bool oncpu_in_nmi = false;  // in every NMI there is, each for a period of oncpu_hz: for tests
 
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;
@@ -59,6 +61,7 @@ struct RecordConfig {
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config);
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features);
 OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config);
+uint64_t OnCpuPeriodNs(const RecordConfig& config);  // that a sample stands for; 0: there are none
 
 }  // namespace offcpu
 

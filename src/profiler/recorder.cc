@@ -290,6 +290,7 @@ class RecorderImpl final : public Recorder {
     profile.duration_ns = end_ns - start_ns_;
     profile.host = HostName();
     profile.stats.sample_ns = config_.sample_ns;
+    profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
     profile.stats.not_drawn = not_drawn_;
     start_unix_ns_ += profile.duration_ns;
     start_ns_ = end_ns;

@@ -20,7 +20,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
       joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
 
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
-  CountCookie(event);
+  CountCookie(event.tid, event.cookie);
   return {.cookie = event.cookie,
           .missing = event.missing,
           .process = table_.InternProcess({.key = event.process}),
@@ -35,12 +35,26 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns};
 }
 
-void Window::CountCookie(const IntervalEvent& event) {
-  if (event.cookie == 0) return;
+void Window::Add(const SampleEvent& event) {
+  ++stats_.oncpu_samples;
+  CountCookie(event.tid, event.cookie);
+  joiner_.Add({.cookie = event.cookie,
+               .missing = event.missing,
+               .process = table_.InternProcess({.key = event.process}),
+               .tid = config_.per_thread ? event.tid : 0,
+               .comm = table_.InternComm(event.comm),
+               .kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack),
+               .kind = WaitKind::kRunning,
+               .syscall = event.syscall,
+               .cpu_ns = config_.oncpu_period_ns});
+}
+
+void Window::CountCookie(int32_t tid, uint64_t cookie) {
+  if (cookie == 0) return;
   if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
-  uint64_t& last = last_cookie_[event.tid];
-  if (last != event.cookie) ++stats_.cookies;
-  last = event.cookie;
+  uint64_t& last = last_cookie_[tid];
+  if (last != cookie) ++stats_.cookies;
+  last = cookie;
 }
 
 uint32_t Window::InternKernelStack(uint64_t id) {

@@ -22,6 +22,7 @@ namespace offcpu {
 
 struct WindowConfig {
   uint64_t sample_ns = 0;              // shorter intervals are a sample, see RecordConfig
+  uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
 };
@@ -38,6 +39,7 @@ class Window {
   // What `part` of the event's wait is here, for Add.
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   void Add(const Interval& interval) { joiner_.Add(interval); }
+  void Add(const SampleEvent& event);
 
   // The outcome of a cookie's capture. The first one stays.
   void Resolve(uint64_t cookie, const UserStack& stack);
@@ -66,7 +68,7 @@ class Window {
 
  private:
   uint32_t InternKernelStack(uint64_t id);
-  void CountCookie(const IntervalEvent& event);
+  void CountCookie(int32_t tid, uint64_t cookie);
 
   const uint64_t begin_ns_;
   const WindowConfig config_;

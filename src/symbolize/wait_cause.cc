@@ -273,7 +273,7 @@ std::string_view Name(WaitCause cause) {
 
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const std::string_view> kernel) {
   if (kind == WaitKind::kPreempted || kind == WaitKind::kYielded) return WaitCause::kPreempted;
-  if (kind == WaitKind::kStopped) return WaitCause::kOther;
+  if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
   if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
   for (const std::string_view function : kernel) {

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * On-CPU samples: what a thread does when its CPU's sampling event fires, by the same stacks as its waits. The
+ * program runs in an interrupt, where the event is one of the hardware in an NMI, and may find any other program
+ * of ours half done on its CPU: it shares nothing with them but what is atomic, and never takes a lock that they
+ * could hold.
+ *
+ * A thread in user mode is in no stay before the interrupt, which begins one. One in the kernel is in a stay
+ * already, whose cookie it has or gets.
+ */
+#ifndef OFFCPU_BPF_SAMPLE_BPF_H_
+#define OFFCPU_BPF_SAMPLE_BPF_H_
+
+#include "capture.bpf.h"
+#include "filter.bpf.h"
+#include "kernel_stack.bpf.h"
+#include "state.bpf.h"
+#include "tasks.bpf.h"
+
+#define CS_PRIVILEGE 3
+
+static __always_inline void send_sample(struct task_struct *task, __u64 now, __u64 kernel_stack,
+					struct user_side side, bool in_user)
+{
+	struct wire_sample *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record) {
+		count(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_SAMPLE_RING_FULL
+								: WIRE_COUNT_SAMPLE_RING_BUSY);
+		return;
+	}
+	record->type = WIRE_SAMPLE;
+	record->cookie = side.cookie;
+	record->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
+	record->kernel_stack = kernel_stack;
+	record->at_ns = now;
+	record->syscall = in_user ? -1 : system_call(task);
+	record->in_user = in_user;
+	fill_process(&record->process, task);
+	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Each stands for milliseconds: its stack is worth as much as that of a long wait. */
+static __always_inline void take_sample(void *ctx, struct task_struct *task, bool in_user)
+{
+	__u64 now = bpf_ktime_get_ns() + control.clock_offset, kernel_stack = 0;
+	struct task_state *state;
+
+	if (!current_is_recorded(task))
+		return;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	if (!state) { /* made at fork and when recording began: an allocation failed */
+		count(WIRE_COUNT_SAMPLE_NO_STORAGE);
+		return;
+	}
+	if (!in_user)
+		kernel_stack = kernel_stack_id(ctx, task, STACK_OF_SAMPLE);
+	send_sample(task, now, kernel_stack, user_stack_of(task, state, now, true, CONTEXT_SAMPLE), in_user);
+}
+
+SEC("?perf_event")
+int sample(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (control.phase != WIRE_RECORDING)
+		return 0;
+	count_ns(WIRE_COUNT_SAMPLE, ctx->sample_period);
+	take_sample(ctx, task, ctx->cs & CS_PRIVILEGE);
+	return 0;
+}
+
+/* The same body in real NMIs of machines without a PMU: for tests only. */
+SEC("?tp_btf/nmi_handler")
+int BPF_PROG(sample_nmi, void *handler, __s64 delta_ns, int handled)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (control.phase != WIRE_RECORDING)
+		return 0;
+	count(WIRE_COUNT_SAMPLE);
+	take_sample(ctx, task, false);
+	return 0;
+}
+
+#endif /* OFFCPU_BPF_SAMPLE_BPF_H_ */
