@@ -56,9 +56,9 @@ static __always_inline __u32 glue_frames(const struct scratch_slot *slot)
 }
 
 /* Drops the glue, closes the gap and returns the name of what is left. */
-static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frames)
+static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frames, __u32 glue)
 {
-	__u32 glue = glue_frames(slot), kept = frames > glue ? frames - glue : 0;
+	__u32 kept = frames > glue ? frames - glue : 0;
 	__u64 hash = 0x243f6a8885a308d3ULL;
 
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
@@ -158,7 +158,9 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 		count(WIRE_COUNT_KERNEL_STACK_FAILED);
 		goto out;
 	}
-	id = cut_and_hash(slot, (__u64)bytes / sizeof(__u64));
+	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. */
+	id = cut_and_hash(slot, (__u64)bytes / sizeof(__u64),
+			  source == STACK_OF_SAMPLE ? 0 : glue_frames(slot));
 	slot->head.id = id;
 	send_once(slot, source == STACK_OF_SAMPLE);
 out:

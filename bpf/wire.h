@@ -191,7 +191,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_SAMPLE_RING_FULL,
 	WIRE_COUNT_SAMPLE_RING_BUSY,
 	WIRE_COUNT_SAMPLE_NO_STORAGE, /* its thread is not known */
-	WIRE_COUNT_SAMPLE_MISSED,     /* the event did not reach the program; told by who reads the event */
+	WIRE_COUNT_SAMPLE_MISSED, /* it fired and the program was not called, or it did not fire in time */
 	WIRE_COUNTERS,
 };
 
@@ -321,13 +321,14 @@ struct wire_control {
 	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
 	uint64_t end_ns;       /* likewise, before it ends */
 	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t clock_period_ns; /* of sampling events that count time; 0: they count something else */
 	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
 	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
 	uint32_t phase;	       /* wire_phase; one store, so that no event falls between two of them */
 	uint32_t zero;	       /* stays 0 */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 48);
+WIRE_ASSERT(sizeof(struct wire_control) == 56);
 
 #ifdef __cplusplus
 }

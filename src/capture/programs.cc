@@ -218,13 +218,15 @@ struct Programs::Impl {
     absl::StatusOr<std::unique_ptr<SamplingEvents>> events = SamplingEvents::Open(Program("sample"), hz);
     if (!events.ok()) return events.status();
     sampling = *std::move(events);
+    control->clock_period_ns = sampling->clock_period_ns();
     return absl::OkStatus();
   }
 
-  // The kernel calls no program of an event while it changes a map for a process, and a clock that is late skips what
-  // it has missed. What the events have counted beyond the samples' periods shows it; a period a CPU is still to come.
+  // The kernel calls no program of an event while it changes a map for a process. What events of the hardware have
+  // counted beyond the samples' periods shows it; a period a CPU is still to come. The clock counts idle time too, and
+  // what was missed of it is counted by the program.
   uint64_t ReadMissed(const wire_counter& samples) const {
-    if (sampling == nullptr || samples.count == 0) return missed;
+    if (sampling == nullptr || sampling->clock_period_ns() != 0 || samples.count == 0) return missed;
     const uint64_t counted = sampling->counted() - counted_before;
     const uint64_t periods = counted <= samples.ns ? 0 : (counted - samples.ns) / (samples.ns / samples.count + 1);
     const uint64_t now = periods <= sampling->cpus() ? 0 : periods - sampling->cpus();
@@ -370,7 +372,7 @@ void Programs::ForgetDefinition(uint64_t id) {
 Programs::Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
-  counters[WIRE_COUNT_SAMPLE_MISSED].count = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
+  counters[WIRE_COUNT_SAMPLE_MISSED].count += impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
   return counters;
 }
 

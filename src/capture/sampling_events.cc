@@ -51,6 +51,7 @@ absl::StatusOr<std::unique_ptr<SamplingEvents>> SamplingEvents::Open(const bpf_p
     const bool is_no_pmu = fd < 0 && (errno == ENOENT || errno == EOPNOTSUPP || errno == EINVAL);
     if (is_no_pmu && events->events_.empty() && attributes.type == PERF_TYPE_HARDWARE) {
       attributes = Clock(hz);
+      events->clock_period_ns_ = attributes.sample_period;
       fd = OpenEvent(attributes, cpu);
     }
     if (fd < 0 && errno == ENODEV) continue;  // offline

@@ -23,8 +23,10 @@ class SamplingEvents {
 
   void Disable();
 
-  // What the events have counted on all CPUs: cycles, or nanoseconds. Without a sample that was missed it is the sum of
-  // the periods of all samples, and a part of one a CPU.
+  // Of the CPUs' clock, which counts time that a CPU is idle, too; 0: cycles are counted.
+  uint64_t clock_period_ns() const { return clock_period_ns_; }
+  // What the events have counted on all CPUs. Without a sample that was missed it is the sum of the periods of all
+  // samples, and a part of one a CPU.
   uint64_t counted() const;
   size_t cpus() const { return events_.size(); }
 
@@ -39,6 +41,7 @@ class SamplingEvents {
   SamplingEvents() = default;
 
   std::vector<Event> events_;
+  uint64_t clock_period_ns_ = 0;
 };
 
 }  // namespace offcpu
