@@ -165,8 +165,7 @@ __noinline int list_code(struct code_list *list)
 /* Walks the mappings only if one of them has changed since this thread asked last. `list` is memory to do it
  * in. */
 static __always_inline void fill_code(struct wire_code *code, struct task_struct *task,
-				      struct task_state *state, struct code_list *list,
-				      bool may_be_nmi)
+				      struct task_state *state, struct code_list *list, bool may_be_nmi)
 {
 	__u64 sequence = code_sequence(task);
 

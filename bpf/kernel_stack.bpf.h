@@ -74,8 +74,8 @@ static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frame
 }
 
 /*
- * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A place
- * holds one name and is written by plain stores; whoever finds another name in it sends once more.
+ * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A
+ * place holds one name and is written by plain stores; whoever finds another name in it sends once more.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -128,9 +128,9 @@ static __always_inline void send_once(struct scratch_slot *slot, bool may_be_nmi
 
 /* Where the frames are taken from. */
 enum stack_source {
-	STACK_OF_CONTEXT,  /* of the current task, from where the program was called */
-	STACK_OF_TASK,	   /* of a task that is off the CPU */
-	STACK_OF_SAMPLE,   /* of the current task, where an interrupt met it; may be in an NMI */
+	STACK_OF_CONTEXT, /* of the current task, from where the program was called */
+	STACK_OF_TASK,	  /* of a task that is off the CPU */
+	STACK_OF_SAMPLE,  /* of the current task, where an interrupt met it; may be in an NMI */
 };
 
 /* The id of a kernel stack, or 0, counted. */

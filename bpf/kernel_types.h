@@ -184,7 +184,8 @@ struct bpf_iter__task {
 
 #pragma clang attribute pop
 
-/* What a program of a perf event is given, as in the kernel's interface: the registers where the event fired. */
+/* What a program of a perf event is given, as in the kernel's interface: the registers where the event fired.
+ */
 struct bpf_perf_event_data {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;

@@ -252,9 +252,9 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	syscall = system_call(task);
 	/* At which `task` left the CPU: it is the current one, or the one that is about to run. */
 	stack = kernel_stack_id(ctx, task, config.has_exit_tp ? STACK_OF_CONTEXT : STACK_OF_TASK);
-	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS,
-						  CONTEXT_SWITCH)
-				  : user_stack_at_leave(task, state);
+	side = config.has_exit_tp
+		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
+		       : user_stack_at_leave(task, state);
 	send_interval(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * On-CPU samples: what a thread does when its CPU's sampling event fires, by the same stacks as its waits. The
- * program runs in an interrupt, where the event is one of the hardware in an NMI, and may find any other program
- * of ours half done on its CPU: it shares nothing with them but what is atomic, and never takes a lock that they
- * could hold.
+ * On-CPU samples: what a thread does when its CPU's sampling event fires, by the same stacks as its waits.
+ * The program runs in an interrupt, where the event is one of the hardware in an NMI, and may find any other
+ * program of ours half done on its CPU: it shares nothing with them but what is atomic, and never takes a
+ * lock that they could hold.
  *
  * A thread in user mode is in no stay before the interrupt, which begins one. One in the kernel is in a stay
  * already, whose cookie it has or gets.
@@ -91,9 +91,9 @@ static __always_inline void note_idle(const struct task_struct *prev, const stru
 }
 
 /*
- * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or more: because
- * the hypervisor took the CPU, or could not call the program, because the kernel was changing a map for a process.
- * While a CPU is idle nothing is missed.
+ * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or
+ * more: because the hypervisor took the CPU, or could not call the program, because the kernel was changing a
+ * map for a process. While a CPU is idle nothing is missed.
  */
 static __always_inline void count_missed(void)
 {

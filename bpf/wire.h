@@ -36,9 +36,8 @@ typedef __s32 int32_t;
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
-	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED,
-	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,    WIRE_ACCOUNT,
-	WIRE_SAMPLE,
+	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED, WIRE_EXEC,
+	WIRE_EXIT,	   WIRE_CODE,	      WIRE_ACCOUNT, WIRE_SAMPLE,
 };
 
 /* Why a thread left the CPU. */
@@ -89,8 +88,8 @@ struct wire_sample {
 	uint64_t kernel_stack; /* id; 0: could not be taken, or there is none */
 	uint64_t at_ns;	       /* scheduler's clock, nearly */
 	struct wire_process process;
-	int32_t syscall;      /* see wire_interval */
-	uint32_t in_user;     /* it was in user mode: there is no kernel stack */
+	int32_t syscall;  /* see wire_interval */
+	uint32_t in_user; /* it was in user mode: there is no kernel stack */
 	char comm[WIRE_COMM_BYTES];
 };
 WIRE_ASSERT(sizeof(struct wire_sample) == 80);
@@ -318,14 +317,14 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;       /* likewise, before it ends */
-	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t start_ns;	  /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;	  /* likewise, before it ends */
+	uint64_t clock_offset;	  /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint64_t clock_period_ns; /* of sampling events that count time; 0: they count something else */
-	uint64_t list_min_ns;  /* threads are listed that have been off for that long; 0: all */
-	uint32_t list_pass;    /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;	       /* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;	       /* stays 0 */
+	uint64_t list_min_ns;	  /* threads are listed that have been off for that long; 0: all */
+	uint32_t list_pass;	  /* with list_min_ns, a wait is listed in one pass only */
+	uint32_t phase;		  /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;		  /* stays 0 */
 	uint32_t reserved;
 };
 WIRE_ASSERT(sizeof(struct wire_control) == 56);

@@ -19,7 +19,7 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
       ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
   app.add_option("--value", flags->value,
                  "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
-               "recording with --oncpu also cpu, samples or wall (the default there)")
+                 "recording with --oncpu also cpu, samples or wall (the default there)")
       ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count", "cpu", "samples", "wall"}))
       ->type_name("VALUE");
   app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
@@ -34,8 +34,7 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) 
   FormatOptions options;
   options.folded.nanoseconds = flags.unit == "ns";
   // One of those, or it was refused.
-  options.folded.value = options.text_value =
-      flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
+  options.folded.value = options.text_value = flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
   return options;
 }

@@ -103,8 +103,8 @@ struct ExitEvent {
   ProcessKey process;
 };
 
-using Event = std::variant<IntervalEvent, SampleEvent, KernelStackEvent, CodeListEvent, CaptureEvent, CaptureFailedEvent,
-                           ExecEvent, ExitEvent>;
+using Event = std::variant<IntervalEvent, SampleEvent, KernelStackEvent, CodeListEvent, CaptureEvent,
+                           CaptureFailedEvent, ExecEvent, ExitEvent>;
 
 }  // namespace offcpu
 

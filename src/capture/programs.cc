@@ -152,7 +152,7 @@ struct Programs::Impl {
   std::unique_ptr<SamplingEvents> sampling;  // null: none
   uint64_t counted_before = 0;               // by them, until recording began
   mutable std::atomic<uint64_t> missed{0};   // samples, as far as it is known: never less than before
-  RecordCallback on_record;  // the rings call back through this
+  RecordCallback on_record;                  // the rings call back through this
   OwnedRing intervals;
   OwnedRing captures;
   wire_control* control = nullptr;  // shared with the programs

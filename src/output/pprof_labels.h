@@ -22,7 +22,8 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kP
     {"runnable", "nanoseconds"},
 }};
 
-// And behind them, in a profile with on-CPU samples. The last is for a wall-clock view: readers show one value at a time.
+// And behind them, in a profile with on-CPU samples. The last is for a wall-clock view: readers show one value at a
+// time.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPprofOnCpuValues = {{
     {"samples", "count"},
     {"cpu", "nanoseconds"},

@@ -91,7 +91,7 @@ absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLi
   absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get(), held);
   if (!tables.ok()) return tables.status();
   if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile); !status.ok()) return status;
-  PprofRows rows(*tables, limits, held, stored.profile, stored.symbols);
+  PprofRows rows(*tables, static_cast<size_t>(header.sample_type_size()), limits, held, stored.profile, stored.symbols);
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }

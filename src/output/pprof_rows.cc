@@ -96,8 +96,7 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
-  const bool has_samples = values.size() == kPprofValues.size() + kPprofOnCpuValues.size();
-  if (values.size() != kPprofValues.size() && !has_samples) return Damaged("too few or too many values");
+  if (values.size() != values_) return Damaged("too few or too many values");
   if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
     return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
   }
@@ -105,7 +104,7 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
   row->blocked_ns = static_cast<uint64_t>(values[2]);
   row->runnable_ns = static_cast<uint64_t>(values[3]);
   if (!IsSum(values[1], row->total_ns())) return Damaged("a time that is not the sum of its parts");
-  if (has_samples) {
+  if (values_ > kPprofValues.size()) {
     row->samples = static_cast<uint64_t>(values[4]);
     row->cpu_ns = static_cast<uint64_t>(values[5]);
   }

@@ -24,9 +24,11 @@ namespace offcpu {
 class PprofRows {
  public:
   // All must outlive this; `symbols.names` is what `tables` reads its strings into.
-  PprofRows(PprofTables& tables, const PprofLimits& limits, PprofBudget& held, Profile& profile,
+  // `values`: how many a sample has; those of kPprofValues, or also of kPprofOnCpuValues.
+  PprofRows(PprofTables& tables, size_t values, const PprofLimits& limits, PprofBudget& held, Profile& profile,
             SymbolizedProfile& symbols)
       : tables_(tables),
+        values_(values),
         held_(held),
         shown_("rows", limits.shown_bytes),
         profile_(profile),
@@ -57,6 +59,7 @@ class PprofRows {
   uint32_t InternComm(std::string_view comm);
 
   PprofTables& tables_;
+  const size_t values_;
   PprofBudget& held_;
   PprofBudget shown_;
   Profile& profile_;

@@ -21,8 +21,8 @@ absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
   for (const auto& [known, value] : kValues) {
     if (name == known) return value;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no value is called '", name, "': there are off_cpu, blocked, runnable, count, cpu, samples and wall"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no value is called '", name, "': there are off_cpu, blocked, runnable, count, cpu, samples and wall"));
 }
 
 uint64_t ValueOf(const ProfileRow& row, RowValue value) {

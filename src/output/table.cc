@@ -87,8 +87,9 @@ std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, c
 
 std::string FiguresOf(const ProfileRow& stack) {
   if (stack.count == 0) return absl::StrFormat("%d samples", stack.samples);
-  const std::string waits = absl::StrFormat("count %d, average %s, longest %s", stack.count,
-                                            FormatDuration(stack.total_ns() / stack.count), FormatDuration(stack.max_ns));
+  const std::string waits =
+      absl::StrFormat("count %d, average %s, longest %s", stack.count, FormatDuration(stack.total_ns() / stack.count),
+                      FormatDuration(stack.max_ns));
   return stack.samples == 0 ? waits : absl::StrFormat("%s, %d samples", waits, stack.samples);
 }
 

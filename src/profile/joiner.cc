@@ -36,7 +36,7 @@ void Joiner::Add(const Interval& interval) {
   if (const std::optional<uint32_t> outcome = FindOutcome(interval.cookie)) {
     table_.Add(interval, *outcome);
     ++counters_.joined.intervals;
-    counters_.joined.ns += interval.blocked_ns + interval.runnable_ns;
+    counters_.joined.ns += interval.blocked_ns + interval.runnable_ns + interval.cpu_ns;
     return;
   }
   Wait(OffCpuTable::RowOf(interval, 0), FindOrAddStay(interval.cookie));
@@ -88,8 +88,8 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counte
   for (ProfileRow& row : stay->rows) {
     row.user_stack = user_stack;
     table_.Add(row);
-    counter.intervals += row.count;
-    counter.ns += row.total_ns();
+    counter.intervals += row.count + row.samples;
+    counter.ns += row.wall_ns();
   }
   bytes_ -= BytesOf(*stay);
   stay_by_cookie_.erase(stay->cookie);

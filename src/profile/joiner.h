@@ -32,7 +32,7 @@ class Joiner {
   };
 
   struct Counter {
-    uint64_t intervals = 0;
+    uint64_t intervals = 0;  // and samples
     uint64_t ns = 0;
   };
   struct Counters {

@@ -25,8 +25,8 @@ struct KernelMeaning {
   // A stack whose definition was lost is known by its id only.
   uint64_t id() const { return stack->addresses.empty() ? stack->id : 0; }
   bool operator==(const KernelMeaning& other) const {
-    return stack->overflow == other.stack->overflow && stack->user_mode == other.stack->user_mode && id() == other.id() &&
-           stack->addresses == other.stack->addresses;
+    return stack->overflow == other.stack->overflow && stack->user_mode == other.stack->user_mode &&
+           id() == other.id() && stack->addresses == other.stack->addresses;
   }
   template <typename H>
   friend H AbslHashValue(H h, const KernelMeaning& meaning) {

@@ -84,8 +84,8 @@ struct UserStackEntry {
   bool filtered = false;
 };
 
-// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call), or of all
-// on-CPU samples that do.
+// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call), or of
+// all on-CPU samples that do.
 struct ProfileRow {
   uint32_t process = 0;       // index into Profile::processes
   int32_t tid = 0;            // 0: the threads of a process are not told apart

@@ -40,7 +40,8 @@ void Pipeline::On(const SampleEvent& event) {
   FindOrAddTarget(event.process, event.tid, event.comm);
   Window* window = current_.get();
   if (event.at_ns <= window->begin_ns()) window = closing_.get();
-  if (window == nullptr) return current_->CountDrop("on-CPU sample came after its window", 1, config_.window.oncpu_period_ns);
+  if (window == nullptr)
+    return current_->CountDrop("on-CPU sample came after its window", 1, config_.window.oncpu_period_ns);
   ShareOutcome(event.cookie, *window);
   window->Add(event);
 }

@@ -35,6 +35,18 @@ wire_interval AnInterval() {
   return head;
 }
 
+wire_sample ASample() {
+  wire_sample head = {};
+  head.type = WIRE_SAMPLE;
+  head.cookie = 0x0001400000000007;
+  head.kernel_stack = 42;
+  head.at_ns = 1000;
+  head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
+  head.syscall = 1;
+  std::memcpy(head.comm, "worker", 6);
+  return head;
+}
+
 // Every prefix of a record is either refused or gives the same event as the whole.
 void ExpectShortInputRefused(const std::vector<std::byte>& whole) {
   ASSERT_TRUE(Decode(whole).has_value());
@@ -43,6 +55,38 @@ void ExpectShortInputRefused(const std::vector<std::byte>& whole) {
     const std::vector<std::byte> prefix(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     EXPECT_FALSE(Decode(prefix).has_value()) << size;
   }
+}
+
+TEST(Decode, Sample) {
+  const auto event = Decode(Bytes(ASample()));
+  ASSERT_TRUE(event.has_value());
+  const auto& sample = std::get<SampleEvent>(*event);
+  EXPECT_EQ(sample.process, (ProcessKey{.pid = 7, .start_ns = 5, .exec_id = 6}));
+  EXPECT_EQ(sample.tid, 8);
+  EXPECT_EQ(sample.cookie, 0x0001400000000007u);
+  EXPECT_EQ(sample.missing, NoUserStack::kNone);
+  EXPECT_EQ(sample.kernel_stack, 42u);
+  EXPECT_FALSE(sample.in_user);
+  EXPECT_EQ(sample.syscall, 1);
+  EXPECT_EQ(sample.at_ns, 1000u);
+  EXPECT_EQ(sample.comm, "worker");
+  ExpectShortInputRefused(Bytes(ASample()));
+}
+
+TEST(Decode, SampleInUserModeAndWithoutAStack) {
+  wire_sample head = ASample();
+  head.cookie = 0;
+  head.no_user = WIRE_NO_USER_BUDGET;
+  head.in_user = 1;
+  head.syscall = -1;
+  std::memset(head.comm, 'x', sizeof(head.comm));  // not terminated
+  const auto event = Decode(Bytes(head));
+  ASSERT_TRUE(event.has_value());
+  const auto& sample = std::get<SampleEvent>(*event);
+  EXPECT_EQ(sample.missing, NoUserStack::kBudget);
+  EXPECT_TRUE(sample.in_user);
+  EXPECT_EQ(sample.syscall, kNoSystemCall);
+  EXPECT_EQ(sample.comm, std::string(WIRE_COMM_BYTES, 'x'));
 }
 
 TEST(Decode, Interval) {

@@ -93,10 +93,12 @@ TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
     ++stacks;
     EXPECT_EQ(stack.id, IdOf(stack.addresses)) << "frames of another stack";
   }
-  std::printf("%llu samples, %llu of them in other programs of ours, %llu with their stack; %llu kernel stacks, %llu intervals\n%s",
-              static_cast<unsigned long long>(samples), static_cast<unsigned long long>(in_our_programs),
-              static_cast<unsigned long long>(with_stack), static_cast<unsigned long long>(stacks),
-              static_cast<unsigned long long>(recording.profile.stats.intervals), recording.DropsText().c_str());
+  std::printf(
+      "%llu samples, %llu of them in other programs of ours, %llu with their stack; %llu kernel stacks, %llu "
+      "intervals\n%s",
+      static_cast<unsigned long long>(samples), static_cast<unsigned long long>(in_our_programs),
+      static_cast<unsigned long long>(with_stack), static_cast<unsigned long long>(stacks),
+      static_cast<unsigned long long>(recording.profile.stats.intervals), recording.DropsText().c_str());
   ASSERT_GE(samples, 100u) << "hardly any NMI came: no test";
   EXPECT_GE(with_stack * 100, samples * 95);
   EXPECT_GE(recording.profile.stats.intervals, 10'000u) << "hardly anything to interrupt: no test";

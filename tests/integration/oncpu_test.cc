@@ -30,9 +30,7 @@ Times TimesOf(const Recording& recording, const RowPredicate& wanted) {
   return times;
 }
 
-double Percent(uint64_t part, uint64_t whole) {
-  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
+double Percent(uint64_t part, uint64_t whole) { return 100.0 * static_cast<double>(part) / static_cast<double>(whole); }
 
 TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
   const std::unique_ptr<Target> target = Target::Start({"duty", "--seconds", "10"});
@@ -43,9 +41,10 @@ TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
   const Times all = TimesOf(recording, [](const StackRow& row) { return row.Has("duty_cycle"); });
   const uint64_t wall_ns = target->Value("wall_ns");
   const uint64_t cpu_ns = target->Value("cpu_ns");
-  std::printf("off %.2f %% + on %.2f %% = %.2f %% of the wall-clock time; the program measures %.2f %% on; %llu samples\n%s",
-              Percent(all.off_ns, wall_ns), Percent(all.cpu_ns, wall_ns), Percent(all.off_ns + all.cpu_ns, wall_ns),
-              Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.DropsText().c_str());
+  std::printf(
+      "off %.2f %% + on %.2f %% = %.2f %% of the wall-clock time; the program measures %.2f %% on; %llu samples\n%s",
+      Percent(all.off_ns, wall_ns), Percent(all.cpu_ns, wall_ns), Percent(all.off_ns + all.cpu_ns, wall_ns),
+      Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.DropsText().c_str());
   ASSERT_GT(cpu_ns, wall_ns / 10) << "it hardly ran: no test";
   EXPECT_TRUE(Within(all.off_ns + all.cpu_ns, wall_ns, 0.02));
   EXPECT_EQ(recording.profile.stats.oncpu_period_ns, 1'000'000'000u / kHz);

@@ -40,6 +40,33 @@ TEST_F(FoldedTest, AnyValueCanBeShown) {
   EXPECT_EQ(Fold({.value = RowValue::kCount}), "worker;read;-;schedule 1\nworker;spin;-;schedule 1\n");
 }
 
+TEST_F(FoldedTest, WhatRunsIsInTheWallClockView) {
+  const uint32_t user_mode = fake_.Kernel({});
+  fake_.profile.kernel_stacks[user_mode].user_mode = true;
+  fake_.Row(process_, comm_, fake_.User({"read", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 5'000'000);
+  fake_.Row(process_, comm_, fake_.User({"work", "main"}), user_mode, 0);
+  const auto make_sample = [](ProfileRow& row, uint64_t samples) {
+    row.kind = WaitKind::kRunning;
+    row.count = 0;
+    row.samples = samples;
+    row.cpu_ns = samples * 10'000'000;
+  };
+  make_sample(fake_.profile.rows.back(), 2);
+  fake_.Row(process_, comm_, fake_.User({"read", "main"}), fake_.Kernel({"copy_to_user", "pipe_read"}), 0);
+  make_sample(fake_.profile.rows.back(), 1);
+  EXPECT_EQ(Fold({.value = RowValue::kWall}),
+            "worker;main;read;-;pipe_read;copy_to_user 10000\n"
+            "worker;main;read;-;pipe_read;schedule 5000\n"
+            "worker;main;work 20000\n");
+  EXPECT_EQ(Fold({.value = RowValue::kSamples}),
+            "worker;main;read;-;pipe_read;copy_to_user 1\n"
+            "worker;main;work 2\n");
+  EXPECT_EQ(Fold(), "worker;main;read;-;pipe_read;schedule 5000\n") << "no waits, and no lines of none";
+  EXPECT_EQ(DefaultValue(fake_.profile), RowValue::kOffCpu);
+  fake_.profile.stats.oncpu_period_ns = 10'000'000;
+  EXPECT_EQ(DefaultValue(fake_.profile), RowValue::kWall);
+}
+
 TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kWindow), kernel, 1000);

@@ -98,6 +98,8 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.slept_throughout = 10;
   stats.sample_ns = 14;
   stats.not_drawn = 15;
+  stats.oncpu_period_ns = 16;
+  stats.oncpu_samples = 17;
   stats.drops = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
@@ -108,7 +110,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"not_drawn":15,"slept_throughout":10,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 

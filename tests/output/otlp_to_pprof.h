@@ -80,6 +80,10 @@ class OtlpToProfile {
       row.blocked_ns = value;
     } else if (type == "runnable/nanoseconds") {
       row.runnable_ns = value;
+    } else if (type == "samples/count") {
+      row.samples = value;
+    } else if (type == "cpu/nanoseconds") {
+      row.cpu_ns = value;
     } else if (type == "longest/nanoseconds") {
       row.max_ns = value;
     } else if (type == "contentions_error/count") {
@@ -161,6 +165,7 @@ class OtlpToProfile {
     KernelStack& stack = profile_.kernel_stacks.emplace_back();
     std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
     stack.overflow = missing == "other";
+    stack.user_mode = lines.empty() && missing.empty();
     for (const Line& line : lines) {
       if (!missing.empty()) break;  // a word
       stack.addresses.push_back(line.address + 1);

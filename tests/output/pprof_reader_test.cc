@@ -62,20 +62,32 @@ void ExpectError(const std::string& bytes, absl::StatusCode code, const std::str
 }
 
 TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
-  const RecordedProfile all = RecordedProfile::All();
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
-  ASSERT_TRUE(stored.ok()) << stored.status();
-  for (const bool nanoseconds : {false, true}) {
-    for (const bool frame_sources : {false, true}) {
-      const FormatOptions options = {.folded = {.nanoseconds = nanoseconds, .per_process = true},
-                                     .frame_sources = frame_sources};
-      for (OutputFormat format :
-           {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
-        EXPECT_EQ(Written(format, stored->profile, stored->symbols, options),
-                  Written(format, all.profile, all.symbols, options));
+  for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
+    const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    const RowValue value = DefaultValue(all.profile);
+    EXPECT_EQ(DefaultValue(stored->profile), value);
+    for (const bool nanoseconds : {false, true}) {
+      for (const bool frame_sources : {false, true}) {
+        const FormatOptions options = {.folded = {.value = value, .nanoseconds = nanoseconds, .per_process = true},
+                                       .text_value = value,
+                                       .frame_sources = frame_sources};
+        for (OutputFormat format :
+             {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
+          EXPECT_EQ(Written(format, stored->profile, stored->symbols, options),
+                    Written(format, all.profile, all.symbols, options));
+        }
       }
     }
   }
+}
+
+TEST(PprofReaderTest, ASampleWithFewerValuesThanTheFileSaysIsDamage) {
+  const RecordedProfile all = RecordedProfile::WithSamples();
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(all)));
+  message.mutable_sample(0)->mutable_value()->Truncate(4);
+  ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "too few or too many values");
 }
 
 TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {

@@ -100,6 +100,31 @@ struct RecordedProfile {
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
   }
 
+  // Beside the waits, what ran: in user mode, in a system call, and without a stack.
+  static RecordedProfile WithSamples() {
+    RecordedProfile all = All();
+    const uint32_t user_mode = all.AddKernel({});
+    all.profile.kernel_stacks[user_mode].user_mode = true;
+    ProfileRow in_user = all.profile.rows[0];
+    in_user.kernel_stack = user_mode;
+    in_user.kind = WaitKind::kRunning;
+    in_user.syscall = kNoSystemCall;
+    in_user.count = in_user.blocked_ns = in_user.runnable_ns = in_user.max_ns = 0;
+    in_user.samples = 3;
+    in_user.cpu_ns = 30'300'000;
+    ProfileRow in_call = in_user;
+    in_call.kernel_stack = all.profile.rows[0].kernel_stack;
+    in_call.syscall = 1;
+    in_call.samples = 1;
+    in_call.cpu_ns = 10'100'000;
+    ProfileRow without_stack = in_user;
+    without_stack.user_stack = all.profile.rows[3].user_stack;
+    all.profile.rows.insert(all.profile.rows.begin() + 1, {in_user, in_call, without_stack});
+    all.profile.stats.oncpu_period_ns = 10'100'000;
+    all.profile.stats.oncpu_samples = 7;
+    return all;
+  }
+
   // Rows as the off-CPU table sorts them: by process, thread, thread name, stacks.
   static RecordedProfile All() {
     RecordedProfile all;

@@ -66,6 +66,32 @@ TEST_F(TableTest, AnyValueCanBeSortedBy) {
   EXPECT_TRUE(Stacks(1, RowValue::kCount).starts_with("#1  1 times, 50.0 %"));
 }
 
+TEST_F(TableTest, WhatRunsHasAColumnAndNoKernelStackInUserMode) {
+  const uint32_t user_mode = fake_.Kernel({});
+  fake_.profile.kernel_stacks[user_mode].user_mode = true;
+  const uint32_t process = fake_.Process(10, "server");
+  const uint32_t comm = fake_.Comm("worker");
+  fake_.Row(process, comm, fake_.User({"read", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 5'000'000);
+  fake_.Row(process, comm, fake_.User({"work", "main"}), user_mode, 0);
+  ProfileRow& row = fake_.profile.rows.back();
+  row.kind = WaitKind::kRunning;
+  row.count = 0;
+  row.samples = 2;
+  row.cpu_ns = 20'000'000;
+  fake_.profile.stats.oncpu_period_ns = 10'000'000;
+  fake_.profile.stats.oncpu_samples = 2;
+  EXPECT_EQ(Processes(20, RowValue::kWall),
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE     ON-CPU  COSTLIEST STACK\n"
+            "server                 10       1    5.00 ms    5.00 ms       0 ns    20.0 ms  work < main\n");
+  EXPECT_TRUE(Stacks(1, RowValue::kWall)
+                  .starts_with("#1  20.0 ms, 80.0 %  2 samples  server (10), thread worker: on a CPU\n"
+                               "        main\n"
+                               "        work\n"
+                               "\n"))
+      << Stacks(1, RowValue::kWall);
+  EXPECT_NE(Summary().find("on a CPU      2 samples that stand for 10.0 ms each\n"), std::string::npos);
+}
+
 TEST_F(TableTest, AKernelStackOfNothingButTheSchedulerShowsItsLeaf) {
   fake_.Row(fake_.Process(10, "s"), fake_.Comm("s"), fake_.User({}), fake_.Kernel({"__schedule", "schedule"}), 1);
   EXPECT_NE(Processes().find(" | __schedule\n"), std::string::npos);

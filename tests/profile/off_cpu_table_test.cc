@@ -52,6 +52,37 @@ TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
   EXPECT_THAT(profile.stats.drops, IsEmpty());
 }
 
+TEST_F(OffCpuTableTest, SamplesAreRowsOfTheirOwn) {
+  const uint32_t user = stacks_.InternUser({});
+  const Interval sample = {.kernel_stack = stacks_.InternUserMode(), .kind = WaitKind::kRunning, .cpu_ns = 10};
+  table_.Add(Wait(100, 0), user);
+  table_.Add(sample, user);
+  table_.Add(sample, user);
+  table_.Add(sample, stacks_.InternMissing(NoUserStack::kBudget));
+  const Profile profile = table_.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(3));
+  EXPECT_EQ(profile.rows[0].samples, 0u);
+  EXPECT_EQ(profile.rows[1].kind, WaitKind::kRunning);
+  EXPECT_EQ(profile.rows[1].samples, 2u);
+  EXPECT_EQ(profile.rows[1].cpu_ns, 20u);
+  EXPECT_EQ(profile.rows[1].count, 0u);
+  EXPECT_EQ(profile.rows[1].total_ns(), 0u);
+  EXPECT_EQ(profile.rows[1].wall_ns(), 20u);
+  EXPECT_TRUE(profile.kernel_stacks[profile.rows[1].kernel_stack].user_mode);
+  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("no user stack: budget", 1u, 10u)))
+      << "in user mode there is no kernel stack to be lost";
+}
+
+TEST_F(OffCpuTableTest, SamplesBeyondTheCapAreInTheOverflowRow) {
+  OffCpuTable table({.rows = 1});
+  const uint32_t user = stacks_.InternUser({});
+  table.Add(Wait(100, 0), user);
+  table.Add({.kernel_stack = stacks_.InternUserMode(), .kind = WaitKind::kRunning, .cpu_ns = 10}, user);
+  const Profile profile = table.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(2));
+  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 1u, 10u)));
+}
+
 TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
   uint32_t user = stacks_.InternUser({});
   Interval base = Wait(1, 0);
@@ -245,7 +276,7 @@ TEST_F(OffCpuTableTest, RowsAreSorted) {
 TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   std::vector<std::string> names;
   for (int i = 0; i < kWaitKindCount; ++i) names.emplace_back(Name(static_cast<WaitKind>(i)));
-  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other", "open"));
+  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other", "open", "running"));
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
   EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",

@@ -13,7 +13,7 @@ TEST(Drops, NothingLostIsNoDrop) { EXPECT_TRUE(NameDrops({}, {}, {}).empty()); }
 // A counter without a name would be a loss that nobody is told of. These tell how things were done, not what was lost.
 TEST(Drops, EveryCounterOfALossHasANameOfItsOwn) {
   const std::set<uint32_t> not_losses = {WIRE_COUNT_TASK_WORK, WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,
-                                         WIRE_COUNT_NOT_DRAWN};
+                                         WIRE_COUNT_NOT_DRAWN, WIRE_COUNT_SAMPLE};
   std::set<std::string> names;
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     Programs::Counters counters = {};
@@ -31,14 +31,17 @@ TEST(Drops, EveryCounterOfALossHasANameOfItsOwn) {
 }
 
 TEST(Drops, OfTheQueueAndTheModules) {
-  const EventQueueStats queue = {.intervals_dropped = 1, .interval_ns_dropped = 2, .captures_dropped = 3};
+  const EventQueueStats queue = {
+      .intervals_dropped = 1, .interval_ns_dropped = 2, .captures_dropped = 3, .samples_dropped = 5};
   const std::vector<Drop> drops = NameDrops({}, queue, {.unreadable = 4});
-  ASSERT_EQ(drops.size(), 3u);
+  ASSERT_EQ(drops.size(), 4u);
   EXPECT_EQ(drops[0].reason, "queue full: intervals");
   EXPECT_EQ(drops[0].ns, 2u);
   EXPECT_EQ(drops[1].count, 3u);
-  EXPECT_EQ(drops[2].reason, "module unreadable");
-  EXPECT_EQ(drops[2].count, 4u);
+  EXPECT_EQ(drops[2].reason, "queue full: on-CPU samples");
+  EXPECT_EQ(drops[2].count, 5u);
+  EXPECT_EQ(drops[3].reason, "module unreadable");
+  EXPECT_EQ(drops[3].count, 4u);
 }
 
 TEST(Drops, WhatIsFilteredIsNotLost) {

@@ -54,6 +54,15 @@ TEST(EventQueue, AtTheLimitIntervalsAreCountedWithTheirTime) {
   EXPECT_THAT(PopTypes(queue), ElementsAre(WIRE_INTERVAL));
 }
 
+TEST(EventQueue, AtTheLimitSamplesAreCounted) {
+  EventQueue queue(sizeof(wire_sample) + 4);
+  for (int i = 0; i < 3; ++i) queue.Push(Record(wire_sample{.type = WIRE_SAMPLE}));
+  queue.Flush();
+  EXPECT_THAT(PopTypes(queue), ElementsAre(WIRE_SAMPLE));
+  EXPECT_EQ(queue.stats().samples_dropped, 2u);
+  EXPECT_EQ(queue.stats().intervals_dropped, 0u);
+}
+
 TEST(EventQueue, AtTheLimitACaptureLeavesItsFailure) {
   EventQueue queue(8);
   queue.Push(Record(wire_capture{.type = WIRE_CAPTURE, .cookie = 77}));

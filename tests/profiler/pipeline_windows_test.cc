@@ -245,6 +245,33 @@ TEST_F(WindowsTest, WhatIsTooLateForItsWindowIsNamed) {
   EXPECT_EQ(DroppedNs(second, "interval came after its window"), 100 * kMs);
 }
 
+TEST_F(WindowsTest, ASampleIsOfTheWindowThatItsInstantLiesIn) {
+  config_.window.oncpu_period_ns = 10;
+  Make(config_);
+  const auto sample = [](uint64_t at_ns) {
+    return SampleEvent{.process = kProcess, .tid = 7, .missing = NoUserStack::kBudget, .in_user = true, .at_ns = at_ns};
+  };
+  const auto samples = [](const Profile& profile) {
+    uint64_t count = 0;
+    for (const ProfileRow& row : profile.rows) {
+      count += row.samples;
+      EXPECT_EQ(row.cpu_ns, 10 * row.samples);
+    }
+    EXPECT_EQ(profile.stats.oncpu_samples, count);
+    return count;
+  };
+  pipeline_->Handle(sample(kStart + 100));
+  Cut(kStart + 250);
+  pipeline_->Handle(sample(kStart + 250));  // before the end
+  pipeline_->Handle(sample(kStart + 251));
+  pipeline_->Handle(sample(kStart + 300));
+  EXPECT_EQ(samples(Close()), 2u);
+  pipeline_->Handle(sample(kStart + 200));  // too late
+  const Profile second = pipeline_->Finish({});
+  EXPECT_EQ(samples(second), 2u);
+  EXPECT_EQ(DroppedNs(second, "on-CPU sample came after its window"), 10u);
+}
+
 // The kernel was looking for another thread to run there when the window ended: the wait begins before that.
 TEST_F(WindowsTest, AThreadThatWasOnItsWayOffItsCpuHasLeftInTheNextWindow) {
   const AWait wait = {.tid = 7, .begin_ns = kStart + 990, .wake_ns = kStart + 2000, .end_ns = kStart + 2000};
@@ -372,6 +399,29 @@ TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
 }
 
 // Rings are drained one after the other, so that a capture may be ahead of an interval of its stay.
+TEST_F(WindowsTest, ASampleHasTheStackOfTheIntervalsOfItsStay) {
+  config_.window.oncpu_period_ns = 10;
+  Make(config_);
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  const AWait wait = {.tid = kProcess.pid, .begin_ns = kStart, .wake_ns = kStart + 10, .end_ns = kStart + 20};
+  pipeline_->Handle(Interval(wait, 9));
+  pipeline_->Handle(SampleEvent{.process = kProcess,
+                                .tid = kProcess.pid,
+                                .cookie = 9,
+                                .kernel_stack = 6,
+                                .at_ns = kStart + 30,
+                                .comm = "worker"});
+  pipeline_->Handle(ACapture(9, kVersion1));
+  Settle();
+  const Profile profile = pipeline_->Finish({});
+  ASSERT_EQ(profile.rows.size(), 2u);
+  EXPECT_EQ(profile.rows[0].user_stack, profile.rows[1].user_stack);
+  EXPECT_EQ(UserOf(profile, profile.rows[0]), "complete");
+  EXPECT_EQ(profile.rows[0].samples + profile.rows[1].samples, 1u);
+  EXPECT_EQ(profile.stats.cookies, 1u);
+  EXPECT_EQ(profile.stats.walks, 1u);
+}
+
 TEST_F(WindowsTest, AStackThatOneWindowKnowsServesTheOther) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};
