@@ -12,7 +12,7 @@
 
 namespace offcpu {
 
-void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
+void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags) {
   app.add_option("-o,--output", flags->files,
                  "Write the profile there: .folded, .pb.gz, .txt, .json or .otlp, by the suffix")
       ->type_name("FILE")
@@ -28,6 +28,7 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
       ->capture_default_str();
   app.add_flag("--frame-sources", flags->frame_sources,
                "Say behind each user frame in .folded, .txt and the tables how it was found");
+  AddIdleFlags(app, idle, &flags->idle);
 }
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags) {
@@ -35,6 +36,7 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags) {
   options.folded.nanoseconds = flags.unit == "ns";
   options.folded.value = options.text_value = *ParseRowValue(flags.value);  // one of those, or it was refused
   options.frame_sources = flags.frame_sources;
+  options.hide_idle = flags.idle.hides();
   return options;
 }
 

@@ -68,10 +68,10 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
   app.add_flag("--ledger", flags->ledger,
                "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
-  app.add_option("--idle", flags->idle,
-                 "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
-      ->check(CLI::IsMember({"show", "count"}));
-  AddOutputFlags(app, &flags->outputs);
+  AddOutputFlags(app,
+                 "Waits for work, and threads that sleep throughout: show their stacks, or only count them. Without it\n"
+                 "sleepers of a selection are shown, and the rest is counted",
+                 &flags->outputs);
   app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
   for (CLI::Option* option : app.get_options()) {
     if (option->nonpositional()) option->allow_extra_args(false);  // "-o FILE 5": the 5 is not another file
@@ -126,7 +126,8 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   config.unwind = *std::move(unwind);
   config.per_thread = flags.per_thread;
   config.ledger = flags.ledger;
-  config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
+  const std::string& idle = flags.outputs.idle.idle;
+  config.show_sleepers = idle.empty() ? !IsWholeHost(flags) : idle == "show";
   return config;
 }
 

@@ -64,13 +64,13 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
   for (const ProfileRow& stack : SumStacks(profile)) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
-    process.comms.insert(stack.comm);
-    if (process.sums.count == 0 || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
+    if (process.comms.empty() || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
       process.costliest = stack;
     }
+    process.comms.insert(stack.comm);
     OffCpuTable::AddSums(stack, process.sums);
   }
-  std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count == 0; });
+  std::erase_if(processes, [](const ProcessSum& process) { return process.comms.empty(); });
   return processes;
 }
 
@@ -81,6 +81,14 @@ std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, c
   size_t shown = std::min(user.size(), kLeafFrames);
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
   return absl::StrCat(line, " | ", KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack)));
+}
+
+// Of a wait for work only the time for a CPU may be left (idle.h).
+std::string CountText(const ProfileRow& row) {
+  if (row.count == 0 && row.max_ns == 0) return "for a CPU, woken to work";
+  const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
+  return absl::StrFormat("count %d, average %s, longest %s", row.count, FormatDuration(average_ns),
+                         FormatDuration(row.max_ns));
 }
 
 }  // namespace
@@ -114,11 +122,9 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
   for (size_t i = 0; i < stacks.size(); ++i) {
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
-    uint64_t average_ns = stack.count == 0 ? 0 : stack.total_ns() / stack.count;
     const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
-    sink(absl::StrFormat("#%d  %s, %s  count %d, average %s, longest %s  %s (%d), thread %s%s: %s\n", i + 1,
-                         FormatValue(amount(stack), value), FormatPercent(amount(stack), total), stack.count,
-                         FormatDuration(average_ns), FormatDuration(stack.max_ns), Printable(process.name),
+    sink(absl::StrFormat("#%d  %s, %s  %s  %s (%d), thread %s%s: %s\n", i + 1, FormatValue(amount(stack), value),
+                         FormatPercent(amount(stack), total), CountText(stack), Printable(process.name),
                          process.key.pid, Printable(profile.comms[stack.comm]), tid,
                          WaitLabel(causes.Of(stack), stack.syscall)));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
