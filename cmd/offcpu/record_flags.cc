@@ -68,8 +68,7 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
   app.add_flag("--ledger", flags->ledger,
                "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
-  AddOutputFlags(app,
-                 "Waits for work, and threads that sleep throughout: show their stacks, or only count them",
+  AddOutputFlags(app, "Waits for work, and threads that sleep throughout: show their stacks, or only count them",
                  &flags->outputs);
   app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
   for (CLI::Option* option : app.get_options()) {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "symbolize/glob_match.h"
 #include "daemon/unix_time.h"
 #include "profile/merge.h"
+#include "symbolize/glob_match.h"
 #include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
@@ -50,8 +50,7 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   SymbolizedProfile symbols = Symbolize(profile, {}, &names_);
   MarkIdle(profile, idle_, &symbols);
   std::string bytes;
-  WriteProfile(format, profile, symbols, {},
-               [&bytes](std::string_view piece) { bytes.append(piece); });
+  WriteProfile(format, profile, symbols, {}, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }
 

@@ -82,7 +82,8 @@ std::vector<std::string> Head(const TopTable& table, const Rates& rates, const T
   const std::string slept =
       table.slept_throughout == 0 ? "" : absl::StrCat("; ", table.slept_throughout, " threads slept throughout");
   const std::string idle =
-      table.idle.empty() ? "" : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
+      table.idle.empty() ? ""
+                         : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
   return {absl::StrCat("offcpu top  ", table.host, "  ", options.time_of_day, "  ", FormatDuration(table.duration_ns),
                        " recorded by ", options.recorder),
           absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",

@@ -117,7 +117,8 @@ std::vector<TopProcess> SumProcesses(const Profile& profile) {
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
   for (const ProfileRow& row : profile.rows) OffCpuTable::AddSums(row, processes[row.process].sums);
-  std::erase_if(processes, [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
+  std::erase_if(processes,
+                [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
   return processes;
 }
 

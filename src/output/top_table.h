@@ -46,7 +46,7 @@ struct TopTable {
   ProfileRow sums;  // over everything
   uint64_t slept_throughout = 0;
   std::vector<IdleSum> idle;  // waits for work that are left out of all else
-  std::vector<Drop> drops;  // those that lost most time first
+  std::vector<Drop> drops;    // those that lost most time first
   size_t all_processes = 0;
   std::vector<TopProcess> processes;  // the costliest first
   std::vector<TopStack> stacks;       // likewise

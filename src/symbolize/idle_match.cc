@@ -81,7 +81,7 @@ bool Has(const Values& values, const Value& value) {
 
 // A wait of the kernel's own within the call: for its locks, for memory, for a disk.
 bool IsUninterruptible(std::string_view function) {
-  constexpr std::array<std::string_view, 7> kBeginnings = {"__mutex_lock", "mutex_lock",  "rwsem_down_", "down_",
+  constexpr std::array<std::string_view, 7> kBeginnings = {"__mutex_lock", "mutex_lock",  "rwsem_down_",       "down_",
                                                            "io_schedule",  "folio_wait_", "asm_exc_page_fault"};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
                      [function](std::string_view beginning) { return function.starts_with(beginning); });

@@ -23,9 +23,8 @@ std::vector<SymbolizedFrame> Frames(const std::vector<std::string_view>& texts) 
   for (const std::string_view text : texts) {
     const size_t mark = text.find('!');
     const std::string_view name = text.substr(mark + 1);
-    frames.push_back({.name = name.empty() ? "libx.so+0x10" : name,
-                      .module = text.substr(0, mark),
-                      .named = !name.empty()});
+    frames.push_back(
+        {.name = name.empty() ? "libx.so+0x10" : name, .module = text.substr(0, mark), .named = !name.empty()});
   }
   return frames;
 }
@@ -106,7 +105,7 @@ TEST(MatchesStack, AStackMadeToTakeLongDoesNot) {
   EXPECT_TRUE(Matches(pattern + "; wait", frames));
 }
 
-const Kernel kFutex = {"__schedule", "schedule",   "futex_wait_queue", "__futex_wait",
+const Kernel kFutex = {"__schedule", "schedule", "futex_wait_queue", "__futex_wait",
                        "futex_wait", "do_futex", "__x64_sys_futex",  "do_syscall_64"};
 
 IdleWait FutexWait(WaitKind kind = WaitKind::kSleeping) {
@@ -419,16 +418,16 @@ std::string_view IdleOf(const Example& example) {
 
 TEST(ShippedIdlePatterns, MatchWaitsForWorkAndNotThoseThatLookLikeThem) {
   for (const Example& example : kExamples) {
-    EXPECT_EQ(IdleOf(example), example.idle) << example.frames[0] << " of " << example.thread << ", number "
-                                             << &example - kExamples;
+    EXPECT_EQ(IdleOf(example), example.idle)
+        << example.frames[0] << " of " << example.thread << ", number " << &example - kExamples;
   }
 }
 
 TEST(ShippedIdlePatterns, EachHasAnExample) {
   for (const IdlePattern& pattern : DefaultIdlePatterns()) {
-    EXPECT_TRUE(std::any_of(std::begin(kExamples), std::end(kExamples),
-                            [&](const Example& example) { return example.idle == pattern.name; }))
-        << pattern.name;
+    EXPECT_TRUE(std::any_of(std::begin(kExamples), std::end(kExamples), [&](const Example& example) {
+      return example.idle == pattern.name;
+    })) << pattern.name;
   }
 }
 
