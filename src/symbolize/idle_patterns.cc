@@ -233,10 +233,12 @@ IdlePatterns DefaultIdlePatterns() {
 }
 
 absl::Status AddIdlePatternsFile(const std::string& path, IdlePatterns* patterns) {
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(kMaxIdleFileBytes + 1, '\0');
-  if (!file || !file.read(text.data(), static_cast<std::streamsize>(text.size())).eof()) {
-    if (file.gcount() == 0) return absl::ErrnoToStatus(errno == 0 ? EIO : errno, absl::StrCat("cannot read ", path));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || !file.is_open()) {
+    return Wrong(absl::StrCat("cannot read ", path, ": ", strerror(errno == 0 ? EIO : errno)));
   }
   text.resize(static_cast<size_t>(file.gcount()));
   return AddIdlePatterns(text, path, patterns);

@@ -51,7 +51,7 @@ IdlePatterns DefaultIdlePatterns();
 // removes it, if all it says is "off". InvalidArgument with "NAME:LINE: what is wrong"; nothing is added then.
 absl::Status AddIdlePatterns(std::string_view text, const std::string& name, IdlePatterns* patterns);
 
-// NotFound, PermissionDenied or InvalidArgument if there is no such regular file to read. The status names the path.
+// InvalidArgument, too, if the file cannot be read.
 absl::Status AddIdlePatternsFile(const std::string& path, IdlePatterns* patterns);
 
 }  // namespace offcpu
