@@ -12,6 +12,7 @@
 #include "output/duration.h"
 #include "output/pprof_reader.h"
 #include "proto/control.pb.h"
+#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -68,8 +69,11 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   const absl::StatusOr<control::Request> request = RequestOf(flags);
   if (!request.ok()) return Fail(request.status());
-  const absl::StatusOr<StoredProfile> profile = FetchProfile(flags.socket, *request);
+  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  if (!idle.ok()) return Fail(idle.status());
+  absl::StatusOr<StoredProfile> profile = FetchProfile(flags.socket, *request);
   if (!profile.ok()) return Fail(profile.status());
+  MarkIdle(profile->profile, *idle, &profile->symbols);
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)
                                   : WriteOutputs(flags.outputs, profile->profile, profile->symbols);
@@ -92,7 +96,7 @@ Verb AddDump(CLI::App& offcpu) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   AddSocketFlag(*app, &flags->socket);
-  AddOutputFlags(*app, &flags->outputs);
+  AddOutputFlags(*app, "Waits for work: show their stacks, or only count them, as without it", &flags->outputs);
   app->footer(
       "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole\n"
       "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the\n"

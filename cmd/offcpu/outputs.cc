@@ -12,7 +12,7 @@
 
 namespace offcpu {
 
-void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
+void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags) {
   app.add_option("-o,--output", flags->files,
                  "Write the profile there: .folded, .pb.gz, .txt, .json or .otlp, by the suffix")
       ->type_name("FILE")
@@ -28,6 +28,7 @@ void AddOutputFlags(CLI::App& app, OutputFlags* flags) {
       ->capture_default_str();
   app.add_flag("--frame-sources", flags->frame_sources,
                "Say behind each user frame in .folded, .txt and the tables how it was found");
+  AddIdleFlags(app, idle, &flags->idle);
 }
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) {
@@ -36,6 +37,7 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) 
   // One of those, or it was refused.
   options.folded.value = options.text_value = flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
+  options.hide_idle = flags.idle.hides();
   return options;
 }
 

@@ -9,6 +9,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "offcpu/idle_flags.h"
 #include "output/format.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
@@ -20,9 +21,11 @@ struct OutputFlags {
   std::string unit = "us";
   std::string value;  // empty: all the time there is
   bool frame_sources = false;
+  IdleFlags idle;
 };
 
-void AddOutputFlags(CLI::App& app, OutputFlags* flags);
+// `idle`: what --idle does.
+void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags);
 
 // The lines of the tables that are printed; a .txt file has more.
 inline constexpr size_t kPrintedProcesses = 20;

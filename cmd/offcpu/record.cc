@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "offcpu/child.h"
@@ -19,10 +20,12 @@
 #include "offcpu/verb.h"
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
+#include "output/idle.h"
 #include "output/ledger_table.h"
 #include "output/summary.h"
 #include "output/table.h"
 #include "profiler/recorder.h"
+#include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -111,20 +114,27 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 
 void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
   const RowValue value = FormatOptionsOf(flags.outputs, profile).text_value;
+  const std::vector<IdleSum> idle = SumIdle(profile, symbols);
+  const bool hides = flags.outputs.idle.hides() && !idle.empty();
+  const Profile rest = hides ? WithoutIdle(profile, symbols) : Profile();
+  const Profile& shown = hides ? rest : profile;
   if (IsWholeHost(flags)) {
-    WriteProcessTable(profile, symbols, value, kPrintedProcesses, ToStdout);
+    WriteProcessTable(shown, symbols, value, kPrintedProcesses, ToStdout);
   } else {
-    WriteStackTable(profile, symbols, value, kPrintedStacks, ToStdout);
+    WriteStackTable(shown, symbols, value, kPrintedStacks, ToStdout);
   }
+  if (hides) ToStdout(IdleLine(idle));
   ToStdout("\n");
   WriteLedgerTable(profile, kPrintedProcesses, ToStdout);
   if (!profile.ledger.empty()) ToStdout("\n");
   WriteSummary(profile, ToStdout);
+  WriteIdleTable(idle, hides, ToStdout);
   WriteCoverageTable(profile, false, kPrintedModules, ToStdout);
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
-  const SymbolizedProfile symbols = Symbolize(profile);
+absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, const Profile& profile) {
+  SymbolizedProfile symbols = Symbolize(profile);
+  MarkIdle(profile, idle, &symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, profile, symbols); !status.ok()) return status;
   if (flags.outputs.frame_sources) {
     PrintTables(flags, profile, WithFrameSources(profile, symbols));
@@ -136,6 +146,8 @@ absl::Status WriteResult(const RecordFlags& flags, const Profile& profile) {
 
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
+  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  if (!idle.ok()) return Fail(idle.status());
   const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
   if (!length_ns.ok()) return Fail(length_ns.status());
   absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
@@ -159,7 +171,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
   const absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  if (absl::Status status = WriteResult(flags, *profile); !status.ok()) {
+  if (absl::Status status = WriteResult(flags, *idle, *profile); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }

@@ -73,10 +73,8 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
                  "Sample what runs, too, so often a second and CPU: the profile has all of the wall-clock time")
       ->check(CLI::Range(1, static_cast<int>(kMaxOnCpuHz)))
       ->type_name("HZ");
-  app.add_option("--idle", flags->idle,
-                 "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
-      ->check(CLI::IsMember({"show", "count"}));
-  AddOutputFlags(app, &flags->outputs);
+  AddOutputFlags(app, "Waits for work, and threads that sleep throughout: show their stacks, or only count them",
+                 &flags->outputs);
   app.add_option("SECONDS", flags->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded");
   for (CLI::Option* option : app.get_options()) {
     if (option->nonpositional()) option->allow_extra_args(false);  // "-o FILE 5": the 5 is not another file
@@ -133,7 +131,8 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   config.per_thread = flags.per_thread;
   config.ledger = flags.ledger;
   config.oncpu_hz = flags.oncpu_hz;
-  config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
+  const std::string& idle = flags.outputs.idle.idle;
+  config.show_sleepers = idle.empty() ? !IsWholeHost(flags) : idle == "show";
   return config;
 }
 

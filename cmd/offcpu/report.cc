@@ -5,6 +5,7 @@
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
 #include "output/pprof_reader.h"
+#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -19,8 +20,11 @@ ExitCode RunReport(const ReportFlags& flags) {
     return Fail(absl::InvalidArgumentError("report reads a file, not the standard input: give the name of a .pb.gz"));
   }
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  const absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
+  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  if (!idle.ok()) return Fail(idle.status());
+  absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
   if (!stored.ok()) return Fail(stored.status());
+  MarkIdle(stored->profile, *idle, &stored->symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
     Fail(status);
     return kExitFailed;
@@ -41,7 +45,7 @@ Verb AddReport(CLI::App& offcpu) {
   auto flags = std::make_shared<ReportFlags>();
   CLI::App* app = offcpu.add_subcommand("report", "Show a recorded .pb.gz file, or write it in another form");
   app->add_option("FILE", flags->file, "What record wrote to a file ending in .pb.gz")->required();
-  AddOutputFlags(*app, &flags->outputs);
+  AddOutputFlags(*app, "Waits for work: show their stacks, or only count them, as without it", &flags->outputs);
   app->footer(
       "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, the\n"
       "other forms have them all. No root is needed, nor the machine of the recording.\n"

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "offcpu/daemon.h"
+#include "offcpu/idle_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/screen.h"
 #include "offcpu/selection.h"
@@ -23,6 +24,7 @@
 #include "output/row_value.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
+#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -40,6 +42,7 @@ struct TopFlags {
   TopSelection selection;
   std::string value = "off_cpu";
   bool as_json = false;
+  IdleFlags idle;
   std::string socket;
 };
 
@@ -62,13 +65,15 @@ std::string TimeOfDay() {
 class View {
  public:
   // `screen`: null if there is none. Both must outlive the view.
-  View(const TopFlags& flags, std::string recorder, Screen* screen)
-      : flags_(flags), recorder_(std::move(recorder)), screen_(screen) {
+  View(const TopFlags& flags, IdlePatterns idle, std::string recorder, Screen* screen)
+      : flags_(flags), idle_(std::move(idle)), recorder_(std::move(recorder)), screen_(screen) {
     Redraw();
   }
 
-  absl::Status Show(const StoredProfile& got) {
-    table_ = MakeTopTable(got.profile, got.symbols, value_, screen_ == nullptr ? kPrintedRows : kMaxScreenLines);
+  absl::Status Show(StoredProfile got) {
+    MarkIdle(got.profile, idle_, &got.symbols);
+    table_ = MakeTopTable(got.profile, got.symbols, value_, screen_ == nullptr ? kPrintedRows : kMaxScreenLines,
+                          flags_.idle.hides());
     time_of_day_ = TimeOfDay();
     if (screen_ == nullptr) return Print();
     Redraw();
@@ -129,6 +134,7 @@ class View {
 
   const TopFlags& flags_;
   const RowValue value_ = *ParseRowValue(flags_.value);  // one of those, or it was refused
+  const IdlePatterns idle_;
   const std::string recorder_;
   Screen* screen_;
   std::optional<TopTable> table_;
@@ -142,10 +148,10 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
     if (!view.Wait(next)) return absl::OkStatus();
     // One that comes late is followed by a shorter one, but not by one of next to no time.
     next = std::max(next + interval, Clock::now() + interval / 2);
-    const absl::StatusOr<StoredProfile> got = source.Next();
+    absl::StatusOr<StoredProfile> got = source.Next();
     if (absl::IsResourceExhausted(got.status())) continue;  // the service is busy: the next one is of a longer time
     if (!got.ok()) return got.status();
-    if (absl::Status status = view.Show(*got); !status.ok()) return status;
+    if (absl::Status status = view.Show(*std::move(got)); !status.ok()) return status;
     ++shown;
   }
   return view.Finish();
@@ -157,12 +163,14 @@ ExitCode RunTop(const TopFlags& flags) {
   for (const int pid : flags.selection.pids) {
     if (absl::Status status = CheckProcess(pid); !status.ok()) return Fail(status);
   }
+  absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.idle);
+  if (!idle.ok()) return Fail(idle.status());
   std::optional<Screen> screen;
   if (!flags.as_json && Screen::IsPossible()) screen.emplace();
   const absl::StatusOr<std::unique_ptr<TopSource>> source = TopSource::Open(flags.socket, flags.selection);
   if (!source.ok()) return Fail(source.status());
   if (screen.has_value()) screen->Enter();
-  View view(flags, (*source)->name(), screen.has_value() ? &*screen : nullptr);
+  View view(flags, *std::move(idle), (*source)->name(), screen.has_value() ? &*screen : nullptr);
   const absl::Status status = Refresh(flags, *interval, **source, view);
   screen.reset();  // what went wrong is said where it stays
   return status.ok() ? kExitOk : Fail(status);
@@ -188,6 +196,7 @@ Verb AddTop(CLI::App& offcpu) {
       ->type_name("VALUE")
       ->capture_default_str();
   app->add_flag("--json", flags->as_json, "Write one JSON object a refresh, each on a line, for scripts");
+  AddIdleFlags(*app, "Waits for work: show them, or only count them, as without it", &flags->idle);
   AddSocketFlag(*app, &flags->socket);
   app->footer(
       "Times are per second of the interval, and of all threads of a process together. A stack is shown from the\n"

@@ -6,9 +6,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "daemon/glob_match.h"
 #include "daemon/unix_time.h"
 #include "profile/merge.h"
+#include "symbolize/glob_match.h"
+#include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -46,11 +47,12 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   };
   const Profile profile =
       MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
+  SymbolizedProfile symbols = Symbolize(profile, {}, &names_);
+  MarkIdle(profile, idle_, &symbols);
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);
   std::string bytes;
-  WriteProfile(format, profile, Symbolize(profile, {}, &names_), options,
-               [&bytes](std::string_view piece) { bytes.append(piece); });
+  WriteProfile(format, profile, symbols, options, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }
 

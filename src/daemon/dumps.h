@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/recording.h"
 #include "output/format.h"
+#include "symbolize/idle_patterns.h"
 #include "symbolize/name_cache.h"
 
 namespace offcpu {
@@ -47,6 +48,7 @@ class Dumps {
   void Release(const std::string* bytes);
 
   Recording& recording_;
+  const IdlePatterns idle_ = DefaultIdlePatterns();
   std::mutex mutex_;
   std::condition_variable changed_;
   bool making_ = false;             // guarded by mutex_, as what follows is

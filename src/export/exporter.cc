@@ -11,6 +11,7 @@
 #include "output/gzip.h"
 #include "output/otlp.h"
 #include "profile/merge.h"
+#include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -145,7 +146,8 @@ void Exporter::EncodeLoop() {
 
 void Exporter::Encode(const WindowPieces& pieces) {
   const Profile window = MergeProfiles(pieces, Everything);
-  const SymbolizedProfile symbols = Symbolize(window, {}, &names_);
+  SymbolizedProfile symbols = Symbolize(window, {}, &names_);
+  MarkIdle(window, idle_, &symbols);
   if (!config_.files.directory.empty()) WriteFile(window, symbols);
   if (config_.target.url.empty()) return;
 

@@ -3,11 +3,13 @@
 #include <array>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
+#include "output/idle.h"
 #include "output/ledger_table.h"
 #include "output/otlp.h"
 #include "output/pprof.h"
@@ -34,6 +36,38 @@ void WriteOtlpFile(const Profile& profile, const SymbolizedProfile& symbols, Byt
   WriteOtlp(profile, symbols, options, [&](const std::string& request) { sink(request); });
 }
 
+// What is left of a profile where it is left out; else a copy would be a waste.
+class Shown {
+ public:
+  Shown(const Profile& profile, const SymbolizedProfile& symbols, bool hide_idle)
+      : sums_(SumIdle(profile, symbols)), is_less_(hide_idle && !sums_.empty()), all_(profile) {
+    if (is_less_) rest_ = WithoutIdle(profile, symbols);
+  }
+  const Profile& profile() const { return is_less_ ? rest_ : all_; }
+  const std::vector<IdleSum>& sums() const { return sums_; }
+  bool is_less() const { return is_less_; }
+
+ private:
+  std::vector<IdleSum> sums_;
+  bool is_less_;
+  const Profile& all_;
+  Profile rest_;
+};
+
+void WriteText(const Profile& profile, const SymbolizedProfile& symbols, const FormatOptions& options, ByteSink sink) {
+  const Shown shown(profile, symbols, options.hide_idle);
+  WriteProcessTable(shown.profile(), symbols, options.text_value, options.text_processes, sink);
+  if (shown.is_less()) sink(IdleLine(shown.sums()));
+  sink("\n");
+  WriteStackTable(shown.profile(), symbols, options.text_value, options.text_stacks, sink);
+  WriteLedgerTable(profile, options.text_processes, sink);
+  if (!profile.ledger.empty()) sink("\n");
+  WriteSummary(profile, sink);
+  WriteIdleTable(shown.sums(), shown.is_less(), sink);
+  sink("\n");
+  WriteCoverageTable(profile, true, options.text_modules, sink);
+}
+
 }  // namespace
 
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
@@ -54,20 +88,13 @@ void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedP
   }
   switch (format) {
     case OutputFormat::kFolded:
-      WriteFolded(profile, symbols, options.folded, sink);
+      WriteFolded(Shown(profile, symbols, options.hide_idle).profile(), symbols, options.folded, sink);
       break;
     case OutputFormat::kPprof:
       WritePprof(profile, symbols, sink);
       break;
     case OutputFormat::kText:
-      WriteProcessTable(profile, symbols, options.text_value, options.text_processes, sink);
-      sink("\n");
-      WriteStackTable(profile, symbols, options.text_value, options.text_stacks, sink);
-      WriteLedgerTable(profile, options.text_processes, sink);
-      if (!profile.ledger.empty()) sink("\n");
-      WriteSummary(profile, sink);
-      sink("\n");
-      WriteCoverageTable(profile, true, options.text_modules, sink);
+      WriteText(profile, symbols, options, sink);
       break;
     case OutputFormat::kJson:
       WriteProfileJson(profile, symbols, sink);

@@ -25,6 +25,7 @@ struct FormatOptions {
   size_t text_stacks = 20;                  // costliest stacks
   size_t text_modules = 100;                // lines of the table of modules
   bool frame_sources = false;               // .folded and .txt: names of user frames end with how they were found
+  bool hide_idle = true;                    // .folded and .txt: leave out waits for work that are marked; see idle.h
 };
 
 void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,

@@ -14,6 +14,7 @@ SymbolizedProfile WithFrameSources(const Profile& profile, const SymbolizedProfi
   SymbolizedProfile sourced;
   sourced.kernel_stacks = symbols.kernel_stacks;
   sourced.user_stacks = symbols.user_stacks;
+  sourced.idle = symbols.idle;
   absl::flat_hash_map<std::pair<std::string_view, FrameSource>, std::string_view> names;
   for (size_t stack = 0; stack < profile.user_stacks.size(); ++stack) {
     if (profile.user_stacks[stack].filtered) continue;

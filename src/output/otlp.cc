@@ -51,7 +51,8 @@ class Writer {
         request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_ns, options.window_id},
                  std::min(options.max_bytes, kMaxOtlpBytes)),
         stacks_(profile, symbols, options.names),
-        causes_(symbols) {}
+        causes_(symbols),
+        idle_(symbols.idle) {}
 
   void Write() {
     WriteRows();
@@ -118,6 +119,7 @@ class Writer {
   }
 
   std::vector<int32_t> WaitAttributes(const ProfileRow& row, OtlpDictionary& dictionary) {
+    const auto index = static_cast<size_t>(&row - profile_.rows.data());
     std::vector<int32_t> attributes;
     const std::string& comm = profile_.comms[row.comm];
     if (!comm.empty()) attributes.push_back(dictionary.Attribute(kOtlpThread, comm));
@@ -127,6 +129,7 @@ class Writer {
     if (cause != WaitCause::kOther) attributes.push_back(dictionary.Attribute(kOtlpCause, Name(cause)));
     const std::string syscall = SystemCallName(row.syscall);
     if (!syscall.empty()) attributes.push_back(dictionary.Attribute(kOtlpSystemCall, syscall));
+    if (!idle_.empty() && !idle_[index].empty()) attributes.push_back(dictionary.Attribute(kOtlpIdle, idle_[index]));
     return attributes;
   }
 
@@ -205,6 +208,7 @@ class Writer {
   OtlpRequest request_;
   OtlpStacks stacks_;
   WaitCauses causes_;
+  std::span<const std::string_view> idle_;  // by row
   Drop rows_lost_ = {.reason = "larger than a request"};
 };
 

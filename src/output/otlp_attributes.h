@@ -6,7 +6,7 @@
 //   profile           offcpu.sample_period: shorter intervals are a sample, values are what it stands for;
 //                     pprof.profile.comment: the counters of the recording, as in pprof
 //   sample            thread.name, thread.id (only if threads are told apart), offcpu.kind, offcpu.cause
-//                     (none: other), offcpu.syscall, offcpu.user_end, offcpu.no_user_stack,
+//                     (none: other), offcpu.syscall, offcpu.idle, offcpu.user_end, offcpu.no_user_stack,
 //                     offcpu.no_kernel_stack, offcpu.unwind, as the labels of pprof;
 //                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
 //   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets
@@ -42,6 +42,7 @@ inline constexpr std::string_view kOtlpThread = "thread.name";
 inline constexpr std::string_view kOtlpTid = "thread.id";
 inline constexpr std::string_view kOtlpKind = "offcpu.kind";
 inline constexpr std::string_view kOtlpCause = "offcpu.cause";
+inline constexpr std::string_view kOtlpIdle = "offcpu.idle";
 inline constexpr std::string_view kOtlpSystemCall = "offcpu.syscall";
 inline constexpr std::string_view kOtlpUserEnd = "offcpu.user_end";
 inline constexpr std::string_view kOtlpNoUserStack = "offcpu.no_user_stack";

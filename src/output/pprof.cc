@@ -52,7 +52,7 @@ class Writer {
     String("");
     WriteHeader();
     WriteMappings();
-    for (const ProfileRow& row : profile_.rows) WriteSample(row);
+    for (size_t i = 0; i < profile_.rows.size(); ++i) WriteSample(i);
     WriteStrings();
     gzip_.Finish();
   }
@@ -242,7 +242,8 @@ class Writer {
     }
   }
 
-  void AddLabels(const ProfileRow& row, pb::Sample* sample) {
+  void AddLabels(size_t index, pb::Sample* sample) {
+    const ProfileRow& row = profile_.rows[index];
     const ProcessInfo& process = profile_.processes[row.process];
     AddNumber(kPidLabel, process.key.pid, sample);
     if (const int64_t image = Image(row.process); image != 0) AddNumber(kImageLabel, image, sample);
@@ -253,6 +254,7 @@ class Writer {
     AddText(kKindLabel, Name(row.kind), sample);
     if (row.kind != WaitKind::kRunning) AddText(kCauseLabel, Name(causes_.Of(row)), sample);
     AddText(kSystemCallLabel, SystemCallName(row.syscall), sample);
+    if (!symbols_.idle.empty()) AddText(kIdleLabel, symbols_.idle[index], sample);
     AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
     if (row.count_error() != 0) AddNumber(kCountErrorLabel, Number(row.count_error()), sample);
     if (row.ns_error() != 0) {
@@ -261,7 +263,8 @@ class Writer {
     AddStackLabels(row, sample);
   }
 
-  void WriteSample(const ProfileRow& row) {
+  void WriteSample(size_t index) {
+    const ProfileRow& row = profile_.rows[index];
     pb::Profile part;
     pb::Sample* sample = part.add_sample();
     const std::vector<uint64_t>& kernel = KernelLocations(row.kernel_stack);
@@ -273,7 +276,7 @@ class Writer {
     if (has_samples_) {
       for (uint64_t value : {row.samples, row.cpu_ns, row.wall_ns()}) sample->add_value(Number(value));
     }
-    AddLabels(row, sample);
+    AddLabels(index, sample);
     WritePart(part);
   }
 

@@ -43,6 +43,7 @@ inline constexpr std::string_view kCommLabel = "comm";
 inline constexpr std::string_view kContainerLabel = "container";
 inline constexpr std::string_view kKindLabel = "kind";
 inline constexpr std::string_view kCauseLabel = "cause";         // of the wait; told by the next and the kernel stack
+inline constexpr std::string_view kIdleLabel = "idle";           // the pattern of waiting for work that it matches
 inline constexpr std::string_view kSystemCallLabel = "syscall";  // of the stay
 inline constexpr std::string_view kUserEndLabel = "user_end";    // why the walk ended
 inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"

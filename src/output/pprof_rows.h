@@ -1,5 +1,5 @@
 // Turns the samples of a pprof file of ours into the rows of a profile, with the processes and names that they share.
-// The cause of a wait is not read: it is told again by what it was told by.
+// The cause of a wait, and whether it is for work, is not read: it is told again by what it was told by.
 // Each number, name and reference is checked. A label that pprof has taken off leaves what it said empty: no pid, no
 // name, the kind "other".
 #ifndef OFFCPU_OUTPUT_PPROF_ROWS_H_

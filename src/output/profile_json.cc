@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "output/coverage_table.h"
+#include "output/idle.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
 #include "output/stack_json.h"
@@ -25,8 +26,9 @@ void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, 
   json.EndArray();
 }
 
-void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row, WaitCauses& causes,
+void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t index, WaitCauses& causes,
               JsonWriter& json) {
+  const ProfileRow& row = profile.rows[index];
   const ProcessInfo& process = profile.processes[row.process];
   json.BeginObject();
   json.Field("process", process.name);
@@ -40,6 +42,7 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   json.Field("kind", Name(row.kind));
   if (row.kind != WaitKind::kRunning) json.Field("cause", Name(causes.Of(row)));
   if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
+  if (!symbols.idle.empty() && !symbols.idle[index].empty()) json.Field("idle", symbols.idle[index]);
   json.Field("count", row.count);
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
@@ -55,6 +58,19 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, const Pr
   WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
   WriteKernelStack(profile, symbols, row.kernel_stack, json);
   json.EndObject();
+}
+
+void WriteIdle(const std::vector<IdleSum>& sums, JsonWriter& json) {
+  json.Key("idle");
+  json.BeginArray();
+  for (const IdleSum& sum : sums) {
+    json.BeginObject();
+    json.Field("name", sum.name);
+    json.Field("count", sum.count);
+    json.Field("blocked_ns", sum.blocked_ns);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 }  // namespace
@@ -76,8 +92,9 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
   json.Key("stacks");
   json.BeginArray();
   WaitCauses causes(symbols);
-  for (const ProfileRow& row : profile.rows) WriteRow(profile, symbols, row, causes, json);
+  for (size_t i = 0; i < profile.rows.size(); ++i) WriteRow(profile, symbols, i, causes, json);
   json.EndArray();
+  WriteIdle(SumIdle(profile, symbols), json);
   if (!profile.ledger.empty()) {
     json.Key("ledger");
     WriteLedgerJson(profile, json);

@@ -65,13 +65,13 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
   for (const ProfileRow& stack : SumStacks(profile)) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
-    process.comms.insert(stack.comm);
-    if (process.sums.count + process.sums.samples == 0 || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
+    if (process.comms.empty() || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
       process.costliest = stack;
     }
+    process.comms.insert(stack.comm);
     OffCpuTable::AddSums(stack, process.sums);
   }
-  std::erase_if(processes, [](const ProcessSum& process) { return process.sums.count + process.sums.samples == 0; });
+  std::erase_if(processes, [](const ProcessSum& process) { return process.comms.empty(); });
   return processes;
 }
 
@@ -85,19 +85,22 @@ std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, c
   return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
 }
 
-std::string FiguresOf(const ProfileRow& stack) {
-  if (stack.count == 0) return absl::StrFormat("%d samples", stack.samples);
-  const std::string waits =
-      absl::StrFormat("count %d, average %s, longest %s", stack.count, FormatDuration(stack.total_ns() / stack.count),
-                      FormatDuration(stack.max_ns));
-  return stack.samples == 0 ? waits : absl::StrFormat("%s, %d samples", waits, stack.samples);
-}
-
 // "lock in futex", "on a CPU in read", "on a CPU".
 std::string WhatOf(const ProfileRow& stack, WaitCauses& causes) {
   if (stack.kind != WaitKind::kRunning) return WaitLabel(causes.Of(stack), stack.syscall);
   const std::string syscall = SystemCallName(stack.syscall);
   return syscall.empty() ? "on a CPU" : absl::StrCat("on a CPU in ", syscall);
+}
+
+// Of a wait for work only the time for a CPU may be left (idle.h).
+std::string CountText(const ProfileRow& row) {
+  const std::string samples = absl::StrFormat("%d samples", row.samples);
+  if (row.count == 0 && row.samples != 0) return samples;
+  if (row.count == 0 && row.max_ns == 0) return "for a CPU, woken to work";
+  const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
+  const std::string waits = absl::StrFormat("count %d, average %s, longest %s", row.count, FormatDuration(average_ns),
+                                            FormatDuration(row.max_ns));
+  return row.samples == 0 ? waits : absl::StrCat(waits, ", ", samples);
 }
 
 }  // namespace
@@ -135,7 +138,7 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
     const ProcessInfo& process = profile.processes[stack.process];
     const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
     sink(absl::StrFormat("#%d  %s, %s  %s  %s (%d), thread %s%s: %s\n", i + 1, FormatValue(amount(stack), value),
-                         FormatPercent(amount(stack), total), FiguresOf(stack), Printable(process.name),
+                         FormatPercent(amount(stack), total), CountText(stack), Printable(process.name),
                          process.key.pid, Printable(profile.comms[stack.comm]), tid, WhatOf(stack, causes)));
     for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
       sink(absl::StrCat("        ", label, "\n"));

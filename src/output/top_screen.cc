@@ -84,12 +84,15 @@ std::string LossText(const TopTable& table, const Rates& rates) {
 std::vector<std::string> Head(const TopTable& table, const Rates& rates, const TopScreenOptions& options) {
   const std::string slept =
       table.slept_throughout == 0 ? "" : absl::StrCat("; ", table.slept_throughout, " threads slept throughout");
+  const std::string idle =
+      table.idle.empty() ? ""
+                         : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
   return {absl::StrCat("offcpu top  ", table.host, "  ", options.time_of_day, "  ", FormatDuration(table.duration_ns),
                        " recorded by ", options.recorder),
           absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",
                        rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns),
                        " runnable, ", rates.Count(table.sums.count), " waits"),
-          absl::StrCat(table.all_processes, " processes", slept, "; ", LossText(table, rates))};
+          absl::StrCat(table.all_processes, " processes", slept, idle, "; ", LossText(table, rates))};
 }
 
 std::string ProcessLine(const TopProcess& process, const Rates& rates) {

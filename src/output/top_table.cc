@@ -119,7 +119,8 @@ std::vector<TopProcess> SumProcesses(const Profile& profile) {
   for (const ProfileRow& row : profile.rows) {
     if (row.kind != WaitKind::kRunning) OffCpuTable::AddSums(row, processes[row.process].sums);
   }
-  std::erase_if(processes, [](const TopProcess& process) { return process.sums.count == 0; });
+  std::erase_if(processes,
+                [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
   return processes;
 }
 
@@ -161,6 +162,14 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteIdleSum(const IdleSum& sum, JsonWriter& json) {
+  json.BeginObject();
+  json.Field("name", sum.name);
+  json.Field("count", sum.count);
+  json.Field("blocked_ns", sum.blocked_ns);
+  json.EndObject();
+}
+
 void WriteDrop(const Drop& drop, JsonWriter& json) {
   json.BeginObject();
   json.Field("reason", drop.reason);
@@ -180,7 +189,13 @@ void WriteArray(std::string_view key, const std::vector<T>& values, void (*write
 
 }  // namespace
 
-TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit) {
+TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
+                      bool hide_idle) {
+  if (std::vector<IdleSum> idle = SumIdle(profile, symbols); hide_idle && !idle.empty()) {
+    TopTable table = MakeTopTable(WithoutIdle(profile, symbols), symbols, value, limit, false);
+    table.idle = std::move(idle);
+    return table;
+  }
   TopTable table = {.start_unix_ns = profile.start_unix_ns,
                     .duration_ns = profile.duration_ns,
                     .host = Printable(profile.host),
@@ -211,6 +226,7 @@ void WriteTopJson(const TopTable& table, ByteSink sink) {
   json.Field("host", table.host);
   WriteSums(table.sums, json);
   json.Field("slept_throughout", table.slept_throughout);
+  WriteArray("idle", table.idle, WriteIdleSum, json);
   json.Field("all_processes", table.all_processes);
   WriteArray("processes", table.processes, WriteProcess, json);
   WriteArray("stacks", table.stacks, WriteStack, json);

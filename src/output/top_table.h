@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "output/byte_sink.h"
+#include "output/idle.h"
 #include "output/row_value.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
@@ -44,14 +45,17 @@ struct TopTable {
   std::string host;
   ProfileRow sums;  // over everything
   uint64_t slept_throughout = 0;
-  std::vector<Drop> drops;  // those that lost most time first
+  std::vector<IdleSum> idle;  // waits for work that are left out of all else
+  std::vector<Drop> drops;    // those that lost most time first
   size_t all_processes = 0;
   std::vector<TopProcess> processes;  // the costliest first
   std::vector<TopStack> stacks;       // likewise
 };
 
-// With at most `limit` processes and as many stacks, the first by `value`.
-TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit);
+// With at most `limit` processes and as many stacks, the first by `value`. Waits for work that are marked are left out
+// if `hide_idle`.
+TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
+                      bool hide_idle = true);
 
 // One object, on a line of its own.
 void WriteTopJson(const TopTable& table, ByteSink sink);

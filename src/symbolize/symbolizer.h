@@ -27,6 +27,8 @@ struct SymbolizedFrame {
 struct SymbolizedProfile {
   std::vector<std::vector<std::string_view>> kernel_stacks;
   std::vector<std::vector<SymbolizedFrame>> user_stacks;
+  // Parallel to Profile::rows: what a row waits for work in, "" if it is no such wait. Empty until MarkIdle.
+  std::vector<std::string_view> idle;
   std::unique_ptr<std::deque<std::string>> names = std::make_unique<std::deque<std::string>>();  // behind the views
 };
 

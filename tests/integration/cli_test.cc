@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
@@ -42,6 +43,55 @@ TEST_F(Cli, RecordsAProcessForSeconds) {
   const std::string folded = ReadFile(Path("out.folded"));
   EXPECT_THAT(folded, ContainsRegex("(^|\n)deep;_start;.*;main;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
   EXPECT_THAT(folded, ContainsRegex("(^|\n)deep_thread;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
+}
+
+// A pattern for waits of a target: what people read leaves them out and says so, what programs read has them all.
+TEST_F(Cli, HidesWaitsForWork) {
+  std::ofstream(Path("mine.conf")) << "[mine: nanosleep]\n"
+                                      "thread  = w_nanosleep\n"
+                                      "syscall = nanosleep | clock_nanosleep\n"
+                                      "stack   = wait_in_nanosleep; nanosleep; ...\n";
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  const std::vector<std::string> with = {"--idle-patterns", Path("mine.conf")};
+  std::vector<std::string> words = {
+      "record",          "-p",    pid,     "-o", Path("out.folded"), "-o", Path("out.json"), "-o",
+      Path("out.pb.gz"), with[0], with[1], "1"};
+  ASSERT_EQ(Run(words), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("\nwaiting for work: "));
+  EXPECT_THAT(output_, HasSubstr(", hidden; --idle=show shows them\n"));
+  EXPECT_THAT(output_, HasSubstr("\n  mine: nanosleep  "));
+  // Time for a CPU behind such a wait may be left.
+  EXPECT_THAT(ReadFile(Path("out.json")), HasSubstr("\"idle\":\"mine: nanosleep\""));
+  const auto lines_ns = [this](const std::vector<std::string>& report) {
+    EXPECT_EQ(Run(report), kOk) << errors_;
+    uint64_t ns = 0;
+    std::istringstream lines(ReadFile(Path("report.folded")));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("wait_in_nanosleep") != std::string::npos) ns += std::stoull(line.substr(line.rfind(' ')));
+    }
+    return ns;
+  };
+  const std::vector<std::string> report = {"report", Path("out.pb.gz"),    "--unit=ns", "--value=blocked",
+                                           "-o",     Path("report.folded")};
+  const auto and_then = [&report](const std::vector<std::string>& more) {
+    std::vector<std::string> all = report;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  EXPECT_EQ(lines_ns(and_then(with)), 0u);
+  const uint64_t all_ns = lines_ns(and_then({with[0], with[1], "--idle=show"}));
+  EXPECT_GT(all_ns, 0u);
+  EXPECT_EQ(lines_ns(report), all_ns) << "it is told again, and nothing that is shipped is of this program";
+}
+
+TEST_F(Cli, PatternsThatAreWrong) {
+  std::ofstream(Path("wrong.conf")) << "[mine]\nstack = *\n";
+  EXPECT_EQ(Run({"record", "--idle-patterns", Path("wrong.conf"), "-o", Path("out.folded"), "1"}), kBadUsage);
+  ExpectOneLineError("wrong.conf:2: '*' stands for any function: name it");
+  EXPECT_EQ(Run({"report", "--idle-patterns", Path("none.conf"), Path("none.pb.gz")}), kBadUsage);
+  ExpectOneLineError("none.conf");
 }
 
 TEST_F(Cli, FollowsTheChildrenOfACommand) {

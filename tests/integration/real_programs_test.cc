@@ -1,9 +1,6 @@
 // Programs as Debian ships them, with many threads that all wait: their stacks as offcpu reads them from outside are
 // those that elfutils reads. Of the same instant: the programs are stopped meanwhile.
-#include <dirent.h>
 #include <gtest/gtest.h>
-#include <signal.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,13 +8,10 @@
 #include <charconv>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <span>
-#include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,76 +21,14 @@
 #include "process/memory.h"
 #include "profiler/process_stacks.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/real_program.h"
 
 namespace offcpu::integration {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 using Pcs = std::vector<uint64_t>;
-
-std::string Text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<pid_t> Numbers(const std::string& directory) {
-  std::vector<pid_t> numbers;
-  DIR* dir = opendir(directory.c_str());
-  if (dir == nullptr) return numbers;
-  while (const dirent* entry = readdir(dir)) {
-    if (const pid_t number = std::atoi(entry->d_name); number > 0) numbers.push_back(number);
-  }
-  closedir(dir);
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
-
-std::vector<pid_t> Threads(pid_t pid) { return Numbers(absl::StrCat("/proc/", pid, "/task")); }
-
-// `pid` and all that it has started.
-std::vector<pid_t> Family(pid_t pid) {
-  std::vector<pid_t> family = {pid};
-  for (size_t i = 0; i < family.size(); ++i) {
-    for (const pid_t tid : Threads(family[i])) {
-      std::istringstream children(Text(absl::StrCat("/proc/", family[i], "/task/", tid, "/children")));
-      for (pid_t child = 0; children >> child;) family.push_back(child);
-    }
-  }
-  return family;
-}
-
-// The letter that the kernel has for what a thread is doing.
-char State(pid_t pid, pid_t tid) {
-  const std::string stat = Text(absl::StrCat("/proc/", pid, "/task/", tid, "/stat"));
-  const size_t at = stat.rfind(") ");
-  return at == std::string::npos ? 0 : stat[at + 2];
-}
-
-// Do all threads of these processes wait so, and are they as many?
-bool AllAre(const std::vector<pid_t>& pids, char state, size_t threads) {
-  size_t count = 0;
-  for (const pid_t pid : pids) {
-    for (const pid_t tid : Threads(pid)) {
-      if (State(pid, tid) != state) return false;
-      ++count;
-    }
-  }
-  return count >= threads;
-}
-
-template <typename Condition>
-bool Within(std::chrono::seconds time, Condition condition) {
-  const auto deadline = steady_clock::now() + time;
-  while (!condition()) {
-    if (steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(milliseconds(10));
-  }
-  return true;
-}
 
 struct OurStack {
   Pcs pcs;
@@ -218,13 +150,6 @@ class Comparison {
   Tally tally_;
 };
 
-struct Setting {
-  std::string name;
-  std::string needs;   // a program
-  std::string script;  // of sh, in an empty directory of its own; ends in exec
-  size_t threads;      // at least, of it and all that it starts
-};
-
 // Python's own ways to wait, each in 16 threads.
 constexpr char kPython[] = R"(cat >p.py <<'END'
 import queue, select, socket, threading, time
@@ -268,19 +193,6 @@ func main() {
 END
 GOCACHE=$PWD/cache GOFLAGS=-mod=mod GO111MODULE=off HOME=$PWD go build -o g g.go && exec ./g)";
 
-constexpr char kNginx[] = R"(cat >n.conf <<END
-user root; worker_processes 4; pid $PWD/pid; error_log $PWD/errors; daemon off;
-thread_pool default threads=32 max_queue=100;
-events { }
-http { access_log off; server { listen unix:$PWD/socket; location / { aio threads; root $PWD; } } }
-END
-exec /usr/sbin/nginx -p $PWD -c $PWD/n.conf)";
-
-constexpr char kPostgres[] = R"(bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
-chmod 755 . && mkdir d && chown postgres d
-runuser -u postgres -- $bin/initdb --no-sync -D d >initdb.log 2>&1
-exec setpriv --reuid postgres --regid postgres --clear-groups $bin/postgres -D d -k $PWD/d -c listen_addresses= )";
-
 constexpr char kRipgrep[] = R"(for i in $(seq 16); do mkfifo f$i; done
 exec rg -j 16 text f*)";
 
@@ -288,8 +200,8 @@ constexpr char kBash[] = R"(mkfifo f
 exec bash -c 'f() { if (($1)); then f $(($1 - 1)); else read -r x <f; fi; }
 for i in 1 2 3 4; do f $i & done; (sleep 1000 | cat | sort | bash -c "read x; :") & wait')";
 
-const std::vector<Setting>& Settings() {
-  static const std::vector<Setting> settings = {
+const std::vector<RealProgram>& Settings() {
+  static const std::vector<RealProgram> settings = {
       {"nginx", "/usr/sbin/nginx", kNginx, 133},
       {"redis-server", "/usr/bin/redis-server",
        "exec redis-server --port 0 --unixsocket $PWD/s --io-threads 8 --io-threads-do-reads yes --hz 1 --save ''", 11},
@@ -304,48 +216,10 @@ const std::vector<Setting>& Settings() {
   return settings;
 }
 
-// A program and all that it starts.
-class Running {
- public:
-  explicit Running(const Setting& setting) {
-    program_ = Program::Start({"sh", "-c", absl::StrCat("cd ", directory_.path(), " && ", setting.script)},
-                              directory_.path() + "/stderr");
-  }
-  // It is asked first: some leave shared memory behind if they are killed.
-  ~Running() {
-    if (program_ == nullptr) return;
-    const std::vector<pid_t> family = pids();
-    program_->Signal(SIGTERM);
-    for (const pid_t pid : family) kill(pid, SIGCONT);
-    Within(std::chrono::seconds(5), [this] { return State(program_->pid(), program_->pid()) == 'Z'; });
-    for (const pid_t pid : family) kill(pid, SIGKILL);
-  }
-
-  // All of it waits, and is as many threads.
-  bool AwaitBlocked(size_t threads) const {
-    return Within(std::chrono::seconds(60), [&] { return program_ != nullptr && AllAre(pids(), 'S', threads); });
-  }
-
-  // As a signal does: what a thread waits in is what it is found in. Parents first, so that nobody sees it.
-  bool Stop() const {
-    return Within(std::chrono::seconds(10), [this] {
-      for (const pid_t pid : pids()) kill(pid, SIGSTOP);
-      return AllAre(pids(), 'T', 1);
-    });
-  }
-
-  std::vector<pid_t> pids() const { return Family(program_->pid()); }
-  std::string errors() const { return Text(directory_.path() + "/stderr"); }
-
- private:
-  TemporaryDirectory directory_;
-  std::unique_ptr<Program> program_;
-};
-
-Tally CompareAll(const Setting& setting) {
+Tally CompareAll(const RealProgram& setting) {
   Tally tally;
   const auto began = steady_clock::now();
-  const Running running(setting);
+  const RunningProgram running(setting);
   if (!running.AwaitBlocked(setting.threads) || !running.Stop()) {
     ADD_FAILURE() << setting.name << " does not come to wait: " << running.errors();
     return tally;
@@ -361,8 +235,8 @@ TEST(RealPrograms, StacksAreThoseOfElfutils) {
   unsetenv("DEBUGINFOD_URLS");  // of which elfutils would fetch what is not needed here
   Tally all;
   size_t programs = 0;
-  for (const Setting& setting : Settings()) {
-    if (access(setting.needs.c_str(), X_OK) != 0) {
+  for (const RealProgram& setting : Settings()) {
+    if (!setting.is_installed()) {
       std::printf("%s is not installed: skipped\n", setting.name.c_str());
       continue;
     }

@@ -134,7 +134,7 @@ TEST(ProfileJsonTest, AStackHasItsRowAndBothHalves) {
       R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
       R"({"name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],"user_end":"window",)"
       R"("kernel":["schedule","pipe_read"]}],)"
-      R"("modules":[{"path":"","build_id":"","frames":{"eh_frame":1},"walk_ends":{"window":1}}],"stats":{"intervals":0,)"))
+      R"("idle":[],"modules":[{"path":"","build_id":"","frames":{"eh_frame":1},"walk_ends":{"window":1}}],"stats":{"intervals":0,)"))
       << ProfileJson(fake);
   EXPECT_TRUE(ProfileJson(fake).ends_with("}\n"));
 }
@@ -150,7 +150,7 @@ TEST(ProfileJsonTest, WhatIsMissingHasItsReason) {
 
 TEST(ProfileJsonTest, AnEmptyProfileIsStillAnObject) {
   EXPECT_TRUE(ProfileJson({}).starts_with(
-      R"({"start_unix_ns":0,"duration_ns":0,"total_ns":0,"host":"","stacks":[],"modules":[],"stats":{)"));
+      R"({"start_unix_ns":0,"duration_ns":0,"total_ns":0,"host":"","stacks":[],"idle":[],"modules":[],"stats":{)"));
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_F(TopTableTest, Json) {
   EXPECT_EQ(
       Json(),
       R"({"start_unix_ns":5,"duration_ns":1000,"host":"here","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,)"
-      R"("slept_throughout":3,"all_processes":1,"processes":[{"pid":10,"name":"server","count":1,"blocked_ns":40,)"
+      R"("slept_throughout":3,"idle":[],"all_processes":1,"processes":[{"pid":10,"name":"server","count":1,"blocked_ns":40,)"
       R"("runnable_ns":2,"max_ns":42}],"stacks":[{"pid":10,"process":"server","thread":"worker","kind":"sleeping",)"
       R"("cause":"pipe","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,"kernel_frames":false,)"
       R"("frames":["read \"a\"","main"],"waits_in":"pipe_read"}],)"

@@ -1,4 +1,4 @@
-#include "daemon/glob_match.h"
+#include "symbolize/glob_match.h"
 
 #include "gtest/gtest.h"
 

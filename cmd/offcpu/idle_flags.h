@@ -1,0 +1,29 @@
+// The flags about waits for work: whether they are shown, and what patterns they are told by.
+#ifndef OFFCPU_CMD_OFFCPU_IDLE_FLAGS_H_
+#define OFFCPU_CMD_OFFCPU_IDLE_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/status/statusor.h"
+#include "symbolize/idle_patterns.h"
+
+namespace offcpu {
+
+struct IdleFlags {
+  std::string idle;                   // "show", "count" or "", which is "count" for waits for work
+  std::vector<std::string> patterns;  // files
+
+  bool hides() const { return idle != "show"; }
+};
+
+// `what` is said of --idle.
+void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags);
+
+// Those that are shipped, behind those of the files. The status says which line of which file is wrong.
+absl::StatusOr<IdlePatterns> IdlePatternsOf(const IdleFlags& flags);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CMD_OFFCPU_IDLE_FLAGS_H_

@@ -1,0 +1,42 @@
+// Waits for work, as MarkIdle has marked them, apart from all others: how much they are by pattern, and a profile
+// without them. Where nothing is marked, they are none. Pure functions.
+#ifndef OFFCPU_OUTPUT_IDLE_H_
+#define OFFCPU_OUTPUT_IDLE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output/byte_sink.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+// Of one pattern: its waits, and how long they were until they were over. From there on the thread has work.
+struct IdleSum {
+  std::string name;
+  uint64_t count = 0;
+  uint64_t blocked_ns = 0;
+
+  bool operator==(const IdleSum&) const = default;
+};
+
+// Of those patterns that match, the longest time first.
+std::vector<IdleSum> SumIdle(const Profile& profile, const SymbolizedProfile& symbols);
+IdleSum TotalOf(const std::vector<IdleSum>& sums);
+
+// What is left when those sums are taken out: counts and times add up to the profile's. A thread that has been woken to
+// work and waits for a CPU still has its row, with that time alone, a count of 0 and no longest wait.
+Profile WithoutIdle(const Profile& profile, const SymbolizedProfile& symbols);
+
+// "waiting for work: 12 waits, 3.4 s, hidden; --idle=show shows them\n", or "" if there are none.
+std::string IdleLine(const std::vector<IdleSum>& sums);
+
+// A line for each pattern below a title with the sum and "hidden" or "shown"; nothing if there are none.
+void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_IDLE_H_

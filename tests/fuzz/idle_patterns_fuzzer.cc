@@ -1,0 +1,30 @@
+// Patterns of waits for work: whatever is taken keeps the promises of its header, and matching it ends.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "symbolize/idle_match.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  offcpu::IdlePatterns patterns;
+  if (!offcpu::AddIdlePatterns(text, "f", &patterns).ok()) {
+    if (!patterns.empty()) std::abort();
+    return 0;
+  }
+  const std::vector<offcpu::SymbolizedFrame> frames(40, {.name = text.substr(0, 20), .module = "m", .named = false});
+  for (const offcpu::IdlePattern& pattern : patterns) {
+    if (pattern.name.empty() || pattern.syscalls.empty() || pattern.stacks.empty()) std::abort();
+    for (const offcpu::IdleStack& stack : pattern.stacks) {
+      const bool is_right = !stack.frames.empty() && stack.frames.size() <= offcpu::kMaxIdleFrames &&
+                            !stack.frames.back().may_lack && !(stack.own_callees && stack.frames.front().may_lack);
+      if (!is_right) std::abort();
+      // Nothing has a name here, and the outermost function must have one.
+      if (offcpu::MatchesStack(stack, frames)) std::abort();
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,111 @@
+#include "tests/integration/real_program.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace offcpu::integration {
+namespace {
+
+std::string Text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<pid_t> Numbers(const std::string& directory) {
+  std::vector<pid_t> numbers;
+  DIR* dir = opendir(directory.c_str());
+  if (dir == nullptr) return numbers;
+  while (const dirent* entry = readdir(dir)) {
+    if (const pid_t number = std::atoi(entry->d_name); number > 0) numbers.push_back(number);
+  }
+  closedir(dir);
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// Do all threads of these processes wait so, and are they as many?
+bool AllAre(const std::vector<pid_t>& pids, char state, size_t threads) {
+  size_t count = 0;
+  for (const pid_t pid : pids) {
+    for (const pid_t tid : Threads(pid)) {
+      if (State(pid, tid) != state) return false;
+      ++count;
+    }
+  }
+  return count >= threads;
+}
+
+}  // namespace
+
+const char kNginx[] = R"(cat >n.conf <<END
+user root; worker_processes 4; pid $PWD/pid; error_log $PWD/errors; daemon off;
+thread_pool default threads=32 max_queue=100;
+events { }
+http { access_log off; server { listen unix:$PWD/socket; location / { aio threads; root $PWD; } } }
+END
+exec /usr/sbin/nginx -p $PWD -c $PWD/n.conf)";
+
+const char kPostgres[] = R"(bin=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
+chmod 755 . && mkdir d && chown postgres d
+runuser -u postgres -- $bin/initdb --no-sync -D d >initdb.log 2>&1
+exec setpriv --reuid postgres --regid postgres --clear-groups $bin/postgres -D d -k $PWD/d -c listen_addresses= )";
+
+bool RealProgram::is_installed() const { return access(needs.c_str(), X_OK) == 0; }
+
+std::vector<pid_t> Threads(pid_t pid) { return Numbers(absl::StrCat("/proc/", pid, "/task")); }
+
+std::vector<pid_t> Family(pid_t pid) {
+  std::vector<pid_t> family = {pid};
+  for (size_t i = 0; i < family.size(); ++i) {
+    for (const pid_t tid : Threads(family[i])) {
+      std::istringstream children(Text(absl::StrCat("/proc/", family[i], "/task/", tid, "/children")));
+      for (pid_t child = 0; children >> child;) family.push_back(child);
+    }
+  }
+  return family;
+}
+
+char State(pid_t pid, pid_t tid) {
+  const std::string stat = Text(absl::StrCat("/proc/", pid, "/task/", tid, "/stat"));
+  const size_t at = stat.rfind(") ");
+  return at == std::string::npos ? 0 : stat[at + 2];
+}
+
+RunningProgram::RunningProgram(const RealProgram& program) {
+  program_ = Program::Start({"sh", "-c", absl::StrCat("cd ", directory_.path(), " && ", program.script)},
+                            directory_.path() + "/stderr");
+}
+
+RunningProgram::~RunningProgram() {
+  if (program_ == nullptr) return;
+  const std::vector<pid_t> family = pids();
+  program_->Signal(SIGTERM);
+  for (const pid_t pid : family) kill(pid, SIGCONT);
+  HoldsWithin(std::chrono::seconds(5), [this] { return State(program_->pid(), program_->pid()) == 'Z'; });
+  for (const pid_t pid : family) kill(pid, SIGKILL);
+}
+
+bool RunningProgram::AwaitBlocked(size_t threads) const {
+  return HoldsWithin(std::chrono::seconds(60), [&] { return program_ != nullptr && AllAre(pids(), 'S', threads); });
+}
+
+bool RunningProgram::Stop() const {
+  return HoldsWithin(std::chrono::seconds(10), [this] {
+    for (const pid_t pid : pids()) kill(pid, SIGSTOP);
+    return AllAre(pids(), 'T', 1);
+  });
+}
+
+std::string RunningProgram::errors() const { return Text(directory_.path() + "/stderr"); }
+
+}  // namespace offcpu::integration
