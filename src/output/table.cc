@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "output/keep_most.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
@@ -29,12 +32,27 @@ uint64_t Total(const Profile& profile, RowValue value) {
   return total;
 }
 
+// Samples meet a function at every instruction: those of one stack of functions are shown as one. By the index of a user
+// stack, that of the first with the same names.
+std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols) {
+  std::vector<uint32_t> first(profile.user_stacks.size());
+  std::iota(first.begin(), first.end(), 0u);
+  if (profile.stats.oncpu_period_ns == 0) return first;
+  absl::flat_hash_map<std::string, uint32_t> index;
+  for (uint32_t i = 0; i < first.size(); ++i) {
+    first[i] = index.try_emplace(absl::StrJoin(UserLabels(profile, symbols, i), "\n"), i).first->second;
+  }
+  return first;
+}
+
 // The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
-std::vector<ProfileRow> SumStacks(const Profile& profile) {
+std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfile& symbols) {
+  const std::vector<uint32_t> same = FirstOfSameNames(profile, symbols);
   std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
   std::vector<ProfileRow> stacks;
   std::vector<uint64_t> most_ns;  // of the row that stands for a stack
-  for (const ProfileRow& row : profile.rows) {
+  for (ProfileRow row : profile.rows) {
+    if (row.kind == WaitKind::kRunning) row.user_stack = same[row.user_stack];
     auto [it, inserted] =
         index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
     if (inserted) {
@@ -60,9 +78,9 @@ struct ProcessSum {
   ProfileRow costliest;
 };
 
-std::vector<ProcessSum> SumProcesses(const Profile& profile, RowValue value) {
+std::vector<ProcessSum> SumProcesses(const Profile& profile, const SymbolizedProfile& symbols, RowValue value) {
   std::vector<ProcessSum> processes(profile.processes.size());
-  for (const ProfileRow& stack : SumStacks(profile)) {
+  for (const ProfileRow& stack : SumStacks(profile, symbols)) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
     if (process.comms.empty() || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
@@ -107,7 +125,7 @@ std::string CountText(const ProfileRow& row) {
 
 void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
                        ByteSink sink) {
-  std::vector<ProcessSum> processes = SumProcesses(profile, value);
+  std::vector<ProcessSum> processes = SumProcesses(profile, symbols, value);
   size_t count = processes.size();
   KeepMost(processes, limit, [value](const ProcessSum& sum) { return ValueOf(sum.sums, value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
@@ -128,7 +146,7 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
 
 void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
                      ByteSink sink) {
-  std::vector<ProfileRow> stacks = SumStacks(profile);
+  std::vector<ProfileRow> stacks = SumStacks(profile, symbols);
   const auto amount = [value](const ProfileRow& row) { return ValueOf(row, value); };
   KeepMost(stacks, limit, amount);
   const uint64_t total = Total(profile, value);

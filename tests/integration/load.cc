@@ -121,6 +121,54 @@ void Load::Thaw() const {
   for (const pid_t pid : Processes()) kill(pid, SIGCONT);
 }
 
+namespace {
+
+// Where the distribution keeps the programs of its PostgreSQL; empty if there is none.
+std::string PostgresPrograms() {
+  std::error_code error;
+  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
+    if (std::filesystem::exists(version.path() / "bin/initdb")) return version.path() / "bin/";
+  }
+  return {};
+}
+
+int RunToItsEnd(const std::vector<std::string>& words) { return Program::Start(words, "/dev/null")->Wait(); }
+
+}  // namespace
+
+bool PostgresLoad::IsInstalled() { return !PostgresPrograms().empty(); }
+
+PostgresLoad::PostgresLoad() : programs_(PostgresPrograms()), cluster_(directory_.path() + "/cluster") {
+  constexpr uid_t kNobody = 65534;
+  EXPECT_EQ(chown(directory_.path().c_str(), kNobody, kNobody), 0);
+  const std::string host = "--host=" + directory_.path();
+  EXPECT_EQ(RunToItsEnd(AsNobody({"initdb", "--no-sync", "--auth=trust", "--pgdata=" + cluster_})), 0);
+  load_.Add(AsNobody({"postgres", "-D", cluster_, "-k", directory_.path(), "-c", "listen_addresses="}));
+  for (const auto end = Clock::now() + kPatience; RunToItsEnd(AsNobody({"pg_isready", host})) != 0;) {
+    if (Clock::now() > end) {
+      ADD_FAILURE() << "the server does not answer";
+      return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(RunToItsEnd(AsNobody({"pgbench", "--initialize", "--quiet", host, "postgres"})), 0);
+  load_.Add(AsNobody({"pgbench", "--client=8", "--jobs=2", "--time=3600", host, "postgres"}));
+  load_.AwaitThreads(1 + 5 + 8 + 2);  // the server and its helpers, one process per client, and the clients
+  is_ready_ = true;
+}
+
+PostgresLoad::~PostgresLoad() {
+  load_.Thaw();
+  EXPECT_EQ(RunToItsEnd(AsNobody({"pg_ctl", "stop", "--mode=fast", "--pgdata=" + cluster_})), 0);
+}
+
+std::vector<std::string> PostgresLoad::AsNobody(std::vector<std::string> words) const {
+  const std::vector<std::string> before = {"setpriv", "--reuid=65534", "--clear-groups"};
+  words.front() = programs_ + words.front();
+  words.insert(words.begin(), before.begin(), before.end());
+  return words;
+}
+
 SchedStatFile::SchedStatFile(pid_t pid, pid_t tid)
     : pid_(pid), tid_(tid), file_(open((ThreadDirectory(pid, tid) + "/schedstat").c_str(), O_RDONLY | O_CLOEXEC)) {}
 

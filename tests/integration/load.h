@@ -42,6 +42,29 @@ class Load {
   std::vector<std::unique_ptr<Program>> programs_;
 };
 
+// A PostgreSQL with a cluster of its own and clients that keep it busy, as nobody: it refuses to run as root.
+class PostgresLoad {
+ public:
+  static bool IsInstalled();
+  PostgresLoad();
+  // It is asked to end: killed, it would leave its shared memory behind.
+  ~PostgresLoad();
+  PostgresLoad(const PostgresLoad&) = delete;
+  PostgresLoad& operator=(const PostgresLoad&) = delete;
+
+  bool is_ready() const { return is_ready_; }
+  const Load& load() const { return load_; }
+
+ private:
+  std::vector<std::string> AsNobody(std::vector<std::string> words) const;
+
+  const std::string programs_;  // directory
+  TemporaryDirectory directory_;
+  const std::string cluster_;
+  bool is_ready_ = false;
+  Load load_;
+};
+
 // /proc/PID/task/TID/schedstat of one thread.
 struct SchedStat {
   uint64_t cpu_ns = 0;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <thread>
@@ -179,48 +178,11 @@ TEST(SchedStat, OfMessaging) {
   ExpectAgreement(load);
 }
 
-// Where the distribution keeps the programs of its PostgreSQL; empty if there is none.
-std::string PostgresDirectory() {
-  std::error_code error;
-  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", error)) {
-    if (std::filesystem::exists(version.path() / "bin/initdb")) return version.path() / "bin/";
-  }
-  return {};
-}
-
 TEST(SchedStat, OfPostgres) {
-  const std::string programs = PostgresDirectory();
-  if (programs.empty()) GTEST_SKIP() << "PostgreSQL is not installed";
-  const TemporaryDirectory directory;
-  const std::string cluster = directory.path() + "/cluster";
-  // It refuses to run as root.
-  constexpr uid_t kNobody = 65534;
-  ASSERT_EQ(chown(directory.path().c_str(), kNobody, kNobody), 0);
-  const auto as_nobody = [&](std::vector<std::string> words) {
-    const std::vector<std::string> before = {"setpriv", "--reuid=65534", "--clear-groups"};
-    words.front() = programs + words.front();
-    words.insert(words.begin(), before.begin(), before.end());
-    return words;
-  };
-  const auto run = [&](const std::vector<std::string>& words) { return Program::Start(words, "/dev/null")->Wait(); };
-  ASSERT_EQ(run(as_nobody({"initdb", "--no-sync", "--auth=trust", "--pgdata=" + cluster})), 0);
-  Load load;
-  load.Add(as_nobody({"postgres", "-D", cluster, "-k", directory.path(), "-c", "listen_addresses="}));
-  const auto pgbench = [&](std::vector<std::string> options) {
-    options.insert(options.begin(), "pgbench");
-    options.insert(options.end(), {"--host=" + directory.path(), "postgres"});
-    return as_nobody(options);
-  };
-  for (int attempt = 0; run(as_nobody({"pg_isready", "--host=" + directory.path()})) != 0; ++attempt) {
-    ASSERT_LT(attempt, 200) << "the server does not answer";
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  ASSERT_EQ(run(pgbench({"--initialize", "--quiet"})), 0);
-  load.Add(pgbench({"--client=8", "--jobs=2", "--time=3600"}));
-  load.AwaitThreads(1 + 5 + 8 + 2);  // the server and its helpers, one process per client, and the clients
-  ExpectAgreement(load);
-  load.Thaw();  // killed, it would leave its shared memory
-  EXPECT_EQ(run(as_nobody({"pg_ctl", "stop", "--mode=fast", "--pgdata=" + cluster})), 0);
+  if (!PostgresLoad::IsInstalled()) GTEST_SKIP() << "PostgreSQL is not installed";
+  const PostgresLoad postgres;
+  ASSERT_TRUE(postgres.is_ready());
+  ExpectAgreement(postgres.load());
 }
 
 }  // namespace
