@@ -11,6 +11,7 @@
 
 #include "output/gzip.h"
 #include "output/pprof_reader.h"
+#include "symbolize/idle_match.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
 #include "tests/output/otlp_checker.h"
@@ -68,8 +69,9 @@ TEST_F(Otlp, RequestsOfALimitedSizeSayItToo) {
   ASSERT_NE(waits, nullptr);
   Record({"--kernel-threads", "--idle=show"});
   const std::string file = ReadFile(Path("out.pb.gz"));
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(file);
+  absl::StatusOr<StoredProfile> stored = ParsePprof(file);
   ASSERT_TRUE(stored.ok()) << stored.status();
+  MarkIdle(stored->profile, DefaultIdlePatterns(), &stored->symbols);
   OtlpOptions options;
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = OtlpRequests(stored->profile, stored->symbols, options);

@@ -105,7 +105,10 @@ class OtlpToProfile {
     const auto key =
         std::tuple(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall);
     const auto [it, inserted] = rows_.try_emplace(key, profile_.rows.size());
-    if (inserted) profile_.rows.push_back(row);
+    if (inserted) {
+      profile_.rows.push_back(row);
+      symbols_.idle.push_back(symbols_.names->emplace_back(Get(attributes, "offcpu.idle")));
+    }
     return profile_.rows[it->second];
   }
 
