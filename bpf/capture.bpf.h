@@ -213,19 +213,21 @@ static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
 }
 
 /*
- * Copies what is resident from the stack pointer upwards page by page, so that the end of a mapping cuts the
- * copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its way.
+ * Copies what is resident of the current task from the stack pointer upwards page by page, so that the end of a
+ * mapping cuts the copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its
+ * way. A global function, so that the verifier goes through it once and not from every place that it is called at.
  */
-static __always_inline __u32 send_capture(struct task_struct *task, struct task_state *state, __u64 cookie,
-					  __u32 wanted, enum context context)
+__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 {
-	struct capture_buffer *buffer = claim_buffer();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct capture_buffer *buffer = state ? claim_buffer() : NULL;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 bytes = 0, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
 	__u64 sp;
 
-	if (!buffer) {
+	if (!buffer || !state) {
 		refund(wanted);
 		return WIRE_NO_USER_NO_BUFFER;
 	}
@@ -307,7 +309,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
 		fault_in(task, request->wanted_bytes);
-		no_user = send_capture(task, state, cookie, request->wanted_bytes, CONTEXT_SWITCH);
+		no_user = send_capture(cookie, request->wanted_bytes, CONTEXT_SWITCH);
 	}
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
@@ -396,7 +398,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		is_published = true;
 		state->cookie = 0;
 	}
-	side.no_user = send_capture(task, state, side.cookie, wanted, context);
+	side.no_user = send_capture(side.cookie, wanted, context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);
 		return side;
