@@ -70,6 +70,7 @@ struct {
 enum context {
 	CONTEXT_SWITCH, /* of the scheduler, in the thread itself */
 	CONTEXT_SAMPLE, /* an interrupt, an NMI where there is a PMU */
+	CONTEXT_WAKER,	/* under a thread's lock, in the thread that wakes it */
 	CONTEXTS,
 };
 

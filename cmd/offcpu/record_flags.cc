@@ -68,6 +68,8 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
   app.add_flag("--ledger", flags->ledger,
                "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
+  app.add_flag("--wakers", flags->wakers,
+               "Tell who ended each wait: the stacks of the thread that woke the waiting one, or of the interrupt");
   app.add_option("--idle", flags->idle,
                  "Threads that sleep throughout: show their stacks, or only count them, as for the whole host")
       ->check(CLI::IsMember({"show", "count"}));
@@ -126,6 +128,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   config.unwind = *std::move(unwind);
   config.per_thread = flags.per_thread;
   config.ledger = flags.ledger;
+  config.wakers = flags.wakers;
   config.show_sleepers = flags.idle.empty() ? !IsWholeHost(flags) : flags.idle == "show";
   return config;
 }

@@ -45,6 +45,7 @@ struct ProgramsConfig {
   std::vector<WaitKind> kinds;  // empty: all
   bool kernel_threads = false;
   bool ledger = false;               // keep accounts
+  bool wakers = false;               // intervals tell who ended them
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once

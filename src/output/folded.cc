@@ -12,6 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "output/stack_labels.h"
 
 namespace offcpu {
@@ -77,30 +79,69 @@ std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedPro
   return texts;
 }
 
+// Of links that are done in words already, each by the index of what it is of.
+struct LinkTexts {
+  const std::vector<std::string>& processes;
+  const std::vector<std::string>& threads;
+  const std::vector<std::string>& users;
+  const std::vector<std::string>& kernels;
+};
+
+std::string Reversed(const std::string& text) {
+  std::vector<std::string> parts = absl::StrSplit(text, ';');
+  std::reverse(parts.begin(), parts.end());
+  return absl::StrJoin(parts, ";");
+}
+
+// "--" and the way back from where it woke, for each link: who waited meets who woke it. The first one is "".
+std::vector<std::string> WakerTexts(const Profile& profile, const LinkTexts& texts) {
+  std::vector<std::string> chains(1);
+  for (const WakerChain& chain : profile.wakers) {
+    std::string& text = chains.emplace_back();
+    if (chain.empty()) text = ";--;[other]";
+    for (const WakerLink& link : chain) {
+      absl::StrAppend(&text, ";--;", Reversed(texts.kernels[link.kernel_stack]), ";-;");
+      if (link.interrupt) {
+        text += "[interrupt]";
+        continue;
+      }
+      absl::StrAppend(&text, Reversed(texts.users[link.user_stack]), ";", texts.threads[link.comm]);
+      const std::string& process = texts.processes[link.process];
+      if (!process.empty()) absl::StrAppend(&text, ";", process);
+    }
+  }
+  return chains;
+}
+
 }  // namespace
 
 void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options,
                  ByteSink sink) {
-  Ranks processes(Processes(profile, options));
-  Ranks threads(Threads(profile));
-  Ranks users(UserTexts(profile, symbols));
-  Ranks kernels(KernelTexts(profile, symbols));
-  std::map<std::tuple<size_t, size_t, size_t, size_t>, uint64_t> sums;
+  const std::vector<std::string> process_texts = Processes(profile, options);
+  const std::vector<std::string> thread_texts = Threads(profile);
+  const std::vector<std::string> user_texts = UserTexts(profile, symbols);
+  const std::vector<std::string> kernel_texts = KernelTexts(profile, symbols);
+  Ranks processes(process_texts);
+  Ranks threads(thread_texts);
+  Ranks users(user_texts);
+  Ranks kernels(kernel_texts);
+  Ranks wakers(WakerTexts(profile, {process_texts, thread_texts, user_texts, kernel_texts}));
+  std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
-          kernels.rank(row.kernel_stack)}] += ValueOf(row, options.value);
+          kernels.rank(row.kernel_stack), wakers.rank(row.waker)}] += ValueOf(row, options.value);
   }
   const bool as_is = options.nanoseconds || options.value == RowValue::kCount;
   for (const auto& [key, amount] : sums) {
     if (amount == 0 && options.value != RowValue::kOffCpu) continue;
-    auto [process, thread, user, kernel] = key;
+    auto [process, thread, user, kernel, waker] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
       if (!line.empty() && !part->empty()) line += ';';
       line += *part;
     }
     uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
-    sink(absl::StrCat(line, ";-;", kernels.text(kernel), " ", value, "\n"));
+    sink(absl::StrCat(line, ";-;", kernels.text(kernel), wakers.text(waker), " ", value, "\n"));
   }
 }
 

@@ -18,7 +18,10 @@ uint32_t TypeOf(std::span<const std::byte> record) {
 
 constexpr size_t kBatchBytes = 1 << 20;
 
-bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE; }
+// Both begin with a wire_interval.
+bool IsInterval(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_WOKEN_INTERVAL; }
+
+bool MayBeDropped(uint32_t type) { return IsInterval(type) || type == WIRE_CAPTURE; }
 
 }  // namespace
 
@@ -43,7 +46,7 @@ void EventQueue::Push(std::span<const std::byte> record) {
 }
 
 void EventQueue::Drop(std::span<const std::byte> record) {
-  if (TypeOf(record) == WIRE_INTERVAL) {
+  if (IsInterval(TypeOf(record))) {
     wire_interval interval = {};
     std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));
     DropInterval(interval);

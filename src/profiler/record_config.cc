@@ -33,6 +33,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
           .kinds = config.kinds,
           .kernel_threads = config.kernel_threads,
           .ledger = config.ledger,
+          .wakers = config.wakers,
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,

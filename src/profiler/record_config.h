@@ -44,6 +44,7 @@ struct RecordConfig {
   bool per_thread = false;    // rows tell the threads of a process apart
   bool show_sleepers = true;  // threads that never run have rows; else they are only counted
   bool ledger = false;        // account for all the time of every thread
+  bool wakers = false;        // tell who ended each wait
 
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;
