@@ -124,6 +124,7 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Time("max_wait", config.record.max_wait_ns, {0, kForever});
   visit.Bool("kernel_threads", config.record.kernel_threads);
   visit.Bool("idle", config.record.idle);
+  visit.Bool("wakers", config.record.wakers);
   visit.Texts("comms", config.record.comms, CheckGlob);
   visit.Pids("pids", config.record.pids);
   visit.Texts("cgroups", config.record.cgroups, CheckNotEmpty);

@@ -23,6 +23,7 @@ struct DaemonConfig {
     uint64_t max_wait_ns = 0;
     bool kernel_threads = false;
     bool idle = false;
+    bool wakers = false;
     std::vector<std::string> comms;
     std::vector<int64_t> pids;
     std::vector<std::string> cgroups;

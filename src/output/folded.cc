@@ -12,8 +12,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "output/stack_labels.h"
 
 namespace offcpu {
@@ -54,7 +52,7 @@ class Ranks {
 
 std::vector<std::string> Threads(const Profile& profile) {
   std::vector<std::string> names;
-  for (const std::string& comm : profile.comms) names.push_back(Joined({comm.empty() ? "[no name]" : Printable(comm)}));
+  for (const std::string& comm : profile.comms) names.push_back(Joined({ThreadLabel(comm)}));
   return names;
 }
 
@@ -62,7 +60,7 @@ std::vector<std::string> Processes(const Profile& profile, const FoldedOptions& 
   std::vector<std::string> names(profile.processes.size());
   if (!options.per_process) return names;
   for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = Joined({absl::StrCat(Printable(profile.processes[i].name), "-", profile.processes[i].key.pid)});
+    names[i] = Joined({ProcessLabel(profile.processes[i])});
   }
   return names;
 }
@@ -79,53 +77,25 @@ std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedPro
   return texts;
 }
 
-// Of links that are done in words already, each by the index of what it is of.
-struct LinkTexts {
-  const std::vector<std::string>& processes;
-  const std::vector<std::string>& threads;
-  const std::vector<std::string>& users;
-  const std::vector<std::string>& kernels;
-};
-
-std::string Reversed(const std::string& text) {
-  std::vector<std::string> parts = absl::StrSplit(text, ';');
-  std::reverse(parts.begin(), parts.end());
-  return absl::StrJoin(parts, ";");
-}
-
-// "--" and the way back from where it woke, for each link: who waited meets who woke it. The first one is "".
-std::vector<std::string> WakerTexts(const Profile& profile, const LinkTexts& texts) {
-  std::vector<std::string> chains(1);
-  for (const WakerChain& chain : profile.wakers) {
-    std::string& text = chains.emplace_back();
-    if (chain.empty()) text = ";--;[other]";
-    for (const WakerLink& link : chain) {
-      absl::StrAppend(&text, ";--;", Reversed(texts.kernels[link.kernel_stack]), ";-;");
-      if (link.interrupt) {
-        text += "[interrupt]";
-        continue;
-      }
-      absl::StrAppend(&text, Reversed(texts.users[link.user_stack]), ";", texts.threads[link.comm]);
-      const std::string& process = texts.processes[link.process];
-      if (!process.empty()) absl::StrAppend(&text, ";", process);
-    }
+// By ProfileRow::waker: what follows the kernel's leaf.
+std::vector<std::string> WakerTexts(const Profile& profile, const SymbolizedProfile& symbols,
+                                    const FoldedOptions& options) {
+  std::vector<std::string> texts(1);
+  for (size_t i = 0; i < profile.wakers.size(); ++i) {
+    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, symbols, i, options.per_process))));
   }
-  return chains;
+  return texts;
 }
 
 }  // namespace
 
 void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options,
                  ByteSink sink) {
-  const std::vector<std::string> process_texts = Processes(profile, options);
-  const std::vector<std::string> thread_texts = Threads(profile);
-  const std::vector<std::string> user_texts = UserTexts(profile, symbols);
-  const std::vector<std::string> kernel_texts = KernelTexts(profile, symbols);
-  Ranks processes(process_texts);
-  Ranks threads(thread_texts);
-  Ranks users(user_texts);
-  Ranks kernels(kernel_texts);
-  Ranks wakers(WakerTexts(profile, {process_texts, thread_texts, user_texts, kernel_texts}));
+  Ranks processes(Processes(profile, options));
+  Ranks threads(Threads(profile));
+  Ranks users(UserTexts(profile, symbols));
+  Ranks kernels(KernelTexts(profile, symbols));
+  Ranks wakers(WakerTexts(profile, symbols, options));
   std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),

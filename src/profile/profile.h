@@ -112,7 +112,6 @@ struct ProfileRow {
   uint32_t user_stack = 0;    // index into Profile::user_stacks
   WaitKind kind = WaitKind::kSleeping;
   int32_t syscall = kNoSystemCall;  // of the stay
-  uint32_t waker = 0;               // index into Profile::wakers, plus 1; 0: not known, or nobody had to
   uint64_t count = 0;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
@@ -122,6 +121,7 @@ struct ProfileRow {
   double count_excess = 0;
   double count_variance = 0;
   double ns_variance = 0;
+  uint32_t waker = 0;  // part of the key too: index into Profile::wakers, plus 1; 0: not known, or nobody had to
 
   uint64_t total_ns() const { return blocked_ns + runnable_ns; }
   // Standard errors.

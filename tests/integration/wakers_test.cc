@@ -19,17 +19,19 @@ struct Expected {
   const char* waiter;
   const char* wait;
   const char* waker;  // null: an interrupt
-  const char* wake;   // its function
+  const char* wake;   // its function; of an interrupt, in the kernel
 };
 
 constexpr Expected kWaits[] = {
     {"w_chain", "wait_chain", "k_chain", "wake_chain"},    {"k_chain", "wait_middle", "chain_end", "wake_middle"},
-    {"chain_end", "wait_end", nullptr, nullptr},           {"w_timer", "wait_timer", nullptr, nullptr},
+    {"chain_end", "wait_end", nullptr, "hrtimer_wakeup"},  {"w_timer", "wait_timer", nullptr, "hrtimer_wakeup"},
     {"w_pipe", "wait_pipe", "k_pipe", "wake_pipe"},        {"w_futex", "wait_futex", "k_futex", "wake_futex"},
     {"w_event", "wait_event", "k_event", "wake_event"},    {"w_unix", "wait_unix", "k_unix", "wake_unix"},
     {"w_udp", "wait_udp", "k_udp", "wake_udp"},            {"w_moving", "wait_moving", "k_moving", "wake_moving"},
     {"w_turns", "wait_turn1", "k_turn1", "wake_turn1"},    {"w_turns", "wait_turn2", "k_turn2", "wake_turn2"},
 };
+constexpr Expected kNetWait = {"w_net", "wait_net", nullptr, "net_rx_action"};
+constexpr Expected kDiskWait = {"w_disk", "wait_disk", nullptr, "blk_update_request"};
 
 // One link in words.
 struct Link {
@@ -86,7 +88,7 @@ bool WaitsForMemory(const StackRow& row) {
 
 bool IsRight(const Expected& expected, const std::vector<Link>& links) {
   const Link& waker = links.front();
-  if (expected.waker == nullptr) return waker.interrupt && waker.IsIn("hrtimer_wakeup");
+  if (expected.waker == nullptr) return waker.interrupt && waker.IsIn(expected.wake);
   if (waker.interrupt || waker.comm != expected.waker) return false;
   return !waker.is_complete() || waker.Has(expected.wake);
 }
@@ -101,8 +103,9 @@ struct Figures {
 Figures Compare(const Recording& recording, const Expected& expected) {
   Figures figures;
   for (const StackRow& row : recording.Rows([&](const StackRow& r) {
-         return r.comm == expected.waiter && r.Has(expected.wait) && r.row->kind == WaitKind::kSleeping &&
-                r.row->blocked_ns != 0 && !WaitsForMemory(r);
+         const bool slept = r.row->kind == WaitKind::kSleeping || r.row->kind == WaitKind::kDisk;
+         return r.comm == expected.waiter && r.Has(expected.wait) && slept && r.row->blocked_ns != 0 &&
+                !WaitsForMemory(r);
        })) {
     const std::vector<Link> links = ChainOf(recording, *row.row);
     if (links.empty()) {
@@ -120,20 +123,22 @@ Figures Compare(const Recording& recording, const Expected& expected) {
 
 class Wakers : public ::testing::Test {
  protected:
-  void RecordWakes(const std::vector<std::string>& options, const RecordConfig* config = nullptr) {
-    std::vector<std::string> words = {"wakes", "--seconds", "3"};
+  void RecordWakes(const std::vector<std::string>& options, RecordConfig config = Unthrottled({})) {
+    std::vector<std::string> words = {"wakes", directory_.path(), "--seconds", "3"};
     words.insert(words.end(), options.begin(), options.end());
     target_ = Target::Start(words);
     ASSERT_NE(target_, nullptr);
-    RecordConfig unthrottled = Unthrottled({target_->pid()});
-    if (config != nullptr) unthrottled = *config;
-    unthrottled.wakers = true;
-    recording_ = Record(unthrottled, *target_);
+    config.pids = {target_->pid()};
+    config.wakers = true;
+    recording_ = Record(config, *target_);
   }
 
   // Every waker that is claimed is the right one, and most waits have one.
   void ExpectRight() {
-    for (const Expected& expected : kWaits) {
+    std::vector<Expected> waits(std::begin(kWaits), std::end(kWaits));
+    if (target_->Value("disk") != 0) waits.push_back(kDiskWait);
+    if (target_->Value("net") != 0) waits.push_back(kNetWait);
+    for (const Expected& expected : waits) {
       const Figures figures = Compare(recording_, expected);
       std::printf("%-10s %-12s %7llu claimed, %llu with a stack, %llu unknown, %llu wrong\n", expected.waiter,
                   expected.wait, (unsigned long long)figures.claimed, (unsigned long long)figures.with_stack,
@@ -155,6 +160,7 @@ class Wakers : public ::testing::Test {
     }
   }
 
+  const TemporaryDirectory directory_;
   std::unique_ptr<Target> target_;
   Recording recording_;
 };
@@ -168,6 +174,21 @@ TEST_F(Wakers, AreTheRightOnesOnOneCpu) {
 TEST_F(Wakers, AreTheRightOnesOnTwoCpus) {
   RecordWakes({"--cpus", "2", "--hogs", "1"});
   ExpectRight();
+  ExpectNothingOf("hog");
+}
+
+// As the service records: a sample of short waits, and budgets. Whose stack is not known is right by name.
+TEST_F(Wakers, AreTheRightOnesOfASample) {
+  RecordConfig config;
+  config.sample_ns = 50'000;
+  RecordWakes({"--cpus", "2", "--hogs", "1"}, config);
+  uint64_t claimed = 0;
+  for (const Expected& expected : kWaits) {
+    const Figures figures = Compare(recording_, expected);
+    claimed += figures.claimed;
+    EXPECT_LE(figures.unknown, figures.claimed / 10) << expected.wait;
+  }
+  EXPECT_GT(claimed, 10'000u);
   ExpectNothingOf("hog");
 }
 
@@ -204,13 +225,9 @@ TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
 
 // Whoever is not recorded may wake somebody who is.
 TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
-  std::vector<std::string> words = {"wakes", "--seconds", "1", "--cpus", "2"};
-  target_ = Target::Start(words);
-  ASSERT_NE(target_, nullptr);
-  RecordConfig config = Unthrottled({target_->pid()});
+  RecordConfig config = Unthrottled({});
   config.comms = {"w_chain"};
-  config.wakers = true;
-  recording_ = Record(config, *target_);
+  RecordWakes({"--cpus", "2"}, config);
   uint64_t whole = 0;
   for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.Has("wait_chain"); })) {
     EXPECT_EQ(row.comm, "w_chain");
@@ -226,7 +243,7 @@ TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
 }
 
 TEST_F(Wakers, AreNotToldUnlessAskedFor) {
-  target_ = Target::Start({"wakes", "--seconds", "0.2"});
+  target_ = Target::Start({"wakes", directory_.path(), "--seconds", "0.2"});
   ASSERT_NE(target_, nullptr);
   recording_ = Record(Unthrottled({target_->pid()}), *target_);
   EXPECT_TRUE(recording_.profile.wakers.empty());

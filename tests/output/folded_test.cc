@@ -49,8 +49,9 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   const std::string by_timer = ";--;wake_up;timer;-;[interrupt]";
   EXPECT_EQ(Fold(), wait + " 1000\n" +                   //
                         wait + ";--;[other] 4000\n" +    //
-                        wait + by_timer + " 3000\n" +    //
-                        wait + ";--;wake_up;pipe_write;-;write;reply;[truncated: window];waker" + by_timer + " 2000\n");
+                        wait + ";--;wake_up;pipe_write;-;write;reply;[truncated: window];waker" + by_timer +
+                        " 2000\n" +  //
+                        wait + by_timer + " 3000\n");
   EXPECT_NE(Fold({.per_process = true}).find("[truncated: window];waker;client-11;--;"), std::string::npos);
 }
 

@@ -1,22 +1,28 @@
 // Threads that know who wakes them. Each wait is below a function that only it is in, `wait_X` of the thread `w_X`, and
 // is ended by the thread `k_X` in `wake_X` alone, or by an interrupt where there is none.
-// Usage: wakes [--seconds S] [--cpus N] [--hogs N]
+// Usage: wakes DIRECTORY [--seconds S] [--cpus N] [--hogs N]
 //   chain   w_chain waits for k_chain, which waits in wait_middle for chain_end in wake_middle, which sleeps
 //   timer   nanosleep
+//   disk    reads past the page cache, of a file in DIRECTORY; nothing where its file system does not offer that
+//   net     an echo of the next router's, if there is one and it answers each time
 //   pipe, futex, event, unix, udp
 //   turns   k_turn1 and k_turn2 wake w_turns in turn, as soon as they see that they may: some of their wakes find it
 //           running or just about to sleep
 //   moving  as pipe, but both change their CPU all the time
 //   hogs    never wait, never wake and are there to be interrupted
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 
 #include <atomic>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -72,6 +78,11 @@ struct Channel {
 
 Channel chain_first, chain_middle, a_pipe, a_unix, udp, moving, turns;
 int event = -1;
+constexpr size_t kPage = 4096;
+int direct = -1;
+int router = -1;  // a socket
+std::atomic<bool> router_answers = false;
+char* direct_page = nullptr;
 std::atomic<uint32_t> futex_word = 0;
 std::atomic<int> turn = 0;
 std::atomic<uint64_t> hog_rounds = 0;
@@ -107,6 +118,16 @@ TARGET_FUNCTION void wake_middle(char byte) {
 TARGET_FUNCTION void wait_timer() {
   target::SleepNs(300'000);
   TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION void wait_disk() {
+  target::Check(pread(direct, direct_page, kPage, 0) == kPage, "pread");
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION bool wait_net() {
+  char packet[256];
+  const bool came = recv(router, packet, sizeof(packet), 0) > 0;
+  TARGET_AFTER_CALL;
+  return came;
 }
 TARGET_FUNCTION char wait_pipe() {
   const char byte = a_pipe.Receive();
@@ -240,6 +261,47 @@ void ChainEnd() {
   wake_middle('q');
 }
 
+void OpenFile(const std::string& path) {
+  direct_page = static_cast<char*>(aligned_alloc(kPage, kPage));
+  memset(direct_page, 'x', kPage);
+  const int written = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  target::Check(written >= 0 && write(written, direct_page, kPage) == kPage && fsync(written) == 0, "write");
+  close(written);
+  direct = open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC);
+}
+
+in_addr_t DefaultRouter() {
+  FILE* routes = fopen("/proc/net/route", "re");
+  char line[256];
+  in_addr_t found = 0;
+  while (routes != nullptr && fgets(line, sizeof(line), routes) != nullptr) {
+    unsigned destination = 1;
+    unsigned gateway = 0;
+    if (sscanf(line, "%*s %x %x", &destination, &gateway) == 2 && destination == 0) found = gateway;
+  }
+  if (routes != nullptr) fclose(routes);
+  return found;
+}
+
+bool AskRouter(uint16_t number) {
+  icmphdr echo = {};
+  echo.type = ICMP_ECHO;
+  echo.un.echo.sequence = number;
+  echo.checksum = static_cast<uint16_t>(~(ICMP_ECHO + number + (ICMP_ECHO + number > 0xffff ? 1 : 0)));
+  return send(router, &echo, sizeof(echo), 0) == sizeof(echo) && wait_net();
+}
+
+void OpenRouter() {
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = DefaultRouter();
+  router = socket(AF_INET, SOCK_RAW, IPPROTO_ICMP);
+  const timeval patience = {.tv_sec = 0, .tv_usec = 500'000};
+  setsockopt(router, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+  router_answers = address.sin_addr.s_addr != 0 && router >= 0 &&
+                   connect(router, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 && AskRouter(0);
+}
+
 void TakeTurns() {
   Name("w_turns");
   gate.Pass();
@@ -278,6 +340,9 @@ int main(int argc, char** argv) {
   moving = Channel::Pipe();
   turns = Channel::Pipe();
   event = eventfd(0, 0);
+  target::Check(argc > 1, "a directory");
+  OpenFile(std::string(argv[1]) + "/data");
+  OpenRouter();
   static const Pair pairs[] = {{"w_pipe", wait_pipe, "k_pipe", wake_pipe},
                                {"w_futex", wait_futex, "k_futex", wake_futex},
                                {"w_event", wait_event, "k_event", wake_event},
@@ -302,6 +367,20 @@ int main(int argc, char** argv) {
     gate.Pass();
     while (!target::Over()) wait_timer();
   });
+  if (direct >= 0) {
+    threads.emplace_back([] {
+      Name("w_disk");
+      gate.Pass();
+      while (!target::Over()) wait_disk();
+    });
+  }
+  if (router_answers) {
+    threads.emplace_back([] {
+      Name("w_net");
+      gate.Pass();
+      for (uint16_t number = 1; !target::Over() && router_answers; ++number) router_answers = AskRouter(number);
+    });
+  }
   threads.emplace_back(TakeTurns);
   threads.emplace_back(WakeInTurn, "k_turn1", 1, wake_turn1);
   threads.emplace_back(WakeInTurn, "k_turn2", 2, wake_turn2);
@@ -317,5 +396,7 @@ int main(int argc, char** argv) {
   gate.Open();
   for (std::thread& thread : threads) thread.join();
   target::Value("hog_rounds", hog_rounds);
+  target::Value("disk", direct >= 0 ? 1 : 0);
+  target::Value("net", router_answers ? 1 : 0);
   target::DoneAndStay();
 }
