@@ -218,7 +218,7 @@ TEST_F(Wakers, AreNeverTheIdleTask) {
 }
 
 TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
-  RecordWakes({"--cpus", "2"});
+  RecordWakes({"--cpus", "2", "--chain"});
   uint64_t whole = 0;
   uint64_t all = 0;
   for (const StackRow& row : recording_.Rows([](const StackRow& r) {
@@ -238,6 +238,23 @@ TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
   std::printf("%llu of %llu waits with all of their chain\n", (unsigned long long)whole, (unsigned long long)all);
   EXPECT_GT(all, 1000u);
   EXPECT_GT(whole, all * 8 / 10);
+}
+
+// What the waker had waited for before is no part of the wait.
+TEST_F(Wakers, HaveNoChainFromBeforeTheWait) {
+  RecordWakes({"--cpus", "2"});
+  uint64_t alone = 0;
+  uint64_t all = 0;
+  for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.comm == "w_late" && r.Has("wait_late"); })) {
+    const std::vector<Link> links = ChainOf(recording_, *row.row);
+    if (links.empty() || WaitsForMemory(row) || !links[0].Has("wake_late_again")) continue;
+    all += row.row->count;
+    if (links.size() == 1) alone += row.row->count;
+    if (links.size() < 2) continue;
+    EXPECT_FALSE(links[1].interrupt && links[1].IsIn("hrtimer_wakeup")) << Text(links);
+  }
+  EXPECT_GT(all, 500u);
+  EXPECT_GT(alone, all * 9 / 10);
 }
 
 // Whoever is not recorded may wake somebody who is.

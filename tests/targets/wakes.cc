@@ -1,6 +1,6 @@
 // Threads that know who wakes them. Each wait is below a function that only it is in, `wait_X` of the thread `w_X`, and
 // is ended by the thread `k_X` in `wake_X` alone, or by an interrupt where there is none.
-// Usage: wakes DIRECTORY [--seconds S] [--cpus N] [--hogs N]
+// Usage: wakes DIRECTORY [--seconds S] [--cpus N] [--hogs N] [--chain: nothing else]
 //   chain   w_chain waits for k_chain, which waits in wait_middle for chain_end in wake_middle, which sleeps
 //   timer   nanosleep
 //   disk    reads past the page cache, of a file in DIRECTORY; nothing where its file system does not offer that
@@ -8,6 +8,8 @@
 //   pipe, futex, event, unix, udp
 //   turns   k_turn1 and k_turn2 wake w_turns in turn, as soon as they see that they may: some of their wakes find it
 //           running or just about to sleep
+//   late    k_late sleeps, wakes w_late in wake_late, runs on and wakes it in wake_late_again: its own sleep was over
+//           when the second wait began
 //   moving  as pipe, but both change their CPU all the time
 //   hogs    never wait, never wake and are there to be interrupted
 #include <arpa/inet.h>
@@ -76,7 +78,7 @@ struct Channel {
   void Send(char byte) const { target::Check(write(write_end, &byte, 1) == 1, "write"); }
 };
 
-Channel chain_first, chain_middle, a_pipe, a_unix, udp, moving, turns;
+Channel chain_first, chain_middle, a_pipe, a_unix, udp, moving, late, turns;
 int event = -1;
 constexpr size_t kPage = 4096;
 int direct = -1;
@@ -185,6 +187,19 @@ TARGET_FUNCTION char wait_moving() {
 }
 TARGET_FUNCTION void wake_moving(char byte) {
   moving.Send(byte);
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION char wait_late() {
+  const char byte = late.Receive();
+  TARGET_AFTER_CALL;
+  return byte;
+}
+TARGET_FUNCTION void wake_late(char byte) {
+  late.Send(byte);
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION void wake_late_again() {
+  late.Send('x');
   TARGET_AFTER_CALL;
 }
 TARGET_FUNCTION char wait_turn1() {
@@ -302,6 +317,19 @@ void OpenRouter() {
                    connect(router, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0 && AskRouter(0);
 }
 
+void WakeLate() {
+  Name("k_late");
+  gate.Pass();
+  while (!target::Over()) {
+    target::SleepNs(500'000);
+    wake_late('x');
+    for (const uint64_t end = target::ClockNs(CLOCK_MONOTONIC) + 300'000; target::ClockNs(CLOCK_MONOTONIC) < end;) {
+    }
+    wake_late_again();
+  }
+  wake_late('q');
+}
+
 void TakeTurns() {
   Name("w_turns");
   gate.Pass();
@@ -324,44 +352,17 @@ void WakeInTurn(const char* name, int mine, void (*wake)()) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  cpus = static_cast<int>(target::Option(argc, argv, "--cpus", 2));
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (int cpu = 0; cpu < cpus; ++cpu) CPU_SET(cpu, &set);
-  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-  chain_first = Channel::Pipe();
-  chain_middle = Channel::Pipe();
-  a_pipe = Channel::Pipe();
-  a_unix = Channel::Unix();
-  udp = Channel::Udp();
-  moving = Channel::Pipe();
-  turns = Channel::Pipe();
-  event = eventfd(0, 0);
-  target::Check(argc > 1, "a directory");
-  OpenFile(std::string(argv[1]) + "/data");
-  OpenRouter();
+void StartOthers(std::vector<std::thread>& threads) {
   static const Pair pairs[] = {{"w_pipe", wait_pipe, "k_pipe", wake_pipe},
                                {"w_futex", wait_futex, "k_futex", wake_futex},
                                {"w_event", wait_event, "k_event", wake_event},
                                {"w_unix", wait_unix, "k_unix", wake_unix},
                                {"w_udp", wait_udp, "k_udp", wake_udp},
                                {"w_moving", wait_moving, "k_moving", wake_moving}};
-  std::vector<std::thread> threads;
   for (const Pair& pair : pairs) {
     threads.emplace_back(Wait, pair);
     threads.emplace_back(Wake, pair);
   }
-  threads.emplace_back([] {
-    Name("w_chain");
-    gate.Pass();
-    while (wait_chain() != 'q') {
-    }
-  });
-  threads.emplace_back(ChainMiddle);
-  threads.emplace_back(ChainEnd);
   threads.emplace_back([] {
     Name("w_timer");
     gate.Pass();
@@ -381,9 +382,48 @@ int main(int argc, char** argv) {
       for (uint16_t number = 1; !target::Over() && router_answers; ++number) router_answers = AskRouter(number);
     });
   }
+  threads.emplace_back(WakeLate);
+  threads.emplace_back([] {
+    Name("w_late");
+    gate.Pass();
+    while (wait_late() != 'q') {
+    }
+  });
   threads.emplace_back(TakeTurns);
   threads.emplace_back(WakeInTurn, "k_turn1", 1, wake_turn1);
   threads.emplace_back(WakeInTurn, "k_turn2", 2, wake_turn2);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  cpus = static_cast<int>(target::Option(argc, argv, "--cpus", 2));
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (int cpu = 0; cpu < cpus; ++cpu) CPU_SET(cpu, &set);
+  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
+  chain_first = Channel::Pipe();
+  chain_middle = Channel::Pipe();
+  a_pipe = Channel::Pipe();
+  a_unix = Channel::Unix();
+  udp = Channel::Udp();
+  moving = Channel::Pipe();
+  late = Channel::Pipe();
+  turns = Channel::Pipe();
+  event = eventfd(0, 0);
+  target::Check(argc > 1, "a directory");
+  OpenFile(std::string(argv[1]) + "/data");
+  OpenRouter();
+  std::vector<std::thread> threads;
+  threads.emplace_back([] {
+    Name("w_chain");
+    gate.Pass();
+    while (wait_chain() != 'q') {
+    }
+  });
+  threads.emplace_back(ChainMiddle);
+  threads.emplace_back(ChainEnd);
+  if (!target::Flag(argc, argv, "--chain")) StartOthers(threads);
   const int hogs = static_cast<int>(target::Option(argc, argv, "--hogs", 0));
   for (int i = 0; i < hogs; ++i) {
     threads.emplace_back([] {
