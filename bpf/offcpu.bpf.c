@@ -285,9 +285,9 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	}
 	syscall = system_call(task);
 	stack = kernel_stack_id(ctx, task);
-	side = config.has_exit_tp ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS,
-						  CONTEXT_SWITCH)
-				  : user_stack_at_leave(task, state);
+	side = config.has_exit_tp
+		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
+		       : user_stack_at_leave(task, state);
 	if (waits_for_waker(state, &times)) {
 		wake = take_wake(task);
 		if (wake) {

@@ -298,8 +298,7 @@ static __always_inline struct wake *take_wake(struct task_struct *task)
 
 	if (!waker_config.enabled)
 		return NULL;
-	wake = bpf_task_storage_get(&wakes, task, 0,
-				    config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	wake = bpf_task_storage_get(&wakes, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!wake)
 		return NULL;
 	is_fresh = wake->fresh;

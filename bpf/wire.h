@@ -37,9 +37,8 @@ typedef __s32 int32_t;
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
-	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED,
-	WIRE_EXEC,	   WIRE_EXIT,	      WIRE_CODE,    WIRE_ACCOUNT,
-	WIRE_WOKEN_INTERVAL,
+	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED, WIRE_EXEC,
+	WIRE_EXIT,	   WIRE_CODE,	      WIRE_ACCOUNT, WIRE_WOKEN_INTERVAL,
 };
 
 /* Why a thread left the CPU. */
@@ -53,9 +52,9 @@ WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
 	WIRE_NO_USER_BUDGET,	    WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
 	WIRE_NO_USER_UNREADABLE,    WIRE_NO_USER_EXITING,   WIRE_NO_USER_EXEC,
-	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
-	WIRE_NO_USER_KERNEL_THREAD,
-	WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or waited too short */
+	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD,  /* dropped between the ring and the walker */
+	WIRE_NO_USER_KERNEL_THREAD, WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or
+							       waited too short */
 };
 
 /* See ProcessKey. */
@@ -194,9 +193,9 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
 	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
 	WIRE_COUNT_LIFECYCLE_LOST,
-	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
-	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
-	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
+	WIRE_COUNT_ACCOUNT_LOST,  /* of the ledger */
+	WIRE_COUNT_NOT_FOLLOWED,  /* a child of a recorded process that found no place in the set of pids */
+	WIRE_COUNT_NOT_LISTED,	  /* a waiting thread that found no buffer for its stacks */
 	WIRE_COUNT_WAKER_UNKNOWN, /* of a wait, whose time is kept */
 	WIRE_COUNT_WAKER_CUT,	  /* a chain, for want of storage */
 	WIRE_COUNTERS,
@@ -325,8 +324,9 @@ struct wire_range {
 /* Likewise fixed: of the wakers. */
 struct wire_waker_config {
 	struct wire_range try_to_wake_up;
-	struct wire_range interrupts[WIRE_INTERRUPT_ENTRIES]; /* entered for interrupts, and for nothing else */
-	struct wire_range softirqs[2];			      /* what runs them */
+	struct wire_range
+		interrupts[WIRE_INTERRUPT_ENTRIES]; /* entered for interrupts, and for nothing else */
+	struct wire_range softirqs[2];		    /* what runs them */
 	struct wire_range backlog; /* the softirq that delivers the host's packets to itself */
 	uint64_t enabled;
 };

@@ -25,18 +25,18 @@ std::string CommOf(const char (&comm)[kBytes]) {
 
 IntervalEvent IntervalOf(const wire_interval& head) {
   return {.process = KeyOf(head.process),
-                      .tid = static_cast<int32_t>(head.process.tid),
-                      .cookie = head.cookie,
-                      .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
-                      .kernel_stack = head.kernel_stack,
-                      .kind = KindOf(head.kind),
-                      .syscall = SystemCallOf(head.syscall),
-                      .switches = head.switches,
-                      .end_ns = head.end_ns,
-                      .blocked_ns = head.blocked_ns,
-                      .runnable_ns = head.runnable_ns,
-                      .comm = CommOf(head.comm),
-                      .wakers = {}};
+          .tid = static_cast<int32_t>(head.process.tid),
+          .cookie = head.cookie,
+          .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
+          .kernel_stack = head.kernel_stack,
+          .kind = KindOf(head.kind),
+          .syscall = SystemCallOf(head.syscall),
+          .switches = head.switches,
+          .end_ns = head.end_ns,
+          .blocked_ns = head.blocked_ns,
+          .runnable_ns = head.runnable_ns,
+          .comm = CommOf(head.comm),
+          .wakers = {}};
 }
 
 std::optional<Event> DecodeInterval(std::span<const std::byte> record) {

@@ -97,8 +97,8 @@ AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
   return range;
 }
 
-// The stubs by which the CPU enters the kernel for interrupts lie side by side, apart from those for exceptions, in which
-// a thread does something of its own.
+// The stubs by which the CPU enters the kernel for interrupts lie side by side, apart from those for exceptions, in
+// which a thread does something of its own.
 AddressRange RangeOfInterruptStubs(const std::string& kallsyms) {
   AddressRange range;
   std::string last;

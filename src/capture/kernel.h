@@ -19,7 +19,8 @@ struct AddressRange {
 // Kernel code by which the programs tell who wakes a thread.
 struct WakerRanges {
   AddressRange try_to_wake_up;
-  // Entered for interrupts and for nothing else: the entry stubs, and what stands for them on CPUs with FRED and on Xen.
+  // Entered for interrupts and for nothing else: the entry stubs, and what stands for them on CPUs with FRED and on
+  // Xen.
   std::array<AddressRange, 4> interrupts;
   std::array<AddressRange, 2> softirqs;  // what runs them
   AddressRange backlog;                  // the softirq that delivers the host's packets to itself

@@ -46,8 +46,8 @@ class PprofStacks {
   using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
 
   // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers` links, the first one
-  // first. Only its own, as far as they are known, if they cannot be told apart any more; `*marked` if there were others. ResourceExhausted if one
-  // is too deep.
+  // first. Only its own, as far as they are known, if they cannot be told apart any more; `*marked` if there were
+  // others. ResourceExhausted if one is too deep.
   absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers,
                                                bool* marked) const;
   // The stacks of these locations. DataLoss if they are none of ours, ResourceExhausted if there are, with all others,

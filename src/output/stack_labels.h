@@ -24,8 +24,8 @@ namespace offcpu {
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 
-// Of wakers[index]: for each link the way back from where it woke, behind kWakerMark, to the name of its thread, and with
-// `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
+// Of wakers[index]: for each link the way back from where it woke, behind kWakerMark, to the name of its thread, and
+// with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
 inline constexpr std::string_view kWakerMark = "--";
 inline constexpr std::string_view kInterrupt = "[interrupt]";
 std::vector<std::string> WakerLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index,

@@ -32,8 +32,7 @@ Joiner::Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table)
     : limits_(limits), stacks_(stacks), table_(table) {}
 
 size_t Joiner::BytesOf(const Stay& stay) {
-  return sizeof(Stay) + kStayOverhead + stay.rows.capacity() * sizeof(WaitingRow) +
-         stay.wakers * sizeof(IntervalWaker);
+  return sizeof(Stay) + kStayOverhead + stay.rows.capacity() * sizeof(WaitingRow) + stay.wakers * sizeof(IntervalWaker);
 }
 
 Joiner::WaitingRow Joiner::RowOf(const Interval& interval) {

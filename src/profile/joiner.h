@@ -104,7 +104,7 @@ class Joiner {
   std::list<Stay> stays_;  // by touched_ns
   absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
   absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by rows that wait for another one first: how many
-  std::deque<Outcome> outcomes_;  // by made_ns
+  std::deque<Outcome> outcomes_;                    // by made_ns
   absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
   Counters counters_;
 };

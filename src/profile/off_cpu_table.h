@@ -1,6 +1,6 @@
-// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of wait,
-// system call and waker, and the names that they share. Made for one recording or one window of it; Finish turns it into the
-// immutable Profile. One thread; no I/O.
+// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of
+// wait, system call and waker, and the names that they share. Made for one recording or one window of it; Finish turns
+// it into the immutable Profile. One thread; no I/O.
 //
 // Every table is capped. A row beyond the cap adds to one overflow row, so that no time is lost; processes and thread
 // names beyond theirs are called "[other]", as are chains of wakers.

@@ -85,39 +85,39 @@ TEST(Decode, ASystemCallThatNoKernelHasIsNone) {
 
 // A wait that a thread ended which an interrupt had woken, byte by byte.
 constexpr unsigned char kWoken[] = {
-    0x09, 0, 0, 0,                                   // type: WIRE_WOKEN_INTERVAL
-    0, 0, 0, 0,                                      // kind: sleeping
-    0x07, 0, 0, 0, 0, 0, 0x01, 0,                    // cookie
-    0x2a, 0, 0, 0, 0, 0, 0, 0,                       // kernel_stack
-    0xe8, 0x03, 0, 0, 0, 0, 0, 0,                    // end_ns: 1000
-    0x1e, 0, 0, 0, 0, 0, 0, 0,                       // blocked_ns: 30
-    0x04, 0, 0, 0, 0, 0, 0, 0,                       // runnable_ns
-    0x05, 0, 0, 0, 0, 0, 0, 0,                       // process: start_ns
-    0x06, 0, 0, 0, 0, 0, 0, 0,                       // exec_id
-    0x07, 0, 0, 0, 0x08, 0, 0, 0,                    // tgid, tid
-    0, 0, 0, 0,                                      // no_user
-    0x23, 0, 0, 0,                                   // syscall: 35
-    0x63, 0, 0, 0, 0, 0, 0, 0,                       // switches: 99
-    'w', 'a', 'i', 't', 'e', 'r', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
-    0x02, 0, 0, 0, 0, 0, 0, 0,                       // count: 2 links; reserved
-    0x84, 0x03, 0, 0, 0, 0, 0, 0,                    // link 1: at_ns: 900
-    0x2b, 0, 0, 0, 0, 0, 0, 0,                       // kernel_stack
-    0x09, 0, 0, 0, 0, 0, 0x01, 0,                    // cookie
-    0x15, 0, 0, 0, 0, 0, 0, 0,                       // process: start_ns
-    0x16, 0, 0, 0, 0, 0, 0, 0,                       // exec_id
-    0x17, 0, 0, 0, 0x18, 0, 0, 0,                    // tgid, tid
-    0, 0, 0, 0,                                      // no_user
-    0, 0, 0, 0,                                      // flags
-    'w', 'a', 'k', 'e', 'r', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
-    0x20, 0x03, 0, 0, 0, 0, 0, 0,                    // link 2: at_ns: 800
-    0x2c, 0, 0, 0, 0, 0, 0, 0,                       // kernel_stack
-    0, 0, 0, 0, 0, 0, 0, 0,                          // cookie
-    0, 0, 0, 0, 0, 0, 0, 0,                          // process: start_ns
-    0, 0, 0, 0, 0, 0, 0, 0,                          // exec_id
-    0, 0, 0, 0, 0, 0, 0, 0,                          // tgid, tid
-    0x09, 0, 0, 0,                                   // no_user: kernel thread
-    0x01, 0, 0, 0,                                   // flags: WIRE_LINK_INTERRUPT
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+    0x09, 0,    0,   0,                                                // type: WIRE_WOKEN_INTERVAL
+    0,    0,    0,   0,                                                // kind: sleeping
+    0x07, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
+    0x2a, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0xe8, 0x03, 0,   0,   0,    0,   0,    0,                          // end_ns: 1000
+    0x1e, 0,    0,   0,   0,    0,   0,    0,                          // blocked_ns: 30
+    0x04, 0,    0,   0,   0,    0,   0,    0,                          // runnable_ns
+    0x05, 0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0x06, 0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0x07, 0,    0,   0,   0x08, 0,   0,    0,                          // tgid, tid
+    0,    0,    0,   0,                                                // no_user
+    0x23, 0,    0,   0,                                                // syscall: 35
+    0x63, 0,    0,   0,   0,    0,   0,    0,                          // switches: 99
+    'w',  'a',  'i', 't', 'e',  'r', 0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+    0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 links; reserved
+    0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // link 1: at_ns: 900
+    0x2b, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0x09, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
+    0x15, 0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0x16, 0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0x17, 0,    0,   0,   0x18, 0,   0,    0,                          // tgid, tid
+    0,    0,    0,   0,                                                // no_user
+    0,    0,    0,   0,                                                // flags
+    'w',  'a',  'k', 'e', 'r',  0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+    0x20, 0x03, 0,   0,   0,    0,   0,    0,                          // link 2: at_ns: 800
+    0x2c, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0,    0,    0,   0,   0,    0,   0,    0,                          // cookie
+    0,    0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0,    0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0,    0,    0,   0,   0,    0,   0,    0,                          // tgid, tid
+    0x09, 0,    0,   0,                                                // no_user: kernel thread
+    0x01, 0,    0,   0,                                                // flags: WIRE_LINK_INTERRUPT
+    0,    0,    0,   0,   0,    0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
 };
 
 std::vector<std::byte> Woken() {

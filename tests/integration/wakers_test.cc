@@ -1,5 +1,5 @@
-// Who ended a wait: compared with what the program knows of each of its waits. A waker that is claimed is the right one,
-// always; those that are not known are counted.
+// Who ended a wait: compared with what the program knows of each of its waits. A waker that is claimed is the right
+// one, always; those that are not known are counted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,12 +25,12 @@ struct Expected {
 };
 
 constexpr Expected kWaits[] = {
-    {"w_chain", "wait_chain", "k_chain", "wake_chain"},    {"k_chain", "wait_middle", "chain_end", "wake_middle"},
-    {"chain_end", "wait_end", nullptr, "hrtimer_wakeup"},  {"w_timer", "wait_timer", nullptr, "hrtimer_wakeup"},
-    {"w_pipe", "wait_pipe", "k_pipe", "wake_pipe"},        {"w_futex", "wait_futex", "k_futex", "wake_futex"},
-    {"w_event", "wait_event", "k_event", "wake_event"},    {"w_unix", "wait_unix", "k_unix", "wake_unix"},
-    {"w_udp", "wait_udp", "k_udp", "wake_udp"},            {"w_moving", "wait_moving", "k_moving", "wake_moving"},
-    {"w_turns", "wait_turn1", "k_turn1", "wake_turn1"},    {"w_turns", "wait_turn2", "k_turn2", "wake_turn2"},
+    {"w_chain", "wait_chain", "k_chain", "wake_chain"},   {"k_chain", "wait_middle", "chain_end", "wake_middle"},
+    {"chain_end", "wait_end", nullptr, "hrtimer_wakeup"}, {"w_timer", "wait_timer", nullptr, "hrtimer_wakeup"},
+    {"w_pipe", "wait_pipe", "k_pipe", "wake_pipe"},       {"w_futex", "wait_futex", "k_futex", "wake_futex"},
+    {"w_event", "wait_event", "k_event", "wake_event"},   {"w_unix", "wait_unix", "k_unix", "wake_unix"},
+    {"w_udp", "wait_udp", "k_udp", "wake_udp"},           {"w_moving", "wait_moving", "k_moving", "wake_moving"},
+    {"w_turns", "wait_turn1", "k_turn1", "wake_turn1"},   {"w_turns", "wait_turn2", "k_turn2", "wake_turn2"},
 };
 constexpr Expected kNetWait = {"w_net", "wait_net", nullptr, "net_rx_action"};
 constexpr Expected kDiskWait = {"w_disk", "wait_disk", nullptr, "blk_update_request"};
@@ -44,13 +44,13 @@ struct Link {
   std::vector<std::string> frames;  // of the user stack, leaf first
   std::vector<std::string> kernel;
 
-  bool Has(std::string_view function) const { return std::find(frames.begin(), frames.end(), function) != frames.end(); }
+  bool Has(std::string_view function) const {
+    return std::find(frames.begin(), frames.end(), function) != frames.end();
+  }
   bool IsIn(std::string_view kernel_function) const {
     return std::find(kernel.begin(), kernel.end(), kernel_function) != kernel.end();
   }
-  bool is_complete() const {
-    return user->missing == NoUserStack::kNone && user->stack.end == EndReason::kComplete;
-  }
+  bool is_complete() const { return user->missing == NoUserStack::kNone && user->stack.end == EndReason::kComplete; }
 };
 
 std::vector<Link> ChainOf(const Recording& recording, const ProfileRow& row) {
@@ -61,11 +61,13 @@ std::vector<Link> ChainOf(const Recording& recording, const ProfileRow& row) {
     Link& link = links.emplace_back();
     link.interrupt = waker.interrupt;
     link.user = &profile.user_stacks[waker.user_stack];
-    for (const std::string_view name : recording.names.kernel_stacks[waker.kernel_stack]) link.kernel.emplace_back(name);
+    for (const std::string_view name : recording.names.kernel_stacks[waker.kernel_stack])
+      link.kernel.emplace_back(name);
     if (waker.interrupt) continue;
     link.comm = profile.comms[waker.comm];
     link.pid = profile.processes[waker.process].key.pid;
-    for (const SymbolizedFrame& frame : recording.names.user_stacks[waker.user_stack]) link.frames.emplace_back(frame.name);
+    for (const SymbolizedFrame& frame : recording.names.user_stacks[waker.user_stack])
+      link.frames.emplace_back(frame.name);
   }
   return links;
 }
@@ -169,8 +171,8 @@ class Wakers : public ::testing::Test {
     ForEachThreadLink([](const Link& link, const std::string& text) {
       EXPECT_FALSE(link.Has("hog_loop")) << text;
       for (const std::string& frame : link.kernel) {
-        EXPECT_FALSE(frame.find("sysvec_") != std::string::npos || frame.find("common_interrupt") != std::string::npos ||
-                     frame.find("irq_exit") != std::string::npos)
+        EXPECT_FALSE(frame.find("sysvec_") != std::string::npos ||
+                     frame.find("common_interrupt") != std::string::npos || frame.find("irq_exit") != std::string::npos)
             << text;
       }
       EXPECT_TRUE(!link.IsIn("handle_softirqs") || link.IsIn("process_backlog")) << text;
@@ -222,7 +224,8 @@ TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
   uint64_t whole = 0;
   uint64_t all = 0;
   for (const StackRow& row : recording_.Rows([](const StackRow& r) {
-         return r.comm == "w_chain" && r.Has("wait_chain") && r.row->blocked_ns > 0 && r.row->kind == WaitKind::kSleeping;
+         return r.comm == "w_chain" && r.Has("wait_chain") && r.row->blocked_ns > 0 &&
+                r.row->kind == WaitKind::kSleeping;
        })) {
     const std::vector<Link> links = ChainOf(recording_, *row.row);
     if (links.empty() || WaitsForMemory(row)) continue;
@@ -245,7 +248,8 @@ TEST_F(Wakers, HaveNoChainFromBeforeTheWait) {
   RecordWakes({"--cpus", "2"});
   uint64_t alone = 0;
   uint64_t all = 0;
-  for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.comm == "w_late" && r.Has("wait_late"); })) {
+  for (const StackRow& row :
+       recording_.Rows([](const StackRow& r) { return r.comm == "w_late" && r.Has("wait_late"); })) {
     const std::vector<Link> links = ChainOf(recording_, *row.row);
     if (links.empty() || WaitsForMemory(row) || !links[0].Has("wake_late_again")) continue;
     all += row.row->count;

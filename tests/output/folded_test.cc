@@ -38,8 +38,7 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
                             .comm = fake_.Comm("waker"),
                             .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
                             .user_stack = fake_.User({"write", "reply"}, EndReason::kWindow)};
-  const WakerLink timer = {
-      .interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
+  const WakerLink timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
   fake_.profile.wakers = {{thread, timer}, {timer}, {}};
   for (uint32_t waker = 0; waker <= 3; ++waker) {
     fake_.Row(process_, comm_, user, kernel, 1'000'000 * (waker + 1));
@@ -47,8 +46,8 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   }
   const std::string wait = "worker;main;read;-;pipe_read;schedule";
   const std::string by_timer = ";--;wake_up;timer;-;[interrupt]";
-  EXPECT_EQ(Fold(), wait + " 1000\n" +                   //
-                        wait + ";--;[other] 4000\n" +    //
+  EXPECT_EQ(Fold(), wait + " 1000\n" +                 //
+                        wait + ";--;[other] 4000\n" +  //
                         wait + ";--;wake_up;pipe_write;-;write;reply;[truncated: window];waker" + by_timer +
                         " 2000\n" +  //
                         wait + by_timer + " 3000\n");

@@ -243,7 +243,8 @@ TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
                             .comm = one.profile.rows[0].comm,
                             .kernel_stack = timer,
                             .user_stack = one.profile.rows[0].user_stack};
-  one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}}, {thread, {.interrupt = true, .kernel_stack = timer}}};
+  one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}},
+                        {thread, {.interrupt = true, .kernel_stack = timer}}};
   one.profile.rows.resize(1);
   one.profile.rows.push_back(one.profile.rows[0]);
   one.profile.rows[0].waker = 1;

@@ -116,10 +116,10 @@ class PprofWakersTest : public ::testing::Test {
 };
 
 TEST_F(PprofWakersTest, TheChainIsBehindTheLeaf) {
-  EXPECT_THAT(NamesOf(0), ElementsAre("[interrupt]", "asm_timer", "try_to_wake_up", "--", "[truncated: window]",
-                                      "app+0x3006", "[unknown] 0x7f0001", "__restore_rt", "log", "on_signal", "read",
-                                      "pipe_write", "try_to_wake_up", "--", "schedule", "pipe_read", "read", "loop",
-                                      "app+0x3006"));
+  EXPECT_THAT(NamesOf(0),
+              ElementsAre("[interrupt]", "asm_timer", "try_to_wake_up", "--", "[truncated: window]", "app+0x3006",
+                          "[unknown] 0x7f0001", "__restore_rt", "log", "on_signal", "read", "pipe_write",
+                          "try_to_wake_up", "--", "schedule", "pipe_read", "read", "loop", "app+0x3006"));
   EXPECT_EQ(NamesOf(3)[0], "[other]");
   EXPECT_EQ(NamesOf(3)[1], "--");
 }

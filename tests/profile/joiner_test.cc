@@ -375,8 +375,7 @@ TEST_F(JoinerWakersTest, AnInterruptHasNothingToWaitFor) {
   interval.missing = NoUserStack::kBudget;
   interval.wakers.push_back({.link = {.interrupt = true}, .cookie = 0, .missing = NoUserStack::kKernelThread});
   joiner_->Add(interval);
-  EXPECT_EQ(FinishOne(),
-            (std::vector<uint32_t>{Missing(NoUserStack::kBudget), Missing(NoUserStack::kKernelThread)}));
+  EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{Missing(NoUserStack::kBudget), Missing(NoUserStack::kKernelThread)}));
 }
 
 // Intervals, captures and time in any order, against a model that knows only what was sent: with room for everything

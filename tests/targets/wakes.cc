@@ -353,12 +353,10 @@ void WakeInTurn(const char* name, int mine, void (*wake)()) {
 }
 
 void StartOthers(std::vector<std::thread>& threads) {
-  static const Pair pairs[] = {{"w_pipe", wait_pipe, "k_pipe", wake_pipe},
-                               {"w_futex", wait_futex, "k_futex", wake_futex},
-                               {"w_event", wait_event, "k_event", wake_event},
-                               {"w_unix", wait_unix, "k_unix", wake_unix},
-                               {"w_udp", wait_udp, "k_udp", wake_udp},
-                               {"w_moving", wait_moving, "k_moving", wake_moving}};
+  static const Pair pairs[] = {
+      {"w_pipe", wait_pipe, "k_pipe", wake_pipe},     {"w_futex", wait_futex, "k_futex", wake_futex},
+      {"w_event", wait_event, "k_event", wake_event}, {"w_unix", wait_unix, "k_unix", wake_unix},
+      {"w_udp", wait_udp, "k_udp", wake_udp},         {"w_moving", wait_moving, "k_moving", wake_moving}};
   for (const Pair& pair : pairs) {
     threads.emplace_back(Wait, pair);
     threads.emplace_back(Wake, pair);
