@@ -70,6 +70,7 @@ struct {
 enum context {
 	CONTEXT_SWITCH, /* of the scheduler, in the thread itself */
 	CONTEXT_SAMPLE, /* an interrupt, an NMI where there is a PMU */
+	CONTEXT_WAKER,	/* under a thread's lock, in the thread that wakes it */
 	CONTEXTS,
 };
 
@@ -213,9 +214,10 @@ static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
 }
 
 /*
- * Copies what is resident of the current task from the stack pointer upwards page by page, so that the end of a
- * mapping cuts the copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on its
- * way. A global function, so that the verifier goes through it once and not from every place that it is called at.
+ * Copies what is resident of the current task from the stack pointer upwards page by page, so that the end of
+ * a mapping cuts the copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on
+ * its way. A global function, so that the verifier goes through it once and not from every place that it is
+ * called at.
  */
 __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 {

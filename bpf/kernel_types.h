@@ -80,6 +80,10 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
 };
 
+struct sched_entity___delayed {
+	unsigned char sched_delayed; /* asleep, and left on the runqueue for a while: 6.12 and later */
+};
+
 struct seqcount {
 	unsigned int sequence;
 };
@@ -149,6 +153,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	const struct cred *cred;
 	unsigned int flags;
+	unsigned int on_rq;  /* 0: asleep, or on its way there */
 	unsigned int on_cpu; /* a byte since 7.x: only unsigned fields adapt to that */
 	struct sched_entity se;
 	struct sched_info sched_info;

@@ -7,6 +7,7 @@
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
 #include "state.bpf.h"
+#include "wakers.bpf.h"
 
 /* A new process is in a set of processes if its parent is; what was known of its number was of another. */
 static __always_inline void inherit(void *set, bool follow, struct task_struct *parent,
@@ -42,6 +43,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	struct task_state *state;
 
 	take_numbers(parent, child);
+	make_wake(child);
 	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
 		return 0;
 	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);

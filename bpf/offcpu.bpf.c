@@ -12,6 +12,7 @@
 #include "sample.bpf.h"
 #include "state.bpf.h"
 #include "tasks.bpf.h"
+#include "wakers.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -130,21 +131,10 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	return times;
 }
 
-static __always_inline void send_interval(struct task_struct *task, struct wire_account *account,
+static __always_inline void fill_interval(struct wire_interval *record, struct task_struct *task,
 					  const struct times *times, __u64 kernel_stack,
 					  struct user_side side, __u32 kind, int syscall)
 {
-	struct wire_interval *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
-
-	if (!record) {
-		lose(account,
-		     ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_INTERVAL_RING_FULL
-							       : WIRE_COUNT_INTERVAL_RING_BUSY,
-		     times->waited_ns);
-		return;
-	}
-	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
-	record->type = WIRE_INTERVAL;
 	record->kind = kind;
 	record->cookie = side.cookie;
 	record->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
@@ -156,7 +146,44 @@ static __always_inline void send_interval(struct task_struct *task, struct wire_
 	record->switches = switches_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
+}
+
+static __always_inline void lose_unsent(struct wire_account *account, const struct times *times, __u64 bytes)
+{
+	lose(account,
+	     ring_is_full(&intervals, bytes) ? WIRE_COUNT_INTERVAL_RING_FULL : WIRE_COUNT_INTERVAL_RING_BUSY,
+	     times->waited_ns);
+}
+
+static __always_inline void send_interval(struct task_struct *task, struct wire_account *account,
+					  const struct times *times, __u64 kernel_stack,
+					  struct user_side side, __u32 kind, int syscall)
+{
+	struct wire_interval *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
+
+	if (!record)
+		return lose_unsent(account, times, sizeof(*record));
+	fill_interval(record, task, times, kernel_stack, side, kind, syscall);
+	record->type = WIRE_INTERVAL;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
+}
+
+/* With the wake that ended it, which holds the memory for the whole record. */
+static __always_inline void send_woken(struct task_struct *task, struct wire_account *account,
+				       const struct times *times, __u64 kernel_stack, struct user_side side,
+				       __u32 kind, int syscall, struct wake *wake)
+{
+	__u64 count = wake->record.count, bytes;
+
+	if (count > WIRE_LINKS)
+		return;
+	bytes = sizeof(wake->record) + count * sizeof(wake->links[0]);
+	fill_interval(&wake->record.interval, task, times, kernel_stack, side, kind, syscall);
+	wake->record.interval.type = WIRE_WOKEN_INTERVAL;
+	if (bpf_ringbuf_output(&intervals, &wake->record, bytes, BPF_RB_NO_WAKEUP))
+		return lose_unsent(account, times, bytes);
+	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 }
 
 /* Long waits are kept; of short ones as many as keep the sum what it is, each with the weight of sample_ns.
@@ -202,6 +229,13 @@ static __always_inline struct user_side user_stack_at_leave(struct task_struct *
 	return side;
 }
 
+/* Only a wait that somebody has to end has a waker. */
+static __always_inline bool waits_for_waker(const struct task_state *state, const struct times *times)
+{
+	return waker_config.enabled && state->knows_state && state->out_state &&
+	       times->runnable_ns < times->waited_ns;
+}
+
 /* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at
  * sched_switch, where it is about to be and its user memory is out of reach. */
 static __always_inline void come_back(void *ctx, struct task_struct *task)
@@ -211,6 +245,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	struct wire_account *account;
 	struct user_side side;
 	struct times times;
+	struct wake *wake;
 	__u64 now, stack;
 	int syscall;
 
@@ -255,6 +290,15 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	side = config.has_exit_tp
 		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
 		       : user_stack_at_leave(task, state);
+	if (waits_for_waker(state, &times)) {
+		wake = take_wake(task);
+		if (wake) {
+			send_woken(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall,
+				   wake);
+			return;
+		}
+		count_ns(WIRE_COUNT_WAKER_UNKNOWN, times.waited_ns);
+	}
 	send_interval(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall);
 }
 
@@ -296,6 +340,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 {
 	note_stolen(prev);
 	note_idle(prev, next);
+	note_departure(prev, preempt, prev_state);
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {

@@ -9,6 +9,7 @@
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
 #include "state.bpf.h"
+#include "wakers.bpf.h"
 
 /*
  * See wire_interval. The kernel's entries set orig_ax to -1 for interrupts and faults, with and without an
@@ -65,7 +66,10 @@ int list_tasks(struct bpf_iter__task *ctx)
 	struct wire_task record = {};
 	struct task_state *state;
 
-	if (!task || !kind_of_task_is_recorded(task))
+	if (!task)
+		return 0;
+	make_wake(task); /* anybody may wake somebody who is recorded */
+	if (!kind_of_task_is_recorded(task))
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state && control.phase == WIRE_WAITING)

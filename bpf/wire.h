@@ -33,11 +33,13 @@ typedef __s32 int32_t;
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
 #define WIRE_SENT_PLACES 4096 /* where an id is noted that programs in NMIs have sent: its remainder */
+#define WIRE_LINKS 4	      /* of a chain of wakers */
+#define WIRE_INTERRUPT_ENTRIES 4
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
 	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED, WIRE_EXEC,
-	WIRE_EXIT,	   WIRE_CODE,	      WIRE_ACCOUNT, WIRE_SAMPLE,
+	WIRE_EXIT,	   WIRE_CODE,	      WIRE_ACCOUNT, WIRE_SAMPLE,	 WIRE_WOKEN_INTERVAL,
 };
 
 /* Why a thread left the CPU. */
@@ -51,8 +53,9 @@ WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
 	WIRE_NO_USER_BUDGET,	    WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
 	WIRE_NO_USER_UNREADABLE,    WIRE_NO_USER_EXITING,   WIRE_NO_USER_EXEC,
-	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
-	WIRE_NO_USER_KERNEL_THREAD,
+	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD,  /* dropped between the ring and the walker */
+	WIRE_NO_USER_KERNEL_THREAD, WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or
+							       waited too short */
 };
 
 /* See ProcessKey. */
@@ -93,6 +96,28 @@ struct wire_sample {
 	char comm[WIRE_COMM_BYTES];
 };
 WIRE_ASSERT(sizeof(struct wire_sample) == 80);
+
+/* Who ended a wait: a thread, or an interrupt, of which only the kernel stack is known. */
+struct wire_link {
+	uint64_t at_ns;	       /* CLOCK_MONOTONIC */
+	uint64_t kernel_stack; /* id */
+	uint64_t cookie;       /* as in wire_interval, and no_user too */
+	struct wire_process process;
+	uint32_t no_user;
+	uint32_t flags; /* WIRE_LINK_INTERRUPT */
+	char comm[WIRE_COMM_BYTES];
+};
+WIRE_ASSERT(sizeof(struct wire_link) == 72);
+#define WIRE_LINK_INTERRUPT 1
+
+/* An interval of which it is known who ended the wait. */
+struct wire_woken_interval {
+	struct wire_interval interval; /* its type is WIRE_WOKEN_INTERVAL */
+	uint32_t count;		       /* links that follow, at least one and at most WIRE_LINKS */
+	uint32_t reserved;
+	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
+};
+WIRE_ASSERT(sizeof(struct wire_woken_interval) == 112);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -191,6 +216,8 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_SAMPLE_RING_BUSY,
 	WIRE_COUNT_SAMPLE_NO_STORAGE, /* its thread is not known */
 	WIRE_COUNT_SAMPLE_MISSED, /* it fired and the program was not called, or it did not fire in time */
+	WIRE_COUNT_WAKER_UNKNOWN, /* of a wait, whose time is kept */
+	WIRE_COUNT_WAKER_CUT,	  /* a chain, for want of storage */
 	WIRE_COUNTERS,
 };
 
@@ -308,6 +335,22 @@ struct wire_config {
 	uint8_t reserved[6];
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 104);
+
+/* Addresses of kernel code; begin == end: none. */
+struct wire_range {
+	uint64_t begin, end;
+};
+
+/* Likewise fixed: of the wakers. */
+struct wire_waker_config {
+	struct wire_range try_to_wake_up;
+	struct wire_range
+		interrupts[WIRE_INTERRUPT_ENTRIES]; /* entered for interrupts, and for nothing else */
+	struct wire_range softirqs[2];		    /* what runs them */
+	struct wire_range backlog; /* the softirq that delivers the host's packets to itself */
+	uint64_t enabled;
+};
+WIRE_ASSERT(sizeof(struct wire_waker_config) == 136);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */

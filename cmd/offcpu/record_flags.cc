@@ -69,6 +69,8 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
   app.add_flag("--per-thread", flags->per_thread, "Keep the threads of a process apart");
   app.add_flag("--ledger", flags->ledger,
                "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost");
+  app.add_flag("--wakers", flags->wakers,
+               "Tell who ended each wait: the stacks of the thread that woke the waiting one, or of the interrupt");
   app.add_option("--oncpu", flags->oncpu_hz,
                  "Sample what runs, too, so often a second and CPU: the profile has all of the wall-clock time")
       ->check(CLI::Range(1, static_cast<int>(kMaxOnCpuHz)))
@@ -130,6 +132,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   config.unwind = *std::move(unwind);
   config.per_thread = flags.per_thread;
   config.ledger = flags.ledger;
+  config.wakers = flags.wakers;
   config.oncpu_hz = flags.oncpu_hz;
   const std::string& idle = flags.outputs.idle.idle;
   config.show_sleepers = idle.empty() ? !IsWholeHost(flags) : idle == "show";

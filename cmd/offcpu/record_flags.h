@@ -28,6 +28,7 @@ struct RecordFlags {
   std::string unwind = "sframe,eh_frame,fp";
   bool per_thread = false;
   bool ledger = false;
+  bool wakers = false;
   uint32_t oncpu_hz = 0;
   OutputFlags outputs;
   std::string seconds;  // empty: until a signal, or until what is recorded has ended

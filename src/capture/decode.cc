@@ -18,22 +18,56 @@ bool ReadHead(std::span<const std::byte> record, T* head) {
   return true;
 }
 
+template <size_t kBytes>
+std::string CommOf(const char (&comm)[kBytes]) {
+  return std::string(comm, strnlen(comm, kBytes));
+}
+
+IntervalEvent IntervalOf(const wire_interval& head) {
+  return {.process = KeyOf(head.process),
+          .tid = static_cast<int32_t>(head.process.tid),
+          .cookie = head.cookie,
+          .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
+          .kernel_stack = head.kernel_stack,
+          .kind = KindOf(head.kind),
+          .syscall = SystemCallOf(head.syscall),
+          .switches = head.switches,
+          .end_ns = head.end_ns,
+          .blocked_ns = head.blocked_ns,
+          .runnable_ns = head.runnable_ns,
+          .comm = CommOf(head.comm),
+          .wakers = {}};
+}
+
 std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
   wire_interval head;
   if (!ReadHead(record, &head)) return std::nullopt;
-  IntervalEvent event{.process = KeyOf(head.process),
-                      .tid = static_cast<int32_t>(head.process.tid),
-                      .cookie = head.cookie,
-                      .missing = head.cookie != 0 ? NoUserStack::kNone : MissingOf(head.no_user),
-                      .kernel_stack = head.kernel_stack,
-                      .kind = KindOf(head.kind),
-                      .syscall = SystemCallOf(head.syscall),
-                      .switches = head.switches,
-                      .end_ns = head.end_ns,
-                      .blocked_ns = head.blocked_ns,
-                      .runnable_ns = head.runnable_ns,
-                      .comm = {}};
-  event.comm.assign(head.comm, strnlen(head.comm, sizeof(head.comm)));
+  return IntervalOf(head);
+}
+
+WakerEvent WakerOf(const wire_link& link) {
+  if ((link.flags & WIRE_LINK_INTERRUPT) != 0) {
+    return {.interrupt = true, .missing = NoUserStack::kKernelThread, .kernel_stack = link.kernel_stack};
+  }
+  return {.process = KeyOf(link.process),
+          .tid = static_cast<int32_t>(link.process.tid),
+          .comm = CommOf(link.comm),
+          .cookie = link.cookie,
+          .missing = link.cookie != 0 ? NoUserStack::kNone : MissingOf(link.no_user),
+          .kernel_stack = link.kernel_stack};
+}
+
+std::optional<Event> DecodeWokenInterval(std::span<const std::byte> record) {
+  wire_woken_interval head;
+  if (!ReadHead(record, &head) || head.count == 0 || head.count > WIRE_LINKS) return std::nullopt;
+  IntervalEvent event = IntervalOf(head.interval);
+  auto links = record.subspan(sizeof(head));
+  for (uint32_t i = 0; i < head.count; ++i) {
+    wire_link link;
+    if (!ReadHead(links, &link)) return std::nullopt;
+    event.wakers.push_back(WakerOf(link));
+    links = links.subspan(sizeof(link));
+  }
   return event;
 }
 
@@ -123,6 +157,8 @@ std::optional<Event> Decode(std::span<const std::byte> record) {
       return DecodeInterval(record);
     case WIRE_SAMPLE:
       return DecodeSample(record);
+    case WIRE_WOKEN_INTERVAL:
+      return DecodeWokenInterval(record);
     case WIRE_KERNEL_STACK:
       return DecodeKernelStack(record);
     case WIRE_CODE:

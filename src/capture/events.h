@@ -46,6 +46,17 @@ struct CodeListEvent {
   std::vector<CodeMapping> mappings;
 };
 
+// Who ended a wait: a thread, or an interrupt, of which only the kernel stack is known.
+struct WakerEvent {
+  bool interrupt = false;
+  ProcessKey process;  // this and the next ones: of a thread
+  int32_t tid = 0;
+  std::string comm;
+  uint64_t cookie = 0;  // as in IntervalEvent
+  NoUserStack missing = NoUserStack::kNone;
+  uint64_t kernel_stack = 0;
+};
+
 struct IntervalEvent {
   ProcessKey process;
   int32_t tid = 0;
@@ -59,6 +70,7 @@ struct IntervalEvent {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   std::string comm;
+  std::vector<WakerEvent> wakers;  // the one that ended it, who had woken that one, and so on; empty: not known
 };
 
 // A thread that was running when its CPU's sampling event fired.

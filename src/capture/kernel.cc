@@ -11,7 +11,9 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 
@@ -95,6 +97,36 @@ AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
   return range;
 }
 
+// The stubs by which the CPU enters the kernel for interrupts lie side by side, apart from those for exceptions, in
+// which a thread does something of its own.
+AddressRange RangeOfInterruptStubs(const std::string& kallsyms) {
+  AddressRange range;
+  std::string last;
+  std::vector<uint64_t> exceptions;
+  std::istringstream lines(kallsyms);
+  std::string line;
+  while (std::getline(lines, line)) {
+    uint64_t address = 0;
+    char name[64];
+    if (std::sscanf(line.c_str(), "%" SCNx64 " %*c %63s", &address, name) != 2) continue;
+    const std::string_view symbol(name);
+    if (symbol.starts_with("asm_exc_")) exceptions.push_back(address);
+    if (!symbol.starts_with("asm_sysvec_") && symbol != "asm_common_interrupt" && symbol != "asm_spurious_interrupt") {
+      continue;
+    }
+    if (range.begin == 0 || address < range.begin) range.begin = address;
+    if (address < range.end) continue;
+    range.end = address;
+    last = symbol;
+  }
+  if (range.begin == 0) return {};
+  range.end = RangeOf(kallsyms, last).end;
+  for (const uint64_t address : exceptions) {
+    if (address >= range.begin && address < range.end) return {};
+  }
+  return range;
+}
+
 std::string ReadKallsyms() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;
@@ -103,6 +135,14 @@ std::string ReadKallsyms() {
 }
 
 }  // namespace
+
+WakerRanges FindWakerRanges(const std::string& kallsyms) {
+  return {.try_to_wake_up = RangeOf(kallsyms, "try_to_wake_up"),
+          .interrupts = {RangeOfInterruptStubs(kallsyms), RangeOf(kallsyms, "common_interrupt"),
+                         RangeOf(kallsyms, "fred_extint"), RangeOf(kallsyms, "asm_exc_xen_hypervisor_callback")},
+          .softirqs = {RangeOf(kallsyms, "__do_softirq"), RangeOf(kallsyms, "handle_softirqs")},
+          .backlog = RangeOf(kallsyms, "process_backlog")};
+}
 
 absl::StatusOr<KernelFeatures> ProbeKernel() {
   libbpf_set_print(nullptr);  // the status says it
@@ -128,6 +168,7 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   const std::string kallsyms = ReadKallsyms();
   features.schedule = RangeOf(kallsyms, "__schedule");
   features.schedule_tail = RangeOf(kallsyms, "schedule_tail");
+  features.wakers = FindWakerRanges(kallsyms);
   return features;
 }
 

@@ -204,7 +204,7 @@ struct Programs::Impl {
   // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
   absl::Status Attach() {
     for (const char* name : {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit",
-                             "sched_process_free", "sched_switch", "sample_nmi"}) {
+                             "sched_process_free", "sched_switch", "sched_waking", "sample_nmi"}) {
       if (!bpf_program__autoload(Program(name))) continue;
       OwnedLink link(bpf_program__attach(Program(name)));
       if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "capture/errno_status.h"
@@ -19,6 +20,7 @@ namespace offcpu {
 namespace {
 
 constexpr const char* kConfigMap = ".rodata.config";
+constexpr const char* kWakerConfigMap = ".rodata.wakers";
 
 int MapFd(bpf_object* object, const char* name) { return bpf_map__fd(bpf_object__find_map_by_name(object, name)); }
 
@@ -56,6 +58,27 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.globs = static_cast<uint8_t>(config.comms.size());
   wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
   return wire;
+}
+
+wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, .end = range.end}; }
+
+wire_waker_config WireWakerConfig(const ProgramsConfig& config, const WakerRanges& ranges) {
+  static_assert(std::tuple_size_v<decltype(ranges.interrupts)> == WIRE_INTERRUPT_ENTRIES);
+  wire_waker_config wire = {};
+  wire.enabled = config.wakers ? 1 : 0;
+  wire.try_to_wake_up = WireRange(ranges.try_to_wake_up);
+  std::transform(ranges.interrupts.begin(), ranges.interrupts.end(), wire.interrupts, WireRange);
+  std::transform(ranges.softirqs.begin(), ranges.softirqs.end(), wire.softirqs, WireRange);
+  wire.backlog = WireRange(ranges.backlog);
+  return wire;
+}
+
+template <typename T>
+absl::Status SetReadOnly(bpf_object* object, const char* map, const T& value) {
+  if (bpf_map__set_initial_value(bpf_object__find_map_by_name(object, map), &value, sizeof(value)) == 0) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus("cannot configure", errno);
 }
 
 template <typename Id>
@@ -106,14 +129,19 @@ absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
 absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
   const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
   const wire_config wire = WireConfig(config, features, buffers);
-  bpf_map* rodata = bpf_object__find_map_by_name(object, kConfigMap);
-  if (bpf_map__set_initial_value(rodata, &wire, sizeof(wire)) != 0) return ErrnoStatus("cannot configure", errno);
+  if (config.wakers && !features.wakers.can_tell()) {
+    return absl::FailedPreconditionError("/proc/kallsyms does not tell interrupts from threads: wakers cannot be told");
+  }
+  absl::Status status = SetReadOnly(object, kConfigMap, wire);
+  if (status.ok()) status = SetReadOnly(object, kWakerConfigMap, WireWakerConfig(config, features.wakers));
+  if (!status.ok()) return status;
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample"), config.oncpu_hz != 0);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample_nmi"), config.oncpu_in_nmi);
+  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_waking"), config.wakers);
   bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"),
                             wire.filter_pids || wire.exclude_pids);
   return absl::OkStatus();

@@ -44,6 +44,8 @@ NoUserStack MissingOf(uint32_t no_user) {
       return NoUserStack::kUnsupported;
     case WIRE_NO_USER_KERNEL_THREAD:
       return NoUserStack::kKernelThread;
+    case WIRE_NO_USER_NOT_ASKED:
+      return NoUserStack::kNotAsked;
     case WIRE_NO_USER_OVERLOAD:
       return NoUserStack::kOverload;
     default:

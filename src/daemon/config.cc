@@ -125,6 +125,7 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Bool("kernel_threads", config.record.kernel_threads);
   visit.Bool("idle", config.record.idle);
   visit.Number("oncpu", config.record.oncpu_hz, {0, 1000});
+  visit.Bool("wakers", config.record.wakers);
   visit.Texts("comms", config.record.comms, CheckGlob);
   visit.Pids("pids", config.record.pids);
   visit.Texts("cgroups", config.record.cgroups, CheckNotEmpty);

@@ -24,6 +24,7 @@ struct DaemonConfig {
     bool kernel_threads = false;
     bool idle = false;
     uint64_t oncpu_hz = 0;  // 0: no samples
+    bool wakers = false;
     std::vector<std::string> comms;
     std::vector<int64_t> pids;
     std::vector<std::string> cgroups;

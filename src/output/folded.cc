@@ -52,7 +52,7 @@ class Ranks {
 
 std::vector<std::string> Threads(const Profile& profile) {
   std::vector<std::string> names;
-  for (const std::string& comm : profile.comms) names.push_back(Joined({comm.empty() ? "[no name]" : Printable(comm)}));
+  for (const std::string& comm : profile.comms) names.push_back(Joined({ThreadLabel(comm)}));
   return names;
 }
 
@@ -60,7 +60,7 @@ std::vector<std::string> Processes(const Profile& profile, const FoldedOptions& 
   std::vector<std::string> names(profile.processes.size());
   if (!options.per_process) return names;
   for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = Joined({absl::StrCat(Printable(profile.processes[i].name), "-", profile.processes[i].key.pid)});
+    names[i] = Joined({ProcessLabel(profile.processes[i])});
   }
   return names;
 }
@@ -77,6 +77,16 @@ std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedPro
   return texts;
 }
 
+// By ProfileRow::waker: what follows the kernel's leaf.
+std::vector<std::string> WakerTexts(const Profile& profile, const SymbolizedProfile& symbols,
+                                    const FoldedOptions& options) {
+  std::vector<std::string> texts(1);
+  for (size_t i = 0; i < profile.wakers.size(); ++i) {
+    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, symbols, i, options.per_process))));
+  }
+  return texts;
+}
+
 }  // namespace
 
 void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options,
@@ -85,16 +95,17 @@ void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const
   Ranks threads(Threads(profile));
   Ranks users(UserTexts(profile, symbols));
   Ranks kernels(KernelTexts(profile, symbols));
-  std::map<std::tuple<size_t, size_t, size_t, size_t>, uint64_t> sums;
+  Ranks wakers(WakerTexts(profile, symbols, options));
+  std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
     if (row.kind == WaitKind::kRunning && options.value == RowValue::kOffCpu) continue;
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
-          kernels.rank(row.kernel_stack)}] += ValueOf(row, options.value);
+          kernels.rank(row.kernel_stack), wakers.rank(row.waker)}] += ValueOf(row, options.value);
   }
   const bool as_is = options.nanoseconds || !IsTime(options.value);
   for (const auto& [key, amount] : sums) {
     if (amount == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall) continue;
-    auto [process, thread, user, kernel] = key;
+    auto [process, thread, user, kernel, waker] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
       if (!line.empty() && !part->empty()) line += ';';
@@ -102,7 +113,7 @@ void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const
     }
     uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
     if (!kernels.text(kernel).empty()) absl::StrAppend(&line, ";-;", kernels.text(kernel));
-    sink(absl::StrCat(line, " ", value, "\n"));
+    sink(absl::StrCat(line, wakers.text(waker), " ", value, "\n"));
   }
 }
 

@@ -7,10 +7,12 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
 #include "output/otlp_attributes.h"
 #include "output/otlp_request.h"
 #include "output/otlp_stacks.h"
 #include "output/pprof_comments.h"
+#include "output/stack_labels.h"
 #include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"
 
@@ -46,6 +48,7 @@ class Writer {
   Writer(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
          absl::FunctionRef<void(std::string)> sink)
       : profile_(profile),
+        symbols_(symbols),
         options_(options),
         sink_(sink),
         request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_ns, options.window_id},
@@ -133,6 +136,12 @@ class Writer {
     return attributes;
   }
 
+  std::string WakerText(const ProfileRow& row) const {
+    std::vector<std::string> labels = WakerLabels(profile_, symbols_, row.waker - 1, false);
+    labels.erase(labels.begin());
+    return absl::StrJoin(labels, ";");
+  }
+
   void WriteRow(const ProfileRow& row) {
     const OtlpValues values = ValuesOf(row);
     if (values == OtlpValues{}) return;
@@ -140,6 +149,7 @@ class Writer {
       OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
       sample.attributes = WaitAttributes(row, dictionary);
       stacks_.AppendAttributes(row, dictionary, &sample.attributes);
+      if (row.waker != 0) sample.attributes.push_back(dictionary.Attribute(kOtlpWaker, WakerText(row)));
       return sample;
     };
     const auto without_stack = [&](OtlpDictionary& dictionary) {
@@ -203,6 +213,7 @@ class Writer {
   }
 
   const Profile& profile_;
+  const SymbolizedProfile& symbols_;
   const OtlpOptions& options_;
   absl::FunctionRef<void(std::string)> sink_;
   OtlpRequest request_;

@@ -8,6 +8,7 @@
 //   sample            thread.name, thread.id (only if threads are told apart), offcpu.kind, offcpu.cause
 //                     (none: other), offcpu.syscall, offcpu.idle, offcpu.user_end, offcpu.no_user_stack,
 //                     offcpu.no_kernel_stack, offcpu.unwind, as the labels of pprof;
+//                     offcpu.waker: who ended the wait, as the folded form has it, from behind the first "--";
 //                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
 //   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets
 //   mapping           process.executable.build_id.gnu
@@ -48,6 +49,7 @@ inline constexpr std::string_view kOtlpUserEnd = "offcpu.user_end";
 inline constexpr std::string_view kOtlpNoUserStack = "offcpu.no_user_stack";
 inline constexpr std::string_view kOtlpNoKernelStack = "offcpu.no_kernel_stack";
 inline constexpr std::string_view kOtlpUnwind = "offcpu.unwind";
+inline constexpr std::string_view kOtlpWaker = "offcpu.waker";
 inline constexpr std::string_view kOtlpLostWhere = "offcpu.lost.where";
 inline constexpr std::string_view kOtlpFrameType = "profile.frame.type";
 inline constexpr std::string_view kOtlpBuildId = "process.executable.build_id.gnu";

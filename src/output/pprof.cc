@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "output/gzip.h"
 #include "output/pprof_comments.h"
@@ -101,17 +103,26 @@ class Writer {
     WritePart(part);
   }
 
+  std::span<const WakerLink> WakersOf(const ProfileRow& row) const {
+    if (row.waker == 0) return {};
+    return profile_.wakers[row.waker - 1];
+  }
+
   // In the order of their first use, so that it does not depend on what no row refers to.
   std::vector<const Module*> Modules() const {
     std::vector<const Module*> modules;
     absl::flat_hash_map<const Module*, bool> seen = {{nullptr, true}};
     std::vector<bool> done(profile_.user_stacks.size());
-    for (const ProfileRow& row : profile_.rows) {
-      if (done[row.user_stack]) continue;
-      done[row.user_stack] = true;
-      for (const Frame& frame : profile_.user_stacks[row.user_stack].stack.frames) {
+    const auto add = [&](uint32_t user_stack) {
+      if (done[user_stack]) return;
+      done[user_stack] = true;
+      for (const Frame& frame : profile_.user_stacks[user_stack].stack.frames) {
         if (seen.try_emplace(frame.module, true).second) modules.push_back(frame.module);
       }
+    };
+    for (const ProfileRow& row : profile_.rows) {
+      add(row.user_stack);
+      for (const WakerLink& link : WakersOf(row)) add(link.user_stack);
     }
     std::stable_partition(modules.begin(), modules.end(), LooksLikeProgram);
     return modules;
@@ -220,25 +231,77 @@ class Writer {
     return label;
   }
 
-  void AddStackLabels(const ProfileRow& row, pb::Sample* sample) {
-    const UserStackEntry& user = profile_.user_stacks[row.user_stack];
+  void AddUserLabels(uint32_t user_stack, const std::string& prefix, pb::Sample* sample) {
+    const auto add = [&](std::string_view key, std::string_view text) {
+      AddText(absl::StrCat(prefix, std::string(key)), text, sample);
+    };
+    const UserStackEntry& user = profile_.user_stacks[user_stack];
     if (user.filtered) {
       // As in the file that it is from: nothing is known.
     } else if (user.overflow) {
-      AddText(kNoUserStackLabel, kOtherStack, sample);
+      add(kNoUserStackLabel, kOtherStack);
     } else if (user.missing != NoUserStack::kNone) {
-      AddText(kNoUserStackLabel, Name(user.missing), sample);
+      add(kNoUserStackLabel, Name(user.missing));
     } else {
-      AddText(kUserEndLabel, Name(user.stack.end), sample);
-      AddText(kUnwindLabel, SourcesText(user.stack.frames), sample);
+      add(kUserEndLabel, Name(user.stack.end));
+      add(kUnwindLabel, SourcesText(user.stack.frames));
     }
-    const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
+  }
+
+  void AddKernelLabels(uint32_t kernel_stack, const std::string& prefix, pb::Sample* sample) {
+    const std::string key = absl::StrCat(prefix, std::string(kNoKernelStackLabel));
+    const KernelStack& kernel = profile_.kernel_stacks[kernel_stack];
     if (kernel.overflow) {
-      AddText(kNoKernelStackLabel, kOtherStack, sample);
+      AddText(key, kOtherStack, sample);
     } else if (kernel.user_mode) {
-      AddText(kNoKernelStackLabel, kUserModeStack, sample);
+      AddText(key, kUserModeStack, sample);
     } else if (kernel.addresses.empty()) {
-      AddText(kNoKernelStackLabel, kLostStack, sample);
+      AddText(key, kLostStack, sample);
+    }
+  }
+
+  void AddWakerLabels(const ProfileRow& row, pb::Sample* sample) {
+    if (row.waker == 0) return;
+    const std::span<const WakerLink> chain = WakersOf(row);
+    if (chain.empty()) AddText(kWakerLabel, kOtherStack, sample);
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const std::string prefix = WakerPrefix(i);
+      if (chain[i].interrupt) {
+        AddText(WakerLabel(i), kInterrupt, sample);
+      } else {
+        const ProcessInfo& process = profile_.processes[chain[i].process];
+        AddText(WakerLabel(i), ThreadLabel(profile_.comms[chain[i].comm]), sample);
+        AddNumber(absl::StrCat(prefix, std::string(kPidLabel)), process.key.pid, sample);
+        const int64_t image = Image(chain[i].process);
+        if (image != 0) AddNumber(absl::StrCat(prefix, std::string(kImageLabel)), image, sample);
+        AddText(absl::StrCat(prefix, std::string(kProcessLabel)), process.name, sample);
+        AddText(absl::StrCat(prefix, std::string(kContainerLabel)), process.container, sample);
+        AddUserLabels(chain[i].user_stack, prefix, sample);
+      }
+      AddKernelLabels(chain[i].kernel_stack, prefix, sample);
+    }
+  }
+
+  // The chain's last link first, each from its outermost frame to its leaf, and the mark behind it: as in the folded
+  // form, the wait goes on where it was ended.
+  void AddWakerLocations(const ProfileRow& row, pb::Sample* sample) {
+    if (row.waker == 0) return;
+    auto& ids = *sample->mutable_location_id();
+    const std::span<const WakerLink> chain = WakersOf(row);
+    if (chain.empty()) {
+      ids.Add(Location({}, "[other]"));
+      ids.Add(Location({}, kWakerMark));
+    }
+    for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
+      if (link->interrupt) {
+        ids.Add(Location({}, kInterrupt));
+      } else {
+        const std::vector<uint64_t>& user = UserLocations(link->user_stack);
+        ids.Add(user.rbegin(), user.rend());
+      }
+      const std::vector<uint64_t>& kernel = KernelLocations(link->kernel_stack);
+      ids.Add(kernel.rbegin(), kernel.rend());
+      ids.Add(Location({}, kWakerMark));
     }
   }
 
@@ -260,13 +323,16 @@ class Writer {
     if (row.ns_error() != 0) {
       AddNumber(kTimeErrorLabel, Number(row.ns_error()), sample)->set_num_unit(String(kPprofValues[1].second));
     }
-    AddStackLabels(row, sample);
+    AddUserLabels(row.user_stack, "", sample);
+    AddKernelLabels(row.kernel_stack, "", sample);
+    AddWakerLabels(row, sample);
   }
 
   void WriteSample(size_t index) {
     const ProfileRow& row = profile_.rows[index];
     pb::Profile part;
     pb::Sample* sample = part.add_sample();
+    AddWakerLocations(row, sample);
     const std::vector<uint64_t>& kernel = KernelLocations(row.kernel_stack);
     const std::vector<uint64_t>& user = UserLocations(row.user_stack);
     sample->mutable_location_id()->Add(kernel.begin(), kernel.end());

@@ -45,6 +45,12 @@ std::optional<Run> ParseRun(std::string_view text) {
 
 }  // namespace
 
+std::string WakerLabel(size_t link) {
+  return absl::StrCat(std::string(kWakerLabel), link == 0 ? "" : absl::StrCat(link + 1));
+}
+
+std::string WakerPrefix(size_t link) { return absl::StrCat(WakerLabel(link), "_"); }
+
 std::string SourcesText(const std::vector<Frame>& frames) {
   std::string text;
   for (size_t begin = 1, end = 1; begin < frames.size(); begin = end) {

@@ -4,6 +4,7 @@
 #define OFFCPU_OUTPUT_PPROF_LABELS_H_
 
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,12 @@ inline constexpr std::string_view kOtherStack = "other";
 inline constexpr std::string_view kLostStack = "lost";
 inline constexpr std::string_view kUserModeStack = "user mode";  // there is none
 inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
+
+// Of the chain of wakers: these, and process, image, container, user_end and the other labels of a stack, behind
+// WakerPrefix(link). The name of an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
+inline constexpr std::string_view kWakerLabel = "waker";  // thread name
+std::string WakerPrefix(size_t link);                     // "waker_", "waker2_", "waker3_", "waker4_"
+std::string WakerLabel(size_t link);                      // "waker", "waker2", ...
 
 // How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
 // behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers

@@ -4,9 +4,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
+#include "output/stack_labels.h"
 #include "pprof/profile.pb.h"
 #include "symbolize/system_calls.h"
 
@@ -22,6 +24,10 @@ absl::Status Damaged(std::string_view what) {
 }
 
 bool IsPid(int64_t value) { return value >= 0 && value <= std::numeric_limits<int32_t>::max(); }
+
+bool IsKernelLabel(std::string_view label) {
+  return label.empty() || label == kOtherStack || label == kLostStack || label == kUserModeStack;
+}
 
 // What pprof has divided (-divide_by) is rounded, the sum and both of its parts each by itself.
 bool IsSum(int64_t value, uint64_t sum) {
@@ -63,7 +69,39 @@ struct PprofRows::LabelNames {
       {kNoKernelStackLabel, &Labels::no_kernel_stack},
       {kUnwindLabel, &Labels::unwind},
   };
+  // Behind WakerPrefix.
+  static constexpr std::pair<std::string_view, int64_t WakerLabels::*> kWakerNumbers[] = {
+      {kPidLabel, &WakerLabels::pid},
+      {kImageLabel, &WakerLabels::image},
+  };
+  static constexpr std::pair<std::string_view, std::string_view WakerLabels::*> kWakerTexts[] = {
+      {"", &WakerLabels::name},
+      {kProcessLabel, &WakerLabels::process},
+      {kContainerLabel, &WakerLabels::container},
+      {kUserEndLabel, &WakerLabels::user_end},
+      {kNoUserStackLabel, &WakerLabels::no_user_stack},
+      {kNoKernelStackLabel, &WakerLabels::no_kernel_stack},
+      {kUnwindLabel, &WakerLabels::unwind},
+  };
 };
+
+// `key` begins with kWakerLabel.
+void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels) {
+  for (size_t link = kMaxLinks; link-- > 0;) {
+    const std::string name = WakerLabel(link);
+    const std::string prefix = WakerPrefix(link);
+    if (key != name && !key.starts_with(prefix)) continue;
+    const std::string_view rest = key == name ? "" : key.substr(prefix.size());
+    WakerLabels& waker = labels->wakers[link];
+    for (const auto& [known, field] : LabelNames::kWakerNumbers) {
+      if (rest == known) waker.*field = number;
+    }
+    for (const auto& [known, field] : LabelNames::kWakerTexts) {
+      if (rest == known) waker.*field = text;
+    }
+    return;
+  }
+}
 
 template <typename Message>
 absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
@@ -73,6 +111,10 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
     if (!key.ok()) return key.status();
     const absl::StatusOr<std::string_view> text = tables_.String(label.str());
     if (!text.ok()) return text.status();
+    if (key->starts_with(kWakerLabel)) {
+      ReadWakerLabel(*key, *text, label.num(), &labels);
+      continue;
+    }
     for (const auto& [name, field] : LabelNames::kNumbers) {
       if (*key == name) labels.*field = label.num();
     }
@@ -80,6 +122,7 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
       if (*key == name) labels.*field = *text;
     }
   }
+  while (labels.links < kMaxLinks && !labels.wakers[labels.links].name.empty()) ++labels.links;
   return labels;
 }
 
@@ -88,10 +131,12 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
   if (labels.image < 0 || labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) {
     return Damaged("a negative number");
   }
-  if (!labels.no_kernel_stack.empty() && labels.no_kernel_stack != kOtherStack &&
-      labels.no_kernel_stack != kLostStack && labels.no_kernel_stack != kUserModeStack) {
-    return Damaged("an unknown kernel stack");
+  for (const WakerLabels& waker : labels.wakers) {
+    if (!IsPid(waker.pid)) return Damaged("no such pid");
+    if (waker.image < 0) return Damaged("a negative number");
+    if (!IsKernelLabel(waker.no_kernel_stack)) return Damaged("an unknown kernel stack");
   }
+  if (!IsKernelLabel(labels.no_kernel_stack)) return Damaged("an unknown kernel stack");
   return absl::OkStatus();
 }
 
@@ -130,8 +175,11 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   if (!kind.has_value()) return Damaged("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->syscall);
   if (!syscall.has_value()) return Damaged("an unknown system call");
-  const auto stacks =
-      stacks_.Intern({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, *labels);
+  bool marked = false;
+  const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
+                                   labels->links, &marked);
+  if (!split.ok()) return split.status();
+  const auto stacks = stacks_.Intern(split->front(), *labels);
   if (!stacks.ok()) return stacks.status();
   const absl::StatusOr<uint32_t> process = InternProcess(*labels);
   if (!process.ok()) return process.status();
@@ -142,6 +190,11 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.process = *process;
   row.tid = static_cast<int32_t>(labels->tid);
   row.comm = InternComm(labels->comm);
+  if (marked || labels->links != 0) {
+    const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
+    if (!waker.ok()) return waker.status();
+    row.waker = *waker;
+  }
   row.kind = *kind;
   row.syscall = *syscall;
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
@@ -151,7 +204,33 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> PprofRows::InternProcess(const Labels& labels) {
+// Chains that cannot be told any more are those that stand for all others.
+absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
+                                                const std::vector<PprofStacks::Locations>& stacks) {
+  WakerChain chain;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i + 1 < stacks.size() && !labels.wakers[0].is_one_of(kOtherStack); ++i) {
+    const WakerLabels& waker = labels.wakers[i];
+    const bool interrupt = waker.is_one_of(kInterrupt);
+    const auto found = interrupt ? stacks_.InternInterrupt(stacks[i + 1], waker) : stacks_.Intern(stacks[i + 1], waker);
+    if (!found.ok()) return found.status();
+    WakerLink& link = chain.emplace_back();
+    link = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
+    bytes += found->bytes + waker.name.size();
+    if (interrupt) continue;
+    const absl::StatusOr<uint32_t> process = InternProcess(waker);
+    if (!process.ok()) return process.status();
+    link.process = *process;
+    link.comm = InternComm(waker.name);
+  }
+  if (absl::Status status = shown_.Take(bytes); !status.ok()) return status;
+  const auto [it, inserted] = waker_index_.try_emplace(chain, static_cast<uint32_t>(profile_.wakers.size() + 1));
+  if (inserted) profile_.wakers.push_back(std::move(chain));
+  return it->second;
+}
+
+template <typename AnyLabels>
+absl::StatusOr<uint32_t> PprofRows::InternProcess(const AnyLabels& labels) {
   const auto next = static_cast<uint32_t>(profile_.processes.size());
   const ProcessName name = {labels.pid, labels.image, labels.process, labels.container};
   const auto [it, inserted] = process_index_.try_emplace(name, next);

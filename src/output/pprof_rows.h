@@ -5,10 +5,13 @@
 #ifndef OFFCPU_OUTPUT_PPROF_ROWS_H_
 #define OFFCPU_OUTPUT_PPROF_ROWS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -38,6 +41,14 @@ class PprofRows {
   absl::Status Add(std::string_view sample);
 
  private:
+  // A link of the chain of wakers.
+  struct WakerLabels : PprofStackLabels {
+    std::string_view name, process, container;
+    int64_t pid = 0;
+    int64_t image = 0;
+
+    bool is_one_of(std::string_view word) const { return name == word && pid == 0 && process.empty(); }
+  };
   struct Labels : PprofStackLabels {
     int64_t pid = 0;
     int64_t tid = 0;
@@ -46,6 +57,8 @@ class PprofRows {
     int64_t count_error = 0;
     int64_t ns_error = 0;
     std::string_view process, comm, container, kind, syscall;
+    std::array<WakerLabels, kMaxLinks> wakers;
+    size_t links = 0;  // of `wakers` that are named
   };
   struct LabelNames;
   using ProcessName = std::tuple<int64_t, int64_t, std::string_view, std::string_view>;
@@ -55,8 +68,12 @@ class PprofRows {
   absl::Status CheckLabels(const Labels& labels) const;
   // Values in the order of kPprofValues, and of kPprofOnCpuValues behind them.
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
-  absl::StatusOr<uint32_t> InternProcess(const Labels& labels);
+  static void ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels);
+  template <typename AnyLabels>
+  absl::StatusOr<uint32_t> InternProcess(const AnyLabels& labels);
   uint32_t InternComm(std::string_view comm);
+  // What ProfileRow::waker is of these stacks, the sample's own first.
+  absl::StatusOr<uint32_t> InternWaker(const Labels& labels, const std::vector<PprofStacks::Locations>& stacks);
 
   PprofTables& tables_;
   const size_t values_;
@@ -68,6 +85,7 @@ class PprofRows {
   uint64_t ns_ = 0;
   absl::flat_hash_map<ProcessName, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
+  absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
 };
 
 }  // namespace offcpu

@@ -1,6 +1,7 @@
 #include "output/pprof_stacks.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -61,9 +62,6 @@ std::string MadeName(const PprofLocation& location) {
 }  // namespace
 
 absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t> location_ids) const {
-  if (location_ids.size() > max_frames_) {
-    return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " frames"));
-  }
   std::vector<uint32_t> locations;
   for (const uint64_t id : location_ids) {
     const absl::StatusOr<uint32_t> location = tables_.FindLocation(id);
@@ -73,30 +71,75 @@ absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t
   return locations;
 }
 
-absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(std::span<const uint64_t> location_ids,
-                                                        const PprofStackLabels& labels) {
-  const absl::StatusOr<std::vector<uint32_t>> locations = Find(location_ids);
-  if (!locations.ok()) return locations.status();
-  const auto is_kernel = [this](uint32_t index) { return tables_.location(index).kernel; };
-  const auto is_word = [this](uint32_t index) { return IsWord(tables_.location(index)); };
-  const auto kernel = std::find_if(locations->begin(), locations->end(), is_kernel);
-  const auto user =
-      kernel == locations->end() ? locations->begin() : std::find_if_not(kernel, locations->end(), is_kernel);
-  // Words at the leaf go with the kernel stack, if there is one.
-  if (std::any_of(user, locations->end(), is_kernel) ||
-      (user != locations->begin() && !std::all_of(locations->begin(), kernel, is_word))) {
-    return Damaged("a kernel frame that user code called");
-  }
-  const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations->begin(), user}, labels.no_kernel_stack);
-  if (!kernel_stack.ok()) return kernel_stack.status();
-  // Ours have at least the word for a stack that is not known, unless there is none.
-  const bool cut = user == locations->begin() && labels.no_kernel_stack != kUserModeStack;
-  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations->end()}, labels, cut);
-  if (!user_stack.ok()) return user_stack.status();
-  return Stacks{.kernel = *kernel_stack, .user = *user_stack, .bytes = Bytes(*locations)};
+bool PprofStacks::IsMark(uint32_t index) const {
+  const PprofLocation& location = tables_.location(index);
+  return IsWord(location) && location.name == kWakerMark;
 }
 
-uint64_t PprofStacks::Bytes(Locations locations) const {
+absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span<const uint64_t> location_ids,
+                                                                       size_t wakers, bool* marked) const {
+  const size_t max_locations = (max_frames_ + 1) * (1 + kMaxLinks);
+  if (location_ids.size() > max_locations) {
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: stacks of more than ", max_locations, " frames"));
+  }
+  const absl::StatusOr<std::vector<uint32_t>> all = Find(location_ids);
+  if (!all.ok()) return all.status();
+  std::vector<Locations> stacks;
+  auto begin = all->begin();
+  // The mark is never the outermost one: that is a word that pprof has put there.
+  for (auto it = begin; it != all->end() && it + 1 != all->end(); ++it) {
+    if (!IsMark(*it)) continue;
+    stacks.emplace_back(std::make_reverse_iterator(it), std::make_reverse_iterator(begin));
+    begin = it + 1;
+  }
+  *marked = !stacks.empty();
+  stacks.emplace_back(begin, all->end());
+  std::reverse(stacks.begin(), stacks.end());
+  if (stacks.size() == 1 && wakers != 0) stacks[0].clear();  // whose is which is not known any more
+  if (stacks.size() != 1 + wakers) stacks.resize(1);
+  for (const Locations& stack : stacks) {
+    if (stack.size() <= max_frames_) continue;
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " frames"));
+  }
+  return stacks;
+}
+
+absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(const Locations& locations, const PprofStackLabels& labels) {
+  const auto is_kernel = [this](uint32_t index) { return tables_.location(index).kernel; };
+  const auto is_word = [this](uint32_t index) { return IsWord(tables_.location(index)); };
+  const auto kernel = std::find_if(locations.begin(), locations.end(), is_kernel);
+  const auto user =
+      kernel == locations.end() ? locations.begin() : std::find_if_not(kernel, locations.end(), is_kernel);
+  // Words at the leaf go with the kernel stack, if there is one.
+  if (std::any_of(user, locations.end(), is_kernel) ||
+      (user != locations.begin() && !std::all_of(locations.begin(), kernel, is_word))) {
+    return Damaged("a kernel frame that user code called");
+  }
+  const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations.begin(), user}, labels.no_kernel_stack);
+  if (!kernel_stack.ok()) return kernel_stack.status();
+  // Ours have at least the word for a stack that is not known, unless there is none.
+  const bool cut = user == locations.begin() && labels.no_kernel_stack != kUserModeStack;
+  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations.end()}, labels, cut);
+  if (!user_stack.ok()) return user_stack.status();
+  return Stacks{.kernel = *kernel_stack, .user = *user_stack, .bytes = Bytes(locations)};
+}
+
+absl::StatusOr<PprofStacks::Stacks> PprofStacks::InternInterrupt(const Locations& locations,
+                                                                 const PprofStackLabels& labels) {
+  Locations kernel = locations;
+  std::erase_if(kernel, [this](uint32_t index) { return !tables_.location(index).kernel; });
+  const absl::StatusOr<uint32_t> kernel_stack = InternKernel(kernel, labels.no_kernel_stack);
+  if (!kernel_stack.ok()) return kernel_stack.status();
+  const auto next = static_cast<uint32_t>(profile_.user_stacks.size());
+  if (!no_user_of_interrupts_.has_value()) {
+    no_user_of_interrupts_ = next;
+    profile_.user_stacks.push_back({.stack = {}, .missing = NoUserStack::kKernelThread});
+    symbols_.user_stacks.emplace_back();
+  }
+  return Stacks{.kernel = *kernel_stack, .user = *no_user_of_interrupts_, .bytes = Bytes(kernel)};
+}
+
+uint64_t PprofStacks::Bytes(LocationSpan locations) const {
   uint64_t bytes = 0;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
@@ -110,7 +153,7 @@ SymbolizedFrame PprofStacks::Symbol(const PprofLocation& location) {
   return {.name = location.name, .module = location.file, .named = IsNamed(location)};
 }
 
-absl::StatusOr<uint32_t> PprofStacks::InternKernel(Locations locations, std::string_view label) {
+absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::string_view label) {
   bool overflow = locations.empty() && label == kOtherStack;
   const bool user_mode = locations.empty() && label == kUserModeStack;
   if (locations.size() == 1 && tables_.location(locations[0]).address == 0) {
@@ -135,7 +178,7 @@ absl::StatusOr<uint32_t> PprofStacks::InternKernel(Locations locations, std::str
 }
 
 // Takes the word for what the entry lacks off the outer end. False if the frames are not those of such an entry.
-bool PprofStacks::TakeMarker(const UserStackEntry& entry, Locations* locations) const {
+bool PprofStacks::TakeMarker(const UserStackEntry& entry, LocationSpan* locations) const {
   const std::string label = EndLabel(entry);
   const PprofLocation* last = locations->empty() ? nullptr : &tables_.location(locations->back());
   if (label.empty()) return last != nullptr && !IsWord(*last);
@@ -145,7 +188,7 @@ bool PprofStacks::TakeMarker(const UserStackEntry& entry, Locations* locations) 
 }
 
 // False if the sources are those of other frames.
-bool PprofStacks::FillFrames(Locations locations, std::string_view sources, UserStackEntry* entry) const {
+bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, UserStackEntry* entry) const {
   std::vector<Frame>& frames = entry->stack.frames;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
@@ -159,7 +202,7 @@ bool PprofStacks::FillFrames(Locations locations, std::string_view sources, User
   return true;
 }
 
-absl::StatusOr<uint32_t> PprofStacks::InternUser(Locations locations, const PprofStackLabels& labels, bool cut) {
+absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut) {
   std::optional<UserStackEntry> entry = EntryOf(labels.no_user_stack, labels.user_end);
   if (!entry.has_value()) return Damaged("an unknown user stack");
   std::vector<uint32_t> key(locations.begin(), locations.end());
@@ -171,7 +214,7 @@ absl::StatusOr<uint32_t> PprofStacks::InternUser(Locations locations, const Ppro
       user_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.user_stacks.size()));
   if (!inserted) return it->second;
   if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
-  Locations frames = locations;
+  LocationSpan frames = locations;
   if (entry->filtered || cut || !TakeMarker(*entry, &frames) || !FillFrames(frames, labels.unwind, &*entry)) {
     frames = locations;
     *entry = {.stack = {}, .filtered = true};

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -42,21 +43,31 @@ class PprofStacks {
               SymbolizedProfile& symbols)
       : tables_(tables), max_frames_(max_frames), held_(held), profile_(profile), symbols_(symbols) {}
 
-  // The stacks of a sample with these locations, leaf first. DataLoss if there are none of ours, ResourceExhausted if
-  // they are too deep or, with all others, too many.
-  absl::StatusOr<Stacks> Intern(std::span<const uint64_t> location_ids, const PprofStackLabels& labels);
+  using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
+
+  // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers` links, the first one
+  // first. Only its own, as far as they are known, if they cannot be told apart any more; `*marked` if there were
+  // others. ResourceExhausted if one is too deep.
+  absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers,
+                                               bool* marked) const;
+  // The stacks of these locations. DataLoss if they are none of ours, ResourceExhausted if there are, with all others,
+  // too many.
+  absl::StatusOr<Stacks> Intern(const Locations& locations, const PprofStackLabels& labels);
+  // Of an interrupt, which has no user stack.
+  absl::StatusOr<Stacks> InternInterrupt(const Locations& locations, const PprofStackLabels& labels);
 
  private:
-  using Locations = std::span<const uint32_t>;                              // indices into the tables
+  using LocationSpan = std::span<const uint32_t>;
   using StackIndex = absl::flat_hash_map<std::vector<uint32_t>, uint32_t>;  // by locations, and what else tells apart
 
   absl::StatusOr<std::vector<uint32_t>> Find(std::span<const uint64_t> location_ids) const;
-  uint64_t Bytes(Locations locations) const;
-  bool TakeMarker(const UserStackEntry& entry, Locations* locations) const;
-  bool FillFrames(Locations locations, std::string_view sources, UserStackEntry* entry) const;
+  uint64_t Bytes(LocationSpan locations) const;
+  bool IsMark(uint32_t index) const;
+  bool TakeMarker(const UserStackEntry& entry, LocationSpan* locations) const;
+  bool FillFrames(LocationSpan locations, std::string_view sources, UserStackEntry* entry) const;
   SymbolizedFrame Symbol(const PprofLocation& location);
-  absl::StatusOr<uint32_t> InternKernel(Locations locations, std::string_view label);
-  absl::StatusOr<uint32_t> InternUser(Locations locations, const PprofStackLabels& labels, bool cut);
+  absl::StatusOr<uint32_t> InternKernel(LocationSpan locations, std::string_view label);
+  absl::StatusOr<uint32_t> InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut);
 
   const PprofTables& tables_;
   size_t max_frames_;
@@ -66,6 +77,7 @@ class PprofStacks {
   absl::flat_hash_map<std::string_view, uint32_t> sources_index_;
   StackIndex kernel_index_;
   StackIndex user_index_;
+  std::optional<uint32_t> no_user_of_interrupts_;
 };
 
 }  // namespace offcpu

@@ -26,6 +26,29 @@ void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, 
   json.EndArray();
 }
 
+// An empty chain stands for all that found no place.
+void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const WakerChain& chain, JsonWriter& json) {
+  json.Key("wakers");
+  json.BeginArray();
+  for (const WakerLink& link : chain) {
+    json.BeginObject();
+    if (link.interrupt) {
+      json.Key("interrupt");
+      json.Bool(true);
+    } else {
+      const ProcessInfo& process = profile.processes[link.process];
+      json.Field("process", process.name);
+      json.Key("pid");
+      json.Signed(process.key.pid);
+      json.Field("comm", profile.comms[link.comm]);
+      WriteUserStackFields(profile, symbols, link.user_stack, {}, json);
+    }
+    WriteKernelStack(profile, symbols, link.kernel_stack, json);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t index, WaitCauses& causes,
               JsonWriter& json) {
   const ProfileRow& row = profile.rows[index];
@@ -57,6 +80,7 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t i
   }
   WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
   WriteKernelStack(profile, symbols, row.kernel_stack, json);
+  if (row.waker != 0) WriteWakers(profile, symbols, profile.wakers[row.waker - 1], json);
   json.EndObject();
 }
 

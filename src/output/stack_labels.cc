@@ -1,6 +1,7 @@
 #include "output/stack_labels.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,34 @@ std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedPr
   std::vector<std::string> labels;
   labels.reserve(frames.size());
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(*frame));
+  return labels;
+}
+
+std::string ThreadLabel(std::string_view comm) { return comm.empty() ? "[no name]" : Printable(comm); }
+
+std::string ProcessLabel(const ProcessInfo& process) {
+  return absl::StrCat(Printable(process.name), "-", process.key.pid);
+}
+
+std::vector<std::string> WakerLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
+                                     bool with_process) {
+  if (profile.wakers[index].empty()) return {std::string(kWakerMark), "[other]"};
+  std::vector<std::string> labels;
+  const auto append_reversed = [&labels](std::vector<std::string> stack) {
+    labels.insert(labels.end(), std::make_move_iterator(stack.rbegin()), std::make_move_iterator(stack.rend()));
+  };
+  for (const WakerLink& link : profile.wakers[index]) {
+    labels.emplace_back(kWakerMark);
+    append_reversed(KernelLabels(profile, symbols, link.kernel_stack));
+    labels.emplace_back("-");
+    if (link.interrupt) {
+      labels.emplace_back(kInterrupt);
+      continue;
+    }
+    append_reversed(UserLabels(profile, symbols, link.user_stack));
+    labels.push_back(ThreadLabel(profile.comms[link.comm]));
+    if (with_process) labels.push_back(ProcessLabel(profile.processes[link.process]));
+  }
   return labels;
 }
 

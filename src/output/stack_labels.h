@@ -24,11 +24,22 @@ namespace offcpu {
 std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 
+// Of wakers[index]: for each link the way back from where it woke, behind kWakerMark, to the name of its thread, and
+// with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
+inline constexpr std::string_view kWakerMark = "--";
+inline constexpr std::string_view kInterrupt = "[interrupt]";
+std::vector<std::string> WakerLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
+                                     bool with_process);
+
 // The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more. Empty of none.
 std::string KernelLeaf(const std::vector<std::string>& labels);
 
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
 std::string EndLabel(const UserStackEntry& entry);
+
+// A thread's name, and its process as the folded form has it.
+std::string ThreadLabel(std::string_view comm);
+std::string ProcessLabel(const ProcessInfo& process);
 
 // "lock in futex", "page fault".
 std::string WaitLabel(WaitCause cause, int32_t syscall);

@@ -25,6 +25,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kLeafFrames = 3;
+constexpr size_t kWakers = 3;  // of a stack
 
 uint64_t Total(const Profile& profile, RowValue value) {
   uint64_t total = 0;
@@ -32,8 +33,8 @@ uint64_t Total(const Profile& profile, RowValue value) {
   return total;
 }
 
-// Samples meet a function at every instruction: those of one stack of functions are shown as one. By the index of a user
-// stack, that of the first with the same names.
+// Samples meet a function at every instruction: those of one stack of functions are shown as one. By the index of a
+// user stack, that of the first with the same names.
 std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols) {
   std::vector<uint32_t> first(profile.user_stacks.size());
   std::iota(first.begin(), first.end(), 0u);
@@ -93,12 +94,18 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, const SymbolizedPro
   return processes;
 }
 
-// "read < do_io < main | pipe_read": from the user leaf outwards, then what it waited in.
-std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row) {
+// "read < do_io < main": from the leaf outwards.
+std::string UserLeaves(const Profile& profile, const SymbolizedProfile& symbols, uint32_t user_stack) {
   std::string line;
-  std::vector<std::string> user = UserLabels(profile, symbols, row.user_stack);
+  std::vector<std::string> user = UserLabels(profile, symbols, user_stack);
   size_t shown = std::min(user.size(), kLeafFrames);
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
+  return line;
+}
+
+// "read < do_io < main | pipe_read": with what it waited in.
+std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row) {
+  const std::string line = UserLeaves(profile, symbols, row.user_stack);
   const std::string kernel = KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack));
   return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
 }
@@ -119,6 +126,57 @@ std::string CountText(const ProfileRow& row) {
   const std::string waits = absl::StrFormat("count %d, average %s, longest %s", row.count, FormatDuration(average_ns),
                                             FormatDuration(row.max_ns));
   return row.samples == 0 ? waits : absl::StrCat(waits, ", ", samples);
+}
+
+bool SameStack(const ProfileRow& a, const ProfileRow& b) {
+  return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
+         a.user_stack == b.user_stack;
+}
+
+// The rows of a stack by their wakers, those of several kinds of wait added up.
+std::vector<ProfileRow> RowsByWaker(const Profile& profile, const ProfileRow& stack) {
+  std::map<uint32_t, ProfileRow> by_waker;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.waker == 0 || !SameStack(row, stack)) continue;
+    const auto [it, inserted] = by_waker.try_emplace(row.waker, row);
+    if (!inserted) OffCpuTable::AddSums(row, it->second);
+  }
+  std::vector<ProfileRow> rows;
+  for (const auto& [waker, row] : by_waker) rows.push_back(row);
+  return rows;
+}
+
+// What called the functions that wake, of a waker's kernel stack: every one ends in them.
+std::string WakingFunction(const std::vector<std::string>& labels) {
+  const auto only_wakes = [](const std::string& label) { return label.find("wake") != std::string::npos; };
+  const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), only_wakes);
+  return leaf == labels.rend() ? labels.front() : *leaf;
+}
+
+// "waker (1234): write < reply | pipe_write"
+std::string LinkLine(const Profile& profile, const SymbolizedProfile& symbols, const WakerLink& link) {
+  const std::string leaf = WakingFunction(KernelLabels(profile, symbols, link.kernel_stack));
+  if (link.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
+  return absl::StrCat(ThreadLabel(profile.comms[link.comm]), " (", profile.processes[link.process].key.pid,
+                      "): ", UserLeaves(profile, symbols, link.user_stack), " | ", leaf);
+}
+
+// Who ended most of a stack's waits, and by whom he had been woken himself.
+void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& stack, RowValue value,
+                 ByteSink sink) {
+  std::vector<ProfileRow> rows = RowsByWaker(profile, stack);
+  const size_t count = rows.size();
+  KeepMost(rows, kWakers, [value](const ProfileRow& row) { return ValueOf(row, value); });
+  for (const ProfileRow& row : rows) {
+    const WakerChain& chain = profile.wakers[row.waker - 1];
+    std::string what = absl::StrCat("woken, ", FormatValue(ValueOf(row, value), value), ", by ");
+    if (chain.empty()) sink(absl::StrCat("        ", what, "others\n"));
+    for (const WakerLink& link : chain) {
+      sink(absl::StrCat("        ", what, LinkLine(profile, symbols, link), "\n"));
+      what = "  woken by ";
+    }
+  }
+  if (count > rows.size()) sink(absl::StrCat("        woken in other ways: ", count - rows.size(), "\n"));
 }
 
 }  // namespace
@@ -164,6 +222,7 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
     const std::vector<std::string> kernel = KernelLabels(profile, symbols, stack.kernel_stack);
     if (!kernel.empty()) sink("        -- kernel --\n");
     for (const std::string& label : kernel) sink(absl::StrCat("        ", label, "\n"));
+    WriteWakers(profile, symbols, stack, value, sink);
     sink("\n");
   }
 }

@@ -4,10 +4,20 @@
 #define OFFCPU_PROFILE_INTERVAL_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "profile/profile.h"
 
 namespace offcpu {
+
+// Who ended it; as WakerLink, but that its user stack comes with a capture too.
+struct IntervalWaker {
+  WakerLink link;
+  uint64_t cookie = 0;                       // as in Interval; 0 for an interrupt
+  NoUserStack missing = NoUserStack::kNone;  // likewise
+
+  bool operator==(const IntervalWaker&) const = default;
+};
 
 struct Interval {
   uint64_t cookie = 0;                       // the stay whose capture brings the user stack
@@ -23,6 +33,7 @@ struct Interval {
   uint64_t cpu_ns = 0;     // that a sample stands for; 0: it is none
   uint64_t whole_ns = 0;   // length of the interval that this is a part of; 0: it is all of it
   uint64_t sample_ns = 0;  // if the whole is shorter than this, it was drawn and stands for so much time; 0: it was not
+  std::vector<IntervalWaker> wakers;  // see WakerChain; empty: not known, or nobody had to end it
 };
 
 }  // namespace offcpu

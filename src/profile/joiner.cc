@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace offcpu {
 namespace {
@@ -18,37 +19,70 @@ bool SameKey(const ProfileRow& a, const ProfileRow& b) {
          a.kind == b.kind && a.syscall == b.syscall;
 }
 
+// Calls visit(cookie, user stack) for each stack that a row has; cookie 0: it is known.
+template <typename Row, typename Visit>
+void VisitStacks(Row& row, Visit visit) {
+  visit(row.cookie, row.row.user_stack);
+  for (auto& waker : row.wakers) visit(waker.cookie, waker.link.user_stack);
+}
+
 }  // namespace
 
 Joiner::Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table)
     : limits_(limits), stacks_(stacks), table_(table) {}
 
 size_t Joiner::BytesOf(const Stay& stay) {
-  return sizeof(Stay) + kStayOverhead + stay.rows.capacity() * sizeof(ProfileRow);
+  return sizeof(Stay) + kStayOverhead + stay.rows.capacity() * sizeof(WaitingRow) + stay.wakers * sizeof(IntervalWaker);
+}
+
+Joiner::WaitingRow Joiner::RowOf(const Interval& interval) {
+  WaitingRow row = {.row = OffCpuTable::RowOf(interval, 0), .cookie = interval.cookie, .wakers = interval.wakers};
+  const auto give_up = [this](NoUserStack reason, uint64_t& cookie, uint32_t& user_stack) {
+    if (cookie != 0 && reason == NoUserStack::kNone) return;
+    cookie = 0;
+    user_stack = stacks_.InternMissing(reason == NoUserStack::kNone ? NoUserStack::kLost : reason);
+  };
+  give_up(interval.missing, row.cookie, row.row.user_stack);
+  for (IntervalWaker& waker : row.wakers) give_up(waker.missing, waker.cookie, waker.link.user_stack);
+  return row;
 }
 
 void Joiner::Add(const Interval& interval) {
-  if (interval.cookie == 0 || interval.missing != NoUserStack::kNone) {
-    NoUserStack reason = interval.missing == NoUserStack::kNone ? NoUserStack::kLost : interval.missing;
-    table_.Add(interval, stacks_.InternMissing(reason));
-    return;
-  }
-  if (const std::optional<uint32_t> outcome = FindOutcome(interval.cookie)) {
-    table_.Add(interval, *outcome);
-    ++counters_.joined.intervals;
-    counters_.joined.ns += interval.blocked_ns + interval.runnable_ns + interval.cpu_ns;
-    return;
-  }
-  Wait(OffCpuTable::RowOf(interval, 0), FindOrAddStay(interval.cookie));
+  Settle(RowOf(interval));
   while (!stays_.empty() && (stays_.size() > limits_.stays || bytes_ > limits_.bytes)) {
     GiveUpOldest(NoUserStack::kOverload, counters_.evicted);
   }
 }
 
+void Joiner::Settle(WaitingRow&& row) {
+  uint64_t unknown = 0;
+  const bool had_own = row.cookie == 0;
+  VisitStacks(row, [&](uint64_t& cookie, uint32_t& user_stack) {
+    if (cookie == 0) return;
+    if (const std::optional<uint32_t> outcome = FindOutcome(cookie)) {
+      cookie = 0;
+      user_stack = *outcome;
+    } else if (unknown == 0) {
+      unknown = cookie;
+    }
+  });
+  if (!had_own && row.cookie == 0) {
+    counters_.joined.intervals += row.row.count + row.row.samples;
+    counters_.joined.ns += row.row.wall_ns();
+  }
+  if (unknown != 0) return Wait(std::move(row), FindOrAddStay(unknown));
+  if (!row.wakers.empty()) {
+    WakerChain chain;
+    for (const IntervalWaker& waker : row.wakers) chain.push_back(waker.link);
+    row.row.waker = table_.InternWaker(chain);
+  }
+  table_.Add(row.row);
+}
+
 Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
   auto [it, inserted] = stay_by_cookie_.try_emplace(cookie);
   if (inserted) {
-    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .rows = {}});
+    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .rows = {}, .wakers = 0});
     it->second = std::prev(stays_.end());
     bytes_ += BytesOf(stays_.back());
   } else {
@@ -58,16 +92,33 @@ Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
   return stays_.back();
 }
 
-void Joiner::Wait(const ProfileRow& row, Stay& stay) {
-  auto look_back = stay.rows.rbegin() + static_cast<ptrdiff_t>(std::min(stay.rows.size(), kLookBack));
-  auto same = std::find_if(stay.rows.rbegin(), look_back, [&](const ProfileRow& other) { return SameKey(row, other); });
+void Joiner::Wait(WaitingRow&& row, Stay& stay) {
+  const auto look_back = stay.rows.rbegin() + static_cast<ptrdiff_t>(std::min(stay.rows.size(), kLookBack));
+  const auto same = std::find_if(stay.rows.rbegin(), look_back, [&](const WaitingRow& other) {
+    return SameKey(row.row, other.row) && row.cookie == other.cookie && row.wakers == other.wakers &&
+           (row.cookie != 0 || row.row.user_stack == other.row.user_stack);
+  });
   if (same != look_back) {
-    OffCpuTable::AddSums(row, *same);
+    OffCpuTable::AddSums(row.row, same->row);
     return;
   }
+  CountWanted(row, stay.cookie, true);
   bytes_ -= BytesOf(stay);
-  stay.rows.push_back(row);
+  stay.wakers += row.wakers.size();
+  stay.rows.push_back(std::move(row));
   bytes_ += BytesOf(stay);
+}
+
+void Joiner::CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins) {
+  if (row.wakers.empty()) return;
+  VisitStacks(row, [&](uint64_t cookie, uint32_t) {
+    if (cookie == 0 || cookie == waits_for) return;
+    if (begins) {
+      ++wanted_[cookie];
+    } else if (auto it = wanted_.find(cookie); it != wanted_.end() && --it->second == 0) {
+      wanted_.erase(it);
+    }
+  });
 }
 
 void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
@@ -85,15 +136,24 @@ std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
 }
 
 void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter) {
-  for (ProfileRow& row : stay->rows) {
-    row.user_stack = user_stack;
-    table_.Add(row);
-    counter.intervals += row.count + row.samples;
-    counter.ns += row.wall_ns();
-  }
-  bytes_ -= BytesOf(*stay);
-  stay_by_cookie_.erase(stay->cookie);
+  const uint64_t waited_for = stay->cookie;
+  std::vector<WaitingRow> rows = std::move(stay->rows);
+  bytes_ -= sizeof(Stay) + kStayOverhead + rows.capacity() * sizeof(WaitingRow) + stay->wakers * sizeof(IntervalWaker);
+  stay_by_cookie_.erase(waited_for);
   stays_.erase(stay);
+  for (WaitingRow& row : rows) {
+    CountWanted(row, waited_for, false);
+    if (row.cookie == waited_for) {
+      counter.intervals += row.row.count + row.row.samples;
+      counter.ns += row.row.wall_ns();
+    }
+    VisitStacks(row, [&](uint64_t& cookie, uint32_t& stack) {
+      if (cookie != waited_for) return;
+      cookie = 0;
+      stack = user_stack;
+    });
+    Settle(std::move(row));
+  }
 }
 
 void Joiner::GiveUpOldest(NoUserStack reason, Counter& counter) {
@@ -110,7 +170,14 @@ void Joiner::Advance(uint64_t now_ns, NoUserStack reason) {
   while (!stays_.empty() && now_ns_ - stays_.front().touched_ns > limits_.wait_ns) {
     GiveUpOldest(reason, counters_.expired);
   }
-  while (!outcomes_.empty() && now_ns_ - outcomes_.front().made_ns > limits_.remember_ns) ForgetOldestOutcome();
+  while (!outcomes_.empty() && now_ns_ - outcomes_.front().made_ns > limits_.remember_ns) {
+    if (wanted_.contains(outcomes_.front().cookie)) {
+      outcomes_.push_back({.cookie = outcomes_.front().cookie, .made_ns = now_ns_});
+      outcomes_.pop_front();
+    } else {
+      ForgetOldestOutcome();
+    }
+  }
 }
 
 void Joiner::Flush(NoUserStack reason) {

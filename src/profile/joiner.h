@@ -1,6 +1,7 @@
 // Joins intervals with the user stacks of their stays. An interval waits under its cookie; the capture of that cookie
-// releases all that wait, and answers those that come after it for a while. Every interval reaches the table exactly
-// once, with its stack or with the reason why it has none.
+// releases all that wait, and answers those that come after it for a while. Who is known to have ended the interval has
+// a stay of its own: the interval waits under one cookie at a time until it has the stacks of all. Every interval
+// reaches the table exactly once, with its stacks or with the reasons why it has none.
 //
 // Waiting is bounded in stays, in bytes and in time, remembering in number and in time; time is what the caller says in
 // Advance, and does not move otherwise. One thread; no locks, no I/O. Does not walk and does not know what a stack is.
@@ -58,7 +59,8 @@ class Joiner {
 
   // The outcome of a cookie, as far as it is remembered.
   std::optional<uint32_t> FindOutcome(uint64_t cookie) const;
-  bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie); }
+  // Also by an interval that waits for another one first.
+  bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie) || wanted_.contains(cookie); }
 
   const Counters& counters() const { return counters_; }
   size_t waiting_stays() const { return stays_.size(); }
@@ -66,10 +68,16 @@ class Joiner {
 
  private:
   // Intervals of a stay with one key are one row already: the table would add them up anyway.
+  struct WaitingRow {
+    ProfileRow row;
+    uint64_t cookie;                    // 0: row.user_stack is known
+    std::vector<IntervalWaker> wakers;  // cookie 0: link.user_stack is known
+  };
   struct Stay {
     uint64_t cookie;
     uint64_t touched_ns;
-    std::vector<ProfileRow> rows;
+    std::vector<WaitingRow> rows;
+    size_t wakers;  // of all rows
   };
   struct Outcome {
     uint64_t cookie;
@@ -78,7 +86,12 @@ class Joiner {
 
   static size_t BytesOf(const Stay& stay);
   Stay& FindOrAddStay(uint64_t cookie);
-  void Wait(const ProfileRow& row, Stay& stay);
+  WaitingRow RowOf(const Interval& interval);
+  // Takes what is known of its stacks by now; into the table if that is all, else it waits.
+  void Settle(WaitingRow&& row);
+  void Wait(WaitingRow&& row, Stay& stay);
+  // A waiting row wants these cookies too, or does not any more.
+  void CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins);
   void Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter);
   void GiveUpOldest(NoUserStack reason, Counter& counter);
   void ForgetOldestOutcome();
@@ -90,7 +103,8 @@ class Joiner {
   size_t bytes_ = 0;
   std::list<Stay> stays_;  // by touched_ns
   absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
-  std::deque<Outcome> outcomes_;  // by made_ns
+  absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by rows that wait for another one first: how many
+  std::deque<Outcome> outcomes_;                    // by made_ns
   absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
   Counters counters_;
 };

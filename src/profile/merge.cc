@@ -70,6 +70,7 @@ class Merger {
     comms_.assign(window.comms.size(), kNone);
     kernel_stacks_.assign(window.kernel_stacks.size(), kNone);
     user_stacks_.assign(window.user_stacks.size(), kNone);
+    wakers_.assign(window.wakers.size(), kNone);
     for (const std::shared_ptr<const Module>& module : window.modules) modules_.try_emplace(module.get(), &module);
     for (const ProfileRow& row : window.rows) AddRow(row);
     for (const LedgerEntry& entry : window.ledger) AddEntry(entry);
@@ -87,10 +88,10 @@ class Merger {
   }
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>;
+  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t, uint32_t>;
 
   static Key KeyOf(const ProfileRow& row) {
-    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall};
+    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall, row.waker};
   }
 
   // What is not a sum over rows.
@@ -120,6 +121,7 @@ class Merger {
     row.comm = Comm(row.comm);
     row.kernel_stack = Kernel(row.kernel_stack);
     row.user_stack = User(row.user_stack);
+    row.waker = Waker(row.waker);
     const auto [it, inserted] = rows_.try_emplace(KeyOf(row), profile_.rows.size());
     if (inserted) {
       profile_.rows.push_back(row);
@@ -183,6 +185,23 @@ class Merger {
     return index;
   }
 
+  // As ProfileRow::waker.
+  uint32_t Waker(uint32_t in_window) {
+    if (in_window == 0) return 0;
+    uint32_t& index = wakers_[in_window - 1];
+    if (index != kNone) return index;
+    WakerChain chain = window_->wakers[in_window - 1];
+    for (WakerLink& link : chain) {
+      link.kernel_stack = Kernel(link.kernel_stack);
+      link.user_stack = User(link.user_stack);
+      if (link.interrupt) continue;
+      link.process = Process(link.process);
+      link.comm = Comm(link.comm);
+    }
+    index = Intern(chain, chain, waker_index_, profile_.wakers) + 1;
+    return index;
+  }
+
   const RowFilter keep_;
   Profile profile_;
   bool is_first_ = true;
@@ -192,6 +211,7 @@ class Merger {
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<KernelMeaning, uint32_t> kernel_index_;
   absl::flat_hash_map<UserMeaning, uint32_t> user_index_;
+  absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
   absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> modules_;
   absl::flat_hash_set<const Module*> used_modules_;
   absl::flat_hash_set<ProcessKey> all_processes_;
@@ -202,6 +222,7 @@ class Merger {
   std::vector<uint32_t> comms_;
   std::vector<uint32_t> kernel_stacks_;
   std::vector<uint32_t> user_stacks_;
+  std::vector<uint32_t> wakers_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> kept_;  // by process and thread name
 };
 

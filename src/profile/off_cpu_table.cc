@@ -69,6 +69,19 @@ uint32_t OffCpuTable::InternComm(std::string_view comm) {
   return index;
 }
 
+uint32_t OffCpuTable::InternWaker(const WakerChain& chain) {
+  const auto it = waker_index_.find(chain);
+  if (it != waker_index_.end()) return it->second;
+  if (waker_index_.size() >= limits_.wakers) {
+    ++waker_overflows_;
+    if (wakers_.size() == waker_index_.size()) wakers_.emplace_back();
+    return static_cast<uint32_t>(wakers_.size());
+  }
+  wakers_.push_back(chain);
+  waker_index_.emplace(chain, static_cast<uint32_t>(wakers_.size()));
+  return static_cast<uint32_t>(wakers_.size());
+}
+
 uint32_t OffCpuTable::OtherProcess() {
   if (processes_.size() == process_index_.size()) processes_.push_back({.key = {}, .name = kOther, .container = {}});
   return static_cast<uint32_t>(processes_.size() - 1);
@@ -110,7 +123,7 @@ void OffCpuTable::AddSums(const ProfileRow& from, ProfileRow& to) {
 }
 
 void OffCpuTable::Add(const ProfileRow& row) {
-  Key key(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall);
+  Key key(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall, row.waker);
   auto it = rows_.find(key);
   if (it != rows_.end()) {
     AddSums(row, it->second);
@@ -139,16 +152,34 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
     row.count_excess = 0;
   }
   std::sort(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
-    return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind, a.syscall) <
-           std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind, b.syscall);
+    return std::tie(a.process, a.tid, a.comm, a.kernel_stack, a.user_stack, a.kind, a.syscall, a.waker) <
+           std::tie(b.process, b.tid, b.comm, b.kernel_stack, b.user_stack, b.kind, b.syscall, b.waker);
   });
   profile.processes = std::move(processes_);
   profile.comms = std::move(comms_);
+  profile.wakers = std::move(wakers_);
   profile.stats = std::move(stats);
   profile.stats.processes = process_index_.size();
   stacks.MoveTo(profile);
   AddDrops(stacks, profile);
   return profile;
+}
+
+// Of the waker itself, not of those further up.
+void OffCpuTable::AddWakerDrops(Profile& profile) {
+  std::array<Drop, kNoUserStackCount> missing;
+  for (const ProfileRow& row : profile.rows) {
+    if (row.waker == 0 || profile.wakers[row.waker - 1].empty()) continue;
+    const WakerLink& waker = profile.wakers[row.waker - 1].front();
+    Drop& drop = missing[static_cast<size_t>(profile.user_stacks[waker.user_stack].missing)];
+    drop.count += row.count;
+    drop.ns += row.total_ns();
+  }
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const auto reason = static_cast<NoUserStack>(i);
+    if (reason == NoUserStack::kNone || reason == NoUserStack::kKernelThread) continue;
+    AddDrop("no user stack of the waker: " + std::string(Name(reason)), missing[i].count, missing[i].ns, profile.stats);
+  }
 }
 
 void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
@@ -169,6 +200,7 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
     std::string reason = "no user stack: " + std::string(Name(reason_of));
     AddDrop(std::move(reason), missing[i].count, missing[i].ns, profile.stats);
   }
+  AddWakerDrops(profile);
   AddDrop("kernel stack without definition", undefined.count, undefined.ns, profile.stats);
   // The time of these is in the profile, under coarser names.
   AddDrop("row table full", overflow_.count + overflow_.samples, overflow_.wall_ns(), profile.stats);
@@ -176,6 +208,7 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
   AddDrop("kernel stack table full", stacks.kernel_overflows(), 0, profile.stats);
   AddDrop("process table full", process_overflows_, 0, profile.stats);
   AddDrop("thread name table full", comm_overflows_, 0, profile.stats);
+  AddDrop("waker table full", waker_overflows_, 0, profile.stats);
 }
 
 }  // namespace offcpu

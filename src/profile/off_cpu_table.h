@@ -1,9 +1,9 @@
-// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of wait
-// and system call, and the names that they share. Made for one recording or one window of it; Finish turns it into the
-// immutable Profile. One thread; no I/O.
+// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of
+// wait, system call and waker, and the names that they share. Made for one recording or one window of it; Finish turns
+// it into the immutable Profile. One thread; no I/O.
 //
 // Every table is capped. A row beyond the cap adds to one overflow row, so that no time is lost; processes and thread
-// names beyond theirs are called "[other]".
+// names beyond theirs are called "[other]", as are chains of wakers.
 #ifndef OFFCPU_PROFILE_OFF_CPU_TABLE_H_
 #define OFFCPU_PROFILE_OFF_CPU_TABLE_H_
 
@@ -27,6 +27,7 @@ class OffCpuTable {
     size_t rows = 1u << 20;
     size_t processes = 1u << 16;
     size_t comms = 1u << 16;
+    size_t wakers = 1u << 17;
   };
 
   explicit OffCpuTable(const Limits& limits) : limits_(limits) {}
@@ -34,6 +35,8 @@ class OffCpuTable {
   // The index of `info.key`. A later call fills in the name and the container that an earlier one left empty.
   uint32_t InternProcess(const ProcessInfo& info);
   uint32_t InternComm(std::string_view comm);
+  // What ProfileRow::waker says of it. The chain is not empty.
+  uint32_t InternWaker(const WakerChain& chain);
 
   void Add(const Interval& interval, uint32_t user_stack) { Add(RowOf(interval, user_stack)); }
   // The sums of any number of intervals at once.
@@ -52,11 +55,12 @@ class OffCpuTable {
   Profile Finish(StackTable& stacks, ProfileStats stats);
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>;
+  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t, uint32_t>;
 
   // The entry of all that found no place: the last one, made when it is first needed and the table takes no more.
   uint32_t OtherProcess();
   uint32_t OtherComm();
+  static void AddWakerDrops(Profile& profile);
   void AddDrops(const StackTable& stacks, Profile& profile) const;
 
   Limits limits_;
@@ -68,6 +72,9 @@ class OffCpuTable {
   absl::flat_hash_map<std::string, uint32_t> comm_index_;
   std::vector<std::string> comms_;
   uint64_t comm_overflows_ = 0;
+  absl::flat_hash_map<WakerChain, uint32_t> waker_index_;  // plus 1
+  std::vector<WakerChain> wakers_;
+  uint64_t waker_overflows_ = 0;
 };
 
 }  // namespace offcpu

@@ -60,6 +60,8 @@ std::string_view Name(NoUserStack reason) {
       return "kernel thread";
     case NoUserStack::kOnCpu:
       return "on CPU";
+    case NoUserStack::kNotAsked:
+      return "not asked";
   }
   return "unknown";
 }

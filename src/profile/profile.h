@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "process/identity.h"
@@ -56,8 +58,9 @@ enum class NoUserStack : uint8_t {
   kStale,              // the thread ran while its stack was read from outside
   kKernelThread,       // it has none: nothing is lost
   kOnCpu,              // it is running: only a thread that waits can be read from outside
+  kNotAsked,           // of a waker: whom it woke is not recorded, or had waited too short
 };
-inline constexpr int kNoUserStackCount = 17;
+inline constexpr int kNoUserStackCount = 18;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
@@ -75,6 +78,26 @@ struct KernelStack {
   bool is_lost() const { return addresses.empty() && !overflow && !user_mode; }
 };
 
+// A thread, or an interrupt, that ended a wait; indices into the profile.
+struct WakerLink {
+  bool interrupt = false;
+  uint32_t process = 0;  // of a thread; 0 otherwise, as `comm` is
+  uint32_t comm = 0;
+  uint32_t kernel_stack = 0;
+  uint32_t user_stack = 0;  // of an interrupt that of a kernel thread
+
+  bool operator==(const WakerLink&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const WakerLink& link) {
+    return H::combine(std::move(h), link.interrupt, link.process, link.comm, link.kernel_stack, link.user_stack);
+  }
+};
+
+// The one that ended a wait, who had woken that one while the first was waiting for it, and so on: at most kMaxLinks.
+// Empty: stands for all that found no place, "[other]".
+using WakerChain = std::vector<WakerLink>;
+inline constexpr size_t kMaxLinks = 4;
+
 struct UserStackEntry {
   UserStack stack;  // empty if `missing` is not kNone, or `overflow`
   NoUserStack missing = NoUserStack::kNone;
@@ -84,8 +107,8 @@ struct UserStackEntry {
   bool filtered = false;
 };
 
-// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call), or of
-// all on-CPU samples that do.
+// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call, waker),
+// or of all on-CPU samples that do.
 struct ProfileRow {
   uint32_t process = 0;       // index into Profile::processes
   int32_t tid = 0;            // 0: the threads of a process are not told apart
@@ -103,6 +126,7 @@ struct ProfileRow {
   double count_excess = 0;
   double count_variance = 0;
   double ns_variance = 0;
+  uint32_t waker = 0;    // part of the key too: index into Profile::wakers, plus 1; 0: not known, or nobody had to
   uint64_t samples = 0;  // on-CPU, and only of the kind `running`
   uint64_t cpu_ns = 0;   // that they stand for
 
@@ -149,6 +173,7 @@ struct Profile {
   std::vector<std::string> comms;
   std::vector<KernelStack> kernel_stacks;
   std::vector<UserStackEntry> user_stacks;
+  std::vector<WakerChain> wakers;  // empty if they were not asked for
   std::vector<ProfileRow> rows;
   std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
   std::vector<LedgerEntry> ledger;                     // one a thread, by process; empty if it was not asked for

@@ -29,6 +29,8 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_GONE_AT_END, "ended before its open wait was listed", true},
     {WIRE_COUNT_ACCOUNT_LOST, "account of a thread lost", true},
     {WIRE_COUNT_NOT_LISTED, "waiting thread not listed: no buffer", true},
+    {WIRE_COUNT_WAKER_UNKNOWN, "waker not known", false},
+    {WIRE_COUNT_WAKER_CUT, "chain of wakers cut: no task storage", false},
     {WIRE_COUNT_NOT_FOLLOWED, "child not followed: too many", true},
     {WIRE_COUNT_SAMPLE_RING_FULL, "on-CPU sample: ring full", true},
     {WIRE_COUNT_SAMPLE_RING_BUSY, "on-CPU sample: ring busy", true},

@@ -18,7 +18,10 @@ uint32_t TypeOf(std::span<const std::byte> record) {
 
 constexpr size_t kBatchBytes = 1 << 20;
 
-bool MayBeDropped(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_CAPTURE || type == WIRE_SAMPLE; }
+// Both begin with a wire_interval.
+bool IsInterval(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_WOKEN_INTERVAL; }
+
+bool MayBeDropped(uint32_t type) { return IsInterval(type) || type == WIRE_CAPTURE || type == WIRE_SAMPLE; }
 
 }  // namespace
 
@@ -47,7 +50,7 @@ void EventQueue::Drop(std::span<const std::byte> record) {
     stats_.samples_dropped++;
     return;
   }
-  if (TypeOf(record) == WIRE_INTERVAL) {
+  if (IsInterval(TypeOf(record))) {
     wire_interval interval = {};
     std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));
     DropInterval(interval);

@@ -11,6 +11,9 @@ namespace offcpu {
 void Pipeline::On(IntervalEvent&& event) {
   ++intervals_;
   FindOrAddTarget(event.process, event.tid, event.comm);
+  for (const WakerEvent& waker : event.wakers) {
+    if (waker.cookie != 0) FindOrAddTarget(waker.process, waker.tid, waker.comm);
+  }
   const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns};
   WaitPart part = reported_.Rest(event.tid, event.end_ns - all.total_ns(), all);
   const uint64_t begin_ns = current_->begin_ns();
@@ -60,6 +63,7 @@ void Pipeline::AddTo(Window& window, const IntervalEvent& event, const WaitPart&
   Interval interval = window.IntervalOf(event, part, kind);
   UseLiveStack(event, window, &interval);
   ShareOutcome(interval.cookie, window);
+  for (const IntervalWaker& waker : interval.wakers) ShareOutcome(waker.cookie, window);
   window.Add(interval);
 }
 

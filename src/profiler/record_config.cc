@@ -39,6 +39,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
           .ledger = config.ledger,
           .oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz,
           .oncpu_in_nmi = config.oncpu_in_nmi,
+          .wakers = config.wakers,
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,

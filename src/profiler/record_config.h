@@ -46,6 +46,7 @@ struct RecordConfig {
   bool ledger = false;        // account for all the time of every thread
   uint32_t oncpu_hz = 0;      // samples of what runs, a second and CPU; 0: none
   bool oncpu_in_nmi = false;  // in every NMI there is, each for a period of oncpu_hz: for tests
+  bool wakers = false;        // tell who ended each wait
 
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;

@@ -32,7 +32,23 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .blocked_ns = part.blocked_ns,
           .runnable_ns = part.runnable_ns,
           .whole_ns = event.blocked_ns + event.runnable_ns,
-          .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns};
+          .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns,
+          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
+}
+
+std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
+  std::vector<IntervalWaker> wakers;
+  for (const WakerEvent& waker : event.wakers) {
+    IntervalWaker& known = wakers.emplace_back();
+    known.cookie = waker.cookie;
+    known.missing = waker.missing;
+    known.link.interrupt = waker.interrupt;
+    known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
+    if (waker.interrupt) continue;
+    known.link.process = table_.InternProcess({.key = waker.process});
+    known.link.comm = table_.InternComm(waker.comm);
+  }
+  return wakers;
 }
 
 void Window::Add(const SampleEvent& event) {

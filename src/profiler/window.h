@@ -36,7 +36,7 @@ class Window {
 
   uint64_t begin_ns() const { return begin_ns_; }
 
-  // What `part` of the event's wait is here, for Add.
+  // What `part` of the event's wait is here, for Add. What is open has not been ended by anybody yet.
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   void Add(const Interval& interval) { joiner_.Add(interval); }
   void Add(const SampleEvent& event);
@@ -68,6 +68,7 @@ class Window {
 
  private:
   uint32_t InternKernelStack(uint64_t id);
+  std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
   void CountCookie(int32_t tid, uint64_t cookie);
 
   const uint64_t begin_ns_;

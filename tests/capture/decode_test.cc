@@ -1,6 +1,9 @@
 #include "capture/decode.h"
 
+#include <cstddef>
 #include <cstring>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "bpf/wire.h"
@@ -124,6 +127,88 @@ TEST(Decode, ASystemCallThatNoKernelHasIsNone) {
   }
 }
 
+// A wait that a thread ended which an interrupt had woken, byte by byte.
+constexpr unsigned char kWoken[] = {
+    0x09, 0,    0,   0,                                                // type: WIRE_WOKEN_INTERVAL
+    0,    0,    0,   0,                                                // kind: sleeping
+    0x07, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
+    0x2a, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0xe8, 0x03, 0,   0,   0,    0,   0,    0,                          // end_ns: 1000
+    0x1e, 0,    0,   0,   0,    0,   0,    0,                          // blocked_ns: 30
+    0x04, 0,    0,   0,   0,    0,   0,    0,                          // runnable_ns
+    0x05, 0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0x06, 0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0x07, 0,    0,   0,   0x08, 0,   0,    0,                          // tgid, tid
+    0,    0,    0,   0,                                                // no_user
+    0x23, 0,    0,   0,                                                // syscall: 35
+    0x63, 0,    0,   0,   0,    0,   0,    0,                          // switches: 99
+    'w',  'a',  'i', 't', 'e',  'r', 0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+    0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 links; reserved
+    0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // link 1: at_ns: 900
+    0x2b, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0x09, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
+    0x15, 0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0x16, 0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0x17, 0,    0,   0,   0x18, 0,   0,    0,                          // tgid, tid
+    0,    0,    0,   0,                                                // no_user
+    0,    0,    0,   0,                                                // flags
+    'w',  'a',  'k', 'e', 'r',  0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+    0x20, 0x03, 0,   0,   0,    0,   0,    0,                          // link 2: at_ns: 800
+    0x2c, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
+    0,    0,    0,   0,   0,    0,   0,    0,                          // cookie
+    0,    0,    0,   0,   0,    0,   0,    0,                          // process: start_ns
+    0,    0,    0,   0,   0,    0,   0,    0,                          // exec_id
+    0,    0,    0,   0,   0,    0,   0,    0,                          // tgid, tid
+    0x09, 0,    0,   0,                                                // no_user: kernel thread
+    0x01, 0,    0,   0,                                                // flags: WIRE_LINK_INTERRUPT
+    0,    0,    0,   0,   0,    0,   0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
+};
+
+std::vector<std::byte> Woken() {
+  const auto bytes = std::as_bytes(std::span(kWoken));
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(Decode, AWokenIntervalTellsWhoEndedIt) {
+  const auto event = Decode(Woken());
+  ASSERT_TRUE(event.has_value());
+  const auto& interval = std::get<IntervalEvent>(*event);
+  EXPECT_EQ(interval.tid, 8);
+  EXPECT_EQ(interval.kind, WaitKind::kSleeping);
+  EXPECT_EQ(interval.blocked_ns, 30u);
+  EXPECT_EQ(interval.switches, 99u);
+  EXPECT_EQ(interval.comm, "waiter");
+  ASSERT_EQ(interval.wakers.size(), 2u);
+  const WakerEvent& thread = interval.wakers[0];
+  EXPECT_FALSE(thread.interrupt);
+  EXPECT_EQ(thread.process, (ProcessKey{.pid = 0x17, .start_ns = 0x15, .exec_id = 0x16}));
+  EXPECT_EQ(thread.tid, 0x18);
+  EXPECT_EQ(thread.comm, "waker");
+  EXPECT_EQ(thread.cookie, 0x0001000000000009u);
+  EXPECT_EQ(thread.missing, NoUserStack::kNone);
+  EXPECT_EQ(thread.kernel_stack, 0x2bu);
+  const WakerEvent& interrupt = interval.wakers[1];
+  EXPECT_TRUE(interrupt.interrupt);
+  EXPECT_EQ(interrupt.comm, "");
+  EXPECT_EQ(interrupt.cookie, 0u);
+  EXPECT_EQ(interrupt.missing, NoUserStack::kKernelThread);
+  EXPECT_EQ(interrupt.kernel_stack, 0x2cu);
+}
+
+TEST(Decode, AWokenIntervalHasOneLinkToFour) {
+  constexpr size_t kCount = offsetof(wire_woken_interval, count);
+  std::vector<std::byte> bytes = Woken();
+  bytes.resize(sizeof(wire_woken_interval) + 5 * sizeof(wire_link));
+  for (const auto& [count, wanted] : std::vector<std::pair<int, bool>>{{0, false}, {1, true}, {4, true}, {5, false}}) {
+    bytes[kCount] = static_cast<std::byte>(count);
+    const auto event = Decode(bytes);
+    EXPECT_EQ(event.has_value(), wanted) << count;
+    if (wanted) {
+      EXPECT_EQ(std::get<IntervalEvent>(*event).wakers.size(), static_cast<size_t>(count));
+    }
+  }
+}
+
 TEST(Decode, CommNeedsNoTerminator) {
   wire_interval head = AnInterval();
   std::memset(head.comm, 'x', sizeof(head.comm));
@@ -234,6 +319,7 @@ TEST(Decode, SmallRecords) {
 
 TEST(Decode, EveryPrefixIsRefused) {
   ExpectShortInputRefused(Bytes(AnInterval()));
+  ExpectShortInputRefused(Woken());
   const uint64_t frames[] = {1, 2, 3};
   ExpectShortInputRefused(
       Bytes(wire_kernel_stack{.type = WIRE_KERNEL_STACK, .count = 3, .id = 9}, sizeof(frames), frames));

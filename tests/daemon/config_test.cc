@@ -63,6 +63,7 @@ min_wait = "1.5ms"
 max_wait = "1h"
 kernel_threads = true
 idle = true
+wakers = true
 comms = ["nginx*", "db?"]
 pids = [1, 22]
 cgroups = ["system.slice"]
@@ -115,6 +116,7 @@ level = "debug"
   EXPECT_EQ(config->record.max_wait_ns, 3'600'000'000'000u);
   EXPECT_TRUE(config->record.kernel_threads);
   EXPECT_TRUE(config->record.idle);
+  EXPECT_TRUE(config->record.wakers);
   EXPECT_THAT(config->record.comms, ElementsAre("nginx*", "db?"));
   EXPECT_THAT(config->record.exclude_comms, ElementsAre("cron"));
   EXPECT_THAT(config->record.exclude_pids, ElementsAre(4));

@@ -51,6 +51,7 @@ RecordConfig Everything(std::vector<pid_t> pids) {
   config.per_thread = true;
   config.ledger = true;
   config.oncpu_hz = 99;
+  config.wakers = true;
   return config;
 }
 
@@ -118,18 +119,22 @@ void ExpectAllAccountedFor(const Load& load) {
     }
     return ns;
   }();
-  const auto percent = [](auto part, auto whole) { return 100.0 * static_cast<double>(part) / static_cast<double>(whole); };
-  std::printf("ledger: rest %.4f %%; samples %.1f %% of the %.2f s on a CPU, %.3f s missed; with a user stack: %.1f %% of the "
-              "waiting, %.1f %% of the samples\n",
-              percent(sum.rest_ns(), sum.wall_ns), percent(cpu_ns, sum.on_cpu_ns), static_cast<double>(sum.on_cpu_ns) / 1e9,
-              static_cast<double>(not_sampled_ns) / 1e9, percent(with_stack, off_ns), percent(samples_with_stack, cpu_ns));
+  const auto percent = [](auto part, auto whole) {
+    return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  };
+  std::printf(
+      "ledger: rest %.4f %%; samples %.1f %% of the %.2f s on a CPU, %.3f s missed; with a user stack: %.1f %% of the "
+      "waiting, %.1f %% of the samples\n",
+      percent(sum.rest_ns(), sum.wall_ns), percent(cpu_ns, sum.on_cpu_ns), static_cast<double>(sum.on_cpu_ns) / 1e9,
+      static_cast<double>(not_sampled_ns) / 1e9, percent(with_stack, off_ns), percent(samples_with_stack, cpu_ns));
   for (const Drop& drop : profile->stats.drops) {
     std::printf("  %-40s %8" PRIu64 "  %.3f ms\n", drop.reason.c_str(), drop.count, static_cast<double>(drop.ns) / 1e6);
   }
   EXPECT_LE(std::abs(percent(sum.rest_ns(), sum.wall_ns)), 0.2);
   // Samples are drawn: of n, five standard errors, beside those that were missed, whoever's they were.
   const double periods = static_cast<double>(sum.on_cpu_ns) / static_cast<double>(profile->stats.oncpu_period_ns);
-  const double allowed = 5 / std::sqrt(periods) + static_cast<double>(not_sampled_ns) / static_cast<double>(sum.on_cpu_ns);
+  const double allowed =
+      5 / std::sqrt(periods) + static_cast<double>(not_sampled_ns) / static_cast<double>(sum.on_cpu_ns);
   EXPECT_NEAR(static_cast<double>(cpu_ns) / static_cast<double>(sum.on_cpu_ns), 1.0, allowed);
 }
 

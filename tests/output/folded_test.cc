@@ -30,6 +30,30 @@ TEST_F(FoldedTest, OneLineFromTheThreadToTheKernelLeaf) {
   EXPECT_EQ(Fold(), "worker;main;loop;read;-;pipe_read;schedule 5001\n");
 }
 
+TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
+  const uint32_t user = fake_.User({"read", "main"});
+  const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
+  const uint32_t none = fake_.Missing(NoUserStack::kKernelThread);
+  const WakerLink thread = {.process = fake_.Process(11, "client"),
+                            .comm = fake_.Comm("waker"),
+                            .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
+                            .user_stack = fake_.User({"write", "reply"}, EndReason::kWindow)};
+  const WakerLink timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
+  fake_.profile.wakers = {{thread, timer}, {timer}, {}};
+  for (uint32_t waker = 0; waker <= 3; ++waker) {
+    fake_.Row(process_, comm_, user, kernel, 1'000'000 * (waker + 1));
+    fake_.profile.rows.back().waker = waker;
+  }
+  const std::string wait = "worker;main;read;-;pipe_read;schedule";
+  const std::string by_timer = ";--;wake_up;timer;-;[interrupt]";
+  EXPECT_EQ(Fold(), wait + " 1000\n" +                 //
+                        wait + ";--;[other] 4000\n" +  //
+                        wait + ";--;wake_up;pipe_write;-;write;reply;[truncated: window];waker" + by_timer +
+                        " 2000\n" +  //
+                        wait + by_timer + " 3000\n");
+  EXPECT_NE(Fold({.per_process = true}).find("[truncated: window];waker;client-11;--;"), std::string::npos);
+}
+
 TEST_F(FoldedTest, AnyValueCanBeShown) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read"}), kernel, 5'000'000, 1'000);

@@ -153,5 +153,30 @@ TEST(ProfileJsonTest, AnEmptyProfileIsStillAnObject) {
       R"({"start_unix_ns":0,"duration_ns":0,"total_ns":0,"host":"","stacks":[],"idle":[],"modules":[],"stats":{)"));
 }
 
+TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read"}), fake.Kernel({"schedule"}), 5);
+  const WakerLink thread = {.process = fake.Process(11, "client"),
+                            .comm = fake.Comm("waker"),
+                            .kernel_stack = fake.Kernel({"wake", "pipe_write"}),
+                            .user_stack = fake.User({"write"})};
+  fake.profile.wakers = {{thread, {.interrupt = true, .kernel_stack = fake.Kernel({"timer"})}}};
+  std::string text;
+  const auto write = [&] {
+    text.clear();
+    WriteProfileJson(fake.profile, fake.symbols, [&](std::string_view bytes) { text += bytes; });
+  };
+  write();
+  EXPECT_EQ(text.find("wakers"), std::string::npos);
+  fake.profile.rows[0].waker = 1;
+  write();
+  EXPECT_NE(text.find(R"("kernel":["schedule"],"wakers":[{"process":"client","pid":11,"comm":"waker","user":[{)"
+                      R"("name":"write","module":"libx.so","address":"0x10","source":"registers"}],)"
+                      R"("user_end":"complete","kernel":["wake","pipe_write"]},)"
+                      R"({"interrupt":true,"kernel":["timer"]}]})"),
+            std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -236,6 +236,29 @@ TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
   EXPECT_EQ(Find(reader, 0, "off_cpu_error/nanoseconds")->samples(0).values(0), 5);  // 4 and 3
 }
 
+TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
+  RecordedProfile one = OneReader();
+  const uint32_t timer = one.AddKernel({{0x1001, "try_to_wake_up"}, {0x2001, "asm_timer"}});
+  const WakerLink thread = {.process = one.profile.rows[0].process,
+                            .comm = one.profile.rows[0].comm,
+                            .kernel_stack = timer,
+                            .user_stack = one.profile.rows[0].user_stack};
+  one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}},
+                        {thread, {.interrupt = true, .kernel_stack = timer}}};
+  one.profile.rows.resize(1);
+  one.profile.rows.push_back(one.profile.rows[0]);
+  one.profile.rows[0].waker = 1;
+  one.profile.rows[1].waker = 2;
+  const OtlpReader reader = OneOf(one);
+  const otlp::Profile* profile = Find(reader, 0, "off_cpu/nanoseconds");
+  ASSERT_EQ(profile->samples_size(), 2);
+  const auto has = [&](int sample, const std::string& text) {
+    EXPECT_THAT(reader.Attributes(profile->samples(sample).attribute_indices()), Contains(Pair("offcpu.waker", text)));
+  };
+  has(0, "try_to_wake_up;asm_timer;-;[interrupt]");
+  has(1, "try_to_wake_up;asm_timer;-;read;loop;app+0x3006;worker;--;try_to_wake_up;asm_timer;-;[interrupt]");
+}
+
 TEST(OtlpTest, RowsThatAreNotInOrderAreOneResourceAProcess) {
   RecordedProfile all = RecordedProfile::All();
   const auto sums = SumsOf(RequestsOf(all));

@@ -30,6 +30,41 @@ class TableTest : public ::testing::Test {
   FakeProfile fake_;
 };
 
+TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
+  const uint32_t process = fake_.Process(10, "server");
+  const uint32_t comm = fake_.Comm("worker");
+  const uint32_t user = fake_.User({"read", "main"});
+  const uint32_t kernel = fake_.Kernel({"schedule", "pipe_read"});
+  const WakerLink thread = {.process = fake_.Process(11, "client"),
+                            .comm = fake_.Comm("waker"),
+                            .kernel_stack = fake_.Kernel({"try_to_wake_up", "__wake_up", "pipe_write", "ksys_write"}),
+                            .user_stack = fake_.User({"write", "reply", "loop", "main"})};
+  const WakerLink timer = {.interrupt = true,
+                           .kernel_stack = fake_.Kernel({"try_to_wake_up", "hrtimer_wakeup", "hrtimer_interrupt"}),
+                           .user_stack = fake_.Missing(NoUserStack::kKernelThread)};
+  fake_.profile.wakers = {{timer}, {thread, timer}, {}, {thread}};
+  for (uint32_t waker = 0; waker <= 4; ++waker) {
+    fake_.Row(process, comm, user, kernel, 1'000'000 * (waker + 1), 0, WaitKind::kSleeping);
+    fake_.profile.rows.back().waker = waker;
+  }
+  fake_.Row(process, comm, user, kernel, 7'000'000, 0, WaitKind::kDisk);
+  fake_.profile.rows.back().waker = 1;
+  const std::string text = Stacks();
+  const size_t wakers = text.find("        woken, ");
+  ASSERT_NE(wakers, std::string::npos) << text;
+  EXPECT_EQ(text.substr(wakers),
+            "        woken, 9.00 ms, by [interrupt] | hrtimer_interrupt\n"
+            "        woken, 5.00 ms, by waker (11): write < reply < loop | pipe_write\n"
+            "        woken, 4.00 ms, by others\n"
+            "        woken in other ways: 1\n"
+            "\n");
+  EXPECT_NE(Stacks(20, RowValue::kCount).find("by [interrupt]"), std::string::npos);
+  fake_.profile.wakers = {{thread, timer}, {}, {}, {}};
+  EXPECT_NE(Stacks().find("by waker (11): write < reply < loop | pipe_write\n"
+                          "          woken by [interrupt] | hrtimer_interrupt\n"),
+            std::string::npos);
+}
+
 TEST_F(TableTest, ProcessesAreSortedByTime) {
   uint32_t kernel = fake_.Kernel({"__schedule", "schedule", "pipe_read", "ksys_read"});
   uint32_t client = fake_.Process(11, "client");

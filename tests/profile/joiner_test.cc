@@ -1,9 +1,11 @@
 #include "profile/joiner.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -236,6 +238,144 @@ TEST_F(JoinerTest, AStayOfVeryManyKernelStacksKeepsEach) {
   joiner_->Resolve(5, Stack(1));
   EXPECT_EQ(table_.rows(), 200u);
   EXPECT_EQ(joiner_->counters().joined.ns, 400u * 11);
+}
+
+// Intervals with wakers: a chain of cookies beside the interval's own.
+class JoinerWakersTest : public JoinerTest {
+ protected:
+  static Interval Woken(uint64_t cookie, const std::vector<uint64_t>& waker_cookies) {
+    Interval interval = Wait(cookie, 9);
+    for (const uint64_t waker : waker_cookies) {
+      interval.wakers.push_back({.link = {.process = static_cast<uint32_t>(waker), .kernel_stack = 0},
+                                 .cookie = waker,
+                                 .missing = NoUserStack::kNone});
+    }
+    return interval;
+  }
+
+  // Ends the test's table, which has one row: its user stack, and those of its links.
+  std::vector<uint32_t> FinishOne() {
+    stacks_.InternKernel(0);
+    const Profile profile = table_.Finish(stacks_, {});
+    EXPECT_EQ(profile.rows.size(), 1u);
+    std::vector<uint32_t> stacks = {profile.rows[0].user_stack};
+    for (const WakerLink& link : profile.wakers.at(profile.rows[0].waker - 1)) stacks.push_back(link.user_stack);
+    return stacks;
+  }
+};
+
+TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
+  const std::vector<uint32_t> stacks = {Stack(1), Stack(2), Stack(3)};
+  // In every order of their captures, some of them before the interval.
+  for (int before = 0; before <= 3; ++before) {
+    std::vector<uint64_t> order = {0, 1, 2};
+    do {
+      StackTable stack_table({});
+      OffCpuTable table({});
+      Joiner joiner(kLimits, stack_table, table);
+      const auto resolve = [&](uint64_t index) {
+        UserStack stack;
+        stack.frames.push_back({.module = nullptr, .address = index + 1});
+        joiner.Resolve(5 + index, stack_table.InternUser(stack));
+      };
+      for (int i = 0; i < before; ++i) resolve(order[static_cast<size_t>(i)]);
+      joiner.Add(Woken(5, {6, 7}));
+      for (int i = before; i < 3; ++i) {
+        EXPECT_EQ(table.rows(), 0u);
+        EXPECT_TRUE(joiner.IsWaitedFor(5 + order[static_cast<size_t>(i)]));
+        resolve(order[static_cast<size_t>(i)]);
+      }
+      EXPECT_EQ(joiner.waiting_stays(), 0u);
+      EXPECT_EQ(joiner.waiting_bytes(), 0u);
+      EXPECT_EQ(joiner.counters().joined.intervals, 1u);
+      stack_table.InternKernel(0);
+      const Profile profile = table.Finish(stack_table, {});
+      ASSERT_EQ(profile.rows.size(), 1u);
+      ASSERT_EQ(profile.wakers.size(), 1u);
+      ASSERT_EQ(profile.wakers[0].size(), 2u);
+      const auto address = [&](uint32_t stack) { return profile.user_stacks[stack].stack.frames[0].address; };
+      EXPECT_EQ(address(profile.rows[0].user_stack), 1u);
+      EXPECT_EQ(address(profile.wakers[0][0].user_stack), 2u);
+      EXPECT_EQ(address(profile.wakers[0][1].user_stack), 3u);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+TEST_F(JoinerWakersTest, OneStayMayBeInTwoPlaces) {
+  const uint32_t own = Stack(1);
+  const uint32_t waker = Stack(2);
+  joiner_->Add(Woken(5, {6, 5, 6}));
+  joiner_->Resolve(6, waker);
+  joiner_->Resolve(5, own);
+  EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{own, waker, own, waker}));
+}
+
+TEST_F(JoinerWakersTest, WhatDoesNotComeIsMissingByItself) {
+  const uint32_t own = Stack(1);
+  const uint32_t last = Stack(2);
+  joiner_->Add(Woken(5, {6, 7}));
+  joiner_->Resolve(5, own);
+  joiner_->Advance(500);
+  joiner_->Resolve(7, last);
+  EXPECT_EQ(table_.rows(), 0u);
+  joiner_->Advance(1001);
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{own, Missing(NoUserStack::kLost), last}));
+  EXPECT_EQ(joiner_->counters().joined.intervals, 1u);
+  EXPECT_EQ(joiner_->counters().expired.intervals, 0u);  // of wakers it is no loss of the interval's
+}
+
+TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRemembered) {
+  const uint32_t waker = Stack(2);
+  joiner_->Add(Woken(5, {6}));
+  joiner_->Resolve(6, waker);
+  for (uint64_t now = 900; now < 9000; now += 900) {
+    joiner_->Advance(now);
+    joiner_->Add(Wait(5, 1));  // its stay goes on
+  }
+  joiner_->Resolve(5, Stack(1));
+  joiner_->Advance(20'000);
+  EXPECT_EQ(joiner_->FindOutcome(6), std::nullopt);
+  stacks_.InternKernel(0);
+  const Profile profile = table_.Finish(stacks_, {});
+  ASSERT_EQ(profile.wakers.size(), 1u);
+  EXPECT_EQ(profile.wakers[0][0].user_stack, waker);
+}
+
+TEST_F(JoinerWakersTest, FlushAndNoRoomKeepTheTime) {
+  joiner_->Add(Woken(5, {6, 7}));
+  joiner_->Flush();
+  const uint32_t pending = Missing(NoUserStack::kPending);
+  Limit({.stays = 0, .bytes = 0, .wait_ns = 1000, .outcomes = 0, .remember_ns = 1000});
+  joiner_->Add(Woken(15, {6, 7}));
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(joiner_->waiting_bytes(), 0u);
+  EXPECT_EQ(joiner_->counters().evicted.intervals, 1u);
+  EXPECT_EQ(Finish(), (Found{{{5, pending}, 10}, {{15, Missing(NoUserStack::kOverload)}, 10}}));
+}
+
+TEST_F(JoinerWakersTest, WaitsThatSomebodyElseEndedAreAnotherRow) {
+  joiner_->Add(Woken(5, {6}));
+  joiner_->Add(Woken(5, {6}));
+  joiner_->Add(Woken(5, {7}));
+  joiner_->Add(Wait(5, 9));
+  joiner_->Resolve(5, Stack(1));
+  joiner_->Resolve(6, Stack(2));
+  joiner_->Resolve(7, Stack(2));
+  stacks_.InternKernel(0);
+  const Profile profile = table_.Finish(stacks_, {});
+  ASSERT_EQ(profile.rows.size(), 3u);
+  std::multiset<uint64_t> counts;
+  for (const ProfileRow& row : profile.rows) counts.insert(row.count);
+  EXPECT_EQ(counts, (std::multiset<uint64_t>{1, 1, 2}));
+}
+
+TEST_F(JoinerWakersTest, AnInterruptHasNothingToWaitFor) {
+  Interval interval = Wait(0, 9);
+  interval.missing = NoUserStack::kBudget;
+  interval.wakers.push_back({.link = {.interrupt = true}, .cookie = 0, .missing = NoUserStack::kKernelThread});
+  joiner_->Add(interval);
+  EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{Missing(NoUserStack::kBudget), Missing(NoUserStack::kKernelThread)}));
 }
 
 // Intervals, captures and time in any order, against a model that knows only what was sent: with room for everything

@@ -109,6 +109,35 @@ TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
   EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(12));
 }
 
+TEST_F(MergeTest, WakersOfOneMeaningAreOneWhateverTheirIndices) {
+  Profile first = Window(100, 10);
+  first.processes.push_back(Process(11, "client"));
+  first.comms.push_back("main");
+  first.wakers = {{{.process = 1, .comm = 1, .kernel_stack = 0, .user_stack = 0}, {.interrupt = true}}};
+  first.rows[0].waker = 1;
+  Profile second = Window(300, 1);
+  second.processes = {Process(11, "client"), Process(10, "server")};
+  second.comms = {"main", "worker"};
+  second.wakers = {{{.interrupt = true}},
+                   {{.process = 0, .comm = 0, .kernel_stack = 0, .user_stack = 0}, {.interrupt = true}}};
+  second.rows[0].process = second.rows[0].comm = 1;
+  second.rows[0].waker = 2;
+  second.rows.push_back(second.rows[0]);
+  second.rows[1].waker = 1;
+
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  ASSERT_THAT(merged.rows, SizeIs(2));
+  ASSERT_THAT(merged.wakers, SizeIs(2));
+  for (const ProfileRow& row : merged.rows) {
+    const WakerChain& chain = merged.wakers.at(row.waker - 1);
+    EXPECT_EQ(row.blocked_ns, chain.size() == 2 ? 400u : 300u);
+    EXPECT_TRUE(chain.back().interrupt);
+    if (chain.size() < 2) continue;
+    EXPECT_EQ(merged.processes[chain[0].process].name, "client");
+    EXPECT_EQ(merged.comms[chain[0].comm], "main");
+  }
+}
+
 TEST_F(MergeTest, StacksWithoutADefinitionAreToldApartByTheirIds) {
   std::vector<Profile> windows;
   for (uint64_t id : {7, 8, 7}) {

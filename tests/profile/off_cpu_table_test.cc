@@ -109,6 +109,43 @@ TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
   EXPECT_EQ(table_.rows(), 8u);
 }
 
+TEST_F(OffCpuTableTest, WakersMakeRowsAndBeyondTheirCapAreOther) {
+  OffCpuTable table({.wakers = 2});
+  const uint32_t user = stacks_.InternMissing(NoUserStack::kBudget);
+  stacks_.InternKernel(0);
+  ProfileRow row = {.user_stack = user, .count = 1, .blocked_ns = 10};
+  table.InternProcess({});
+  table.InternComm("x");
+  const auto chain = [&](bool interrupt, uint32_t comm) {
+    return WakerChain{{.interrupt = interrupt, .comm = comm, .user_stack = user}};
+  };
+  row.waker = table.InternWaker(chain(true, 0));
+  EXPECT_EQ(row.waker, 1u);
+  table.Add(row);
+  row.waker = table.InternWaker(chain(false, 0));
+  EXPECT_EQ(row.waker, 2u);
+  table.Add(row);
+  EXPECT_EQ(table.InternWaker(chain(true, 0)), 1u);
+  EXPECT_EQ(table.InternWaker(chain(false, 1)), 3u);
+  EXPECT_EQ(table.InternWaker(chain(false, 2)), 3u);
+  row.waker = 3;
+  table.Add(row);
+  const Profile profile = table.Finish(stacks_, {});
+  ASSERT_EQ(profile.rows.size(), 3u);
+  EXPECT_EQ(profile.wakers, (std::vector<WakerChain>{chain(true, 0), chain(false, 0), {}}));
+  const auto drop = [&](std::string_view reason) -> const Drop* {
+    for (const Drop& one : profile.stats.drops) {
+      if (one.reason == reason) return &one;
+    }
+    return nullptr;
+  };
+  ASSERT_NE(drop("waker table full"), nullptr);
+  EXPECT_EQ(drop("waker table full")->count, 2u);
+  ASSERT_NE(drop("no user stack of the waker: budget"), nullptr);
+  EXPECT_EQ(drop("no user stack of the waker: budget")->count, 2u);
+  EXPECT_EQ(drop("no user stack of the waker: budget")->ns, 20u);
+}
+
 TEST_F(OffCpuTableTest, AProcessIsItsPidStartAndExec) {
   uint32_t first = table_.InternProcess(Process(10));
   ProcessInfo reused = Process(10);
@@ -281,7 +318,7 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
   EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
                                  "lost", "gone", "target stuck", "unreadable process", "overload", "unsupported",
-                                 "stale", "kernel thread", "on CPU"));
+                                 "stale", "kernel thread", "on CPU", "not asked"));
 }
 
 }  // namespace

@@ -442,6 +442,42 @@ TEST_F(WindowsTest, AStackThatOneWindowKnowsServesTheOther) {
   }
 }
 
+// What is open has not been ended by anybody; the waker's stack serves the window in which the wait ends.
+TEST_F(WindowsTest, AWaitThatIsCutHasItsWakerWhereItEnds) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  processes_->SetCode(kOther.pid, kVersion1, SpaceAt(kCode));
+  const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};
+  IntervalEvent event = Interval(wait, 77);
+  event.wakers = {{.process = kOther, .tid = 9, .comm = "waker", .cookie = 88, .kernel_stack = 6},
+                  {.interrupt = true, .missing = NoUserStack::kKernelThread, .kernel_stack = 8}};
+  for (const bool ends_before_the_cut : {false, true}) {
+    Make(config_);
+    Cut(ends_before_the_cut ? kStart + 500 : kStart + 300, {Running(7)});
+    pipeline_->Handle(event);
+    pipeline_->Handle(ACapture(88, kVersion1, kOther));  // before that which the interval waits for first
+    pipeline_->Handle(ACapture(77, kVersion1));
+    const Profile first = Close();
+    const Profile second = pipeline_->Finish({});
+    ASSERT_EQ(first.rows.size(), 1u);
+    EXPECT_EQ(UserOf(first, first.rows[0]), "complete");
+    ASSERT_EQ(second.rows.size(), ends_before_the_cut ? 0u : 1u);
+    if (!ends_before_the_cut) {
+      EXPECT_EQ(first.rows[0].waker, 0u);
+      EXPECT_TRUE(first.wakers.empty());
+    }
+    const Profile& ended_in = ends_before_the_cut ? first : second;
+    ASSERT_EQ(ended_in.rows[0].waker, 1u);
+    const WakerChain& chain = ended_in.wakers.at(0);
+    ASSERT_EQ(chain.size(), 2u);
+    EXPECT_EQ(ended_in.processes[chain[0].process].key, kOther);
+    EXPECT_EQ(ended_in.comms[chain[0].comm], "waker");
+    EXPECT_EQ(ended_in.kernel_stacks[chain[0].kernel_stack].id, 6u);
+    EXPECT_EQ(ended_in.user_stacks[chain[0].user_stack].stack.frames.size(), 2u);
+    EXPECT_TRUE(chain[1].interrupt);
+    EXPECT_EQ(ended_in.kernel_stacks[chain[1].kernel_stack].id, 8u);
+  }
+}
+
 TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 400, .end_ns = kStart + 400};

@@ -27,6 +27,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from record' -l sample -x -d 'Of s
 complete -c offcpu -n '__fish_seen_subcommand_from record stacks' -l unwind -xa 'sframe,eh_frame,fp sframe eh_frame fp' -d 'What user stacks are walked by'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l per-thread -d 'Keep the threads of a process apart'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l ledger -d 'Account for all the time of every thread'
+complete -c offcpu -n '__fish_seen_subcommand_from record' -l wakers -d 'Tell who ended each wait'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l oncpu -x -d 'Sample what runs, too, so often a second'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump top' -l idle -xa 'show count' -d 'Waits for work'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump top' -l idle-patterns -r -F -d 'What tells waits for work, too'

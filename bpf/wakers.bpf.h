@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Wakers: which thread, or interrupt, ended the wait of a thread, where it was then, and who had woken that
+ * thread before, if that was what the first one waited for.
+ *
+ * A wake is noted when it is made, in the waker's own context, because only then is it known where the waker
+ * was. It belongs to one wait of one thread, which is known by its number: a wake that finds its thread
+ * running, or on its way to sleep only, ends no wait and is not noted. All is copied at once, so that nothing
+ * that the waker does later changes it.
+ *
+ * An interrupt that wakes is told by its frames: the thread that it has interrupted has nothing to do with
+ * it.
+ */
+#ifndef OFFCPU_BPF_WAKERS_BPF_H_
+#define OFFCPU_BPF_WAKERS_BPF_H_
+
+#include "capture.bpf.h"
+#include "filter.bpf.h"
+#include "kernel_stack.bpf.h"
+#include "state.bpf.h"
+
+const volatile struct wire_waker_config waker_config SEC(".rodata.wakers") = {};
+
+/* Of a thread, recorded or not. Each part has one writer at a time: who wakes it holds its lock. */
+struct wake {
+	__u64 out_ns;	/* when it went to sleep last, or was first seen; CLOCK_MONOTONIC */
+	__u64 switches; /* which of its waits the wake ended, see switches_of */
+	__u32 leaving;	/* it had not quite left its CPU: maybe the one after that */
+	__u32 fresh;	/* no interval has had it yet */
+	struct wire_woken_interval record;
+	struct wire_link links[WIRE_LINKS]; /* the waker first */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct wake);
+} wakes SEC(".maps");
+
+/* Never under a lock of the scheduler: an allocation might wake somebody. */
+static __always_inline void make_wake(struct task_struct *task)
+{
+	struct wake *wake;
+
+	if (!waker_config.enabled)
+		return;
+	wake = bpf_task_storage_get(&wakes, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (wake && !wake->out_ns)
+		wake->out_ns = bpf_ktime_get_ns();
+}
+
+static __always_inline void note_departure(struct task_struct *task, bool preempt, __u32 task_flags)
+{
+	struct wake *wake;
+
+	if (!waker_config.enabled || preempt || !task_flags)
+		return;
+	wake = bpf_task_storage_get(&wakes, task, 0, 0);
+	if (wake)
+		wake->out_ns = bpf_ktime_get_ns();
+}
+
+/* Has it been taken off its runqueue? Else it only thinks of sleeping, or was preempted when it did. */
+static __always_inline bool is_asleep(struct task_struct *task)
+{
+	if (!task->on_rq)
+		return true;
+	if (bpf_core_field_exists(((struct sched_entity___delayed *)0)->sched_delayed)) {
+		struct sched_entity___delayed *se = (void *)&task->se;
+
+		return BPF_CORE_READ(se, sched_delayed);
+	}
+	return false;
+}
+
+static __always_inline bool lies_in(__u64 address, const volatile struct wire_range *range)
+{
+	return address - range->begin < range->end - range->begin;
+}
+
+enum origin {
+	ORIGIN_UNKNOWN,
+	ORIGIN_THREAD,
+	ORIGIN_INTERRUPT,
+};
+
+/* What the frames of a waker's kernel stack say: those from `begin` to `end` are its own. */
+struct waker_frames {
+	const struct scratch_slot *slot;
+	__u32 begin;
+	__u32 end;
+	__u32 softirq_end;
+	__u8 is_interrupt;
+	__u8 is_backlog;
+};
+
+/* Of bpf_loop, from the leaf outwards; 1 ends it. */
+static long look_at_frame(__u32 index, struct waker_frames *frames)
+{
+	__u64 address;
+
+	if (index >= WIRE_KERNEL_FRAMES)
+		return 1;
+	address = frames->slot->frames[index];
+	if (index < GLUE_FRAMES && lies_in(address, &waker_config.try_to_wake_up))
+		frames->begin = index;
+	if (lies_in(address, &waker_config.softirqs[0]) || lies_in(address, &waker_config.softirqs[1]))
+		frames->softirq_end = index + 1;
+	if (lies_in(address, &waker_config.backlog))
+		frames->is_backlog = 1;
+	for (int i = 0; i < WIRE_INTERRUPT_ENTRIES; i++) {
+		if (!lies_in(address, &waker_config.interrupts[i]))
+			continue;
+		frames->is_interrupt = 1;
+		frames->end = index + 1;
+		return 1;
+	}
+	return 0;
+}
+
+/*
+ * Softirqs may run in whichever thread lets them, which means nothing, but for the packets of the host to
+ * itself: these are delivered as a part of sending them.
+ */
+static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 count,
+					    struct task_struct *waker)
+{
+	bool is_kernel = !waker->pid || waker->flags & PF_KTHREAD;
+
+	frames->end = count;
+	bpf_loop(count, look_at_frame, frames, 0);
+	if (frames->is_interrupt)
+		return ORIGIN_INTERRUPT;
+	if (frames->softirq_end && (is_kernel || !frames->is_backlog)) {
+		frames->end = frames->softirq_end;
+		return ORIGIN_INTERRUPT;
+	}
+	if (!waker->pid)
+		return ORIGIN_INTERRUPT;
+	return count < WIRE_KERNEL_FRAMES ? ORIGIN_THREAD : ORIGIN_UNKNOWN; /* an entry may lie further out */
+}
+
+/* Keeps a stack's own frames and returns their name. */
+static __always_inline __u64 keep_frames(struct scratch_slot *slot, const struct waker_frames *frames)
+{
+	__u64 hash = 0x243f6a8885a308d3ULL;
+	__u32 kept = 0;
+
+	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
+		__u32 from = i + frames->begin;
+
+		barrier_var(from); /* else the bound is checked of one register, and another one used */
+		if (from >= frames->end || from >= WIRE_KERNEL_FRAMES)
+			break;
+		slot->frames[i] = slot->frames[from];
+		hash = mix(hash, slot->frames[i]);
+		kept = i + 1;
+	}
+	slot->head.count = kept;
+	return hash ? hash : 1;
+}
+
+/* Where the current task is, for the first link of a wake: its origin, and the id of its kernel stack. */
+static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, __u64 *id)
+{
+	__u32 zero = 0, origin = ORIGIN_UNKNOWN;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct waker_frames frames = {};
+	struct scratch_slot *slot;
+	__u64 index;
+	long bytes;
+
+	if (!scratch)
+		return origin;
+	index = __sync_fetch_and_add(&scratch->depth, 1);
+	if (index >= SCRATCH_SLOTS) {
+		count(WIRE_COUNT_NO_SCRATCH);
+		goto out;
+	}
+	slot = &scratch->slots[index];
+	bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+	if (bytes <= 0) {
+		count(WIRE_COUNT_KERNEL_STACK_FAILED);
+		goto out;
+	}
+	frames.slot = slot;
+	origin = look_at_frames(&frames, (__u64)bytes / sizeof(__u64), waker);
+	if (origin == ORIGIN_UNKNOWN)
+		goto out;
+	*id = slot->head.id = keep_frames(slot, &frames);
+	send_once(slot, false);
+out:
+	__sync_fetch_and_add(&scratch->depth, -1);
+	return origin;
+}
+
+/* Of the current task, which is a thread and in its own context. */
+static __always_inline struct user_side waker_user_side(struct task_struct *waker, struct task_struct *wakee,
+							__u64 now, __u64 waited_ns)
+{
+	struct user_side side = {.no_user = WIRE_NO_USER_KERNEL_THREAD};
+	struct task_state *state;
+	__u64 cookie;
+
+	if (waker->flags & PF_KTHREAD)
+		return side;
+	side.no_user = WIRE_NO_USER_NOT_ASKED;
+	if (waited_ns < config.min_wait_ns || !task_is_recorded(wakee))
+		return side;
+	side.no_user = WIRE_NO_USER_NO_BUFFER;
+	state = bpf_task_storage_get(&tasks, waker, 0, 0);
+	if (!state)
+		return side;
+	if (config.has_exit_tp)
+		return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
+	/* There, a cookie is that of a wait. */
+	cookie = state->cookie;
+	state->cookie = 0;
+	side = user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
+	state->cookie = cookie;
+	return side;
+}
+
+/* Puts behind the first link those of the waker, as long as the wakee waited for them too. Returns how many
+ * there are then. */
+static __always_inline __u32 add_chain(struct wake *wake, struct task_struct *waker, __u64 since_ns)
+{
+	struct wake *before = bpf_task_storage_get(&wakes, waker, 0, 0);
+
+	if (!before) {
+		count(WIRE_COUNT_WAKER_CUT);
+		return 1;
+	}
+	for (__u32 i = 1; i < WIRE_LINKS; i++) {
+		if (i > before->record.count || before->links[i - 1].at_ns <= since_ns)
+			return i;
+		wake->links[i] = before->links[i - 1];
+	}
+	return WIRE_LINKS;
+}
+
+static __always_inline void note_wake(void *ctx, struct task_struct *wakee, struct wake *wake)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct wire_link *link = &wake->links[0];
+	__u64 now = bpf_ktime_get_ns(), since_ns;
+	struct user_side side = {};
+	__u32 origin;
+
+	wake->leaving = !!wakee->on_cpu;
+	wake->switches = switches_of(wakee);
+	wake->fresh = 1;
+	wake->record.count = 0;
+	since_ns = wake->leaving ? now : wake->out_ns;
+	link->at_ns = now;
+	link->flags = 0;
+	origin = waker_stack(ctx, waker, &link->kernel_stack);
+	if (origin == ORIGIN_UNKNOWN)
+		return;
+	if (origin == ORIGIN_INTERRUPT) {
+		__builtin_memset(&link->process, 0, sizeof(link->process));
+		__builtin_memset(link->comm, 0, sizeof(link->comm));
+		link->flags = WIRE_LINK_INTERRUPT;
+		link->cookie = 0;
+		link->no_user = WIRE_NO_USER_KERNEL_THREAD;
+		wake->record.count = 1;
+		return;
+	}
+	fill_process(&link->process, waker);
+	bpf_probe_read_kernel_str(link->comm, sizeof(link->comm), &waker->comm);
+	side = waker_user_side(waker, wakee, now, now > since_ns ? now - since_ns : 0);
+	link->cookie = side.cookie;
+	link->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
+	wake->record.count = add_chain(wake, waker, since_ns);
+}
+
+/* In the waker, under the lock of the thread that is woken. */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *wakee)
+{
+	struct wake *wake;
+
+	if (control.phase != WIRE_RECORDING || !is_asleep(wakee))
+		return 0;
+	wake = bpf_task_storage_get(&wakes, wakee, 0, 0);
+	if (wake)
+		note_wake(ctx, wakee, wake);
+	return 0;
+}
+
+/* The wake that ended the wait that `task` comes back from, if one is known to have done so. Once a wake. */
+static __always_inline struct wake *take_wake(struct task_struct *task)
+{
+	struct wake *wake;
+	__u64 switches;
+	bool is_fresh;
+
+	if (!waker_config.enabled)
+		return NULL;
+	wake = bpf_task_storage_get(&wakes, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	if (!wake)
+		return NULL;
+	is_fresh = wake->fresh;
+	wake->fresh = 0;
+	if (!is_fresh || !wake->record.count)
+		return NULL;
+	switches = switches_of(task);
+	if (wake->switches != switches && !(wake->leaving && wake->switches + 1 == switches))
+		return NULL;
+	return wake;
+}
+
+#endif /* OFFCPU_BPF_WAKERS_BPF_H_ */
