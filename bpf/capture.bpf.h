@@ -244,6 +244,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 			break;
 		if (chunk > wanted - bytes)
 			chunk = wanted - bytes;
+		barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
 		if (chunk > WIRE_PAGE_BYTES)
 			break;
 		if (bpf_probe_read_user(record->stack + bytes, chunk, (void *)(sp + bytes)))
