@@ -359,7 +359,8 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
 						      __u64 now, bool is_long, enum context context)
 {
-	struct user_side side = {.cookie = state->cookie};
+	/* Only a pending request proves that the thread has not been back in user mode. */
+	struct user_side side = {.cookie = config.has_task_work ? state->cookie : 0};
 	__u32 key = context;
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;

@@ -174,11 +174,11 @@ static __always_inline void send_woken(struct task_struct *task, struct wire_acc
 				       const struct times *times, __u64 kernel_stack, struct user_side side,
 				       __u32 kind, int syscall, struct wake *wake)
 {
-	__u64 count = wake->record.count, bytes;
+	__u64 bytes = sizeof(wake->record) + wake->record.count * sizeof(wake->links[0]);
 
-	if (count > WIRE_LINKS)
+	barrier_var(bytes); /* as in keep_frames */
+	if (bytes > sizeof(wake->record) + sizeof(wake->links))
 		return;
-	bytes = sizeof(wake->record) + count * sizeof(wake->links[0]);
 	fill_interval(&wake->record.interval, task, times, kernel_stack, side, kind, syscall);
 	wake->record.interval.type = WIRE_WOKEN_INTERVAL;
 	if (bpf_ringbuf_output(&intervals, &wake->record, bytes, BPF_RB_NO_WAKEUP))

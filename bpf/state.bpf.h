@@ -15,11 +15,14 @@
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 
-/* A thread, from its first event to its end. Written by its own events only, which never overlap. */
+/* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
+ * samples and wakes, which touch the cookie and `code`. */
 struct task_state {
 	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
-	__u64 cookie;	       /* of the stay whose capture is pending; 0: none */
+	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
+	 * was copied then; 0: none. */
+	__u64 cookie;
 	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends

@@ -201,7 +201,6 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 {
 	struct user_side side = {.no_user = WIRE_NO_USER_KERNEL_THREAD};
 	struct task_state *state;
-	__u64 cookie;
 
 	if (waker->flags & PF_KTHREAD)
 		return side;
@@ -212,14 +211,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	state = bpf_task_storage_get(&tasks, waker, 0, 0);
 	if (!state)
 		return side;
-	if (config.has_exit_tp)
-		return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
-	/* There, a cookie is that of a wait. */
-	cookie = state->cookie;
-	state->cookie = 0;
-	side = user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
-	state->cookie = cookie;
-	return side;
+	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
 }
 
 /* Puts behind the first link those of the waker, as long as the wakee waited for them too. Returns how many

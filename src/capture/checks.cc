@@ -111,7 +111,7 @@ Check CheckKernelNames(const HostFacts& facts) {
                        .lost = "names of kernel functions; the recorder's own frames stay in kernel stacks",
                        .advice = "a kernel built with CONFIG_KALLSYMS=y"};
   if (!facts.kallsyms_readable) return Answer(std::move(question), false, "/proc/kallsyms cannot be read");
-  if (facts.features->schedule.begin != 0) return Answer(std::move(question), true, "/proc/kallsyms");
+  if (facts.features->ranges.schedule.begin != 0) return Answer(std::move(question), true, "/proc/kallsyms");
   if (facts.kptr_restrict >= 2) {
     question.advice = "set kernel.kptr_restrict to 1 or 0 with sysctl";
     return Answer(std::move(question), false, "/proc/kallsyms hides addresses from everybody");

@@ -4,16 +4,13 @@
 #include <bpf/libbpf.h>
 #include <sys/utsname.h>
 
-#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 
@@ -76,57 +73,6 @@ bool ReadsOfUserMemoryAreSafe() {
   return major > 6 || (major == 6 && minor >= 4);
 }
 
-// A function reaches to the symbol after it; kallsyms is not sorted throughout.
-AddressRange RangeOf(const std::string& kallsyms, const std::string& function) {
-  AddressRange range;
-  for (const bool looking_for_end : {false, true}) {
-    std::istringstream lines(kallsyms);
-    std::string line;
-    while (std::getline(lines, line)) {
-      uint64_t address = 0;
-      char name[64];
-      if (std::sscanf(line.c_str(), "%" SCNx64 " %*c %63s", &address, name) != 2) continue;
-      if (!looking_for_end && function == name) {
-        range.begin = address;
-        break;
-      }
-      if (looking_for_end && address > range.begin && (range.end == 0 || address < range.end)) range.end = address;
-    }
-    if (range.begin == 0) return {};
-  }
-  return range;
-}
-
-// The stubs by which the CPU enters the kernel for interrupts lie side by side, apart from those for exceptions, in
-// which a thread does something of its own.
-AddressRange RangeOfInterruptStubs(const std::string& kallsyms) {
-  AddressRange range;
-  std::string last;
-  std::vector<uint64_t> exceptions;
-  std::istringstream lines(kallsyms);
-  std::string line;
-  while (std::getline(lines, line)) {
-    uint64_t address = 0;
-    char name[64];
-    if (std::sscanf(line.c_str(), "%" SCNx64 " %*c %63s", &address, name) != 2) continue;
-    const std::string_view symbol(name);
-    if (symbol.starts_with("asm_exc_")) exceptions.push_back(address);
-    if (!symbol.starts_with("asm_sysvec_") && symbol != "asm_common_interrupt" && symbol != "asm_spurious_interrupt") {
-      continue;
-    }
-    if (range.begin == 0 || address < range.begin) range.begin = address;
-    if (address < range.end) continue;
-    range.end = address;
-    last = symbol;
-  }
-  if (range.begin == 0) return {};
-  range.end = RangeOf(kallsyms, last).end;
-  for (const uint64_t address : exceptions) {
-    if (address >= range.begin && address < range.end) return {};
-  }
-  return range;
-}
-
 std::string ReadKallsyms() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;
@@ -135,14 +81,6 @@ std::string ReadKallsyms() {
 }
 
 }  // namespace
-
-WakerRanges FindWakerRanges(const std::string& kallsyms) {
-  return {.try_to_wake_up = RangeOf(kallsyms, "try_to_wake_up"),
-          .interrupts = {RangeOfInterruptStubs(kallsyms), RangeOf(kallsyms, "common_interrupt"),
-                         RangeOf(kallsyms, "fred_extint"), RangeOf(kallsyms, "asm_exc_xen_hypervisor_callback")},
-          .softirqs = {RangeOf(kallsyms, "__do_softirq"), RangeOf(kallsyms, "handle_softirqs")},
-          .backlog = RangeOf(kallsyms, "process_backlog")};
-}
 
 absl::StatusOr<KernelFeatures> ProbeKernel() {
   libbpf_set_print(nullptr);  // the status says it
@@ -165,10 +103,7 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.task_work_arguments = TaskWorkArguments(types.get());
   features.vma_iter = ArgumentsOf(types.get(), "bpf_iter_task_vma_new") == 3;
   features.can_read_user = ReadsOfUserMemoryAreSafe();
-  const std::string kallsyms = ReadKallsyms();
-  features.schedule = RangeOf(kallsyms, "__schedule");
-  features.schedule_tail = RangeOf(kallsyms, "schedule_tail");
-  features.wakers = FindWakerRanges(kallsyms);
+  features.ranges = FindKernelRanges(ReadKallsyms());
   return features;
 }
 

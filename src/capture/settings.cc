@@ -38,10 +38,10 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.excluded_globs = static_cast<uint8_t>(config.excluded_comms.size());
   wire.excluded_cgroups = static_cast<uint8_t>(config.excluded_cgroups.size());
   wire.exclude_pids = !config.excluded_pids.empty();
-  wire.schedule_begin = features.schedule.begin;
-  wire.schedule_end = features.schedule.end;
-  wire.schedule_tail_begin = features.schedule_tail.begin;
-  wire.schedule_tail_end = features.schedule_tail.end;
+  wire.schedule_begin = features.ranges.schedule.begin;
+  wire.schedule_end = features.ranges.schedule.end;
+  wire.schedule_tail_begin = features.ranges.schedule_tail.begin;
+  wire.schedule_tail_end = features.ranges.schedule_tail.end;
   wire.capture_bytes_per_second = config.capture_bytes_per_second;
   wire.task_works_per_second = config.task_works_per_second;
   wire.own_tgid = static_cast<uint32_t>(getpid());
@@ -129,11 +129,11 @@ absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
 absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
   const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
   const wire_config wire = WireConfig(config, features, buffers);
-  if (config.wakers && !features.wakers.can_tell()) {
+  if (config.wakers && !features.ranges.wakers.can_tell()) {
     return absl::FailedPreconditionError("/proc/kallsyms does not tell interrupts from threads: wakers cannot be told");
   }
   absl::Status status = SetReadOnly(object, kConfigMap, wire);
-  if (status.ok()) status = SetReadOnly(object, kWakerConfigMap, WireWakerConfig(config, features.wakers));
+  if (status.ok()) status = SetReadOnly(object, kWakerConfigMap, WireWakerConfig(config, features.ranges.wakers));
   if (!status.ok()) return status;
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
   bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));

@@ -142,6 +142,7 @@ std::vector<ProfileRow> RowsByWaker(const Profile& profile, const ProfileRow& st
     if (!inserted) OffCpuTable::AddSums(row, it->second);
   }
   std::vector<ProfileRow> rows;
+  rows.reserve(by_waker.size());
   for (const auto& [waker, row] : by_waker) rows.push_back(row);
   return rows;
 }

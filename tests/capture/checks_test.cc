@@ -23,7 +23,7 @@ HostFacts Everything() {
   features.switch_tp = features.task_iter = features.exit_tp = features.rq_clock = true;
   features.vma_iter = features.can_read_user = true;
   features.task_work_arguments = 5;
-  features.schedule = {.begin = 0xffffffff81000000, .end = 0xffffffff81001000};
+  features.ranges.schedule = {.begin = 0xffffffff81000000, .end = 0xffffffff81001000};
   return {.release = "6.18.0",
           .features = features,
           .process = {.host_pids = true, .capabilities = ~uint64_t{0}},
@@ -146,7 +146,7 @@ TEST(Checks, TheKernelsAnswerIsRepeated) {
 
 TEST(Checks, KernelSymbolsMayBeHiddenFromSomeFromAllOrNotThere) {
   HostFacts facts = Everything();
-  facts.features->schedule = {};
+  facts.features->ranges.schedule = {};
   EXPECT_THAT(Complaints(facts), ElementsAre("kernel symbols: limited"));
   EXPECT_THAT(Find(facts, "kernel symbols").advice, HasSubstr("CAP_SYSLOG"));
   facts.kptr_restrict = 2;

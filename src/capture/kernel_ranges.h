@@ -1,0 +1,42 @@
+// Where the functions of the running kernel lie by which the BPF programs read kernel stacks. A pure function of what
+// /proc/kallsyms says.
+#ifndef OFFCPU_CAPTURE_KERNEL_RANGES_H_
+#define OFFCPU_CAPTURE_KERNEL_RANGES_H_
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace offcpu {
+
+// Of a kernel function; both 0 if kallsyms does not tell.
+struct AddressRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+};
+
+// Kernel code by which the programs tell who wakes a thread.
+struct WakerRanges {
+  AddressRange try_to_wake_up;
+  // Entered for interrupts and for nothing else: the entry stubs, and what stands for them on CPUs with FRED and on
+  // Xen.
+  std::array<AddressRange, 4> interrupts;
+  std::array<AddressRange, 2> softirqs;  // what runs them
+  AddressRange backlog;                  // the softirq that delivers the host's packets to itself
+
+  // Without these a thread would be taken for the interrupt that it was interrupted by.
+  bool can_tell() const { return interrupts[0].end != 0 && softirqs[0].end != 0; }
+};
+
+struct KernelRanges {
+  AddressRange schedule;  // __schedule
+  AddressRange schedule_tail;
+  WakerRanges wakers;
+};
+
+// Linear in the text. Ranges of what it does not tell are empty.
+KernelRanges FindKernelRanges(std::string_view kallsyms);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_KERNEL_RANGES_H_

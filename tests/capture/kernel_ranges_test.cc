@@ -1,0 +1,64 @@
+#include "capture/kernel_ranges.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+// As kallsyms has them: not by address throughout, modules last.
+constexpr char kKallsyms[] =
+    "0000000000000000 A fixed_percpu_data\n"
+    "ffffffff81000a90 T asm_exc_page_fault\n"
+    "ffffffff81000d40 T asm_common_interrupt\n"
+    "ffffffff81000db0 T asm_sysvec_error_interrupt\n"
+    "ffffffff81000df0 T asm_sysvec_apic_timer_interrupt\n"
+    "ffffffff81000f70 T __irqentry_text_end\n"
+    "ffffffff81001000 T asm_exc_nmi\n"
+    "ffffffff82204b90 T __do_softirq\n"
+    "ffffffff82204b9c t next_function\n"
+    "ffffffff81362070 t handle_softirqs\n"
+    "ffffffff813aa620 T try_to_wake_up\n"
+    "ffffffff813aac80 T wake_up_process\n"
+    "ffffffff82000000 t __schedule\n"
+    "ffffffff82000800 T schedule\n"
+    "ffffffffc0001000 t process_backlog\t[module]\n";
+
+TEST(KernelRangesTest, AFunctionReachesToTheNextSymbol) {
+  const KernelRanges ranges = FindKernelRanges(kKallsyms);
+  EXPECT_EQ(ranges.schedule.begin, 0xffffffff82000000u);
+  EXPECT_EQ(ranges.schedule.end, 0xffffffff82000800u);
+  EXPECT_EQ(ranges.schedule_tail.begin, 0u);
+  EXPECT_EQ(ranges.schedule_tail.end, 0u);
+  EXPECT_EQ(ranges.wakers.try_to_wake_up.end, 0xffffffff813aac80u);
+  EXPECT_EQ(ranges.wakers.softirqs[0].end, 0xffffffff82204b9cu);
+  EXPECT_EQ(ranges.wakers.softirqs[1].end, 0xffffffff813aa620u);
+  EXPECT_EQ(ranges.wakers.backlog.begin, 0xffffffffc0001000u);
+}
+
+TEST(KernelRangesTest, InterruptsAreEnteredApartFromExceptions) {
+  const WakerRanges wakers = FindKernelRanges(kKallsyms).wakers;
+  EXPECT_EQ(wakers.interrupts[0].begin, 0xffffffff81000d40u);
+  EXPECT_EQ(wakers.interrupts[0].end, 0xffffffff81000f70u);
+  EXPECT_TRUE(wakers.can_tell());
+}
+
+TEST(KernelRangesTest, ExceptionsBetweenThemMeanThatNothingCanBeTold) {
+  const std::string mixed = std::string(kKallsyms) + "ffffffff81000dd0 T asm_exc_double_fault\n";
+  EXPECT_EQ(FindKernelRanges(mixed).wakers.interrupts[0].end, 0u);
+  EXPECT_FALSE(FindKernelRanges(mixed).wakers.can_tell());
+}
+
+// Without the right to see addresses they are all 0.
+TEST(KernelRangesTest, WithoutAddressesThereAreNone) {
+  for (const char* text : {"", "\n\n", "0000000000000000 T __schedule\n0000000000000000 T asm_common_interrupt\n",
+                           "ffff", "ffff T", "x T __schedule", "ffff T \n", "ffff  "}) {
+    const KernelRanges ranges = FindKernelRanges(text);
+    EXPECT_EQ(ranges.schedule.begin, 0u) << text;
+    EXPECT_FALSE(ranges.wakers.can_tell()) << text;
+  }
+}
+
+}  // namespace
+}  // namespace offcpu
