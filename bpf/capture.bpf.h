@@ -141,11 +141,10 @@ static __always_inline __u64 price_ns(__u64 bytes)
 	return bytes * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
 }
 
-/* Gives back what was paid for bytes that lie beyond the end of the stack. Who paid does not matter much. */
-static __always_inline void refund(__u32 bytes)
+/* Gives back what was paid for bytes that lie beyond the end of the stack, to the context that asked. */
+static __always_inline void refund(__u32 bytes, __u32 context)
 {
-	__u32 key = CONTEXT_SWITCH;
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &context);
 
 	if (budget)
 		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes));
@@ -230,7 +229,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 	__u64 sp;
 
 	if (!buffer || !state) {
-		refund(wanted);
+		refund(wanted, context);
 		return WIRE_NO_USER_NO_BUFFER;
 	}
 	record = &buffer->record;
@@ -252,7 +251,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 		bytes += chunk;
 	}
 	if (bytes < wanted)
-		refund(wanted - bytes);
+		refund(wanted - bytes, context);
 	if (!bytes || bytes > WIRE_STACK_MAX_BYTES)
 		goto out;
 	record->head.type = WIRE_CAPTURE;
@@ -312,7 +311,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
 		fault_in(task, request->wanted_bytes);
-		no_user = send_capture(cookie, request->wanted_bytes, CONTEXT_SWITCH);
+		no_user = send_capture(cookie, request->wanted_bytes, (cookie >> 46) & 3);
 	}
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);

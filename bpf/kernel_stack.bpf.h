@@ -158,7 +158,10 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 		count(WIRE_COUNT_KERNEL_STACK_FAILED);
 		goto out;
 	}
-	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. */
+	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. All
+	 * addresses are taken for those to return to, and looked up one before. */
+	if (source == STACK_OF_SAMPLE)
+		slot->frames[0]++;
 	id = cut_and_hash(slot, (__u64)bytes / sizeof(__u64),
 			  source == STACK_OF_SAMPLE ? 0 : glue_frames(slot));
 	slot->head.id = id;

@@ -16,12 +16,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
-static __always_inline __u64 scheduler_clock(struct task_struct *task)
-{
-	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
-}
-
 /* When `task`, which is leaving, was last charged for the CPU. Looking for somebody else to run there may
  * have taken long since, and is part of its wait. */
 static __always_inline __u64 departure_ns(struct task_struct *task)
@@ -258,6 +252,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 			   it left */
 	now = arrival_ns(task, state);
 	account = account_at_arrival(task, now, state->out_ns);
+	wake = take_wake(task);
 	state->has_run = 1;
 	if (!is_first_arrival(task, state)) {
 		state->out_ns = 0;
@@ -291,7 +286,6 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
 		       : user_stack_at_leave(task, state);
 	if (waits_for_waker(state, &times)) {
-		wake = take_wake(task);
 		if (wake) {
 			send_woken(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall,
 				   wake);

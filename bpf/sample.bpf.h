@@ -20,14 +20,14 @@
 #define CS_PRIVILEGE 3
 
 static __always_inline void send_sample(struct task_struct *task, __u64 now, __u64 kernel_stack,
-					struct user_side side, bool in_user)
+					struct user_side side, bool in_user, bool in_entry)
 {
 	struct wire_sample *record = bpf_ringbuf_reserve(&intervals, sizeof(*record), 0);
 
 	if (!record) {
 		count_ns(ring_is_full(&intervals, sizeof(*record)) ? WIRE_COUNT_SAMPLE_RING_FULL
 								   : WIRE_COUNT_SAMPLE_RING_BUSY,
-			 control.clock_period_ns);
+			 control.sample_period_ns);
 		return;
 	}
 	record->type = WIRE_SAMPLE;
@@ -35,29 +35,33 @@ static __always_inline void send_sample(struct task_struct *task, __u64 now, __u
 	record->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
 	record->kernel_stack = kernel_stack;
 	record->at_ns = now;
-	record->syscall = in_user ? -1 : system_call(task);
+	record->syscall = in_user || in_entry ? -1 : system_call(task);
 	record->in_user = in_user;
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* Each stands for milliseconds: its stack is worth as much as that of a long wait. */
-static __always_inline void take_sample(void *ctx, struct task_struct *task, bool in_user)
+/* Each stands for milliseconds: its stack is worth as much as that of a long wait. In the code by which the
+ * kernel is entered the user's registers may not have been stored yet: those of the stay before are there. */
+static __always_inline void take_sample(void *ctx, struct task_struct *task, bool in_user, bool in_entry)
 {
-	__u64 now = bpf_ktime_get_ns() + control.clock_offset, kernel_stack = 0;
+	__u64 now = scheduler_clock(task), kernel_stack = 0;
+	struct user_side side = {.no_user = WIRE_NO_USER_UNREADABLE};
 	struct task_state *state;
 
 	if (!current_is_recorded(task))
 		return;
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) { /* made at fork and when recording began: an allocation failed */
-		count_ns(WIRE_COUNT_SAMPLE_NO_STORAGE, control.clock_period_ns);
+		count_ns(WIRE_COUNT_SAMPLE_NO_STORAGE, control.sample_period_ns);
 		return;
 	}
 	if (!in_user)
 		kernel_stack = kernel_stack_id(ctx, task, STACK_OF_SAMPLE);
-	send_sample(task, now, kernel_stack, user_stack_of(task, state, now, true, CONTEXT_SAMPLE), in_user);
+	if (!in_entry)
+		side = user_stack_of(task, state, now, true, CONTEXT_SAMPLE);
+	send_sample(task, now, kernel_stack, side, in_user, in_entry);
 }
 
 /* What a CPU's clock has to be compared with. */
@@ -126,7 +130,8 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	count_ns(WIRE_COUNT_SAMPLE, ctx->sample_period);
 	count_missed();
-	take_sample(ctx, task, ctx->cs & CS_PRIVILEGE);
+	take_sample(ctx, task, ctx->cs & CS_PRIVILEGE,
+		    ctx->ip - config.entry_begin < config.entry_end - config.entry_begin);
 	return 0;
 }
 
@@ -139,7 +144,7 @@ int BPF_PROG(sample_nmi, void *handler, __s64 delta_ns, int handled)
 	if (control.phase != WIRE_RECORDING)
 		return 0;
 	count(WIRE_COUNT_SAMPLE);
-	take_sample(ctx, task, false);
+	take_sample(ctx, task, false, false);
 	return 0;
 }
 

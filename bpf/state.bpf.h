@@ -91,6 +91,12 @@ static __always_inline void fill_process(struct wire_process *process, struct ta
 	process->tid = BPF_CORE_READ(task, pid);
 }
 
+/* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
+static __always_inline __u64 scheduler_clock(struct task_struct *task)
+{
+	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
+}
+
 /* How often it has ever left a CPU, counted by the kernel. */
 static __always_inline __u64 switches_of(struct task_struct *task)
 {

@@ -138,7 +138,8 @@ static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 c
 	}
 	if (!waker->pid)
 		return ORIGIN_INTERRUPT;
-	return count < WIRE_KERNEL_FRAMES ? ORIGIN_THREAD : ORIGIN_UNKNOWN; /* an entry may lie further out */
+	return count < waker_config.max_frames ? ORIGIN_THREAD
+					       : ORIGIN_UNKNOWN; /* an entry may lie further out */
 }
 
 /* Keeps a stack's own frames and returns their name. */

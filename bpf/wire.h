@@ -310,8 +310,9 @@ struct wire_config {
 	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
 	uint64_t schedule_tail_begin, schedule_tail_end;
-	uint64_t capture_bytes_per_second; /* per CPU */
-	uint32_t task_works_per_second;	   /* per CPU; 0: none */
+	uint64_t entry_begin, entry_end;   /* code by which the kernel is entered; 0: unknown */
+	uint64_t capture_bytes_per_second; /* per CPU, and for samples and wakes as much again */
+	uint32_t task_works_per_second;	   /* likewise; 0: none */
 	uint32_t own_tgid;
 	uint32_t command_tgid; /* joins the set of pids when it calls execve; 0: none */
 	uint32_t buffers;      /* entries of the map of that name */
@@ -334,7 +335,7 @@ struct wire_config {
 	uint8_t exclude_pids;
 	uint8_t reserved[6];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 104);
+WIRE_ASSERT(sizeof(struct wire_config) == 120);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {
@@ -348,7 +349,8 @@ struct wire_waker_config {
 		interrupts[WIRE_INTERRUPT_ENTRIES]; /* entered for interrupts, and for nothing else */
 	struct wire_range softirqs[2];		    /* what runs them */
 	struct wire_range backlog; /* the softirq that delivers the host's packets to itself */
-	uint64_t enabled;
+	uint32_t enabled;
+	uint32_t max_frames; /* of a stack: one that has as many may have more */
 };
 WIRE_ASSERT(sizeof(struct wire_waker_config) == 136);
 
@@ -360,17 +362,18 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;	  /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;	  /* likewise, before it ends */
-	uint64_t clock_offset;	  /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
-	uint64_t clock_period_ns; /* of sampling events that count time; 0: they count something else */
-	uint64_t list_min_ns;	  /* threads are listed that have been off for that long; 0: all */
-	uint32_t list_pass;	  /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;		  /* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;		  /* stays 0 */
+	uint64_t start_ns;	   /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;	   /* likewise, before it ends */
+	uint64_t clock_offset;	   /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t sample_period_ns; /* that an on-CPU sample stands for */
+	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
+	uint64_t list_min_ns;	   /* threads are listed that have been off for that long; 0: all */
+	uint32_t list_pass;	   /* with list_min_ns, a wait is listed in one pass only */
+	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;		   /* stays 0 */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 56);
+WIRE_ASSERT(sizeof(struct wire_control) == 64);
 
 #ifdef __cplusplus
 }

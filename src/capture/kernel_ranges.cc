@@ -77,6 +77,8 @@ KernelRanges FindKernelRanges(std::string_view kallsyms) {
   return {
       .schedule = RangeOf(symbols, "__schedule"),
       .schedule_tail = RangeOf(symbols, "schedule_tail"),
+      .entry = {.begin = RangeOf(symbols, "__entry_text_start").begin,
+                .end = RangeOf(symbols, "__entry_text_end").begin},
       .wakers = {.try_to_wake_up = RangeOf(symbols, "try_to_wake_up"),
                  .interrupts = {RangeOfInterruptStubs(symbols), RangeOf(symbols, "common_interrupt"),
                                 RangeOf(symbols, "fred_extint"), RangeOf(symbols, "asm_exc_xen_hypervisor_callback")},

@@ -31,6 +31,7 @@ struct WakerRanges {
 struct KernelRanges {
   AddressRange schedule;  // __schedule
   AddressRange schedule_tail;
+  AddressRange entry;  // code by which the kernel is entered
   WakerRanges wakers;
 };
 

@@ -218,6 +218,7 @@ struct Programs::Impl {
     absl::StatusOr<std::unique_ptr<SamplingEvents>> events = SamplingEvents::Open(Program("sample"), hz);
     if (!events.ok()) return events.status();
     sampling = *std::move(events);
+    control->sample_period_ns = 1'000'000'000 / hz;
     control->clock_period_ns = sampling->clock_period_ns();
     return absl::OkStatus();
   }
@@ -372,7 +373,9 @@ void Programs::ForgetDefinition(uint64_t id) {
 Programs::Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
-  counters[WIRE_COUNT_SAMPLE_MISSED].count += impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
+  const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
+  counters[WIRE_COUNT_SAMPLE_MISSED].count += missed;
+  counters[WIRE_COUNT_SAMPLE_MISSED].ns += missed * impl_->control->sample_period_ns;
   return counters;
 }
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
@@ -62,10 +63,18 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
 
 wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, .end = range.end}; }
 
+// The kernel takes no more of a stack.
+uint32_t MaxFrames() {
+  uint32_t frames = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> frames;
+  return std::min<uint32_t>(frames, WIRE_KERNEL_FRAMES);
+}
+
 wire_waker_config WireWakerConfig(const ProgramsConfig& config, const WakerRanges& ranges) {
   static_assert(std::tuple_size_v<decltype(ranges.interrupts)> == WIRE_INTERRUPT_ENTRIES);
   wire_waker_config wire = {};
   wire.enabled = config.wakers ? 1 : 0;
+  wire.max_frames = MaxFrames();
   wire.try_to_wake_up = WireRange(ranges.try_to_wake_up);
   std::transform(ranges.interrupts.begin(), ranges.interrupts.end(), wire.interrupts, WireRange);
   std::transform(ranges.softirqs.begin(), ranges.softirqs.end(), wire.softirqs, WireRange);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -91,7 +92,11 @@ absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLi
   absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get(), held);
   if (!tables.ok()) return tables.status();
   if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile); !status.ok()) return status;
-  PprofRows rows(*tables, static_cast<size_t>(header.sample_type_size()), limits, held, stored.profile, stored.symbols);
+  // Whatever has become of the comment that says it.
+  const auto values = static_cast<size_t>(header.sample_type_size());
+  uint64_t& period_ns = stored.profile.stats.oncpu_period_ns;
+  period_ns = values == kPprofValues.size() ? 0 : std::max<uint64_t>(period_ns, 1);
+  PprofRows rows(*tables, values, limits, held, stored.profile, stored.symbols);
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }

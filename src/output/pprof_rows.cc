@@ -134,7 +134,8 @@ absl::Status PprofRows::CheckLabels(const Labels& labels) const {
   for (const WakerLabels& waker : labels.wakers) {
     if (!IsPid(waker.pid)) return Damaged("no such pid");
     if (waker.image < 0) return Damaged("a negative number");
-    if (!IsKernelLabel(waker.no_kernel_stack)) return Damaged("an unknown kernel stack");
+    if (!IsKernelLabel(waker.no_kernel_stack) || waker.no_kernel_stack == kUserModeStack)
+      return Damaged("an unknown kernel stack");
   }
   if (!IsKernelLabel(labels.no_kernel_stack)) return Damaged("an unknown kernel stack");
   return absl::OkStatus();

@@ -33,27 +33,33 @@ uint64_t Total(const Profile& profile, RowValue value) {
   return total;
 }
 
-// Samples meet a function at every instruction: those of one stack of functions are shown as one. By the index of a
-// user stack, that of the first with the same names.
-std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols) {
-  std::vector<uint32_t> first(profile.user_stacks.size());
+// By the index of a stack, that of the first with the same names.
+using LabelsOf = std::vector<std::string> (*)(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
+std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols, size_t stacks,
+                                       LabelsOf labels) {
+  std::vector<uint32_t> first(stacks);
   std::iota(first.begin(), first.end(), 0u);
   if (profile.stats.oncpu_period_ns == 0) return first;
   absl::flat_hash_map<std::string, uint32_t> index;
-  for (uint32_t i = 0; i < first.size(); ++i) {
-    first[i] = index.try_emplace(absl::StrJoin(UserLabels(profile, symbols, i), "\n"), i).first->second;
+  for (uint32_t i = 0; i < stacks; ++i) {
+    first[i] = index.try_emplace(absl::StrJoin(labels(profile, symbols, i), "\n"), i).first->second;
   }
   return first;
 }
 
 // The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
+// Samples meet a function at every instruction: those of one stack of functions are one.
 std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfile& symbols) {
-  const std::vector<uint32_t> same = FirstOfSameNames(profile, symbols);
+  const std::vector<uint32_t> user = FirstOfSameNames(profile, symbols, profile.user_stacks.size(), UserLabels);
+  const std::vector<uint32_t> kernel = FirstOfSameNames(profile, symbols, profile.kernel_stacks.size(), KernelLabels);
   std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
   std::vector<ProfileRow> stacks;
   std::vector<uint64_t> most_ns;  // of the row that stands for a stack
   for (ProfileRow row : profile.rows) {
-    if (row.kind == WaitKind::kRunning) row.user_stack = same[row.user_stack];
+    if (row.kind == WaitKind::kRunning) {
+      row.user_stack = user[row.user_stack];
+      row.kernel_stack = kernel[row.kernel_stack];
+    }
     auto [it, inserted] =
         index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
     if (inserted) {
@@ -150,6 +156,7 @@ std::vector<ProfileRow> RowsByWaker(const Profile& profile, const ProfileRow& st
 // What called the functions that wake, of a waker's kernel stack: every one ends in them.
 std::string WakingFunction(const std::vector<std::string>& labels) {
   const auto only_wakes = [](const std::string& label) { return label.find("wake") != std::string::npos; };
+  if (labels.empty()) return "";
   const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), only_wakes);
   return leaf == labels.rend() ? labels.front() : *leaf;
 }

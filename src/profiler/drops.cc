@@ -41,7 +41,7 @@ constexpr NamedCounter kNames[] = {
 }  // namespace
 
 std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue,
-                            const ModuleCacheStats& modules) {
+                            const ModuleCacheStats& modules, uint64_t oncpu_period_ns) {
   std::vector<Drop> drops;
   const auto add = [&drops](const char* reason, uint64_t count, uint64_t ns) {
     if (count != 0) drops.push_back({.reason = reason, .count = count, .ns = ns});
@@ -49,7 +49,7 @@ std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueue
   for (const NamedCounter& counter : kNames) add(counter.name, counters[counter.id].count, counters[counter.id].ns);
   add("queue full: intervals", queue.intervals_dropped, queue.interval_ns_dropped);
   add("queue full: captures", queue.captures_dropped, 0);
-  add("queue full: on-CPU samples", queue.samples_dropped, 0);
+  add("queue full: on-CPU samples", queue.samples_dropped, queue.samples_dropped * oncpu_period_ns);
   add("module unreadable", modules.unreadable, 0);
   add("module without tables: too many", modules.over_limit, 0);
   add("module without its file: too many", modules.over_file_limit, 0);

@@ -15,7 +15,7 @@ namespace offcpu {
 
 // Only those that happened. `ns` is time that is in no row of the profile.
 std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue,
-                            const ModuleCacheStats& modules);
+                            const ModuleCacheStats& modules, uint64_t oncpu_period_ns = 0);
 
 // Events among them that were lost (not: filtered, delayed, or served in another way).
 uint64_t CountLost(const Programs::Counters& counters);

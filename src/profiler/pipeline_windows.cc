@@ -12,7 +12,8 @@ void Pipeline::On(IntervalEvent&& event) {
   ++intervals_;
   FindOrAddTarget(event.process, event.tid, event.comm);
   for (const WakerEvent& waker : event.wakers) {
-    if (waker.cookie != 0) FindOrAddTarget(waker.process, waker.tid, waker.comm);
+    if (waker.interrupt || waker.missing == NoUserStack::kKernelThread) continue;
+    FindOrAddTarget(waker.process, waker.tid, waker.comm);
   }
   const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns};
   WaitPart part = reported_.Rest(event.tid, event.end_ns - all.total_ns(), all);

@@ -52,6 +52,7 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.window.per_thread = config.per_thread;
   settings.window.sample_ns = config.sample_ns;
   settings.window.oncpu_period_ns = OnCpuPeriodNs(config);
+  settings.window.wakers = config.wakers;
   settings.open_waits = OpenWaitsConfigOf(config);
   settings.code_hash = features.vma_iter;
   settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);

@@ -276,7 +276,7 @@ class RecorderImpl final : public Recorder {
   std::vector<Drop> CountDrops() {
     const std::lock_guard lock(mutex_);  // the drainer holds it while it fills the queue
     const Programs::Counters counters = programs_->ReadCounters();
-    std::vector<Drop> drops = NameDrops(counters, queue_.stats(), modules_->stats());
+    std::vector<Drop> drops = NameDrops(counters, queue_.stats(), modules_->stats(), OnCpuPeriodNs(config_));
     std::vector<Drop> since = DropsSince(drops_before_, drops);
     drops_before_ = std::move(drops);
     not_drawn_ = counters[WIRE_COUNT_NOT_DRAWN].count - not_drawn_before_;

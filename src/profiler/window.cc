@@ -17,7 +17,8 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
       kernel_stacks_(kernel_stacks),
       stacks_({}),
       table_({}),
-      joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
+      joiner_({.wait_ns = config.join_ns, .remember_ns = config.wakers ? config.join_ns : Joiner::Limits().remember_ns},
+              stacks_, table_) {}
 
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
@@ -45,7 +46,9 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
     known.link.interrupt = waker.interrupt;
     known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
     if (waker.interrupt) continue;
-    known.link.process = table_.InternProcess({.key = waker.process});
+    // Nobody looks at kernel threads.
+    const bool is_kernel = waker.missing == NoUserStack::kKernelThread;
+    known.link.process = table_.InternProcess({.key = waker.process, .name = is_kernel ? waker.comm : ""});
     known.link.comm = table_.InternComm(waker.comm);
   }
   return wakers;
