@@ -129,7 +129,7 @@ TEST(Decode, ASystemCallThatNoKernelHasIsNone) {
 
 // A wait that a thread ended which an interrupt had woken, byte by byte.
 constexpr unsigned char kWoken[] = {
-    0x09, 0,    0,   0,                                                // type: WIRE_WOKEN_INTERVAL
+    0x0a, 0,    0,   0,                                                // type: WIRE_WOKEN_INTERVAL
     0,    0,    0,   0,                                                // kind: sleeping
     0x07, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
     0x2a, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
