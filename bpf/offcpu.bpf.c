@@ -230,6 +230,30 @@ static __always_inline bool waits_for_waker(const struct task_state *state, cons
 	       times->runnable_ns < times->waited_ns;
 }
 
+/* Is it recorded? What is not is counted, or stood for by what is. */
+static __always_inline bool is_kept(struct task_struct *task, struct wire_account *account,
+				    const struct task_state *state, const struct times *times)
+{
+	if (times->waited_ns < config.min_wait_ns) {
+		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times->waited_ns);
+		return false;
+	}
+	if (config.max_wait_ns && times->waited_ns > config.max_wait_ns) {
+		lose(account, WIRE_COUNT_ABOVE_MAX_WAIT, times->waited_ns);
+		return false;
+	}
+	if (config.kinds && !(config.kinds & (1u << kind_of_wait(state, system_call(task))))) {
+		lose(account, WIRE_COUNT_OTHER_KIND, times->waited_ns);
+		return false;
+	}
+	if (!is_drawn(times->waited_ns)) {
+		count_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
+		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
+		return false;
+	}
+	return true;
+}
+
 /* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at
  * sched_switch, where it is about to be and its user memory is out of reach. */
 static __always_inline void come_back(void *ctx, struct task_struct *task)
@@ -252,31 +276,18 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 			   it left */
 	now = arrival_ns(task, state);
 	account = account_at_arrival(task, now, state->out_ns);
-	wake = take_wake(task);
 	state->has_run = 1;
 	if (!is_first_arrival(task, state)) {
 		state->out_ns = 0;
 		lose(account, WIRE_COUNT_JOINED_AWAY, skip_unseen(account, task, now));
+		take_wake(task);
 		return;
 	}
 	times = interval_times(task, state, now, run_delay_of(task, now));
 	state->out_ns = 0;
 	end_stretch(account, task, now, times.waited_ns);
-	if (times.waited_ns < config.min_wait_ns) {
-		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times.waited_ns);
-		return;
-	}
-	if (config.max_wait_ns && times.waited_ns > config.max_wait_ns) {
-		lose(account, WIRE_COUNT_ABOVE_MAX_WAIT, times.waited_ns);
-		return;
-	}
-	if (config.kinds && !(config.kinds & (1u << kind_of_wait(state, system_call(task))))) {
-		lose(account, WIRE_COUNT_OTHER_KIND, times.waited_ns);
-		return;
-	}
-	if (!is_drawn(times.waited_ns)) {
-		count_ns(WIRE_COUNT_NOT_DRAWN, times.waited_ns);
-		book_wait(account, times.waited_ns - times.runnable_ns, times.runnable_ns);
+	if (!is_kept(task, account, state, &times)) {
+		take_wake(task);
 		return;
 	}
 	syscall = system_call(task);
@@ -285,6 +296,7 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	side = config.has_exit_tp
 		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
 		       : user_stack_at_leave(task, state);
+	wake = take_wake(task);
 	if (waits_for_waker(state, &times)) {
 		if (wake) {
 			send_woken(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall,
