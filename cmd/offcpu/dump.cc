@@ -77,6 +77,7 @@ ExitCode RunDump(const DumpFlags& flags) {
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)
                                   : WriteOutputs(flags.outputs, profile->profile, profile->symbols);
+  if (status.ok()) TellHidden(flags.outputs, profile->profile, profile->symbols);
   if (status.ok()) return kExitOk;
   Fail(status);
   return kExitFailed;

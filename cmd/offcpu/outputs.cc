@@ -2,12 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "output/idle.h"
 #include "output/write_file.h"
 
 namespace offcpu {
@@ -63,6 +65,12 @@ absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, cons
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+void TellHidden(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+  const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
+  if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
+  std::fputs(IdleLine(SumIdle(profile, symbols)).c_str(), stderr);
 }
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }

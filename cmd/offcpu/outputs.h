@@ -40,6 +40,9 @@ absl::Status CheckOutputs(const OutputFlags& flags);
 
 absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
 
+// Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.
+void TellHidden(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
+
 // A sink, and whether all that went into it was written.
 void ToStdout(std::string_view piece);
 absl::Status FlushStdout();

@@ -29,6 +29,7 @@ ExitCode RunReport(const ReportFlags& flags) {
     Fail(status);
     return kExitFailed;
   }
+  TellHidden(flags.outputs, stored->profile, stored->symbols);
   if (!flags.outputs.files.empty()) return kExitOk;
   FormatOptions options = FormatOptionsOf(flags.outputs, stored->profile);
   options.text_processes = kPrintedProcesses;

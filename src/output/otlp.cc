@@ -145,12 +145,15 @@ class Writer {
   void WriteRow(const ProfileRow& row) {
     const OtlpValues values = ValuesOf(row);
     if (values == OtlpValues{}) return;
-    const auto whole = [&](OtlpDictionary& dictionary) {
-      OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
-      sample.attributes = WaitAttributes(row, dictionary);
-      stacks_.AppendAttributes(row, dictionary, &sample.attributes);
-      if (row.waker != 0) sample.attributes.push_back(dictionary.Attribute(kOtlpWaker, WakerText(row)));
-      return sample;
+    const std::string waker = row.waker == 0 ? "" : WakerText(row);
+    const auto with_stack = [&](std::string_view waker_text) {
+      return [&, waker_text](OtlpDictionary& dictionary) {
+        OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
+        sample.attributes = WaitAttributes(row, dictionary);
+        stacks_.AppendAttributes(row, dictionary, &sample.attributes);
+        if (row.waker != 0) sample.attributes.push_back(dictionary.Attribute(kOtlpWaker, waker_text));
+        return sample;
+      };
     };
     const auto without_stack = [&](OtlpDictionary& dictionary) {
       OtlpSample sample = {.stack = OtlpStacks::Word("[too large]", dictionary), .values = values};
@@ -159,7 +162,7 @@ class Writer {
       sample.attributes.push_back(dictionary.Attribute(kOtlpNoKernelStack, kTooLarge));
       return sample;
     };
-    if (Add(whole) || Add(without_stack)) return;
+    if (Add(with_stack(waker)) || (row.waker != 0 && Add(with_stack(kTooLarge))) || Add(without_stack)) return;
     rows_lost_.count += row.count + row.samples;
     rows_lost_.ns += row.wall_ns();
   }

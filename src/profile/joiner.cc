@@ -124,7 +124,7 @@ void Joiner::CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins)
 void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
   if (cookie == 0 || !outcome_by_cookie_.try_emplace(cookie, user_stack).second) return;
   outcomes_.push_back({.cookie = cookie, .made_ns = now_ns_});
-  while (outcomes_.size() > limits_.outcomes) ForgetOldestOutcome();
+  while (outcomes_.size() > limits_.outcomes) MakeRoomForOutcomes();
   auto it = stay_by_cookie_.find(cookie);
   if (it != stay_by_cookie_.end()) Release(it->second, user_stack, counters_.joined);
 }
@@ -158,6 +158,16 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counte
 
 void Joiner::GiveUpOldest(NoUserStack reason, Counter& counter) {
   Release(stays_.begin(), stacks_.InternMissing(reason), counter);
+}
+
+// Of the oldest one that nobody waits for, as long as it is not looked for too long.
+void Joiner::MakeRoomForOutcomes() {
+  constexpr int kLookedAt = 16;
+  for (int i = 0; i < kLookedAt && wanted_.contains(outcomes_.front().cookie); ++i) {
+    outcomes_.push_back({.cookie = outcomes_.front().cookie, .made_ns = now_ns_});
+    outcomes_.pop_front();
+  }
+  ForgetOldestOutcome();
 }
 
 void Joiner::ForgetOldestOutcome() {

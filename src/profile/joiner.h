@@ -94,6 +94,7 @@ class Joiner {
   void CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins);
   void Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter);
   void GiveUpOldest(NoUserStack reason, Counter& counter);
+  void MakeRoomForOutcomes();
   void ForgetOldestOutcome();
 
   Limits limits_;

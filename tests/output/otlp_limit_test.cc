@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "otlp_checker.h"
@@ -109,6 +110,21 @@ TEST(OtlpLimitTest, ARowThatFitsNoRequestIsLostAndTold) {
   EXPECT_EQ(sums["off_cpu/nanoseconds"] + sums["lost/nanoseconds"], all.at("off_cpu/nanoseconds"));
 }
 
+TEST(OtlpLimitTest, AWakerThatIsTooMuchLeavesTheStackOfTheWait) {
+  RecordedProfile one = OneReader();
+  const uint32_t huge = one.AddComm(std::string(kMinOtlpBytes, 'x'));
+  one.profile.wakers.push_back({{.comm = huge, .kernel_stack = 0, .user_stack = 0}});
+  one.profile.rows[0].waker = 1;
+  OtlpOptions options;
+  options.max_bytes = kMinOtlpBytes;
+  const std::vector<std::string> requests = RequestsOf(one, options);
+  CheckOtlp(requests);
+  const std::string all = absl::StrJoin(requests, "");
+  EXPECT_NE(all.find("pipe_read"), std::string::npos);
+  EXPECT_NE(all.find("too large"), std::string::npos);
+  EXPECT_EQ(all.find("xxxx"), std::string::npos);
+}
+
 TEST(OtlpLimitTest, CommentsThatFillSeveralRequests) {
   RecordedProfile many = RecordedProfile::All();
   for (int i = 0; i < 2000; ++i) many.profile.ledger.push_back({0, 20 + i, "thread", 10, 1, 2, 3, 4});
@@ -123,8 +139,9 @@ TEST(OtlpLimitTest, CommentsThatFillSeveralRequests) {
 }
 
 TEST(OtlpRoundTripTest, NothingThatPprofTellsIsMissing) {
-  const RecordedProfile all = RecordedProfile::All();
-  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile, all.symbols)));
+  for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
+    EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile, all.symbols)));
+  }
 }
 
 TEST(OtlpRoundTripTest, StacksThatPprofHasFiltered) {

@@ -342,6 +342,19 @@ TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRemembered) {
   EXPECT_EQ(profile.wakers[0][0].user_stack, waker);
 }
 
+TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRememberedWhereThereIsNoRoom) {
+  Limit({.stays = 100, .bytes = 1 << 20, .wait_ns = 1000, .outcomes = 2, .remember_ns = 1000});
+  const uint32_t waker = Stack(2);
+  joiner_->Add(Woken(5, {6}));
+  joiner_->Resolve(6, waker);
+  for (uint64_t other = 100; other < 110; ++other) joiner_->Resolve(other, Stack(3));
+  joiner_->Resolve(5, Stack(1));
+  stacks_.InternKernel(0);
+  const Profile profile = table_.Finish(stacks_, {});
+  ASSERT_EQ(profile.wakers.size(), 1u);
+  EXPECT_EQ(profile.wakers[0][0].user_stack, waker);
+}
+
 TEST_F(JoinerWakersTest, FlushAndNoRoomKeepTheTime) {
   joiner_->Add(Woken(5, {6, 7}));
   joiner_->Flush();
