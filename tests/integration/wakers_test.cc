@@ -208,7 +208,7 @@ TEST_F(Wakers, AreTheRightOnesOfASample) {
     claimed += figures.claimed;
     EXPECT_LE(figures.unknown, figures.claimed / 10) << expected.wait;
   }
-  EXPECT_GT(claimed, 10'000u);
+  ASSERT_GT(claimed, 1000u) << "hardly anybody was woken: no test";
   ExpectNothingOfInterrupts();
 }
 
@@ -239,7 +239,7 @@ TEST_F(Wakers, AreShownInAChainUpToTheTimer) {
     if (links[0].Has("wake_chain") && links[1].Has("wake_middle")) whole += row.row->count;
   }
   std::printf("%llu of %llu waits with all of their chain\n", (unsigned long long)whole, (unsigned long long)all);
-  EXPECT_GT(all, 1000u);
+  EXPECT_GT(all, 100u) << "hardly any wait: no test";
   EXPECT_GT(whole, all * 8 / 10);
 }
 
@@ -257,7 +257,7 @@ TEST_F(Wakers, HaveNoChainFromBeforeTheWait) {
     if (links.size() < 2) continue;
     EXPECT_FALSE(links[1].interrupt && links[1].IsIn("hrtimer_wakeup")) << Text(links);
   }
-  EXPECT_GT(all, 500u);
+  EXPECT_GT(all, 100u) << "hardly any wait: no test";
   EXPECT_GT(alone, all * 9 / 10);
 }
 
@@ -277,7 +277,7 @@ TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
     EXPECT_TRUE(links[2].interrupt);
     if (links[0].Has("wake_chain")) whole += row.row->count;
   }
-  EXPECT_GT(whole, 300u) << recording_.DropsText();
+  EXPECT_GT(whole, 50u) << recording_.DropsText();
 }
 
 TEST_F(Wakers, AreNotToldUnlessAskedFor) {
