@@ -125,7 +125,7 @@ std::string WhatOf(const ProfileRow& stack, WaitCauses& causes) {
 
 // Of a wait for work only the time for a CPU may be left (idle.h).
 std::string CountText(const ProfileRow& row) {
-  const std::string samples = absl::StrFormat("%d samples", row.samples);
+  std::string samples = absl::StrFormat("%d samples", row.samples);
   if (row.count == 0 && row.samples != 0) return samples;
   if (row.count == 0 && row.max_ns == 0) return "for a CPU, woken to work";
   const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
