@@ -43,6 +43,8 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.schedule_end = features.ranges.schedule.end;
   wire.schedule_tail_begin = features.ranges.schedule_tail.begin;
   wire.schedule_tail_end = features.ranges.schedule_tail.end;
+  wire.entry_begin = features.ranges.entry.begin;
+  wire.entry_end = features.ranges.entry.end;
   wire.capture_bytes_per_second = config.capture_bytes_per_second;
   wire.task_works_per_second = config.task_works_per_second;
   wire.own_tgid = static_cast<uint32_t>(getpid());

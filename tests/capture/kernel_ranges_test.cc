@@ -37,6 +37,17 @@ TEST(KernelRangesTest, AFunctionReachesToTheNextSymbol) {
   EXPECT_EQ(ranges.wakers.backlog.begin, 0xffffffffc0001000u);
 }
 
+TEST(KernelRangesTest, TheKernelIsEnteredBetweenTwoMarks) {
+  const KernelRanges ranges = FindKernelRanges(
+      "ffffffff82400000 T __entry_text_start\n"
+      "ffffffff82400000 T entry_SYSCALL_64\n"
+      "ffffffff82400100 T asm_exc_page_fault\n"
+      "ffffffff82401d80 T __entry_text_end\n"
+      "ffffffff82401d80 T next\n");
+  EXPECT_EQ(ranges.entry.begin, 0xffffffff82400000u);
+  EXPECT_EQ(ranges.entry.end, 0xffffffff82401d80u);
+}
+
 TEST(KernelRangesTest, InterruptsAreEnteredApartFromExceptions) {
   const WakerRanges wakers = FindKernelRanges(kKallsyms).wakers;
   EXPECT_EQ(wakers.interrupts[0].begin, 0xffffffff81000d40u);
