@@ -59,7 +59,7 @@ bool MatchesFrom(const IdleStack& stack, std::span<const SymbolizedFrame> frames
   uint64_t next = 1;
   for (size_t at = begin; next != 0; ++at) {
     for (size_t i = 0; i < end; ++i) {
-      if ((next >> i & 1) != 0 && stack.frames[i].may_lack) next |= uint64_t{2} << i;
+      if ((next >> i & 1) != 0 && stack.frames[i].may_be_missing) next |= uint64_t{2} << i;
     }
     if ((next >> end & 1) != 0) return true;
     if (at == frames.size()) return false;
@@ -67,7 +67,7 @@ bool MatchesFrom(const IdleStack& stack, std::span<const SymbolizedFrame> frames
     for (size_t i = 0; i < end; ++i) {
       if ((next >> i & 1) == 0) continue;
       const IdleFrame& frame = stack.frames[i];
-      if (IsCalled(frame, frames[at]) || (frame.may_lack && IsStripped(frames, at))) taken |= uint64_t{2} << i;
+      if (IsCalled(frame, frames[at]) || (frame.may_be_unnamed && IsStripped(frames, at))) taken |= uint64_t{2} << i;
     }
     next = taken;
   }
@@ -79,17 +79,19 @@ bool Has(const Values& values, const Value& value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// A wait of the kernel's own within the call: for its locks, for memory, for a disk.
-bool IsUninterruptible(std::string_view function) {
-  constexpr std::array<std::string_view, 7> kBeginnings = {"__mutex_lock", "mutex_lock",  "rwsem_down_",       "down_",
-                                                           "io_schedule",  "folio_wait_", "asm_exc_page_fault"};
+// A wait of the kernel's own within the call, for its locks, for memory, for a disk; or for a futex that is always
+// somebody's, because the kernel hands it on.
+bool IsNeverForWork(std::string_view function) {
+  constexpr std::array<std::string_view, 8> kBeginnings = {
+      "__mutex_lock", "mutex_lock",  "rwsem_down_",        "down_",
+      "io_schedule",  "folio_wait_", "asm_exc_page_fault", "futex_lock_pi"};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
                      [function](std::string_view beginning) { return function.starts_with(beginning); });
 }
 
 // One that ends by a signal, as every wait for work does. The kind of an open wait does not tell, the stack does.
 bool IsInterruptible(const IdleWait& wait) {
-  if (std::any_of(wait.kernel.begin(), wait.kernel.end(), IsUninterruptible)) return false;
+  if (std::any_of(wait.kernel.begin(), wait.kernel.end(), IsNeverForWork)) return false;
   if (wait.kind != WaitKind::kOpen) return wait.kind == WaitKind::kSleeping;
   return !wait.kernel.empty() && !wait.kernel.front().starts_with("[kernel] 0x");
 }

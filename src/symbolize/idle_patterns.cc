@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -18,6 +17,7 @@ namespace offcpu {
 namespace {
 
 constexpr char kAnyCallee[] = "...";
+constexpr char kNoName[] = "<no name>";
 
 std::string Trimmed(std::string_view text) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));
@@ -45,13 +45,22 @@ absl::StatusOr<WaitCause> ParseCause(const std::string& name) {
   return Wrong(absl::StrCat("no cause is called '", name, "'"));
 }
 
+// "<NAME>". There are functions whose names only begin and end so.
+bool IsOfEnding(std::string_view name) {
+  return name.size() > 2 && name.front() == '<' && name.find_first_of("<>", 1) == name.size() - 1;
+}
+
 absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   IdleFrame frame;
-  frame.may_lack = text.size() > 2 && text.front() == '[' && text.back() == ']';
-  if (frame.may_lack) text = text.substr(1, text.size() - 2);
+  frame.may_be_missing = text.size() > 2 && text.front() == '[' && text.back() == ']';
+  if (frame.may_be_missing) text = text.substr(1, text.size() - 2);
   absl::StatusOr<std::vector<std::string>> names = ParseNames(text);
   if (!names.ok()) return names.status();
   frame.names = *std::move(names);
+  frame.may_be_unnamed = std::erase(frame.names, kNoName) != 0 || frame.may_be_missing;
+  if (frame.names.empty()) return Wrong("a function without a name is no sign of anything: say which one it is");
+  if (const auto ending = std::find_if(frame.names.begin(), frame.names.end(), IsOfEnding); ending != frame.names.end())
+    return Wrong(absl::StrCat("'", *ending, "' can only be the end of a stack"));
   // A function of which nothing is said is no sign of anything.
   const auto says_nothing = [](const std::string& name) { return name.find_first_not_of("*?") == std::string::npos; };
   if (std::any_of(frame.names.begin(), frame.names.end(), says_nothing)) {
@@ -60,50 +69,81 @@ absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   return frame;
 }
 
-// "outermost; [may lack]; leaf; ..."
-absl::StatusOr<IdleStack> ParseStack(std::string_view text) {
+// "outermost; [may be missing]; leaf; ...", or, with an end that others have too, "outermost; <NAME>".
+struct StackText {
+  std::vector<std::string> functions;  // outermost first
+  std::string ending;                  // "<NAME>"; empty: none
+};
+
+StackText SplitStack(std::string_view text) {
+  StackText split;
+  split.functions = absl::StrSplit(absl::string_view(text.data(), text.size()), ';');
+  for (std::string& function : split.functions) function = Trimmed(function);
+  if (!IsOfEnding(split.functions.back()) || split.functions.back() == kNoName) return split;
+  split.ending = std::move(split.functions.back());
+  split.functions.pop_back();
+  return split;
+}
+
+absl::StatusOr<IdleStack> ParseFunctions(std::vector<std::string> functions) {
   IdleStack stack;
-  std::vector<std::string> parts = absl::StrSplit(absl::string_view(text.data(), text.size()), ';');
-  for (std::string& part : parts) part = Trimmed(part);
-  stack.own_callees = parts.back() == kAnyCallee;
-  if (stack.own_callees) parts.pop_back();
-  if (parts.size() > kMaxIdleFrames) return Wrong(absl::StrCat("a stack has at most ", kMaxIdleFrames, " functions"));
-  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-    absl::StatusOr<IdleFrame> frame = ParseFrame(*part);
+  stack.own_callees = !functions.empty() && functions.back() == kAnyCallee;
+  if (stack.own_callees) functions.pop_back();
+  for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
+    absl::StatusOr<IdleFrame> frame = ParseFrame(*function);
     if (!frame.ok()) return frame.status();
     stack.frames.push_back(*std::move(frame));
-  }
-  if (stack.frames.empty() || stack.frames.back().may_lack) {
-    return Wrong("a stack begins with a function that must be there");
-  }
-  if (stack.own_callees && stack.frames.front().may_lack) {
-    return Wrong("in front of ... is a function that must be there");
   }
   return stack;
 }
 
-// A pattern as it is read, line by line.
+size_t NameBytes(const IdleStack& stack) {
+  size_t bytes = 0;
+  for (const IdleFrame& frame : stack.frames) {
+    for (const std::string& name : frame.names) bytes += name.size() + 1;
+  }
+  return bytes;
+}
+
+absl::Status CheckStack(const IdleStack& stack) {
+  const auto is_certain = [](const IdleFrame& frame) { return !frame.may_be_missing && !frame.may_be_unnamed; };
+  if (stack.frames.size() > kMaxIdleFrames)
+    return Wrong(absl::StrCat("a stack has at most ", kMaxIdleFrames, " functions"));
+  if (stack.frames.empty() || !is_certain(stack.frames.back()))
+    return Wrong("a stack begins with a function that must be there and have a name");
+  if (stack.own_callees && !is_certain(stack.frames.front()))
+    return Wrong("in front of ... is a function that must be there and have a name");
+  return absl::OkStatus();
+}
+
+// A pattern as it is read, line by line, or an end of stacks.
 class Draft {
  public:
   Draft(std::string name, size_t line) : line_(line) { pattern_.name = std::move(name); }
 
   size_t line() const { return line_; }
+  bool is_ending() const { return IsOfEnding(pattern_.name); }
   bool is_off() const { return off_; }
   const IdlePattern& pattern() const { return pattern_; }
 
+  // Of all but stacks.
   absl::Status Set(const std::string& key, const std::string& value) {
-    if (key == "stack") {
-      absl::StatusOr<IdleStack> stack = ParseStack(value);
-      if (!stack.ok()) return stack.status();
-      if (pattern_.stacks.size() == kMaxIdleNames) return Wrong("there are too many stacks");
-      pattern_.stacks.push_back(*std::move(stack));
-      return absl::OkStatus();
-    }
+    if (is_ending()) return Wrong("an end of stacks has lines 'stack = ...' and no others");
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return Wrong(absl::StrCat(key, " is there twice"));
     keys_.push_back(key);
     const absl::StatusOr<std::vector<std::string>> names = ParseNames(value);
     if (!names.ok()) return names.status();
     return SetList(key, *names);
+  }
+
+  absl::Status AddStack(IdleStack stack) {
+    if (is_ending() && stack.frames.empty()) return Wrong("an end of stacks has a function");
+    if (!is_ending()) {
+      if (absl::Status status = CheckStack(stack); !status.ok()) return status;
+    }
+    if (pattern_.stacks.size() == kMaxIdleNames) return Wrong("there are too many stacks");
+    pattern_.stacks.push_back(std::move(stack));
+    return absl::OkStatus();
   }
 
   absl::Status SetOff() {
@@ -113,6 +153,7 @@ class Draft {
 
   // After its last line.
   absl::Status Check() const {
+    if (is_ending()) return CheckEnding();
     const bool is_empty = keys_.empty() && pattern_.stacks.empty();
     if (off_) return is_empty ? absl::OkStatus() : Wrong("a pattern that is off has nothing else");
     if (pattern_.syscalls.empty()) return Wrong("a pattern has a line 'syscall = ...'");
@@ -121,6 +162,11 @@ class Draft {
   }
 
  private:
+  absl::Status CheckEnding() const {
+    if (pattern_.stacks.empty() || off_) return Wrong("an end of stacks has lines 'stack = ...' and no others");
+    return absl::OkStatus();
+  }
+
   absl::Status SetList(const std::string& key, const std::vector<std::string>& names) {
     if (key == "process") {
       pattern_.processes = names;
@@ -162,6 +208,9 @@ class Draft {
 
 class Parser {
  public:
+  // Ends of stacks that a text does not have are those of `shipped`; null: there are none.
+  explicit Parser(const Parser* shipped) : shipped_(shipped) {}
+
   absl::Status Line(const std::string& line, size_t number) {
     if (line.empty() || line.front() == '#') return absl::OkStatus();
     if (line.front() == '[') return Begin(line, number);
@@ -169,7 +218,9 @@ class Parser {
     if (line == "off") return drafts_.back().SetOff();
     const size_t equals = line.find('=');
     if (equals == std::string::npos) return Wrong("a line is [NAME], KEY = VALUE or a comment that begins with #");
-    return drafts_.back().Set(Trimmed(line.substr(0, equals)), Trimmed(line.substr(equals + 1)));
+    const std::string key = Trimmed(line.substr(0, equals));
+    const std::string value = Trimmed(line.substr(equals + 1));
+    return key == "stack" ? AddStacks(value) : drafts_.back().Set(key, value);
   }
 
   const std::vector<Draft>& drafts() const { return drafts_; }
@@ -187,7 +238,39 @@ class Parser {
     return absl::OkStatus();
   }
 
+  absl::Status AddStacks(const std::string& value) {
+    StackText text = SplitStack(value);
+    absl::StatusOr<IdleStack> stack = ParseFunctions(std::move(text.functions));
+    if (!stack.ok()) return stack.status();
+    if (text.ending.empty()) return drafts_.back().AddStack(*std::move(stack));
+    if (stack->own_callees) return Wrong("... can only be the end of a stack");
+    const Draft* ending = FindEnding(text.ending, drafts_.size() - 1);
+    if (ending == nullptr && shipped_ != nullptr) ending = shipped_->FindEnding(text.ending, shipped_->drafts_.size());
+    if (ending == nullptr) return Wrong(absl::StrCat("no end of stacks above is called '", text.ending, "'"));
+    return AddEach(*stack, std::vector<IdleStack>(ending->pattern().stacks));
+  }
+
+  // Among the first `count`.
+  const Draft* FindEnding(const std::string& name, size_t count) const {
+    for (size_t i = 0; i < count; ++i) {
+      if (drafts_[i].pattern().name == name) return &drafts_[i];
+    }
+    return nullptr;
+  }
+
+  absl::Status AddEach(const IdleStack& callers, std::vector<IdleStack> endings) {
+    for (IdleStack& stack : endings) {
+      stack.frames.insert(stack.frames.end(), callers.frames.begin(), callers.frames.end());
+      copied_bytes_ += NameBytes(stack);
+      if (copied_bytes_ > kMaxIdleFileBytes) return Wrong("the file is larger than 1 MiB, with the ends of its stacks");
+      if (absl::Status status = drafts_.back().AddStack(std::move(stack)); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  const Parser* shipped_;
   std::vector<Draft> drafts_;
+  size_t copied_bytes_ = 0;
 };
 
 absl::Status At(const std::string& name, size_t line, const absl::Status& status) {
@@ -198,7 +281,7 @@ absl::Status Merge(const std::vector<Draft>& drafts, const std::string& name, Id
   IdlePatterns merged;
   for (const Draft& draft : drafts) {
     if (absl::Status status = draft.Check(); !status.ok()) return At(name, draft.line(), status);
-    if (!draft.is_off()) merged.push_back(draft.pattern());
+    if (!draft.is_off() && !draft.is_ending()) merged.push_back(draft.pattern());
   }
   for (const IdlePattern& old : *patterns) {
     const auto same = [&](const Draft& draft) { return draft.pattern().name == old.name; };
@@ -211,11 +294,8 @@ absl::Status Merge(const std::vector<Draft>& drafts, const std::string& name, Id
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::Status AddIdlePatterns(std::string_view text, const std::string& name, IdlePatterns* patterns) {
+absl::Status ParseLines(std::string_view text, const std::string& name, Parser& parser) {
   if (text.size() > kMaxIdleFileBytes) return At(name, 1, Wrong("the file is larger than 1 MiB"));
-  Parser parser;
   size_t number = 0;
   for (const auto line : absl::StrSplit(absl::string_view(text.data(), text.size()), '\n')) {
     ++number;
@@ -223,12 +303,31 @@ absl::Status AddIdlePatterns(std::string_view text, const std::string& name, Idl
       return At(name, number, status);
     }
   }
+  return absl::OkStatus();
+}
+
+constexpr char kShippedName[] = "waiting-for-work.conf";
+
+const Parser& Shipped() {
+  static const Parser* const kParser = [] {
+    auto* parser = new Parser(nullptr);
+    ParseLines(kDefaultIdlePatterns, kShippedName, *parser).IgnoreError();  // a test holds it right
+    return parser;
+  }();
+  return *kParser;
+}
+
+}  // namespace
+
+absl::Status AddIdlePatterns(std::string_view text, const std::string& name, IdlePatterns* patterns) {
+  Parser parser(&Shipped());
+  if (absl::Status status = ParseLines(text, name, parser); !status.ok()) return status;
   return Merge(parser.drafts(), name, patterns);
 }
 
 IdlePatterns DefaultIdlePatterns() {
   IdlePatterns patterns;
-  AddIdlePatterns(kDefaultIdlePatterns, "waiting-for-work.conf", &patterns).IgnoreError();  // a test holds it right
+  Merge(Shipped().drafts(), kShippedName, &patterns).IgnoreError();
   return patterns;
 }
 

@@ -18,11 +18,12 @@ namespace offcpu {
 // One function of a stack.
 struct IdleFrame {
   std::vector<std::string> names;  // any of these globs
-  bool may_lack = false;           // it can be inlined, or have no name in a stripped program
+  bool may_be_missing = false;     // it can be inlined
+  bool may_be_unnamed = false;     // as static functions are in stripped programs
 };
 
 struct IdleStack {
-  std::vector<IdleFrame> frames;  // leaf first; the first and the last are never `may_lack`
+  std::vector<IdleFrame> frames;  // leaf first; the last is there and has a name, as has the first with `own_callees`
   bool own_callees = false;       // the first one may call others of its own module
 };
 
@@ -41,7 +42,7 @@ using IdlePatterns = std::vector<IdlePattern>;  // the first that matches counts
 inline constexpr size_t kMaxIdleFileBytes = 1u << 20;
 inline constexpr size_t kMaxIdlePatterns = 1000;  // of all files together
 inline constexpr size_t kMaxIdleFrames = 32;      // of a stack
-inline constexpr size_t kMaxIdleNames = 64;       // of one list
+inline constexpr size_t kMaxIdleNames = 64;       // of one list, and stacks of one pattern
 
 // What packaging/waiting-for-work.conf says.
 extern const std::string_view kDefaultIdlePatterns;

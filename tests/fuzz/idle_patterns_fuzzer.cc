@@ -8,6 +8,12 @@
 
 #include "symbolize/idle_match.h"
 
+namespace {
+
+bool IsCertain(const offcpu::IdleFrame& frame) { return !frame.may_be_missing && !frame.may_be_unnamed; }
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   offcpu::IdlePatterns patterns;
@@ -20,7 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (pattern.name.empty() || pattern.syscalls.empty() || pattern.stacks.empty()) std::abort();
     for (const offcpu::IdleStack& stack : pattern.stacks) {
       const bool is_right = !stack.frames.empty() && stack.frames.size() <= offcpu::kMaxIdleFrames &&
-                            !stack.frames.back().may_lack && !(stack.own_callees && stack.frames.front().may_lack);
+                            IsCertain(stack.frames.back()) && (!stack.own_callees || IsCertain(stack.frames.front()));
       if (!is_right) std::abort();
       // Nothing has a name here, and the outermost function must have one.
       if (offcpu::MatchesStack(stack, frames)) std::abort();

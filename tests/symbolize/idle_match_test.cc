@@ -134,6 +134,9 @@ TEST(MatchesWait, AWaitOfTheKernelsWithinTheCallIsAnother) {
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, fault)));
   const Kernel memory_map = {"rwsem_down_read_slowpath", "down_read", "asm_exc_page_fault", "futex_wait"};
   EXPECT_FALSE(MatchesWait(futex, open(__NR_futex, memory_map)));
+  const Kernel handed_on = {"rt_mutex_slowlock_block.constprop.0", "rt_mutex_wait_proxy_lock", "futex_lock_pi",
+                            "do_futex"};
+  EXPECT_FALSE(MatchesWait(futex, open(__NR_futex, handed_on)));
   const Kernel wants_to_run = {"exit_to_user_mode_loop", "do_syscall_64"};
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, wants_to_run)));
   const Kernel stopped = {"do_signal_stop", "do_epoll_wait", "do_syscall_64"};

@@ -59,9 +59,11 @@ TEST(IdlePatterns, AllThatAPatternCanSay) {
   EXPECT_FALSE(pool.own_callees);
   ASSERT_THAT(pool.frames, SizeIs(3));
   EXPECT_THAT(pool.frames[0].names, ElementsAre("pthread_cond_wait")) << "leaf first";
-  EXPECT_FALSE(pool.frames[0].may_lack);
+  EXPECT_FALSE(pool.frames[0].may_be_missing);
+  EXPECT_FALSE(pool.frames[0].may_be_unnamed);
   EXPECT_THAT(pool.frames[1].names, ElementsAre("inlined", "ns::(anonymous namespace)::other"));
-  EXPECT_TRUE(pool.frames[1].may_lack);
+  EXPECT_TRUE(pool.frames[1].may_be_missing);
+  EXPECT_TRUE(pool.frames[1].may_be_unnamed);
   EXPECT_THAT(pool.frames[2].names, ElementsAre("Pool::Wait"));
   EXPECT_TRUE(first.stacks[1].own_callees);
   EXPECT_THAT(first.stacks[1].frames, SizeIs(2));
@@ -86,12 +88,88 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; ; g\n"), "f:2: a name is empty");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; *; g\n"), "f:2: '*' stands for any function: name it");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [g | ?*]\n"), "f:2: 'g | ?*' stands for any function: name it");
-  EXPECT_EQ(ErrorOf("[a]\nstack = ...\n"), "f:2: a stack begins with a function that must be there");
-  EXPECT_EQ(ErrorOf("[a]\nstack = [f]; g\n"), "f:2: a stack begins with a function that must be there");
-  EXPECT_EQ(ErrorOf("[a]\nstack = f; [g]; ...\n"), "f:2: in front of ... is a function that must be there");
+  EXPECT_EQ(ErrorOf("[a]\nstack = ...\n"), "f:2: a stack begins with a function that must be there and have a name");
+  EXPECT_EQ(ErrorOf("[a]\nstack = [f]; g\n"), "f:2: a stack begins with a function that must be there and have a name");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; [g]; ...\n"),
+            "f:2: in front of ... is a function that must be there and have a name");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\n\n[b]\n"), "f:1: a pattern has a line 'stack = ...'");
   EXPECT_EQ(ErrorOf("\n[a]\nstack = f\n"), "f:2: a pattern has a line 'syscall = ...'");
   EXPECT_EQ(ErrorOf("[a]\noff\nstack = f\n"), "f:1: a pattern that is off has nothing else");
+}
+
+TEST(IdlePatterns, FunctionsWithoutANameThatMustBeThere) {
+  const IdlePatterns patterns = Parsed("[a]\nsyscall = read\nstack = f; g | <no name> | h; <A as B>::f<C>\n");
+  ASSERT_THAT(patterns, SizeIs(1));
+  const std::vector<IdleFrame>& frames = patterns[0].stacks[0].frames;
+  ASSERT_THAT(frames, SizeIs(3));
+  EXPECT_THAT(frames[0].names, ElementsAre("<A as B>::f<C>"));
+  EXPECT_FALSE(frames[0].may_be_unnamed);
+  EXPECT_THAT(frames[1].names, ElementsAre("g", "h"));
+  EXPECT_FALSE(frames[1].may_be_missing);
+  EXPECT_TRUE(frames[1].may_be_unnamed);
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; <no name>\n"),
+            "f:2: a function without a name is no sign of anything: say which one it is");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f | <no name>; g\n"),
+            "f:2: a stack begins with a function that must be there and have a name");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; g | <no name>; ...\n"),
+            "f:2: in front of ... is a function that must be there and have a name");
+}
+
+std::string Functions(const IdleStack& stack) {
+  std::string text;
+  for (const IdleFrame& frame : stack.frames) text += frame.names.front() + (frame.may_be_missing ? "? " : " ");
+  return text + (stack.own_callees ? "..." : "");
+}
+
+TEST(IdlePatterns, EndsThatStacksShare) {
+  const IdlePatterns patterns = Parsed(
+      "[<lock>]\n"
+      "stack = lock; [futex]\n"
+      "stack = spin; ...\n"
+      "[<pool>]\n"
+      "stack = [pool]; <lock>\n"
+      "[a]\n"
+      "syscall = futex\n"
+      "stack = f; <lock>\n"
+      "stack = g\n"
+      "stack = <lock>\n"
+      "stack = h; <pool>\n");
+  ASSERT_THAT(patterns, SizeIs(1)) << "ends are no patterns";
+  std::vector<std::string> stacks;
+  for (const IdleStack& stack : patterns[0].stacks) stacks.push_back(Functions(stack));
+  EXPECT_THAT(stacks, ElementsAre("futex? lock f ", "spin f ...", "g ", "futex? lock ", "spin ...",
+                                  "futex? lock pool? h ", "spin pool? h ..."))
+      << "leaf first";
+}
+
+// Other files need not say again how glibc waits, and can say it otherwise.
+TEST(IdlePatterns, EndsThatAreShippedAreThereForAll) {
+  const std::string pattern = "[a]\nsyscall = futex\nstack = pool; <condition variable>\n";
+  const IdlePatterns patterns = Parsed(pattern);
+  ASSERT_THAT(patterns, SizeIs(1));
+  ASSERT_THAT(patterns[0].stacks, SizeIs(2));
+  EXPECT_EQ(Functions(patterns[0].stacks[0]), "__futex_abstimed_wait_common*? *pthread_cond_*wait pool ");
+  const IdlePatterns own = Parsed("[<condition variable>]\nstack = cnd_wait\n" + pattern);
+  ASSERT_THAT(own, SizeIs(1));
+  ASSERT_THAT(own[0].stacks, SizeIs(1));
+  EXPECT_EQ(Functions(own[0].stacks[0]), "cnd_wait pool ");
+}
+
+TEST(IdlePatterns, ErrorsOfEnds) {
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; <nothing>\n"), "f:2: no end of stacks above is called '<nothing>'");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; <b>\n[<b>]\nstack = g\n"), "f:2: no end of stacks above is called '<b>'");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\nstack = <b>\n"), "f:3: no end of stacks above is called '<b>'");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; <b>; g\n"), "f:4: '<b>' can only be the end of a stack");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; ...; <b>\n"), "f:4: ... can only be the end of a stack");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = [g]\n[a]\nstack = <b>\n"),
+            "f:4: a stack begins with a function that must be there and have a name");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = [g]; ...\n[a]\nstack = f; <b>\n"),
+            "f:4: in front of ... is a function that must be there and have a name");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = ...\n"), "f:2: an end of stacks has a function");
+  EXPECT_EQ(ErrorOf("[<b>]\nsyscall = read\n"), "f:2: an end of stacks has lines 'stack = ...' and no others");
+  EXPECT_EQ(ErrorOf("[<b>]\noff\n"), "f:1: an end of stacks has lines 'stack = ...' and no others");
+  EXPECT_EQ(ErrorOf("[<b>]\n"), "f:1: an end of stacks has lines 'stack = ...' and no others");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[<b>]\n"), "f:3: '<b>' is there twice");
 }
 
 TEST(IdlePatterns, LaterOnesComeFirstAndTakeThePlaceOfTheirNamesakes) {
@@ -123,6 +201,15 @@ TEST(IdlePatterns, Limits) {
   EXPECT_EQ(ErrorOf(head + "thread = f" + Repeated("|f", kMaxIdleNames)), "f:3: there are more than 64 names");
   EXPECT_THAT(Parsed(head + Repeated("stack = f\n", kMaxIdleNames))[0].stacks, SizeIs(kMaxIdleNames));
   EXPECT_EQ(ErrorOf(head + Repeated("stack = f\n", kMaxIdleNames + 1)), "f:67: there are too many stacks");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = f" + Repeated("; f", kMaxIdleFrames - 1) + "\n" + head + "stack = g; <b>"),
+            "f:5: a stack has at most 32 functions");
+  EXPECT_EQ(ErrorOf("[<b>]\n" + Repeated("stack = f\n", kMaxIdleNames) + head + "stack = f\nstack = g; <b>"),
+            "f:69: there are too many stacks");
+  // What an end is copied for counts too: with "g" 1 MiB in all, and one byte more.
+  const std::string end = "[<b>]\nstack = " + std::string((kMaxIdleFileBytes >> 1) - 3, 'f') + "\n";
+  EXPECT_THAT(Parsed(end + head + "stack = g; <b>\nstack = g; <b>")[0].stacks, SizeIs(2));
+  EXPECT_EQ(ErrorOf(end + head + "stack = g; <b>\nstack = gg; <b>"),
+            "f:6: the file is larger than 1 MiB, with the ends of its stacks");
   std::string many;
   for (size_t i = 0; i < kMaxIdlePatterns; ++i) many += "[" + std::to_string(i) + "]\nsyscall = read\nstack = f\n";
   EXPECT_THAT(Parsed(many), SizeIs(kMaxIdlePatterns));
@@ -158,7 +245,7 @@ TEST(IdlePatterns, Shipped) {
   text << file.rdbuf();
   EXPECT_EQ(text.str(), kDefaultIdlePatterns);
   size_t names = 0;
-  for (std::string line; std::getline(text, line);) names += line.starts_with('[') ? 1 : 0;
+  for (std::string line; std::getline(text, line);) names += line.starts_with('[') && !line.starts_with("[<") ? 1 : 0;
   const IdlePatterns patterns = Parsed(text.str());
   EXPECT_THAT(patterns, SizeIs(names));
   EXPECT_THAT(DefaultIdlePatterns(), SizeIs(names));
