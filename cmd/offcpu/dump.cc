@@ -12,7 +12,6 @@
 #include "output/duration.h"
 #include "output/pprof_reader.h"
 #include "proto/control.pb.h"
-#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -69,11 +68,11 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   const absl::StatusOr<control::Request> request = RequestOf(flags);
   if (!request.ok()) return Fail(request.status());
-  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   absl::StatusOr<StoredProfile> profile = FetchProfile(flags.socket, *request);
   if (!profile.ok()) return Fail(profile.status());
-  MarkIdle(profile->profile, *idle, &profile->symbols);
+  MarkStoredIdle(flags.outputs.idle, *idle, profile->profile, &profile->symbols);
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)
                                   : WriteOutputs(flags.outputs, profile->profile, profile->symbols);

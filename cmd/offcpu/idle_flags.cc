@@ -1,6 +1,6 @@
 #include "offcpu/idle_flags.h"
 
-#include "absl/status/status.h"
+#include "symbolize/idle_match.h"
 
 namespace offcpu {
 
@@ -11,12 +11,10 @@ void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags) {
       ->allow_extra_args(false);
 }
 
-absl::StatusOr<IdlePatterns> IdlePatternsOf(const IdleFlags& flags) {
-  IdlePatterns patterns = DefaultIdlePatterns();
-  for (const std::string& file : flags.patterns) {
-    if (absl::Status status = AddIdlePatternsFile(file, &patterns); !status.ok()) return status;
-  }
-  return patterns;
+void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
+                    SymbolizedProfile* symbols) {
+  if (!flags.patterns.empty()) symbols->idle.clear();
+  MarkIdle(profile, patterns, symbols);
 }
 
 }  // namespace offcpu

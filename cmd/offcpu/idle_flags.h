@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/status/statusor.h"
+#include "profile/profile.h"
 #include "symbolize/idle_patterns.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 
@@ -21,8 +22,9 @@ struct IdleFlags {
 // `what` is said of --idle.
 void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags);
 
-// Those that are shipped, behind those of the files. The status says which line of which file is wrong.
-absl::StatusOr<IdlePatterns> IdlePatternsOf(const IdleFlags& flags);
+// In what comes from a file or the service: what that says of its waits holds, unless there are patterns of one's own.
+void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
+                    SymbolizedProfile* symbols);
 
 }  // namespace offcpu
 

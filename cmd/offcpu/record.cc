@@ -146,7 +146,7 @@ absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, con
 
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
   if (!length_ns.ok()) return Fail(length_ns.status());

@@ -5,7 +5,6 @@
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
 #include "output/pprof_reader.h"
-#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -20,11 +19,11 @@ ExitCode RunReport(const ReportFlags& flags) {
     return Fail(absl::InvalidArgumentError("report reads a file, not the standard input: give the name of a .pb.gz"));
   }
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  const absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.outputs.idle);
+  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
   if (!stored.ok()) return Fail(stored.status());
-  MarkIdle(stored->profile, *idle, &stored->symbols);
+  MarkStoredIdle(flags.outputs.idle, *idle, stored->profile, &stored->symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
     Fail(status);
     return kExitFailed;

@@ -24,7 +24,6 @@
 #include "output/row_value.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
-#include "symbolize/idle_match.h"
 
 namespace offcpu {
 namespace {
@@ -71,7 +70,7 @@ class View {
   }
 
   absl::Status Show(StoredProfile got) {
-    MarkIdle(got.profile, idle_, &got.symbols);
+    MarkStoredIdle(flags_.idle, idle_, got.profile, &got.symbols);
     table_ = MakeTopTable(got.profile, got.symbols, value_, screen_ == nullptr ? kPrintedRows : kMaxScreenLines,
                           flags_.idle.hides());
     time_of_day_ = TimeOfDay();
@@ -163,7 +162,7 @@ ExitCode RunTop(const TopFlags& flags) {
   for (const int pid : flags.selection.pids) {
     if (absl::Status status = CheckProcess(pid); !status.ok()) return Fail(status);
   }
-  absl::StatusOr<IdlePatterns> idle = IdlePatternsOf(flags.idle);
+  absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   std::optional<Screen> screen;
   if (!flags.as_json && Screen::IsPossible()) screen.emplace();

@@ -104,6 +104,11 @@ absl::Status CheckDirectory(const std::string& value) {
   return absl::InvalidArgumentError("the path of a directory begins with /");
 }
 
+absl::Status CheckFile(const std::string& value) {
+  if (!value.empty() && value[0] == '/') return absl::OkStatus();
+  return absl::InvalidArgumentError("the path of a file begins with /");
+}
+
 absl::Status CheckCompression(const std::string& value) {
   if (value.empty() || value == "gzip" || value == "none") return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", value, "'"));
@@ -135,6 +140,8 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Pids("exclude_pids", config.record.exclude_pids);
   visit.Texts("exclude_cgroups", config.record.exclude_cgroups, CheckNotEmpty);
   visit.Texts("exclude_containers", config.record.exclude_containers, CheckNotEmpty);
+  visit.Section("idle");
+  visit.Texts("patterns", config.idle_patterns, CheckFile);
   visit.Section("windows");
   visit.Time("length", config.windows.length_ns, {kSecond, 3600 * kSecond});
   visit.Number("keep", config.windows.keep, {1, 10'000});

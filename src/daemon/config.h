@@ -57,6 +57,7 @@ struct DaemonConfig {
   Control control;
   ExportSettings exporting;
   FileSettings files;
+  std::vector<std::string> idle_patterns;  // files
   uint64_t memory_bytes = 256u << 20;
   std::string http_listen;  // "ADDRESS:PORT"; empty: none
   std::string log_level = "info";

@@ -39,6 +39,17 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
   return Dump(bytes.release(), [this](const std::string* made) { Release(made); });
 }
 
+void Dumps::SetIdlePatterns(IdlePatterns patterns) {
+  auto next = std::make_shared<const IdlePatterns>(std::move(patterns));
+  const std::lock_guard lock(mutex_);
+  idle_ = std::move(next);
+}
+
+std::shared_ptr<const IdlePatterns> Dumps::idle() {
+  const std::lock_guard lock(mutex_);
+  return idle_;
+}
+
 std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   const auto is_wanted = [&selection](const ProcessInfo& process, const std::string& comm) {
     const std::vector<int32_t>& pids = selection.pids;
@@ -48,7 +59,7 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
   const Profile profile =
       MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
   SymbolizedProfile symbols = Symbolize(profile, {}, &names_);
-  MarkIdle(profile, idle_, &symbols);
+  MarkIdle(profile, *idle(), &symbols);
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);
   std::string bytes;

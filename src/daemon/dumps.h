@@ -43,16 +43,20 @@ class Dumps {
   absl::StatusOr<Dump> Make(const DumpSelection& selection, OutputFormat format,
                             std::chrono::steady_clock::time_point deadline);
 
+  // What waits for work, in dumps that are begun from now on; without this, what is shipped.
+  void SetIdlePatterns(IdlePatterns patterns);
+
  private:
+  std::shared_ptr<const IdlePatterns> idle();
   std::string Format(const DumpSelection& selection, OutputFormat format);
   void Release(const std::string* bytes);
 
   Recording& recording_;
-  const IdlePatterns idle_ = DefaultIdlePatterns();
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool making_ = false;             // guarded by mutex_, as what follows is
-  size_t held_bytes_ = 0;           // of dumps that live
+  bool making_ = false;    // guarded by mutex_, as what follows is
+  size_t held_bytes_ = 0;  // of dumps that live
+  std::shared_ptr<const IdlePatterns> idle_ = std::make_shared<IdlePatterns>(DefaultIdlePatterns());
   NameCache names_{kMaxNameBytes};  // of who makes one
 };
 

@@ -69,10 +69,11 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource
 
 class Service {
  public:
-  Service(const ServiceHooks& hooks, Recording& recording, WindowExport& window_export, ControlServer& server,
-          HttpSource http_source)
+  Service(const ServiceHooks& hooks, Recording& recording, Dumps& dumps, WindowExport& window_export,
+          ControlServer& server, HttpSource http_source)
       : hooks_(hooks),
         recording_(recording),
+        dumps_(dumps),
         window_export_(window_export),
         server_(server),
         http_source_(std::move(http_source)),
@@ -128,6 +129,7 @@ class Service {
     if (config->control.socket != recording_.config().control.socket)
       Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
     if (absl::Status status = recording_.Reload(*config); !status.ok()) return status;
+    dumps_.SetIdlePatterns(exporting->idle);
     window_export_.Configure(*exporting);
     server_.SetLimits(LimitsOf(*config));
     SetLogLevel(LogLevelOf(config->log_level));
@@ -141,6 +143,7 @@ class Service {
 
   const ServiceHooks& hooks_;
   Recording& recording_;
+  Dumps& dumps_;
   WindowExport& window_export_;
   ControlServer& server_;
   const HttpSource http_source_;
@@ -171,6 +174,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   if (!recording.ok()) return recording.status();
   window_export.Configure(*exporting);
   Dumps dumps(**recording);
+  dumps.SetIdlePatterns(exporting->idle);
   Requests requests(**recording, dumps, window_export, version);
   ControlServer server(
       *std::move(socket), limits,
@@ -182,7 +186,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
                            .window_export = window_export,
                            .version = version,
                            .check_health = [&recording] { return CheckHealth(**recording); }};
-  Service(hooks, **recording, window_export, server, http).Run(signals);
+  Service(hooks, **recording, dumps, window_export, server, http).Run(signals);
   NotifyStopping();
   Log(LogLevel::kInfo, "stopping");
   return absl::OkStatus();

@@ -9,7 +9,12 @@
 namespace offcpu {
 
 absl::StatusOr<ExportConfig> ExportConfigOf(const DaemonConfig& config, const std::string& version) {
-  return MakeExportConfig(config.exporting, config.files, version, [](const char* name) { return getenv(name); });
+  absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(config.idle_patterns);
+  if (!idle.ok()) return idle.status();
+  absl::StatusOr<ExportConfig> made =
+      MakeExportConfig(config.exporting, config.files, version, [](const char* name) { return getenv(name); });
+  if (made.ok()) made->idle = *std::move(idle);
+  return made;
 }
 
 void WindowExport::Configure(const ExportConfig& config) {

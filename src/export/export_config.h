@@ -11,6 +11,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "export/http_poster.h"
+#include "symbolize/idle_patterns.h"
 
 namespace offcpu {
 
@@ -57,6 +58,7 @@ struct ExportConfig {
   uint64_t spool_bytes = 0;
   uint64_t spool_age_ns = 0;
   FileSettings files;
+  IdlePatterns idle = DefaultIdlePatterns();  // what waits for work
 
   bool is_on() const { return !target.url.empty() || !files.directory.empty(); }
   bool operator==(const ExportConfig&) const = default;

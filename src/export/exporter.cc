@@ -147,7 +147,7 @@ void Exporter::EncodeLoop() {
 void Exporter::Encode(const WindowPieces& pieces) {
   const Profile window = MergeProfiles(pieces, Everything);
   SymbolizedProfile symbols = Symbolize(window, {}, &names_);
-  MarkIdle(window, idle_, &symbols);
+  MarkIdle(window, config_.idle, &symbols);
   if (!config_.files.directory.empty()) WriteFile(window, symbols);
   if (config_.target.url.empty()) return;
 

@@ -29,7 +29,6 @@
 #include "export/pprof_files.h"
 #include "export/spool.h"
 #include "profile/profile.h"
-#include "symbolize/idle_patterns.h"
 #include "symbolize/name_cache.h"
 
 namespace offcpu {
@@ -112,7 +111,6 @@ class Exporter {
   std::string spool_error_;
   std::vector<Drop> told_;
   NameCache names_;
-  const IdlePatterns idle_ = DefaultIdlePatterns();
   std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;

@@ -10,6 +10,7 @@
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
 #include "pprof/profile.pb.h"
+#include "symbolize/idle_patterns.h"
 #include "symbolize/system_calls.h"
 
 namespace offcpu {
@@ -64,6 +65,7 @@ struct PprofRows::LabelNames {
       {kContainerLabel, &Labels::container},
       {kKindLabel, &Labels::kind},
       {kSystemCallLabel, &Labels::syscall},
+      {kIdleLabel, &Labels::idle},
       {kUserEndLabel, &Labels::user_end},
       {kNoUserStackLabel, &Labels::no_user_stack},
       {kNoKernelStackLabel, &Labels::no_kernel_stack},
@@ -184,7 +186,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   if (!stacks.ok()) return stacks.status();
   const absl::StatusOr<uint32_t> process = InternProcess(*labels);
   if (!process.ok()) return process.status();
-  const uint64_t names = labels->process.size() + labels->comm.size() + labels->container.size();
+  const uint64_t names = labels->process.size() + labels->comm.size() + labels->container.size() + labels->idle.size();
   if (absl::Status status = shown_.Take(stacks->bytes + names); !status.ok()) return status;
   row.kernel_stack = stacks->kernel;
   row.user_stack = stacks->user;
@@ -202,6 +204,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
   row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
   profile_.rows.push_back(row);
+  AddIdle(labels->idle);
   return absl::OkStatus();
 }
 
@@ -250,6 +253,14 @@ uint32_t PprofRows::InternComm(std::string_view comm) {
   const auto [it, inserted] = comm_index_.try_emplace(comm, static_cast<uint32_t>(profile_.comms.size()));
   if (inserted) profile_.comms.emplace_back(comm);
   return it->second;
+}
+
+// Of more patterns than anybody can have, rows are left for whoever marks what is not marked yet.
+void PprofRows::AddIdle(std::string_view pattern) {
+  const bool is_known = idle_patterns_.contains(pattern);
+  const bool has_room = is_known || idle_patterns_.size() < kMaxIdlePatterns;
+  if (!is_known && has_room && !pattern.empty()) idle_patterns_.insert(pattern);
+  symbols_.idle.push_back(has_room ? pattern : "");
 }
 
 }  // namespace offcpu

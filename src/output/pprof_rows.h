@@ -1,5 +1,6 @@
 // Turns the samples of a pprof file of ours into the rows of a profile, with the processes and names that they share.
-// The cause of a wait, and whether it is for work, is not read: it is told again by what it was told by.
+// The cause of a wait is not read: it is told again by what it was told by. Whether it is for work is, because whoever
+// wrote the file may have had patterns of their own.
 // Each number, name and reference is checked. A label that pprof has taken off leaves what it said empty: no pid, no
 // name, the kind "other".
 #ifndef OFFCPU_OUTPUT_PPROF_ROWS_H_
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "output/pprof_fields.h"
@@ -35,6 +37,7 @@ class PprofRows {
         held_(held),
         shown_("rows", limits.shown_bytes),
         profile_(profile),
+        symbols_(symbols),
         stacks_(tables, limits.stack_frames, held, profile, symbols) {}
 
   // A Sample message. DataLoss if it is none of ours, ResourceExhausted beyond a limit.
@@ -56,7 +59,7 @@ class PprofRows {
     int64_t max_ns = 0;
     int64_t count_error = 0;
     int64_t ns_error = 0;
-    std::string_view process, comm, container, kind, syscall;
+    std::string_view process, comm, container, kind, syscall, idle;
     std::array<WakerLabels, kMaxLinks> wakers;
     size_t links = 0;  // of `wakers` that are named
   };
@@ -72,6 +75,7 @@ class PprofRows {
   template <typename AnyLabels>
   absl::StatusOr<uint32_t> InternProcess(const AnyLabels& labels);
   uint32_t InternComm(std::string_view comm);
+  void AddIdle(std::string_view pattern);
   // What ProfileRow::waker is of these stacks, the sample's own first.
   absl::StatusOr<uint32_t> InternWaker(const Labels& labels, const std::vector<PprofStacks::Locations>& stacks);
 
@@ -80,12 +84,14 @@ class PprofRows {
   PprofBudget& held_;
   PprofBudget shown_;
   Profile& profile_;
+  SymbolizedProfile& symbols_;
   PprofStacks stacks_;
   uint64_t count_ = 0;  // of all rows
   uint64_t ns_ = 0;
   absl::flat_hash_map<ProcessName, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
+  absl::flat_hash_set<std::string_view> idle_patterns_;
 };
 
 }  // namespace offcpu

@@ -175,9 +175,10 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
 
 void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols) {
   Marker marker(profile, patterns, *symbols);
-  symbols->idle.clear();
-  symbols->idle.reserve(profile.rows.size());
-  for (const ProfileRow& row : profile.rows) symbols->idle.push_back(marker.Of(row));
+  symbols->idle.resize(profile.rows.size());
+  for (size_t i = 0; i < profile.rows.size(); ++i) {
+    if (symbols->idle[i].empty()) symbols->idle[i] = marker.Of(profile.rows[i]);
+  }
 }
 
 }  // namespace offcpu

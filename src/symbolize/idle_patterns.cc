@@ -7,7 +7,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -306,6 +305,18 @@ absl::Status ParseLines(std::string_view text, const std::string& name, Parser& 
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxIdleFileBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || !file.is_open()) {
+    return Wrong(absl::StrCat("cannot read ", path, ": ", strerror(errno == 0 ? EIO : errno)));
+  }
+  text.resize(static_cast<size_t>(file.gcount()));
+  return text;
+}
+
 constexpr char kShippedName[] = "waiting-for-work.conf";
 
 const Parser& Shipped() {
@@ -331,16 +342,14 @@ IdlePatterns DefaultIdlePatterns() {
   return patterns;
 }
 
-absl::Status AddIdlePatternsFile(const std::string& path, IdlePatterns* patterns) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxIdleFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || !file.is_open()) {
-    return Wrong(absl::StrCat("cannot read ", path, ": ", strerror(errno == 0 ? EIO : errno)));
+absl::StatusOr<IdlePatterns> ReadIdlePatterns(const std::vector<std::string>& paths) {
+  IdlePatterns patterns = DefaultIdlePatterns();
+  for (const std::string& path : paths) {
+    const absl::StatusOr<std::string> text = ReadText(path);
+    if (!text.ok()) return text.status();
+    if (absl::Status status = AddIdlePatterns(*text, path, &patterns); !status.ok()) return status;
   }
-  text.resize(static_cast<size_t>(file.gcount()));
-  return AddIdlePatterns(text, path, patterns);
+  return patterns;
 }
 
 }  // namespace offcpu

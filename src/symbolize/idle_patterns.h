@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {
@@ -20,11 +21,15 @@ struct IdleFrame {
   std::vector<std::string> names;  // any of these globs
   bool may_be_missing = false;     // it can be inlined
   bool may_be_unnamed = false;     // as static functions are in stripped programs
+
+  bool operator==(const IdleFrame&) const = default;
 };
 
 struct IdleStack {
   std::vector<IdleFrame> frames;  // leaf first; the last is there and has a name, as has the first with `own_callees`
   bool own_callees = false;       // the first one may call others of its own module
+
+  bool operator==(const IdleStack&) const = default;
 };
 
 // All that is given must hold, of each any one.
@@ -35,6 +40,8 @@ struct IdlePattern {
   std::vector<int32_t> syscalls;       // not empty
   std::vector<WaitCause> causes;       // empty: the one that the system call is for
   std::vector<IdleStack> stacks;       // not empty
+
+  bool operator==(const IdlePattern&) const = default;
 };
 
 using IdlePatterns = std::vector<IdlePattern>;  // the first that matches counts
@@ -52,8 +59,9 @@ IdlePatterns DefaultIdlePatterns();
 // removes it, if all it says is "off". InvalidArgument with "NAME:LINE: what is wrong"; nothing is added then.
 absl::Status AddIdlePatterns(std::string_view text, const std::string& name, IdlePatterns* patterns);
 
-// InvalidArgument, too, if the file cannot be read.
-absl::Status AddIdlePatternsFile(const std::string& path, IdlePatterns* patterns);
+// Those that are shipped, behind those of the files, of which later ones come first. InvalidArgument, too, if a file
+// cannot be read.
+absl::StatusOr<IdlePatterns> ReadIdlePatterns(const std::vector<std::string>& paths);
 
 }  // namespace offcpu
 

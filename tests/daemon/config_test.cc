@@ -73,6 +73,8 @@ exclude_comms = ["cron"]
 exclude_pids = [4]
 exclude_cgroups = ["user.slice"]
 exclude_containers = ["77aa"]
+[idle]
+patterns = ["/a.conf", "/b.conf"]
 [windows]
 length = "10s"
 keep = 7
@@ -126,6 +128,7 @@ level = "debug"
   EXPECT_THAT(config->record.cgroups, ElementsAre("system.slice"));
   EXPECT_THAT(config->record.containers, ElementsAre("3f5c"));
   EXPECT_THAT(config->record.users, ElementsAre("www-data", "0"));
+  EXPECT_THAT(config->idle_patterns, ElementsAre("/a.conf", "/b.conf"));
   EXPECT_EQ(config->windows.length_ns, 10'000'000'000u);
   EXPECT_EQ(config->windows.keep, 7u);
   EXPECT_EQ(config->memory_bytes, 1u << 30);
@@ -179,6 +182,7 @@ TEST(ConfigTest, WrongTypesAreErrors) {
   EXPECT_EQ(ErrorOf("[windows]\nkeep = \"7\"\n"), "f:2:8: keep is a whole number");
   EXPECT_EQ(ErrorOf("[windows]\nkeep = 7.0\n"), "f:2:8: keep is a whole number");
   EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory is a size, as \"256MiB\"");
+  EXPECT_EQ(ErrorOf("[idle]\npatterns = [\"/a\", \"b\"]\n"), "f:2:19: patterns: the path of a file begins with /");
   EXPECT_EQ(ErrorOf("[record]\nidle = 1\n"), "f:2:8: idle is true or false");
   EXPECT_EQ(ErrorOf("[control]\nsocket = true\n"), "f:2:10: socket is a text, as \"a\"");
   EXPECT_EQ(ErrorOf("[record]\ncomms = \"a\"\n"), "f:2:9: comms is a list of texts, as [\"a\", \"b\"]");

@@ -204,6 +204,45 @@ TEST_F(Daemon, NeverShowsItself) {
   EXPECT_THAT(ReadFile(Path("a.folded")), Not(HasSubstr("offcpud;")));
 }
 
+// What waits for work on this host is for its configuration to say, and for whoever asks as long as they say nothing.
+TEST_F(Daemon, HasPatternsOfItsOwn) {
+  const std::string patterns = Path("mine.conf");
+  const std::string section = "[record]\nsample = \"0\"\n[idle]\npatterns = [\"" + patterns + "\"]\n";
+  const auto write = [&](const std::string& function) {
+    std::ofstream(patterns) << "[mine: nanosleep]\nsyscall = nanosleep | clock_nanosleep\nstack = " << function
+                            << "; nanosleep; ...\n";
+  };
+  write("wait_in_nanosleep");
+  StartDaemon(section);
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "60"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  const auto dump = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"dump", "-p", pid, "--value=blocked", "-o", Path("a.folded")};
+    words.insert(words.end(), more.begin(), more.end());
+    EXPECT_EQ(Ask(words), kOk) << errors_;
+    return ReadFile(Path("a.folded"));
+  };
+  for (int i = 0; i < 200 && dump({"--idle=show"}).find("wait_in_nanosleep") == std::string::npos; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_THAT(dump({}), Not(HasSubstr("wait_in_nanosleep")));
+  EXPECT_THAT(dump({}), HasSubstr("wait_in_poll"));
+  std::ofstream(Path("none.conf")) << "";
+  EXPECT_THAT(dump({"--idle-patterns", Path("none.conf")}), HasSubstr("wait_in_nanosleep"));
+
+  write("wait_elsewhere");
+  daemon_->Signal(SIGHUP);
+  AwaitLog("the new configuration is in force", 1);
+  EXPECT_THAT(dump({}), HasSubstr("wait_in_nanosleep"));
+
+  std::ofstream(patterns) << "[mine]\nstack = *\n";
+  EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig);
+  EXPECT_THAT(errors_, HasSubstr("mine.conf:2: '*' stands for any function: name it\n"));
+  daemon_->Signal(SIGHUP);
+  AwaitLog("the old configuration stays in force: " + patterns + ":2: ", 1);
+  EXPECT_THAT(dump({}), HasSubstr("wait_in_nanosleep"));
+}
+
 TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
   WriteConfig("[windows]\nkeep = 7\n");
   EXPECT_EQ(RunWords(Words({"--check-config"})), kOk) << errors_;
@@ -365,7 +404,13 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
               OpenObjects(pid), open_before, static_cast<double>(recorded_ns) / 1e9,
               static_cast<double>(held_ns) / 1e9);
   EXPECT_LE(StatusKib(pid, "VmHWM"), kCapKib);
-  EXPECT_LE(OpenObjects(pid), open_before);
+  // A connection that has just ended, or a process that is looked at, has one for a moment.
+  size_t open_after = OpenObjects(pid);
+  for (int i = 0; i < 1000 && open_after > open_before; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    open_after = OpenObjects(pid);
+  }
+  EXPECT_LE(open_after, open_before);
   EXPECT_GT(dumped, kClients);
   EXPECT_EQ(failed, 0);
   for (int i = 0; i < kClients; ++i) EXPECT_EQ(ReadFile(Path("client" + std::to_string(i))), "");

@@ -189,7 +189,7 @@ TEST_F(Pprof, RawHasTheWholeHost) {
   SKIP_WITHOUT_GO();
   target_ = StartedTarget({"waits", "--seconds", "20"});
   ASSERT_NE(target_, nullptr);
-  RecordToFiles({});
+  RecordToFiles({"--idle=show"});
   ASSERT_TRUE(RunPprof({"-raw", recorded_}));
   EXPECT_EQ(Raw(output_).Stacks(), folded_);
 }

@@ -179,9 +179,16 @@ TEST_F(MarkIdleTest, EachRowByItself) {
   AddRow(0, WaitKind::kOpen);
   AddRow(0, WaitKind::kSleeping, kNoSystemCall);
   EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", ""));
-  EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", "")) << "and again";
+  symbols_.idle.clear();
   MarkIdle(profile_, {}, &symbols_);
   EXPECT_THAT(symbols_.idle, ElementsAre("", "", "", "", ""));
+}
+
+TEST_F(MarkIdleTest, WhatIsMarkedStaysMarked) {
+  AddRow(0);
+  AddRow(1);
+  symbols_.idle = {"", "theirs: pool"};
+  EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "theirs: pool"));
 }
 
 TEST_F(MarkIdleTest, StacksThatPprofHasChangedAreNotJudged) {

@@ -222,20 +222,26 @@ TEST(IdlePatterns, Limits) {
 TEST(IdlePatterns, Files) {
   const std::string path = testing::TempDir() + "/idle_patterns";
   std::ofstream(path) << "[a]\nsyscall = read\nstack = f\n";
-  IdlePatterns patterns;
-  EXPECT_TRUE(AddIdlePatternsFile(path, &patterns).ok());
-  EXPECT_THAT(patterns, SizeIs(1));
+  const std::string second = path + "2";
+  std::ofstream(second) << "[b]\nsyscall = read\nstack = g\n";
+  const size_t shipped = DefaultIdlePatterns().size();
+  const absl::StatusOr<IdlePatterns> patterns = ReadIdlePatterns({path, second});
+  ASSERT_TRUE(patterns.ok()) << patterns.status();
+  ASSERT_THAT(*patterns, SizeIs(shipped + 2));
+  EXPECT_EQ((*patterns)[0].name, "b");
+  EXPECT_EQ((*patterns)[1].name, "a");
+  EXPECT_EQ((*patterns)[2], DefaultIdlePatterns()[0]);
+  const auto error = [&] { return std::string(ReadIdlePatterns({second, path}).status().message()); };
   std::ofstream(path) << "";
-  EXPECT_TRUE(AddIdlePatternsFile(path, &patterns).ok());
+  EXPECT_EQ(error(), "");
   std::ofstream(path) << "[a]\nx\n";
-  EXPECT_THAT(std::string(AddIdlePatternsFile(path, &patterns).message()), testing::StartsWith(path + ":2: "));
+  EXPECT_THAT(error(), testing::StartsWith(path + ":2: "));
   std::ofstream(path) << std::string(kMaxIdleFileBytes + 1, '\n');
-  EXPECT_THAT(std::string(AddIdlePatternsFile(path, &patterns).message()), testing::HasSubstr("larger than 1 MiB"));
-  const absl::Status missing = AddIdlePatternsFile("/nonexistent", &patterns);
+  EXPECT_THAT(error(), testing::HasSubstr("larger than 1 MiB"));
+  const absl::Status missing = ReadIdlePatterns({"/nonexistent"}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(missing.message()), "cannot read /nonexistent: No such file or directory");
-  EXPECT_EQ(std::string(AddIdlePatternsFile("/", &patterns).message()), "cannot read /: Is a directory");
-  EXPECT_THAT(patterns, SizeIs(1)) << "as before";
+  EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "cannot read /: Is a directory");
 }
 
 // What is compiled in is the file that is installed, and all of it is right.
