@@ -15,7 +15,7 @@ constexpr size_t kMaxCodeLists = 1 << 14;
 
 }  // namespace
 
-Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
+Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
     : config_(config),
       hooks_(std::move(hooks)),
       readers_(config.readers),
@@ -23,7 +23,10 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks)
       current_(std::make_unique<Window>(0, config.window, kernel_stacks_)),
       reported_(kMaxThreads),
       walker_(config.unwind),
-      live_(kMaxThreads) {}
+      live_(kMaxThreads),
+      now_ns_(now_ns) {
+  current_->Advance(now_ns);
+}
 
 void Pipeline::Handle(Event event) {
   std::visit([this](auto&& e) { On(std::forward<decltype(e)>(e)); }, std::move(event));

@@ -67,7 +67,8 @@ class Pipeline {
     std::function<void(uint64_t id)> forget_definition;
   };
 
-  Pipeline(const PipelineConfig& config, Hooks hooks);
+  // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
+  Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
@@ -194,7 +195,7 @@ class Pipeline {
   std::deque<StaleWait> stale_;  // ended before they were read: their intervals may bring their stacks
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
-  uint64_t now_ns_ = 0;
+  uint64_t now_ns_;
   // In all windows.
   uint64_t intervals_ = 0;
   uint64_t walks_ = 0;

@@ -87,7 +87,7 @@ class RecorderImpl final : public Recorder {
         clock_(features.rq_clock),
         modules_(std::move(modules)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_)),
+        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_), NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
     start_unix_ns_ = NowNs(CLOCK_REALTIME);

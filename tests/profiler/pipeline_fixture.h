@@ -99,14 +99,16 @@ class PipelineTest : public ::testing::Test {
 
   void Make(const PipelineConfig& config) {
     pipeline_ = std::make_unique<Pipeline>(
-        config, Pipeline::Hooks{
-                    .look = [processes = processes_](const ProcessKey& key, int32_t,
-                                                     const auto&) { return processes->Look(key.pid); },
-                    .read_stacks =
-                        [read = read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
-                    .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
-                    .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
-                });
+        config,
+        Pipeline::Hooks{
+            .look = [processes = processes_](const ProcessKey& key, int32_t,
+                                             const auto&) { return processes->Look(key.pid); },
+            .read_stacks = [read =
+                                read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
+            .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
+            .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
+        },
+        now_ns_);
   }
 
   // Until no look is under way. Bounded by the readers' deadline.
@@ -160,7 +162,7 @@ class PipelineTest : public ::testing::Test {
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
   std::map<int32_t, uint32_t> grown_;
   std::set<uint64_t> forgotten_;
-  uint64_t now_ns_ = 1;
+  uint64_t now_ns_ = 1'000'000'000'000'000;  // hosts run for weeks
   std::unique_ptr<Pipeline> pipeline_;
   Profile profile_;
 };

@@ -208,6 +208,20 @@ TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 30}, {"2 complete", 40}}));
 }
 
+// The first events may come before time has passed at all, and their process may take a while to be looked at.
+TEST_F(PipelineTest, WhatComesBeforeTheFirstTickWaitsAsLongAsAnythingElse) {
+  std::promise<void> go_on;
+  processes_->Block(kProcess.pid, go_on.get_future().share());
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(ACapture(1, kVersion1));
+  pipeline_->Tick(now_ns_);
+  go_on.set_value();
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+}
+
 TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
   processes_->Set(kProcess.pid, {.outcome = LookOutcome::kChanging});
   pipeline_->Handle(AnInterval(1, 10));
