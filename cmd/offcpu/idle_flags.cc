@@ -6,15 +6,16 @@ namespace offcpu {
 
 void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags) {
   app.add_option("--idle", flags->idle, what)->check(CLI::IsMember({"show", "count"}))->type_name("HOW");
-  app.add_option("--idle-patterns", flags->patterns, "Further patterns that tell waits for work; they come first")
+  app.add_option("--idle-patterns", flags->patterns,
+                 "Further patterns that tell waits for work; what is stored is told again")
       ->type_name("FILE")
       ->allow_extra_args(false);
 }
 
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
                     SymbolizedProfile* symbols) {
-  if (!flags.patterns.empty()) symbols->idle.clear();
-  MarkIdle(profile, patterns, symbols);
+  const bool is_told = !symbols->idle.empty();
+  if (!is_told || !flags.patterns.empty()) MarkIdle(profile, patterns, symbols);
 }
 
 }  // namespace offcpu

@@ -22,7 +22,8 @@ struct IdleFlags {
 // `what` is said of --idle.
 void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags);
 
-// In what comes from a file or the service: what that says of its waits holds, unless there are patterns of one's own.
+// In what comes from a file or the service: what that says of its waits holds, if it says anything, unless there are
+// patterns of one's own.
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
                     SymbolizedProfile* symbols);
 

@@ -178,7 +178,7 @@ class Writer {
   }
 
   void WriteRecording() {
-    const std::vector<std::string> comments = PprofComments(profile_);
+    const std::vector<std::string> comments = PprofComments(profile_, !idle_.empty());
     std::span<const std::string> rest = comments;
     const int64_t duration_ns = std::max<int64_t>(Number(profile_.duration_ns), 1);
     if (AddComments(OtlpType::kRecording, duration_ns, rest)) return;

@@ -99,7 +99,8 @@ class Writer {
     part.set_period(1);
     part.set_time_nanos(Number(profile_.start_unix_ns));
     part.set_duration_nanos(Number(profile_.duration_ns));
-    for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
+    for (const std::string& comment : PprofComments(profile_, !symbols_.idle.empty()))
+      part.add_comment(String(comment));
     WritePart(part);
   }
 

@@ -100,11 +100,12 @@ class Reader {
 
 }  // namespace
 
-std::vector<std::string> PprofComments(const Profile& profile) {
+std::vector<std::string> PprofComments(const Profile& profile, bool idle_is_told) {
   std::vector<std::string> comments = {
       absl::StrCat(std::string(kMark), profile.start_unix_ns),
       absl::StrCat(std::string(kHost), profile.host),
   };
+  if (idle_is_told) comments.emplace_back(kIdleTold);
   VisitCounters(profile.stats, [&](const std::string& key, uint64_t value) {
     if (value != 0) comments.push_back(absl::StrCat(key, ": ", value));
   });

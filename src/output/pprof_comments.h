@@ -6,6 +6,7 @@
 //   intervals: 5759                                  the fields of ProfileStats by their names; none is 0
 //   walk_ends complete: 5756
 //   lost: budget: 3 times, 1500 ns                   each of ProfileStats::drops
+//   idle: told                                       a wait for work has the label that says so, and others do not
 #ifndef OFFCPU_OUTPUT_PPROF_COMMENTS_H_
 #define OFFCPU_OUTPUT_PPROF_COMMENTS_H_
 
@@ -18,7 +19,10 @@
 
 namespace offcpu {
 
-std::vector<std::string> PprofComments(const Profile& profile);
+inline constexpr std::string_view kIdleTold = "idle: told";
+
+// `idle_is_told`: for kIdleTold.
+std::vector<std::string> PprofComments(const Profile& profile, bool idle_is_told);
 
 // Fills in the start, the host and the counters. Comments that are none of ours are ignored. InvalidArgument if the
 // mark is missing, or is there twice: recordings that were merged into one file have no counters that are right.

@@ -60,7 +60,8 @@ std::string OurValues(bool with_samples) {
   return values;
 }
 
-absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, Profile& profile) {
+absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, Profile& profile,
+                        bool* idle_is_told) {
   const absl::StatusOr<std::string> values = Values(header, tables);
   if (!values.ok()) return values.status();
   if (*values != OurValues(false) && *values != OurValues(true)) {
@@ -76,6 +77,7 @@ absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTab
     const absl::StatusOr<std::string_view> comment = tables.String(index);
     if (!comment.ok()) return comment.status();
     comments.push_back(*comment);
+    *idle_is_told |= *comment == kIdleTold;
   }
   if (header.duration_nanos() < 0) return absl::DataLossError("is damaged: a negative duration");
   profile.duration_ns = static_cast<uint64_t>(header.duration_nanos());
@@ -91,7 +93,9 @@ absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLi
   PprofBudget held("names and stacks", limits.held_bytes);
   absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get(), held);
   if (!tables.ok()) return tables.status();
-  if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile); !status.ok()) return status;
+  bool idle_is_told = false;
+  if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile, &idle_is_told); !status.ok())
+    return status;
   // Whatever has become of the comment that says it.
   const auto values = static_cast<size_t>(header.sample_type_size());
   uint64_t& period_ns = stored.profile.stats.oncpu_period_ns;
@@ -100,6 +104,7 @@ absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLi
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }
+  if (!idle_is_told) stored.symbols.idle.clear();
   stored.profile.modules = tables->modules();
   return stored;
 }

@@ -21,7 +21,7 @@ namespace offcpu {
 
 struct StoredProfile {
   Profile profile;
-  SymbolizedProfile symbols;
+  SymbolizedProfile symbols;  // `idle` is empty where the file does not say what waits for work
 };
 
 inline constexpr size_t kMaxPprofFileBytes = 256u << 20;  // a recording at the caps of its tables takes half

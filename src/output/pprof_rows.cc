@@ -255,7 +255,7 @@ uint32_t PprofRows::InternComm(std::string_view comm) {
   return it->second;
 }
 
-// Of more patterns than anybody can have, rows are left for whoever marks what is not marked yet.
+// More patterns than anybody can have say nothing.
 void PprofRows::AddIdle(std::string_view pattern) {
   const bool is_known = idle_patterns_.contains(pattern);
   const bool has_room = is_known || idle_patterns_.size() < kMaxIdlePatterns;

@@ -42,11 +42,14 @@ bool IsCalled(const IdleFrame& frame, const SymbolizedFrame& function) {
   return function.named && MatchesAny(frame.names, WithoutSuffix(function.name));
 }
 
+// musl's waits look alike without names: as many functions wait for an event as for the mutex behind it.
+bool IsMusl(std::string_view module) { return module.starts_with("ld-musl") || module.starts_with("libc.musl"); }
+
 // Has it no name, as static functions in stripped programs have none, and is of the module that calls it or that it
 // calls? Code of any other module is none that the pattern can mean.
 bool IsStripped(std::span<const SymbolizedFrame> frames, size_t index) {
   const SymbolizedFrame& frame = frames[index];
-  if (frame.named || frame.module.empty()) return false;
+  if (frame.named || frame.module.empty() || IsMusl(frame.module)) return false;
   const bool of_callee = index > 0 && frames[index - 1].module == frame.module;
   const bool of_caller = index + 1 < frames.size() && frames[index + 1].module == frame.module;
   return of_callee || of_caller;
@@ -175,10 +178,9 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
 
 void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols) {
   Marker marker(profile, patterns, *symbols);
-  symbols->idle.resize(profile.rows.size());
-  for (size_t i = 0; i < profile.rows.size(); ++i) {
-    if (symbols->idle[i].empty()) symbols->idle[i] = marker.Of(profile.rows[i]);
-  }
+  symbols->idle.clear();
+  symbols->idle.reserve(profile.rows.size());
+  for (const ProfileRow& row : profile.rows) symbols->idle.push_back(marker.Of(row));
 }
 
 }  // namespace offcpu

@@ -28,7 +28,7 @@ struct IdleWait {
 };
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
 
-// Fills in symbols->idle where it does not say yet what a row is. The names in it live as long as the symbols.
+// Fills in symbols->idle. The names in it live as long as the symbols.
 void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols);
 
 }  // namespace offcpu

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kAnyCallee[] = "...";
 constexpr char kNoName[] = "<no name>";
+constexpr char kTooManyFunctions[] = "a stack has at most 32 functions";
+static_assert(kMaxIdleFrames == 32);
 
 std::string Trimmed(std::string_view text) {
   return std::string(absl::StripAsciiWhitespace(absl::string_view(text.data(), text.size())));
@@ -59,7 +61,7 @@ absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   frame.may_be_unnamed = std::erase(frame.names, kNoName) != 0 || frame.may_be_missing;
   if (frame.names.empty()) return Wrong("a function without a name is no sign of anything: say which one it is");
   if (const auto ending = std::find_if(frame.names.begin(), frame.names.end(), IsOfEnding); ending != frame.names.end())
-    return Wrong(absl::StrCat("'", *ending, "' can only be the end of a stack"));
+    return Wrong(absl::StrCat("'", *ending, "' stands alone at the end of a stack"));
   // A function of which nothing is said is no sign of anything.
   const auto says_nothing = [](const std::string& name) { return name.find_first_not_of("*?") == std::string::npos; };
   if (std::any_of(frame.names.begin(), frame.names.end(), says_nothing)) {
@@ -88,6 +90,7 @@ absl::StatusOr<IdleStack> ParseFunctions(std::vector<std::string> functions) {
   IdleStack stack;
   stack.own_callees = !functions.empty() && functions.back() == kAnyCallee;
   if (stack.own_callees) functions.pop_back();
+  if (functions.size() > kMaxIdleFrames) return Wrong(kTooManyFunctions);
   for (auto function = functions.rbegin(); function != functions.rend(); ++function) {
     absl::StatusOr<IdleFrame> frame = ParseFrame(*function);
     if (!frame.ok()) return frame.status();
@@ -106,8 +109,7 @@ size_t NameBytes(const IdleStack& stack) {
 
 absl::Status CheckStack(const IdleStack& stack) {
   const auto is_certain = [](const IdleFrame& frame) { return !frame.may_be_missing && !frame.may_be_unnamed; };
-  if (stack.frames.size() > kMaxIdleFrames)
-    return Wrong(absl::StrCat("a stack has at most ", kMaxIdleFrames, " functions"));
+  if (stack.frames.size() > kMaxIdleFrames) return Wrong(kTooManyFunctions);
   if (stack.frames.empty() || !is_certain(stack.frames.back()))
     return Wrong("a stack begins with a function that must be there and have a name");
   if (stack.own_callees && !is_certain(stack.frames.front()))
@@ -228,6 +230,7 @@ class Parser {
   absl::Status Begin(const std::string& line, size_t number) {
     const std::string name = line.back() == ']' && line.size() > 2 ? Trimmed(line.substr(1, line.size() - 2)) : "";
     if (name.empty()) return Wrong("the name of a pattern stands alone in brackets");
+    if (name == kNoName) return Wrong("'<no name>' is no name of an end: it stands for functions that have none");
     const auto same = [&](const Draft& draft) { return draft.pattern().name == name; };
     if (std::any_of(drafts_.begin(), drafts_.end(), same)) return Wrong(absl::StrCat("'", name, "' is there twice"));
     if (drafts_.size() == kMaxIdlePatterns) {

@@ -1,6 +1,6 @@
 // Patterns that tell waits for work from all others: a thread of a pool that has nothing to do, a server between two
 // requests. They are text, which packaging/waiting-for-work.conf describes; this reads it. Nothing is matched here (see
-// idle_match.h), and no file is opened but by AddIdlePatternsFile.
+// idle_match.h), and no file is opened but by ReadIdlePatterns.
 #ifndef OFFCPU_SYMBOLIZE_IDLE_PATTERNS_H_
 #define OFFCPU_SYMBOLIZE_IDLE_PATTERNS_H_
 

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "fake_profile.h"
 #include "gmock/gmock.h"
@@ -14,6 +15,7 @@
 #include "output/pprof_reader.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
+#include "symbolize/idle_patterns.h"
 
 namespace offcpu {
 namespace {
@@ -138,6 +140,34 @@ TEST_F(IdleTest, PprofKeepsEveryRow) {
   EXPECT_THAT(stored->symbols.idle, ElementsAre("s: loop", "", "p: pool", "s: loop"));
   fake_.symbols.idle.clear();
   EXPECT_LT(Written(OutputFormat::kPprof).size(), bytes.size()) << "the label";
+}
+
+// Patterns by which nothing waits for work are not the same as none.
+TEST_F(IdleTest, PprofSaysWhetherItIsToldAtAll) {
+  fake_.symbols.idle.assign(4, "");
+  absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_THAT(stored->symbols.idle, ElementsAre("", "", "", ""));
+  fake_.symbols.idle.clear();
+  stored = ParsePprof(Written(OutputFormat::kPprof));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_THAT(stored->symbols.idle, IsEmpty());
+}
+
+TEST_F(IdleTest, AFileHasNoMorePatternsThanThereCanBe) {
+  const ProfileRow row = fake_.profile.rows[0];
+  fake_.profile.rows.assign(kMaxIdlePatterns + 2, row);
+  fake_.symbols.idle.clear();
+  std::vector<std::string> names;
+  for (size_t i = 0; i <= kMaxIdlePatterns; ++i) names.push_back("p" + std::to_string(i));
+  for (const std::string& name : names) fake_.symbols.idle.emplace_back(name);
+  fake_.symbols.idle.emplace_back(names[0]);
+  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  ASSERT_THAT(stored->symbols.idle, SizeIs(kMaxIdlePatterns + 2));
+  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns - 1], names[kMaxIdlePatterns - 1]);
+  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns], "");
+  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns + 1], "p0") << "one that is known already";
 }
 
 TEST_F(IdleTest, OtlpHasAnAttribute) {

@@ -30,6 +30,7 @@ class OtlpToProfile {
     for (const std::string& request : requests) Read(OtlpReader(request));
     std::vector<std::string_view> views(comments_.begin(), comments_.end());
     EXPECT_TRUE(ReadPprofComments(views, profile_).ok());
+    if (std::find(views.begin(), views.end(), kIdleTold) == views.end()) symbols_.idle.clear();
   }
 
   const Profile& profile() const { return profile_; }

@@ -231,6 +231,11 @@ const Example kExamples[] = {
      "mc-worker",
      __NR_futex,
      {"libc.so.6!__futex_abstimed_wait_common", "libc.so.6!pthread_cond_wait", "memcached!"}},
+    {"",  // for its workers to stop, maybe
+     "memcached",
+     "mc-assocmaint",
+     __NR_futex,
+     {"libc.so.6!__futex_abstimed_wait_common", "libc.so.6!pthread_cond_wait", "memcached!"}},
     {"",
      "memcached",
      "mc-slabmaint",

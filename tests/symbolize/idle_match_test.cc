@@ -72,6 +72,19 @@ TEST(MatchesStack, AFunctionInBracketsMayBeMissingOrWithoutAName) {
   EXPECT_TRUE(Matches("loop; wait; [futex]", {"c!", "c!wait", "a!loop"}));
   EXPECT_TRUE(Matches("loop; wait; [futex]", {"c!wait", "a!loop"}));
   EXPECT_FALSE(Matches("loop; wait; [futex]", {"c!", "c!", "c!wait", "a!loop"}));
+  EXPECT_FALSE(Matches("loop; wait; [futex]", {"ld-musl-x86_64.so.1!", "ld-musl-x86_64.so.1!wait", "a!loop"}));
+  EXPECT_TRUE(Matches("loop; wait; [futex]", {"ld-musl-x86_64.so.1!futex", "ld-musl-x86_64.so.1!wait", "a!loop"}));
+}
+
+TEST(MatchesStack, AFunctionThatMayBeWithoutANameIsNeverMissing) {
+  const std::string pattern = "loop; wait; futex | <no name>; cancel | <no name>";
+  EXPECT_TRUE(Matches(pattern, {"c!", "c!", "c!wait", "a!loop"}));
+  EXPECT_TRUE(Matches(pattern, {"c!cancel", "c!futex", "c!wait", "a!loop"}));
+  EXPECT_TRUE(Matches(pattern, {"c!", "c!futex", "c!wait", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!", "c!wait", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!", "c!", "c!", "c!wait", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!other", "c!", "c!wait", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"d!", "c!", "c!wait", "a!loop"}));
 }
 
 TEST(MatchesStack, DotsAreTheCalleesWithinALibrary) {
@@ -179,16 +192,9 @@ TEST_F(MarkIdleTest, EachRowByItself) {
   AddRow(0, WaitKind::kOpen);
   AddRow(0, WaitKind::kSleeping, kNoSystemCall);
   EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", ""));
-  symbols_.idle.clear();
+  EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", "")) << "and again";
   MarkIdle(profile_, {}, &symbols_);
   EXPECT_THAT(symbols_.idle, ElementsAre("", "", "", "", ""));
-}
-
-TEST_F(MarkIdleTest, WhatIsMarkedStaysMarked) {
-  AddRow(0);
-  AddRow(1);
-  symbols_.idle = {"", "theirs: pool"};
-  EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "theirs: pool"));
 }
 
 TEST_F(MarkIdleTest, StacksThatPprofHasChangedAreNotJudged) {

@@ -159,7 +159,10 @@ TEST(IdlePatterns, ErrorsOfEnds) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; <nothing>\n"), "f:2: no end of stacks above is called '<nothing>'");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; <b>\n[<b>]\nstack = g\n"), "f:2: no end of stacks above is called '<b>'");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = g\nstack = <b>\n"), "f:3: no end of stacks above is called '<b>'");
-  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; <b>; g\n"), "f:4: '<b>' can only be the end of a stack");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; <b>; g\n"), "f:4: '<b>' stands alone at the end of a stack");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; [<b>]\n"), "f:2: '<b>' stands alone at the end of a stack");
+  EXPECT_EQ(ErrorOf("[<no name>]\nstack = f\n"),
+            "f:1: '<no name>' is no name of an end: it stands for functions that have none");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = g\n[a]\nstack = f; ...; <b>\n"), "f:4: ... can only be the end of a stack");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = [g]\n[a]\nstack = <b>\n"),
             "f:4: a stack begins with a function that must be there and have a name");
@@ -201,6 +204,7 @@ TEST(IdlePatterns, Limits) {
   EXPECT_EQ(ErrorOf(head + "thread = f" + Repeated("|f", kMaxIdleNames)), "f:3: there are more than 64 names");
   EXPECT_THAT(Parsed(head + Repeated("stack = f\n", kMaxIdleNames))[0].stacks, SizeIs(kMaxIdleNames));
   EXPECT_EQ(ErrorOf(head + Repeated("stack = f\n", kMaxIdleNames + 1)), "f:67: there are too many stacks");
+  EXPECT_EQ(ErrorOf("[<b>]\nstack = f" + Repeated("; f", kMaxIdleFrames)), "f:2: a stack has at most 32 functions");
   EXPECT_EQ(ErrorOf("[<b>]\nstack = f" + Repeated("; f", kMaxIdleFrames - 1) + "\n" + head + "stack = g; <b>"),
             "f:5: a stack has at most 32 functions");
   EXPECT_EQ(ErrorOf("[<b>]\n" + Repeated("stack = f\n", kMaxIdleNames) + head + "stack = f\nstack = g; <b>"),
