@@ -10,6 +10,7 @@
 #ifndef OFFCPU_BPF_CAPTURE_BPF_H_
 #define OFFCPU_BPF_CAPTURE_BPF_H_
 
+#include "budget.bpf.h"
 #include "code.bpf.h"
 #include "state.bpf.h"
 
@@ -66,30 +67,6 @@ struct {
 	__type(value, __u32);
 } windows SEC(".maps");
 
-/* Programs that may interrupt one another on a CPU. Those of one context never do. */
-enum context {
-	CONTEXT_SWITCH, /* of the scheduler, in the thread itself */
-	CONTEXT_SAMPLE, /* an interrupt, an NMI where there is a PMU */
-	CONTEXT_WAKER,	/* under a thread's lock, in the thread that wakes it */
-	CONTEXTS,
-};
-
-/* Both budgets are kept as the time it takes to earn them. Each context has its own: nothing here is atomic,
- * and none takes from another. */
-struct budget {
-	__u64 last_ns;
-	__u64 task_work_ns;
-	__u64 bytes_ns;
-	__u64 cookies; /* given out on this CPU in this context */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, CONTEXTS);
-	__type(key, __u32); /* enum context */
-	__type(value, struct budget);
-} budgets SEC(".maps");
-
 #if OFFCPU_TASK_WORK_ARGS == 5
 extern int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
 					      int (*callback)(struct bpf_map *, void *, void *),
@@ -105,25 +82,6 @@ extern int bpf_task_work_schedule_resume(struct task_struct *task, struct bpf_ta
 #define schedule_task_work(task, work, map, callback) ((void)(task), (void)(work), (void)(callback), -1)
 #endif
 
-/* Time since the last call, at most a second: what a budget has earned. */
-static __always_inline __u64 earned_ns(struct budget *budget, __u64 now)
-{
-	__u64 ns = now > budget->last_ns ? now - budget->last_ns : 0;
-
-	budget->last_ns = now > budget->last_ns ? now : budget->last_ns;
-	return ns > NS_PER_SECOND ? NS_PER_SECOND : ns;
-}
-
-static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
-{
-	__u64 reserve = is_long ? 0 : NS_PER_SECOND / 4;
-
-	if (*account_ns < price + reserve)
-		return false;
-	*account_ns -= price;
-	return true;
-}
-
 /* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich,
  * the first try takes more. */
 static __always_inline __u32 window_bytes(__u32 tid, bool is_generous)
@@ -134,20 +92,6 @@ static __always_inline __u32 window_bytes(__u32 tid, bool is_generous)
 	if (hint && *hint > bytes)
 		bytes = *hint;
 	return bytes > WIRE_STACK_MAX_BYTES ? WIRE_STACK_MAX_BYTES : bytes;
-}
-
-static __always_inline __u64 price_ns(__u64 bytes)
-{
-	return bytes * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
-}
-
-/* Gives back what was paid for bytes that lie beyond the end of the stack, to the context that asked. */
-static __always_inline void refund(__u32 bytes, __u32 context)
-{
-	struct budget *budget = bpf_map_lookup_elem(&budgets, &context);
-
-	if (budget)
-		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes));
 }
 
 /* Claims a buffer, starting at this CPU's own; NULL if all are in use. */

@@ -76,10 +76,13 @@ static __always_inline void count(__u32 id)
 	count_ns(id, 0);
 }
 
-/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? */
+/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? A record
+ * takes whole words, one of them for its header, and the kernel never fills a ring to its last byte. */
 static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 {
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + wanted + 8 >
+	__u64 taken = (wanted + 8 + 7) & ~7ULL;
+
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken >=
 	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
 }
 

@@ -1,6 +1,7 @@
 #include "offcpu/record_flags.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "offcpu/selection.h"
 #include "output/duration.h"
 #include "unwind/unwind_order.h"
@@ -10,6 +11,27 @@ namespace {
 
 constexpr uint64_t kMaxSampleNs = 1'000'000'000;
 constexpr uint32_t kMaxOnCpuHz = 1000;
+
+// Nothing would be recorded of a kernel thread that is named, and nothing be said.
+absl::Status CheckIsRecorded(pid_t id, const RecordFlags& flags) {
+  if (flags.kernel_threads || !IsKernelThread(id)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(id, " is a kernel thread: `offcpu record --kernel-threads` records those"));
+}
+
+absl::Status SetThreads(const RecordFlags& flags, RecordConfig* config) {
+  for (const int pid : flags.pids) {
+    if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
+    if (absl::Status status = CheckIsRecorded(pid, flags); !status.ok()) return status;
+    config->pids.push_back(pid);
+  }
+  for (const int tid : flags.tids) {
+    if (absl::Status status = CheckThread(tid); !status.ok()) return status;
+    if (absl::Status status = CheckIsRecorded(tid, flags); !status.ok()) return status;
+    config->tids.push_back(tid);
+  }
+  return absl::OkStatus();
+}
 
 // Which waits, and of whom.
 absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
@@ -108,14 +130,7 @@ bool IsWholeHost(const RecordFlags& flags) {
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   RecordConfig config;
-  for (const int pid : flags.pids) {
-    if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
-    config.pids.push_back(pid);
-  }
-  for (const int tid : flags.tids) {
-    if (absl::Status status = CheckThread(tid); !status.ok()) return status;
-    config.tids.push_back(tid);
-  }
+  if (absl::Status status = SetThreads(flags, &config); !status.ok()) return status;
   for (const std::string& path : flags.cgroups) {
     absl::StatusOr<std::string> directory = CgroupDirectory(path);
     if (!directory.ok()) return directory.status();

@@ -67,9 +67,7 @@ absl::Status CheckProcess(pid_t pid) {
 
 absl::Status CheckUserProcess(pid_t pid) {
   if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
-  constexpr uint32_t kKernelThread = 0x00200000;  // the kernel's PF_KTHREAD
-  const std::optional<Stat> stat = ReadStat(pid);
-  if (!stat.has_value() || (stat->flags & kKernelThread) == 0) return absl::OkStatus();
+  if (!IsKernelThread(pid)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(pid, " is a kernel thread: it has neither user stacks nor mapped objects"));
 }
@@ -77,6 +75,12 @@ absl::Status CheckUserProcess(pid_t pid) {
 absl::Status CheckThread(pid_t tid) {
   if (ProcessOf(tid) == 0) return absl::NotFoundError(absl::StrCat("no thread has the id ", tid));
   return ThreadHasEnded(tid) ? absl::NotFoundError(absl::StrCat("thread ", tid, " has ended")) : absl::OkStatus();
+}
+
+bool IsKernelThread(pid_t id) {
+  constexpr uint32_t kKernelThread = 0x00200000;  // the kernel's PF_KTHREAD
+  const std::optional<Stat> stat = ReadStat(id);
+  return stat.has_value() && (stat->flags & kKernelThread) != 0;
 }
 
 absl::StatusOr<uid_t> FindUser(const std::string& name) {

@@ -18,6 +18,7 @@ absl::Status CheckProcess(pid_t pid);
 // InvalidArgument for a kernel thread, too.
 absl::Status CheckUserProcess(pid_t pid);
 absl::Status CheckThread(pid_t tid);
+bool IsKernelThread(pid_t id);
 
 // A user by number or by name.
 absl::StatusOr<uid_t> FindUser(const std::string& name);

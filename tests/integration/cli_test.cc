@@ -152,6 +152,20 @@ TEST_F(Cli, NoSuchProcess) {
   ExpectOneLineError("4194304");
 }
 
+// They are left out unless asked for, so one that is named would be a recording of nothing.
+TEST_F(Cli, AKernelThreadMustBeAskedForTwice) {
+  const std::string kthreadd = "2";
+  ASSERT_EQ(ReadFile("/proc/2/comm"), "kthreadd\n");
+  for (const char* option : {"-p", "-t"}) {
+    EXPECT_EQ(Run({"record", option, kthreadd, "-o", Path("out.folded"), "1"}), kBadUsage);
+    ExpectOneLineError("2 is a kernel thread: `offcpu record --kernel-threads` records those");
+  }
+  for (const char* option : {"-p", "-t"}) {
+    EXPECT_EQ(Run({"record", option, kthreadd, "--kernel-threads", "-o", Path("out.folded"), "0.2"}), kOk) << errors_;
+    EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("^kthreadd;.*;kthreadd.* [0-9]+\n"));
+  }
+}
+
 TEST_F(Cli, UnknownOption) {
   EXPECT_EQ(Run({"record", "--no-such-option"}), kBadUsage);
   EXPECT_THAT(errors_, HasSubstr("--no-such-option"));

@@ -1,16 +1,26 @@
 // What runs and what waits, in one profile: together they are the wall-clock time.
 #include <gtest/gtest.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <set>
+#include <thread>
 
 #include "tests/integration/harness.h"
+#include "tests/integration/memory_cgroup.h"
+#include "tests/integration/undrained.h"
 
 namespace offcpu::integration {
 namespace {
 
 constexpr uint32_t kHz = 997;
+constexpr uint64_t kPeriodNs = 1'000'000'000 / kHz;
 
 bool IsSample(const StackRow& row) { return row.row->kind == WaitKind::kRunning; }
 
@@ -47,7 +57,7 @@ TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
       Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.DropsText().c_str());
   ASSERT_GT(cpu_ns, wall_ns / 10) << "it hardly ran: no test";
   EXPECT_TRUE(Within(all.off_ns + all.cpu_ns, wall_ns, 0.02));
-  EXPECT_EQ(recording.profile.stats.oncpu_period_ns, 1'000'000'000u / kHz);
+  EXPECT_EQ(recording.profile.stats.oncpu_period_ns, kPeriodNs);
 
   const Times working = TimesOf(recording, [](const StackRow& row) { return IsSample(row) && row.Has("duty_work"); });
   EXPECT_GE(Percent(working.samples, all.samples), 98.0) << "samples of the part that works";
@@ -92,6 +102,142 @@ TEST(OnCpu, ASampleAndTheIntervalsOfASystemCallHaveOneStack) {
   EXPECT_LE(stats.captures, 1 + others);
   EXPECT_LE(stats.walks, 1 + others);
   EXPECT_LE(others * 20, intervals + call.samples) << "the thread did something else: no test";
+}
+
+// One on every CPU: none of them is ever idle.
+std::vector<std::unique_ptr<Program>> StartHogs() {
+  std::vector<std::unique_ptr<Program>> hogs;
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  for (long cpu = 0; cpu < count; ++cpu) {
+    hogs.push_back(Program::Start({"taskset", "-c", std::to_string(cpu), "sh", "-c", "echo; while :; do :; done"}));
+    std::string line;
+    EXPECT_TRUE(hogs.back() != nullptr && hogs.back()->ReadLine(&line));
+  }
+  return hogs;
+}
+
+// Everything but this process, so that whatever else is known of a sample is known of every one.
+RecordConfig WholeHost() {
+  RecordConfig config = Unthrottled({});
+  config.kernel_threads = true;
+  config.oncpu_hz = kHz;
+  return config;
+}
+
+// Without a PMU the event is of the clock: it counts nanoseconds.
+bool IsOfTheClock(const Undrained& recording) {
+  const wire_counter& fired = recording.counter(WIRE_COUNT_SAMPLE);
+  return fired.ns == fired.count * kPeriodNs;
+}
+
+// Each time that the event fired while no CPU was idle is a sample, or lost for a reason, or was this process.
+void ExpectEveryEventIsToldOf(const Undrained& recording) {
+  constexpr wire_counter_id kReasons[] = {WIRE_COUNT_SAMPLE_RING_FULL, WIRE_COUNT_SAMPLE_RING_BUSY,
+                                          WIRE_COUNT_SAMPLE_NO_STORAGE};
+  uint64_t told = recording.samples.size();
+  for (const wire_counter_id reason : kReasons) {
+    const wire_counter& lost = recording.counter(reason);
+    EXPECT_EQ(lost.ns, lost.count * kPeriodNs) << reason;
+    told += lost.count;
+  }
+  const uint64_t fired = recording.counter(WIRE_COUNT_SAMPLE).count;
+  const uint64_t own = recording.own_cpu_ns / kPeriodNs + recording.own_stretches;
+  std::printf("%llu events: %zu samples, ring full %llu, busy %llu, no storage %llu, own at most %llu\n",
+              (unsigned long long)fired, recording.samples.size(),
+              (unsigned long long)recording.counter(WIRE_COUNT_SAMPLE_RING_FULL).count,
+              (unsigned long long)recording.counter(WIRE_COUNT_SAMPLE_RING_BUSY).count,
+              (unsigned long long)recording.counter(WIRE_COUNT_SAMPLE_NO_STORAGE).count, (unsigned long long)own);
+  EXPECT_LE(told, fired);
+  EXPECT_GE(told + own, fired);
+  // An interrupt that is no NMI comes when nobody on its CPU holds the ring.
+  EXPECT_TRUE(!IsOfTheClock(recording) || recording.counter(WIRE_COUNT_SAMPLE_RING_BUSY).count == 0);
+}
+
+TEST(OnCpu, SamplesThatTheRingHasNoRoomForAreCounted) {
+  const std::vector<std::unique_ptr<Program>> hogs = StartHogs();
+  const std::unique_ptr<Target> target = Target::Start({"duty", "--seconds", "1"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = WholeHost();
+  config.interval_ring_bytes = 4096;
+  config.min_wait_ns = 1'000'000'000;  // or the ring is full of waits before the first sample
+  const Undrained recording = RecordUndrained([&] { return Load(config); }, *target);
+  ASSERT_TRUE(recording.ok);
+  ExpectEveryEventIsToldOf(recording);
+  EXPECT_GT(recording.samples.size(), 0u);
+  EXPECT_LE(recording.samples.size(), 4096 / sizeof(wire_sample));
+  EXPECT_GT(recording.counter(WIRE_COUNT_SAMPLE_RING_FULL).count, 0u);
+}
+
+// Changes a map of its own until it goes out of scope: meanwhile the kernel calls no program of an event on its CPU.
+class MapWriter {
+ public:
+  MapWriter() : thread_([this] { Run(); }) {}
+  ~MapWriter() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  static int Bpf(bpf_cmd command, bpf_attr* attributes) {
+    return static_cast<int>(syscall(SYS_bpf, command, attributes, sizeof(*attributes)));
+  }
+
+  void Run() {
+    bpf_attr attributes = {};
+    attributes.map_type = BPF_MAP_TYPE_HASH;
+    attributes.key_size = attributes.value_size = sizeof(uint64_t);
+    attributes.max_entries = 1;
+    const OwnedFd map(Bpf(BPF_MAP_CREATE, &attributes));
+    ASSERT_TRUE(map) << std::strerror(errno);
+    uint64_t value = 0;
+    attributes = {};
+    attributes.map_fd = static_cast<uint32_t>(map.get());
+    attributes.key = attributes.value = reinterpret_cast<uintptr_t>(&value);
+    while (!stop_ && Bpf(BPF_MAP_UPDATE_ELEM, &attributes) == 0) {
+    }
+    EXPECT_TRUE(stop_) << std::strerror(errno);
+  }
+
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+TEST(OnCpu, EventsThatNoProgramIsCalledForAreCounted) {
+  const std::vector<std::unique_ptr<Program>> hogs = StartHogs();
+  const std::unique_ptr<Target> target = Target::Start({"duty", "--seconds", "3"});
+  ASSERT_NE(target, nullptr);
+  const MapWriter writer;
+  const Undrained recording = RecordUndrained([] { return Load(WholeHost()); }, *target);
+  ASSERT_TRUE(recording.ok);
+  ExpectEveryEventIsToldOf(recording);
+  if (!IsOfTheClock(recording)) GTEST_SKIP() << "how long a period of the hardware's event takes is not known";
+  const wire_counter& missed = recording.counter(WIRE_COUNT_SAMPLE_MISSED);
+  const uint64_t fired = recording.counter(WIRE_COUNT_SAMPLE).count;
+  const uint64_t periods = hogs.size() * recording.recorded_ns / kPeriodNs;
+  std::printf("%llu missed, %.2f %% of %llu periods told of\n", (unsigned long long)missed.count,
+              Percent(fired + missed.count, periods), (unsigned long long)periods);
+  EXPECT_GT(missed.count, 0u);
+  EXPECT_EQ(missed.ns, missed.count * kPeriodNs);
+  EXPECT_TRUE(Within(fired + missed.count, periods, 0.02));
+}
+
+TEST(OnCpu, SamplesOfThreadsThatNothingCouldBeStoredOfAreCounted) {
+  const std::unique_ptr<MemoryCgroup> cgroup = MemoryCgroup::Create();
+  if (cgroup == nullptr) GTEST_SKIP() << "no cgroup hierarchy with the memory controller is mounted";
+  const std::vector<std::unique_ptr<Program>> hogs = StartHogs();
+  const std::unique_ptr<Target> target = Target::Start({"latecomers", "--turns", "20", "--spin-us", "5000"});
+  ASSERT_NE(target, nullptr);
+  const auto load = [&] {
+    cgroup->Enter();
+    auto programs = Load(WholeHost());
+    cgroup->Leave();
+    cgroup->KeepFull();
+    return programs;
+  };
+  const Undrained recording = RecordUndrained(load, *target);
+  ASSERT_TRUE(recording.ok);
+  ExpectEveryEventIsToldOf(recording);
+  EXPECT_GT(recording.counter(WIRE_COUNT_SAMPLE_NO_STORAGE).count, 0u);
 }
 
 }  // namespace

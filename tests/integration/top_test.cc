@@ -288,6 +288,7 @@ TEST_F(Top, WrongUsage) {
                                                 {"--interval", "fast"},
                                                 {"-n", "0"},
                                                 {"-p", std::to_string(ended->pid())},
+                                                {"-p", "2"},  // kthreadd: no service records it here
                                                 {"--value", "time"},
                                                 {"1234"}}) {
     EXPECT_EQ(RunWords(TopWords(flags)), kBadUsage) << flags[0];
