@@ -1,6 +1,7 @@
 // Processes, threads, images and libraries that come and go while others wait. Built twice, as `churn` (CHURN_IMAGE a)
 // and `churn_b`: two images whose functions lie at different offsets of the same addresses.
-// Usage: churn exec|fork|exit|dlopen|pids [--rounds N] [--life-ms N]      of each image, in the modes exec and pids
+// Usage: churn exec|fork|exit|dlopen|pids [--rounds N] [--life-ms N]
+// A life is that of each image or library, in the modes exec, pids and dlopen.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -214,13 +215,14 @@ void RunExit() {
 
 using CallFunction = void (*)(void (*)(), target::Sum*);
 
-// Loads a library, waits in it a few times and unloads it. Returns where it was.
+// Loads a library, waits in it for its life and unloads it. Returns where it was.
 uint64_t UseLibrary(const std::string& path, const char* symbol, CallFunction call, target::Sum* sum) {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   target::Check(library != nullptr, path.c_str());
   const uint64_t base = static_cast<link_map*>(library)->l_addr;
   auto* function = reinterpret_cast<void (*)()>(dlsym(library, symbol));
-  for (int i = 0; i < 5; ++i) call(function, sum);
+  const uint64_t end = target::ClockNs(CLOCK_MONOTONIC) + life_ms * 1'000'000;
+  while (target::ClockNs(CLOCK_MONOTONIC) < end) call(function, sum);
   dlclose(library);
   return base;
 }
