@@ -267,6 +267,20 @@ static __always_inline __u64 charged_by_now(struct task_struct *task)
 	return now > since ? charged + (now - since) : charged;
 }
 
+/* It is recorded from here on, where it runs: what was before is nobody's. */
+static __always_inline void begin_account(struct wire_account *account, struct task_struct *task)
+{
+	__u64 now = bpf_ktime_get_ns() + control.clock_offset;
+
+	if (!account)
+		return;
+	__builtin_memset(account, 0, sizeof(*account));
+	name_account(account, task);
+	account->since_ns = now;
+	account->exec_ns = charged_by_now(task);
+	note_arrival_in(account, task, now);
+}
+
 /* Accounts that are not closed. */
 SEC("iter/task")
 int list_accounts(struct bpf_iter__task *ctx)

@@ -100,10 +100,12 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 		state->code.sequence = state->code.hash = 0;
 	if (control.phase != WIRE_RECORDING)
 		return 0;
-	if (tgid == config.command_tgid)
+	if (tgid == config.command_tgid && !bpf_map_lookup_elem(&pids, &tgid)) {
 		bpf_map_update_elem(&pids, &tgid, &given, BPF_ANY);
-	if (account)
+		begin_account(account, task);
+	} else if (account) {
 		renew_account(account, task, account->arrived_ns);
+	}
 	if (current_is_recorded(task))
 		send_lifecycle(WIRE_EXEC, task);
 	return 0;

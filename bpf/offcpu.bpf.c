@@ -28,10 +28,11 @@ static __always_inline __u64 departure_ns(struct task_struct *task)
 	return charged <= now ? clock - (now - charged) : clock;
 }
 
-/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch. */
+/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch of anybody: who
+ * is recorded from its execve on may not have left a CPU by then. */
 static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 {
-	if (!control.clock_offset)
+	if (!control.clock_offset && scheduler_ns)
 		__sync_val_compare_and_swap(&control.clock_offset, 0, scheduler_ns - bpf_ktime_get_ns());
 }
 
@@ -64,7 +65,6 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 		count_gone(task, task_flags);
 		return;
 	}
-	learn_clock_offset(scheduler_clock(task));
 	book_run(task, now, task_flags);
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (!state) /* made at fork and when recording began: an allocation failed */
@@ -344,6 +344,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
+	learn_clock_offset(scheduler_clock(prev));
 	note_stolen(prev);
 	note_idle(prev, next);
 	note_departure(prev, preempt, prev_state);
