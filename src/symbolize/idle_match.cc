@@ -39,7 +39,10 @@ bool IsTrampoline(const SymbolizedFrame& frame) {
 }
 
 bool IsCalled(const IdleFrame& frame, const SymbolizedFrame& function) {
-  return function.named && MatchesAny(frame.names, WithoutSuffix(function.name));
+  if (!function.named) return false;
+  const std::string_view stem = WithoutSuffix(function.name);
+  return MatchesAny(frame.names, stem) ||
+         (stem.size() != function.name.size() && MatchesAny(frame.names, function.name));
 }
 
 // musl's waits look alike without names: as many functions wait for an event as for the mutex behind it.
