@@ -45,6 +45,12 @@ uint64_t ValueOf(const ProfileRow& row, RowValue value) {
   return row.total_ns();
 }
 
+uint64_t Total(const Profile& profile, RowValue value) {
+  uint64_t total = 0;
+  for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
+  return total;
+}
+
 RowValue DefaultValue(const Profile& profile) {
   return profile.stats.oncpu_period_ns != 0 ? RowValue::kWall : RowValue::kOffCpu;
 }

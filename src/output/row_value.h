@@ -28,6 +28,7 @@ RowValue DefaultValue(const Profile& profile);
 
 bool IsTime(RowValue value);
 uint64_t ValueOf(const ProfileRow& row, RowValue value);
+uint64_t Total(const Profile& profile, RowValue value);
 
 // For a reader: a length of time, or "12 times".
 std::string FormatValue(uint64_t amount, RowValue value);

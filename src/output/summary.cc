@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "output/row_value.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
 
@@ -65,8 +66,11 @@ void WriteSummary(const Profile& profile, ByteSink sink) {
                          FormatDuration(stats.sample_ns), stats.not_drawn));
   }
   if (stats.oncpu_period_ns != 0) {
-    sink(absl::StrFormat("on a CPU      %d samples that stand for %s each\n", stats.oncpu_samples,
-                         FormatDuration(stats.oncpu_period_ns)));
+    sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
+                         FormatDuration(Total(profile, RowValue::kCpu))));
+  }
+  if (stats.slept_throughout != 0) {
+    sink(absl::StrFormat("asleep        %d threads slept through the whole recording\n", stats.slept_throughout));
   }
   std::string complete = CompleteShares(stats);
   sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,

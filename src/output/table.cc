@@ -27,12 +27,6 @@ namespace {
 constexpr size_t kLeafFrames = 3;
 constexpr size_t kWakers = 3;  // of a stack
 
-uint64_t Total(const Profile& profile, RowValue value) {
-  uint64_t total = 0;
-  for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
-  return total;
-}
-
 // By the index of a stack, that of the first with the same names.
 using LabelsOf = std::vector<std::string> (*)(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
 std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols, size_t stacks,
@@ -47,12 +41,15 @@ std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedP
   return first;
 }
 
+// Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
+bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
+
 // The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
 // Samples meet a function at every instruction: those of one stack of functions are one.
 std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfile& symbols) {
   const std::vector<uint32_t> user = FirstOfSameNames(profile, symbols, profile.user_stacks.size(), UserLabels);
   const std::vector<uint32_t> kernel = FirstOfSameNames(profile, symbols, profile.kernel_stacks.size(), KernelLabels);
-  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t>, size_t> index;
+  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, bool>, size_t> index;
   std::vector<ProfileRow> stacks;
   std::vector<uint64_t> most_ns;  // of the row that stands for a stack
   for (ProfileRow row : profile.rows) {
@@ -60,8 +57,8 @@ std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfil
       row.user_stack = user[row.user_stack];
       row.kernel_stack = kernel[row.kernel_stack];
     }
-    auto [it, inserted] =
-        index.try_emplace({row.process, row.tid, row.comm, row.kernel_stack, row.user_stack}, stacks.size());
+    auto [it, inserted] = index.try_emplace(
+        {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, IsRemainder(row)}, stacks.size());
     if (inserted) {
       stacks.push_back(row);
       most_ns.push_back(row.wall_ns());
@@ -123,11 +120,10 @@ std::string WhatOf(const ProfileRow& stack, WaitCauses& causes) {
   return syscall.empty() ? "on a CPU" : absl::StrCat("on a CPU in ", syscall);
 }
 
-// Of a wait for work only the time for a CPU may be left (idle.h).
 std::string CountText(const ProfileRow& row) {
+  if (IsRemainder(row)) return "for a CPU, woken to work";
   std::string samples = absl::StrFormat("%d samples", row.samples);
   if (row.count == 0 && row.samples != 0) return samples;
-  if (row.count == 0 && row.max_ns == 0) return "for a CPU, woken to work";
   const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
   const std::string waits = absl::StrFormat("count %d, average %s, longest %s", row.count, FormatDuration(average_ns),
                                             FormatDuration(row.max_ns));
@@ -136,7 +132,7 @@ std::string CountText(const ProfileRow& row) {
 
 bool SameStack(const ProfileRow& a, const ProfileRow& b) {
   return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
-         a.user_stack == b.user_stack;
+         a.user_stack == b.user_stack && IsRemainder(a) == IsRemainder(b);
 }
 
 // The rows of a stack by their wakers, those of several kinds of wait added up.
@@ -205,9 +201,6 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
                          FormatDuration(sum.sums.runnable_ns), on_cpu, LeafLine(profile, symbols, sum.costliest)));
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
-  if (profile.stats.slept_throughout != 0) {
-    sink(absl::StrCat(profile.stats.slept_throughout, " threads slept through the whole recording\n"));
-  }
 }
 
 void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,

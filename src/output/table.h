@@ -12,8 +12,7 @@
 
 namespace offcpu {
 
-// One line for each of the `limit` processes with the most time, with the leaf of its costliest stack; then how many
-// threads slept through the whole recording.
+// One line for each of the `limit` processes with the most time, with the leaf of its costliest stack.
 void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
                        ByteSink sink);
 

@@ -79,12 +79,10 @@ TEST_F(TableTest, ProcessesAreSortedByTime) {
             "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
             "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
             "client                 11       1    1.00 ms    1.00 ms       0 ns  [no user stack: lost] | pipe_read\n");
-  fake_.profile.stats.slept_throughout = 7;
   EXPECT_EQ(Processes(1),
             "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
             "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
-            "not shown: 1\n"
-            "7 threads slept through the whole recording\n");
+            "not shown: 1\n");
 }
 
 TEST_F(TableTest, AnyValueCanBeSortedBy) {
@@ -124,7 +122,7 @@ TEST_F(TableTest, WhatRunsHasAColumnAndNoKernelStackInUserMode) {
                                "        work\n"
                                "\n"))
       << Stacks(1, RowValue::kWall);
-  EXPECT_NE(Summary().find("on a CPU      2 samples that stand for 10.0 ms each\n"), std::string::npos);
+  EXPECT_NE(Summary().find("on a CPU      2 samples that stand for 20.0 ms\n"), std::string::npos);
 }
 
 TEST_F(TableTest, AKernelStackOfNothingButTheSchedulerShowsItsLeaf) {
@@ -160,11 +158,31 @@ TEST_F(TableTest, StacksAreSortedByTimeWithTheKindsAddedUp) {
   EXPECT_EQ(Stacks(0), "");
 }
 
+// A wait for work that is hidden leaves its time for a CPU, which is that of no wait that is shown.
+TEST_F(TableTest, TimeThatIsLeftOfHiddenWaitsIsApart) {
+  const uint32_t process = fake_.Process(10, "server");
+  const uint32_t comm = fake_.Comm("worker");
+  const uint32_t kernel = fake_.Kernel({"schedule", "futex_wait"});
+  const uint32_t wait = fake_.User({"wait", "main"});
+  fake_.Row(process, comm, wait, kernel, 0, 9'000'000);
+  fake_.profile.rows.back().count = fake_.profile.rows.back().max_ns = 0;
+  fake_.Row(process, comm, wait, kernel, 0, 1'000'000, WaitKind::kPreempted);
+  const uint32_t waker = fake_.User({"post", "main"});
+  fake_.profile.wakers = {{{.process = process, .comm = comm, .kernel_stack = kernel, .user_stack = waker}}};
+  fake_.profile.rows.back().waker = 1;
+  const std::string stacks = Stacks();
+  const size_t counted = stacks.find("#2  1.00 ms, 10.0 %  count 1, average 1.00 ms, longest 1.00 ms  server (10)");
+  EXPECT_TRUE(stacks.starts_with("#1  9.00 ms, 90.0 %  for a CPU, woken to work  server (10)")) << stacks;
+  ASSERT_NE(counted, std::string::npos) << stacks;
+  EXPECT_GT(stacks.find("woken, 1.00 ms, by worker (10): post"), counted) << "not of the other";
+}
+
 TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   ProfileStats& stats = fake_.profile.stats;
   fake_.profile.duration_ns = 10'000'000'000;
   stats.intervals = 5000;
   stats.processes = 3;
+  stats.slept_throughout = 7;
   stats.cookies = 800;
   stats.captures = 790;
   stats.walks = 1000;
@@ -176,6 +194,7 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   EXPECT_EQ(Summary(),
             "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
             "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
+            "asleep        7 threads slept through the whole recording\n"
             "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
             "  truncated   window 2.0 %\n"
             "lost or without a stack\n"
