@@ -72,6 +72,8 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (!idle.ok()) return Fail(idle.status());
   absl::StatusOr<StoredProfile> profile = FetchProfile(flags.socket, *request);
   if (!profile.ok()) return Fail(profile.status());
+  const bool has_samples = profile->profile.stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
   MarkStoredIdle(flags.outputs.idle, *idle, profile->profile, &profile->symbols);
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)

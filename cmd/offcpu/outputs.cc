@@ -56,6 +56,12 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
   return absl::OkStatus();
 }
 
+absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {
+  if (has_samples || (flags.value != "cpu" && flags.value != "samples")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--value ", flags.value, " is of a recording with samples of what runs: `--oncpu HZ` takes them"));
+}
+
 absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
   const FormatOptions options = FormatOptionsOf(flags, profile);
   for (const std::string& file : flags.files) {

@@ -38,6 +38,9 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile);
 // before the work, not after it.
 absl::Status CheckOutputs(const OutputFlags& flags);
 
+// InvalidArgument for a value of samples where there are none.
+absl::Status CheckValue(const OutputFlags& flags, bool has_samples);
+
 absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
 
 // Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.

@@ -146,6 +146,7 @@ absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, con
 
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
+  if (absl::Status status = CheckValue(flags.outputs, flags.oncpu_hz != 0); !status.ok()) return Fail(status);
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);

@@ -23,6 +23,8 @@ ExitCode RunReport(const ReportFlags& flags) {
   if (!idle.ok()) return Fail(idle.status());
   absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
   if (!stored.ok()) return Fail(stored.status());
+  const bool has_samples = stored->profile.stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
   MarkStoredIdle(flags.outputs.idle, *idle, stored->profile, &stored->symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
     Fail(status);

@@ -88,6 +88,30 @@ TEST_F(Cli, HidesWaitsForWork) {
   EXPECT_EQ(lines_ns(and_then({with[0], Path("other.conf")})), all_ns) << "it is told again";
 }
 
+TEST_F(Cli, ValuesOfSamplesNeedSamples) {
+  EXPECT_EQ(Run({"record", "--value", "cpu", "-o", Path("out.folded"), "1"}), kBadUsage);
+  ExpectOneLineError("--value cpu is of a recording with samples of what runs: `--oncpu HZ` takes them");
+  ASSERT_EQ(Run({"record", "-o", Path("out.pb.gz"), "--", "sleep", "0.1"}), kOk) << errors_;
+  EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "samples", "-o", Path("out.folded")}), kBadUsage);
+  ExpectOneLineError("--value samples is of a recording with samples");
+  EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "wall", "-o", Path("out.folded")}), kOk) << errors_;
+}
+
+// What a command did before its execve, until it was let go, is no part of the recording.
+TEST_F(Cli, TheLedgerOfACommandBeginsAtItsExecve) {
+  const std::string burn = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+  ASSERT_EQ(Run({"record", "--ledger", "-o", Path("out.json"), "--", "sh", "-c", burn}), kOk) << errors_;
+  const std::string json = ReadFile(Path("out.json"));
+  const auto number = [&json](const std::string& key) {
+    const size_t at = json.find("\"" + key + "\":", json.find("\"ledger\":"));
+    return at == std::string::npos ? -1 : std::stoll(json.substr(at + key.size() + 3));
+  };
+  const long long wall_ns = number("wall_ns");
+  EXPECT_GT(number("on_cpu_ns"), 1'000'000) << output_;
+  // Of a short life some time is charged to nobody, as ledger_test has it.
+  EXPECT_LT(std::abs(number("rest_ns")), wall_ns / 500 + 200'000) << output_;
+}
+
 TEST_F(Cli, PatternsThatAreWrong) {
   std::ofstream(Path("wrong.conf")) << "[mine]\nstack = *\n";
   EXPECT_EQ(Run({"record", "--idle-patterns", Path("wrong.conf"), "-o", Path("out.folded"), "1"}), kBadUsage);
