@@ -65,7 +65,7 @@ std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
   ProcessKey key;
-  std::string name;       // comm of the group's leader, or of the first thread seen
+  std::string name;       // comm of its main thread; empty if that is not known
   std::string container;  // container id from its cgroup; empty if none
 };
 
