@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "offcpu/daemon.h"
 #include "offcpu/idle_flags.h"
@@ -156,6 +157,12 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
   return view.Finish();
 }
 
+// As CLI::PositiveNumber, which says all digits of the largest number.
+std::string IsCount(const std::string& text) {
+  uint64_t count = 0;
+  return absl::SimpleAtoi(text, &count) && count != 0 ? "" : "must be 1 or more";
+}
+
 ExitCode RunTop(const TopFlags& flags) {
   const absl::StatusOr<std::chrono::nanoseconds> interval = IntervalOf(flags);
   if (!interval.ok()) return Fail(interval.status());
@@ -185,7 +192,7 @@ Verb AddTop(CLI::App& offcpu) {
       ->capture_default_str();
   app->add_option("-n,--count", flags->count, "Refresh so often, then end; without it until q or Ctrl-C")
       ->type_name("COUNT")
-      ->check(CLI::PositiveNumber);
+      ->check(IsCount);
   app->add_option("-p,--pid", flags->selection.pids, "Only this process")->type_name("PID")->allow_extra_args(false);
   app->add_option("--comm", flags->selection.comms, "Only threads of this name, in which * and ? stand for others")
       ->type_name("GLOB")

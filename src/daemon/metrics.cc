@@ -76,15 +76,25 @@ void AddWindows(const WindowStoreStats& windows, Families& to) {
   to.Value(windows.over_bytes);
 }
 
+// Index of a WaitKind. On-CPU samples have series of their own.
+bool IsWait(size_t kind) { return static_cast<WaitKind>(kind) != WaitKind::kRunning; }
+std::string KindName(size_t kind) { return std::string(Name(static_cast<WaitKind>(kind))); }
+
 void AddTimes(const RecordingTotals& totals, Families& to) {
   to.Counter("offcpud_waits_total", "Waits off the CPU that were recorded, by why the thread left it.");
-  AddByName<WaitKind>("kind", totals.count, to);
+  for (size_t i = 0; i < totals.count.size(); ++i) {
+    if (IsWait(i)) to.Value(totals.count[i], {{"kind", KindName(i)}});
+  }
   to.Counter("offcpud_off_cpu_seconds_total", "Time off the CPU that was recorded, blocked and waiting for a CPU.");
   for (size_t i = 0; i < totals.count.size(); ++i) {
-    const std::string kind(Name(static_cast<WaitKind>(i)));
-    to.Value(static_cast<double>(totals.blocked_ns[i]) / kNsPerSecond, {{"kind", kind}, {"part", "blocked"}});
-    to.Value(static_cast<double>(totals.runnable_ns[i]) / kNsPerSecond, {{"kind", kind}, {"part", "runnable"}});
+    if (!IsWait(i)) continue;
+    to.Value(static_cast<double>(totals.blocked_ns[i]) / kNsPerSecond, {{"kind", KindName(i)}, {"part", "blocked"}});
+    to.Value(static_cast<double>(totals.runnable_ns[i]) / kNsPerSecond, {{"kind", KindName(i)}, {"part", "runnable"}});
   }
+  to.Counter("offcpud_on_cpu_samples_total", "Samples of what ran on a CPU that were recorded.");
+  to.Value(totals.samples);
+  to.Counter("offcpud_on_cpu_seconds_total", "Time on a CPU that they stand for.");
+  to.Value(static_cast<double>(totals.cpu_ns) / kNsPerSecond);
 }
 
 void AddStacks(const ProfileStats& stats, Families& to) {

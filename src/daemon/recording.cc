@@ -137,6 +137,8 @@ void Recording::Count(const Profile& piece) {
     totals_.count[kind] += row.count;
     totals_.blocked_ns[kind] += row.blocked_ns;
     totals_.runnable_ns[kind] += row.runnable_ns;
+    totals_.samples += row.samples;
+    totals_.cpu_ns += row.cpu_ns;
   }
 }
 

@@ -34,6 +34,8 @@ struct RecordingTotals {
   std::array<uint64_t, kWaitKindCount> count = {};  // by WaitKind, as the others are
   std::array<uint64_t, kWaitKindCount> blocked_ns = {};
   std::array<uint64_t, kWaitKindCount> runnable_ns = {};
+  uint64_t samples = 0;  // on-CPU
+  uint64_t cpu_ns = 0;   // that they stand for
 };
 
 class Recording {

@@ -66,6 +66,7 @@ absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits
   const absl::Status no_message = absl::DataLossError("is damaged, or no pprof file");
   CodedInputStream input(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   PprofFields fields;
+  absl::Status too_large;
   for (;;) {
     const size_t begin = static_cast<size_t>(input.CurrentPosition());
     const uint32_t tag = input.ReadTag();
@@ -73,8 +74,12 @@ absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits
     const Table table = TableOf(WireFormatLite::GetTagFieldNumber(tag), limits, &fields);
     if (table.entries == nullptr) {
       if (!WireFormatLite::SkipField(&input, tag)) return no_message;
-      fields.rest += bytes.substr(begin, static_cast<size_t>(input.CurrentPosition()) - begin);
-      if (fields.rest.size() > limits.rest_bytes) return TooLarge("comments", limits.rest_bytes, "bytes");
+      const std::string_view field = bytes.substr(begin, static_cast<size_t>(input.CurrentPosition()) - begin);
+      if (fields.rest.size() + field.size() > limits.rest_bytes) {
+        too_large.Update(TooLarge("comments", limits.rest_bytes, "bytes"));
+      } else {
+        fields.rest += field;
+      }
       continue;
     }
     uint32_t length = 0;
@@ -84,9 +89,12 @@ absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits
     }
     const std::string_view entry = bytes.substr(static_cast<size_t>(input.CurrentPosition()), length);
     input.Skip(static_cast<int>(length));
-    if (absl::Status status = AddEntry(entry, table); !status.ok()) return status;
+    too_large.Update(AddEntry(entry, table));
   }
   if (!input.ConsumedEntireMessage()) return no_message;
+  // Other formats have fields of these numbers. Each pprof file has strings, mostly behind all else.
+  if (fields.strings.empty() && (!fields.samples.empty() || !too_large.ok())) return no_message;
+  if (!too_large.ok()) return too_large;
   return fields;
 }
 

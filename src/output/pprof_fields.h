@@ -55,7 +55,8 @@ struct PprofFields {
   std::string rest;  // a Profile message of the other fields
 };
 
-// `bytes` must outlive the fields. DataLoss if it is no message; ResourceExhausted beyond a limit.
+// `bytes` must outlive the fields. DataLoss if it is no message, or one of another format; ResourceExhausted beyond a
+// limit.
 absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits& limits);
 
 }  // namespace offcpu

@@ -104,8 +104,9 @@ class Merger {
     profile_.stats.slept_throughout = is_first_ ? slept : std::min(profile_.stats.slept_throughout, slept);
     is_first_ = false;
     AddStats(window.stats, profile_.stats);
-    for (const ProcessInfo& process : window.processes) {
-      if (process.key != ProcessKey()) all_processes_.insert(process.key);  // that one stands for many
+    for (const ProfileRow& row : window.rows) {
+      const ProcessKey& process = window.processes[row.process].key;
+      if (process != ProcessKey()) all_processes_.insert(process);  // that one stands for many
     }
   }
 

@@ -159,10 +159,20 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   profile.comms = std::move(comms_);
   profile.wakers = std::move(wakers_);
   profile.stats = std::move(stats);
-  profile.stats.processes = process_index_.size();
+  profile.stats.processes = ProcessesWithRows(profile.rows);
   stacks.MoveTo(profile);
   AddDrops(stacks, profile);
   return profile;
+}
+
+// Those of wakers alone have none, and "[other]" is no process. The rows are sorted.
+uint64_t OffCpuTable::ProcessesWithRows(const std::vector<ProfileRow>& rows) const {
+  uint64_t processes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const bool is_new = i == 0 || rows[i].process != rows[i - 1].process;
+    if (is_new && rows[i].process < process_index_.size()) ++processes;
+  }
+  return processes;
 }
 
 // Of the waker itself, not of those further up.

@@ -60,6 +60,7 @@ class OffCpuTable {
   // The entry of all that found no place: the last one, made when it is first needed and the table takes no more.
   uint32_t OtherProcess();
   uint32_t OtherComm();
+  uint64_t ProcessesWithRows(const std::vector<ProfileRow>& rows) const;
   static void AddWakerDrops(Profile& profile);
   void AddDrops(const StackTable& stacks, Profile& profile) const;
 

@@ -65,7 +65,7 @@ std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
   ProcessKey key;
-  std::string name;       // comm of the group's leader, or of the first thread seen
+  std::string name;       // comm of its main thread; empty if that is not known
   std::string container;  // container id from its cgroup; empty if none
 };
 
@@ -152,7 +152,7 @@ struct ProfileStats {
   uint64_t kernel_stacks = 0;  // KERNEL_STACK records received
   uint64_t live_stacks = 0;    // stacks of waiting threads read from outside
   uint64_t walks = 0;          // user stacks walked
-  uint64_t processes = 0;
+  uint64_t processes = 0;      // that have a row
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).

@@ -6,15 +6,18 @@
 namespace offcpu {
 namespace {
 
-// The indices of `profile.processes`, to which those that have no rows are added.
+// The indices of `profile.processes`, to which those that have no rows are added, and the names that they lack.
 class ProcessIndex {
  public:
   explicit ProcessIndex(Profile& profile) : profile_(profile) {
     for (uint32_t i = 0; i < profile.processes.size(); ++i) index_.emplace(profile.processes[i].key, i);
   }
-  uint32_t FindOrAdd(const ProcessKey& key, const std::string& name) {
+  uint32_t FindOrAdd(const ThreadAccount& account) {
+    const ProcessKey& key = account.process;
     const auto [it, inserted] = index_.try_emplace(key, static_cast<uint32_t>(profile_.processes.size()));
-    if (inserted) profile_.processes.push_back({.key = key, .name = name, .container = {}});
+    if (inserted) profile_.processes.push_back({.key = key, .name = {}, .container = {}});
+    std::string& name = profile_.processes[it->second].name;
+    if (name.empty() && account.tid == key.pid) name = account.comm;
     return it->second;
   }
 
@@ -116,7 +119,7 @@ void Ledger::Finish(const RecordedSpan& span, Profile& profile) {
   for (const ThreadAccount& account : accounts_) {
     LedgerEntry entry = EntryOf(account, span);
     if (entry.wall_ns == 0) continue;  // made at the very end
-    entry.process = index.FindOrAdd(account.process, account.comm);
+    entry.process = index.FindOrAdd(account);
     profile.ledger.push_back(std::move(entry));
   }
   std::sort(profile.ledger.begin(), profile.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {

@@ -18,10 +18,7 @@ Listing ListingOf(const std::shared_ptr<const Programs>& programs) {
     if (!threads.ok() || threads->empty()) return std::nullopt;
     return std::move(threads->front());
   };
-  listing.list = [programs](pid_t process) -> std::vector<WaitingThread> {
-    absl::StatusOr<std::vector<WaitingThread>> threads = programs->ListThreads({.process = process});
-    return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
-  };
+  listing.list = [programs](pid_t process) { return programs->ListThreads({.process = process}); };
   return listing;
 }
 

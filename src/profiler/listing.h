@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "capture/programs.h"
 #include "profiler/live.h"
 #include "profiler/look.h"
@@ -16,7 +17,7 @@ namespace offcpu {
 struct Listing {
   DescribeFunction describe;
   FindThreadFunction find;
-  std::function<std::vector<WaitingThread>(pid_t process)> list;  // all threads of it
+  std::function<absl::StatusOr<std::vector<WaitingThread>>(pid_t process)> list;  // all threads of it
 };
 
 Listing ListingOf(const std::shared_ptr<const Programs>& programs);

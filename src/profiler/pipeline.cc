@@ -91,12 +91,18 @@ bool Pipeline::MayBeLookedAt(const ProcessKey& process, Target& target) {
   return true;
 }
 
+// A process may end before it can be looked at.
+void Pipeline::HearOf(Target& target, int32_t tid, const std::string& comm) const {
+  target.tid = tid;
+  target.heard_in = windows_;
+  if (tid == target.info.key.pid && !comm.empty()) target.main_comm = comm;
+}
+
 // A new process is looked at before its first capture comes: it may not live long.
 Target* Pipeline::FindOrAddTarget(const ProcessKey& process, int32_t tid, const std::string& comm) {
   const auto found = targets_.find(process);
   if (found != targets_.end()) {
-    found->second->tid = tid;
-    found->second->heard_in = windows_;
+    HearOf(*found->second, tid, comm);
     return found->second.get();
   }
   if (targets_.size() >= config_.targets) EvictExited();
@@ -104,9 +110,8 @@ Target* Pipeline::FindOrAddTarget(const ProcessKey& process, int32_t tid, const 
     ++targets_over_limit_;
     return nullptr;
   }
-  Target* target = targets_.emplace(process, std::make_unique<Target>(process, comm)).first->second.get();
-  target->tid = tid;
-  target->heard_in = windows_;
+  Target* target = targets_.emplace(process, std::make_unique<Target>(process)).first->second.get();
+  HearOf(*target, tid, comm);
   Ask(process, *target);
   return target;
 }

@@ -131,6 +131,7 @@ class Pipeline {
   void On(const ExitEvent& event);
 
   Target* FindOrAddTarget(const ProcessKey& process, int32_t tid, const std::string& comm);
+  void HearOf(Target& target, int32_t tid, const std::string& comm) const;
   bool MayBeLookedAt(const ProcessKey& process, Target& target);
   void EvictExited();
   void WalkOrWait(CaptureEvent&& event);

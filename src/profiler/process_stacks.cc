@@ -1,6 +1,7 @@
 #include "profiler/process_stacks.h"
 
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -124,6 +125,14 @@ void AddToProfile(Found found, ProcessStacks* result) {
                           .count = 1});
 }
 
+// A kernel may keep a process from being looked at.
+absl::Status NothingListed(pid_t pid) {
+  if (access(absl::StrCat("/proc/", pid).c_str(), F_OK) != 0)
+    return absl::NotFoundError(absl::StrCat("there is no process ", pid));
+  return absl::AbortedError(
+      absl::StrCat("the kernel lists no thread of process ", pid, ": it is kept from being looked at, or has ended"));
+}
+
 class Reading {
  public:
   Reading(pid_t pid, const UnwindOrder& unwind, Listing listing)
@@ -132,9 +141,10 @@ class Reading {
   absl::StatusOr<ProcessStacks> Run() {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       if (attempt != 0) std::this_thread::sleep_for(kPause);
-      const std::vector<WaitingThread> threads = listing_.list(pid_);
-      if (attempt == 0 && threads.empty()) return absl::NotFoundError(absl::StrCat("there is no process ", pid_));
-      if (!Attempt(threads)) break;
+      const absl::StatusOr<std::vector<WaitingThread>> threads = listing_.list(pid_);
+      if (!threads.ok()) return threads.status();
+      if (attempt == 0 && threads->empty()) return NothingListed(pid_);
+      if (!Attempt(*threads)) break;
     }
     return Result();
   }
@@ -221,7 +231,11 @@ absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& un
   if (!features.ok()) return features.status();
   absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::LoadListing(*features);
   if (!programs.ok()) return programs.status();
-  return Reading(pid, unwind, ListingOf(*std::move(programs))).Run();
+  return ReadProcessStacks(pid, unwind, ListingOf(*std::move(programs)));
+}
+
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing) {
+  return Reading(pid, unwind, listing).Run();
 }
 
 }  // namespace offcpu

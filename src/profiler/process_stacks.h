@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "profile/profile.h"
+#include "profiler/listing.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -22,9 +23,11 @@ struct ProcessStacks {
   std::vector<std::vector<uint64_t>> pcs;
 };
 
-// NotFound if there is no such process. A thread that runs, or that would not hold still for several attempts, has
-// a reason in place of its user stack.
+// NotFound if there is no such process, Aborted if the kernel lists none of its threads all the same. A
+// thread that runs, or that would not hold still for several attempts, has a reason in place of its user stack.
 absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind);
+// By what `listing` says of it.
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing);
 
 }  // namespace offcpu
 

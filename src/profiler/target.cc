@@ -15,7 +15,7 @@ bool Matches(const CodeVersion& known, const CodeVersion& wanted) {
 
 ProcessInfo Target::Named() const {
   ProcessInfo named = info;
-  if (named.name.empty()) named.name = first_comm;
+  if (named.name.empty()) named.name = main_comm;
   return named;
 }
 

@@ -24,7 +24,7 @@ class Target {
   static constexpr size_t kVersions = 8;
   static constexpr size_t kPieces = 4096;  // mappings ever seen; all are forgotten when there are more
 
-  Target(const ProcessKey& process, std::string comm) : info({.key = process}), first_comm(std::move(comm)) {}
+  explicit Target(const ProcessKey& process) : info({.key = process}) {}
 
   // With the best name there is.
   ProcessInfo Named() const;
@@ -42,7 +42,7 @@ class Target {
   const MappedCode* FindPiece(const CodeMapping& mapping) const;
 
   ProcessInfo info;                          // as far as a look has told
-  const std::string first_comm;              // of the first thread seen
+  std::string main_comm;                     // of its main thread, whose name it has; empty until that is heard of
   uint64_t heard_in = 0;                     // the last window that it was heard of in
   int32_t tid = 0;                           // the thread heard of last
   int32_t asked_tid = 0;                     // through which the last look was made

@@ -1,4 +1,5 @@
-// A recorder without a kernel: each window has one row, whose time says which of the cuts it is.
+// A recorder without a kernel: each window has a row whose time says which of the cuts it is, one of 1000 ns, and
+// on-CPU samples if they are wanted.
 #ifndef OFFCPU_TESTS_DAEMON_FAKE_RECORDER_H_
 #define OFFCPU_TESTS_DAEMON_FAKE_RECORDER_H_
 
@@ -25,6 +26,7 @@ struct FakeKernel {
   std::atomic<bool> refuse_start{false};
   std::atomic<bool> refuse_cut{false};
   std::atomic<bool> hold_cut{false};  // cuts wait until it is false
+  std::atomic<bool> sample{false};    // each window has 3 on-CPU samples of 1 ms
   std::atomic<bool> stop_drainer{false};
   std::atomic<bool> stop_worker{false};
 };
@@ -55,6 +57,7 @@ class FakeRecorder final : public Recorder {
     profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
     profile.user_stacks = {{.missing = NoUserStack::kLost}};
     profile.rows = {{.comm = 0, .count = 1, .blocked_ns = ++kernel_.cuts}, {.comm = 1, .count = 1, .blocked_ns = 1000}};
+    if (kernel_.sample) profile.rows.push_back({.kind = WaitKind::kRunning, .samples = 3, .cpu_ns = 3'000'000});
     profile.stats.intervals = 2;
     profile.stats.walks = 1;
     profile.stats.walk_ends[0] = 1;

@@ -29,6 +29,21 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   EXPECT_THAT(text, HasSubstr("offcpud_build_info{version=\"1.2\"} 1\n"));
 }
 
+TEST(MetricsTest, SamplesOfWhatRanAreNoWaits) {
+  FakeKernel kernel;
+  kernel.sample = true;
+  DaemonConfig config;
+  config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
+  const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
+  const std::string text = FormatMetrics(*recording, WindowExport(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_samples_total counter\noffcpud_on_cpu_samples_total 6\n"));
+  // 2 windows of 3 samples of 1 ms
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_seconds_total counter\noffcpud_on_cpu_seconds_total 0.006"));
+  EXPECT_THAT(text, HasSubstr("offcpud_waits_total{kind=\"open\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("running")));
+}
+
 TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
   FakeKernel kernel;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));

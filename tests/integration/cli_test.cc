@@ -137,6 +137,17 @@ void AwaitRecording(pid_t pid) {
   EXPECT_GE(threads(), 2);
 }
 
+// It ends before it can be looked at, but for its name all is known of it.
+TEST_F(Cli, CommandsThatLiveForMillisecondsHaveNames) {
+  ASSERT_EQ(Run({"record", "--sample", "0", "-o", Path("out.json"), "--", "sh", "-c", "cat /dev/null"}), kOk)
+      << errors_;
+  const std::string json = ReadFile(Path("out.json"));
+  EXPECT_THAT(json, HasSubstr("\"process\":\"sh\","));
+  EXPECT_THAT(json, Not(HasSubstr("\"process\":\"\"")));
+  ASSERT_EQ(Run({"record", "--ledger", "--", "true"}), kOk) << errors_;
+  EXPECT_THAT(output_, ContainsRegex("PROCESS[^\n]*\ntrue "));
+}
+
 TEST_F(Cli, WritesWhatThereIsOnInterrupt) {
   const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
   ASSERT_NE(target, nullptr);

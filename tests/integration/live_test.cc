@@ -164,8 +164,9 @@ class LiveListing : public testing::Test {
 TEST_F(LiveListing, AThreadThatRunsBetweenTheTwoReadingsIsStale) {
   const std::unique_ptr<Target> target = Blocked();
   ASSERT_NE(target, nullptr);
-  const std::vector<WaitingThread> threads = listing_.list(target->pid());
-  ASSERT_EQ(threads.size(), 4u);
+  const absl::StatusOr<std::vector<WaitingThread>> threads = listing_.list(target->pid());
+  ASSERT_TRUE(threads.ok()) << threads.status();
+  ASSERT_EQ(threads->size(), 4u);
   bool moved = false;
   const auto second_reading = [&](pid_t tid) {
     if (!moved) target->Go();  // "reader" returns from its wait and goes into another one
@@ -173,10 +174,10 @@ TEST_F(LiveListing, AThreadThatRunsBetweenTheTwoReadingsIsStale) {
     moved = true;
     return listing_.find(tid);
   };
-  const std::vector<LiveStack> stacks = ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe);
-  ASSERT_EQ(stacks.size(), threads.size());
+  const std::vector<LiveStack> stacks = ReadLiveStacks(*threads, kLiveStackBytes, second_reading, listing_.describe);
+  ASSERT_EQ(stacks.size(), threads->size());
   std::map<std::string, NoUserStack> outcome;
-  for (size_t i = 0; i < threads.size(); ++i) outcome[threads[i].comm] = stacks[i].missing;
+  for (size_t i = 0; i < threads->size(); ++i) outcome[(*threads)[i].comm] = stacks[i].missing;
   EXPECT_EQ(outcome, (std::map<std::string, NoUserStack>{{"blocked", NoUserStack::kStale},
                                                          {"reader", NoUserStack::kStale},
                                                          {"waiter", NoUserStack::kNone},
@@ -186,14 +187,15 @@ TEST_F(LiveListing, AThreadThatRunsBetweenTheTwoReadingsIsStale) {
 TEST_F(LiveListing, AProcessThatEndsBetweenTheTwoReadingsIsStale) {
   const std::unique_ptr<Target> target = Blocked();
   ASSERT_NE(target, nullptr);
-  const std::vector<WaitingThread> threads = listing_.list(target->pid());
+  const absl::StatusOr<std::vector<WaitingThread>> threads = listing_.list(target->pid());
+  ASSERT_TRUE(threads.ok()) << threads.status();
   bool ended = false;
   const auto second_reading = [&](pid_t tid) {
     if (!ended) target->End();
     ended = true;
     return listing_.find(tid);
   };
-  for (const LiveStack& stack : ReadLiveStacks(threads, kLiveStackBytes, second_reading, listing_.describe)) {
+  for (const LiveStack& stack : ReadLiveStacks(*threads, kLiveStackBytes, second_reading, listing_.describe)) {
     EXPECT_EQ(stack.missing, NoUserStack::kStale);
   }
 }

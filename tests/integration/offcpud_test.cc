@@ -301,6 +301,7 @@ TEST_F(Daemon, PromtoolFindsNothingWrongWithItsMetrics) {
   const httplib::Result metrics = httplib::Client("127.0.0.1", port).Get("/metrics");
   ASSERT_TRUE(metrics);
   EXPECT_THAT(metrics->body, HasSubstr("offcpud_off_cpu_seconds_total{"));
+  EXPECT_THAT(metrics->body, HasSubstr("offcpud_on_cpu_seconds_total "));
   std::ofstream(Path("metrics")) << metrics->body;
   EXPECT_EQ(RunWords({"sh", "-c", "promtool check metrics <" + Path("metrics") + " 2>&1"}), kOk) << output_;
   EXPECT_EQ(output_, "");

@@ -294,6 +294,11 @@ TEST_F(Top, WrongUsage) {
     EXPECT_EQ(RunWords(TopWords(flags)), kBadUsage) << flags[0];
     EXPECT_EQ(output_, "") << flags[0];
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+    EXPECT_LT(errors_.size(), 150u) << errors_;
+  }
+  for (const std::string count : {"0", "-1", "many", "99999999999999999999"}) {
+    EXPECT_EQ(RunWords(TopWords({"-n", count})), kBadUsage) << count;
+    EXPECT_EQ(errors_, "offcpu: --count: must be 1 or more; see offcpu top --help\n") << count;
   }
 }
 

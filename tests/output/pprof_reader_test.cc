@@ -150,6 +150,25 @@ TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
   ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
 
+TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
+  const RecordedProfile all = RecordedProfile::All();
+  const std::string otlp = Written(OutputFormat::kOtlp, all.profile, all.symbols);
+  PprofLimits entries;
+  entries.entry_bytes = 100;  // its dictionary is larger, which has the number of a sample
+  PprofLimits rest;
+  rest.rest_bytes = 100;  // its samples have that of the types of values
+  for (const PprofLimits& limits : {PprofLimits(), entries, rest}) {
+    ExpectError(otlp, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", limits);
+  }
+  const std::string bytes("\x12\x02\x08\x01", 4);  // field 2: two bytes, of which field 1 is 1
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+  entries.entry_bytes = 1;
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", entries);
+  const std::string with_string = bytes + std::string("\x32\x00", 2);  // field 6: ""
+  ExpectError(with_string, absl::StatusCode::kResourceExhausted, "is too large: a sample of more than 1 bytes",
+              entries);
+}
+
 struct Damage {
   const char* what;
   std::function<void(pb::Profile&)> change;

@@ -90,7 +90,7 @@ TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
   ASSERT_THAT(merged.user_stacks, SizeIs(1));
   EXPECT_EQ(merged.user_stacks[0].stack, FakeStack(module_.get(), {1, 2}));
   EXPECT_THAT(merged.modules, ElementsAre(module_));
-  EXPECT_EQ(merged.stats.processes, 2u);
+  EXPECT_EQ(merged.stats.processes, 1u);
 }
 
 TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
@@ -216,6 +216,7 @@ TEST_F(MergeTest, OnlyRowsThatAreWantedAreKept) {
   EXPECT_EQ(clients.ledger[0].tid, 2);
   EXPECT_EQ(clients.ledger[0].process, 0u);
   EXPECT_EQ(clients.stats.intervals, 3u) << "the statistics are the windows'";
+  EXPECT_EQ(clients.stats.processes, 2u) << "likewise";
 
   const auto main = [](const ProcessInfo&, const std::string& comm) { return comm == "main"; };
   const Profile mains = Merge({window}, main);

@@ -155,7 +155,23 @@ TEST_F(OffCpuTableTest, AProcessIsItsPidStartAndExec) {
   EXPECT_NE(table_.InternProcess(reused), first);
   EXPECT_NE(table_.InternProcess(executed), first);
   EXPECT_EQ(table_.InternProcess(Process(10)), first);
-  EXPECT_EQ(table_.Finish(stacks_, {}).stats.processes, 3u);
+  EXPECT_THAT(table_.Finish(stacks_, {}).processes, SizeIs(3));
+}
+
+TEST_F(OffCpuTableTest, ProcessesWithoutARowAreNotCounted) {
+  OffCpuTable table({.processes = 3});
+  const uint32_t user = stacks_.InternUser({});
+  for (const int32_t pid : {10, 11, 12, 13}) {  // the last one is "[other]"
+    Interval interval = Wait(1, 0);
+    interval.process = table.InternProcess(Process(pid));
+    if (pid == 11) continue;  // has only woken others
+    table.Add(interval, user);
+    interval.kind = WaitKind::kDisk;
+    table.Add(interval, user);
+  }
+  const Profile profile = table.Finish(stacks_, {});
+  EXPECT_THAT(profile.processes, SizeIs(4));
+  EXPECT_EQ(profile.stats.processes, 2u);
 }
 
 TEST_F(OffCpuTableTest, LaterCallsFillInWhatWasEmpty) {

@@ -191,11 +191,31 @@ TEST(LedgerTest, NamesProcessesThatHaveNoRows) {
   ledger.Add(five);
   ledger.Finish(kSpan, profile);
   ASSERT_THAT(profile.processes, SizeIs(2));
+  EXPECT_EQ(profile.processes[0].name, "five");
   EXPECT_EQ(profile.processes[1].key, kProcess);
-  EXPECT_EQ(profile.processes[1].name, "worker");
+  EXPECT_EQ(profile.processes[1].name, "") << "its main thread's name is not known";
   ASSERT_THAT(profile.ledger, SizeIs(2));
   EXPECT_EQ(profile.ledger[0].process, 0u);
   EXPECT_EQ(profile.ledger[1].process, 1u);
+}
+
+TEST(LedgerTest, AProcessHasTheNameOfItsMainThread) {
+  constexpr ProcessKey kNameless = {.pid = 5, .start_ns = 1, .exec_id = 1};
+  Profile profile;
+  profile.processes.push_back({.key = kNameless, .name = {}, .container = {}});
+  Ledger ledger(10);
+  ledger.Add(Running());
+  for (const ProcessKey& process : {kProcess, kNameless}) {
+    ThreadAccount main = Running();
+    main.process = process;
+    main.tid = process.pid;
+    main.comm = "main";
+    ledger.Add(main);
+  }
+  ledger.Finish(kSpan, profile);
+  ASSERT_THAT(profile.processes, SizeIs(2));
+  EXPECT_EQ(profile.processes[0].name, "main");
+  EXPECT_EQ(profile.processes[1].name, "main");
 }
 
 TEST(LedgerTest, CountsThreadsBeyondTheCap) {

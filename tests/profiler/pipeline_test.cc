@@ -177,7 +177,40 @@ TEST_F(PipelineTest, AProcessThatIsGoneKeepsItsTime) {
   pipeline_->Handle(ACapture(2, kVersion1));
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kGone)), 30}}));
-  EXPECT_EQ(profile_.processes[0].name, "worker") << "its first thread's name is better than none";
+  EXPECT_EQ(profile_.processes[0].name, "worker") << "its main thread's name";
+}
+
+// It was known before its first event, and its capture came before its interval: neither tells a name.
+TEST_F(PipelineTest, TheNameOfAProcessThatIsGoneIsThatOfItsMainThread) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  pipeline_->Expect(kProcess, kProcess.pid);
+  pipeline_->Handle(ACapture(1, kVersion1));
+  Settle();
+  const std::pair<int32_t, const char*> threads[] = {{kProcess.pid + 1, "helper"},
+                                                     {kProcess.pid, "sh"},
+                                                     {kProcess.pid, "renamed"},  // as /proc/PID/comm said at last
+                                                     {kProcess.pid + 1, "helper"}};
+  for (const auto& [tid, comm] : threads) {
+    IntervalEvent event = AnInterval(1, 10);
+    event.tid = tid;
+    event.comm = comm;
+    pipeline_->Handle(event);
+  }
+  Finish();
+  ASSERT_EQ(profile_.processes.size(), 1u);
+  EXPECT_EQ(profile_.processes[0].name, "renamed");
+}
+
+TEST_F(PipelineTest, AnotherThreadsNameIsNotThatOfTheProcess) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  IntervalEvent event = AnInterval(1, 10);
+  event.tid = kProcess.pid + 1;
+  pipeline_->Handle(event);
+  Settle();
+  Finish();
+  ASSERT_EQ(profile_.processes.size(), 1u);
+  EXPECT_EQ(profile_.processes[0].name, "");
+  EXPECT_EQ(profile_.comms[0], "worker");
 }
 
 TEST_F(PipelineTest, AProcessThatWasSeenIsWalkedAfterItsEnd) {
