@@ -110,6 +110,15 @@ std::map<std::string, uint64_t> Losses(const Profile& profile) {
   return losses;
 }
 
+// Threads that had reported their end and were kept from their CPU until after the last window's, but not after the one
+// recording's, which ends later.
+constexpr char kOutlived[] = "ended before its open wait was listed";
+uint64_t Outlived(const Windows& windows) {
+  uint64_t count = 0;
+  for (const Drop& drop : windows.profiles.back().stats.drops) count += drop.reason == kOutlived ? drop.count : 0;
+  return count;
+}
+
 // A thread that has reported its end is in no list any more, and may still be kept from its CPU when a window ends.
 // Returns what that has cost; nothing else is lost.
 uint64_t MissedNs(const Windows& windows) {
@@ -119,6 +128,7 @@ uint64_t MissedNs(const Windows& windows) {
     std::map<std::string, uint64_t> losses = Losses(profile);
     missed_ns += losses[kMissedOpenWait];
     losses.erase(kMissedOpenWait);
+    if (&profile == &windows.profiles.back()) losses.erase(kOutlived);
     EXPECT_THAT(losses, testing::IsEmpty());
   }
   return missed_ns;
@@ -234,9 +244,14 @@ void RecordChurn(const std::vector<std::string>& words) {
   EXPECT_EQ(sums.size(), single.size());
   uint64_t ns = 0;
   uint64_t single_ns = 0;
+  uint64_t outlived = Outlived(windows);
   for (const auto& [thread, times] : sums) {
-    EXPECT_EQ(times.ended, single[thread].ended) << std::get<0>(thread) << " " << std::get<3>(thread);
     if (std::get<3>(thread) == target->pid()) continue;  // it was there before and after the recordings
+    if (times.ended + 1 == single[thread].ended && outlived != 0) {
+      --outlived;
+      continue;
+    }
+    EXPECT_EQ(times.ended, single[thread].ended) << std::get<0>(thread) << " " << std::get<3>(thread);
     EXPECT_LE(times.ns, single[thread].ns) << std::get<0>(thread) << " " << std::get<3>(thread);
     ns += times.ns;
     single_ns += single[thread].ns;
