@@ -104,8 +104,11 @@ class Merger {
     profile_.stats.slept_throughout = is_first_ ? slept : std::min(profile_.stats.slept_throughout, slept);
     is_first_ = false;
     AddStats(window.stats, profile_.stats);
-    for (const ProfileRow& row : window.rows) {
+    const ProcessKey* last = nullptr;
+    for (const ProfileRow& row : window.rows) {  // sorted by process
       const ProcessKey& process = window.processes[row.process].key;
+      if (&process == last) continue;
+      last = &process;
       if (process != ProcessKey()) all_processes_.insert(process);  // that one stands for many
     }
   }
