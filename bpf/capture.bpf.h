@@ -12,11 +12,14 @@
 
 #include "budget.bpf.h"
 #include "code.bpf.h"
+#include "stack_memory.bpf.h"
 #include "state.bpf.h"
+#include "watchdog.bpf.h"
 
 /* From here on a wait gets a larger window and may use the last quarter of a budget. */
 #define LONG_WAIT_NS 1000000ULL
 #define REQUESTS 16384
+#define TRY_AGAIN 0x100 /* beside every wire_no_user */
 
 /* A page of slack lets the verifier see that a page may be copied to any offset in use. */
 struct capture_record {
@@ -32,7 +35,7 @@ struct thread_record {
 /* A copy may sleep, so it cannot use the CPU's own memory: whoever sets `busy` owns the buffer. */
 struct capture_buffer {
 	__u64 busy;
-	struct code_list code;
+	struct code_work code;
 	struct thread_record thread;
 	struct capture_record record;
 };
@@ -141,36 +144,54 @@ static __always_inline bool is_in_syscall(const struct pt_regs *regs)
 	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
 }
 
-/* Makes the window resident. May sleep for as long as the memory's owner likes, and so holds nothing
- * meanwhile. */
-static __always_inline void fault_in(struct task_struct *task, __u32 wanted)
+/* Says what lies above what was copied: `end` is where the stack's mapping ends. */
+static __always_inline __u32 what_is_above(__u64 copied_to, __u64 wanted_to, __u64 end, bool is_known)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 address = BPF_CORE_READ(regs, sp), end = address + wanted;
-	__u8 byte;
+	if (copied_to >= wanted_to)
+		return WIRE_ABOVE_MORE;
+	return copied_to >= end && is_known ? WIRE_ABOVE_END : WIRE_ABOVE_UNREAD;
+}
 
-	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
-		if (address >= end || bpf_copy_from_user(&byte, sizeof(byte), (void *)address))
-			break;
-		address = (address & ~(WIRE_PAGE_BYTES - 1ULL)) + WIRE_PAGE_BYTES;
-	}
+struct stack_copy {
+	struct capture_record *record;
+	__u64 sp;
+	__u32 bytes, take; /* copied, and to be copied */
+};
+
+/* Of bpf_loop; 1 ends it. */
+static long copy_page(__u32 index, struct stack_copy *copy)
+{
+	__u32 bytes = copy->bytes, chunk = WIRE_PAGE_BYTES - ((copy->sp + bytes) & (WIRE_PAGE_BYTES - 1));
+
+	if (bytes >= copy->take || bytes > WIRE_STACK_MAX_BYTES)
+		return 1;
+	if (chunk > copy->take - bytes)
+		chunk = copy->take - bytes;
+	barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
+	if (chunk > WIRE_PAGE_BYTES)
+		return 1;
+	if (bpf_probe_read_user(copy->record->stack + bytes, chunk, (void *)(copy->sp + bytes)))
+		return 1;
+	copy->bytes = bytes + chunk;
+	return 0;
 }
 
 /*
- * Copies what is resident of the current task from the stack pointer upwards page by page, so that the end of
- * a mapping cuts the copy instead of failing it. Returns a wire_no_user; WIRE_USER_PENDING: the capture is on
- * its way. A global function, so that the verifier goes through it once and not from every place that it is
- * called at.
+ * Copies what is resident of the current task's stack from the stack pointer upwards, page by page. Returns a
+ * wire_no_user; WIRE_USER_PENDING: the capture is on its way; TRY_AGAIN, of a first try only: there is a page
+ * that is not resident and may be faulted in. A global function, so that the verifier goes through it once
+ * and not from every place that it is called at.
  */
-__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
+__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_first_try)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct capture_buffer *buffer = state ? claim_buffer() : NULL;
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 bytes = 0, result = WIRE_NO_USER_UNREADABLE;
+	__u32 bytes, take = wanted, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
-	__u64 sp;
+	struct stack_copy copy = {};
+	__u64 sp, end;
 
 	if (!buffer || !state) {
 		refund(wanted, context);
@@ -179,31 +200,36 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context)
 	record = &buffer->record;
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
+	/* First: on some kernels one walk of the mappings is all there is, and it may find the stack too. */
+	tell_code(&buffer->code, context);
 	sp = record->head.registers[7];
-	for (int i = 0; i <= WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES; i++) {
-		__u32 chunk = WIRE_PAGE_BYTES - ((sp + bytes) & (WIRE_PAGE_BYTES - 1));
-
-		if (bytes >= wanted || bytes > WIRE_STACK_MAX_BYTES)
-			break;
-		if (chunk > wanted - bytes)
-			chunk = wanted - bytes;
-		barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
-		if (chunk > WIRE_PAGE_BYTES)
-			break;
-		if (bpf_probe_read_user(record->stack + bytes, chunk, (void *)(sp + bytes)))
-			break;
-		bytes += chunk;
+	end = stack_end(state, task, sp);
+	if (end - sp < take)
+		take = end - sp;
+	copy.record = record;
+	copy.sp = sp;
+	copy.take = take;
+	bpf_loop(WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES + 1, copy_page, &copy, 0);
+	bytes = copy.bytes;
+	if (is_first_try && bytes < take && may_fault_now(state, task)) {
+		result = TRY_AGAIN;
+		goto out;
 	}
+	/* What was being changed before may be at rest now. */
+	if (config.has_vma_iter && !buffer->code.code.hash && !buffer->code.code.sequence)
+		tell_code(&buffer->code, context);
+	if (config.has_vma_iter && !buffer->code.code.hash)
+		count(WIRE_COUNT_CODE_UNKNOWN);
 	if (bytes < wanted)
 		refund(wanted - bytes, context);
 	if (!bytes || bytes > WIRE_STACK_MAX_BYTES)
 		goto out;
 	record->head.type = WIRE_CAPTURE;
 	record->head.cookie = cookie;
+	record->head.code = buffer->code.code;
 	record->head.stack_bytes = bytes;
-	record->head.wanted_bytes = wanted;
+	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);
 	fill_process(&record->head.process, task);
-	fill_code(&record->head.code, task, state, &buffer->code, context == CONTEXT_SAMPLE);
 	result = WIRE_USER_PENDING;
 	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
 		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL
@@ -229,13 +255,13 @@ static __always_inline void send_failure(__u64 cookie, __u32 no_user)
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
 }
 
-/* The thread ends: what was asked for will not run, or too late to find a stack. */
-static __always_inline void cancel_request(struct task_state *state)
+/* What was asked for will not run, or too late to find the stack. */
+static __always_inline void cancel_request(struct task_state *state, __u32 no_user)
 {
 	__u64 cookie = state->cookie;
 
 	bpf_map_delete_elem(&requests, &cookie);
-	send_failure(cookie, WIRE_NO_USER_EXITING);
+	send_failure(cookie, no_user);
 	state->cookie = 0;
 }
 
@@ -246,17 +272,21 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct request *request = value;
-	__u64 cookie = *(__u64 *)key;
-	__u32 no_user;
+	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns(), preempted = BPF_CORE_READ(task, nivcsw);
+	__u32 no_user, context = (cookie >> 46) & 3;
 
 	if (!state || !task->mm) {
 		no_user = WIRE_NO_USER_EXITING;
 	} else if ((__u64)task->mm != request->mm) {
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
-		fault_in(task, request->wanted_bytes);
-		no_user = send_capture(cookie, request->wanted_bytes, (cookie >> 46) & 3);
+		no_user = send_capture(cookie, request->wanted_bytes, context, true);
+		if (no_user == TRY_AGAIN) {
+			fault_in(state, task, request->wanted_bytes);
+			no_user = send_capture(cookie, request->wanted_bytes, context, false);
+		}
 	}
+	book_capture(began, preempted, context);
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
 	if (state && state->cookie == cookie)
@@ -307,8 +337,8 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	__u32 key = context;
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;
+	__u64 earned, began;
 	__u32 wanted;
-	__u64 earned;
 
 	if (side.cookie)
 		return side;
@@ -322,18 +352,18 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		side.no_user = WIRE_NO_USER_EXITING;
 		return side;
 	}
-	earned = earned_ns(budget, now);
-	budget->task_work_ns =
-		budget->task_work_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->task_work_ns + earned;
-	budget->bytes_ns =
-		budget->bytes_ns + earned > NS_PER_SECOND ? NS_PER_SECOND : budget->bytes_ns + earned;
+	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
+	if (is_switched_off())
+		return side;
+	earned = earned_ns(&budget->last_ns, now);
+	earn(&budget->task_work_ns, earned);
+	earn(&budget->bytes_ns, earned);
 	wanted = window_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	if (!spend(&budget->bytes_ns, price_ns(wanted), is_long))
+	if (!spend(&budget->bytes_ns, price_ns(wanted, context), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
-	if (can_run_task_work(task) &&
-	    spend(&budget->task_work_ns, NS_PER_SECOND / (config.task_works_per_second ?: 1), is_long)) {
+	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(context), is_long)) {
 		/* Set before the request: it may be served before this returns. An event of another context
 		 * may have been quicker since the look at it above. */
 		__u64 other = __sync_val_compare_and_swap(&state->cookie, 0, side.cookie);
@@ -345,7 +375,9 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		is_published = true;
 		state->cookie = 0;
 	}
-	side.no_user = send_capture(side.cookie, wanted, context);
+	began = bpf_ktime_get_ns();
+	side.no_user = send_capture(side.cookie, wanted, context, false);
+	book_capture(began, BPF_CORE_READ(task, nivcsw), context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);
 		return side;

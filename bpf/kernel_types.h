@@ -37,6 +37,7 @@ enum bpf_map_type {
 #define BPF_F_NO_PREALLOC 1
 #define BPF_LOCAL_STORAGE_GET_F_CREATE 1
 #define BPF_RB_NO_WAKEUP 1
+#define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_RING_SIZE 1
 
@@ -54,6 +55,16 @@ enum bpf_map_type {
 #define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
 #define VM_EXEC 0x4
+#define VM_SHARED 0x8
+#define VM_MAYSHARE 0x80
+#define VM_PFNMAP 0x400
+#define VM_IO 0x4000
+#define VM_HUGETLB 0x400000
+#define VM_MIXEDMAP 0x10000000
+#define SYS_CLONE 56
+#define SYS_FORK 57
+#define SYS_VFORK 58
+#define SYS_CLONE3 435
 #define SYS_SCHED_YIELD 24
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -80,16 +91,23 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq; /* CONFIG_FAIR_GROUP_SCHED */
 };
 
-struct sched_entity___delayed {
-	unsigned char sched_delayed; /* asleep, and left on the runqueue for a while: 6.12 and later */
-};
-
 struct seqcount {
 	unsigned int sequence;
 };
 
+typedef struct {
+	__s64 counter;
+} atomic64_t;
+
+struct rw_semaphore {
+	atomic64_t owner; /* who holds it for writing, with flags in the lowest bits */
+};
+
 struct mm_struct {
 	struct seqcount mm_lock_seq; /* CONFIG_PER_VMA_LOCK, 6.14 and later */
+	struct rw_semaphore mmap_lock;
+	unsigned long exec_vm; /* pages that may be executed and not written */
+	int map_count;
 };
 
 struct mm_struct___counter {
@@ -104,8 +122,8 @@ struct inode {
 	unsigned long i_ino;
 	struct super_block *i_sb;
 	__u32 i_generation;
-	__s64 i_mtime_sec; /* 6.11 and later */
-	__u32 i_mtime_nsec;
+	__s64 i_ctime_sec; /* 6.11 and later */
+	__u32 i_ctime_nsec;
 };
 
 struct timespec64 {
@@ -114,11 +132,18 @@ struct timespec64 {
 };
 
 struct inode___timespec {
-	struct timespec64 __i_mtime; /* 6.7 to 6.10 */
+	struct timespec64 __i_ctime; /* 6.6 to 6.10 */
 };
 
 struct file {
 	struct inode *f_inode;
+};
+
+struct userfaultfd_ctx;
+struct vm_operations_struct;
+
+struct vm_userfaultfd_ctx {
+	struct userfaultfd_ctx *ctx;
 };
 
 struct vm_area_struct {
@@ -127,6 +152,8 @@ struct vm_area_struct {
 	const unsigned long vm_flags;
 	unsigned long vm_pgoff;
 	struct file *vm_file;
+	const struct vm_operations_struct *vm_ops;
+	struct vm_userfaultfd_ctx vm_userfaultfd_ctx; /* CONFIG_USERFAULTFD */
 };
 
 typedef struct {
@@ -158,6 +185,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
+	void *stack; /* the kernel's */
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;

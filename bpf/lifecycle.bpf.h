@@ -46,6 +46,9 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	make_wake(child);
 	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
 		return 0;
+	inherit_code(parent, child);
+	if (config.adapts)
+		space_of(child, false);
 	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (state)
 		state->knows_state = 1; /* it wants to run */
@@ -96,8 +99,12 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	__u32 tgid = task->tgid;
 	__u64 given = 0;
 
-	if (state) /* another address space counts its changes anew */
-		state->code.sequence = state->code.hash = 0;
+	if (state) { /* its stack is another one, and so is what lies on it: execve may wait after the change
+		      */
+		state->stack.begin = state->stack.end = 0;
+		if (state->cookie)
+			cancel_request(state, WIRE_NO_USER_EXEC);
+	}
 	if (control.phase != WIRE_RECORDING)
 		return 0;
 	if (tgid == config.command_tgid && !bpf_map_lookup_elem(&pids, &tgid)) {
@@ -117,7 +124,7 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (state && state->cookie)
-		cancel_request(state);
+		cancel_request(state, WIRE_NO_USER_EXITING);
 	if (!task->signal->live.counter && control.phase == WIRE_RECORDING && current_is_recorded(task))
 		send_lifecycle(WIRE_EXIT, task);
 	return 0;

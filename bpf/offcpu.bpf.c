@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * The programs: when a thread leaves the CPU, and when it is back. Compiled twice, once for each form that
+ * The programs: when a thread leaves the CPU, and when it is back. Compiled once for each form that
  * the kernel's task work function has had.
  */
 #include "capture.bpf.h"
 #include "code.bpf.h"
+#include "draw.bpf.h"
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "ledger.bpf.h"
@@ -81,6 +82,7 @@ struct times {
 	__u64 end_ns;
 	__u64 waited_ns;
 	__u64 runnable_ns;
+	__u64 sample_ns; /* that it was drawn with; 0: it was not */
 };
 
 /* How often `task`, which has just come to a CPU, is counted to have done so by now: after sched_switch, and
@@ -137,6 +139,7 @@ static __always_inline void fill_interval(struct wire_interval *record, struct t
 	record->blocked_ns = times->waited_ns - times->runnable_ns;
 	record->runnable_ns = times->runnable_ns;
 	record->syscall = syscall;
+	record->sample_ns = times->sample_ns;
 	record->switches = switches_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
@@ -178,15 +181,6 @@ static __always_inline void send_woken(struct task_struct *task, struct wire_acc
 	if (bpf_ringbuf_output(&intervals, &wake->record, bytes, BPF_RB_NO_WAKEUP))
 		return lose_unsent(account, times, bytes);
 	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
-}
-
-/* Long waits are kept; of short ones as many as keep the sum what it is, each with the weight of sample_ns.
- */
-static __always_inline bool is_drawn(__u64 waited_ns)
-{
-	if (waited_ns >= config.sample_ns)
-		return true;
-	return bpf_get_prandom_u32() < (waited_ns << 32) / config.sample_ns;
 }
 
 /* run_delay with this wait in it: the kernel adds it after sched_switch. */
@@ -232,7 +226,7 @@ static __always_inline bool waits_for_waker(const struct task_state *state, cons
 
 /* Is it recorded? What is not is counted, or stood for by what is. */
 static __always_inline bool is_kept(struct task_struct *task, struct wire_account *account,
-				    const struct task_state *state, const struct times *times)
+				    const struct task_state *state, struct times *times)
 {
 	if (times->waited_ns < config.min_wait_ns) {
 		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times->waited_ns);
@@ -246,7 +240,8 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 		lose(account, WIRE_COUNT_OTHER_KIND, times->waited_ns);
 		return false;
 	}
-	if (!is_drawn(times->waited_ns)) {
+	times->sample_ns = draw(task, times->waited_ns, times->end_ns);
+	if (times->sample_ns == NOT_DRAWN) {
 		count_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
 		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 		return false;

@@ -15,8 +15,31 @@
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 
+/* The mapping that a thread's stack pointer was in at its last capture. */
+struct stack_mapping {
+	__u64 begin, end; /* equal: none is known, or it is a device */
+	__u64 sequence;	  /* code_sequence() then */
+	__u64 may_fault;  /* its pages come from the kernel alone */
+};
+
+/* What captures have taken of the time of a process's threads. */
+struct process_time {
+	__u64 since_ns;
+	__u64 spent_ns;	    /* since then */
+	__u64 off_until_ns; /* no captures are made before; 0: it was never switched off */
+};
+
+/* What the draws of a process follow, see draw.bpf.h. */
+struct draw {
+	__u64 began_ns;	 /* the slice of time; scheduler's clock */
+	__u64 sample_ns; /* T: shorter waits are drawn; 0: no slice has begun */
+	__u32 drawn;	 /* in this slice */
+	__u32 limit;	 /* from which on T doubles */
+	__u64 slices;	 /* that this one is as long as */
+};
+
 /* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
- * samples and wakes, which touch the cookie and `code`. */
+ * samples and wakes, which touch the cookie and `stack`. */
 struct task_state {
 	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
@@ -28,9 +51,9 @@ struct task_state {
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
 	 * on what changes. */
 	__u64 arrivals;
-	struct wire_code code; /* the last value that was computed for this thread */
-	__u32 out_state;       /* TASK_*; 0: it was runnable */
-	__u32 knows_state;     /* out_state is set: by its leaving, its creation, or when it was first seen */
+	struct stack_mapping stack;
+	__u32 out_state;   /* TASK_*; 0: it was runnable */
+	__u32 knows_state; /* out_state is set: by its leaving, its creation, or when it was first seen */
 	__u32 listed_pass;
 	__u32 has_run; /* since it was first seen, and before recording ended */
 };

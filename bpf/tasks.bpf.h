@@ -76,6 +76,9 @@ int list_tasks(struct bpf_iter__task *ctx)
 		note_first_sight(task, state);
 	if (control.phase == WIRE_WAITING)
 		open_account(task);
+	if (config.adapts)
+		space_of(task,
+			 false); /* made here and at fork: where a wait ends under a lock it cannot be */
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	record.recorded = task_is_recorded(task);
@@ -84,19 +87,65 @@ int list_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+static __always_inline bool may_walk_long(void)
+{
+	__u64 last = control.long_walk_ns, now = bpf_ktime_get_ns();
+
+	return now - last >= NS_PER_SECOND &&
+	       __sync_val_compare_and_swap(&control.long_walk_ns, last, now) == last;
+}
+
+/* Lists the code of `task`; where mappings are many, what is known to be code is looked at first, and may be
+ * all there is. */
+static __always_inline void list_code_of(struct task_struct *task, const struct space *space,
+					 struct code_list *list)
+{
+	__u32 mappings = BPF_CORE_READ(task, mm, map_count);
+
+	list->head.hash = 0;
+	list->head.count = 0;
+	if (mappings > DESCRIBED_VMAS && !config.has_locking_vma_iter && space && is_of(space, task) &&
+	    space->count <= KNOWN_MAPPINGS && known_code_is_there(space, task, list)) {
+		list->head.hash = space->hash;
+		return;
+	}
+	list->head.count = 0;
+	if (mappings <= DESCRIBED_VMAS || may_walk_long())
+		walk_code(task, list, DESCRIBED_VMAS_MAX, NULL);
+}
+
+/* In the time of who asks. Remembers what was found, for captures. */
+static __always_inline void describe_code(struct wire_code *code, struct task_struct *task,
+					  struct code_list *list, struct seq_file *seq)
+{
+	struct space *space = space_of(task, false);
+
+	list_code_of(task, space, list);
+	if (!list->head.hash || list->head.count > WIRE_MAPPINGS)
+		return;
+	code->hash = list->head.hash;
+	bpf_seq_write(seq, list->mappings, list->head.count * sizeof(struct wire_mapping));
+	if (space && code_sequence(task) == code->sequence)
+		remember_code(space, task, code->sequence, list);
+}
+
 /* The same for one thread, after its executable mappings. */
 SEC("iter/task")
 int describe_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
+	struct capture_buffer *buffer;
 	struct wire_task record = {};
 
 	if (!task || task->flags & PF_KTHREAD)
 		return 0;
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
-	if (config.has_vma_iter)
-		record.code.hash = walk_code(task, NULL, ctx->meta->seq);
+	buffer = config.has_vma_iter ? claim_buffer() : NULL;
+	if (buffer) {
+		describe_code(&record.code, task, &buffer->code.list, ctx->meta->seq);
+		release_buffer(buffer);
+	}
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }

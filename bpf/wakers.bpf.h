@@ -4,9 +4,10 @@
  * thread before, if that was what the first one waited for.
  *
  * A wake is noted when it is made, in the waker's own context, because only then is it known where the waker
- * was. It belongs to one wait of one thread, which is known by its number: a wake that finds its thread
- * running, or on its way to sleep only, ends no wait and is not noted. All is copied at once, so that nothing
- * that the waker does later changes it.
+ * was. It belongs to one wait of one thread, which is known by its number. A wake that finds its thread on
+ * its way to sleep may end that wait or keep it from beginning; in the second case nobody asks for the wake,
+ * and the one that ends the thread's next wait is noted over it. All is copied at once, so that nothing that
+ * the waker does later changes it.
  *
  * An interrupt that wakes is told by its frames: the thread that it has interrupted has nothing to do with
  * it.
@@ -25,7 +26,7 @@ const volatile struct wire_waker_config waker_config SEC(".rodata.wakers") = {};
 struct wake {
 	__u64 out_ns;	/* when it went to sleep last, or was first seen; CLOCK_MONOTONIC */
 	__u64 switches; /* which of its waits the wake ended, see switches_of */
-	__u32 leaving;	/* it had not quite left its CPU: maybe the one after that */
+	__u32 leaving;	/* it had not left its CPU yet: maybe the one after that */
 	__u32 fresh;	/* no interval has had it yet */
 	struct wire_woken_interval record;
 	struct wire_link links[WIRE_LINKS]; /* the waker first */
@@ -59,19 +60,6 @@ static __always_inline void note_departure(struct task_struct *task, bool preemp
 	wake = bpf_task_storage_get(&wakes, task, 0, 0);
 	if (wake)
 		wake->out_ns = bpf_ktime_get_ns();
-}
-
-/* Has it been taken off its runqueue? Else it only thinks of sleeping, or was preempted when it did. */
-static __always_inline bool is_asleep(struct task_struct *task)
-{
-	if (!task->on_rq)
-		return true;
-	if (bpf_core_field_exists(((struct sched_entity___delayed *)0)->sched_delayed)) {
-		struct sched_entity___delayed *se = (void *)&task->se;
-
-		return BPF_CORE_READ(se, sched_delayed);
-	}
-	return false;
 }
 
 static __always_inline bool lies_in(__u64 address, const volatile struct wire_range *range)
@@ -274,7 +262,7 @@ int BPF_PROG(sched_waking, struct task_struct *wakee)
 {
 	struct wake *wake;
 
-	if (control.phase != WIRE_RECORDING || !is_asleep(wakee))
+	if (control.phase != WIRE_RECORDING)
 		return 0;
 	wake = bpf_task_storage_get(&wakes, wakee, 0, 0);
 	if (wake)

@@ -56,6 +56,14 @@ WIRE_ENUM(wire_no_user){
 	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD,  /* dropped between the ring and the walker */
 	WIRE_NO_USER_KERNEL_THREAD, WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or
 							       waited too short */
+	WIRE_NO_USER_SWITCHED_OFF,			    /* captures have cost its process too much time */
+};
+
+/* What lies above the bytes of a stack that were copied. */
+WIRE_ENUM(wire_above){
+	WIRE_ABOVE_END,	   /* nothing: the mapping of the stack ends there */
+	WIRE_ABOVE_MORE,   /* more of the stack: no more was wanted */
+	WIRE_ABOVE_UNREAD, /* a page that was not resident, or of which it is not known whose it is */
 };
 
 /* See ProcessKey. */
@@ -76,12 +84,13 @@ struct wire_interval {
 	uint64_t blocked_ns;
 	uint64_t runnable_ns;
 	struct wire_process process;
-	uint32_t no_user;  /* wire_no_user, set iff cookie is 0 */
-	int32_t syscall;   /* what the thread entered by; negative: nothing, or a 32-bit one */
-	uint64_t switches; /* how often the thread has ever left a CPU: names this wait among its waits */
+	uint32_t no_user;   /* wire_no_user, set iff cookie is 0 */
+	int32_t syscall;    /* what the thread entered by; negative: nothing, or a 32-bit one */
+	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
+	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
 	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
 };
-WIRE_ASSERT(sizeof(struct wire_interval) == 104);
+WIRE_ASSERT(sizeof(struct wire_interval) == 112);
 
 /* A thread that was running when a CPU's sampling event fired. */
 struct wire_sample {
@@ -117,7 +126,7 @@ struct wire_woken_interval {
 	uint32_t reserved;
 	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
 };
-WIRE_ASSERT(sizeof(struct wire_woken_interval) == 112);
+WIRE_ASSERT(sizeof(struct wire_woken_interval) == 120);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -143,7 +152,7 @@ struct wire_mapping {
 	uint64_t offset; /* in the file, bytes; 0 without a file */
 	uint64_t inode;	 /* 0: no file */
 	uint64_t device; /* and, in the upper half, the inode's generation: inode numbers are used again */
-	uint64_t modified_ns; /* the file's; a file may be written over in place */
+	uint64_t changed_ns; /* ctime of the file, which may be written over in place */
 };
 WIRE_ASSERT(sizeof(struct wire_mapping) == 48);
 
@@ -158,14 +167,13 @@ WIRE_ASSERT(sizeof(struct wire_code_list) == 16);
 
 struct wire_capture {
 	uint32_t type;	      /* WIRE_CAPTURE */
-	uint32_t stack_bytes; /* how many follow, from the stack pointer upwards */
+	uint32_t stack_bytes; /* how many follow behind this, from the stack pointer upwards */
 	uint64_t cookie;
 	struct wire_process process;
 	struct wire_code code;
 	uint64_t registers[WIRE_REGISTERS];
-	uint32_t wanted_bytes; /* > stack_bytes: what lies above could not be read */
-	uint32_t in_syscall;   /* rcx and r11 hold the system call's rip and rflags */
-			       /* uint8_t stack[stack_bytes] */
+	uint32_t above;	     /* wire_above */
+	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
 };
 WIRE_ASSERT(sizeof(struct wire_capture) == 200);
 
@@ -206,7 +214,14 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
-	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
+	WIRE_COUNT_CAPTURE_TIME,    /* that captures took of the threads they were made in; ns with sleep */
+	WIRE_COUNT_CAPTURE_LONGEST, /* ns: of a CPU, the longest of these; no count */
+	WIRE_COUNT_PAGE_FAULTED_IN, /* of a stack */
+	WIRE_COUNT_STACK_UNKNOWN,   /* the mapping of a stack could not be found: one page was copied */
+	WIRE_COUNT_CODE_UNKNOWN,    /* a capture whose mappings could not be told without too much work */
+	WIRE_COUNT_MAPPINGS_BUDGET, /* likewise, because others had used up the second's work */
+	WIRE_COUNT_SWITCHED_OFF,    /* captures of a process, for a while */
+	WIRE_COUNT_GONE_AT_END,	    /* waited at the end, and was dead before it could be listed */
 	WIRE_COUNT_LIFECYCLE_LOST,
 	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
 	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
@@ -305,7 +320,7 @@ struct wire_glob {
 struct wire_config {
 	uint64_t min_wait_ns;
 	uint64_t max_wait_ns; /* longer intervals are left out; 0: none are */
-	uint64_t sample_ns;   /* shorter ones are kept with the probability length / sample_ns; 0: all are */
+	uint64_t sample_ns;   /* shorter ones are drawn, see draw.bpf.h; 0: all are recorded */
 	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
 	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
@@ -314,9 +329,11 @@ struct wire_config {
 	uint64_t capture_bytes_per_second; /* per CPU, and for samples and wakes as much again */
 	uint32_t task_works_per_second;	   /* likewise; 0: none */
 	uint32_t own_tgid;
-	uint32_t command_tgid; /* joins the set of pids when it calls execve; 0: none */
-	uint32_t buffers;      /* entries of the map of that name */
-	uint8_t has_exit_tp;   /* intervals end at sched_exit_tp, not at sched_switch */
+	uint32_t command_tgid;		/* joins the set of pids when it calls execve; 0: none */
+	uint32_t buffers;		/* entries of the map of that name */
+	uint32_t mappings_per_second;	/* to be looked at by captures, per CPU; likewise */
+	uint32_t process_ns_per_second; /* that captures may take of the threads of a process */
+	uint8_t has_exit_tp;		/* intervals end at sched_exit_tp, not at sched_switch */
 	uint8_t has_rq_clock;
 	uint8_t has_task_work;
 	uint8_t has_vma_iter;
@@ -333,9 +350,12 @@ struct wire_config {
 	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
 	uint8_t excluded_cgroups;
 	uint8_t exclude_pids;
-	uint8_t reserved[6];
+	uint8_t has_locking_vma_iter; /* mappings do not change while it walks; else it leaves out those that
+					 do */
+	uint8_t adapts; /* sample_ns is the least; control.draws_per_second says how much is drawn */
+	uint8_t reserved[4];
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 120);
+WIRE_ASSERT(sizeof(struct wire_config) == 128);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {
@@ -367,13 +387,14 @@ struct wire_control {
 	uint64_t clock_offset;	   /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
 	uint64_t sample_period_ns; /* that an on-CPU sample stands for */
 	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
+	uint64_t long_walk_ns;	   /* of the programs: when so many mappings were walked last */
 	uint64_t list_min_ns;	   /* threads are listed that have been off for that long; 0: all */
 	uint32_t list_pass;	   /* with list_min_ns, a wait is listed in one pass only */
 	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
 	uint32_t zero;		   /* stays 0 */
-	uint32_t reserved;
+	uint32_t draws_per_second; /* of all processes together, where draws adapt; set before recording */
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 64);
+WIRE_ASSERT(sizeof(struct wire_control) == 72);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,7 @@ IntervalEvent IntervalOf(const wire_interval& head) {
           .end_ns = head.end_ns,
           .blocked_ns = head.blocked_ns,
           .runnable_ns = head.runnable_ns,
+          .sample_ns = head.sample_ns,
           .comm = CommOf(head.comm),
           .wakers = {}};
 }
@@ -115,7 +116,8 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .code = {.sequence = head.code.sequence, .hash = head.code.hash},
                      .registers = {},
                      .in_syscall = head.in_syscall != 0,
-                     .more = head.stack_bytes >= head.wanted_bytes,
+                     .more = head.above == WIRE_ABOVE_MORE,
+                     .unread = head.above == WIRE_ABOVE_UNREAD,
                      .stack = {stack.begin(), stack.begin() + head.stack_bytes}};
   std::copy(std::begin(head.registers), std::end(head.registers), event.registers.value.begin());
   return event;
@@ -144,7 +146,7 @@ std::vector<CodeMapping> DecodeMappings(std::span<const std::byte> bytes) {
                         .offset = wire.offset,
                         .inode = wire.inode,
                         .device = wire.device,
-                        .modified_ns = wire.modified_ns});
+                        .changed_ns = wire.changed_ns});
   }
   return mappings;
 }

@@ -31,12 +31,12 @@ struct CodeMapping {
   uint64_t offset = 0;
   uint64_t inode = 0;   // 0: no file
   uint64_t device = 0;  // with the inode's generation
-  uint64_t modified_ns = 0;
+  uint64_t changed_ns = 0;
 
   bool operator==(const CodeMapping&) const = default;
   template <typename H>
   friend H AbslHashValue(H h, const CodeMapping& m) {
-    return H::combine(std::move(h), m.begin, m.end, m.offset, m.inode, m.device, m.modified_ns);
+    return H::combine(std::move(h), m.begin, m.end, m.offset, m.inode, m.device, m.changed_ns);
   }
 };
 
@@ -69,6 +69,7 @@ struct IntervalEvent {
   uint64_t end_ns = 0;    // scheduler's clock
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
+  uint64_t sample_ns = 0;  // if it is shorter than this, it was drawn and stands for so much time
   std::string comm;
   std::vector<WakerEvent> wakers;  // the one that ended it, who had woken that one, and so on; empty: not known
 };
@@ -99,6 +100,7 @@ struct CaptureEvent {
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
   bool more = false;             // the copy ends where the window ends, not where the memory does
+  bool unread = false;           // it ends before a page that could not be read
   std::vector<std::byte> stack;  // from the stack pointer upwards
 };
 

@@ -73,6 +73,13 @@ bool ReadsOfUserMemoryAreSafe() {
   return major > 6 || (major == 6 && minor >= 4);
 }
 
+// The file is there on real-time kernels only.
+bool IsRealTime() {
+  int value = 0;
+  std::ifstream("/sys/kernel/realtime") >> value;
+  return value == 1;
+}
+
 std::string ReadKallsyms() {
   std::ifstream file("/proc/kallsyms");
   std::ostringstream text;
@@ -102,6 +109,8 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.rq_clock = HasMember(types.get(), "sched_entity", "cfs_rq");
   features.task_work_arguments = TaskWorkArguments(types.get());
   features.vma_iter = ArgumentsOf(types.get(), "bpf_iter_task_vma_new") == 3;
+  features.locking_vma_iter = !HasMember(types.get(), "bpf_iter_task_vma_kern_data", "snapshot");
+  features.real_time = IsRealTime();
   features.can_read_user = ReadsOfUserMemoryAreSafe();
   features.ranges = FindKernelRanges(ReadKallsyms());
   return features;

@@ -16,11 +16,17 @@ struct KernelFeatures {
   bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
   int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
   bool vma_iter = false;        // bpf_iter_task_vma kfuncs: 6.7 and later
-  bool can_read_user = false;   // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
+  bool locking_vma_iter =
+      false;                   // they hold the lock of all mappings; else they leave out those that change: 7.x, 6.18
+  bool can_read_user = false;  // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
   KernelRanges ranges;
 
+  // Of a real-time kernel: task work is queued by a thread, which a thread of higher priority may be ahead of, back in
+  // user mode already.
+  bool real_time = false;
+
   // Captures are asked for where a wait has ended, and only there.
-  bool can_defer() const { return task_work_arguments != 0 && exit_tp; }
+  bool can_defer() const { return task_work_arguments != 0 && exit_tp && !real_time; }
 };
 
 // FailedPrecondition if the kernel has no BTF, or does not account for waiting.

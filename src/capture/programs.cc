@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/membarrier.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -155,6 +157,8 @@ struct Programs::Impl {
   RecordCallback on_record;                  // the rings call back through this
   OwnedRing intervals;
   OwnedRing captures;
+  OwnedFd news;                     // an epoll of both of the following
+  OwnedFd hurry;                    // an eventfd
   wire_control* control = nullptr;  // shared with the programs
   std::atomic<uint64_t> end_ns{0};  // CLOCK_MONOTONIC
   std::mutex listing;               // guards list_min_ns and list_pass of the control page
@@ -182,7 +186,7 @@ struct Programs::Impl {
     if (bpf_map_lookup_elem(Fd("counters"), &id, per_cpu.data()) != 0) return sum;
     for (const wire_counter& counter : per_cpu) {
       sum.count += counter.count;
-      sum.ns += counter.ns;
+      sum.ns = id == WIRE_COUNT_CAPTURE_LONGEST ? std::max(sum.ns, counter.ns) : sum.ns + counter.ns;
     }
     return sum;
   }
@@ -191,6 +195,17 @@ struct Programs::Impl {
     intervals.reset(ring_buffer__new(Fd("intervals"), OnRecord, &on_record, nullptr));
     captures.reset(ring_buffer__new(Fd("captures"), OnRecord, &on_record, nullptr));
     if (intervals == nullptr || captures == nullptr) return ErrnoStatus("cannot map the rings", errno);
+    return absl::OkStatus();
+  }
+
+  // Of the ring only its wake-ups count, not that there is something in it.
+  absl::Status WatchNews() {
+    news = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
+    hurry = OwnedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {}};
+    for (const int fd : {hurry.get(), Fd("intervals")}) {
+      if (epoll_ctl(news.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("cannot watch the rings", errno);
+    }
     return absl::OkStatus();
   }
 
@@ -267,7 +282,9 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = impl->Load();
   if (status.ok()) status = FillFilters(impl->object.get(), config);
   if (status.ok()) status = impl->OpenRings();
+  if (status.ok()) status = impl->WatchNews();
   if (status.ok()) status = impl->MapControl();
+  if (status.ok()) impl->control->draws_per_second = config.draws_per_second;
   if (status.ok()) status = impl->Attach();
   if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
   if (!status.ok()) return status;
@@ -307,6 +324,13 @@ size_t Programs::Drain(const RecordCallback& record) {
   const int captures = ring_buffer__consume(impl_->captures.get());
   return static_cast<size_t>(std::max(intervals, 0)) + static_cast<size_t>(std::max(captures, 0));
 }
+
+void Programs::AwaitNews(std::chrono::milliseconds patience) {
+  epoll_event event;
+  epoll_wait(impl_->news.get(), &event, 1, static_cast<int>(patience.count()));
+}
+
+void Programs::Hurry() { eventfd_write(impl_->hurry.get(), 1); }
 
 std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid) const {
   const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), {.tid = pid});

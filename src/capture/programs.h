@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -40,9 +41,10 @@ struct ProgramsConfig {
   std::vector<std::string> excluded_cgroups;
   std::vector<std::string> excluded_comms;
   uint64_t min_wait_ns = 0;
-  uint64_t max_wait_ns = 0;     // 0: any length
-  uint64_t sample_ns = 0;       // at most 1 s; 0: every interval
-  std::vector<WaitKind> kinds;  // empty: all
+  uint64_t max_wait_ns = 0;       // 0: any length
+  uint64_t sample_ns = 0;         // at most 1 s; 0: every interval
+  uint32_t draws_per_second = 0;  // 0: `sample_ns` is fixed
+  std::vector<WaitKind> kinds;    // empty: all
   bool kernel_threads = false;
   bool ledger = false;               // keep accounts
   uint32_t oncpu_hz = 0;             // samples of running threads a second and CPU; 0: none
@@ -52,6 +54,8 @@ struct ProgramsConfig {
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
   uint64_t capture_bytes_per_second = 0;  // per CPU
+  uint32_t mappings_per_second = 0;       // per CPU, that captures may look at in the threads they are made in
+  uint32_t process_ns_per_second = 0;     // that captures may take of a process's threads before they are switched off
 };
 
 // One thread, as the task iterator sees it.
@@ -92,6 +96,10 @@ class Programs {
   // Gives every record of both rings to `record`, intervals and definitions first. Returns how many there were.
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   size_t Drain(const RecordCallback& record);
+  // Returns when code has been seen that was not known, which has to be looked at soon; when Hurry says so; at last
+  // after `patience`. One thread.
+  void AwaitNews(std::chrono::milliseconds patience);
+  void Hurry();
 
   // With its code hash and what it stands for.
   struct ProcessDescription {

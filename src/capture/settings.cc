@@ -32,6 +32,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.min_wait_ns = config.min_wait_ns;
   wire.max_wait_ns = config.max_wait_ns;
   wire.sample_ns = config.sample_ns;
+  wire.adapts = config.draws_per_second != 0;
   for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
   wire.filter_uids = !config.uids.empty();
   wire.kernel_threads = config.kernel_threads;
@@ -50,10 +51,13 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.own_tgid = static_cast<uint32_t>(getpid());
   wire.command_tgid = static_cast<uint32_t>(config.command);
   wire.buffers = buffers;
+  wire.mappings_per_second = config.mappings_per_second;
+  wire.process_ns_per_second = config.process_ns_per_second;
   wire.has_exit_tp = features.exit_tp;
   wire.has_rq_clock = features.rq_clock;
   wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
   wire.has_vma_iter = features.vma_iter;
+  wire.has_locking_vma_iter = features.locking_vma_iter;
   wire.can_read_user = features.can_read_user;
   wire.filter_pids = !config.pids.empty() || config.command != 0;
   wire.filter_tids = !config.tids.empty();
@@ -64,6 +68,13 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
 }
 
 wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, .end = range.end}; }
+
+// As many as can be in use at one time: one where each CPU's thread returns to user mode, and one in an interrupt of
+// that. Each takes 80 KiB, and a host may have hundreds of CPUs that are seldom all at it.
+uint32_t CaptureBuffers() {
+  constexpr long kMaxBuffers = 128;
+  return static_cast<uint32_t>(std::clamp(2 * sysconf(_SC_NPROCESSORS_ONLN) + 2, 4L, kMaxBuffers));
+}
 
 // The kernel takes no more of a stack.
 uint32_t MaxFrames() {
@@ -138,7 +149,7 @@ absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
 }  // namespace
 
 absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
-  const auto buffers = static_cast<uint32_t>(2 * libbpf_num_possible_cpus() + 2);
+  const uint32_t buffers = CaptureBuffers();
   const wire_config wire = WireConfig(config, features, buffers);
   if (config.wakers && !features.ranges.wakers.can_tell()) {
     return absl::FailedPreconditionError("/proc/kallsyms does not tell interrupts from threads: wakers cannot be told");

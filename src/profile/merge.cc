@@ -96,7 +96,12 @@ class Merger {
 
   // What is not a sum over rows.
   void AddWhole(const Profile& window) {
-    profile_.start_unix_ns = is_first_ ? window.start_unix_ns : std::min(profile_.start_unix_ns, window.start_unix_ns);
+    // The clock of unix time may have been set back between two windows, the other never is.
+    const auto start = std::tie(window.start_boot_ns, window.start_unix_ns);
+    if (is_first_ || start < std::tie(profile_.start_boot_ns, profile_.start_unix_ns)) {
+      profile_.start_unix_ns = window.start_unix_ns;
+      profile_.start_boot_ns = window.start_boot_ns;
+    }
     profile_.duration_ns += window.duration_ns;
     if (profile_.host.empty()) profile_.host = window.host;
     // Who slept through all of it slept through each window: that many at most.
@@ -236,6 +241,8 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.intervals += from.intervals;
   to.cookies += from.cookies;
   to.captures += from.captures;
+  to.capture_ns += from.capture_ns;
+  to.capture_longest_ns = std::max(to.capture_longest_ns, from.capture_longest_ns);
   to.kernel_stacks += from.kernel_stacks;
   to.live_stacks += from.live_stacks;
   to.walks += from.walks;
@@ -244,10 +251,14 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
     to.frames_by_source[i] += from.frames_by_source[i];
     to.complete_walks_by_source[i] += from.complete_walks_by_source[i];
   }
-  to.sample_ns = std::max(to.sample_ns, from.sample_ns);
+  if (to.sample_ns == 0 || (from.sample_ns != 0 && from.sample_ns < to.sample_ns)) to.sample_ns = from.sample_ns;
+  to.sample_most_ns = std::max(to.sample_most_ns, from.sample_most_ns);
   to.not_drawn += from.not_drawn;
   to.oncpu_period_ns = std::max(to.oncpu_period_ns, from.oncpu_period_ns);
   to.oncpu_samples += from.oncpu_samples;
+  to.suspended_ns += from.suspended_ns;
+  to.clock_forward_ns += from.clock_forward_ns;
+  to.clock_back_ns += from.clock_back_ns;
   for (const Drop& drop : from.drops) {
     const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
     auto it = std::find_if(to.drops.begin(), to.drops.end(), is_same);  // there are a few dozen reasons

@@ -50,6 +50,8 @@ std::string_view Name(NoUserStack reason) {
       return "target stuck";
     case NoUserStack::kUnreadableProcess:
       return "unreadable process";
+    case NoUserStack::kSwitchedOff:
+      return "switched off";
     case NoUserStack::kOverload:
       return "overload";
     case NoUserStack::kUnsupported:

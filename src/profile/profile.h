@@ -53,6 +53,7 @@ enum class NoUserStack : uint8_t {
   kGone,               // the process ended before it could be looked at
   kTargetStuck,        // reading the process did not come back in time
   kUnreadableProcess,  // its maps or memory could not be read
+  kSwitchedOff,        // captures had taken too much of the process's time: it has none for a while
   kOverload,           // the daemon's queue or the waiting room was full
   kUnsupported,        // this kernel offers no way to copy a user stack
   kStale,              // the thread ran while its stack was read from outside
@@ -60,7 +61,7 @@ enum class NoUserStack : uint8_t {
   kOnCpu,              // it is running: only a thread that waits can be read from outside
   kNotAsked,           // of a waker: whom it woke is not recorded, or had waited too short
 };
-inline constexpr int kNoUserStackCount = 18;
+inline constexpr int kNoUserStackCount = 19;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
@@ -146,28 +147,37 @@ struct Drop {
 
 // What happened on the way; every figure counts from the start of the recording.
 struct ProfileStats {
-  uint64_t intervals = 0;      // INTERVAL records received
-  uint64_t cookies = 0;        // distinct cookies among them
-  uint64_t captures = 0;       // CAPTURE records received
-  uint64_t kernel_stacks = 0;  // KERNEL_STACK records received
-  uint64_t live_stacks = 0;    // stacks of waiting threads read from outside
-  uint64_t walks = 0;          // user stacks walked
-  uint64_t processes = 0;      // that have a row
+  uint64_t intervals = 0;           // INTERVAL records received
+  uint64_t cookies = 0;             // distinct cookies among them
+  uint64_t captures = 0;            // CAPTURE records received
+  uint64_t capture_ns = 0;          // that captures took of the threads they were made in
+  uint64_t capture_longest_ns = 0;  // the longest of them, since the recording began
+  uint64_t kernel_stacks = 0;       // KERNEL_STACK records received
+  uint64_t live_stacks = 0;         // stacks of waiting threads read from outside
+  uint64_t walks = 0;               // user stacks walked
+  uint64_t processes = 0;           // that have a row
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).
   std::array<uint64_t, kFrameSourceCount> complete_walks_by_source = {};
-  uint64_t sample_ns = 0;         // shorter intervals are a sample; 0: none are
+  // Intervals shorter than a time T are a sample. T is a process's own and changes: the least and the most there was;
+  // 0: all intervals were recorded.
+  uint64_t sample_ns = 0;
+  uint64_t sample_most_ns = 0;
   uint64_t not_drawn = 0;         // intervals that did not come into it: their time is in the rows all the same
   uint64_t oncpu_period_ns = 0;   // what an on-CPU sample stands for; 0: none were taken
   uint64_t oncpu_samples = 0;     // SAMPLE records received
   uint64_t slept_throughout = 0;  // recorded threads that never ran and were only counted: not in the rows
-  std::vector<Drop> drops;        // only those that happened
+  uint64_t suspended_ns = 0;      // of the host, between the start and the end
+  uint64_t clock_forward_ns = 0;  // by which the time of day was set meanwhile
+  uint64_t clock_back_ns = 0;
+  std::vector<Drop> drops;  // only those that happened
 };
 
 struct Profile {
   uint64_t start_unix_ns = 0;
-  uint64_t duration_ns = 0;
+  uint64_t start_boot_ns = 0;  // CLOCK_BOOTTIME; 0: not known, as of a file
+  uint64_t duration_ns = 0;    // without what the host was suspended for
   std::string host;
   std::vector<ProcessInfo> processes;
   std::vector<std::string> comms;

@@ -1,5 +1,10 @@
 #include "profiler/drops.h"
 
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
 namespace offcpu {
 namespace {
 
@@ -25,6 +30,10 @@ constexpr NamedCounter kNames[] = {
     {WIRE_COUNT_CAPTURE_RING_FULL, "capture ring full", true},
     {WIRE_COUNT_CAPTURE_RING_BUSY, "capture ring busy", true},
     {WIRE_COUNT_CAPTURE_ANSWER_LOST, "capture failed and could not say so", true},
+    {WIRE_COUNT_STACK_UNKNOWN, "mapping of a stack not found: one page copied", false},
+    {WIRE_COUNT_CODE_UNKNOWN, "capture whose code could not be told", false},
+    {WIRE_COUNT_MAPPINGS_BUDGET, "mappings not looked at: budget", false},
+    {WIRE_COUNT_SWITCHED_OFF, "captures of a process switched off for a while", true},
     {WIRE_COUNT_LIFECYCLE_LOST, "exec or exit not reported", false},
     {WIRE_COUNT_GONE_AT_END, "ended before its open wait was listed", true},
     {WIRE_COUNT_ACCOUNT_LOST, "account of a thread lost", true},
@@ -43,14 +52,20 @@ constexpr NamedCounter kNames[] = {
 std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue,
                             const ModuleCacheStats& modules, uint64_t oncpu_period_ns) {
   std::vector<Drop> drops;
-  const auto add = [&drops](const char* reason, uint64_t count, uint64_t ns) {
-    if (count != 0) drops.push_back({.reason = reason, .count = count, .ns = ns});
+  const auto add = [&drops](std::string reason, uint64_t count, uint64_t ns) {
+    if (count != 0) drops.push_back({.reason = std::move(reason), .count = count, .ns = ns});
   };
   for (const NamedCounter& counter : kNames) add(counter.name, counters[counter.id].count, counters[counter.id].ns);
   add("queue full: intervals", queue.intervals_dropped, queue.interval_ns_dropped);
   add("queue full: captures", queue.captures_dropped, 0);
   add("queue full: on-CPU samples", queue.samples_dropped, queue.samples_dropped * oncpu_period_ns);
+  for (size_t i = 1; i < modules.perf_maps_refused.size(); ++i) {
+    const std::string_view why = Name(static_cast<PerfMapRefusal>(i));
+    add(absl::StrCat("perf map refused: ", std::string(why)), modules.perf_maps_refused[i], 0);
+  }
   add("module unreadable", modules.unreadable, 0);
+  add("over its user's share of memory", modules.memory_refused, 0);
+  add("executable mapping left out: too many in one process", modules.mappings_left_out, 0);
   add("module without tables: too many", modules.over_limit, 0);
   add("module without its file: too many", modules.over_file_limit, 0);
   return drops;

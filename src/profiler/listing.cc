@@ -4,6 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "capture/kernel.h"
+#include "capture/process_context.h"
+
 namespace offcpu {
 
 Listing ListingOf(const std::shared_ptr<const Programs>& programs) {
@@ -20,6 +24,15 @@ Listing ListingOf(const std::shared_ptr<const Programs>& programs) {
   };
   listing.list = [programs](pid_t process) { return programs->ListThreads({.process = process}); };
   return listing;
+}
+
+absl::StatusOr<Listing> LoadListing() {
+  if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
+  absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  if (!features.ok()) return features.status();
+  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::LoadListing(*features);
+  if (!programs.ok()) return programs.status();
+  return ListingOf(*std::move(programs));
 }
 
 }  // namespace offcpu

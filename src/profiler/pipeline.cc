@@ -12,13 +12,15 @@ namespace {
 constexpr size_t kMaxThreads = 1 << 17;
 constexpr int kMaxChanging = 100;  // looks, a tick apart
 constexpr size_t kMaxCodeLists = 1 << 14;
+constexpr uint64_t kLookAgainNs = 1'000'000'000;
+constexpr size_t kMaxCodeListEntries = 1 << 18;  // in all of them: 12 MiB
 
 }  // namespace
 
 Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
     : config_(config),
       hooks_(std::move(hooks)),
-      readers_(config.readers),
+      readers_(hooks_.readers, config.target_deadline),
       kernel_stacks_(config.kernel_stacks, hooks_.forget_definition),
       current_(std::make_unique<Window>(0, config.window, kernel_stacks_)),
       reported_(kMaxThreads),
@@ -26,6 +28,7 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
       live_(kMaxThreads),
       now_ns_(now_ns) {
   current_->Advance(now_ns);
+  drops_before_ = CountedDrops();
 }
 
 void Pipeline::Handle(Event event) {
@@ -42,9 +45,11 @@ void Pipeline::On(KernelStackEvent&& event) {
 }
 
 void Pipeline::On(CodeListEvent&& event) {
-  if (code_lists_.size() >= kMaxCodeLists) {
+  code_list_entries_ += event.mappings.size();
+  if (code_lists_.size() >= kMaxCodeLists || code_list_entries_ > kMaxCodeListEntries) {
     for (const auto& [hash, mappings] : code_lists_) hooks_.forget_definition(hash);
     code_lists_.clear();
+    code_list_entries_ = event.mappings.size();
   }
   code_lists_.insert_or_assign(event.hash, std::move(event.mappings));
 }
@@ -85,8 +90,8 @@ bool Pipeline::MayBeLookedAt(const ProcessKey& process, Target& target) {
     return true;
   }
   if (target.refused_until_ns == 0 || now_ns_ < target.refused_until_ns) return false;
-  // As long as a look is stuck somewhere, another one at the same process would only lose another thread.
-  if (target.refused == NoUserStack::kTargetStuck && readers_.stats().abandoned != 0) return false;
+  // As long as one is stuck there, another look would only lose another thread.
+  if (target.refused == NoUserStack::kTargetStuck && target.stuck_reads != 0) return false;
   target.refused = NoUserStack::kNone;
   return true;
 }
@@ -153,25 +158,71 @@ void Pipeline::Ask(const ProcessKey& process, Target& target) {
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const uint64_t number = target.looks + 1;
   // The job holds copies only: it may be abandoned and outlive the pipeline.
-  const bool taken = readers_.Submit(
+  const ReadTaken taken = Submit(
+      process, OwnerOf(process),
       [this, process, number, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
         auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
-  if (!taken) {
+  if (taken == ReadTaken::kFull) {
     unasked_.insert(process);
     return;
   }
   unasked_.erase(process);
+  if (taken == ReadTaken::kUserStuck) return Refuse(target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
   target.looking = true;
   target.looks = number;
   target.asked = target.waiting.size();
   target.asked_tid = target.tid;
 }
 
+// `stuck` runs in place of the job's completion, and that after it if the job was only slow. As long as a job hangs,
+// its process is not read by another one.
+ReadTaken Pipeline::Submit(const ProcessKey& process, uid_t owner, ReaderThreads::Job job,
+                           std::function<void()> stuck) {
+  const auto count = [this, process](bool hangs) {
+    const auto target = targets_.find(process);
+    if (target == targets_.end()) return;
+    size_t& reads = target->second->stuck_reads;
+    reads = hangs ? reads + 1 : reads - std::min<size_t>(reads, 1);
+  };
+  const auto hangs = std::make_shared<bool>(false);
+  return readers_.Submit(
+      owner,
+      [count, hangs, job = std::move(job)]() -> ReaderThreads::Completion {
+        return [count, hangs, completion = job()] {
+          if (*hangs) count(false);
+          completion();
+        };
+      },
+      [count, hangs, stuck = std::move(stuck)](ReaderThreads::GivenUp why) {
+        *hangs = why == ReaderThreads::GivenUp::kStuck;
+        if (*hangs) count(true);
+        stuck();
+      });
+}
+
+// It may have changed since it was last asked for, because root's process may go over to another user; and who waits
+// for a free thread asks often.
+uid_t Pipeline::OwnerOf(const ProcessKey& process) {
+  constexpr uint64_t kKnownForNs = 1'000'000'000;
+  const auto found = targets_.find(process);
+  if (found == targets_.end()) return hooks_.owner(process.pid);
+  Target& target = *found->second;
+  if (target.owner_at_ns == 0 || now_ns_ - target.owner_at_ns > kKnownForNs) {
+    target.owner = hooks_.owner(process.pid);
+    target.owner_at_ns = now_ns_;
+  }
+  return target.owner;
+}
+
 void Pipeline::Learn(Target& target, const ProcessLook& look) {
   target.Remember(look.code, look.mappings, look.space);
+  // A child that is gone before it is looked at has the same.
+  if (look.code.hash != 0 && !look.mappings.empty() && !code_lists_.contains(look.code.hash)) {
+    On(CodeListEvent{look.code.hash, look.mappings});
+  }
   for (const CodeMapping& mapping : look.mappings) {
     if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
   }
@@ -276,15 +327,27 @@ void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool w
   if (begin > UINT64_MAX - size) return ResolveMissing(event.cookie, NoUserStack::kUnreadable);
   const SpanMemory memory(begin, event.stack);
   walker_.Walk(space, event.registers, event.in_syscall,
-               {.memory = memory, .begin = begin, .end = begin + size, .more = event.more}, &scratch_);
+               {.memory = memory, .begin = begin, .end = begin + size, .more = event.more, .unread = event.unread},
+               &scratch_);
   // A walk that leaves the mappings that are known may only have met one that is not.
   const bool left = scratch_.end == EndReason::kNotMapped || scratch_.end == EndReason::kBadReturnAddress;
   if (!whole && left) scratch_.end = EndReason::kMapsChanged;
+  if (whole && left) LookAgain(event.process);
   CountWalk();
   if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
     hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
   }
   Resolve(event.cookie, scratch_);
+}
+
+// Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. Whoever has such
+// code is looked at again, for the captures to come.
+void Pipeline::LookAgain(const ProcessKey& process) {
+  const auto found = targets_.find(process);
+  if (found == targets_.end() || now_ns_ < found->second->look_again_ns) return;
+  if (!MayBeLookedAt(process, *found->second)) return;
+  found->second->look_again_ns = now_ns_ + kLookAgainNs;
+  Ask(process, *found->second);
 }
 
 void Pipeline::Resolve(uint64_t cookie, const UserStack& stack) {

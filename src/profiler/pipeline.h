@@ -10,6 +10,7 @@
 #ifndef OFFCPU_PROFILER_PIPELINE_H_
 #define OFFCPU_PROFILER_PIPELINE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -51,8 +52,8 @@ struct PipelineConfig {
   // That a window which has been cut waits for stacks: a look at a process comes to an end in a second, and another one
   // for a stack of its threads. A stay in the kernel that lasts longer may last for ever.
   uint64_t close_ns = 2'000'000'000;
-  bool code_hash = true;  // captures carry a hash of the executable mappings
-  ReaderLimits readers;
+  bool code_hash = true;                            // captures carry a hash of the executable mappings
+  std::chrono::milliseconds target_deadline{1000};  // for one look at a process, or one reading of its stacks
 };
 
 class Pipeline {
@@ -65,6 +66,8 @@ class Pipeline {
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, uint32_t bytes)> grow_window;
     std::function<void(uint64_t id)> forget_definition;
+    std::function<uid_t(pid_t)> owner;    // of a process; does not block
+    std::shared_ptr<ReaderPool> readers;  // that both of the first run on
   };
 
   // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
@@ -87,7 +90,7 @@ class Pipeline {
   bool idle() const { return readers_.pending() == 0 && unasked_.empty() && unread_.empty(); }
 
   // Of targets, that have come to an end; also those that were given up.
-  uint64_t readings() const { return readers_.stats().done + readers_.stats().stuck; }
+  uint64_t readings() const { return readers_.stats().done + readers_.stats().stuck + readers_.stats().not_begun; }
 
   // Ends the window and begins the next one. `end_ns` is of the scheduler's clock, and an error if it is not later than
   // the beginning; `threads` are all that there are, as they were then, listed after it. Not while another window is
@@ -121,6 +124,8 @@ class Pipeline {
   Kept kept() const;
 
  private:
+  using Batch = std::shared_ptr<const std::vector<WaitingThread>>;  // of one process
+
   void On(IntervalEvent&& event);
   void On(const SampleEvent& event);
   void On(KernelStackEvent&& event);
@@ -137,6 +142,7 @@ class Pipeline {
   void WalkOrWait(CaptureEvent&& event);
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   void Ask(const ProcessKey& process, Target& target);
+  void LookAgain(const ProcessKey& process);
   void OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look);
   void Learn(Target& target, const ProcessLook& look);
   void Answer(Target& target, const ProcessLook& look, const std::shared_ptr<const AddressSpace>& previous);
@@ -150,6 +156,9 @@ class Pipeline {
   bool WalkFromList(Target& target, const CaptureEvent& event, bool whole_only);
   void AddUnread(std::vector<WaitingThread> threads);
   void SubmitReading();
+  ReadTaken SubmitReading(const Batch& batch, uid_t owner);
+  ReadTaken Submit(const ProcessKey& process, uid_t owner, ReaderThreads::Job job, std::function<void()> stuck);
+  uid_t OwnerOf(const ProcessKey& process);
   void OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks);
   // Those whose intervals have not come.
   void GiveUpStale(uint64_t now_ns);
@@ -185,10 +194,10 @@ class Pipeline {
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
   SharedFiles files_{1 << 14};
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> code_lists_;  // by code hash
+  size_t code_list_entries_ = 0;                                        // in all of them
   absl::flat_hash_set<ProcessKey> unasked_;                             // wait for a reader thread to be free
   LiveWaits live_;
-  using Batch = std::shared_ptr<const std::vector<WaitingThread>>;  // of one process
-  std::deque<Batch> unread_;                                        // wait for a reader thread to be free
+  std::deque<Batch> unread_;  // wait for a reader thread to be free
   struct StaleWait {
     uint64_t cookie = 0;
     uint64_t until_ns = 0;

@@ -59,18 +59,34 @@ void Pipeline::AddUnread(std::vector<WaitingThread> threads) {
 }
 
 void Pipeline::SubmitReading() {
-  while (!unread_.empty()) {
-    const bool taken = readers_.Submit(
-        [this, threads = unread_.front(), read = hooks_.read_stacks]() -> ReaderThreads::Completion {
-          auto stacks = std::make_shared<std::vector<LiveStack>>(read(*threads));
-          return [this, threads, stacks] { OnLiveStacks(*threads, std::move(*stacks)); };
-        },
-        [this, threads = unread_.front()] {
-          OnLiveStacks(*threads, std::vector<LiveStack>(threads->size(), {.missing = NoUserStack::kTargetStuck}));
-        });
-    if (!taken) return;
-    unread_.pop_front();
+  std::deque<Batch> batches = std::exchange(unread_, {});
+  absl::flat_hash_set<uid_t> full;  // users whose batches have to wait
+  for (Batch& batch : batches) {
+    const ProcessKey& process = batch->front().process;
+    const auto target = targets_.find(process);
+    const uid_t owner = OwnerOf(process);
+    const bool is_stuck = target != targets_.end() && target->second->stuck_reads != 0;
+    const ReadTaken taken = is_stuck               ? ReadTaken::kUserStuck
+                            : full.contains(owner) ? ReadTaken::kFull
+                                                   : SubmitReading(batch, owner);
+    if (taken == ReadTaken::kUserStuck)
+      OnLiveStacks(*batch, std::vector<LiveStack>(batch->size(), {.missing = NoUserStack::kTargetStuck}));
+    if (taken != ReadTaken::kFull) continue;
+    full.insert(owner);
+    unread_.push_back(std::move(batch));
   }
+}
+
+ReadTaken Pipeline::SubmitReading(const Batch& batch, uid_t owner) {
+  return Submit(
+      batch->front().process, owner,
+      [this, batch, read = hooks_.read_stacks]() -> ReaderThreads::Completion {
+        auto stacks = std::make_shared<std::vector<LiveStack>>(read(*batch));
+        return [this, batch, stacks] { OnLiveStacks(*batch, std::move(*stacks)); };
+      },
+      [this, batch] {
+        OnLiveStacks(*batch, std::vector<LiveStack>(batch->size(), {.missing = NoUserStack::kTargetStuck}));
+      });
 }
 
 void Pipeline::OnLiveStacks(const std::vector<WaitingThread>& threads, std::vector<LiveStack> stacks) {

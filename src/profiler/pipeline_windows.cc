@@ -56,7 +56,7 @@ void Pipeline::CountLost(std::string_view reason, const IntervalEvent& event, co
   const Interval interval = {.blocked_ns = part.blocked_ns,
                              .runnable_ns = part.runnable_ns,
                              .whole_ns = event.blocked_ns + event.runnable_ns,
-                             .sample_ns = config_.window.sample_ns};
+                             .sample_ns = event.sample_ns};
   current_->CountDrop(reason, 1, OffCpuTable::RowOf(interval, 0).total_ns());
 }
 
@@ -139,6 +139,8 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           {.reason = "too many processes", .count = targets_over_limit_},
           {.reason = "too many stacks waiting for a look at their process", .count = waiting_over_limit_},
           {.reason = "target stuck", .count = readers_.stats().stuck},
+          {.reason = "target not read: too many of its user are stuck", .count = readers_.stats().not_begun},
+          {.reason = "reader thread not started", .count = hooks_.readers->stats().not_started},
           {.reason = "corrupt unwind table", .count = walker_.row_stats().corrupt_tables},
           {.reason = "bad unwind table entry", .count = walker_.row_stats().bad_entries},
           {.reason = "SFrame table of an old version", .count = walker_.row_stats().sframe_old_versions}};

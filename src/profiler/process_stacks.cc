@@ -7,17 +7,14 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "capture/kernel.h"
-#include "capture/process_context.h"
-#include "capture/programs.h"
-#include "process/reader_threads.h"
+#include "process/owner.h"
+#include "profiler/clocks.h"
 #include "profiler/listing.h"
 #include "profiler/live.h"
 #include "profiler/look.h"
@@ -28,7 +25,7 @@ namespace {
 
 constexpr int kAttempts = 5;  // to find a thread waiting, and to find it so until its stack is copied
 constexpr std::chrono::milliseconds kPause(2);
-constexpr std::chrono::milliseconds kDeadline(5000);
+constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
 constexpr size_t kMaxStackBytes = 32 << 20;
 constexpr size_t kMaxBytesAtOnce = 32 << 20;
 
@@ -57,24 +54,6 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   snapshot.space = look.space;
   snapshot.code = look.code;
   return snapshot;
-}
-
-// Reading a target may block for ever: then nothing comes.
-std::optional<Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes,
-                                   const Listing& listing, const std::shared_ptr<ModuleCache>& modules) {
-  ReaderThreads readers({.threads = 1, .deadline = kDeadline});
-  std::optional<Snapshot> result;
-  const bool taken = readers.Submit(
-      [&result, threads, stack_bytes, listing, modules]() -> ReaderThreads::Completion {
-        auto snapshot = std::make_shared<Snapshot>(TakeSnapshot(threads, stack_bytes, listing, *modules));
-        return [&result, snapshot] { result = std::move(*snapshot); };
-      },
-      [] {});
-  while (taken && readers.pending() != 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    readers.Poll();
-  }
-  return result;
 }
 
 // The best that is known of a thread so far: all of it of one moment.
@@ -135,8 +114,14 @@ absl::Status NothingListed(pid_t pid) {
 
 class Reading {
  public:
-  Reading(pid_t pid, const UnwindOrder& unwind, Listing listing)
-      : pid_(pid), listing_(std::move(listing)), walker_(unwind) {}
+  Reading(pid_t pid, const UnwindOrder& unwind, Listing listing, std::shared_ptr<ModuleCache> modules, TimedRead read,
+          IsCancelled is_cancelled)
+      : pid_(pid),
+        listing_(std::move(listing)),
+        read_(std::move(read)),
+        is_cancelled_(std::move(is_cancelled)),
+        walker_(unwind),
+        modules_(std::move(modules)) {}
 
   absl::StatusOr<ProcessStacks> Run() {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -144,7 +129,9 @@ class Reading {
       const absl::StatusOr<std::vector<WaitingThread>> threads = listing_.list(pid_);
       if (!threads.ok()) return threads.status();
       if (attempt == 0 && threads->empty()) return NothingListed(pid_);
-      if (!Attempt(*threads)) break;
+      const bool again = Attempt(*threads);
+      if (is_cancelled_()) return absl::CancelledError("nobody waits for the stacks any more");
+      if (!again) break;
     }
     return Result();
   }
@@ -177,13 +164,24 @@ class Reading {
     return again;
   }
 
+  // Null if it was not to be had in time; another try would only lose another thread.
+  std::shared_ptr<const Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
+    if (is_stuck_) return nullptr;
+    const auto snapshot = std::make_shared<Snapshot>();
+    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_] {
+      *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules);
+    };
+    is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)}, take);
+    return is_stuck_ ? nullptr : snapshot;
+  }
+
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
-    const std::optional<Snapshot> snapshot = TakeInTime(threads, stack_bytes, listing_, modules_);
-    if (snapshot.has_value() && !snapshot->name.empty()) name_ = snapshot->name;
+    const std::shared_ptr<const Snapshot> snapshot = TakeInTime(threads, stack_bytes);
+    if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
     bool again = false;
     for (size_t i = 0; i < threads.size(); ++i) {
       State& state = states_[threads[i].tid];
-      if (snapshot.has_value()) {
+      if (snapshot != nullptr) {
         Keep(WalkStack(threads[i], *snapshot, snapshot->stacks[i], walker_), &state);
       } else {
         Keep({.thread = threads[i], .missing = NoUserStack::kTargetStuck}, &state);
@@ -217,8 +215,11 @@ class Reading {
 
   const pid_t pid_;
   const Listing listing_;
+  const TimedRead read_;
+  const IsCancelled is_cancelled_;
+  bool is_stuck_ = false;
   Walker walker_;
-  std::shared_ptr<ModuleCache> modules_ = std::make_shared<ModuleCache>();
+  const std::shared_ptr<ModuleCache> modules_;
   std::map<pid_t, State> states_;  // by tid
   std::string name_;
 };
@@ -226,16 +227,21 @@ class Reading {
 }  // namespace
 
 absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind) {
-  if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
-  absl::StatusOr<KernelFeatures> features = ProbeKernel();
-  if (!features.ok()) return features.status();
-  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::LoadListing(*features);
-  if (!programs.ok()) return programs.status();
-  return ReadProcessStacks(pid, unwind, ListingOf(*std::move(programs)));
+  if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
+  const absl::StatusOr<Listing> listing = LoadListing();
+  if (!listing.ok()) return listing.status();
+  const auto readers = std::make_shared<ReaderPool>();
+  if (readers->stats().threads == 0)
+    return absl::ResourceExhaustedError("no thread to read a process with can be started");
+  const auto never = [] { return false; };
+  return ReadProcessStacks(pid, unwind, *listing, std::make_shared<ModuleCache>(),
+                           TimedReadOn(readers, kDeadline, never), never);
 }
 
-absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing) {
-  return Reading(pid, unwind, listing).Run();
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing,
+                                                std::shared_ptr<ModuleCache> modules, const TimedRead& read,
+                                                const IsCancelled& is_cancelled) {
+  return Reading(pid, unwind, listing, std::move(modules), read, is_cancelled).Run();
 }
 
 }  // namespace offcpu

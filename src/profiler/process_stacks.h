@@ -6,9 +6,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "process/module_cache.h"
+#include "process/reader_pool.h"
 #include "profile/profile.h"
 #include "profiler/listing.h"
 #include "unwind/unwind_order.h"
@@ -26,8 +29,11 @@ struct ProcessStacks {
 // NotFound if there is no such process, Aborted if the kernel lists none of its threads all the same. A
 // thread that runs, or that would not hold still for several attempts, has a reason in place of its user stack.
 absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind);
-// By what `listing` says of it.
-absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing);
+// By what `listing` says of it. Its memory and files are read by `read`, its modules are those of `modules`. Cancelled
+// as soon as `is_cancelled` says so, which is asked now and then.
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing,
+                                                std::shared_ptr<ModuleCache> modules, const TimedRead& read,
+                                                const IsCancelled& is_cancelled);
 
 }  // namespace offcpu
 

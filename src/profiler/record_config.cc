@@ -1,6 +1,9 @@
 #include "profiler/record_config.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <thread>
 
 #include "capture/kernel.h"
 #include "capture/programs.h"
@@ -20,6 +23,23 @@ OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) {
           .kinds = config.kinds};
 }
 
+void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config) {
+  constexpr uint64_t kLeastNs = 50'000;
+  config.sample_ns = kLeastNs;
+  config.draws_per_second = draws_per_cpu * std::max(1u, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+// At most that of 80 CPUs, which is what the programs can count.
+uint32_t ProcessNsPerSecond(const RecordConfig& config) {
+  const uint64_t ns =
+      uint64_t{config.process_ms_per_second} * 1'000'000 * std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::min<uint64_t>(ns, UINT32_MAX));
+}
+
+}  // namespace
+
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   return {.pids = config.pids,
           .tids = config.tids,
@@ -34,6 +54,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
           .min_wait_ns = config.min_wait_ns,
           .max_wait_ns = config.max_wait_ns,
           .sample_ns = config.sample_ns,
+          .draws_per_second = config.draws_per_second,
           .kinds = config.kinds,
           .kernel_threads = config.kernel_threads,
           .ledger = config.ledger,
@@ -43,19 +64,20 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
           .interval_ring_bytes = config.interval_ring_bytes,
           .capture_ring_bytes = config.capture_ring_bytes,
           .task_works_per_second = config.task_works_per_second,
-          .capture_bytes_per_second = config.capture_bytes_per_second};
+          .capture_bytes_per_second = config.capture_bytes_per_second,
+          .mappings_per_second = config.mappings_per_second,
+          .process_ns_per_second = ProcessNsPerSecond(config)};
 }
 
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features) {
   PipelineConfig settings;
   settings.unwind = config.unwind;
   settings.window.per_thread = config.per_thread;
-  settings.window.sample_ns = config.sample_ns;
   settings.window.oncpu_period_ns = OnCpuPeriodNs(config);
   settings.window.wakers = config.wakers;
   settings.open_waits = OpenWaitsConfigOf(config);
   settings.code_hash = features.vma_iter;
-  settings.readers.deadline = std::chrono::milliseconds(config.target_deadline_ms);
+  settings.target_deadline = std::chrono::milliseconds(config.target_deadline_ms);
   return settings;
 }
 

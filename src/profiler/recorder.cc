@@ -1,6 +1,5 @@
 #include "profiler/recorder.h"
 
-#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +17,10 @@
 #include "capture/process_context.h"
 #include "capture/programs.h"
 #include "process/module_cache.h"
+#include "process/owner.h"
+#include "process/start_thread.h"
 #include "profiler/cgroup_threads.h"
+#include "profiler/clocks.h"
 #include "profiler/drops.h"
 #include "profiler/event_queue.h"
 #include "profiler/ledger.h"
@@ -41,6 +43,12 @@ constexpr size_t kLedgerThreads = 1 << 17;
 
 // Of decoding without a look at what else there is to do.
 constexpr std::chrono::seconds kDecodeAtMost{1};
+// Between two looks at the rings: where much comes, and where less than kFewRecords do.
+constexpr std::chrono::milliseconds kDrainPeriod{5};
+constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
+constexpr size_t kFewRecords = 16;
+constexpr std::chrono::milliseconds kGathering{1};  // what comes together
+constexpr std::chrono::milliseconds kLastTurn{1};   // of the worker, while readings end
 
 using Clock = std::chrono::steady_clock;
 
@@ -58,8 +66,8 @@ std::string HostName() {
 // With reads of targets when all else is done: as long as they come to an end, one way or the other, and not for ever.
 class Patience {
  public:
-  explicit Patience(Clock::duration without_progress)
-      : without_progress_(without_progress), progress_(Clock::now()), end_(progress_ + kAtMost) {}
+  Patience(Clock::duration without_progress, Clock::duration at_most)
+      : without_progress_(without_progress), progress_(Clock::now()), end_(progress_ + at_most) {}
 
   bool IsOver(uint64_t readings) {
     const Clock::time_point now = Clock::now();
@@ -69,8 +77,6 @@ class Patience {
   }
 
  private:
-  static constexpr std::chrono::seconds kAtMost{30};
-
   const Clock::duration without_progress_;
   Clock::time_point progress_;
   const Clock::time_point end_;
@@ -80,22 +86,30 @@ class Patience {
 class RecorderImpl final : public Recorder {
  public:
   RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs,
-               std::shared_ptr<ModuleCache> modules)
+               std::shared_ptr<ModuleCache> modules, const std::shared_ptr<ReaderPool>& readers)
       : config_(config),
         can_capture_(features.can_read_user),
         programs_(std::move(programs)),
         clock_(features.rq_clock),
         modules_(std::move(modules)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_), NowNs(CLOCK_MONOTONIC)),
+        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_, readers), NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
-    start_unix_ns_ = NowNs(CLOCK_REALTIME);
-    start_ns_ = NowNs(CLOCK_MONOTONIC);
+    start_ = ReadClocks();
     programs_->Arm();
     armed_ns_ = clock_.ReadNs();
-    drainer_ = std::thread([this] { DrainLoop(); });
-    worker_ = std::thread([this] { WorkLoop(); });
+  }
+
+  // If it fails, nothing goes on.
+  absl::Status StartThreads() {
+    absl::StatusOr<std::thread> drainer = StartThread("drainer", [this] { DrainLoop(); });
+    if (!drainer.ok()) return drainer.status();
+    drainer_ = *std::move(drainer);
+    absl::StatusOr<std::thread> worker = StartThread("worker", [this] { WorkLoop(); });
+    if (!worker.ok()) return worker.status();
+    worker_ = *std::move(worker);
+    return absl::OkStatus();
   }
 
   ~RecorderImpl() override {
@@ -113,8 +127,8 @@ class RecorderImpl final : public Recorder {
 
   absl::StatusOr<Profile> Cut() override {
     absl::Status status;
-    uint64_t end_ns = 0;
-    tasks_.Run([&] { status = BeginNextWindow(&end_ns); });
+    Clocks end;
+    tasks_.Run([&] { status = BeginNextWindow(&end); });
     if (!status.ok()) return status;
     was_cut_ = true;
     // What was recorded before the threads were listed is in the queue after this, and handled before the next task.
@@ -127,7 +141,7 @@ class RecorderImpl final : public Recorder {
         if (pipeline_.IsClosed(all_decoded_)) profile = pipeline_.TakeClosed(std::move(drops));
       });
     }
-    Complete(end_ns, *profile);
+    Complete(end, *profile);
     return *std::move(profile);
   }
 
@@ -135,7 +149,7 @@ class RecorderImpl final : public Recorder {
     // The only window ends where its ledger does.
     const uint64_t open_at_ns = was_cut_ ? SchedulerNs() : 0;
     programs_->Disarm();
-    const uint64_t end_ns = NowNs(CLOCK_MONOTONIC);
+    const Clocks end = Following(start_, ReadClocks());
     // At once: the longer it takes, the more threads have gone on.
     const std::vector<WaitingThread> first = OpenThreads(open_at_ns);
     tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
@@ -146,7 +160,7 @@ class RecorderImpl final : public Recorder {
     tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
     Join();
     Profile profile = pipeline_.Finish(CountDrops());
-    Complete(end_ns, profile);
+    Complete(end, profile);
     if (config_.ledger) CloseLedger(std::move(accounts), last, profile);
     return profile;
   }
@@ -154,7 +168,8 @@ class RecorderImpl final : public Recorder {
  private:
   // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
   static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
-                                   const std::shared_ptr<ModuleCache>& modules) {
+                                   const std::shared_ptr<ModuleCache>& modules,
+                                   const std::shared_ptr<ReaderPool>& readers) {
     const Listing listing = ListingOf(programs);
     return {.look =
                 [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
@@ -166,30 +181,38 @@ class RecorderImpl final : public Recorder {
                   return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
                 },
             .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
-            .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); }};
+            .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
+            .owner = OwnerOf,
+            .readers = readers};
   }
 
-  void DrainOnce() {
-    programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
+  // False: this was the last time.
+  bool DrainOnce() {
+    const std::lock_guard lock(mutex_);
+    const size_t records = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
+    if (records != 0) tasks_.Poke();
+    drain_period_ = records < kFewRecords ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
     ++drains_;
     changed_.notify_all();
+    return !stop_;
   }
 
-  // By time, not by wake-up: each wake-up from a BPF program is an interrupt.
+  // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
+  // soon is worth one; what comes with it takes a moment.
   void DrainLoop() {
-    prctl(PR_SET_NAME, "drainer");
-    const std::chrono::milliseconds period(config_.drain_period_ms);
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, period, [this] { return stop_; })) DrainOnce();
+    while (DrainOnce()) {
+      programs_->AwaitNews(drain_period_);
+      std::this_thread::sleep_for(kGathering);
+    }
     // What was asked for before recording stopped may still be on its way.
-    changed_.wait_for(lock, period, [] { return false; });
+    std::this_thread::sleep_for(kDrainPeriod);
     DrainOnce();
     drained_ = true;
+    tasks_.Poke();
   }
 
   void WorkLoop() {
-    prctl(PR_SET_NAME, "worker");
     std::optional<Patience> patience;
     while (true) {
       const bool last = drained_;
@@ -199,9 +222,12 @@ class RecorderImpl final : public Recorder {
       tasks_.CountDone(tasks.size());
       if (!last) ReadLongWaits();
       Publish();
-      if (last && !patience.has_value()) patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms));
+      if (last && !patience.has_value()) {
+        patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms),
+                         std::chrono::milliseconds(config_.finish_ms));
+      }
       if (last && all_decoded_ && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(last ? 1 : 5));
+      tasks_.Await(last ? kLastTurn : pipeline_.idle() ? kLongestDrainPeriod : kDrainPeriod);
     }
   }
 
@@ -232,7 +258,7 @@ class RecorderImpl final : public Recorder {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
-    changed_.notify_all();
+    programs_->Hurry();
     if (drainer_.joinable()) drainer_.join();
     if (worker_.joinable()) worker_.join();
   }
@@ -264,9 +290,9 @@ class RecorderImpl final : public Recorder {
   }
 
   // Of the worker: nothing that ends later has been handled yet.
-  absl::Status BeginNextWindow(uint64_t* end_ns) {
+  absl::Status BeginNextWindow(Clocks* end) {
     const uint64_t cut_ns = SchedulerNs();
-    *end_ns = NowNs(CLOCK_MONOTONIC);
+    *end = Following(start_, ReadClocks());
     const absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, cut_ns);
     if (!threads.ok()) return threads.status();
     return pipeline_.Cut(cut_ns, *threads);
@@ -281,19 +307,23 @@ class RecorderImpl final : public Recorder {
     drops_before_ = std::move(drops);
     not_drawn_ = counters[WIRE_COUNT_NOT_DRAWN].count - not_drawn_before_;
     not_drawn_before_ += not_drawn_;
+    capture_ns_ = counters[WIRE_COUNT_CAPTURE_TIME].ns - capture_ns_before_;
+    capture_ns_before_ += capture_ns_;
+    capture_longest_ns_ = counters[WIRE_COUNT_CAPTURE_LONGEST].ns;
     return since;
   }
 
-  // What the pipeline does not know of a window that ended at `end_ns`, CLOCK_MONOTONIC.
-  void Complete(uint64_t end_ns, Profile& profile) {
-    profile.start_unix_ns = start_unix_ns_;
-    profile.duration_ns = end_ns - start_ns_;
+  // What the pipeline does not know of a window that ended at `end`.
+  void Complete(const Clocks& end, Profile& profile) {
+    SetTimes(start_, end, profile);
     profile.host = HostName();
     profile.stats.sample_ns = config_.sample_ns;
+    profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);
     profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
     profile.stats.not_drawn = not_drawn_;
-    start_unix_ns_ += profile.duration_ns;
-    start_ns_ = end_ns;
+    profile.stats.capture_ns = capture_ns_;
+    profile.stats.capture_longest_ns = capture_longest_ns_;
+    start_ = end;
   }
 
   std::vector<ThreadAccount> OpenAccounts() const {
@@ -328,6 +358,7 @@ class RecorderImpl final : public Recorder {
 
   // Until the rings have been drained once more.
   void AwaitDrain() {
+    programs_->Hurry();
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this, next = drains_ + 1] { return drains_ >= next; });
   }
@@ -336,8 +367,9 @@ class RecorderImpl final : public Recorder {
   void ReadLongWaits() {
     const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
     if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
-    next_live_ns_ = now_ns + (can_capture_ ? kLivePeriodNs : kOnlyLivePeriodNs);
     const uint64_t after_ns = uint64_t{config_.live_after_ms} * 1'000'000;
+    // Every thread of the host is looked at for this.
+    next_live_ns_ = now_ns + (can_capture_ ? std::max(kLivePeriodNs, after_ns / 4) : kOnlyLivePeriodNs);
     absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(can_capture_ ? after_ns : kOnlyLiveAfterNs, 0);
     if (threads.ok()) pipeline_.ReadWaiting(*std::move(threads));
   }
@@ -352,19 +384,22 @@ class RecorderImpl final : public Recorder {
   Pipeline pipeline_;              // of the worker until it has ended
   Ledger ledger_{kLedgerThreads};  // likewise
   // Of the caller: the running window's beginning, and what was counted before it.
-  uint64_t start_unix_ns_ = 0;
-  uint64_t start_ns_ = 0;
+  Clocks start_;
   std::vector<Drop> drops_before_;
   uint64_t not_drawn_ = 0;  // in the window that has ended
   uint64_t not_drawn_before_ = 0;
+  uint64_t capture_ns_ = 0;  // likewise
+  uint64_t capture_ns_before_ = 0;
+  uint64_t capture_longest_ns_ = 0;
   bool was_cut_ = false;
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
   std::condition_variable changed_;
-  bool stop_ = false;                // guarded by mutex_
-  std::atomic<uint64_t> drains_{0};  // of the rings; changed under mutex_
-  bool all_decoded_ = false;         // of the worker: whatever was in the queue when it took its tasks
-  uint64_t next_live_ns_ = 0;        // of the worker
+  bool stop_ = false;                                      // guarded by mutex_
+  std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
+  std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
+  bool all_decoded_ = false;   // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_live_ns_ = 0;  // of the worker
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};
@@ -376,14 +411,21 @@ class RecorderImpl final : public Recorder {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config,
-                                                          std::shared_ptr<ModuleCache> modules) {
+                                                          std::shared_ptr<ModuleCache> modules,
+                                                          std::shared_ptr<ReaderPool> readers) {
   if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
+  if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
   absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ProgramsConfigOf(config), *features);
   if (!programs.ok()) return programs.status();
   if (modules == nullptr) modules = std::make_shared<ModuleCache>();
-  return std::make_unique<RecorderImpl>(config, *features, *std::move(programs), std::move(modules));
+  if (readers == nullptr) readers = std::make_shared<ReaderPool>();
+  if (readers->stats().threads == 0)
+    return absl::ResourceExhaustedError("no thread to read processes with can be started");
+  auto recorder = std::make_unique<RecorderImpl>(config, *features, *std::move(programs), std::move(modules), readers);
+  if (absl::Status status = recorder->StartThreads(); !status.ok()) return status;
+  return recorder;
 }
 
 }  // namespace offcpu

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "process/module_cache.h"
+#include "process/reader_pool.h"
 #include "profile/profile.h"
 #include "profiler/record_config.h"
 
@@ -28,9 +29,11 @@ struct RecorderProgress {
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  // Loads and attaches the programs; recording runs when this returns. Recorders may share `modules`; null: its own.
+  // Loads and attaches the programs; recording runs when this returns. Recorders may share `modules` and
+  // `readers`; null: its own.
   static absl::StatusOr<std::unique_ptr<Recorder>> Start(const RecordConfig& config,
-                                                         std::shared_ptr<ModuleCache> modules = nullptr);
+                                                         std::shared_ptr<ModuleCache> modules = nullptr,
+                                                         std::shared_ptr<ReaderPool> readers = nullptr);
   virtual RecorderProgress progress() const = 0;
   // Ends the running window and begins the next; returns the profile of the one that has ended. Blocks until its stacks
   // are known, a few seconds at most, while the next window is being recorded. Not while another thread is in it. If it

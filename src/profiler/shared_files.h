@@ -1,8 +1,11 @@
 // Code of files that some process has been seen to map, so that a process which ends before anybody can look at it may
 // still have its stack walked: most short-lived programs are made of files that are known already. One thread.
 //
-// Files are told apart as the kernel does, by inode, generation and time of change. Only modules whose tables are the
-// file's own are learned: a process can write to its copy, and must not lead the walks of others astray.
+// Files are told apart as the kernel does, by device, inode, generation and time of change. That can be trusted because
+// the modules that are learned hold their files open: neither inode nor device is another one's as long as they do,
+// even where there are no generations and all times are the same (images of squashfs, erofs). Only modules whose tables
+// are the file's own are learned, and only from mappings of that file: a process can write to its copy, or exchange its
+// mappings while it is looked at, and must not lead the walks of others astray.
 #ifndef OFFCPU_PROFILER_SHARED_FILES_H_
 #define OFFCPU_PROFILER_SHARED_FILES_H_
 

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
 #include "process/address_space.h"
+#include "process/owner.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -49,9 +50,13 @@ class Target {
   bool looking = false;                      // a look is under way
   uint64_t looks = 0;                        // begun; names the one under way
   size_t asked = 0;                          // how many of `waiting` were there when it began
+  uint64_t look_again_ns = 0;                // not before, for code that was not found
   int changing = 0;                          // looks in a row that its mappings did not hold still for
   NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are
   uint64_t refused_until_ns = 0;             // of this; 0: for good
+  uid_t owner = kNoOwner;                    // as of owner_at_ns
+  uint64_t owner_at_ns = 0;                  // 0: not known yet
+  size_t stuck_reads = 0;                    // that were given up and have not come back
   std::deque<CaptureEvent> waiting;
 
  private:

@@ -22,6 +22,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
 
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
+  stats_.sample_most_ns = std::max(stats_.sample_most_ns, event.sample_ns);
   return {.cookie = event.cookie,
           .missing = event.missing,
           .process = table_.InternProcess({.key = event.process}),
@@ -33,7 +34,7 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .blocked_ns = part.blocked_ns,
           .runnable_ns = part.runnable_ns,
           .whole_ns = event.blocked_ns + event.runnable_ns,
-          .sample_ns = event.kind == WaitKind::kOpen ? 0 : config_.sample_ns,
+          .sample_ns = event.sample_ns,
           .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
 }
 

@@ -21,7 +21,6 @@
 namespace offcpu {
 
 struct WindowConfig {
-  uint64_t sample_ns = 0;              // shorter intervals are a sample, see RecordConfig
   uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
