@@ -8,11 +8,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "process/credentials.h"
 #include "process/elf_image.h"
 #include "process/elf_sections.h"
 #include "process/module_file.h"
@@ -23,6 +24,10 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxLoads = 8192;  // of files in one process
+// A file whose mappings are no load of it is not asked again and again: there may be tens of thousands.
+constexpr size_t kMaxFailures = 256;
+constexpr size_t kMaxTexts = 16;  // loads of one file in which the origin of a copy is looked for
+constexpr size_t kMaxStatusBytes = 1 << 20;
 constexpr std::string_view kVdso = "[vdso]";
 
 bool HasFile(const Mapping& m) { return m.inode != 0 || m.path == kVdso; }
@@ -41,27 +46,40 @@ FileMapping AsFileMapping(const Mapping& m) { return {m.begin, m.end, m.offset, 
 class Builder {
  public:
   Builder(const std::vector<Mapping>& mappings, const Memory& memory, pid_t pid, const AddressSpace* previous,
-          ModuleCache& modules)
-      : mappings_(mappings), memory_(memory), pid_(pid), previous_(previous), modules_(modules) {
+          ModuleCache& modules, uid_t owner)
+      : mappings_(mappings), memory_(memory), pid_(pid), previous_(previous), modules_(modules), owner_(owner) {
     for (const Mapping& m : mappings) {
-      if (HasFile(m)) files_[Key(m)].push_back(AsFileMapping(m));
+      if (!HasFile(m)) continue;
+      File& file = files_[Key(m)];
+      if (file.mappings.size() >= kMaxMappedCode) continue;
+      file.mappings.push_back(AsFileMapping(m));
+      if (m.executable) file.texts.push_back(&m);
     }
   }
 
   std::shared_ptr<const AddressSpace> Build() {
     std::vector<MappedCode> code;
+    size_t left_out = 0;
     const Mapping* header = nullptr;  // the last mapping below that shows the start of a file
     for (const Mapping& m : mappings_) {
       if (HasFile(m) && m.offset == 0) header = &m;
       if (!m.executable) continue;
+      if (code.size() >= kMaxMappedCode) {
+        ++left_out;
+        continue;
+      }
       if (HasFile(m)) {
         code.push_back(FileCode(m));
       } else if (IsAnonymous(m)) {
         code.push_back(AnonymousCode(m, header));
       }
     }
+    if (left_out != 0) modules_.CountLeftOut(left_out);
     NameMadeCode(&code);
-    return std::make_shared<AddressSpace>(std::move(code));
+    code.shrink_to_fit();
+    MemoryLease memory = modules_.LeaseFor(owner_);
+    if (!memory.Grow(code.size() * sizeof(MappedCode))) return nullptr;
+    return std::make_shared<AddressSpace>(std::move(code), std::move(memory));
   }
 
  private:
@@ -72,6 +90,15 @@ class Builder {
     FileKey file;
     ElfHead head;
     std::shared_ptr<const Module> module;
+  };
+
+  struct File {
+    std::vector<FileMapping> mappings;
+    std::vector<const Mapping*> texts;         // that are executable
+    std::vector<const Mapping*> loaded;        // of these, once they have been searched, those of loads
+    std::shared_ptr<const Module> unreadable;  // stands for all mappings of it that cannot be read
+    size_t failures = 0;                       // of mappings that are no load of it
+    bool searched = false;                     // for loads, from a copy of its text
   };
 
   static FileKey Key(const Mapping& m) { return {m.dev_major, m.dev_minor, m.inode}; }
@@ -114,33 +141,48 @@ class Builder {
   MappedCode FileCode(const Mapping& m) {
     MappedCode code = Bare(m);
     const Load* load = LoadAround(m);
-    if (load == nullptr || load->file != Key(m)) load = LoadFile(m, Known(code));
+    if (load == nullptr || load->file != Key(m)) load = LoadOnce(m, Known(code));
     if (load != nullptr) return Of(*load, std::move(code));
     if (IsMemoryFile(m)) return code;
     if (std::optional<MappedCode> copy = CopyOfText(m, code)) return *std::move(copy);
     code.bias = m.begin - m.offset;
     const MappedCode* known = Known(code);
-    code.module = known != nullptr && known->module->code.empty() ? known->module : modules_.Unreadable(m.path);
+    std::shared_ptr<const Module>& unreadable = files_[Key(m)].unreadable;
+    if (unreadable == nullptr && known != nullptr && known->module->code.empty()) unreadable = known->module;
+    if (unreadable == nullptr) unreadable = modules_.Unreadable(m.path);
+    code.module = unreadable;
     return code;
   }
 
   // A program may map a piece of its own text once more, to have it near to code that it makes: V8 does so with its
   // built-in functions. It is the same module's code, at another distance from its link-time addresses.
   std::optional<MappedCode> CopyOfText(const Mapping& m, MappedCode code) {
-    const bool is_first = searched_.insert(Key(m)).second;  // there may be hundreds, none of which is the load itself
-    for (const Mapping& text : mappings_) {
-      const bool covers = text.executable && &text != &m && Key(text) == Key(m) && text.offset <= m.offset &&
-                          m.end - m.begin <= text.end - text.begin &&
-                          m.offset - text.offset <= (text.end - text.begin) - (m.end - m.begin);
-      if (!covers) continue;
-      const Load* load = LoadAround(text);
-      if (load == nullptr || load->file != Key(m)) load = is_first ? LoadFile(text, nullptr) : nullptr;
+    File& file = files_[Key(m)];
+    if (!std::exchange(file.searched, true)) SearchLoads(m, &file);  // there may be hundreds, none of which is a load
+    for (const Mapping* text : file.loaded) {
+      const bool covers = text->offset <= m.offset && m.end - m.begin <= text->end - text->begin &&
+                          m.offset - text->offset <= (text->end - text->begin) - (m.end - m.begin);
+      const Load* load = covers ? LoadAround(*text) : nullptr;
       if (load == nullptr) continue;
       code = Of(*load, std::move(code));
-      code.bias += m.begin - (text.begin + (m.offset - text.offset));
+      code.bias += m.begin - (text->begin + (m.offset - text->offset));
       return code;
     }
     return std::nullopt;
+  }
+
+  // Finds the loads of a file that are known, and one if none is.
+  void SearchLoads(const Mapping& copy, File* file) {
+    for (const bool may_load : {false, true}) {
+      for (const Mapping* text : file->texts) {
+        const Load* load = LoadAround(*text);
+        if (load != nullptr && load->file != Key(copy)) load = nullptr;
+        if (load == nullptr && may_load && text != &copy) load = LoadFile(*text, nullptr);
+        if (load != nullptr) file->loaded.push_back(text);
+        if (file->loaded.size() >= (may_load ? 1 : kMaxTexts)) return;
+      }
+      if (!file->loaded.empty()) return;
+    }
   }
 
   // Memory inside of a module's span is its text, moved there to be on huge pages. Where all of the text has been moved
@@ -160,7 +202,10 @@ class Builder {
   void NameMadeCode(std::vector<MappedCode>* code) const {
     const bool has_made_code =
         std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.module == nullptr; });
-    std::shared_ptr<const Module> map = pid_ == 0 || !has_made_code ? nullptr : OpenPerfMap(pid_);
+    if (pid_ == 0 || !has_made_code) return;
+    PerfMap found = OpenPerfMap(pid_);
+    if (found.refusal != PerfMapRefusal::kNone) modules_.CountRefused(found.refusal);
+    std::shared_ptr<const Module> map = std::move(found.module);
     if (map == nullptr) return;
     if (previous_ != nullptr) {  // frames are equal only if their modules are
       const auto known = std::find_if(previous_->code().begin(), previous_->code().end(), [&](const MappedCode& c) {
@@ -173,32 +218,41 @@ class Builder {
     }
   }
 
+  const Load* LoadOnce(const Mapping& m, const MappedCode* known) {
+    File& file = files_[Key(m)];
+    if (file.failures >= kMaxFailures) return nullptr;
+    const Load* load = LoadFile(m, known);
+    if (load == nullptr) ++file.failures;
+    return load;
+  }
+
   // Null if the file is no ELF object that can be read. `known`: what may be reused if nothing has changed.
   const Load* LoadFile(const Mapping& anchor, const MappedCode* known) {
     if (++attempts_ > kMaxLoads) return nullptr;
-    const std::vector<FileMapping>& file = files_[Key(anchor)];
+    const std::vector<FileMapping>& file = files_[Key(anchor)].mappings;
     absl::StatusOr<ElfHead> head = ReadElfHead(memory_, file, AsFileMapping(anchor));
     if (!head.ok()) return nullptr;
     Load load = {Key(anchor), *std::move(head), nullptr};
     // Inode numbers are used again, so the place alone does not tell that it is the same object.
-    if (known != nullptr && !known->module->code.empty() && known->bias == load.head.bias &&
-        known->head_hash == load.head.hash) {
+    const bool is_usable = known != nullptr && !known->module->code.empty() && !known->module->over_budget;
+    if (is_usable && known->bias == load.head.bias && known->head_hash == load.head.hash) {
       load.module = known->module;
     } else {
-      absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor));
+      OwnedFd opened = pid_ == 0 || anchor.inode == 0 ? OwnedFd() : OpenMappedFile(pid_, anchor);
+      MemoryLease lease = modules_.LeaseFor(PayerOf(opened, owner_));
+      absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor), std::move(lease));
       if (!image.ok()) return nullptr;
       image->module.path = anchor.path;
-      AddFile(anchor, &image->module);
+      AddFile(std::move(opened), &image->module);
       load.head = std::move(image->head);
       load.module = modules_.Intern(std::move(image->module));
     }
     return &loads_.insert_or_assign(load.head.begin, std::move(load)).first->second;
   }
 
-  void AddFile(const Mapping& mapping, Module* module) {
-    const bool has_tables = !module->eh_frame_hdr.bytes.empty();
-    if (pid_ == 0 || mapping.inode == 0 || (has_tables && !modules_.WantsFile())) return;
-    module->file = OpenMappedFile(pid_, mapping);
+  static void AddFile(OwnedFd file, Module* module) {
+    module->file = std::move(file);
+    module->identity = IdentityOf(module->file);
     if (module->file) AddTableSections(FileMemory(module->file.get()), module);
   }
 
@@ -207,9 +261,9 @@ class Builder {
   pid_t pid_;
   const AddressSpace* previous_;
   ModuleCache& modules_;
-  absl::flat_hash_map<FileKey, std::vector<FileMapping>> files_;
-  std::map<uint64_t, Load> loads_;         // by head.begin
-  absl::flat_hash_set<FileKey> searched_;  // for a load, from a copy of its text
+  const uid_t owner_;
+  absl::flat_hash_map<FileKey, File> files_;
+  std::map<uint64_t, Load> loads_;  // by head.begin
   size_t attempts_ = 0;
   const Mapping* tried_ = nullptr;
 };
@@ -225,8 +279,9 @@ const MappedCode* AddressSpace::Find(uint64_t pc) const {
 }
 
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
-                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules) {
-  return Builder(mappings, memory, pid, previous, modules).Build();
+                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules,
+                                                      uid_t owner) {
+  return Builder(mappings, memory, pid, previous, modules, owner).Build();
 }
 
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
@@ -236,7 +291,14 @@ absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, 
   if (text->empty()) return absl::NotFoundError("the process has no memory map");
   absl::StatusOr<std::vector<Mapping>> mappings = ParseMaps(*text);
   if (!mappings.ok()) return mappings.status();
-  return BuildAddressSpace(*mappings, ProcessMemory(pid), pid, previous, modules);
+  text->clear();
+  text->shrink_to_fit();
+  const absl::StatusOr<std::string> status = ReadProcFile(absl::StrCat("/proc/", pid, "/status"), kMaxStatusBytes);
+  const std::optional<Credentials> who = status.ok() ? ParseCredentials(*status) : std::nullopt;
+  if (!who.has_value()) return absl::NotFoundError("the process has no owner");
+  auto space = BuildAddressSpace(*mappings, ProcessMemory(pid), pid, previous, modules, who->uid);
+  if (space == nullptr) return absl::ResourceExhaustedError("no memory for the mappings of this user's processes");
+  return space;
 }
 
 }  // namespace offcpu

@@ -24,6 +24,7 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxMapsBytes = 64 << 20;
+inline constexpr size_t kMaxMappedCode = 8192;  // executable mappings of one process; those behind are left out
 
 // An executable mapping [begin, end).
 struct MappedCode {
@@ -43,8 +44,9 @@ struct MappedCode {
 
 class AddressSpace {
  public:
-  // `code`: sorted by address, not overlapping.
-  explicit AddressSpace(std::vector<MappedCode> code) : code_(std::move(code)) {}
+  // `code`: sorted by address, not overlapping. `memory`: what is held for it, if anything.
+  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {})
+      : code_(std::move(code)), memory_(std::move(memory)) {}
 
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
@@ -54,16 +56,20 @@ class AddressSpace {
 
  private:
   std::vector<MappedCode> code_;
+  MemoryLease memory_;
 };
 
 // Reads the process; what `previous` (may be null) already knows is taken from there. An object that cannot be read is
-// not an error: see MappedCode::module. NotFound if the process has no memory map (any more).
+// not an error: see MappedCode::module. NotFound if the process has no memory map (any more), ResourceExhausted if its
+// user holds too much memory of ours already.
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
                                                                      ModuleCache& modules);
 
-// The same from its parts: `pid` is only used to open files, 0 opens none.
+// The same from its parts: `pid` is only used to open files, 0 opens none. `owner`: whose memory it is. Null if there
+// is no room.
 std::shared_ptr<const AddressSpace> BuildAddressSpace(const std::vector<Mapping>& mappings, const Memory& memory,
-                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules);
+                                                      pid_t pid, const AddressSpace* previous, ModuleCache& modules,
+                                                      uid_t owner = 0);
 
 }  // namespace offcpu
 

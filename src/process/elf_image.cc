@@ -117,36 +117,58 @@ ModuleTable ReadTable(const Memory& memory, const Headers& headers, uint64_t bia
   return table;
 }
 
+// The same of a table that is kept. Nothing is read of it unless there is room.
+ModuleTable ReadKeptTable(const Memory& memory, const Headers& headers, uint64_t bias, const Elf64_Phdr& segment,
+                          Module* module) {
+  if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
+  if (!module->memory.Grow(segment.p_memsz)) {
+    module->over_budget = true;
+    return {};
+  }
+  ModuleTable table = ReadTable(memory, headers, bias, segment);
+  module->memory.Shrink(segment.p_memsz - table.bytes.size());
+  return table;
+}
+
 // Entries of .eh_frame follow one another by their lengths up to a zero. Only as much as that is read: what lies behind
-// the table in its segment may be large, and need not be resident.
-ModuleTable ReadEhFrame(const Memory& memory, const Headers& headers, uint64_t bias, uint64_t address) {
+// the table in its segment may be large, and need not be resident. How long it is is found out a piece at a time.
+uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   constexpr uint64_t kStep = 128 << 10;
   constexpr uint32_t kExtended = 0xffffffff;
-  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
-  ModuleTable table;
-  table.address = address;
-  std::vector<std::byte>& bytes = table.bytes;
+  std::vector<std::byte> piece(std::min(kStep, limit));
+  uint64_t piece_begin = 0;
+  uint64_t seen = 0;  // [piece_begin, seen) is in `piece`
   auto have = [&](uint64_t size) {
-    while (bytes.size() < size) {
+    while (seen < size) {
       if (size > limit) return false;
-      uint64_t old = bytes.size();
-      bytes.resize(std::min(old + kStep, limit));
-      if (!memory.Read(bias + address + old, std::span(bytes).subspan(old))) {
-        bytes.resize(old);
-        return false;
-      }
+      piece_begin = seen - std::min<uint64_t>(seen, sizeof(uint32_t) - 1);  // of a length that is cut in two
+      const uint64_t bytes = std::min(kStep, limit - piece_begin);
+      if (!memory.Read(begin + piece_begin, std::span(piece).first(bytes))) return false;
+      seen = piece_begin + bytes;
     }
     return true;
   };
   uint64_t at = 0;
-  for (uint32_t length = 1; length != 0 && have(at + 4);) {
-    std::memcpy(&length, bytes.data() + at, 4);
-    if (length == kExtended || !have(at + 4 + length)) break;
-    at += 4 + uint64_t{length};
+  for (uint32_t length = 1; length != 0 && have(at + sizeof(length));) {
+    std::memcpy(&length, piece.data() + (at - piece_begin), sizeof(length));
+    if (length == kExtended || !have(at + sizeof(length) + length)) break;
+    at += sizeof(length) + uint64_t{length};
   }
-  bytes.resize(at);
-  if (bytes.empty()) table = ModuleTable();
-  return table;
+  return at;
+}
+
+ModuleTable ReadEhFrame(const Memory& memory, const Headers& headers, uint64_t bias, uint64_t address, Module* module) {
+  const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
+  const uint64_t size = limit == 0 ? 0 : EhFrameSize(memory, bias + address, limit);
+  if (size == 0) return {};
+  if (!module->memory.Grow(size)) {
+    module->over_budget = true;
+    return {};
+  }
+  ModuleTable table = {.address = address, .bytes = std::vector<std::byte>(size)};
+  if (memory.Read(bias + address, table.bytes)) return table;
+  module->memory.Shrink(size);
+  return {};
 }
 
 std::string Hex(std::span<const std::byte> bytes) {
@@ -242,14 +264,16 @@ void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Mod
   int sframes = 0;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type == PT_GNU_EH_FRAME && module->eh_frame_hdr.bytes.empty()) {
-      module->eh_frame_hdr = ReadTable(memory, headers, bias, p);
+      Elf64_Phdr header = p;
+      header.p_memsz = std::min<uint64_t>(p.p_memsz, kMaxHeaderBytes);
+      module->eh_frame_hdr = ReadKeptTable(memory, headers, bias, header, module);
       std::optional<uint64_t> eh_frame = EhFrameAddress(module->eh_frame_hdr);
-      if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame);
+      if (eh_frame) module->eh_frame = ReadEhFrame(memory, headers, bias, *eh_frame, module);
       module->damaged_eh_frame |= p.p_filesz != 0 && module->eh_frame.bytes.empty();
     }
     if (p.p_type != kPtGnuSframe || p.p_filesz == 0) continue;
     // There is one at most: of two, nobody says which is right.
-    module->sframe = ++sframes == 1 ? ReadTable(memory, headers, bias, p) : ModuleTable();
+    module->sframe = ++sframes == 1 ? ReadKeptTable(memory, headers, bias, p, module) : ModuleTable();
     module->damaged_sframe = module->sframe.bytes.empty();
   }
 }
@@ -264,12 +288,13 @@ absl::StatusOr<ElfHead> ReadElfHead(const Memory& memory, std::span<const FileMa
 }
 
 absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> file,
-                                      const FileMapping& anchor) {
+                                      const FileMapping& anchor, MemoryLease lease) {
   absl::StatusOr<Headers> headers = ReadHeaders(memory, file);
   if (!headers.ok()) return headers.status();
   absl::StatusOr<ElfHead> head = HeadOf(memory, *headers, file, anchor);
   if (!head.ok()) return head.status();
   ElfImage image;
+  image.module.memory = std::move(lease);
   image.head = *std::move(head);
   image.module.build_id = image.head.build_id;
   if (IsStarted(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;

@@ -18,6 +18,7 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxTableBytes = 64 << 20;  // of one unwind table
+inline constexpr size_t kMaxHeaderBytes = 64;       // of .eh_frame_hdr: the search table behind them is not used
 inline constexpr size_t kMaxProgramHeaders = 64;
 inline constexpr size_t kMaxNoteBytes = 64 << 10;     // of one PT_NOTE
 inline constexpr size_t kMaxDynamicBytes = 64 << 10;  // of one PT_DYNAMIC
@@ -47,8 +48,9 @@ struct ElfImage {
 // `file`: all mappings of the file in the process, sorted by address; one must show its first bytes. `anchor`: the one
 // of them whose load is asked for, since a process may load a file twice and map it as data besides.
 absl::StatusOr<ElfHead> ReadElfHead(const Memory& memory, std::span<const FileMapping> file, const FileMapping& anchor);
+// A table for which `lease` has no room is left out, see Module::over_budget.
 absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> file,
-                                      const FileMapping& anchor);
+                                      const FileMapping& anchor, MemoryLease lease = {});
 
 }  // namespace offcpu
 

@@ -52,79 +52,125 @@ std::optional<Elf64_Shdr> FindSection(const Memory& file, std::string_view wante
   return std::nullopt;
 }
 
+// Room for what is read on behalf of a module; null: there is always some.
+bool Afford(size_t bytes, Module* module) {
+  if (module == nullptr || module->memory.Grow(bytes)) return true;
+  module->over_budget = true;
+  return false;
+}
+
+void GiveBack(size_t bytes, Module* module) {
+  if (module != nullptr) module->memory.Shrink(bytes);
+}
+
+// The bytes of a section as they are in the file; none if there is no room.
+std::vector<std::byte> ReadBytes(const Memory& file, const Elf64_Shdr& section, Module* module) {
+  if (!Afford(section.sh_size, module)) return {};
+  std::vector<std::byte> bytes(section.sh_size);
+  if (file.Read(section.sh_offset, bytes)) return bytes;
+  GiveBack(bytes.size(), module);
+  return {};
+}
+
 // What a compressed section holds; nothing if it is damaged, too large, or compressed in another way than by zlib.
-std::vector<std::byte> Inflate(std::span<const std::byte> section) {
+std::vector<std::byte> Inflate(std::span<const std::byte> section, Module* module) {
   Elf64_Chdr header;
   if (section.size() < sizeof(header)) return {};
   std::memcpy(&header, section.data(), sizeof(header));
   if (header.ch_type != ELFCOMPRESS_ZLIB || header.ch_size > kMaxTableBytes) return {};
+  if (!Afford(header.ch_size, module)) return {};
   const std::span<const std::byte> from = section.subspan(sizeof(header));
   std::vector<std::byte> bytes(header.ch_size);
   uLongf size = bytes.size();
   const int result = uncompress(reinterpret_cast<Bytef*>(bytes.data()), &size,
                                 reinterpret_cast<const Bytef*>(from.data()), from.size());
-  if (result != Z_OK || size != bytes.size()) return {};
-  return bytes;
+  if (result == Z_OK && size == bytes.size()) return bytes;
+  GiveBack(bytes.size(), module);
+  return {};
 }
 
-// A linker may reserve more for a table than it needs in the end, and leaves zeros there.
-bool IsSameButZeros(const ModuleTable& table, const ModuleTable& section) {
-  if (table.address != section.address || section.bytes.empty() || table.bytes.size() < section.bytes.size())
-    return false;
-  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section.bytes.size());
-  return std::equal(section.bytes.begin(), section.bytes.end(), table.bytes.begin()) &&
-         std::all_of(rest, table.bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+ModuleTable ReadTableSection(const Memory& file, std::string_view wanted, Module* module) {
+  const std::optional<Elf64_Shdr> section = FindSection(file, wanted, /*mapped=*/true);
+  if (!section) return {};
+  ModuleTable table = {.address = section->sh_addr, .bytes = ReadBytes(file, *section, module)};
+  return table.bytes.empty() ? ModuleTable() : std::move(table);
+}
+
+ModuleTable ReadDebugFrame(const Memory& file, Module* module) {
+  ModuleTable table;
+  const std::optional<Elf64_Shdr> section = FindSection(file, ".debug_frame", /*mapped=*/false);
+  if (!section) return table;
+  table.bytes = ReadBytes(file, *section, module);
+  if (table.bytes.empty() || (section->sh_flags & SHF_COMPRESSED) == 0) return table;
+  const std::vector<std::byte> compressed = std::move(table.bytes);
+  table.bytes = Inflate(compressed, module);
+  GiveBack(compressed.size(), module);
+  return table;
+}
+
+// A linker may reserve more for a table than it needs in the end, and leaves zeros there. The section is compared a
+// piece at a time: that it is the same is all that is asked.
+bool IsSameButZeros(const Memory& file, std::string_view name, const ModuleTable& table) {
+  constexpr size_t kStep = 64 << 10;
+  const std::optional<Elf64_Shdr> section = FindSection(file, name, /*mapped=*/true);
+  if (!section || table.address != section->sh_addr || table.bytes.size() < section->sh_size) return false;
+  std::vector<std::byte> piece(kStep);
+  for (size_t at = 0; at < section->sh_size; at += piece.size()) {
+    piece.resize(std::min<size_t>(kStep, section->sh_size - at));
+    if (!file.Read(section->sh_offset + at, piece)) return false;
+    if (std::memcmp(piece.data(), table.bytes.data() + at, piece.size()) != 0) return false;
+  }
+  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section->sh_size);
+  return std::all_of(rest, table.bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 // Is `table` the file's, after it was taken from there unless the program headers had named it?
-bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable* table) {
-  ModuleTable section = ReadTableSection(file, name);
-  if (named) return IsSameButZeros(*table, section);
-  *table = std::move(section);
+bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable* table, Module* module) {
+  if (named) return IsSameButZeros(file, name, *table);
+  *table = ReadTableSection(file, name, module);
   return true;
 }
 
-std::vector<CodeRange> ReadGoFrames(const Memory& file) {
+std::vector<CodeRange> ReadGoFrames(const Memory& file, Module* module) {
   const std::optional<Elf64_Shdr> text = FindSection(file, ".text", /*mapped=*/true);
-  ModuleTable table = ReadTableSection(file, ".gopclntab");
-  if (table.bytes.empty()) table = ReadTableSection(file, ".data.rel.ro.gopclntab");  // it can be loaded anywhere
-  if (!text || table.bytes.empty()) return {};
-  return GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table.bytes.size()}, text->sh_addr);
+  ModuleTable table = ReadTableSection(file, ".gopclntab", module);
+  if (table.bytes.empty())
+    table = ReadTableSection(file, ".data.rel.ro.gopclntab", module);  // it can be loaded anywhere
+  const size_t table_bytes = table.bytes.size();
+  // While they are collected they may take twice the room.
+  const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
+  std::vector<CodeRange> ranges;
+  if (text && table_bytes != 0 && Afford(most, module)) {
+    ranges = GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table_bytes}, text->sh_addr);
+    ranges.shrink_to_fit();
+    GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
+  }
+  GiveBack(table_bytes, module);
+  return ranges;
 }
 
 }  // namespace
 
 ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
-  ModuleTable table;
-  const std::optional<Elf64_Shdr> section = FindSection(file, wanted, /*mapped=*/true);
-  if (!section) return table;
-  table.address = section->sh_addr;
-  table.bytes.resize(section->sh_size);
-  if (!file.Read(section->sh_offset, table.bytes)) table = ModuleTable();
-  return table;
+  return ReadTableSection(file, wanted, nullptr);
 }
 
-ModuleTable ReadDebugFrame(const Memory& file) {
-  ModuleTable table;
-  const std::optional<Elf64_Shdr> section = FindSection(file, ".debug_frame", /*mapped=*/false);
-  if (!section) return table;
-  table.bytes.resize(section->sh_size);
-  if (!file.Read(section->sh_offset, table.bytes)) return ModuleTable();
-  if ((section->sh_flags & SHF_COMPRESSED) != 0) table.bytes = Inflate(table.bytes);
-  return table;
-}
+ModuleTable ReadDebugFrame(const Memory& file) { return ReadDebugFrame(file, nullptr); }
 
 void AddTableSections(const Memory& file, Module* module) {
-  const bool own_eh_frame =
-      AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame, &module->eh_frame);
+  const bool own_eh_frame = AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame,
+                                     &module->eh_frame, module);
   const bool own_sframe =
-      AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe);
-  module->debug_frame = ReadDebugFrame(file);
+      AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
+  module->debug_frame = ReadDebugFrame(file, module);
   module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true).has_value();
-  if (module->is_go) module->go_without_frames = ReadGoFrames(file);
+  if (module->is_go) module->go_without_frames = ReadGoFrames(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
-  module->matches_file = own_eh_frame && own_sframe && has_table;
+  module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;
+  // Nobody knows what a table says that was left out, so the frame pointer is not asked in its place.
+  module->damaged_eh_frame |= module->over_budget;
+  module->damaged_sframe |= module->over_budget && module->sframe.bytes.empty();
 }
 
 }  // namespace offcpu

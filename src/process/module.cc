@@ -1,5 +1,8 @@
 #include "process/module.h"
 
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace offcpu {
@@ -15,6 +18,25 @@ OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
 void OwnedFd::reset() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
+}
+
+namespace {
+
+uint64_t NsOf(const timespec& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+FileIdentity IdentityOf(const OwnedFd& file) {
+  struct stat st;
+  struct statfs fs;
+  if (!file || fstat(file.get(), &st) != 0 || fstatfs(file.get(), &fs) != 0) return {};
+  return {.device = st.st_dev,
+          .inode = st.st_ino,
+          .bytes = static_cast<uint64_t>(st.st_size),
+          .changed_ns = NsOf(st.st_ctim),
+          .is_layered = fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC};
 }
 
 }  // namespace offcpu

@@ -1,7 +1,8 @@
 // What offcpu keeps of one ELF object that a target has mapped. Read once from the target's own memory, checked, never
-// changed, and shared by every process that maps the same bytes; safe to read from any thread.
+// changed, and shared by every process that maps the same file under the same path; safe to read from any thread.
 //
-// The file itself is only held open: symbols are not mapped and come from there later, after the target may be gone.
+// Names come from that very file, which is held open: symbols are not mapped and are read later, after the target may
+// be gone. Tables say the same in whatever file they are, so modules of equal content share them.
 #ifndef OFFCPU_PROCESS_MODULE_H_
 #define OFFCPU_PROCESS_MODULE_H_
 
@@ -10,6 +11,8 @@
 #include <memory>
 #include <string>
 #include <vector>
+
+#include "process/memory_budget.h"
 
 namespace offcpu {
 
@@ -47,6 +50,21 @@ struct CodeRange {
   uint64_t end = 0;
 };
 
+// Which file it is, as fstat tells of an open one. As long as it is held open no other file can have that device and
+// inode, whatever is unmounted meanwhile; the time tells that it was written to.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  uint64_t bytes = 0;
+  uint64_t changed_ns = 0;
+  // On overlay file systems and btrfs the kernel itself knows the file by another device, and on the former perhaps by
+  // an inode number without the upper bits.
+  bool is_layered = false;
+
+  bool operator==(const FileIdentity&) const = default;
+};
+FileIdentity IdentityOf(const OwnedFd& file);  // of none: all zero
+
 class Module : public std::enable_shared_from_this<Module> {
  public:
   std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
@@ -66,9 +84,17 @@ class Module : public std::enable_shared_from_this<Module> {
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;
+  // There was no room for a table, which is then named as damaged: another reading may bring it.
+  bool over_budget = false;
   bool is_perf_map = false;   // stands for code that the process has made; `file` names it, see perf_map.h
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
+  FileIdentity identity;      // of `file`
   OwnedFd file;               // the regular file behind the mapping, if it could be opened; read-only, not blocking
+  MemoryLease memory;         // for the tables, in the name of the user whose process they were read for
+  // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
+  std::shared_ptr<const Module> same_tables;
+
+  const Module& tables() const { return same_tables != nullptr ? *same_tables : *this; }
 };
 
 }  // namespace offcpu

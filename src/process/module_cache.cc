@@ -31,6 +31,16 @@ bool SameContent(const Module& a, const Module& b) {
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
 
+bool SameFile(const Module& a, const Module& b) { return a.identity == b.identity && a.path == b.path; }
+
+// What `module` is without the tables that it shares.
+void ShareTables(std::shared_ptr<const Module> owner, Module* module) {
+  module->eh_frame_hdr = module->eh_frame = module->sframe = module->debug_frame = ModuleTable();
+  module->go_without_frames = std::vector<CodeRange>();
+  module->memory.Shrink(module->memory.bytes());
+  module->same_tables = std::move(owner);
+}
+
 uint64_t HashContent(const Module& m) {
   auto bytes = [](const ModuleTable& t) {
     return std::string_view(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
@@ -57,21 +67,24 @@ struct ModuleCache::State {
 
   explicit State(ModuleCacheLimits l) : limits(l) {}
 
-  // Every module touched goes to `held`: should it be the last reference, its deleter takes the mutex.
+  // The module itself, else one that has its tables, else null. Every module touched goes to `held`: should it be the
+  // last reference, its deleter takes the mutex.
   std::shared_ptr<const Module> FindLocked(const Module& module, std::vector<std::shared_ptr<const Module>>* held) {
     auto it = by_hash.find(module.content_hash);
     if (it == by_hash.end()) return nullptr;
+    std::shared_ptr<const Module> with_tables;
     for (const Entry& entry : it->second) {
       std::shared_ptr<const Module> candidate = entry.alive.lock();
       if (candidate == nullptr) continue;
       held->push_back(candidate);
-      if (SameContent(*candidate, module)) return candidate;
+      // Tables are compared once; all that share them follow.
+      const Module& tables = candidate->tables();
+      const bool same = with_tables != nullptr ? &tables == with_tables.get() : SameContent(tables, module);
+      if (!same) continue;
+      if (SameFile(*candidate, module)) return candidate;
+      with_tables = std::static_pointer_cast<const Module>(tables.shared_from_this());
     }
-    return nullptr;
-  }
-
-  bool FitsLocked(const Module& module) const {
-    return stats.modules < limits.modules && TableBytes(module) <= limits.table_bytes - stats.table_bytes;
+    return with_tables;
   }
 
   void Remove(const Module* module) {
@@ -91,26 +104,34 @@ struct ModuleCache::State {
   ModuleCacheStats stats;
 };
 
-ModuleCache::ModuleCache(ModuleCacheLimits limits) : state_(std::make_shared<State>(limits)) {}
+ModuleCache::ModuleCache(ModuleCacheLimits limits)
+    : state_(std::make_shared<State>(limits)), budget_(std::make_shared<MemoryBudget>(limits.memory_bytes)) {}
 
 std::shared_ptr<const Module> ModuleCache::Intern(Module module) {
   module.content_hash = HashContent(module);
   std::vector<std::shared_ptr<const Module>> held;
   std::lock_guard lock(state_->mutex);
   ModuleCacheStats& stats = state_->stats;
-  if (std::shared_ptr<const Module> found = state_->FindLocked(module, &held); found != nullptr) {
+  std::shared_ptr<const Module> found = state_->FindLocked(module, &held);
+  if (module.file && stats.files >= state_->limits.files && (found == nullptr || !SameFile(*found, module))) {
+    ++stats.over_file_limit;
+    module.file.reset();
+    module.identity = FileIdentity();  // nothing keeps the inode from becoming another file's
+    found = state_->FindLocked(module, &held);
+  }
+  if (found != nullptr && SameFile(*found, module)) {
     ++stats.shared;
     return found;
   }
-  if (!state_->FitsLocked(module)) {
+  if (found != nullptr) {
+    ++stats.shared_tables;
+    ShareTables(std::move(found), &module);
+  }
+  if (stats.modules >= state_->limits.modules) {
     ++stats.over_limit;
     return PathOnly(std::move(module.path));
   }
-  if (module.file && stats.files >= state_->limits.files) {
-    ++stats.over_file_limit;
-    module.file.reset();
-  }
-  if (module.damaged_eh_frame || module.damaged_sframe) ++stats.unreadable;
+  if ((module.damaged_eh_frame || module.damaged_sframe) && !module.over_budget) ++stats.unreadable;
   ++stats.modules;
   stats.table_bytes += TableBytes(module);
   if (module.file) ++stats.files;
@@ -130,14 +151,21 @@ std::shared_ptr<const Module> ModuleCache::Unreadable(std::string path) {
   return PathOnly(std::move(path));
 }
 
-bool ModuleCache::WantsFile() const {
+void ModuleCache::CountRefused(PerfMapRefusal refusal) {
   std::lock_guard lock(state_->mutex);
-  return state_->stats.files < state_->limits.files;
+  ++state_->stats.perf_maps_refused[static_cast<size_t>(refusal)];
+}
+
+void ModuleCache::CountLeftOut(size_t mappings) {
+  std::lock_guard lock(state_->mutex);
+  state_->stats.mappings_left_out += mappings;
 }
 
 ModuleCacheStats ModuleCache::stats() const {
   std::lock_guard lock(state_->mutex);
-  return state_->stats;
+  ModuleCacheStats stats = state_->stats;
+  stats.memory_refused = budget_->stats().refused;
+  return stats;
 }
 
 }  // namespace offcpu

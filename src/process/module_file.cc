@@ -1,12 +1,14 @@
 #include "process/module_file.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -15,13 +17,14 @@
 namespace offcpu {
 namespace {
 
-bool HasInode(const OwnedFd& fd, uint64_t inode) {
+// The path is the target's word, and what it leads to may be a file that only we may read.
+bool IsMapped(const OwnedFd& fd, const Mapping& mapping) {
   struct stat st;
-  return fd && fstat(fd.get(), &st) == 0 && st.st_ino == inode;
+  return fd && fstat(fd.get(), &st) == 0 && st.st_ino == mapping.inode && major(st.st_dev) == mapping.dev_major &&
+         minor(st.st_dev) == mapping.dev_minor;
 }
 
-}  // namespace
-
+// As the process sees it, with O_PATH: its symbolic links do not lead out of its root.
 OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
   OwnedFd root(open(absl::StrCat("/proc/", pid, "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!root) return OwnedFd();
@@ -31,6 +34,15 @@ OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
   return OwnedFd(static_cast<int>(syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof(how))));
 }
 
+}  // namespace
+
+uid_t PayerOf(const OwnedFd& file, uid_t user) {
+  struct stat st;
+  struct statfs fs;
+  if (!file || fstat(file.get(), &st) != 0 || fstatfs(file.get(), &fs) != 0) return user;
+  return fs.f_type == FUSE_SUPER_MAGIC ? user : st.st_uid;
+}
+
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping) {
   const std::string link =
       absl::StrCat("/proc/", pid, "/map_files/", absl::Hex(mapping.begin), "-", absl::Hex(mapping.end));
@@ -38,7 +50,7 @@ OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping) {
   OwnedFd file = OpenRegularFile(OwnedFd(open(link.c_str(), O_PATH | O_CLOEXEC)));
   if (file || mapping.deleted) return file;
   OwnedFd path = OpenInRoot(pid, mapping.path);
-  return mapping.inode == 0 || HasInode(path, mapping.inode) ? OpenRegularFile(path) : OwnedFd();
+  return IsMapped(path, mapping) ? OpenRegularFile(path) : OwnedFd();
 }
 
 }  // namespace offcpu

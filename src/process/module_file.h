@@ -5,19 +5,19 @@
 
 #include <sys/types.h>
 
-#include <string>
-
 #include "process/maps.h"
 #include "process/module.h"
 
 namespace offcpu {
 
 // Through /proc/PID/map_files, which also serves deleted files and other mount namespaces, else by the path below
-// /proc/PID/root if the inode is the mapping's. Empty if neither yields a regular file.
+// /proc/PID/root if device and inode are the mapping's. Empty if neither yields a regular file.
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping);
 
-// `path` as the process sees it, with O_PATH: its symbolic links do not lead out of its root.
-OwnedFd OpenInRoot(pid_t pid, const std::string& path);
+// In whose name there has to be room for what a file says, which a process of `user` has mapped. Its owner: whoever
+// maps a file of others, and be it the first time, must not have a say in whether they have room for it. Where the
+// owner is the word of a program (FUSE), and without a file, `user`.
+uid_t PayerOf(const OwnedFd& file, uid_t user);
 
 }  // namespace offcpu
 

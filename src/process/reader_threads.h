@@ -1,32 +1,28 @@
-// Threads for reads that may never come back: the memory and the files of a target. One owner thread submits jobs and
-// polls; a job that is not done in time is given up together with its thread, and another thread serves on.
+// Reads of targets for a thread that must not wait for them: it submits jobs to a pool, and polls for what has become
+// of them. A job that is not done in time is given up.
 //
-// A job outlives what submitted it if it is stuck: it owns all that it touches. Destruction waits for no job. Does not
-// retry, and does not know what a job reads.
+// Threads: one, the owner's. Destruction waits for no job.
 #ifndef OFFCPU_PROCESS_READER_THREADS_H_
 #define OFFCPU_PROCESS_READER_THREADS_H_
+
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
+
+#include "process/reader_pool.h"
 
 namespace offcpu {
 
-struct ReaderLimits {
-  size_t threads = 2;                        // that serve
-  size_t abandoned = 4;                      // stuck at once and replaced; with that many, no job is taken
-  size_t queued = 256;                       // jobs not begun yet
-  std::chrono::milliseconds deadline{1000};  // from the moment a thread begins the job
-};
-
 struct ReaderStats {
   uint64_t done = 0;
-  uint64_t stuck = 0;    // jobs given up
-  uint64_t late = 0;     // and of those, came back
-  uint64_t refused = 0;  // by Submit
-  size_t abandoned = 0;  // threads inside a given-up job now
+  uint64_t stuck = 0;      // jobs given up
+  uint64_t late = 0;       // and of those, came back
+  uint64_t not_begun = 0;  // not taken or not begun, because of others of their users that hang
 };
 
 class ReaderThreads {
@@ -35,26 +31,39 @@ class ReaderThreads {
   using Completion = std::function<void()>;
   using Job = std::function<Completion()>;
 
-  explicit ReaderThreads(ReaderLimits limits = {});
+  // `deadline`: from the moment a thread begins a job.
+  ReaderThreads(std::shared_ptr<ReaderPool> pool, std::chrono::milliseconds deadline);
   ~ReaderThreads();
   ReaderThreads(const ReaderThreads&) = delete;
   ReaderThreads& operator=(const ReaderThreads&) = delete;
 
-  // Runs `job` on a reader thread. A later Poll() runs the job's completion, or `stuck` if it is not done in time; a
-  // job that was only slow has its completion run after that all the same. False, and neither will run, if too much is
-  // queued or stuck.
-  [[nodiscard]] bool Submit(Job job, Completion stuck);
+  // Why a job is given up. kNotBegun: too many of its user's reads hang, or the pool ends.
+  enum class GivenUp { kStuck, kNotBegun };
+  using OnGivenUp = std::function<void(GivenUp)>;
 
-  // Runs, on the owner's thread, what is due. Completions may call Submit.
+  // Runs `job` on a reader thread. A later Poll() runs the job's completion, or `given_up` if it is not done in time; a
+  // job that was only slow has its completion run after that all the same. Neither will run if it is not taken.
+  [[nodiscard]] ReadTaken Submit(uid_t owner, Job job, OnGivenUp given_up);
+
+  // Runs what is due. Completions may call Submit.
   void Poll();
 
-  // Submitted and not yet polled.
-  size_t pending() const;
-  ReaderStats stats() const;
+  // Submitted, and neither done nor given up.
+  size_t pending() const { return pending_; }
+  const ReaderStats& stats() const { return stats_; }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;  // shared with the threads
+  struct Entry {
+    std::shared_ptr<ReaderPool::Task> task;
+    std::shared_ptr<Completion> result;  // set by the job
+    OnGivenUp given_up;                  // null: it has run
+  };
+
+  const std::shared_ptr<ReaderPool> pool_;
+  const std::chrono::milliseconds deadline_;
+  std::vector<Entry> entries_;
+  size_t pending_ = 0;
+  ReaderStats stats_;
 };
 
 }  // namespace offcpu

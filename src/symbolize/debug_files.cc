@@ -25,7 +25,20 @@ struct DebugLink {
   uint32_t crc = 0;
 };
 
-OwnedFd Open(const std::string& path) { return OpenRegularFile(OwnedFd(open(path.c_str(), O_PATH | O_CLOEXEC))); }
+bool IsTrusted(const struct stat& st) { return st.st_uid == 0 || st.st_uid == geteuid(); }
+
+OwnedFd Open(const std::string& path) {
+  struct stat st;
+  OwnedFd file(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (!file || fstat(file.get(), &st) != 0) return OwnedFd();
+  if (S_ISLNK(st.st_mode)) {
+    if (!IsTrusted(st)) return OwnedFd();
+    file = OwnedFd(open(path.c_str(), O_PATH | O_CLOEXEC));
+    if (!file || fstat(file.get(), &st) != 0) return OwnedFd();
+  }
+  const bool is_for_all = (st.st_mode & S_IROTH) != 0 && (st.st_mode & S_IWOTH) == 0;
+  return IsTrusted(st) && is_for_all ? OpenRegularFile(file) : OwnedFd();
+}
 
 bool HasBuildId(int fd, const std::string& build_id) {
   FileMemory file(fd);

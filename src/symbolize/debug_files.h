@@ -1,5 +1,7 @@
 // Finds the separate debug file of an ELF file below a debug directory. What a name leads to is opened only if it is a
-// regular file, without blocking, and counts only if it proves to belong to the module. Safe from any thread.
+// regular file, without blocking, and counts only if it proves to belong to the module. The path is the target's word
+// and a build id is no proof, so it must also be a file that anybody may read anyway, and that root or the service's
+// own user has put there; the same goes for a symbolic link as its name. Safe from any thread.
 #ifndef OFFCPU_SYMBOLIZE_DEBUG_FILES_H_
 #define OFFCPU_SYMBOLIZE_DEBUG_FILES_H_
 

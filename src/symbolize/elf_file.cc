@@ -16,6 +16,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxSectionNameBytes = 255;
+constexpr size_t kMaxNamesBytes = 4u << 20;  // of all sections
 constexpr size_t kMaxNoteBytes = 64u << 10;
 constexpr size_t kMaxBuildIdBytes = 64;
 
@@ -73,6 +74,7 @@ absl::StatusOr<ElfFile> ElfFile::Parse(const Memory& file) {
 
 void ElfFile::NameSections(uint32_t names_index, std::span<const uint32_t> name_offsets) {
   if (names_index >= sections_.size()) return;
+  if (sections_[names_index].size > kMaxNamesBytes) return;
   auto names = Read(sections_[names_index]);
   if (!names.ok()) return;
   names_.assign(names->begin(), names->end());
@@ -91,6 +93,10 @@ const ElfSection* ElfFile::Find(std::string_view name) const {
 const ElfSection* ElfFile::FindType(uint32_t type) const {
   auto it = std::find_if(sections_.begin(), sections_.end(), [&](const ElfSection& s) { return s.type == type; });
   return it == sections_.end() ? nullptr : &*it;
+}
+
+bool ElfFile::MayRead(const ElfSection& section) const {
+  return section.type != SHT_NOBITS && (section.flags & SHF_COMPRESSED) == 0 && section.size <= kMaxSectionBytes;
 }
 
 absl::StatusOr<std::string> ElfFile::Read(const ElfSection& section) const {

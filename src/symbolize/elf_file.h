@@ -43,6 +43,10 @@ class ElfFile {
   const ElfSection* Find(std::string_view name) const;
   const ElfSection* FindType(uint32_t type) const;
 
+  // May a section's bytes be read, or are there none, or are they compressed or too many?
+  bool MayRead(const ElfSection& section) const;
+  const Memory& memory() const { return *file_; }
+
   // The bytes of a section. An error if it has none, is compressed, too large, or not all there.
   absl::StatusOr<std::string> Read(const ElfSection& section) const;
 

@@ -7,27 +7,13 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
+#include "symbolize/symbol_search.h"
 #include "symbolize/xz.h"
 
 namespace offcpu {
 namespace {
-
-struct Collected {
-  std::vector<Symbol> symbols;
-  std::deque<std::string> storage;  // the string tables
-};
-
-// Empty if there is none. "read@@GLIBC_2.2.5" is read.
-std::string_view NameAt(std::string_view strings, uint32_t offset) {
-  if (offset >= strings.size()) return {};
-  std::string_view name = strings.substr(offset, kMaxSymbolNameBytes);
-  name = name.substr(0, name.find('\0'));
-  return name.substr(0, name.find('@'));
-}
 
 // Lower is better: a size tells where the symbol ends, a type that it is a function, a global name is the public one.
 std::optional<int> RankOf(const Elf64_Sym& symbol, bool executable) {
@@ -38,61 +24,80 @@ std::optional<int> RankOf(const Elf64_Sym& symbol, bool executable) {
   return (symbol.st_size == 0 ? 4 : 0) + (function ? 0 : 2) + (local ? 1 : 0);
 }
 
-std::optional<Symbol> Convert(const Elf64_Sym& raw, const ElfFile& elf, std::string_view strings) {
+std::optional<SymbolRange> Convert(const Elf64_Sym& raw, const ElfFile& elf, NameSource* names) {
   if (raw.st_shndx == SHN_UNDEF || raw.st_shndx >= elf.sections().size()) return std::nullopt;
   const ElfSection& section = elf.sections()[raw.st_shndx];
   auto rank = RankOf(raw, (section.flags & SHF_EXECINSTR) != 0);
   if (!rank || raw.st_value < section.address || raw.st_value - section.address >= section.size) return std::nullopt;
   uint64_t room = section.size - (raw.st_value - section.address);
   if (room > UINT64_MAX - raw.st_value) return std::nullopt;
-  std::string_view name = NameAt(strings, raw.st_name);
-  if (name.empty() || name.starts_with(".L")) return std::nullopt;
   bool sized = raw.st_size != 0;
-  return Symbol{.begin = raw.st_value,
-                .end = raw.st_value + (sized ? std::min(raw.st_size, room) : room),
-                .sized = sized,
-                .rank = *rank,
-                .name = name};
+  return SymbolRange{.begin = raw.st_value,
+                     .end = raw.st_value + (sized ? std::min(raw.st_size, room) : room),
+                     .sized = sized,
+                     .rank = *rank,
+                     .key = raw.st_value,
+                     .names = names,
+                     .name = raw.st_name};
+}
+
+using NameSources = std::deque<NameSource>;
+
+// To its last byte?
+bool IsThere(const ElfFile& elf, const ElfSection& section) {
+  return elf.MayRead(section) &&
+         (section.size == 0 || (section.offset <= UINT64_MAX - section.size &&
+                                elf.memory().ReadValue<std::byte>(section.offset + section.size - 1).has_value()));
 }
 
 // False if the file has no such table that can be read.
-bool Collect(const ElfFile& elf, uint32_t type, Collected& collected) {
+bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearch* search) {
+  constexpr size_t kPiece = 8192;  // symbols
   const ElfSection* section = elf.FindType(type);
   if (section == nullptr || section->link >= elf.sections().size()) return false;
-  auto table = elf.Read(*section);
-  auto strings = elf.Read(elf.sections()[section->link]);
-  if (!table.ok() || !strings.ok()) return false;
-  std::string_view names = collected.storage.emplace_back(std::move(*strings));
-  for (size_t at = 0; table->size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-    Elf64_Sym raw;
-    std::memcpy(&raw, table->data() + at, sizeof(raw));
-    if (auto symbol = Convert(raw, elf, names)) collected.symbols.push_back(*symbol);
+  const ElfSection& strings = elf.sections()[section->link];
+  if (!IsThere(elf, *section) || !IsThere(elf, strings)) return false;
+  // "read@@GLIBC_2.2.5" is read.
+  NameSource* names = &sources->emplace_back(elf.memory(), strings.offset, strings.size, std::string("\0@", 2), ".L");
+  std::vector<Elf64_Sym> piece;
+  const uint64_t count = section->size / sizeof(Elf64_Sym);
+  for (uint64_t at = 0; at < count; at += piece.size()) {
+    piece.resize(std::min<uint64_t>(kPiece, count - at));
+    if (!elf.memory().Read(section->offset + at * sizeof(Elf64_Sym), std::as_writable_bytes(std::span(piece)))) {
+      return false;
+    }
+    for (const Elf64_Sym& raw : piece) {
+      if (auto symbol = Convert(raw, elf, names)) search->Add(*symbol);
+    }
   }
   return true;
 }
 
-void CollectDebugData(const ElfFile& elf, Collected& collected) {
+// The file within the file; empty if there is none.
+std::string DebugData(const ElfFile& elf) {
   const ElfSection* section = elf.Find(".gnu_debugdata");
-  if (section == nullptr) return;
+  if (section == nullptr || section->size > kMaxDebugDataBytes) return "";
   auto compressed = elf.Read(*section);
-  if (!compressed.ok()) return;
-  auto image = DecompressXz(*compressed, kMaxSectionBytes);
-  if (!image.ok()) return;
-  SpanMemory memory(0, std::as_bytes(std::span(*image)));
-  auto inner = ElfFile::Parse(memory);
-  if (inner.ok()) Collect(*inner, SHT_SYMTAB, collected);
+  if (!compressed.ok()) return "";
+  return DecompressXz(*compressed, kMaxDebugDataBytes).value_or("");
 }
 
 }  // namespace
 
-ElfSymbols ReadElfSymbols(const ElfFile& elf) {
-  Collected collected;
-  bool full = Collect(elf, SHT_SYMTAB, collected);
-  if (!full) {
-    Collect(elf, SHT_DYNSYM, collected);
-    CollectDebugData(elf, collected);
+ModuleNames ReadElfSymbols(const ElfFile& elf, std::span<const uint64_t> addresses) {
+  NameSources sources;
+  SymbolSearch search(addresses);
+  ModuleNames found;
+  found.full = Search(elf, SHT_SYMTAB, &sources, &search);
+  const std::string image = found.full ? "" : DebugData(elf);
+  const SpanMemory memory(0, std::as_bytes(std::span(image)));
+  const absl::StatusOr<ElfFile> inner = ElfFile::Parse(memory);
+  if (!found.full) {
+    Search(elf, SHT_DYNSYM, &sources, &search);
+    if (inner.ok()) Search(*inner, SHT_SYMTAB, &sources, &search);
   }
-  return {.table = SymbolTable(std::move(collected.symbols), std::move(collected.storage)), .full = full};
+  found.names = search.Names(kMaxModuleNameBytes, &found.left_out);
+  return found;
 }
 
 }  // namespace offcpu

@@ -1,19 +1,22 @@
-// The function symbols of an ELF file: from .symtab, else from .dynsym together with the table that .gnu_debugdata
-// holds compressed. What does not fit the file's own section headers is left out. Does not look for other files.
+// Names from the function symbols of an ELF file: from .symtab, else from .dynsym together with the table that
+// .gnu_debugdata holds compressed. What does not fit the file's own section headers is left out. Tables are read a
+// piece at a time, whatever their size, and searched for the addresses that are asked for. Does not look for other
+// files.
 #ifndef OFFCPU_SYMBOLIZE_ELF_SYMBOLS_H_
 #define OFFCPU_SYMBOLIZE_ELF_SYMBOLS_H_
 
+#include <cstdint>
+#include <span>
+
 #include "symbolize/elf_file.h"
-#include "symbolize/symbol_table.h"
+#include "symbolize/module_names.h"
 
 namespace offcpu {
 
-struct ElfSymbols {
-  SymbolTable table;  // by link-time address
-  bool full = false;  // it is the file's .symtab: a separate debug file would add nothing
-};
+inline constexpr size_t kMaxDebugDataBytes = 16u << 20;  // compressed, and what it holds
 
-ElfSymbols ReadElfSymbols(const ElfFile& elf);
+// `addresses`: link-time, sorted, each once. `full`: it is the file's .symtab.
+ModuleNames ReadElfSymbols(const ElfFile& elf, std::span<const uint64_t> addresses);
 
 }  // namespace offcpu
 

@@ -3,18 +3,19 @@
 #define OFFCPU_SYMBOLIZE_GO_SYMBOLS_H_
 
 #include <cstdint>
-#include <string>
+#include <span>
+#include <string_view>
 
 #include "symbolize/elf_file.h"
-#include "symbolize/symbol_table.h"
+#include "symbolize/module_names.h"
 
 namespace offcpu {
 
-// By link-time address. Empty if `elf` has no such table, or one of a version that is not known.
-SymbolTable ReadGoSymbols(const ElfFile& elf);
+// `addresses`: link-time, sorted, each once. `full` if `elf` has such a table of a version that is known.
+ModuleNames ReadGoSymbols(const ElfFile& elf, std::span<const uint64_t> addresses);
 
 // The same of a table's bytes; `text_address` is that of the code if the table does not say.
-SymbolTable ParseGoTable(std::string table, uint64_t text_address);
+ModuleNames SearchGoTable(std::string_view table, uint64_t text_address, std::span<const uint64_t> addresses);
 
 }  // namespace offcpu
 

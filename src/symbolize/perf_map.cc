@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdint>
-#include <deque>
-#include <iterator>
-#include <map>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
+
+#include "symbolize/symbol_search.h"
 
 namespace offcpu {
 namespace {
+
+// As much of a line as its numbers and the beginning of its name take.
+constexpr size_t kHeadBytes = 64;
 
 // The number at the front of `line`, taken off it with the blank behind it.
 std::optional<uint64_t> TakeHex(std::string_view* line) {
@@ -25,61 +27,64 @@ std::optional<uint64_t> TakeHex(std::string_view* line) {
   return number;
 }
 
-std::optional<Symbol> ParseLine(std::string_view line) {
-  const std::optional<uint64_t> begin = TakeHex(&line);
-  const std::optional<uint64_t> size = begin.has_value() ? TakeHex(&line) : std::nullopt;
-  if (!size.has_value() || *size == 0 || *size > UINT64_MAX - *begin || line.empty()) return std::nullopt;
-  return Symbol{.begin = *begin, .end = *begin + *size, .sized = true, .name = line.substr(0, kMaxSymbolNameBytes)};
-}
-
-// Takes symbols from the latest to the earliest, and of each what no later one covers.
-class LatestFirst {
+// Adds lines as they come, in pieces of any size.
+class Lines {
  public:
-  // Adds the parts of `symbol` that nothing covers yet.
-  void Add(const Symbol& symbol) {
-    uint64_t begin = symbol.begin;
-    auto next = parts_.upper_bound(begin);
-    if (next != parts_.begin()) begin = std::max(begin, std::prev(next)->second.end);
-    while (begin < symbol.end) {
-      const uint64_t end = next == parts_.end() ? symbol.end : std::min(symbol.end, next->first);
-      if (begin < end) {
-        Symbol part = symbol;
-        part.begin = begin;
-        part.end = end;
-        parts_.emplace_hint(next, begin, part);
-      }
-      if (next == parts_.end()) return;
-      begin = std::max(begin, next->second.end);
-      ++next;
+  Lines(NameSource* names, SymbolSearch* search) : names_(names), search_(search) {}
+
+  void Take(std::string_view piece) {
+    while (!piece.empty()) {
+      const size_t newline = piece.find('\n');
+      const std::string_view part = piece.substr(0, newline);
+      head_ += part.substr(0, kHeadBytes - head_.size());
+      length_ += part.size();
+      if (newline == std::string_view::npos) return;
+      End();
+      piece.remove_prefix(newline + 1);
     }
   }
 
-  std::vector<Symbol> Take() {
-    std::vector<Symbol> symbols;
-    symbols.reserve(parts_.size());
-    for (const auto& [begin, part] : parts_) symbols.push_back(part);
-    return symbols;
+ private:
+  void End() {
+    std::string_view line = head_;
+    const std::optional<uint64_t> begin = TakeHex(&line);
+    const std::optional<uint64_t> size = begin.has_value() ? TakeHex(&line) : std::nullopt;
+    if (size.has_value() && *size != 0 && *size <= UINT64_MAX - *begin && !line.empty()) {
+      search_->Add({.begin = *begin,
+                    .end = *begin + *size,
+                    .sized = true,
+                    .key = at_,
+                    .names = names_,
+                    .name = at_ + (head_.size() - line.size())});
+    }
+    at_ += length_ + 1;
+    length_ = 0;
+    head_.clear();
   }
 
- private:
-  std::map<uint64_t, Symbol> parts_;  // by begin
+  NameSource* const names_;
+  SymbolSearch* const search_;
+  uint64_t at_ = 0;      // where the line begins
+  uint64_t length_ = 0;  // of what has come of it
+  std::string head_;
 };
 
 }  // namespace
 
-SymbolTable ParsePerfMap(std::string text) {
-  std::deque<std::string> storage;
-  std::string_view rest = storage.emplace_back(std::move(text));
-  // The last line may not be whole yet.
-  rest = rest.substr(0, rest.rfind('\n') == std::string_view::npos ? 0 : rest.rfind('\n'));
-  LatestFirst symbols;
-  while (!rest.empty()) {
-    const size_t newline = rest.rfind('\n');
-    const std::string_view line = newline == std::string_view::npos ? rest : rest.substr(newline + 1);
-    if (const std::optional<Symbol> symbol = ParseLine(line)) symbols.Add(*symbol);
-    rest = newline == std::string_view::npos ? std::string_view() : rest.substr(0, newline);
+ModuleNames ReadPerfMap(const Memory& map, uint64_t bytes, std::span<const uint64_t> addresses) {
+  constexpr uint64_t kPiece = 256 << 10;
+  NameSource names(map, 0, bytes, "\n");
+  SymbolSearch search(addresses);
+  Lines lines(&names, &search);
+  std::string piece;
+  for (uint64_t at = 0; at < bytes; at += piece.size()) {
+    piece.resize(std::min(kPiece, bytes - at));
+    if (!map.Read(at, std::as_writable_bytes(std::span(piece)))) break;
+    lines.Take(piece);
   }
-  return SymbolTable(symbols.Take(), std::move(storage));
+  ModuleNames found = {.full = true};
+  found.names = search.Names(kMaxModuleNameBytes, &found.left_out);
+  return found;
 }
 
 }  // namespace offcpu

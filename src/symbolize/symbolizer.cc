@@ -1,24 +1,31 @@
 #include "symbolize/symbolizer.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "process/memory_budget.h"
 #include "process/proc_file.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/name_pool.h"
+#include "symbolize/symbol_table.h"
 
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxNameBytes = 256u << 20;  // of one profile
+constexpr size_t kMaxNameBytes = 32u << 20;  // of one profile
+// That were not read in time: then none of its user's is waited for any more.
+constexpr int kMaxLate = 2;
 constexpr size_t kMaxModulesBytes = 1u << 20;
 
 using FrameNames = absl::flat_hash_map<uint64_t, SymbolizedFrame>;  // by lookup address
@@ -29,7 +36,7 @@ std::string HexAddress(std::string_view prefix, uint64_t address) {
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// All addresses of one module are looked up together, so that only one symbol table is held at a time.
+// All addresses of one module are looked up together, so that its tables are read once.
 absl::flat_hash_map<const Module*, FrameNames> CollectAddresses(const Profile& profile) {
   absl::flat_hash_map<const Module*, FrameNames> modules;
   for (const UserStackEntry& entry : profile.user_stacks) {
@@ -48,12 +55,17 @@ class Namer {
 
   void NameUserStacks(SymbolizedProfile& symbolized);
   void NameKernelStacks(SymbolizedProfile& symbolized);
+  std::vector<Drop> Losses() const;
 
  private:
+  using Names = absl::flat_hash_map<uint64_t, std::string>;  // by lookup address
+
   void NameFrames(const Module& module, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
-  CachedName Name(const Module& module, const std::string& prefix, uint64_t address,
-                  std::optional<SymbolTable>& symbols);
+  // Of those addresses that are not cached. False: they could not be read in time.
+  bool Read(const Module& module, const FrameNames& frames, Names* names);
+  bool IsRead(const Module& module, const std::function<void()>& read);
+  std::string_view Keep(uid_t owner, std::string_view name, std::string_view coarse);
   std::string KernelName(uint64_t address, std::optional<SymbolTable>& symbols);
 
   const Profile& profile_;
@@ -61,18 +73,64 @@ class Namer {
   NameCache* const cache_;
   NamePool& pool_;
   absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> owners_;
+  const std::shared_ptr<MemoryBudget> room_ = std::make_shared<MemoryBudget>(kMaxNameBytes);
+  absl::flat_hash_map<uid_t, MemoryLease> held_;
+  absl::flat_hash_map<uid_t, int> late_;
+  uint64_t not_read_ = 0;  // modules
+  uint64_t left_out_ = 0;  // names
 };
 
-CachedName Namer::Name(const Module& module, const std::string& prefix, uint64_t address,
-                       std::optional<SymbolTable>& symbols) {
-  const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
-  if (cached != nullptr) return *cached;
-  if (!symbols.has_value()) symbols = ReadModuleSymbols(module, options_.debug_directory);
-  const auto symbol = symbols->Find(address);
-  CachedName name = {.name = symbol ? Demangle(*symbol) : HexAddress(prefix, address), .named = symbol.has_value()};
+bool Namer::IsRead(const Module& module, const std::function<void()>& read) {
+  if (!options_.timed_read) {
+    read();
+    return true;
+  }
+  const uid_t owner = module.memory.owner();
+  const auto late = late_.find(owner);
+  if (late != late_.end() && late->second >= kMaxLate) return false;
+  if (options_.timed_read({.owner = owner, .id = reinterpret_cast<uintptr_t>(&module)}, read)) return true;
+  ++late_[owner];
+  return false;
+}
+
+bool Namer::Read(const Module& module, const FrameNames& frames, Names* names) {
+  // It owns all that the reading touches, which may go on after this has ended.
+  struct Reading {
+    std::shared_ptr<const Module> module;
+    std::string debug_directory;
+    std::vector<uint64_t> addresses;
+    ModuleNames found;
+  };
+  auto reading = std::make_shared<Reading>();
+  for (const auto& [address, frame] : frames) {
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
+    if (cached == nullptr) reading->addresses.push_back(address);
+  }
+  if (reading->addresses.empty()) return true;
+  std::sort(reading->addresses.begin(), reading->addresses.end());
   const auto owner = owners_.find(&module);
-  if (cache_ != nullptr && owner != owners_.end()) cache_->Add(*owner->second, address, name);
-  return name;
+  reading->module = owner != owners_.end() ? *owner->second : nullptr;
+  reading->debug_directory = options_.debug_directory;
+  const auto read = [reading] {
+    if (reading->module == nullptr) return;
+    reading->found = ReadModuleNames(*reading->module, reading->addresses, reading->debug_directory);
+  };
+  if (!IsRead(module, read)) {
+    ++not_read_;
+    return false;
+  }
+  left_out_ += reading->found.left_out;
+  for (size_t i = 0; i < reading->found.names.size(); ++i) {
+    if (!reading->found.names[i].empty()) names->emplace(reading->addresses[i], std::move(reading->found.names[i]));
+  }
+  return true;
+}
+
+std::string_view Namer::Keep(uid_t owner, std::string_view name, std::string_view coarse) {
+  MemoryLease& held = held_.try_emplace(owner, MemoryLease(room_, owner)).first->second;
+  if (held.Grow(name.size())) return pool_.Intern(name, coarse);
+  ++left_out_;
+  return pool_.Intern(coarse, coarse);
 }
 
 void Namer::NameFrames(const Module& module, FrameNames& frames) {
@@ -81,12 +139,24 @@ void Namer::NameFrames(const Module& module, FrameNames& frames) {
   // Of compiled code the file that names it says nothing about an address that it does not name.
   const std::string prefix = module.is_perf_map ? "[unknown] " : absl::StrCat(std::string(file), "+");
   const std::string_view other = module.is_perf_map ? "[unknown]" : file;
-  std::optional<SymbolTable> symbols;
+  Names names;
+  const bool is_read = Read(module, frames, &names);
+  const auto owner = owners_.find(&module);
   for (auto& [address, frame] : frames) {
-    const CachedName name = Name(module, prefix, address, symbols);
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
+    CachedName name;
+    if (cached != nullptr) {
+      name = *cached;
+    } else {
+      const auto found = names.find(address);
+      name.named = found != names.end();
+      name.name = name.named ? Demangle(found->second) : HexAddress(prefix, address);
+      // What could not be read today may be read tomorrow.
+      if (cache_ != nullptr && owner != owners_.end() && is_read) cache_->Add(*owner->second, address, name);
+    }
     frame.module = file;
     frame.named = name.named;
-    frame.name = pool_.Intern(name.name, other);
+    frame.name = Keep(module.memory.owner(), name.name, other);
   }
 }
 
@@ -108,6 +178,13 @@ void Namer::NameUserStacks(SymbolizedProfile& symbolized) {
     frames.reserve(entry.stack.frames.size());
     for (const Frame& frame : entry.stack.frames) frames.push_back(modules[frame.module][frame.lookup_address()]);
   }
+}
+
+std::vector<Drop> Namer::Losses() const {
+  std::vector<Drop> losses;
+  if (not_read_ != 0) losses.push_back({.reason = "names of a module not read in time", .count = not_read_});
+  if (left_out_ != 0) losses.push_back({.reason = "name over its user's share of memory", .count = left_out_});
+  return losses;
 }
 
 std::string Namer::KernelName(uint64_t address, std::optional<SymbolTable>& symbols) {
@@ -147,6 +224,7 @@ SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& opt
   Namer namer(profile, options, cache, pool);
   namer.NameUserStacks(symbolized);
   namer.NameKernelStacks(symbolized);
+  symbolized.losses = namer.Losses();
   return symbolized;
 }
 

@@ -29,7 +29,7 @@ std::optional<EndReason> ApplyAArch64(const Row& row, const StackWindow& window,
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
+  if (cfa.value > window.end) return window.Beyond(EndReason::kBadCfa);
   const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
   if (ra.failed()) return ra.failure();
   const uint64_t pc = row.mangled_ra ? WithoutSignature(*state, ra.value) : ra.value;

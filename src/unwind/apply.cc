@@ -53,7 +53,7 @@ std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* s
 // interrupted one or below it; what lies above the window may be on the same stack, as far as a capture ever reaches.
 bool IsElsewhere(const StackWindow& window, const FrameState& state) {
   if (state.sp < window.begin) return true;
-  return state.sp > window.end && (!window.more || state.sp - window.begin > kMaxWindowBytes);
+  return state.sp > window.end && (!window.goes_on() || state.sp - window.begin > kMaxWindowBytes);
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameS
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > window.end) return window.more ? EndReason::kWindow : EndReason::kBadCfa;
+  if (cfa.value > window.end) return window.Beyond(EndReason::kBadCfa);
   const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf());
   if (ra.failed()) return ra.failure();
   if (ra.value == 0) return EndReason::kComplete;

@@ -37,9 +37,6 @@ struct SearchEntry {
 static_assert(sizeof(SearchHeader) == 16 && sizeof(SearchEntry) == 16);
 
 constexpr size_t kSearchAt = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
-// What libdw keeps of an entry it has met, with room for its allocator.
-constexpr size_t kBytesPerFde = 256;
-
 template <typename T>
 void Append(std::vector<std::byte>& image, const T& value) {
   std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
@@ -285,6 +282,12 @@ CodeRange EhFrameTable::HoleAt(uint64_t address) const {
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }
 
-size_t EhFrameTable::bytes() const { return impl_->image.size() + impl_->index.fdes.size() * kBytesPerFde; }
+size_t EhFrameTable::bytes() const { return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan); }
+
+size_t EhFrameTable::Estimate(std::span<const std::byte> table) {
+  // An entry of the index twice, for sorting, one of the search table, and what is known of it if it is a CIE.
+  constexpr size_t kPerEntry = 2 * sizeof(FdeSpan) + sizeof(SearchEntry) + 48;
+  return table.size() + CountEntries(table) * kPerEntry + 4096;
+}
 
 }  // namespace offcpu

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "process/module.h"
 #include "unwind/find_outcome.h"
@@ -30,8 +31,11 @@ class EhFrameTable {
 
   // Entries left out because they are damaged or of an unknown kind.
   size_t bad_entries() const;
-  // At most what this may come to hold.
+  // What this holds, but what libdw keeps of each entry that was asked for: kBytesPerEntry at most.
   size_t bytes() const;
+  static constexpr size_t kBytesPerEntry = 256;
+  // At most what Open takes for a table.
+  static size_t Estimate(std::span<const std::byte> table);
 
  private:
   struct Impl;

@@ -139,6 +139,7 @@ class Indexer {
 
   std::optional<EhFrameIndex> Run() {
     ByteReader in(table_.bytes);
+    index_.fdes.reserve(std::min(CountEntries(table_.bytes), kMaxFdes + 1));
     while (!in.empty()) {
       const size_t at = in.position();
       const uint32_t length = in.Take<uint32_t>();
@@ -195,6 +196,18 @@ class Indexer {
 };
 
 }  // namespace
+
+size_t CountEntries(std::span<const std::byte> table) {
+  ByteReader in(table);
+  size_t count = 0;
+  while (!in.empty()) {
+    const uint32_t length = in.Take<uint32_t>();
+    if (!in.ok() || length == 0 || length > in.rest().size()) break;
+    in.Skip(length);
+    ++count;
+  }
+  return count;
+}
 
 std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table) { return Indexer(table).Run(); }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "process/module.h"
@@ -27,6 +28,9 @@ struct EhFrameIndex {
   std::vector<FdeSpan> fdes;  // sorted, not overlapping
   size_t bad_entries = 0;     // left out: damaged, of an unknown kind, or for code that another one describes
 };
+
+// How many entries the chain has, up to where it ends or is broken.
+size_t CountEntries(std::span<const std::byte> table);
 
 // Nothing if the chain of entries is broken or has more than kMaxFdes.
 std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table);

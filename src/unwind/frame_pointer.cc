@@ -30,7 +30,7 @@ bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plaus
 bool PlausibleFramePointer(const FrameState& state, const StackWindow& window) {
   if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp || state.fp < window.begin) return false;
   // Above the window a value may be right, if the stack goes on there.
-  return window.more || state.fp < window.end;
+  return window.goes_on() || state.fp < window.end;
 }
 
 bool HasPushedFramePointer(const FrameState& state) { return !state.exact && state.fp_known && state.fp == state.sp; }

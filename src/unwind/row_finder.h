@@ -1,5 +1,6 @@
 // Finds the row for an address of a module, asking the sources in their order, and remembers the answers. One thread.
-// Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first.
+// Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first. Modules that
+// share their tables share the rows.
 //
 // .debug_frame is asked as a part of .eh_frame, for code that .eh_frame does not describe; Go's only by
 // FindInterrupted, and where the frame pointer cannot be one.
@@ -9,6 +10,9 @@
 //
 // A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
 // table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
+//
+// What is prepared of a module's tables counts as memory of the user that the module was read for. Where there is no
+// room for it, what was prepared for other modules of the same user goes first; then the module has no rows for now.
 //
 // Does not apply rows and reads no memory of a target.
 #ifndef OFFCPU_UNWIND_ROW_FINDER_H_
@@ -41,6 +45,7 @@ struct RowFinderStats {
   uint64_t evictions = 0;            // of a module
   uint64_t corrupt_tables = 0;       // given up as a whole
   uint64_t bad_entries = 0;          // of tables, left out
+  uint64_t no_room = 0;              // a table was not prepared, for now
   uint64_t sframe_old_versions = 0;  // tables that are passed over, as if they were not there
 };
 
@@ -73,11 +78,19 @@ class RowFinder {
     std::unique_ptr<EhFrameTable> eh_frame;
     std::unique_ptr<EhFrameTable> debug_frame;
     bool sframe_opened = false;
-    bool eh_frame_opened = false;  // and debug_frame
-    bool damaged = false;          // in part or as a whole: nobody knows what is left out by mistake
-    bool uses_any_fp = false;      // see UsesFramePointer
+    bool eh_frame_opened = false;
+    bool debug_frame_opened = false;
+    size_t eh_frame_estimate = 0;  // 0: not made yet; likewise below
+    size_t debug_frame_estimate = 0;
+    size_t sframe_estimate = 0;
+    bool no_room = false;      // for a table that was asked
+    uint64_t ask_again = 0;    // for room, when there have been so many misses
+    size_t asked_bytes = 0;    // that libdw may keep of what was asked
+    bool damaged = false;      // in part or as a whole: nobody knows what is left out by mistake
+    bool uses_any_fp = false;  // see UsesFramePointer
     bool uses_plausible_fp = false;
     size_t bytes = 0;  // of all
+    MemoryLease memory;
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
   };
@@ -92,11 +105,17 @@ class RowFinder {
   void GiveUpSFrame(Tables& tables);
   void OpenEhFrame(Tables& tables);
   void OpenDebugFrame(Tables& tables);
-  void HoldEhFrame(Tables& tables, const EhFrameTable& table);
   void CountCorrupt(Tables& tables);
   void CountBad(Tables& tables, size_t entries);
-  void Hold(Tables& tables, size_t bytes);
+  bool Afford(Tables& tables, size_t bytes);
+  // Makes what is paid for what is held. Closes the tables if they have become too much.
+  void Settle(Tables& tables);
+  void Close(Tables& tables);
   void EvictFor(const Tables& kept);
+  bool EvictOfOwner(const Tables& kept);
+  template <typename Condition>
+  const Tables* Oldest(const Condition& is_meant) const;
+  void Evict(const Module* module);
 
   UnwindOrder order_;
   RowFinderLimits limits_;

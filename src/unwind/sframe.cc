@@ -40,6 +40,21 @@ absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable
   return result;
 }
 
+size_t SFrameTable::Estimate(const ModuleTable& table) {
+  std::span<const std::byte> rest = table.bytes;
+  size_t functions = 0;
+  size_t sections = 0;
+  while (SFrameVersionOf(rest) != SFrameVersion::kNone && ++sections <= kMaxSFrameSections) {
+    const absl::StatusOr<SFrameSection> section = SFrameSection::Parse(rest, table.address);
+    if (!section.ok()) break;
+    functions += section->header().functions;
+    rest = rest.subspan(std::min<uint64_t>(section->size() + (-section->size() & (kSectionAlign - 1)), rest.size()));
+  }
+  // While the index grows, and while it is sorted, there are two of it or a little more.
+  return std::min(functions, kMaxSFrameFunctions) * (3 * sizeof(Entry) + sizeof(uint64_t)) +
+         2 * sections * sizeof(SFrameSection);
+}
+
 absl::Status SFrameTable::AddSection(const SFrameSection& section, std::span<const CodeRange> code) {
   if (section.header().functions == 0) return absl::OkStatus();
   if (sections_.size() >= kMaxSFrameSections || section.header().functions > kMaxSFrameFunctions - index_.size()) {

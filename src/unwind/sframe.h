@@ -34,6 +34,9 @@ class SFrameTable {
   static absl::StatusOr<std::unique_ptr<SFrameTable>> Open(const ModuleTable& table, std::span<const CodeRange> code,
                                                            SFrameAbi abi = SFrameAbi::kAmd64);
 
+  // At most what Open takes for a table.
+  static size_t Estimate(const ModuleTable& table);
+
   // The row for the link-time `address`; only kFound sets `row`.
   FindOutcome Find(uint64_t address, Row* row);
   // Does a signal trampoline begin at `address`? Nothing if no function is described there.

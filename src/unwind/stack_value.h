@@ -41,7 +41,7 @@ inline StackValue Load(const StackWindow& window, const StackValue& from) {
   if (address % kStackWord != 0 || address < window.begin || address > UINT64_MAX - kStackWord) {
     return Failed(EndReason::kBadMemory);
   }
-  if (address + kStackWord > window.end) return Failed(window.more ? EndReason::kWindow : EndReason::kBadMemory);
+  if (address + kStackWord > window.end) return Failed(window.Beyond(EndReason::kBadMemory));
   std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
   return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
 }

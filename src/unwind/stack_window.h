@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "process/memory.h"
+#include "unwind/user_stack.h"
 
 namespace offcpu {
 
@@ -15,7 +16,15 @@ struct StackWindow {
   const SpanMemory& memory;
   uint64_t begin = 0;  // [begin, end) was captured
   uint64_t end = 0;
-  bool more = false;  // the stack goes on above `end`: a larger capture could help
+  bool more = false;    // the stack goes on above `end`: a larger capture could help
+  bool unread = false;  // it may go on there, but what follows could not be read
+
+  bool goes_on() const { return more || unread; }
+  // Why a walk ends that needs what lies above; `at_the_end` where there is nothing.
+  EndReason Beyond(EndReason at_the_end) const {
+    if (unread) return EndReason::kUnread;
+    return more ? EndReason::kWindow : at_the_end;
+  }
 };
 
 }  // namespace offcpu

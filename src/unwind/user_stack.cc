@@ -46,6 +46,8 @@ std::string_view Name(EndReason reason) {
       return "maps changed";
     case EndReason::kOtherStack:
       return "other stack";
+    case EndReason::kUnread:
+      return "stack not read";
   }
   return "?";
 }

@@ -28,8 +28,9 @@ enum class EndReason : uint8_t {
   kNotMapped,    // the leaf's pc lies in no executable mapping
   kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
   kOtherStack,   // the frame lies on a stack that was not captured: a signal handler ran on one of its own
+  kUnread,       // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
 };
-inline constexpr int kEndReasonCount = 12;
+inline constexpr int kEndReasonCount = 13;
 
 std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame"
 std::string_view Name(EndReason reason);    // "complete", "window", "no row", ...
