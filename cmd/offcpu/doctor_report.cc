@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "output/json_writer.h"
-#include "output/stack_labels.h"
+#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -1,6 +1,7 @@
 // `offcpu dump`: what the service has recorded, in any form.
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -78,6 +79,8 @@ ExitCode RunDump(const DumpFlags& flags) {
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)
                                   : WriteOutputs(flags.outputs, profile->profile, profile->symbols);
+  if (profile->profile.duration_ns == 0)
+    std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
   if (status.ok()) TellHidden(flags.outputs, profile->profile, profile->symbols);
   if (status.ok()) return kExitOk;
   Fail(status);

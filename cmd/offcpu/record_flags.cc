@@ -19,6 +19,18 @@ absl::Status CheckIsRecorded(pid_t id, const RecordFlags& flags) {
       absl::StrCat(id, " is a kernel thread: `offcpu record --kernel-threads` records those"));
 }
 
+absl::Status SetSample(const std::string& text, RecordConfig* config) {
+  if (text == "auto") {
+    AdaptSample(kDrawsPerCpuOnce, *config);
+    return absl::OkStatus();
+  }
+  const absl::StatusOr<uint64_t> sample = ParseDuration(text);
+  if (!sample.ok()) return sample.status();
+  if (*sample > kMaxSampleNs) return absl::InvalidArgumentError("--sample takes at most 1s");
+  config->sample_ns = *sample;
+  return absl::OkStatus();
+}
+
 absl::Status SetThreads(const RecordFlags& flags, RecordConfig* config) {
   for (const int pid : flags.pids) {
     if (absl::Status status = CheckProcess(pid); !status.ok()) return status;
@@ -54,10 +66,7 @@ absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
   }
   config->min_wait_ns = *min_wait;
   config->max_wait_ns = *max_wait;
-  const absl::StatusOr<uint64_t> sample = ParseDuration(flags.sample);
-  if (!sample.ok()) return sample.status();
-  if (*sample > kMaxSampleNs) return absl::InvalidArgumentError("--sample takes at most 1s");
-  config->sample_ns = *sample;
+  if (absl::Status status = SetSample(flags.sample, config); !status.ok()) return status;
   config->kernel_threads = flags.kernel_threads;
   return absl::OkStatus();
 }
@@ -81,8 +90,10 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
                  "Only waits that were left for: sleeping (S), disk (D), stopped (T), preempted (R) or yielded (Y)")
       ->type_name("STATE")
       ->delimiter(',');
-  app.add_option("--sample", flags->sample,
-                 "Of shorter waits record a sample that adds up to the same time; 0 records every wait")
+  app.add_option(
+         "--sample", flags->sample,
+         "Of shorter waits record a sample that adds up to the same time; 0 records every wait, auto as many as "
+         "cost little")
       ->type_name("TIME")
       ->capture_default_str();
   app.add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")

@@ -23,7 +23,7 @@ struct RecordFlags {
   std::string min_wait = "0";
   std::string max_wait = "0";  // any length
   std::vector<std::string> states;
-  std::string sample = "50us";
+  std::string sample = "auto";
   bool kernel_threads = false;
   std::string unwind = "sframe,eh_frame,fp";
   bool per_thread = false;

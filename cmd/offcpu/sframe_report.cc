@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "output/json_writer.h"
-#include "output/stack_labels.h"
+#include "output/utf8.h"
 #include "unwind/sframe_dump.h"
 
 namespace offcpu {
@@ -81,8 +81,9 @@ std::string Line(const SFrameReport& report) {
 
 }  // namespace
 
-SFrameReport ReportSFrame(const Module& module) {
-  SFrameReport report = {.path = module.path, .build_id = module.build_id};
+SFrameReport ReportSFrame(const Module& asked) {
+  const Module& module = asked.tables();
+  SFrameReport report = {.path = asked.path, .build_id = asked.build_id};
   report.eh_frame = !module.eh_frame.bytes.empty();
   report.code_bytes = SizeOf(module.code);
   if (module.damaged_sframe || module.code.empty()) {

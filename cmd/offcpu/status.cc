@@ -9,8 +9,8 @@
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
 #include "output/json_writer.h"
-#include "output/stack_labels.h"
 #include "output/units.h"
+#include "output/utf8.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {
@@ -50,9 +50,10 @@ void PrintExport(const control::Export& status) {
 void Print(const control::Status& status) {
   ToStdout(absl::StrFormat("offcpud       %s, pid %d, up for %s\n", Printable(status.version()), status.pid(),
                            FormatDuration(status.uptime_ns())));
-  ToStdout(absl::StrFormat("used          %s of CPU (%s of one), %s of %s\n", FormatDuration(status.cpu_ns()),
-                           FormatPercent(status.cpu_ns(), status.uptime_ns()), MiB(status.memory_bytes()),
-                           MiB(status.memory_limit_bytes())));
+  ToStdout(
+      absl::StrFormat("used          %s of CPU (%s of one), %s resident; limits.memory, for what it holds, is %s\n",
+                      FormatDuration(status.cpu_ns()), FormatPercent(status.cpu_ns(), status.uptime_ns()),
+                      MiB(status.memory_bytes()), MiB(status.memory_limit_bytes())));
   ToStdout(absl::StrFormat("windows       %d of %d, %s each, %s; %d have ended, %d went early for want of memory\n",
                            status.windows(), status.windows_limit(), FormatDuration(status.window_ns()),
                            MiB(status.windows_bytes()), status.windows_ended(), status.windows_over_memory()));

@@ -1,11 +1,11 @@
 #include "offcpu/top_source.h"
 
-#include <chrono>
 #include <cstdint>
 #include <utility>
 
 #include "offcpu/daemon.h"
 #include "offcpu/record_flags.h"
+#include "profiler/clocks.h"
 #include "profiler/recorder.h"
 #include "proto/control.pb.h"
 #include "symbolize/symbolizer.h"
@@ -22,8 +22,7 @@ class ServiceSource : public TopSource {
 
   // A dump ends the running window, so that the next one begins here.
   absl::Status Begin() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    since_unix_ns_ = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+    since_boot_ns_ = unix_time_.BootNow();
     return Ask({.pids = {kNobody}, .comms = {}}).status();
   }
 
@@ -33,7 +32,7 @@ class ServiceSource : public TopSource {
  private:
   absl::StatusOr<StoredProfile> Ask(const TopSelection& selection) {
     control::Request request;
-    request.mutable_dump()->set_since_unix_ns(since_unix_ns_);
+    request.mutable_dump()->set_since_unix_ns(unix_time_.UnixOf(since_boot_ns_));
     for (const int pid : selection.pids) request.mutable_dump()->add_pids(pid);
     for (const std::string& comm : selection.comms) request.mutable_dump()->add_comms(comm);
     const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket_, request);
@@ -41,13 +40,15 @@ class ServiceSource : public TopSource {
     absl::StatusOr<StoredProfile> answer = ParsePprof(*bytes);
     if (!answer.ok() || answer->profile.duration_ns == 0) return answer;
     // By the service's own clock: windows that have ended by then are not told twice.
-    since_unix_ns_ = answer->profile.start_unix_ns + answer->profile.duration_ns;
+    const Profile& profile = answer->profile;
+    since_boot_ns_ = unix_time_.BootOf(profile.start_unix_ns + profile.duration_ns + profile.stats.suspended_ns);
     return answer;
   }
 
   const std::string socket_;
   const TopSelection selection_;
-  uint64_t since_unix_ns_ = 0;
+  UnixTime unix_time_;
+  uint64_t since_boot_ns_ = 0;
 };
 
 class OwnSource : public TopSource {

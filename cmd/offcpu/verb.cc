@@ -3,10 +3,12 @@
 #include <cstdio>
 #include <string>
 
+#include "output/utf8.h"
+
 namespace offcpu {
 
 ExitCode Fail(const absl::Status& status) {
-  std::fprintf(stderr, "offcpu: %s\n", std::string(status.message()).c_str());
+  std::fprintf(stderr, "offcpu: %s\n", Printable(std::string(status.message())).c_str());
   return ExitCodeOf(status);
 }
 

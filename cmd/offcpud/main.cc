@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "daemon/service.h"
 #include "daemon/window_export.h"
 #include "offcpud/record_config.h"
+#include "process/reader_pool.h"
 #include "profiler/recorder.h"
 
 namespace {
@@ -77,15 +79,20 @@ int Run(const Flags& flags) {
   }
   // Windows of one recorder outlive it, and name modules that the next one meets again.
   std::shared_ptr<offcpu::ModuleCache> modules;
+  const auto readers = std::make_shared<offcpu::ReaderPool>();
   const auto start_recorder =
-      [&modules](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
+      [&modules, &readers](const offcpu::DaemonConfig& config) -> absl::StatusOr<std::unique_ptr<offcpu::Recorder>> {
     if (modules == nullptr) modules = std::make_shared<offcpu::ModuleCache>(offcpu::ModuleLimitsOf(config));
     const absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
     if (!record.ok()) return record.status();
-    return offcpu::Recorder::Start(*record, modules);
+    return offcpu::Recorder::Start(*record, modules, readers);
   };
-  const absl::Status status = offcpu::RunService({read_config, start_recorder}, OFFCPU_VERSION);
-  return status.ok() ? EX_OK : Fail(status);
+  const absl::Status status =
+      offcpu::RunService({read_config, start_recorder, [&modules] { return modules; }, readers}, OFFCPU_VERSION);
+  const int code = status.ok() ? EX_OK : Fail(status);
+  // A read that hangs may come back while what it uses is being destroyed.
+  if (readers->stats().running != 0) _exit(code);
+  return code;
 }
 
 }  // namespace

@@ -25,7 +25,11 @@ absl::Status AddDirectories(const std::vector<std::string>& names,
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   RecordConfig record;
-  record.sample_ns = config.record.sample_ns;
+  if (config.record.sample_ns.has_value()) {
+    record.sample_ns = *config.record.sample_ns;
+  } else {
+    AdaptSample(kDrawsPerCpuAlways, record);
+  }
   record.min_wait_ns = config.record.min_wait_ns;
   record.max_wait_ns = config.record.max_wait_ns;
   record.kernel_threads = config.record.kernel_threads;
@@ -43,6 +47,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   if (found.ok())
     found = AddDirectories(config.record.exclude_containers, ContainerDirectory, &record.excluded_cgroups);
   if (!found.ok()) return found;
+  record.finish_ms = 1500;  // of the five seconds in which the service ends
   for (const std::string& name : config.record.users) {
     const absl::StatusOr<uid_t> uid = FindUser(name);
     if (!uid.ok()) return uid.status();
@@ -56,6 +61,6 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   return record;
 }
 
-ModuleCacheLimits ModuleLimitsOf(const DaemonConfig& config) { return {.table_bytes = config.memory_bytes / 4}; }
+ModuleCacheLimits ModuleLimitsOf(const DaemonConfig& config) { return {.memory_bytes = config.memory_bytes / 2}; }
 
 }  // namespace offcpu

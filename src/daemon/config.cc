@@ -23,6 +23,7 @@ namespace offcpu {
 namespace {
 
 constexpr uint64_t kSecond = 1'000'000'000;
+constexpr char kAuto[] = "auto";
 constexpr uint64_t kForever = 1'000'000 * kSecond;
 
 struct Unit {
@@ -124,7 +125,7 @@ absl::Status CheckPair(const std::string& value) {
 template <typename Visitor, typename Config>
 void VisitKeys(Visitor& visit, Config& config) {
   visit.Section("record");
-  visit.Time("sample", config.record.sample_ns, {0, kSecond});
+  visit.TimeOrAuto("sample", config.record.sample_ns, {0, kSecond});
   visit.Time("min_wait", config.record.min_wait_ns, {0, kForever});
   visit.Time("max_wait", config.record.max_wait_ns, {0, kForever});
   visit.Bool("kernel_threads", config.record.kernel_threads);
@@ -197,6 +198,13 @@ class Reader {
   void Time(const char* key, uint64_t& value, Range range) {
     const toml::node* node = Find(key);
     if (node != nullptr) Scaled(*node, key, "a length of time, as \"60s\"", range, kTimes, ParseTime, value);
+  }
+  void TimeOrAuto(const char* key, std::optional<uint64_t>& value, Range range) {
+    const toml::node* node = Find(key);
+    if (node == nullptr) return;
+    value.reset();
+    if (node->value_exact<std::string>() == kAuto) return;
+    Scaled(*node, key, "a length of time, as \"60s\", or \"auto\"", range, kTimes, ParseTime, value.emplace());
   }
   void Size(const char* key, uint64_t& value, Range range) {
     const toml::node* node = Find(key);
@@ -332,6 +340,9 @@ class Writer {
  public:
   void Section(const char* section) { absl::StrAppend(&text_, text_.empty() ? "" : "\n", "[", section, "]\n"); }
   void Time(const char* key, uint64_t value, Range) { Line(key, Quoted(InUnits(value, kTimes))); }
+  void TimeOrAuto(const char* key, std::optional<uint64_t> value, Range) {
+    Line(key, Quoted(value.has_value() ? InUnits(*value, kTimes) : kAuto));
+  }
   void Size(const char* key, uint64_t value, Range) { Line(key, Quoted(InUnits(value, kSizes))); }
   void Number(const char* key, uint64_t value, Range) { Line(key, absl::StrCat(value)); }
   void Bool(const char* key, bool value) { Line(key, value ? "true" : "false"); }

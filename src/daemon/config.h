@@ -5,6 +5,7 @@
 #define OFFCPU_DAEMON_CONFIG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ namespace offcpu {
 // The defaults are those of the host as a whole. packaging/offcpud.toml tells of each key.
 struct DaemonConfig {
   struct Record {
-    uint64_t sample_ns = 50'000;
+    std::optional<uint64_t> sample_ns;  // none: it adapts
     uint64_t min_wait_ns = 0;
     uint64_t max_wait_ns = 0;
     bool kernel_threads = false;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "process/start_thread.h"
 
 namespace offcpu {
 namespace {
@@ -49,6 +50,12 @@ std::vector<gid_t> GroupsOf(int fd, const ucred& peer) {
   groups.resize(bytes / sizeof(gid_t));
   groups.push_back(peer.gid);
   return groups;
+}
+
+// Whoever has only said all that he has to say waits for an answer.
+bool HasGone(int fd) {
+  pollfd socket = {.fd = fd, .events = 0, .revents = 0};
+  return poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 }  // namespace
@@ -97,12 +104,22 @@ ControlServer::ControlServer(OwnedFd listener, const ControlLimits& limits, Answ
       format_error_(std::move(format_error)),
       limits_(limits) {
   fcntl(listener_.get(), F_SETFL, O_NONBLOCK);  // who gave up in the meantime is not waited for
-  thread_ = std::thread([this] { AcceptLoop(); });
+}
+
+absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(OwnedFd listener, const ControlLimits& limits,
+                                                                    AnswerRequest answer, FormatError format_error) {
+  std::unique_ptr<ControlServer> server(
+      new ControlServer(std::move(listener), limits, std::move(answer), std::move(format_error)));
+  absl::StatusOr<std::thread> thread = StartThread("control", [self = server.get()] { self->AcceptLoop(); });
+  if (!thread.ok()) return thread.status();
+  server->thread_ = *std::move(thread);
+  return server;
 }
 
 ControlServer::~ControlServer() {
+  stopping_ = true;
   eventfd_write(stop_event_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   for (const Connection& connection : connections_) shutdown(connection.socket.get(), SHUT_RDWR);
   Reap(true);
 }
@@ -120,7 +137,7 @@ void ControlServer::AcceptLoop() {
       limits = limits_;
     }
     Reap(false);
-    const bool is_full = connections_.size() >= limits.clients;
+    const bool is_full = connections_.size() >= std::min(limits.clients, kMaxClients);
     std::array<pollfd, 2> events = {{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
                                      {.fd = listener_.get(), .events = POLLIN, .revents = 0}}};
     const int timeout_ms = connections_.empty() ? -1 : kNoticePeriodMs;
@@ -133,14 +150,26 @@ void ControlServer::AcceptLoop() {
       if (errno != EAGAIN) poll(events.data(), 1, kNoticePeriodMs);
       continue;
     }
-    Connection& connection = connections_.emplace_back();
-    connection.socket = std::move(socket);
-    connection.thread = std::thread([this, &connection, limits] {
-      Serve(connection.socket.get(), limits);
-      shutdown(connection.socket.get(), SHUT_RDWR);
-      connection.done = true;
-    });
+    Begin(std::move(socket), limits);
   }
+}
+
+void ControlServer::Begin(OwnedFd socket, const ControlLimits& limits) {
+  Connection& connection = connections_.emplace_back();
+  connection.socket = std::move(socket);
+  absl::StatusOr<std::thread> thread = StartThread("control-client", [this, &connection, limits] {
+    Serve(connection.socket.get(), limits);
+    shutdown(connection.socket.get(), SHUT_RDWR);
+    connection.done = true;
+  });
+  if (thread.ok()) {
+    connection.thread = *std::move(thread);
+    return;
+  }
+  // There is room for it in the socket's buffer.
+  const auto at_once = std::chrono::steady_clock::now() + std::chrono::milliseconds(kNoticePeriodMs);
+  WriteFrame(connection.socket.get(), format_error_(thread.status()), at_once).IgnoreError();
+  connections_.pop_back();
 }
 
 void ControlServer::Serve(int fd, const ControlLimits& limits) {
@@ -158,12 +187,13 @@ void ControlServer::Serve(int fd, const ControlLimits& limits) {
   }
   absl::Status failed;
   std::optional<Deadline> end;  // of the answer, from its first message on
-  answer_(request, [&](std::string_view message) {
+  const auto send = [&](std::string_view message) {
     if (!failed.ok()) return failed;
     if (!end.has_value()) end = deadline();
     failed = WriteFrame(fd, message, *end);
     return failed;
-  });
+  };
+  answer_(request, send, [this, fd] { return stopping_ || HasGone(fd); });
 }
 
 void ControlServer::Reap(bool all) {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "daemon/unix_time.h"
 #include "profile/merge.h"
 #include "symbolize/glob_match.h"
 #include "symbolize/idle_match.h"
@@ -17,25 +16,37 @@ namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 
+constexpr std::chrono::milliseconds kReadDeadline(2000);  // for the symbols of a file
+constexpr std::chrono::milliseconds kNoticePeriod(50);    // after which it is seen that nobody waits any more
+
+absl::Status Cancelled() { return absl::CancelledError("nobody waits for the profile any more, or the service ends"); }
+
 }  // namespace
 
 absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFormat format,
-                                        std::chrono::steady_clock::time_point deadline) {
-  if (selection.until_unix_ns == 0 || selection.until_unix_ns >= NowUnixNs()) {
+                                        std::chrono::steady_clock::time_point deadline,
+                                        const IsCancelled& is_cancelled) {
+  const IsCancelled is_over = [this, &is_cancelled] { return stopping_ || is_cancelled(); };
+  if (selection.until_boot_ns == 0 || selection.until_boot_ns >= unix_time_.BootNow()) {
     if (absl::Status status = recording_.CutNow(deadline); !status.ok()) return status;
   }
   std::unique_lock lock(mutex_);
   const auto is_free = [this] { return !making_ && held_bytes_ < kMaxHeldBytes; };
-  if (!changed_.wait_until(lock, deadline, is_free))
-    return absl::ResourceExhaustedError("too many profiles are being taken; try again");
+  while (!is_free()) {
+    changed_.wait_for(lock, kNoticePeriod);
+    if (is_over()) return Cancelled();
+    if (!is_free() && std::chrono::steady_clock::now() >= deadline)
+      return absl::ResourceExhaustedError("too many profiles are being taken; try again");
+  }
   making_ = true;
   lock.unlock();
-  auto bytes = std::make_unique<const std::string>(Format(selection, format));
+  auto bytes = std::make_unique<const std::string>(Format(selection, format, is_over));
   malloc_trim(0);  // it was much, and it may be long until it is needed again
   lock.lock();
   making_ = false;
-  held_bytes_ += bytes->size();
   changed_.notify_all();
+  if (is_over()) return Cancelled();  // names may be missing
+  held_bytes_ += bytes->size();
   return Dump(bytes.release(), [this](const std::string* made) { Release(made); });
 }
 
@@ -50,15 +61,19 @@ std::shared_ptr<const IdlePatterns> Dumps::idle() {
   return idle_;
 }
 
-std::string Dumps::Format(const DumpSelection& selection, OutputFormat format) {
+std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, const IsCancelled& is_cancelled) {
   const auto is_wanted = [&selection](const ProcessInfo& process, const std::string& comm) {
     const std::vector<int32_t>& pids = selection.pids;
     const bool is_process = pids.empty() || std::find(pids.begin(), pids.end(), process.key.pid) != pids.end();
     return is_process && (selection.comms.empty() || MatchesAny(selection.comms, comm));
   };
-  const Profile profile =
-      MergeProfiles(recording_.windows().Between(selection.since_unix_ns, selection.until_unix_ns), is_wanted);
-  SymbolizedProfile symbols = Symbolize(profile, {}, &names_);
+  Profile profile =
+      MergeProfiles(recording_.windows().Between(selection.since_boot_ns, selection.until_boot_ns), is_wanted);
+  if (profile.start_boot_ns != 0) profile.start_unix_ns = unix_time_.UnixOf(profile.start_boot_ns);
+  SymbolizerOptions naming;
+  naming.timed_read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
+  SymbolizedProfile symbols = Symbolize(profile, naming, &names_);
+  profile.stats.drops.insert(profile.stats.drops.end(), symbols.losses.begin(), symbols.losses.end());
   MarkIdle(profile, *idle(), &symbols);
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);

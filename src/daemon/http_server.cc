@@ -1,35 +1,28 @@
 #include "daemon/http_server.h"
 
-#include <httplib.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/log.h"
+#include "daemon/http_answers.h"
 #include "daemon/metrics.h"
-#include "daemon/unix_time.h"
+#include "output/utf8.h"
 
 namespace offcpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr size_t kThreads = 8;
-constexpr size_t kMaxRequestBytes = 4096;
-constexpr std::chrono::seconds kClientPatience(10);  // with a client, for each read and write
-constexpr std::chrono::seconds kPatience(45);        // of a client, until its profile is made
 constexpr int64_t kMaxSeconds = 3600;
-constexpr std::chrono::milliseconds kNoticePeriod(100);  // after which it is seen that a client has gone
+constexpr int kBacklog = 256;
+constexpr std::string_view kProfiles = "/debug/pprof/";
 
-constexpr char kText[] = "text/plain; charset=utf-8";
 constexpr char kIndex[] = R"(<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>offcpud</title></head><body>
 <h1>/debug/pprof/</h1>
@@ -65,156 +58,124 @@ bool IsLoopbackName(const std::string& host) {
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string::npos);
 }
 
-// As Go's servers tell that the text is for the user.
-void Refuse(httplib::Response& response, int status, const std::string& why) {
-  response.status = status;
-  response.set_header("X-Go-Pprof", "1");
-  response.set_content(why + "\n", kText);
+// Those of the address that is asked for, which is no name.
+absl::StatusOr<OwnedFd> ListenAt(const Address& address) {
+  addrinfo hints = {};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(address.host.c_str(), absl::StrCat(address.port).c_str(), &hints, &found);
+      error != 0)
+    return absl::InvalidArgumentError(gai_strerror(error));
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
+  OwnedFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  // Not SO_REUSEPORT, with which nobody would notice that the port is in use.
+  if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), kBacklog) != 0)
+    return absl::ErrnoToStatus(errno, "cannot listen");
+  return fd;
 }
 
-int HttpStatusOf(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kDeadlineExceeded || status.code() == absl::StatusCode::kResourceExhausted
-             ? 503
-             : 500;
+int PortOf(const OwnedFd& listener) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof(address);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &length);
+  // Both families have the port at the same place.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-class HttpServerImpl final : public HttpServer {
- public:
-  explicit HttpServerImpl(HttpSource source) : source_(std::move(source)) {
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_payload_max_length(kMaxRequestBytes);
-    server_.set_read_timeout(kClientPatience);
-    server_.set_write_timeout(kClientPatience);
-    server_.set_keep_alive_max_count(1);
-    // Not SO_REUSEPORT, with which nobody would notice that the port is in use.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
-    server_.set_pre_routing_handler([](const httplib::Request& request, httplib::Response& response) {
-      response.set_header("X-Content-Type-Options", "nosniff");
-      if (IsLoopbackName(request.get_header_value("Host"))) return httplib::Server::HandlerResponse::Unhandled;
-      Refuse(response, 403, "ask by a loopback address or as localhost");
-      return httplib::Server::HandlerResponse::Handled;
-    });
-    AddRoutes();
-  }
+HttpResponse Moved(const char* where) {
+  return {.status = 301, .type = "", .fields = {{"Location", where}}, .body = nullptr};
+}
 
-  ~HttpServerImpl() override {
-    stopping_ = true;
-    server_.stop();
-    if (thread_.joinable()) thread_.join();
-  }
+HttpResponse Whole(const char* type, std::string body) {
+  return {.type = type, .fields = {}, .body = std::make_shared<const std::string>(std::move(body))};
+}
 
-  absl::Status Start(const std::string& listen) {
-    const std::optional<Address> address = ParseAddress(listen);
-    if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", listen, "' is not ADDRESS:PORT"));
-    port_ = address->port == 0 ? server_.bind_to_any_port(address->host.c_str())
-                               : (server_.bind_to_port(address->host.c_str(), address->port) ? address->port : -1);
-    if (port_ < 0) {
-      return absl::UnavailableError(
-          absl::StrCat("no HTTP: cannot listen at ", listen, ": is the port in use? (http.listen)"));
-    }
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
-    while (!server_.is_running()) std::this_thread::yield();  // before that it could not be stopped
-    return absl::OkStatus();
-  }
-
-  int port() const override { return port_; }
-
- private:
-  void AddRoutes() {
-    const auto profile = [this](const httplib::Request& request, httplib::Response& response) {
-      ServeProfile(request, response);
-    };
-    server_.Get("/debug/pprof/offcpu", profile);
-    server_.Get("/debug/pprof/block", profile);
-    server_.Get("/debug/pprof", [](const httplib::Request&, httplib::Response& response) {
-      response.set_redirect("/debug/pprof/", 301);
-    });
-    server_.Get("/debug/pprof/", [](const httplib::Request&, httplib::Response& response) {
-      response.set_content(kIndex, "text/html; charset=utf-8");
-    });
-    server_.Get("/debug/pprof/cmdline",
-                [](const httplib::Request&, httplib::Response& response) { response.set_content("offcpud", kText); });
-    server_.Get(R"(/debug/pprof/(.+))", [](const httplib::Request& request, httplib::Response& response) {
-      Refuse(response, 404, absl::StrCat("no profile ", request.matches[1].str(), ": there are offcpu and block"));
-    });
-    server_.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(FormatMetrics(source_.recording, source_.window_export, source_.version),
-                           "text/plain; version=0.0.4; charset=utf-8");
-    });
-    server_.Get("/healthz", [this](const httplib::Request&, httplib::Response& response) {
-      const absl::Status health = source_.check_health();
-      response.status = health.ok() ? 200 : 503;
-      response.set_content(health.ok() ? "ok\n" : absl::StrCat(std::string(health.message()), "\n"), kText);
-    });
-  }
-
-  void ServeProfile(const httplib::Request& request, httplib::Response& response) {
-    const bool is_text = request.has_param("debug") && request.get_param_value("debug") != "0";
-    if (!request.has_param("seconds")) return Send({}, is_text, request, response);
-    int64_t seconds = 0;
-    if (!absl::SimpleAtoi(request.get_param_value("seconds"), &seconds) || seconds < 0 || seconds > kMaxSeconds)
-      return Refuse(response, 400, absl::StrCat("seconds is a whole number from 1 to ", kMaxSeconds));
-    if (is_text) return Refuse(response, 400, "seconds and debug are not for one request");
-    if (seconds == 0) return Send({}, false, request, response);
-    SendNext(std::chrono::seconds(seconds), request, response);
-  }
-
-  // Of what the windows hold.
-  void Send(const DumpSelection& selection, bool is_text, const httplib::Request& request,
-            httplib::Response& response) {
-    const OutputFormat format = is_text ? OutputFormat::kText : OutputFormat::kPprof;
-    const absl::StatusOr<Dumps::Dump> dump = source_.dumps.Make(selection, format, Clock::now() + kPatience);
-    if (!dump.ok()) return Refuse(response, HttpStatusOf(dump.status()), std::string(dump.status().message()));
-    if (!is_text) NameFile(request, "", response);
-    const auto write = [bytes = *dump](size_t offset, size_t length, httplib::DataSink& sink) {
-      return sink.write(bytes->data() + offset, length);
-    };
-    response.set_content_provider((*dump)->size(), is_text ? kText : "application/octet-stream", write);
-  }
-
-  // Of the time from now on. The answer begins at once, so that it is seen if the client goes.
-  void SendNext(std::chrono::seconds duration, const httplib::Request& request, httplib::Response& response) {
-    // What was recorded before is in other windows.
-    const absl::Status cut = source_.recording.CutNow(Clock::now() + kPatience);
-    if (!cut.ok()) return Refuse(response, HttpStatusOf(cut), std::string(cut.message()));
-    NameFile(request, "-delta", response);
-    const DumpSelection selection = {.since_unix_ns = NowUnixNs()};
-    const auto write = [this, selection, end = Clock::now() + duration](size_t, httplib::DataSink& sink) {
-      while (Clock::now() < end) {
-        if (stopping_ || !sink.is_writable()) return false;
-        std::this_thread::sleep_for(std::min<Clock::duration>(kNoticePeriod, end - Clock::now()));
-      }
-      const absl::StatusOr<Dumps::Dump> dump =
-          source_.dumps.Make(selection, OutputFormat::kPprof, Clock::now() + kPatience);
-      if (!dump.ok()) Log(LogLevel::kWarning, absl::StrCat("no profile: ", std::string(dump.status().message())));
-      if (!dump.ok() || !sink.write((*dump)->data(), (*dump)->size())) return false;
-      sink.done();
-      return true;
-    };
-    response.set_chunked_content_provider("application/octet-stream", write);
-  }
-
-  static void NameFile(const httplib::Request& request, const char* suffix, httplib::Response& response) {
-    const std::string name = request.path.substr(request.path.rfind('/') + 1);
-    response.set_header("Content-Disposition", absl::StrCat("attachment; filename=\"", name, suffix, "\""));
-  }
-
-  const HttpSource source_;
-  std::atomic<bool> stopping_{false};
-  httplib::Server server_;
-  int port_ = -1;
-  std::thread thread_;
-};
+// Or why not.
+absl::StatusOr<HttpProfileRequest> ProfileRequestOf(const std::string& name, const HttpRequest& request) {
+  const std::string debug = request.Query("debug").value_or("0");
+  HttpProfileRequest profile = {.name = name, .is_text = debug != "0"};
+  const std::optional<std::string> text = request.Query("seconds");
+  if (!text.has_value()) return profile;
+  int64_t seconds = 0;
+  if (!absl::SimpleAtoi(*text, &seconds) || seconds < 0 || seconds > kMaxSeconds)
+    return absl::InvalidArgumentError(absl::StrCat("seconds is a whole number from 1 to ", kMaxSeconds));
+  if (profile.is_text) return absl::InvalidArgumentError("seconds and debug are not for one request");
+  profile.next = std::chrono::seconds(seconds);
+  return profile;
+}
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& listen, HttpSource source) {
-  auto server = std::make_unique<HttpServerImpl>(std::move(source));
-  if (absl::Status status = server->Start(listen); !status.ok()) return status;
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& listen, HttpSource source,
+                                                               const HttpLimits& limits) {
+  const std::optional<Address> address = ParseAddress(listen);
+  if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", listen, "' is not ADDRESS:PORT"));
+  absl::StatusOr<OwnedFd> listener = ListenAt(*address);
+  if (!listener.ok()) {
+    return absl::UnavailableError(
+        absl::StrCat("no HTTP: cannot listen at ", listen, ": is the port in use? (http.listen)"));
+  }
+  std::unique_ptr<HttpServer> server(new HttpServer(std::move(source), *std::move(listener), limits));
+  absl::Status status = server->profiles_.Start();
+  if (status.ok()) status = server->connections_.Start();
+  if (!status.ok()) return absl::UnavailableError(absl::StrCat("no HTTP: ", std::string(status.message())));
   return server;
+}
+
+HttpServer::HttpServer(HttpSource source, OwnedFd listener, const HttpLimits& limits)
+    : source_(std::move(source)),
+      port_(PortOf(listener)),
+      profiles_(source_.recording, source_.dumps,
+                [this](HttpConnections::Id id, HttpResponse answer) { connections_.Answer(id, std::move(answer)); }),
+      connections_(
+          std::move(listener), limits,
+          [this](HttpConnections::Id id, const HttpRequest& request) { return Serve(id, request); },
+          [this](HttpConnections::Id id) { profiles_.Cancel(id); }) {}
+
+// In the order in which they ask each other.
+HttpServer::~HttpServer() {
+  connections_.Stop();
+  profiles_.Stop();
+}
+
+std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const HttpRequest& request) {
+  if (!IsLoopbackName(request.host)) return Refusal(403, "ask by a loopback address or as localhost");
+  if (request.method != "GET" && request.method != "HEAD") {
+    HttpResponse answer = TextAnswer(405, "there are GET and HEAD");
+    answer.fields.emplace_back("Allow", "GET, HEAD");
+    return answer;
+  }
+  if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());
+  if (request.path == "/healthz") {
+    const absl::Status health = source_.check_health();
+    return TextAnswer(health.ok() ? 200 : 503, health.ok() ? "ok" : std::string(health.message()));
+  }
+  if (request.path == "/debug/pprof") return Moved("/debug/pprof/");
+  if (!request.path.starts_with(kProfiles)) return TextAnswer(404, "there are /metrics, /healthz and /debug/pprof/");
+  return ServeProfile(id, request, request.path.substr(kProfiles.size()));
+}
+
+std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, const HttpRequest& request,
+                                                     const std::string& name) {
+  if (name.empty()) return Whole("text/html; charset=utf-8", kIndex);
+  if (name == "cmdline") return Whole(kTextType, "offcpud");
+  if (name != "offcpu" && name != "block")
+    return Refusal(404, absl::StrCat("no profile ", Printable(name), ": there are offcpu and block"));
+  absl::StatusOr<HttpProfileRequest> profile = ProfileRequestOf(name, request);
+  if (!profile.ok()) return Refusal(400, std::string(profile.status().message()));
+  if (profiles_.Add(id, *std::move(profile))) return std::nullopt;
+  HttpResponse answer = Refusal(503, absl::StrCat(HttpProfiles::kMost, " profiles are being taken; try again"));
+  answer.fields.emplace_back("Retry-After", "5");
+  return answer;
+}
+
+std::string HttpServer::Metrics() const {
+  HttpStats stats = connections_.stats();
+  stats.refused_profiles = profiles_.refused();
+  return FormatMetrics(source_.recording, source_.window_export, stats, source_.version);
 }
 
 }  // namespace offcpu

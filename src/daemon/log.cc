@@ -1,11 +1,10 @@
 #include "daemon/log.h"
+#include "output/utf8.h"
 
 #include <unistd.h>
 
 #include <atomic>
 #include <string>
-
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

@@ -104,11 +104,31 @@ void AddStacks(const ProfileStats& stats, Families& to) {
   AddByName<FrameSource>("source", stats.frames_by_source, to);
 }
 
+void AddCost(const ProfileStats& stats, Families& to) {
+  to.Counter("offcpud_captures_total", "User stacks that were copied in the threads that they are of.");
+  to.Value(stats.captures);
+  to.Counter("offcpud_capture_seconds_total", "Time that this took of those threads.");
+  to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond);
+  to.Gauge("offcpud_capture_longest_seconds", "The longest of it for one stack, since the recording began.");
+  to.Value(static_cast<double>(stats.capture_longest_ns) / kNsPerSecond);
+}
+
 void AddLosses(const std::vector<Drop>& drops, Families& to) {
   to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
   for (const Drop& drop : drops) to.Value(drop.count, {{"reason", drop.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
   for (const Drop& drop : drops) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+}
+
+void AddHttp(const HttpStats& http, Families& to) {
+  to.Counter("offcpud_http_answers_total", "HTTP requests that were answered.");
+  to.Value(http.answered);
+  to.Counter("offcpud_http_dropped_total", "HTTP connections that were ended without an answer, by reason.");
+  to.Value(http.late_heads, {{"reason", "request late"}});
+  to.Value(http.late_answers, {{"reason", "answer not taken"}});
+  to.Value(http.no_room, {{"reason", "no room"}});
+  to.Counter("offcpud_http_profiles_refused_total", "Requests for profiles that were too many at a time.");
+  to.Value(http.refused_profiles);
 }
 
 void AddExport(const ExporterStats& stats, Families& to) {
@@ -137,14 +157,17 @@ void AddExport(const ExporterStats& stats, Families& to) {
 
 }  // namespace
 
-std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const std::string& version) {
+std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const HttpStats& http,
+                          const std::string& version) {
   const RecordingTotals totals = recording.totals();
   Families families;
   AddSelf(recording.config(), version, families);
   AddWindows(recording.windows().stats(), families);
   AddTimes(totals, families);
   AddStacks(totals.stats, families);
+  AddCost(totals.stats, families);
   AddLosses(totals.stats.drops, families);
+  AddHttp(http, families);
   if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);
   return families.Format();
 }

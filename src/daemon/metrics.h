@@ -4,13 +4,15 @@
 
 #include <string>
 
+#include "daemon/http_connections.h"
 #include "daemon/recording.h"
 #include "daemon/window_export.h"
 
 namespace offcpu {
 
 // Counters are of all that was recorded up to the last window or dump, and never go back while the service runs.
-std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const std::string& version);
+std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const HttpStats& http,
+                          const std::string& version);
 
 }  // namespace offcpu
 

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "process/start_thread.h"
 #include "profile/merge.h"
 
 namespace offcpu {
@@ -26,7 +27,11 @@ absl::StatusOr<std::unique_ptr<Recording>> Recording::Start(const DaemonConfig& 
                                                             WindowSink sink) {
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = start(config);
   if (!recorder.ok()) return recorder.status();
-  return std::unique_ptr<Recording>(new Recording(config, std::move(start), std::move(sink), *std::move(recorder)));
+  std::unique_ptr<Recording> recording(new Recording(config, std::move(start), std::move(sink), *std::move(recorder)));
+  absl::StatusOr<std::thread> thread = StartThread("windows", [self = recording.get()] { self->Loop(); });
+  if (!thread.ok()) return thread.status();
+  recording->thread_ = *std::move(thread);
+  return recording;
 }
 
 Recording::Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink,
@@ -36,8 +41,7 @@ Recording::Recording(const DaemonConfig& config, StartRecorder start, WindowSink
       store_(LimitsOf(config)),
       recorder_(std::move(recorder)),
       config_(config),
-      window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)),
-      thread_([this] { Loop(); }) {}
+      window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)) {}
 
 Recording::~Recording() {
   {
@@ -45,6 +49,7 @@ Recording::~Recording() {
     stop_ = true;
   }
   wanted_.notify_all();
+  if (!thread_.joinable()) return;
   thread_.join();
   if (sink_ != nullptr) Keep(recorder_->Stop(), true);
 }
@@ -53,9 +58,15 @@ absl::Status Recording::CutNow(Clock::time_point deadline) {
   std::unique_lock lock(mutex_);
   const uint64_t number = ++cuts_wanted_;
   wanted_.notify_all();
-  if (!done_.wait_until(lock, deadline, [&] { return cuts_done_ >= number; }))
+  if (!done_.wait_until(lock, deadline, [&] { return cuts_done_ >= number || interrupted_; }))
     return absl::DeadlineExceededError("the running window could not be had in time");
-  return cut_status_;
+  return cuts_done_ >= number ? cut_status_ : absl::CancelledError("the service ends");
+}
+
+void Recording::Interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  done_.notify_all();
 }
 
 absl::Status Recording::Reload(const DaemonConfig& config) {

@@ -53,6 +53,9 @@ class Recording {
   // one cut.
   absl::Status CutNow(Clock::time_point deadline);
 
+  // Whoever waits for a cut waits no longer, and nobody does from then on: the service ends.
+  void Interrupt();
+
   // Goes over to `config`; after an error all is as it was. If something else is to be recorded, the new recorder
   // starts before the old one stops: nothing is lost, and some milliseconds are in two windows.
   absl::Status Reload(const DaemonConfig& config);
@@ -88,6 +91,7 @@ class Recording {
   DaemonConfig config_;  // guarded by mutex_, as what follows is
   Clock::time_point window_end_;
   bool stop_ = false;
+  bool interrupted_ = false;
   uint64_t cuts_wanted_ = 0;  // numbers of those who asked
   uint64_t cuts_done_ = 0;
   absl::Status cut_status_;  // of the last one

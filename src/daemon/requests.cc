@@ -5,11 +5,8 @@
 #include <utility>
 
 #include "daemon/self_usage.h"
-#include "output/thread_stacks.h"
 #include "profile/merge.h"
-#include "profiler/process_stacks.h"
 #include "proto/control.pb.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
@@ -61,17 +58,6 @@ void SetExport(const ExporterStats& stats, control::Export* to) {
   AddDrops(stats.losses, to->mutable_losses());
 }
 
-absl::StatusOr<std::string> FormatStacks(const control::StacksRequest& request) {
-  const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(request.unwind());
-  if (!unwind.ok()) return unwind.status();
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(request.pid(), *unwind);
-  if (!stacks.ok()) return stacks.status();
-  std::string text;
-  const auto write = request.json() ? WriteThreadStacksJson : WriteThreadStacks;
-  write(stacks->profile, Symbolize(stacks->profile), stacks->pcs, [&text](std::string_view piece) { text += piece; });
-  return text;
-}
-
 }  // namespace
 
 std::string ErrorReply(const absl::Status& status) {
@@ -81,10 +67,15 @@ std::string ErrorReply(const absl::Status& status) {
   return reply.SerializeAsString();
 }
 
-Requests::Requests(Recording& recording, Dumps& dumps, const WindowExport& window_export, std::string version)
-    : recording_(recording), dumps_(dumps), window_export_(window_export), version_(std::move(version)) {}
+Requests::Requests(Recording& recording, Dumps& dumps, StackRequests& stacks, const WindowExport& window_export,
+                   std::string version)
+    : recording_(recording),
+      dumps_(dumps),
+      stacks_(stacks),
+      window_export_(window_export),
+      version_(std::move(version)) {}
 
-void Requests::Answer(std::string_view request, const SendReply& send) {
+void Requests::Answer(std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
   control::Request parsed;
   absl::Status error;
   if (!parsed.ParseFromArray(request.data(), static_cast<int>(request.size()))) {
@@ -100,13 +91,13 @@ void Requests::Answer(std::string_view request, const SendReply& send) {
     send(StatusReply()).IgnoreError();
   } else if (parsed.has_dump()) {
     const control::DumpRequest& dump = parsed.dump();
-    SendDump({.since_unix_ns = dump.since_unix_ns(),
-              .until_unix_ns = dump.until_unix_ns(),
+    SendDump({.since_boot_ns = BootOf(dump.since_unix_ns()),
+              .until_boot_ns = BootOf(dump.until_unix_ns()),
               .pids = {dump.pids().begin(), dump.pids().end()},
               .comms = {dump.comms().begin(), dump.comms().end()}},
-             send);
+             send, is_cancelled);
   } else {
-    SendStacks(parsed.stacks(), send);
+    SendStacks(parsed.stacks(), send, is_cancelled);
   }
 }
 
@@ -129,7 +120,7 @@ std::string Requests::StatusReply() const {
   status->set_windows_ended(windows.ended);
   status->set_windows_over_memory(windows.over_bytes);
   status->set_windows_bytes(windows.bytes);
-  status->set_oldest_unix_ns(windows.oldest_unix_ns);
+  if (windows.oldest_boot_ns != 0) status->set_oldest_unix_ns(dumps_.unix_time().UnixOf(windows.oldest_boot_ns));
   status->set_last_error(recording_.last_error());
   if (const std::optional<ExporterStats> stats = window_export_.stats()) SetExport(*stats, status->mutable_export_());
   const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
@@ -137,15 +128,20 @@ std::string Requests::StatusReply() const {
   return reply.SerializeAsString();
 }
 
-void Requests::SendDump(const DumpSelection& selection, const SendReply& send) {
+// 0 stays what it is.
+uint64_t Requests::BootOf(uint64_t unix_ns) const { return unix_ns == 0 ? 0 : dumps_.unix_time().BootOf(unix_ns); }
+
+void Requests::SendDump(const DumpSelection& selection, const SendReply& send, const IsCancelled& is_cancelled) {
   const absl::StatusOr<Dumps::Dump> dump =
-      dumps_.Make(selection, OutputFormat::kPprof, std::chrono::steady_clock::now() + kPatience);
+      dumps_.Make(selection, OutputFormat::kPprof, std::chrono::steady_clock::now() + kPatience, is_cancelled);
   const absl::Status sent = dump.ok() ? SendChunks(**dump, send) : send(ErrorReply(dump.status()));
   sent.IgnoreError();  // a client that has gone wants nothing more
 }
 
-void Requests::SendStacks(const control::StacksRequest& request, const SendReply& send) {
-  const absl::StatusOr<std::string> text = FormatStacks(request);
+void Requests::SendStacks(const control::StacksRequest& request, const SendReply& send,
+                          const IsCancelled& is_cancelled) {
+  const absl::StatusOr<std::string> text =
+      stacks_.Format(request, std::chrono::steady_clock::now() + kPatience, is_cancelled);
   const absl::Status sent = text.ok() ? SendChunks(*text, send) : send(ErrorReply(text.status()));
   sent.IgnoreError();
 }

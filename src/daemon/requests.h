@@ -11,13 +11,10 @@
 #include "daemon/control_server.h"
 #include "daemon/dumps.h"
 #include "daemon/recording.h"
+#include "daemon/stack_requests.h"
 #include "daemon/window_export.h"
 
 namespace offcpu {
-
-namespace control {
-class StacksRequest;
-}  // namespace control
 
 inline constexpr uint32_t kControlVersion = 1;
 
@@ -27,18 +24,21 @@ std::string ErrorReply(const absl::Status& status);
 class Requests {
  public:
   // What it is made of must outlive it.
-  Requests(Recording& recording, Dumps& dumps, const WindowExport& window_export, std::string version);
+  Requests(Recording& recording, Dumps& dumps, StackRequests& stacks, const WindowExport& window_export,
+           std::string version);
 
-  void Answer(std::string_view request, const SendReply& send);
+  void Answer(std::string_view request, const SendReply& send, const IsCancelled& is_cancelled);
 
  private:
   std::string StatusReply() const;
-  void SendDump(const DumpSelection& selection, const SendReply& send);
-  static void SendStacks(const control::StacksRequest& request, const SendReply& send);
+  uint64_t BootOf(uint64_t unix_ns) const;
+  void SendDump(const DumpSelection& selection, const SendReply& send, const IsCancelled& is_cancelled);
+  void SendStacks(const control::StacksRequest& request, const SendReply& send, const IsCancelled& is_cancelled);
   static absl::Status SendChunks(std::string_view bytes, const SendReply& send);
 
   Recording& recording_;
   Dumps& dumps_;
+  StackRequests& stacks_;
   const WindowExport& window_export_;
   const std::string version_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();

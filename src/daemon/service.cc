@@ -3,7 +3,10 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/signalfd.h>
+#include <sys/time.h>
+#include <sysexits.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,13 +20,18 @@
 #include "daemon/http_server.h"
 #include "daemon/log.h"
 #include "daemon/requests.h"
+#include "daemon/stack_requests.h"
 #include "daemon/systemd.h"
 #include "daemon/window_export.h"
+#include "profiler/listing.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kReadDeadline(2000);  // for the symbols of a file, for a window that is exported
+constexpr std::chrono::seconds kLastReads(3);             // of targets, from when the service is told to end
 
 std::optional<gid_t> FindGroup(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -65,6 +73,17 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource
   }
   Log(LogLevel::kError, std::string(server.status().message()));
   return nullptr;
+}
+
+// Whatever still hangs then: a disk, or the kernel.
+void EndInTime() {
+  signal(SIGALRM, [](int) {
+    constexpr char kMessage[] = "<3>stopping takes too long: what was not written yet is lost\n";
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    _exit(EX_OSERR);
+  });
+  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 4, .tv_usec = 500'000}};
+  setitimer(ITIMER_REAL, &once, nullptr);
 }
 
 class Service {
@@ -168,17 +187,21 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   const ControlLimits limits = LimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  WindowExport window_export;
+  WindowExport window_export(TimedReadOn(hooks.readers, kReadDeadline, [] { return false; }));
   const auto sink = [&window_export](Windows window) { window_export.Add(std::move(window)); };
   absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Start(*config, hooks.start_recorder, sink);
   if (!recording.ok()) return recording.status();
   window_export.Configure(*exporting);
-  Dumps dumps(**recording);
+  Dumps dumps(**recording, hooks.readers);
   dumps.SetIdlePatterns(exporting->idle);
-  Requests requests(**recording, dumps, window_export, version);
-  ControlServer server(
-      *std::move(socket), limits,
-      [&requests](std::string_view request, const SendReply& send) { requests.Answer(request, send); }, ErrorReply);
+  StackRequests stacks(hooks.readers, hooks.modules(), LoadListing);
+  Requests requests(**recording, dumps, stacks, window_export, version);
+  const auto answer = [&requests](std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
+    requests.Answer(request, send, is_cancelled);
+  };
+  const absl::StatusOr<std::unique_ptr<ControlServer>> server =
+      ControlServer::Start(*std::move(socket), limits, answer, ErrorReply);
+  if (!server.ok()) return server.status();
   Log(LogLevel::kInfo, absl::StrCat("recording; offcpud ", version));
   NotifyReady("recording");
   const HttpSource http = {.recording = **recording,
@@ -186,9 +209,14 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
                            .window_export = window_export,
                            .version = version,
                            .check_health = [&recording] { return CheckHealth(**recording); }};
-  Service(hooks, **recording, dumps, window_export, server, http).Run(signals);
+  Service service(hooks, **recording, dumps, window_export, **server, http);
+  service.Run(signals);
   NotifyStopping();
   Log(LogLevel::kInfo, "stopping");
+  EndInTime();
+  hooks.readers->EndAt(Clock::now() + kLastReads);
+  dumps.Stop();
+  (*recording)->Interrupt();
   return absl::OkStatus();
 }
 

@@ -34,7 +34,7 @@ void WindowExport::Configure(const ExportConfig& config) {
   const auto say = [](bool is_bad, const std::string& line) {
     Log(is_bad ? LogLevel::kWarning : LogLevel::kInfo, line);
   };
-  auto exporter = std::make_unique<Exporter>(config, say, ExporterLimits(), past_);
+  auto exporter = std::make_unique<Exporter>(config, say, ExporterLimits(), past_, timed_read_);
   const std::lock_guard lock(mutex_);
   exporter_ = std::move(exporter);
   for (WindowPieces& window : std::exchange(held_, {})) exporter_->Add(std::move(window));

@@ -9,11 +9,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
 #include "export/exporter.h"
+#include "process/timed_read.h"
 
 namespace offcpu {
 
@@ -22,6 +24,9 @@ absl::StatusOr<ExportConfig> ExportConfigOf(const DaemonConfig& config, const st
 
 class WindowExport {
  public:
+  // Files of targets are read by `timed_read`; null: at once.
+  explicit WindowExport(TimedRead timed_read = nullptr) : timed_read_(std::move(timed_read)) {}
+
   void Configure(const ExportConfig& config);
   // At once.
   void Add(WindowPieces window);
@@ -29,6 +34,7 @@ class WindowExport {
   std::optional<ExporterStats> stats() const;
 
  private:
+  const TimedRead timed_read_;
   ExportConfig config_;  // of who configures
   mutable std::mutex mutex_;
   bool is_on_ = false;  // guarded by mutex_, as what follows is

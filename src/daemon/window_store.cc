@@ -67,13 +67,14 @@ Windows WindowStore::Add(Profile piece, bool ends_window) {
   return ended;
 }
 
-Windows WindowStore::Between(uint64_t since_unix_ns, uint64_t until_unix_ns) const {
+Windows WindowStore::Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const {
   const std::lock_guard lock(mutex_);
   Windows found;
   for (const Piece& piece : pieces_) {
-    const uint64_t start = piece.profile->start_unix_ns;
-    const bool begins_in_time = until_unix_ns == 0 || start < until_unix_ns;
-    if (begins_in_time && start + piece.profile->duration_ns > since_unix_ns) found.push_back(piece.profile);
+    const Profile& profile = *piece.profile;
+    const uint64_t end = profile.start_boot_ns + profile.duration_ns + profile.stats.suspended_ns;
+    const bool begins_in_time = until_boot_ns == 0 || profile.start_boot_ns < until_boot_ns;
+    if (begins_in_time && end > since_boot_ns) found.push_back(piece.profile);
   }
   return found;
 }
@@ -84,7 +85,7 @@ WindowStoreStats WindowStore::stats() const {
           .bytes = bytes_,
           .ended = running_,
           .over_bytes = over_bytes_,
-          .oldest_unix_ns = pieces_.empty() ? 0 : pieces_.front().profile->start_unix_ns};
+          .oldest_boot_ns = pieces_.empty() ? 0 : pieces_.front().profile->start_boot_ns};
 }
 
 WindowStore::Piece WindowStore::HoldLocked(uint64_t window, std::shared_ptr<const Profile> profile) {

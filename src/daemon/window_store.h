@@ -35,7 +35,7 @@ struct WindowStoreStats {
   size_t bytes = 0;
   uint64_t ended = 0;           // ever
   uint64_t over_bytes = 0;      // pieces that went for want of room and not of age
-  uint64_t oldest_unix_ns = 0;  // 0: none
+  uint64_t oldest_boot_ns = 0;  // when it began; 0: there is none
 };
 
 class WindowStore {
@@ -49,8 +49,8 @@ class WindowStore {
   // the window that has ended, if one has; those are missing for which there was no room.
   Windows Add(Profile piece, bool ends_window);
 
-  // Those that have something of [since, until), oldest first, as unix time; 0: from the beginning, to the end.
-  Windows Between(uint64_t since_unix_ns, uint64_t until_unix_ns) const;
+  // Those that have something of [since, until), oldest first, by CLOCK_BOOTTIME; 0: from the beginning, to the end.
+  Windows Between(uint64_t since_boot_ns, uint64_t until_boot_ns) const;
 
   WindowStoreStats stats() const;
 

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/stack_labels.h"
 #include "output/utf8.h"
 
 namespace offcpu {
@@ -17,7 +16,7 @@ constexpr size_t kMaxReasonBytes = 300;
 
 bool IsLater(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
 
-std::string Line(std::string_view text) { return ValidUtf8(Printable(text.substr(0, kMaxReasonBytes))); }
+std::string Line(std::string_view text) { return Printable(text.substr(0, kMaxReasonBytes)); }
 
 // A field that is there may be empty: only what is in it counts.
 void JudgePartialSuccess(const std::string& body, Judgement& judgement) {

@@ -69,7 +69,7 @@ absl::Status CheckHeader(const std::string& header) {
   return is_right ? absl::OkStatus() : absl::InvalidArgumentError("a header is written as \"Name: value\"");
 }
 
-// The URL as it may be shown: without name and password.
+// The URL as it may be shown: without name, password and query, in any of which there may be a key.
 absl::StatusOr<std::string> ShownUrl(const std::string& url) {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
   const bool is_http = absl::StartsWithIgnoreCase(url, "http://") || absl::StartsWithIgnoreCase(url, "https://");
@@ -77,6 +77,8 @@ absl::StatusOr<std::string> ShownUrl(const std::string& url) {
     return absl::InvalidArgumentError("this is no URL: write http://HOST:4318 or https://HOST:4318");
   curl_url_set(parsed.get(), CURLUPART_USER, nullptr, 0);
   curl_url_set(parsed.get(), CURLUPART_PASSWORD, nullptr, 0);
+  curl_url_set(parsed.get(), CURLUPART_QUERY, nullptr, 0);
+  curl_url_set(parsed.get(), CURLUPART_FRAGMENT, nullptr, 0);
   char* shown = nullptr;
   curl_url_get(parsed.get(), CURLUPART_URL, &shown, 0);
   const std::string text = shown != nullptr ? shown : "";

@@ -1,7 +1,6 @@
 #include "export/exporter.h"
 
 #include <malloc.h>
-#include <pthread.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "output/gzip.h"
 #include "output/otlp.h"
+#include "process/start_thread.h"
 #include "profile/merge.h"
 #include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
@@ -64,6 +64,15 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
   return since;
 }
 
+// Of what is to be said of an answer, "HTTP 503: try later (request 17)": in the words of others there may be something
+// new each time. Empty: nothing is.
+std::string KindOf(const Judgement& judgement) {
+  const std::string& reason = judgement.reason;
+  if (reason.empty()) return "";
+  return absl::StrCat(static_cast<int>(judgement.verdict),
+                      reason.starts_with("HTTP ") ? reason.substr(0, reason.find(':')) : "");
+}
+
 uint64_t ShareNs(const SpoolRecord& record) { return ShareOfWindowNs(record.duration_ns, record.part, record.parts); }
 
 uint64_t DurationOf(const WindowPieces& pieces) {
@@ -74,9 +83,11 @@ uint64_t DurationOf(const WindowPieces& pieces) {
 
 }  // namespace
 
-Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits, std::optional<ExporterPast> past)
+Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits, std::optional<ExporterPast> past,
+                   TimedRead timed_read)
     : config_(config),
       say_(std::move(say)),
+      timed_read_(std::move(timed_read)),
       limits_(limits),
       spool_(OpenSpool(config, say_)),
       poster_(config.target),
@@ -87,15 +98,24 @@ Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& li
     files_before_ = stats_.files;
   }
   told_ = past.has_value() ? std::move(past->told) : LossesLocked();
-  encoder_ = std::thread([this] { EncodeLoop(); });
-  pthread_setname_np(encoder_.native_handle(), "export-encode");
-  if (config_.target.url.empty()) return;
-  sender_ = std::thread([this] { SendLoop(); });
-  pthread_setname_np(sender_.native_handle(), "export-send");
+  Begin(
+      "export-encode", [this] { EncodeLoop(); }, &encoder_);
+  if (!config_.target.url.empty())
+    Begin(
+        "export-send", [this] { SendLoop(); }, &sender_);
+}
+
+void Exporter::Begin(const char* name, std::function<void()> loop, std::thread* thread) const {
+  absl::StatusOr<std::thread> started = StartThread(name, std::move(loop));
+  if (started.ok()) {
+    *thread = *std::move(started);
+  } else {
+    say_(true, absl::StrCat("windows are not exported: ", std::string(started.status().message())));
+  }
 }
 
 Exporter::~Exporter() {
-  if (encoder_.joinable()) Stop();
+  if (encoder_.joinable() || sender_.joinable()) Stop();
 }
 
 ExporterPast Exporter::Stop() {
@@ -106,14 +126,24 @@ ExporterPast Exporter::Stop() {
   poster_.Stop();
   added_.notify_all();
   to_send_.notify_all();
-  encoder_.join();
+  if (encoder_.joinable()) encoder_.join();
   if (sender_.joinable()) sender_.join();
-  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
   sending_ = 0;
+  SpoolMemory();
+  if (!memory_.empty()) say_(true, absl::StrCat(memory_.size(), " requests in memory that were not sent are lost"));
   while (!memory_.empty()) DropFromMemoryLocked();  // there are no other threads any more
   ExporterPast past = {.stats = stats_, .told = told_};
   past.stats.losses = losses_;
   return past;
+}
+
+// The disk may have become well again since they had no place on it. There are no other threads any more.
+void Exporter::SpoolMemory() {
+  while (spool_ != nullptr && !memory_.empty() && IsSpooled(memory_.front())) {
+    spool_->DeliveredUnwritten(memory_.front());  // it was counted as not written
+    memory_bytes_ -= memory_.front().body.size();
+    memory_.pop_front();
+  }
 }
 
 void Exporter::Add(WindowPieces window) {
@@ -145,8 +175,11 @@ void Exporter::EncodeLoop() {
 }
 
 void Exporter::Encode(const WindowPieces& pieces) {
-  const Profile window = MergeProfiles(pieces, Everything);
-  SymbolizedProfile symbols = Symbolize(window, {}, &names_);
+  Profile window = MergeProfiles(pieces, Everything);
+  SymbolizerOptions naming;
+  naming.timed_read = timed_read_;
+  SymbolizedProfile symbols = Symbolize(window, naming, &names_);
+  window.stats.drops.insert(window.stats.drops.end(), symbols.losses.begin(), symbols.losses.end());
   MarkIdle(window, config_.idle, &symbols);
   if (!config_.files.directory.empty()) WriteFile(window, symbols);
   if (config_.target.url.empty()) return;
@@ -182,8 +215,8 @@ void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols
     if (opened.ok()) files_ = *std::move(opened);
   }
   if (files_ != nullptr) status = files_->Write(window, symbols);
-  if (!status.ok() && status.message() != files_error_) say_(true, std::string(status.message()));
-  files_error_ = std::string(status.message());
+  if (!status.ok() && status.code() != files_error_) say_(true, std::string(status.message()));
+  files_error_ = status.code();
   const std::lock_guard lock(mutex_);
   if (files_ == nullptr) ++files_before_.failed;
   stats_.files = files_ != nullptr ? files_->stats() : PprofFilesStats();
@@ -205,8 +238,8 @@ void Exporter::Keep(std::vector<SpoolRecord> records) {
 // One that is larger than the spool is lost there, and not small enough for memory either.
 bool Exporter::IsSpooled(const SpoolRecord& record) {
   const absl::Status status = spool_->Append(record, SpoolTimeNow());
-  if (!status.ok() && status.message() != spool_error_) say_(true, std::string(status.message()));
-  spool_error_ = std::string(status.message());
+  if (!status.ok() && status.code() != spool_error_) say_(true, std::string(status.message()));
+  spool_error_ = status.code();
   return status.ok() || kSpoolHeaderBytes + record.body.size() > config_.spool_bytes;
 }
 
@@ -266,7 +299,6 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
   if (judgement.verdict != Verdict::kLater) {
     (record.number & kInMemory) != 0 ? SettleInMemory(record, judgement) : SettleInSpool(record, judgement);
   }
-  std::string before;
   {
     const std::lock_guard lock(mutex_);
     if (stop_ && judgement.verdict == Verdict::kLater) return;  // it was broken off
@@ -276,9 +308,12 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
       stats_.bytes_sent += record.body.size();
       if (judgement.rejected_profiles != 0) LoseLocked("profiles rejected", judgement.rejected_profiles, 0);
     }
-    before = std::exchange(stats_.last_error, judgement.reason);
+    stats_.last_error = judgement.reason;
   }
-  if (judgement.reason != before) Tell(judgement);
+  if (std::string kind = KindOf(judgement); kind != told_kind_) {
+    told_kind_ = std::move(kind);
+    Tell(judgement);
+  }
 }
 
 void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgement) {

@@ -23,11 +23,13 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "export/delivery.h"
 #include "export/export_config.h"
 #include "export/http_poster.h"
 #include "export/pprof_files.h"
 #include "export/spool.h"
+#include "process/timed_read.h"
 #include "profile/profile.h"
 #include "symbolize/name_cache.h"
 
@@ -68,9 +70,11 @@ class Exporter {
   // For what a person should know, one line.
   using Say = std::function<void(bool is_bad, const std::string& line)>;
 
-  // Where the spool's directory cannot be used, and that is said, what waits is in memory.
+  // Files of targets are read by `timed_read`; null: at once. What cannot be used, and that is said: where the spool's
+  // directory cannot, what waits is in memory; where a thread cannot be started, windows or requests wait, and are
+  // lost.
   Exporter(const ExportConfig& config, Say say, const ExporterLimits& limits = {},
-           std::optional<ExporterPast> past = std::nullopt);
+           std::optional<ExporterPast> past = std::nullopt, TimedRead timed_read = nullptr);
   // Stops.
   ~Exporter();
   Exporter(const Exporter&) = delete;
@@ -78,18 +82,21 @@ class Exporter {
 
   // At once, whatever the state of disk and collector.
   void Add(WindowPieces window);
-  // Windows that were added are on disk when it returns, within seconds; those in memory are lost, and sending ends.
+  // Windows that were added are on disk when it returns, within seconds, and sending ends; what the disk does not take
+  // even now is lost.
   // One call; none of the others after it.
   ExporterPast Stop();
 
   ExporterStats stats() const;
 
  private:
+  void Begin(const char* name, std::function<void()> loop, std::thread* thread) const;
   void EncodeLoop();
   void Encode(const WindowPieces& pieces);
   void WriteFile(const Profile& window, const SymbolizedProfile& symbols);
   void Keep(std::vector<SpoolRecord> records);
   bool IsSpooled(const SpoolRecord& record);
+  void SpoolMemory();
   void KeepInMemory(SpoolRecord record);
   void SendLoop();
   std::optional<SpoolRecord> Oldest();
@@ -103,15 +110,18 @@ class Exporter {
 
   const ExportConfig config_;
   const Say say_;
+  const TimedRead timed_read_;
   const ExporterLimits limits_;
   const std::unique_ptr<Spool> spool_;  // null: none
   HttpPoster poster_;                   // of the sender
   std::unique_ptr<PprofFiles> files_;   // of the encoder, as what follows is; null: not opened yet
-  std::string files_error_;
-  std::string spool_error_;
+  // Said once each: their messages have names in them that differ from window to window.
+  absl::StatusCode files_error_ = absl::StatusCode::kOk;
+  absl::StatusCode spool_error_ = absl::StatusCode::kOk;
   std::vector<Drop> told_;
   NameCache names_;
-  std::mt19937_64 random_{std::random_device()()};  // of the sender
+  std::mt19937_64 random_{std::random_device()()};  // of the sender, as the next is
+  std::string told_kind_;                           // of answer that was last said
 
   mutable std::mutex mutex_;
   std::condition_variable added_;     // to windows_

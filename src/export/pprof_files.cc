@@ -67,13 +67,13 @@ uint32_t NthOfPprofFileName(std::string_view name) {
 
 absl::StatusOr<std::unique_ptr<PprofFiles>> PprofFiles::Open(const std::string& directory,
                                                              const PprofFilesLimits& limits) {
-  absl::StatusOr<OwnedFd> fd = OpenDirectoryAlone(directory, kDirectoryMode);
-  if (!fd.ok()) return fd.status();
+  absl::StatusOr<LockedDirectory> locked = OpenDirectoryAlone(directory, kDirectoryMode);
+  if (!locked.ok()) return locked.status();
   // Else it would be found out when the first window ends.
-  if (faccessat(fd->get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
+  if (faccessat(locked->fd.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write in the directory ", directory));
   }
-  std::unique_ptr<PprofFiles> files(new PprofFiles(directory, *std::move(fd), limits));
+  std::unique_ptr<PprofFiles> files(new PprofFiles(directory, *std::move(locked), limits));
   if (absl::Status found = About(directory, files->Find()); !found.ok()) return found;
   files->MakeRoom(0, 0);
   files->Publish();

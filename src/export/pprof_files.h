@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "export/spool_files.h"
 #include "process/module.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
@@ -60,8 +61,11 @@ class PprofFiles {
     uint64_t bytes = 0;
   };
 
-  PprofFiles(std::string path, OwnedFd directory, const PprofFilesLimits& limits)
-      : path_(std::move(path)), directory_(std::move(directory)), limits_(limits) {}
+  PprofFiles(std::string path, LockedDirectory directory, const PprofFilesLimits& limits)
+      : path_(std::move(path)),
+        directory_(std::move(directory.fd)),
+        lock_(std::move(directory.lock)),
+        limits_(limits) {}
 
   absl::Status Find();
   absl::Status WriteLocked(uint64_t start_unix_ns, std::string_view bytes);
@@ -71,6 +75,7 @@ class PprofFiles {
 
   const std::string path_;
   const OwnedFd directory_;
+  const OwnedFd lock_;
   std::mutex mutex_;  // held while the disk is waited for
   const PprofFilesLimits limits_;
   std::deque<File> files_;  // oldest first

@@ -43,7 +43,7 @@ absl::Status About(const std::string& directory, const absl::Status& status) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Spool>> Spool::Open(const std::string& directory, const SpoolLimits& limits) {
-  absl::StatusOr<OwnedFd> fd = OpenDirectoryAlone(directory, S_IRWXU);
+  absl::StatusOr<LockedDirectory> fd = OpenDirectoryAlone(directory, S_IRWXU);
   if (!fd.ok()) return fd.status();
   std::unique_ptr<Spool> spool(new Spool(directory, *std::move(fd), limits));
   if (absl::Status status = About(directory, spool->ReadLosses()); !status.ok()) return status;

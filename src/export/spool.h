@@ -30,6 +30,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "export/spool_files.h"
 #include "export/spool_losses.h"
 #include "export/spool_record.h"
 #include "export/spool_time.h"
@@ -91,8 +92,11 @@ class Spool {
     uint64_t share_ns = 0;
   };
 
-  Spool(std::string path, OwnedFd directory, const SpoolLimits& limits)
-      : path_(std::move(path)), directory_(std::move(directory)), limits_(limits) {}
+  Spool(std::string path, LockedDirectory directory, const SpoolLimits& limits)
+      : path_(std::move(path)),
+        directory_(std::move(directory.fd)),
+        lock_(std::move(directory.lock)),
+        limits_(limits) {}
 
   absl::Status ReadLosses();
   absl::Status FindRecords();
@@ -115,6 +119,7 @@ class Spool {
 
   const std::string path_;
   const OwnedFd directory_;
+  const OwnedFd lock_;
   std::mutex mutex_;  // held while the disk is waited for
   const SpoolLimits limits_;
   Entries entries_;

@@ -73,6 +73,18 @@ absl::Status Write(const OwnedFd& directory, const std::string& name, std::initi
   return error == 0 ? absl::OkStatus() : absl::ErrnoToStatus(error, absl::StrCat("cannot write ", name));
 }
 
+// Ours, or none, with an errno: a file that somebody else has put there is no lock. Only for reading: nobody can make a
+// file system read-only while a file on it is open for writing.
+OwnedFd OpenLock(const OwnedFd& directory) {
+  constexpr int kFlags = O_RDONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+  OwnedFd fd(openat(directory.get(), kLockFile, kFlags, S_IRUSR | S_IWUSR));
+  struct stat st = {};
+  if (!fd || fstat(fd.get(), &st) != 0) return OwnedFd();
+  if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & (S_IRWXG | S_IRWXO)) == 0) return fd;
+  errno = EPERM;
+  return OwnedFd();
+}
+
 FileRead OutcomeOf(int error) {
   switch (error) {
     case ENOENT:
@@ -118,17 +130,20 @@ FileRead ReadBytes(const OwnedFd& fd, size_t size, std::string& bytes) {
 
 }  // namespace
 
-absl::StatusOr<OwnedFd> OpenDirectoryAlone(const std::string& path, mode_t mode) {
+absl::StatusOr<LockedDirectory> OpenDirectoryAlone(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot make the directory ", path));
   }
-  OwnedFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the directory ", path));
-  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-  if (errno == EWOULDBLOCK) {
+  LockedDirectory directory = {.fd = OwnedFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                               .lock = OwnedFd()};
+  if (!directory.fd) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open the directory ", path));
+  directory.lock = OpenLock(directory.fd);
+  const int error = errno;
+  if (directory.lock && flock(directory.lock.get(), LOCK_EX | LOCK_NB) == 0) return directory;
+  if (directory.lock && errno == EWOULDBLOCK) {
     return absl::FailedPreconditionError(absl::StrCat("the directory ", path, " is in use by another process"));
   }
-  return absl::ErrnoToStatus(errno, absl::StrCat("cannot lock the directory ", path));
+  return absl::ErrnoToStatus(directory.lock ? errno : error, absl::StrCat("cannot lock the directory ", path));
 }
 
 absl::Status WriteWholeFile(const OwnedFd& directory, const std::string& name,

@@ -20,9 +20,16 @@
 
 namespace offcpu {
 
+struct LockedDirectory {
+  OwnedFd fd;
+  OwnedFd lock;  // held as long as it lives
+};
+
 // Makes the directory if it is not there (not those above it), and opens it for this holder alone: FailedPrecondition
-// while another one has it open, in this process or another.
-absl::StatusOr<OwnedFd> OpenDirectoryAlone(const std::string& path, mode_t mode);
+// while another one has it, in this process or another. The lock is on a file in it that nobody else may open: whoever
+// can read a directory can lock the directory itself.
+absl::StatusOr<LockedDirectory> OpenDirectoryAlone(const std::string& path, mode_t mode);
+inline constexpr char kLockFile[] = ".offcpud.lock";
 
 // What the name of a file that is not complete yet ends with.
 inline constexpr char kTemporarySuffix[] = ".tmp";

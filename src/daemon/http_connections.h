@@ -1,0 +1,129 @@
+// The sockets of the service's HTTP: one thread accepts, reads heads and writes answers, and waits for no client. One
+// request a connection.
+//
+// Whoever is on the host may connect, so what it can take is bounded: the number of connections, the bytes of a head,
+// and the time for a head and for taking an answer, as a whole and not from byte to byte. When there is no room for one
+// more, the one goes that has longest owed its request or kept us from handing over its answer: a client that does what
+// it came for passes however many there are that do not. Those whose answer is being made are never the one.
+#ifndef OFFCPU_DAEMON_HTTP_CONNECTIONS_H_
+#define OFFCPU_DAEMON_HTTP_CONNECTIONS_H_
+
+#include <poll.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "daemon/http_request.h"
+#include "process/module.h"
+
+namespace offcpu {
+
+struct HttpLimits {
+  size_t connections = 64;
+  size_t head_bytes = 8192;
+  std::chrono::milliseconds head_time{5'000};
+  std::chrono::milliseconds answer_time{30'000};  // for a client to take it
+  size_t answer_bytes = 8u << 20;  // that wait to be taken; beyond it the oldest answer goes, and never the newest
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string type;  // of the body
+  std::vector<std::pair<std::string, std::string>> fields;
+  std::shared_ptr<const std::string> body;
+};
+
+// Of connections that were ended from our side without an answer.
+struct HttpStats {
+  uint64_t answered = 0;
+  uint64_t late_heads = 0;        // not there in time
+  uint64_t late_answers = 0;      // not taken in time
+  uint64_t no_room = 0;           // for one more connection, or for one more answer
+  uint64_t refused_profiles = 0;  // of whoever makes them
+};
+
+class HttpConnections {
+ public:
+  using Id = uint64_t;
+  // Of the thread; may not wait. Nothing: the answer comes by Answer().
+  using OnRequest = std::function<std::optional<HttpResponse>(Id id, const HttpRequest& request)>;
+  // The client of a request without an answer has gone.
+  using OnGone = std::function<void(Id id)>;
+
+  // `listener` is a listening socket.
+  HttpConnections(OwnedFd listener, const HttpLimits& limits, OnRequest on_request, OnGone on_gone);
+  ~HttpConnections() { Stop(); }
+  HttpConnections(const HttpConnections&) = delete;
+  HttpConnections& operator=(const HttpConnections&) = delete;
+
+  // Unavailable if there is no thread for it. Once, as Stop() may be called: then nothing is called any more.
+  absl::Status Start();
+  void Stop();
+
+  // Any thread; nothing happens if the client has gone.
+  void Answer(Id id, HttpResponse answer);
+  HttpStats stats() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State { kReading, kWaiting, kWriting, kEnded };
+  struct Connection {
+    Id id = 0;
+    OwnedFd socket;
+    State state = State::kReading;
+    Clock::time_point since;  // that it is in that state
+    std::string bytes;        // of the head that was read, or of the one that is written
+    std::shared_ptr<const std::string> body;
+    size_t written = 0;        // of both
+    bool is_bodiless = false;  // what it asked for
+
+    size_t body_bytes() const { return body == nullptr ? 0 : body->size(); }
+  };
+  using Connections = std::list<Connection>;
+
+  void Loop();
+  int Poll(std::vector<pollfd>& polled) const;
+  void Accept();
+  bool MakeRoom();
+  bool EndLongest(State state, Id except);
+  void TakeAnswers();
+  // What follows says whether the connection goes on.
+  bool Serve(Connection& connection, short events);
+  bool Read(Connection& connection);
+  bool Reply(Connection& connection, HttpResponse answer);
+  bool Write(Connection& connection);
+  bool IsInTime(const Connection& connection);
+
+  const OwnedFd listener_;
+  const OwnedFd wake_;
+  const HttpLimits limits_;
+  const OnRequest on_request_;
+  const OnGone on_gone_;
+  Connections connections_;  // of the thread, as the next two are; oldest first
+  Id last_id_ = 0;
+  Clock::time_point accept_at_;  // not before
+  std::atomic<uint64_t> answered_{0};
+  std::atomic<uint64_t> late_heads_{0};
+  std::atomic<uint64_t> late_answers_{0};
+  std::atomic<uint64_t> no_room_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::vector<std::pair<Id, HttpResponse>> answers_;  // guarded by mutex_
+  std::thread thread_;                                // last: it uses all of the above
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_HTTP_CONNECTIONS_H_

@@ -1,0 +1,126 @@
+#include "daemon/http_profiles.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "daemon/http_answers.h"
+#include "process/start_thread.h"
+#include "profiler/clocks.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::chrono::seconds kPatience(45);  // of a client, until its profile is made
+
+HttpResponse AnswerOf(const absl::Status& status) {
+  const bool is_for_later =
+      status.code() == absl::StatusCode::kDeadlineExceeded || status.code() == absl::StatusCode::kResourceExhausted;
+  return Refusal(is_for_later ? 503 : 500, std::string(status.message()));
+}
+
+}  // namespace
+
+absl::Status HttpProfiles::Start() {
+  for (std::thread& thread : threads_) {
+    absl::StatusOr<std::thread> started = StartThread("http-profiles", [this] { Loop(); });
+    if (!started.ok()) return started.status();
+    thread = *std::move(started);
+  }
+  return absl::OkStatus();
+}
+
+void HttpProfiles::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+bool HttpProfiles::Add(Id id, HttpProfileRequest request) {
+  const std::lock_guard lock(mutex_);
+  if (jobs_.size() >= kMost) {
+    ++refused_;
+    return false;
+  }
+  jobs_.push_back({.id = id, .request = std::move(request), .due = Clock::now()});
+  changed_.notify_all();
+  return true;
+}
+
+void HttpProfiles::Cancel(Id id) {
+  const std::lock_guard lock(mutex_);
+  const auto job = std::find_if(jobs_.begin(), jobs_.end(), [id](const Job& other) { return other.id == id; });
+  if (job == jobs_.end()) return;
+  job->is_cancelled = true;
+  if (!job->is_running) jobs_.erase(job);
+}
+
+uint64_t HttpProfiles::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+void HttpProfiles::Loop() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    const auto job = NextLocked();
+    if (job == jobs_.end()) {
+      changed_.wait(lock);
+    } else if (const Clock::time_point due = job->due; due > Clock::now()) {
+      changed_.wait_until(lock, due);
+    } else {
+      job->is_running = true;
+      lock.unlock();
+      std::optional<HttpResponse> answer = Step(*job);
+      lock.lock();
+      job->is_running = false;
+      const bool is_over = answer.has_value() || job->is_cancelled;
+      if (answer.has_value() && !job->is_cancelled) on_answer_(job->id, *std::move(answer));
+      if (is_over) jobs_.erase(job);
+      changed_.notify_all();
+    }
+  }
+}
+
+std::list<HttpProfiles::Job>::iterator HttpProfiles::NextLocked() {
+  auto next = jobs_.end();
+  for (auto job = jobs_.begin(); job != jobs_.end(); ++job) {
+    if (!job->is_running && (next == jobs_.end() || job->due < next->due)) next = job;
+  }
+  return next;
+}
+
+// Nothing: there is more to do later.
+std::optional<HttpResponse> HttpProfiles::Step(Job& job) {
+  if (job.request.next == std::chrono::seconds(0) || job.is_cut) return Make(job);
+  const absl::Status cut = recording_.CutNow(Clock::now() + kPatience);
+  if (!cut.ok()) return AnswerOf(cut);
+  job.is_cut = true;
+  job.since_boot_ns = ReadClocks().boot_ns;
+  job.due = Clock::now() + job.request.next;
+  return std::nullopt;
+}
+
+HttpResponse HttpProfiles::Make(const Job& job) {
+  const OutputFormat format = job.request.is_text ? OutputFormat::kText : OutputFormat::kPprof;
+  absl::StatusOr<Dumps::Dump> dump =
+      dumps_.Make({.since_boot_ns = job.since_boot_ns}, format, Clock::now() + kPatience);
+  if (!dump.ok()) return AnswerOf(dump.status());
+  HttpResponse answer = {.type = job.request.is_text ? kTextType : "application/octet-stream",
+                         .body = *std::move(dump)};
+  if (!job.request.is_text) {
+    const std::string name = absl::StrCat(job.request.name, job.is_cut ? "-delta" : "");
+    answer.fields.emplace_back("Content-Disposition", absl::StrCat("attachment; filename=\"", name, "\""));
+  }
+  return answer;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,67 @@
+// Where the threads of a process stand now, for clients. All of them ask the kernel through one set of programs, which
+// the first loads; two are served at a time, and the others wait in the order in which they came.
+//
+// Threads: any.
+#ifndef OFFCPU_DAEMON_STACK_REQUESTS_H_
+#define OFFCPU_DAEMON_STACK_REQUESTS_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "process/module_cache.h"
+#include "process/reader_pool.h"
+#include "profiler/listing.h"
+#include "symbolize/name_cache.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+
+namespace control {
+class StacksRequest;
+}  // namespace control
+
+class StackRequests {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using LoadListing = std::function<absl::StatusOr<Listing>()>;
+
+  static constexpr size_t kAtOnce = 2;
+  static constexpr size_t kNameBytes = 4 << 20;  // that are kept from one request to the next
+
+  StackRequests(std::shared_ptr<ReaderPool> readers, std::shared_ptr<ModuleCache> modules, LoadListing load)
+      : readers_(std::move(readers)), modules_(std::move(modules)), load_(std::move(load)) {}
+
+  // As text. ResourceExhausted if its turn has not come by `deadline`, Cancelled as soon as `is_cancelled` says so.
+  absl::StatusOr<std::string> Format(const control::StacksRequest& request, Clock::time_point deadline,
+                                     const IsCancelled& is_cancelled);
+
+ private:
+  absl::Status AwaitTurn(Clock::time_point deadline, const IsCancelled& is_cancelled);
+  void EndTurn();
+  absl::StatusOr<Listing> SharedListing();
+  SymbolizedProfile Name(const Profile& profile, const SymbolizerOptions& options);
+
+  const std::shared_ptr<ReaderPool> readers_;
+  const std::shared_ptr<ModuleCache> modules_;
+  const LoadListing load_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t running_ = 0;               // guarded by mutex_, as what follows is
+  std::deque<const void*> waiting_;  // who came first is served first
+  std::mutex loading_;
+  std::optional<Listing> listing_;  // guarded by loading_
+  std::mutex naming_;
+  NameCache names_{kNameBytes};  // guarded by naming_
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_STACK_REQUESTS_H_
