@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "output/stack_labels.h"
+#include "output/utf8.h"
 #include "profile/coverage.h"
 
 namespace offcpu {

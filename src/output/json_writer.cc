@@ -1,6 +1,8 @@
 #include "output/json_writer.h"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,17 @@
 #include "output/utf8.h"
 
 namespace offcpu {
+namespace {
+
+// As JSON has it, in UTF-16.
+std::string Escaped(char32_t character) {
+  if (character < 0x10000) return absl::StrFormat("\\u%04x", static_cast<uint32_t>(character));
+  const uint32_t rest = static_cast<uint32_t>(character) - 0x10000;
+  return absl::StrFormat("\\u%04x\\u%04x", 0xd800 + (rest >> 10), 0xdc00 + (rest & 0x3ff));
+}
+
+}  // namespace
+
 void JsonWriter::Separate() {
   if (comma_) sink_(",");
   comma_ = true;
@@ -54,19 +67,19 @@ void JsonWriter::Hex(uint64_t value) {
 void JsonWriter::Quoted(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    size_t length = Utf8SequenceLength(text);
-    char c = text[0];
+    const size_t length = Utf8SequenceLength(text);
+    const std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
     if (length == 0) {
       out += kReplacementCharacter;
-    } else if (c == '"' || c == '\\') {
+    } else if (sequence == "\"" || sequence == "\\") {
       out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += absl::StrFormat("\\u%04x", static_cast<unsigned char>(c));
+      out += sequence;
+    } else if (const char32_t character = DecodeUtf8(sequence); IsUnprintable(character)) {
+      out += Escaped(character);
     } else {
-      out += text.substr(0, length);
+      out += sequence;
     }
-    text.remove_prefix(length == 0 ? 1 : length);
+    text.remove_prefix(sequence.size());
   }
   out += '"';
   sink_(out);

@@ -51,7 +51,7 @@ class Writer {
         symbols_(symbols),
         options_(options),
         sink_(sink),
-        request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_ns, options.window_id},
+        request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_most_ns, options.window_id},
                  std::min(options.max_bytes, kMaxOtlpBytes)),
         stacks_(profile, symbols, options.names),
         causes_(symbols),

@@ -1,7 +1,6 @@
 #include "output/otlp_attributes.h"
 
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
-#include "output/stack_labels.h"
 #include "output/utf8.h"
 
 namespace offcpu {
@@ -15,7 +14,7 @@ namespace resource = opentelemetry::proto::resource::v1;
 constexpr std::string_view kUnknownService = "unknown_service";
 
 common::AnyValue* ValueOf(std::string_view key, resource::Resource* resource) {
-  const std::string valid = ValidUtf8(Printable(key));
+  const std::string valid = Printable(key);
   for (common::KeyValue& attribute : *resource->mutable_attributes()) {
     if (attribute.key() == valid) return attribute.mutable_value();
   }
@@ -25,7 +24,7 @@ common::AnyValue* ValueOf(std::string_view key, resource::Resource* resource) {
 }
 
 void SetText(std::string_view key, std::string_view text, resource::Resource* resource) {
-  if (!text.empty()) ValueOf(key, resource)->set_string_value(ValidUtf8(Printable(text)));
+  if (!text.empty()) ValueOf(key, resource)->set_string_value(Printable(text));
 }
 
 OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {

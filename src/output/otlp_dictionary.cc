@@ -5,7 +5,6 @@
 #include "absl/strings/string_view.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
 #include "output/otlp_wire.h"
-#include "output/stack_labels.h"
 #include "output/utf8.h"
 
 namespace offcpu {
@@ -39,12 +38,12 @@ void OtlpTable::Truncate(size_t entries) {
 OtlpDictionary::OtlpDictionary()
     : tables_{OtlpTable(1), OtlpTable(2), OtlpTable(3), OtlpTable(4), OtlpTable(5), OtlpTable(6), OtlpTable(7)} {}
 
-int32_t OtlpDictionary::String(std::string_view text) { return tables_[kString].Intern(ValidUtf8(Printable(text))); }
+int32_t OtlpDictionary::String(std::string_view text) { return tables_[kString].Intern(Printable(text)); }
 
 int32_t OtlpDictionary::Attribute(std::string_view key, std::string_view text) {
   pb::KeyValueAndUnit attribute;
   attribute.set_key_strindex(String(key));
-  attribute.mutable_value()->set_string_value(ValidUtf8(Printable(text)));
+  attribute.mutable_value()->set_string_value(Printable(text));
   return tables_[kAttribute].Intern(attribute.SerializeAsString());
 }
 
@@ -60,7 +59,7 @@ int32_t OtlpDictionary::Attribute(std::string_view key, std::span<const std::str
   pb::KeyValueAndUnit attribute;
   attribute.set_key_strindex(String(key));
   auto* values = attribute.mutable_value()->mutable_array_value();
-  for (const std::string& text : texts) values->add_values()->set_string_value(ValidUtf8(Printable(text)));
+  for (const std::string& text : texts) values->add_values()->set_string_value(Printable(text));
   return tables_[kAttribute].Intern(attribute.SerializeAsString());
 }
 

@@ -21,7 +21,7 @@ namespace offcpu {
 struct OtlpWindow {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;
-  uint64_t sample_ns = 0;           // ProfileStats::sample_ns
+  uint64_t sample_ns = 0;           // ProfileStats::sample_most_ns
   std::array<uint8_t, 16> id = {};  // the ids of its profiles are made of it
 };
 

@@ -75,7 +75,7 @@ class Writer {
   int64_t String(std::string_view text) {
     const auto known = string_index_.find(absl::string_view(text.data(), text.size()));
     if (known != string_index_.end()) return known->second;
-    const std::string valid = ValidUtf8(Printable(text));
+    const std::string valid = Printable(text);
     const auto [it, inserted] = string_index_.try_emplace(valid, static_cast<int64_t>(strings_.size()));
     if (inserted) strings_.push_back(valid);
     const int64_t index = it->second;

@@ -31,6 +31,8 @@ void VisitCounters(Stats& stats, Visit visit) {
   visit("intervals", stats.intervals);
   visit("cookies", stats.cookies);
   visit("captures", stats.captures);
+  visit("capture_ns", stats.capture_ns);
+  visit("capture_longest_ns", stats.capture_longest_ns);
   visit("kernel_stacks", stats.kernel_stacks);
   visit("live_stacks", stats.live_stacks);
   visit("walks", stats.walks);
@@ -39,10 +41,14 @@ void VisitCounters(Stats& stats, Visit visit) {
   VisitByName<FrameSource>("frames_by_source", stats.frames_by_source, visit);
   VisitByName<FrameSource>("complete_walks_by_source", stats.complete_walks_by_source, visit);
   visit("sample_ns", stats.sample_ns);
+  visit("sample_most_ns", stats.sample_most_ns);
   visit("not_drawn", stats.not_drawn);
   visit("slept_throughout", stats.slept_throughout);
   visit("oncpu_period_ns", stats.oncpu_period_ns);
   visit("oncpu_samples", stats.oncpu_samples);
+  visit("suspended_ns", stats.suspended_ns);
+  visit("clock_forward_ns", stats.clock_forward_ns);
+  visit("clock_back_ns", stats.clock_back_ns);
 }
 
 bool ParseNumber(std::string_view text, uint64_t* value) { return absl::SimpleAtoi(std::string(text), value); }

@@ -8,7 +8,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "output/stack_labels.h"
 #include "output/utf8.h"
 
 namespace offcpu {
@@ -29,8 +28,8 @@ std::string LedgerText(const LedgerEntry& entry, uint64_t process, const Process
   std::string text = absl::StrCat(process, " ", info.key.pid, " ", entry.tid, " ", entry.wall_ns, " ", entry.on_cpu_ns,
                                   " ", entry.blocked_ns, " ", entry.runnable_ns, " ", entry.stolen_ns, " ");
   for (const uint64_t ns : entry.lost_ns) absl::StrAppend(&text, ns, " ");
-  const std::string name = ValidUtf8(Printable(info.name));
-  absl::StrAppend(&text, name.size(), " ", name, " ", ValidUtf8(Printable(entry.comm)));
+  const std::string name = Printable(info.name);
+  absl::StrAppend(&text, name.size(), " ", name, " ", Printable(entry.comm));
   return text;
 }
 

@@ -19,7 +19,7 @@
 #include "output/pprof_labels.h"
 #include "output/pprof_rows.h"
 #include "output/pprof_tables.h"
-#include "output/stack_labels.h"
+#include "output/utf8.h"
 #include "pprof/profile.pb.h"
 #include "process/regular_file.h"
 

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "output/pprof_labels.h"
-#include "output/stack_labels.h"
+#include "output/utf8.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "output/utf8.h"
 #include "symbolize/system_calls.h"
 
 namespace offcpu {
@@ -23,13 +24,6 @@ std::string Bracketed(std::string_view what, std::string_view reason) {
 
 std::string WaitLabel(WaitCause cause, int32_t syscall) {
   return absl::StrCat(std::string(Name(cause)), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
-}
-
-std::string Printable(std::string_view text) {
-  std::string printable(text);
-  auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  std::replace_if(printable.begin(), printable.end(), is_control, '?');
-  return printable;
 }
 
 std::string EndLabel(const UserStackEntry& entry) {

@@ -1,5 +1,5 @@
 // The frames of a stack as a reader sees them, outermost first, with what is missing named in brackets where it would
-// be. Names come from files of the target, so control characters are replaced by '?'.
+// be. Names come from files of the target, so they are made printable (utf8.h).
 //
 //   [truncated: REASON]       the callers of the frame below are not known
 //   [no user stack: REASON]   instead of the whole user stack
@@ -43,9 +43,6 @@ std::string ProcessLabel(const ProcessInfo& process);
 
 // "lock in futex", "page fault".
 std::string WaitLabel(WaitCause cause, int32_t syscall);
-
-// `text` without control characters.
-std::string Printable(std::string_view text);
 
 }  // namespace offcpu
 

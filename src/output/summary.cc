@@ -1,5 +1,6 @@
 #include "output/summary.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -11,8 +12,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "output/row_value.h"
-#include "output/stack_labels.h"
+#include "output/stack_shares.h"
 #include "output/units.h"
+#include "output/utf8.h"
 
 namespace offcpu {
 namespace {
@@ -52,18 +54,54 @@ size_t Stacks(const Profile& profile, uint32_t ProfileRow::*stack) {
   return stacks.size();
 }
 
+// Why the time of day says another length.
+std::string WhatClocksDid(const ProfileStats& stats) {
+  std::vector<std::string> events;
+  const auto add = [&events](const char* what, uint64_t ns) {
+    if (ns != 0) events.push_back(absl::StrCat(what, FormatDuration(ns)));
+  };
+  add("the host was suspended for ", stats.suspended_ns);
+  add("its clock was set forward by ", stats.clock_forward_ns);
+  add("its clock was set back by ", stats.clock_back_ns);
+  return absl::StrJoin(events, ", ");
+}
+
+// Most of what a user wants to know of a recording; if it is less, the largest gaps, and what to do about them.
+void WriteStackShares(const Profile& profile, ByteSink sink) {
+  constexpr size_t kMostGaps = 3;
+  const StackShares shares = SharesOf(profile);
+  if (shares.ns == 0) return;
+  sink(absl::StrFormat("with stacks   %s of the time off a CPU has all of its user stack\n",
+                       FormatPercent(shares.complete_ns, shares.ns)));
+  if (shares.complete_ns >= shares.ns / 100 * 99) return;
+  for (size_t i = 0; i < std::min(kMostGaps, shares.gaps.size()); ++i) {
+    const StackGap& gap = shares.gaps[i];
+    sink(absl::StrFormat("  %s %s%s%s\n", FormatPercent(gap.ns, shares.ns), gap.reason, gap.remedy.empty() ? "" : ": ",
+                         gap.remedy));
+  }
+}
+
 }  // namespace
 
 void WriteSummary(const Profile& profile, ByteSink sink) {
   const ProfileStats& stats = profile.stats;
   sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
                        stats.intervals, stats.processes, profile.rows.size()));
+  WriteStackShares(profile, sink);
+  const std::string clocks = WhatClocksDid(stats);
+  if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
   sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
+  if (stats.captures != 0 && stats.capture_ns != 0) {
+    sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",
+                         FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
+  }
   if (stats.not_drawn != 0) {
-    sink(absl::StrFormat("sample        of waits below %s: %d did not come into it, and are stood for\n",
-                         FormatDuration(stats.sample_ns), stats.not_drawn));
+    const std::string most =
+        stats.sample_most_ns > stats.sample_ns ? absl::StrCat(" to ", FormatDuration(stats.sample_most_ns)) : "";
+    sink(absl::StrFormat("sample        of waits below %s%s: %d did not come into it, and are stood for\n",
+                         FormatDuration(stats.sample_ns), most, stats.not_drawn));
   }
   if (stats.oncpu_period_ns != 0) {
     sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,

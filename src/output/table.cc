@@ -17,6 +17,7 @@
 #include "output/keep_most.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
+#include "output/utf8.h"
 #include "profile/off_cpu_table.h"
 #include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"

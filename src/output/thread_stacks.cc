@@ -10,6 +10,7 @@
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/units.h"
+#include "output/utf8.h"
 #include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"
 

@@ -150,12 +150,8 @@ size_t Share(size_t room, size_t first, size_t second) {
 std::string ForScreen(std::string_view text, size_t columns) {
   std::string shown;
   for (size_t column = 0; column < columns && !text.empty(); ++column) {
-    const size_t length = Utf8SequenceLength(text);
-    const std::string_view character = text.substr(0, std::max<size_t>(length, 1));
-    const auto first = static_cast<unsigned char>(character.front());
-    const bool is_control =
-        first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character.back()) < 0xa0);
-    shown += length == 0 ? kReplacementCharacter : is_control ? "?" : character;
+    const std::string_view character = text.substr(0, std::max<size_t>(Utf8SequenceLength(text), 1));
+    shown += Printable(character);
     text.remove_prefix(character.size());
   }
   return shown;

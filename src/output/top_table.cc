@@ -12,6 +12,7 @@
 #include "output/json_writer.h"
 #include "output/keep_most.h"
 #include "output/stack_labels.h"
+#include "output/utf8.h"
 #include "profile/off_cpu_table.h"
 
 namespace offcpu {

@@ -1,6 +1,33 @@
 #include "output/utf8.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace offcpu {
+namespace {
+
+struct Range {
+  char32_t first;
+  char32_t last;
+};
+
+constexpr Range kUnprintable[] = {
+    {0x0000, 0x001f},    // C0: escape, newline, ...
+    {0x007f, 0x009f},    // DEL; C1: U+009B begins a control sequence as ESC [ does, U+0085 is a newline
+    {0x00ad, 0x00ad},    // soft hyphen
+    {0x061c, 0x061c},    // Arabic letter mark
+    {0x180e, 0x180e},    // Mongolian vowel separator
+    {0x200b, 0x200f},    // zero widths; left-to-right and right-to-left marks
+    {0x2028, 0x202e},    // line and paragraph separators; embeddings and overrides
+    {0x2060, 0x206f},    // word joiner, invisible operators; isolates; what was for these once
+    {0xfeff, 0xfeff},    // byte order mark
+    {0xfff9, 0xfffb},    // interlinear annotations
+    {0xe0000, 0xe007f},  // tags
+};
+
+bool IsPlain(char c) { return c >= 0x20 && c < 0x7f; }
+
+}  // namespace
 
 size_t Utf8SequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -22,15 +49,37 @@ size_t Utf8SequenceLength(std::string_view text) {
   return 0;
 }
 
-std::string ValidUtf8(std::string_view text) {
-  std::string valid;
-  valid.reserve(text.size());
+char32_t DecodeUtf8(std::string_view sequence) {
+  const auto lead = static_cast<unsigned char>(sequence.front());
+  if (sequence.size() == 1) return lead;
+  char32_t character = lead & (0x7fu >> sequence.size());
+  for (const char c : sequence.substr(1)) character = character << 6 | (static_cast<unsigned char>(c) & 0x3fu);
+  return character;
+}
+
+bool IsUnprintable(char32_t character) {
+  const Range* range = std::lower_bound(std::begin(kUnprintable), std::end(kUnprintable), character,
+                                        [](const Range& a, char32_t c) { return a.last < c; });
+  return range != std::end(kUnprintable) && range->first <= character;
+}
+
+std::string Printable(std::string_view text) {
+  if (std::all_of(text.begin(), text.end(), IsPlain)) return std::string(text);
+  std::string printable;
+  printable.reserve(text.size());
   while (!text.empty()) {
     const size_t length = Utf8SequenceLength(text);
-    valid += length == 0 ? kReplacementCharacter : text.substr(0, length);
-    text.remove_prefix(length == 0 ? 1 : length);
+    const std::string_view sequence = text.substr(0, std::max<size_t>(length, 1));
+    if (length == 0) {
+      printable += kReplacementCharacter;
+    } else if (IsUnprintable(DecodeUtf8(sequence))) {
+      printable += '?';
+    } else {
+      printable += sequence;
+    }
+    text.remove_prefix(sequence.size());
   }
-  return valid;
+  return printable;
 }
 
 }  // namespace offcpu
