@@ -34,6 +34,7 @@ wire_interval AnInterval() {
   head.runnable_ns = 4;
   head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
   head.syscall = 35;
+  head.sample_ns = 50;
   std::memcpy(head.comm, "worker", 6);
   return head;
 }
@@ -106,6 +107,7 @@ TEST(Decode, Interval) {
   EXPECT_EQ(interval.end_ns, 1000u);
   EXPECT_EQ(interval.blocked_ns, 30u);
   EXPECT_EQ(interval.runnable_ns, 4u);
+  EXPECT_EQ(interval.sample_ns, 50u);
   EXPECT_EQ(interval.comm, "worker");
 }
 
@@ -142,6 +144,7 @@ constexpr unsigned char kWoken[] = {
     0,    0,    0,   0,                                                // no_user
     0x23, 0,    0,   0,                                                // syscall: 35
     0x63, 0,    0,   0,   0,    0,   0,    0,                          // switches: 99
+    0x50, 0xc3, 0,   0,   0,    0,   0,    0,                          // sample_ns: 50,000
     'w',  'a',  'i', 't', 'e',  'r', 0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
     0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 links; reserved
     0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // link 1: at_ns: 900
@@ -177,6 +180,7 @@ TEST(Decode, AWokenIntervalTellsWhoEndedIt) {
   EXPECT_EQ(interval.kind, WaitKind::kSleeping);
   EXPECT_EQ(interval.blocked_ns, 30u);
   EXPECT_EQ(interval.switches, 99u);
+  EXPECT_EQ(interval.sample_ns, 50'000u);
   EXPECT_EQ(interval.comm, "waiter");
   ASSERT_EQ(interval.wakers.size(), 2u);
   const WakerEvent& thread = interval.wakers[0];
@@ -248,8 +252,8 @@ TEST(Decode, KernelStackWithMoreFramesThanThereCanBe) {
 
 TEST(Decode, CodeList) {
   const wire_mapping mappings[] = {
-      {.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .modified_ns = 6},
-      {.begin = 0x8000, .end = 0x9000, .offset = 0, .inode = 0, .device = 0, .modified_ns = 0},
+      {.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .changed_ns = 6},
+      {.begin = 0x8000, .end = 0x9000, .offset = 0, .inode = 0, .device = 0, .changed_ns = 0},
   };
   wire_code_list head = {.type = WIRE_CODE, .count = 2, .hash = 11};
   const auto event = Decode(Bytes(head, sizeof(mappings), mappings));
@@ -258,7 +262,7 @@ TEST(Decode, CodeList) {
   EXPECT_THAT(
       std::get<CodeListEvent>(*event).mappings,
       ElementsAre(
-          CodeMapping{.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .modified_ns = 6},
+          CodeMapping{.begin = 0x1000, .end = 0x2000, .offset = 0x3000, .inode = 4, .device = 5, .changed_ns = 6},
           CodeMapping{.begin = 0x8000, .end = 0x9000}));
   ExpectShortInputRefused(Bytes(head, sizeof(mappings), mappings));
   head.count = WIRE_MAPPINGS + 1;
@@ -271,7 +275,7 @@ TEST(Decode, Capture) {
   wire_capture head = {};
   head.type = WIRE_CAPTURE;
   head.stack_bytes = sizeof(stack);
-  head.wanted_bytes = 4096;
+  head.above = WIRE_ABOVE_END;
   head.cookie = 3;
   head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
   head.code = {.sequence = 12, .hash = 13};
@@ -288,12 +292,17 @@ TEST(Decode, Capture) {
   EXPECT_EQ(capture.registers.sp(), 107u);
   EXPECT_EQ(capture.registers.fp(), 106u);
   EXPECT_TRUE(capture.in_syscall);
-  EXPECT_FALSE(capture.more) << "8 of 4096 bytes: what lies above could not be read";
+  EXPECT_FALSE(capture.more);
+  EXPECT_FALSE(capture.unread);
   EXPECT_EQ(capture.stack.size(), 8u);
   EXPECT_EQ(capture.stack[7], std::byte{8});
 
-  head.wanted_bytes = sizeof(stack);
+  head.above = WIRE_ABOVE_MORE;
   EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more);
+  head.above = WIRE_ABOVE_UNREAD;
+  EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).unread);
+  head.above = WIRE_ABOVE_UNREAD + 1;
+  EXPECT_FALSE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more) << "not known here";
 }
 
 TEST(Decode, CaptureWithMoreStackThanThereCanBe) {

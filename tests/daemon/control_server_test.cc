@@ -45,10 +45,11 @@ class ControlServerTest : public ::testing::Test {
   void Serve(const ControlLimits& limits) {
     absl::StatusOr<OwnedFd> listener = ListenAt(path_, limits.group);
     ASSERT_TRUE(listener.ok()) << listener.status();
-    server_ = std::make_unique<ControlServer>(
-        *std::move(listener), limits,
-        [](std::string_view request, const SendReply& send) { send("re: " + std::string(request)).IgnoreError(); },
-        [](const absl::Status& status) { return "error: " + std::string(status.message()); });
+    absl::StatusOr<std::unique_ptr<ControlServer>> server =
+        ControlServer::Start(*std::move(listener), limits, answer_,
+                             [](const absl::Status& status) { return "error: " + std::string(status.message()); });
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
   }
 
   std::string AskOnce(const std::string& request) const {
@@ -78,6 +79,9 @@ class ControlServerTest : public ::testing::Test {
 
   std::string directory_;
   std::string path_;
+  AnswerRequest answer_ = [](std::string_view request, const SendReply& send, const IsCancelled&) {
+    send("re: " + std::string(request)).IgnoreError();
+  };
   std::unique_ptr<ControlServer> server_;
 };
 
@@ -86,6 +90,38 @@ TEST_F(ControlServerTest, AnswersWhatIsAsked) {
   EXPECT_EQ(AskOnce("a"), "re: a");
   EXPECT_EQ(AskOnce(""), "re: ");
   EXPECT_EQ(AskOnce(std::string(kMaxRequestBytes, 'x')).size(), kMaxRequestBytes + 4);
+}
+
+// For as long as an answer goes on it is known whether anybody waits for it.
+TEST_F(ControlServerTest, AnAnswerIsCalledOffWhenItsClientGoes) {
+  std::promise<void> asked;
+  std::promise<void> called_off;
+  answer_ = [&](std::string_view, const SendReply&, const IsCancelled& is_cancelled) {
+    EXPECT_FALSE(is_cancelled());
+    asked.set_value();
+    while (!is_cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    called_off.set_value();
+  };
+  Serve({});
+  OwnedFd fd = Connect();
+  ASSERT_EQ(write(fd.get(), "\1\0\0\0a", 5), 5);
+  shutdown(fd.get(), SHUT_WR);  // all has been said, and the client waits
+  asked.get_future().wait();
+  fd.reset();
+  EXPECT_EQ(called_off.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
+}
+
+TEST_F(ControlServerTest, AnswersAreCalledOffWhenItEnds) {
+  std::promise<void> asked;
+  answer_ = [&](std::string_view, const SendReply&, const IsCancelled& is_cancelled) {
+    asked.set_value();
+    while (!is_cancelled()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  Serve({});
+  const OwnedFd fd = Connect();
+  ASSERT_EQ(write(fd.get(), "\1\0\0\0a", 5), 5);
+  asked.get_future().wait();
+  server_.reset();  // does not hang
 }
 
 TEST_F(ControlServerTest, RequestsAreBoundedInBytes) {
@@ -118,14 +154,16 @@ TEST_F(ControlServerTest, WhoDoesNotTakeTheAnswerIsCutOff) {
   std::promise<absl::Status> sent;
   absl::StatusOr<OwnedFd> listener = ListenAt(path_, {});
   ASSERT_TRUE(listener.ok());
-  server_ = std::make_unique<ControlServer>(
+  absl::StatusOr<std::unique_ptr<ControlServer>> server = ControlServer::Start(
       *std::move(listener), ControlLimits{.timeout = std::chrono::milliseconds(200)},
-      [&sent](std::string_view, const SendReply& send) {
+      [&sent](std::string_view, const SendReply& send, const IsCancelled&) {
         absl::Status status;
         while (status.ok()) status = send(std::string(1 << 20, 'x'));
         sent.set_value(status);
       },
       [](const absl::Status&) { return std::string(); });
+  ASSERT_TRUE(server.ok());
+  server_ = *std::move(server);
   const OwnedFd fd = Connect();
   ASSERT_EQ(write(fd.get(), "\0\0\0\0", 4), 4);
   EXPECT_EQ(sent.get_future().get().code(), absl::StatusCode::kDeadlineExceeded);

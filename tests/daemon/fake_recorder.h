@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "daemon/recording.h"
+#include "profiler/clocks.h"
 
 namespace offcpu {
 
@@ -25,8 +26,9 @@ struct FakeKernel {
   std::atomic<uint64_t> turns{0};
   std::atomic<bool> refuse_start{false};
   std::atomic<bool> refuse_cut{false};
-  std::atomic<bool> hold_cut{false};  // cuts wait until it is false
-  std::atomic<bool> sample{false};    // each window has 3 on-CPU samples of 1 ms
+  std::atomic<bool> hold_cut{false};    // cuts wait until it is false
+  std::atomic<bool> long_names{false};  // its process has a name of 5 MiB
+  std::atomic<bool> sample{false};      // each window has 3 on-CPU samples of 1 ms
   std::atomic<bool> stop_drainer{false};
   std::atomic<bool> stop_worker{false};
 };
@@ -51,8 +53,10 @@ class FakeRecorder final : public Recorder {
     Profile profile;
     const auto now = std::chrono::system_clock::now().time_since_epoch();
     profile.start_unix_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+    profile.start_boot_ns = ReadClocks().boot_ns;
     profile.duration_ns = 1;
     profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
+    if (kernel_.long_names) profile.processes[0].name.assign(5u << 20, 'x');
     profile.comms = {"worker", "other"};
     profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
     profile.user_stacks = {{.missing = NoUserStack::kLost}};
@@ -61,7 +65,7 @@ class FakeRecorder final : public Recorder {
     profile.stats.intervals = 2;
     profile.stats.walks = 1;
     profile.stats.walk_ends[0] = 1;
-    profile.stats.drops = {{.reason = "no user stack: lost", .count = 1, .ns = 5}};
+    profile.stats.drops.push_back({.reason = "no user stack: lost", .count = 1, .ns = 5});
     return profile;
   }
   absl::StatusOr<Profile> Stop() override { return Cut(); }

@@ -27,16 +27,17 @@ class RequestsTest : public ::testing::Test {
     config.windows.length_ns = 3600'000'000'000;
     recording_ = *Recording::Start(config, StartFake(kernel_));
     dumps_ = std::make_unique<Dumps>(*recording_);
-    requests_ = std::make_unique<Requests>(*recording_, *dumps_, window_export_, "1.2");
+    requests_ = std::make_unique<Requests>(*recording_, *dumps_, stacks_, window_export_, "1.2");
   }
 
   std::vector<control::Reply> Answer(const std::string& request) {
     std::vector<control::Reply> replies;
-    requests_->Answer(request, [&replies](std::string_view message) {
+    const auto send = [&replies](std::string_view message) {
       replies.emplace_back();
       EXPECT_TRUE(replies.back().ParseFromArray(message.data(), static_cast<int>(message.size())));
       return absl::OkStatus();
-    });
+    };
+    requests_->Answer(request, send, [] { return false; });
     return replies;
   }
 
@@ -67,6 +68,7 @@ class RequestsTest : public ::testing::Test {
   FakeKernel kernel_;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Dumps> dumps_;
+  StackRequests stacks_{std::make_shared<ReaderPool>(), std::make_shared<ModuleCache>(), [] { return Listing(); }};
   WindowExport window_export_;
   std::unique_ptr<Requests> requests_;
 };
@@ -109,6 +111,30 @@ TEST_F(RequestsTest, ADumpOfThePastDoesNotEndTheRunningWindow) {
   EXPECT_EQ(kernel_.cuts, 0u);
 }
 
+// The client, too, counts back from the clock as it is now.
+TEST_F(RequestsTest, ADumpOfTheLastSecondsIsThatWhateverBecameOfTheClock) {
+  constexpr uint64_t kHour = 3600'000'000'000;
+  std::atomic<uint64_t> set_by_ns = 0;
+  dumps_ = std::make_unique<class Dumps>(*recording_, nullptr, [&set_by_ns] {
+    Clocks clocks = ReadClocks();
+    clocks.unix_ns += set_by_ns;
+    return clocks;
+  });
+  requests_ = std::make_unique<Requests>(*recording_, *dumps_, stacks_, window_export_, "1.2");
+  EXPECT_EQ(BlockedNs(Dump({})), 1u + 1000) << "the window of before";
+  for (const uint64_t step : {kHour, uint64_t{0} - kHour}) {
+    set_by_ns = step;
+    const uint64_t now = ReadClocks().unix_ns + set_by_ns;
+    control::DumpRequest dump;
+    dump.set_since_unix_ns(now - 60'000'000'000);
+    const Profile all = Dump(dump);
+    EXPECT_GT(all.duration_ns, 1u) << "what was recorded before the step, too, was within the last minute";
+    EXPECT_NEAR(static_cast<double>(all.start_unix_ns), static_cast<double>(now), 60e9);
+    dump.set_since_unix_ns(now + 60'000'000'000);
+    EXPECT_THAT(Dump(dump).rows, IsEmpty());
+  }
+}
+
 TEST_F(RequestsTest, ADumpCanBeOfSomeProcessesAndThreads) {
   control::DumpRequest dump;
   dump.add_comms("wor*");
@@ -126,6 +152,18 @@ TEST_F(RequestsTest, ACutThatFailsIsTheAnswer) {
   const std::vector<control::Reply> replies = Answer(request.SerializeAsString());
   ASSERT_THAT(replies, SizeIs(1));
   EXPECT_EQ(replies[0].error().message(), "the window could not be cut");
+}
+
+TEST_F(RequestsTest, DumpsAreCalledOff) {
+  const auto make = [this](const IsCancelled& is_cancelled) {
+    return dumps_->Make({}, OutputFormat::kPprof, Recording::Clock::now() + std::chrono::seconds(20), is_cancelled)
+        .status()
+        .code();
+  };
+  EXPECT_EQ(make([] { return false; }), absl::StatusCode::kOk);
+  EXPECT_EQ(make([] { return true; }), absl::StatusCode::kCancelled);
+  dumps_->Stop();
+  EXPECT_EQ(make([] { return false; }), absl::StatusCode::kCancelled);
 }
 
 TEST_F(RequestsTest, ManyDumpsAtOnceAreAllWhole) {

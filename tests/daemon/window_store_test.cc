@@ -30,7 +30,7 @@ std::shared_ptr<Module> ModuleOf(size_t table_bytes) {
 // A second from `start_s` on, with one row of one process.
 Profile Second(uint64_t start_s, const std::shared_ptr<const Module>& module = nullptr) {
   Profile profile;
-  profile.start_unix_ns = start_s * kSecond;
+  profile.start_unix_ns = profile.start_boot_ns = start_s * kSecond;
   profile.duration_ns = kSecond;
   profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
   profile.comms = {"worker"};
@@ -53,7 +53,7 @@ TEST(WindowStoreTest, NothingIsHeldAtFirst) {
   EXPECT_THAT(store.Between(0, 0), IsEmpty());
   EXPECT_EQ(store.stats().windows, 0u);
   EXPECT_EQ(store.stats().bytes, 0u);
-  EXPECT_EQ(store.stats().oldest_unix_ns, 0u);
+  EXPECT_EQ(store.stats().oldest_boot_ns, 0u);
 }
 
 TEST(WindowStoreTest, TheOldestWindowGoesWhenThereAreTooMany) {
@@ -65,7 +65,7 @@ TEST(WindowStoreTest, TheOldestWindowGoesWhenThereAreTooMany) {
   EXPECT_EQ(store.stats().windows, 3u);
   EXPECT_EQ(store.stats().ended, 4u);
   EXPECT_EQ(store.stats().over_bytes, 0u);
-  EXPECT_EQ(store.stats().oldest_unix_ns, 2 * kSecond);
+  EXPECT_EQ(store.stats().oldest_boot_ns, 2 * kSecond);
 }
 
 TEST(WindowStoreTest, TheRunningWindowIsHeldBesideThem) {
@@ -190,6 +190,21 @@ TEST(WindowStoreTest, AWindowThatEndsIsHandedOutInItsPieces) {
   EXPECT_THAT(store.Add(Second(2), false), IsEmpty());
   EXPECT_THAT(StartsOf(store.Add(Second(3), true)), ElementsAre(1, 2, 3));
   EXPECT_THAT(StartsOf(store.Add(Second(4), true)), ElementsAre(4));
+}
+
+// It was suspended in the second one, and its clock was set back after that.
+TEST(WindowStoreTest, WindowsAreFoundByTheClockThatNobodySets) {
+  WindowStore store(kManyBytes);
+  store.Add(Second(1), true);
+  Profile suspended = Second(2);
+  suspended.stats.suspended_ns = 100 * kSecond;
+  store.Add(std::move(suspended), true);
+  Profile later = Second(103);
+  later.start_unix_ns = kSecond / 2;
+  store.Add(std::move(later), true);
+  EXPECT_THAT(store.Between(50 * kSecond, 0), SizeIs(2)) << "the second one ended at 103 s";
+  EXPECT_THAT(store.Between(103 * kSecond, 0), SizeIs(1));
+  EXPECT_THAT(store.Between(0, 103 * kSecond), SizeIs(2));
 }
 
 }  // namespace

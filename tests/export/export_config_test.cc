@@ -149,6 +149,12 @@ TEST(ExportConfigTest, NameAndPasswordAreNotShown) {
   EXPECT_EQ(config.shown_url, "https://c:4318/v1development/profiles");
 }
 
+TEST(ExportConfigTest, TheQueryIsNotShown) {
+  const ExportConfig config = Made({.profiles_endpoint = "https://c/v1?api-key=secret#part"});
+  EXPECT_EQ(config.target.url, "https://c/v1?api-key=secret#part");
+  EXPECT_EQ(config.shown_url, "https://c/v1");
+}
+
 TEST(ExportConfigTest, ATimeoutIsNeverNone) {
   EXPECT_EQ(Made({.endpoint = "http://c", .timeout_ns = 1}).target.timeout, std::chrono::milliseconds(1));
   EXPECT_EQ(Made({.endpoint = "http://c", .timeout_ns = 1'000'001}).target.timeout, std::chrono::milliseconds(2));

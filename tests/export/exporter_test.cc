@@ -357,6 +357,41 @@ TEST_F(ExporterTest, AFullDiskCostsNothingWhileTheCollectorIsThere) {
   umount2(directory_.c_str(), MNT_DETACH);
 }
 
+TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
+  if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
+  const int port = collector_->port();
+  collector_.reset();
+  std::unique_ptr<Exporter> exporter = Start();
+  const std::string filler = directory_ + "/filler";
+  std::ofstream(filler) << std::string(1 << 20, 'x') << std::flush;
+  for (uint64_t i = 1; i <= 3; ++i) exporter->Add({AWindow(i)});
+  AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 3; });
+  std::filesystem::remove(filler);
+  EXPECT_THAT(exporter->Stop().stats.losses, IsEmpty());
+  exporter.reset();
+  size_t full = 0;
+  for (const std::string& line : Said()) full += line.find("cannot use the spool") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(full, 1u) << "though each window has a name of its own";
+  exporter = Start();
+  collector_ = std::make_unique<FakeCollector>(port);
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(3)), ElementsAre(1, 2, 3));
+  EXPECT_THAT(AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0; }).losses, IsEmpty());
+  exporter.reset();
+  umount2(directory_.c_str(), MNT_DETACH);
+}
+
+// What a collector says of each request is in its own words.
+TEST_F(ExporterTest, WhatGoesOnIsSaidOnce) {
+  collector_->Then({HttpReply(503, "busy with 17"), HttpReply(503, "busy with 18"), HttpReply(503, "busy with 19")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  exporter->Stop();  // what is said comes after what is counted
+  ASSERT_EQ(Said().size(), 2u);
+  EXPECT_THAT(Said()[0], HasSubstr("busy with 17"));
+  EXPECT_THAT(Said()[1], HasSubstr("again"));
+}
+
 TEST_F(ExporterTest, WhoAddsIsNeverHeldUp) {
   limits_.windows = 0;  // as if the encoder were busy with another one for ever
   const std::unique_ptr<Exporter> exporter = Start();

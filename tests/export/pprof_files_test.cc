@@ -1,6 +1,8 @@
 #include "export/pprof_files.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -72,7 +74,9 @@ class PprofFilesTest : public ::testing::Test {
   void Fill(const std::string& name, const std::string& bytes) const { std::ofstream(Path(name)) << bytes; }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(directory_)) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
+      if (entry.path().filename() != kLockFile) names.push_back(entry.path().filename());
+    }
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -254,6 +258,28 @@ TEST_F(PprofFilesTest, ErrorsNameTheDirectory) {
   EXPECT_THAT(std::string(absent.status().message()), HasSubstr(base_ + "/absent/pprof"));
   OpenFiles();
   EXPECT_EQ(PprofFiles::Open(directory_, {}).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// As everybody may who can read it.
+TEST_F(PprofFilesTest, WhoLocksTheDirectoryItselfStopsNothing) {
+  std::filesystem::create_directory(directory_);
+  const OwnedFd theirs(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(flock(theirs.get(), LOCK_EX | LOCK_NB), 0);
+  OpenFiles();
+  EXPECT_TRUE(Write(kStart).ok());
+  struct stat lock = {};
+  ASSERT_EQ(stat(Path(kLockFile).c_str(), &lock), 0);
+  EXPECT_EQ(lock.st_mode & 07777, 0600u) << "nobody else may open it";
+}
+
+TEST_F(PprofFilesTest, ALockThatOthersMayOpenIsNone) {
+  std::filesystem::create_directory(directory_);
+  Fill(kLockFile, "");
+  ASSERT_EQ(chmod(Path(kLockFile).c_str(), 0644), 0);
+  EXPECT_EQ(PprofFiles::Open(directory_, {}).status().code(), absl::StatusCode::kPermissionDenied);
+  std::filesystem::remove(Path(kLockFile));
+  std::filesystem::create_symlink(base_, Path(kLockFile));
+  EXPECT_FALSE(PprofFiles::Open(directory_, {}).ok());
 }
 
 TEST_F(PprofFilesTest, AFullDiskIsCountedAndLeavesNothing) {

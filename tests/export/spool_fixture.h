@@ -97,7 +97,9 @@ class SpoolTest : public ::testing::Test {
   }
   std::vector<std::string> Names(const std::string& below = "") const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(Path(below))) names.push_back(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(Path(below))) {
+      if (entry.path().filename() != kLockFile) names.push_back(entry.path().filename());
+    }
     std::sort(names.begin(), names.end());
     return names;
   }

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "process/go_frames.h"
 #include "symbolize/go_symbols.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  const offcpu::SymbolTable table = offcpu::ParseGoTable(bytes, 0x401000);
-  for (uint64_t address : {uint64_t{0}, uint64_t{0x401000}, uint64_t{0x401040}, uint64_t{0x402000}, UINT64_MAX - 1}) {
-    const auto name = table.Find(address);
-    if (name && (name->empty() || bytes.find(*name) == std::string::npos)) std::abort();
+  const std::vector<uint64_t> addresses = {0, 0x401000, 0x401040, 0x402000, UINT64_MAX - 1};
+  for (const std::string& name : offcpu::SearchGoTable(bytes, 0x401000, addresses).names) {
+    if (bytes.find(name) == std::string::npos) std::abort();
   }
   uint64_t end = 0;
   for (const offcpu::CodeRange& range : offcpu::GoCodeWithoutFrames(bytes, 0x401000)) {

@@ -153,6 +153,8 @@ RecordConfig Unthrottled(std::vector<pid_t> pids) {
   config.task_works_per_second = 1'000'000;
   config.capture_bytes_per_second = uint64_t{1} << 30;
   config.capture_ring_bytes = 128u << 20;
+  config.mappings_per_second = 10'000'000;
+  config.process_ms_per_second = 100'000;  // of a process that does nothing but wait, captures take a large share
   return config;
 }
 

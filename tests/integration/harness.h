@@ -132,6 +132,9 @@ class TemporaryDirectory {
   std::string path_;
 };
 
+// On loopback, and free just now.
+int FreePort();
+
 // |got - want| <= fraction * want
 bool Within(uint64_t got, uint64_t want, double fraction);
 

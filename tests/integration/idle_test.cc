@@ -311,7 +311,8 @@ TEST(IdlePostgres, LocksClientsAndTheLogAreNoWork) {
   }
   pid_t committer = 0;
   ASSERT_TRUE(!commits.empty() && absl::SimpleAtoi(commits[0], &committer));
-  EXPECT_GT(judged->ShownNs(OfIn(committer, "XLogFlush")), 0u) << "or this file system does not wait for disks";
+  EXPECT_GT(judged->ShownNs(OfIn(committer, "XLogFlush")), 0u) << "or this file system does not wait for disks\n"
+                                                               << judged->ShownText(Of(committer));
   EXPECT_EQ(judged->HiddenNs(In("XLogFlush")), 0u);
   judged->ExpectItAddsUp();
 }

@@ -2,9 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -261,18 +259,6 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("none"), "--check-config"}), kBadConfig);
 }
 
-// A port that was free just now.
-int FreePort() {
-  const OwnedFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(bind(probe.get(), reinterpret_cast<const sockaddr*>(&address), size), 0);
-  EXPECT_EQ(getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
-  return ntohs(address.sin_port);
-}
-
 std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
 
 TEST_F(Daemon, GoToolPprofTakesItsProfiles) {
@@ -441,6 +427,7 @@ TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   // The same windows as files say what was to be sent.
   std::map<uint64_t, uint64_t> written;
   for (const auto& file : std::filesystem::directory_iterator(Path("files"))) {
+    if (file.path().filename().string().starts_with(".")) continue;  // the lock
     const absl::StatusOr<StoredProfile> window = ReadPprofFile(file.path());
     ASSERT_TRUE(window.ok()) << window.status();
     uint64_t& ns = written[window->profile.start_unix_ns];

@@ -67,12 +67,16 @@ void RecordOneWrite(const std::vector<std::string>& words) {
 
 TEST(OneSystemCall, HasOneStackForHundredsOfIntervals) { RecordOneWrite({"pipe_writer"}); }
 
-TEST(OneSystemCall, HasOneStackThoughItMustBeFaultedIn) { RecordOneWrite({"pipe_writer", "--evict"}); }
-
 TEST(OneSystemCall, HasOneStackThoughAnotherThreadChangesIt) { RecordOneWrite({"pipe_writer", "--scribble"}); }
 
-TEST(OneSystemCall, HasOneStackThoughItIsFaultedInAndChanged) {
-  RecordOneWrite({"pipe_writer", "--evict", "--scribble"});
+// Whoever serves the file may let the fault wait: the thread must not hang in our capture.
+TEST(OneSystemCall, HasNoStackIfThatIsInAFileAndNotResident) {
+  const std::unique_ptr<Target> target = Target::Start({"pipe_writer", "--evict"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const Drop* unreadable = recording.FindDrop("no user stack: unreadable");
+  ASSERT_NE(unreadable, nullptr) << recording.DropsText();
+  EXPECT_GT(unreadable->ns, target->Measured("writer", "one_write").ns / 2) << "its time is kept";
 }
 
 TEST(Waits, OfEveryKindAreBelowTheirOwnFunction) {

@@ -48,6 +48,15 @@ TEST_F(Verbs, AProcessThatOnlyWaitsToBeReaped) {
   ExpectRefused({"record", "-t", pid, "1"}, "thread " + pid + " has ended");
 }
 
+// What programs in the kernel read is not shifted, and waits would be told that never were.
+TEST_F(Verbs, ATimeNamespaceOfItsOwn) {
+  const int code =
+      RunWords({"unshare", "--time", "--monotonic", "100000", BinDirectory() + "/offcpu", "record", "0.1"});
+  EXPECT_EQ(code, 3) << errors_;
+  EXPECT_THAT(errors_, HasSubstr("this is a time namespace, monotonic is 100000 s off the kernel's"));
+  EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
+}
+
 // Its first thread looks like one that waits to be reaped.
 TEST_F(Verbs, AProcessWithoutItsFirstThread) {
   const std::unique_ptr<Target> target = Target::Start({"unusual", "leaderless"});

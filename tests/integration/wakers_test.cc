@@ -150,9 +150,7 @@ class Wakers : public ::testing::Test {
                   expected.wait, (unsigned long long)figures.claimed, (unsigned long long)figures.with_stack,
                   (unsigned long long)figures.unknown, (unsigned long long)figures.wrong);
       EXPECT_GT(figures.claimed, 100u) << expected.wait << " hardly waits: no test\n" << recording_.DropsText();
-      // Wakes in turn are made to meet their thread on its way to sleep, and then nothing is claimed.
-      const uint64_t share = std::string_view(expected.waiter) == "w_turns" ? 10 : 100;
-      EXPECT_LE(figures.unknown, figures.claimed / share) << expected.wait << "\n" << recording_.DropsText();
+      EXPECT_LE(figures.unknown, figures.claimed / 100) << expected.wait << "\n" << recording_.DropsText();
       if (expected.waker == nullptr) continue;
       EXPECT_GT(figures.with_stack, figures.claimed / 2) << expected.wait;
     }

@@ -54,6 +54,22 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   EXPECT_NE(Fold({.per_process = true}).find("[truncated: window];waker;client-11;--;"), std::string::npos);
 }
 
+// A line is what a reader splits at the last blank, and its frames at ';'.
+TEST_F(FoldedTest, NamesDoNotSteerATerminal) {
+  const uint32_t comm = fake_.Comm(
+      "\x9b"
+      "31m");  // CSI of a terminal without UTF-8: no character
+  fake_.Row(process_, comm,
+            fake_.User({"a\xc2\x9b"
+                        "b",
+                        "c\xe2\x80\xae"
+                        "d;e\n"}),
+            fake_.Kernel({"x\xc2\x85"}), 1'000'000);
+  EXPECT_EQ(Fold(),
+            "\xef\xbf\xbd"
+            "31m;c?d:e?;a?b;-;x? 1000\n");
+}
+
 TEST_F(FoldedTest, AnyValueCanBeShown) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read"}), kernel, 5'000'000, 1'000);

@@ -50,8 +50,17 @@ TEST(JsonWriterTest, EscapesWhatMustBe) {
   EXPECT_EQ(Quoted(std::string_view("\0\n\t\x1f\x7f", 5)), R"("\u0000\u000a\u0009\u001f\u007f")");
 }
 
+TEST(JsonWriterTest, EscapesWhatIsNotToBeShown) {
+  EXPECT_EQ(Quoted("\xc2\x9b"
+                   "31m"),
+            R"("\u009b31m")");                                 // CSI, as ESC [
+  EXPECT_EQ(Quoted("\xc2\x85"), R"("\u0085")");                // next line
+  EXPECT_EQ(Quoted("\xe2\x80\xae"), R"("\u202e")");            // right-to-left override
+  EXPECT_EQ(Quoted("\xf3\xa0\x80\x81"), R"("\udb40\udc01")");  // a tag, which takes two in UTF-16
+}
+
 TEST(JsonWriterTest, KeepsValidUtf8) {
-  for (const char* text : {"\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+  for (const char* text : {"\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xed\x9f\xbf", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
                            "\xf4\x8f\xbf\xbf", "a\xc3\xa9z"}) {
     EXPECT_EQ(Quoted(text), "\"" + std::string(text) + "\"");
   }
@@ -88,6 +97,8 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.intervals = 1;
   stats.cookies = 2;
   stats.captures = 3;
+  stats.capture_ns = 21;
+  stats.capture_longest_ns = 22;
   stats.kernel_stacks = 4;
   stats.live_stacks = 13;
   stats.walks = 5;
@@ -97,20 +108,24 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 9;
   stats.slept_throughout = 10;
   stats.sample_ns = 14;
+  stats.sample_most_ns = 23;
   stats.not_drawn = 15;
   stats.oncpu_period_ns = 16;
   stats.oncpu_samples = 17;
+  stats.suspended_ns = 18;
+  stats.clock_forward_ns = 19;
+  stats.clock_back_ns = 20;
   stats.drops = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
-      R"({"intervals":1,"cookies":2,"captures":3,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
+      R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
       << text;
   EXPECT_NE(
       text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0})"),
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 

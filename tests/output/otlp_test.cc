@@ -161,7 +161,7 @@ TEST(OtlpTest, ASampleHasItsErrorsAndItsPeriod) {
   EXPECT_EQ(Find(reader, 1, "contentions_error/count"), nullptr);
   for (int resource : {0, 3}) {
     const otlp::Profile& profile = reader.message().resource_profiles(resource).scope_profiles(0).profiles(0);
-    EXPECT_THAT(reader.Attributes(profile.attribute_indices()), Contains(Pair("offcpu.sample_period", "50000")));
+    EXPECT_THAT(reader.Attributes(profile.attribute_indices()), Contains(Pair("offcpu.sample_period", "64000000")));
     EXPECT_EQ(reader.Text(reader.dictionary().attribute_table(profile.attribute_indices(0)).unit_strindex()), "ns");
   }
 }

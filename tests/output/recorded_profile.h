@@ -95,6 +95,7 @@ struct RecordedProfile {
     for (size_t i = 0; i < stats.frames_by_source.size(); ++i) stats.frames_by_source[i] = 300 + i;
     for (size_t i = 1; i < stats.complete_walks_by_source.size(); ++i) stats.complete_walks_by_source[i] = 400 + i;
     stats.sample_ns = 50'000;
+    stats.sample_most_ns = 64'000'000;
     stats.not_drawn = 109;
     stats.slept_throughout = 107;
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};

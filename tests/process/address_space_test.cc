@@ -5,6 +5,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,40 @@ TEST_F(BuildAddressSpaceTest, ManyPiecesOfTheText) {
     EXPECT_EQ(code.begin - code.bias, 0x1000u);
   }
   EXPECT_FALSE(space->code().back().module->code.empty());
+}
+
+// More than any program needs, and as many as the kernel allows by default.
+TEST_F(BuildAddressSpaceTest, TensOfThousandsOfPiecesAreCounted) {
+  constexpr uint64_t kPieces = 60'000;
+  const uint64_t above = kBase + 0x10000000;
+  for (uint64_t i = 0; i < kPieces; ++i) {
+    Mapping& piece = maps.emplace_back(maps.front());
+    piece.begin = above + i * 0x2000;
+    piece.end = piece.begin + 0x1000;
+    piece.executable = true;
+    piece.offset = 0x5000;  // of no segment
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  auto space = Build();
+  EXPECT_EQ(space->code().size(), kMaxMappedCode);
+  EXPECT_EQ(cache.stats().mappings_left_out, kPieces + 1 - kMaxMappedCode);
+  // A tenth of a second; to compare each with all took minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(BuildAddressSpaceTest, NoneIfThereIsNoRoomForItsList) {
+  cache = ModuleCache({.modules = 10, .memory_bytes = 100, .files = 10});
+  EXPECT_EQ(Build(), nullptr);
+  EXPECT_GT(cache.stats().memory_refused, 0u);
+  EXPECT_EQ(cache.budget().bytes, 0u);
+}
+
+// A table that there was no room for may have some the next time.
+TEST_F(BuildAddressSpaceTest, WhatWasLeftOutIsReadAgain) {
+  auto before = Build();
+  const_cast<Module&>(*before->code()[0].module).over_budget = true;
+  cache = ModuleCache();
+  EXPECT_FALSE(Build(before.get())->code()[0].module->over_budget);
 }
 
 TEST_F(BuildAddressSpaceTest, NotAPieceOfTheText) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,31 @@ TEST_F(ElfImageTest, EveryPart) {
   EXPECT_EQ(m.eh_frame.bytes[8], std::byte{1});
   EXPECT_EQ(m.sframe.address, 0x500u);
   EXPECT_EQ(m.sframe.bytes.size(), 28u);
+}
+
+// Before anything is read there has to be room for it; what is left out is not taken for missing.
+TEST_F(ElfImageTest, TablesForWhichThereIsNoRoomAreLeftOut) {
+  const auto read = [this](size_t bytes) {
+    file = elf.MapAt(kBase, &memory);
+    auto budget = std::make_shared<MemoryBudget>(bytes * (MemoryBudget::kShare + 1) / MemoryBudget::kShare + 1);
+    return ReadElfImage(memory, file, file[1], MemoryLease(budget, 1000));
+  };
+  auto image = read(12 + 20 + 28);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_FALSE(image->module.over_budget);
+  EXPECT_EQ(image->module.memory.bytes(), 12u + 20u + 28u);
+  EXPECT_EQ(image->module.memory.owner(), 1000u);
+  image = read(12 + 20);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(image->module.over_budget);
+  EXPECT_EQ(image->module.eh_frame.bytes.size(), 20u);
+  EXPECT_TRUE(image->module.sframe.bytes.empty());
+  EXPECT_TRUE(image->module.damaged_sframe);
+  image = read(12);
+  ASSERT_TRUE(image.ok()) << image.status();
+  EXPECT_TRUE(image->module.eh_frame.bytes.empty());
+  EXPECT_TRUE(image->module.damaged_eh_frame);
+  EXPECT_EQ(image->module.memory.bytes(), 12u);
 }
 
 // Libraries may have one, too, left by old linkers or for those who run them; nothing starts there. Of those that need

@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -156,6 +157,12 @@ class DebugFrameTest : public ElfSectionsTest {
     append(all.data(), all.size() * sizeof(Elf64_Shdr));
     std::memcpy(bytes.data(), &file, sizeof(file));
     module = Module();
+    constexpr size_t kShare = MemoryBudget::kShare;
+    if (room != 0) {
+      module.memory = MemoryLease(std::make_shared<MemoryBudget>(room + room / kShare + 1), 1000);
+      AddTableSections(SpanMemory(0, bytes), &module);
+      return module.debug_frame;
+    }
     AddTableSections(SpanMemory(0, bytes), &module);
     EXPECT_EQ(ReadDebugFrame(SpanMemory(0, bytes)).bytes, module.debug_frame.bytes);
     EXPECT_EQ(module.matches_file, !module.debug_frame.bytes.empty());
@@ -176,6 +183,7 @@ class DebugFrameTest : public ElfSectionsTest {
 
   static inline const std::vector<std::byte> kTable = std::vector<std::byte>(100, std::byte{7});
   uint64_t size = 0;  // that the header claims, unless 0
+  size_t room = 0;    // for tables, unless 0
   Module module;
 };
 
@@ -187,6 +195,23 @@ TEST_F(DebugFrameTest, AsItIs) {
   size = 0;
   sections[2].sh_flags = SHF_ALLOC;
   EXPECT_TRUE(Read(kTable).bytes.empty()) << "another section of that name";
+}
+
+// It counts by what it becomes.
+TEST_F(DebugFrameTest, InflatedOnlyIfThereIsRoom) {
+  const std::vector<std::byte> zeros(1 << 20);
+  sections[2].sh_flags = SHF_COMPRESSED;
+  const std::vector<std::byte> packed = Compressed(ELFCOMPRESS_ZLIB, zeros.size(), zeros);
+  ASSERT_LT(packed.size(), 10'000u);
+  room = 1 << 20;
+  EXPECT_TRUE(Read(packed).bytes.empty());
+  EXPECT_TRUE(module.over_budget);
+  EXPECT_TRUE(module.damaged_eh_frame) << "the frame pointer is not asked in its place";
+  EXPECT_EQ(module.memory.bytes(), 0u);
+  room = 2 << 20;
+  EXPECT_EQ(Read(packed).bytes.size(), zeros.size());
+  EXPECT_FALSE(module.over_budget);
+  EXPECT_EQ(module.memory.bytes(), zeros.size());
 }
 
 TEST_F(DebugFrameTest, Compressed) {

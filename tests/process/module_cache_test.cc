@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -68,6 +69,53 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   expect_new(std::move(m));
 }
 
+Module MakeOf(uint64_t inode, const std::string& path = "/lib/x.so") {
+  Module module = Make(1);
+  module.path = path;
+  module.go_without_frames = {{0x1000, 0x1010}};
+  module.identity = {.device = 1, .inode = inode, .bytes = 3, .changed_ns = 5};
+  return module;
+}
+
+// A copy of a program with another string table has the same tables and other names.
+TEST(ModuleCacheTest, AnotherFileSharesTablesAndNothingElse) {
+  ModuleCache cache;
+  auto a = cache.Intern(MakeOf(1));
+  auto b = cache.Intern(MakeOf(2));
+  auto c = cache.Intern(MakeOf(1, "/home/me/x.so"));
+  EXPECT_EQ(cache.Intern(MakeOf(2)), b);
+  EXPECT_NE(a, b);
+  EXPECT_NE(a, c);
+  EXPECT_EQ(b->identity.inode, 2u);
+  EXPECT_EQ(c->path, "/home/me/x.so");
+  EXPECT_EQ(&b->tables(), a.get());
+  EXPECT_EQ(&c->tables(), a.get());
+  EXPECT_TRUE(b->eh_frame.bytes.empty());
+  EXPECT_TRUE(b->go_without_frames.empty());
+  EXPECT_EQ(b->code.size(), 1u);
+  EXPECT_EQ(cache.stats().modules, 3u);
+  EXPECT_EQ(cache.stats().shared_tables, 2u);
+  EXPECT_EQ(cache.stats().table_bytes, 10 + sizeof(CodeRange));
+  // They live as long as anybody needs them.
+  a.reset();
+  c.reset();
+  EXPECT_EQ(b->tables().eh_frame.bytes.size(), 10u);
+  EXPECT_EQ(&cache.Intern(MakeOf(1))->tables(), &b->tables());
+  b.reset();
+  EXPECT_EQ(cache.stats().modules, 0u);
+  EXPECT_EQ(cache.stats().table_bytes, 0u);
+}
+
+TEST(ModuleCacheTest, EveryPartOfTheIdentityCounts) {
+  ModuleCache cache;
+  const auto a = cache.Intern(MakeOf(1));
+  for (uint64_t FileIdentity::*field : {&FileIdentity::device, &FileIdentity::bytes, &FileIdentity::changed_ns}) {
+    Module other = MakeOf(1);
+    ++(other.identity.*field);
+    EXPECT_NE(cache.Intern(std::move(other)), a);
+  }
+}
+
 TEST(ModuleCacheTest, KnowsOnlyThoseInUse) {
   std::optional<ModuleCache> cache(std::in_place);
   auto a = cache->Intern(Make(1));
@@ -80,7 +128,7 @@ TEST(ModuleCacheTest, KnowsOnlyThoseInUse) {
 }
 
 TEST(ModuleCacheTest, LimitOfModules) {
-  ModuleCache cache({.modules = 2, .table_bytes = 1000, .files = 10});
+  ModuleCache cache({.modules = 2, .memory_bytes = 1000, .files = 10});
   auto a = cache.Intern(Make(1));
   auto b = cache.Intern(Make(2));
   auto c = cache.Intern(Make(3));
@@ -93,33 +141,41 @@ TEST(ModuleCacheTest, LimitOfModules) {
   EXPECT_FALSE(cache.Intern(Make(3))->code.empty());
 }
 
-TEST(ModuleCacheTest, LimitOfBytes) {
-  ModuleCache cache({.modules = 10, .table_bytes = 100, .files = 10});
-  auto a = cache.Intern(Make(1, 60));
-  auto b = cache.Intern(Make(2, 40));
-  EXPECT_FALSE(b->code.empty());
-  EXPECT_EQ(cache.stats().table_bytes, 100u);
-  EXPECT_TRUE(cache.Intern(Make(3, 1))->code.empty());
-  EXPECT_EQ(cache.stats().over_limit, 1u);
+TEST(ModuleCacheTest, WhatAModuleHoldsIsGivenBackWithIt) {
+  ModuleCache cache({.modules = 10, .memory_bytes = 100, .files = 10});
+  const auto intern = [&cache](uint8_t content) {
+    Module module = Make(content);
+    module.memory = cache.LeaseFor(7);
+    EXPECT_TRUE(module.memory.Grow(10));
+    return cache.Intern(std::move(module));
+  };
+  auto a = intern(1);
+  auto b = intern(1);  // has none of its own
+  EXPECT_EQ(cache.budget().bytes, 10u);
+  auto c = intern(2);
+  EXPECT_EQ(cache.budget().bytes, 20u);
+  EXPECT_FALSE(cache.LeaseFor(7).Grow(90));
+  EXPECT_EQ(cache.stats().memory_refused, 1u);
+  a = b = c = nullptr;
+  EXPECT_EQ(cache.budget().bytes, 0u);
 }
 
 TEST(ModuleCacheTest, LimitOfFiles) {
-  ModuleCache cache({.modules = 10, .table_bytes = 1000, .files = 1});
+  ModuleCache cache({.modules = 10, .memory_bytes = 1000, .files = 1});
   auto with_file = [](uint8_t content) {
     Module module = Make(content);
     module.file = OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
     return module;
   };
-  EXPECT_TRUE(cache.WantsFile());
   auto a = cache.Intern(with_file(1));
   EXPECT_TRUE(a->file);
-  EXPECT_FALSE(cache.WantsFile());
   auto b = cache.Intern(with_file(2));
   EXPECT_FALSE(b->file);
   EXPECT_FALSE(b->code.empty());
   EXPECT_EQ(cache.stats().over_file_limit, 1u);
+  EXPECT_EQ(cache.Intern(with_file(2)), b) << "without a file it does not matter which it was";
   a.reset();
-  EXPECT_TRUE(cache.WantsFile());
+  EXPECT_TRUE(cache.Intern(with_file(3))->file);
 }
 
 TEST(ModuleCacheTest, Unreadable) {

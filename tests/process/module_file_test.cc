@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <string>
@@ -26,6 +27,7 @@ class ModuleFileTest : public ::testing::Test {
     struct stat st;
     ASSERT_EQ(fstat(fd.get(), &st), 0);
     inode_ = st.st_ino;
+    device_ = st.st_dev;
   }
   void TearDown() override {
     munmap(address_, 4096);
@@ -49,6 +51,7 @@ class ModuleFileTest : public ::testing::Test {
   const std::string path_ = ::testing::TempDir() + "module_file_test-" + std::to_string(getpid());
   void* address_ = nullptr;
   ino_t inode_ = 0;
+  dev_t device_ = 0;
 };
 
 TEST_F(ModuleFileTest, OpensForReadingOnly) {
@@ -64,11 +67,16 @@ TEST_F(ModuleFileTest, ByPathIfThereIsNoSuchMapping) {
   m.begin = 0x1000;
   m.end = 0x2000;
   m.inode = inode_;
+  m.dev_major = major(device_);
+  m.dev_minor = minor(device_);
   m.path = path_;
   EXPECT_EQ(Content(OpenMappedFile(getpid(), m)), "content");
   m.inode = inode_ + 1;
   EXPECT_FALSE(OpenMappedFile(getpid(), m)) << "another file has taken its name";
   m.inode = inode_;
+  m.dev_minor = minor(device_) + 1;
+  EXPECT_FALSE(OpenMappedFile(getpid(), m)) << "of another file system";
+  m.dev_minor = minor(device_);
   m.deleted = true;
   EXPECT_FALSE(OpenMappedFile(getpid(), m));
 }

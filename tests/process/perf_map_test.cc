@@ -1,6 +1,9 @@
 #include "process/perf_map.h"
 
+#include <grp.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -8,6 +11,7 @@
 
 #include "gtest/gtest.h"
 #include "process/address_space.h"
+#include "process/proc_file.h"
 
 namespace offcpu {
 namespace {
@@ -18,11 +22,17 @@ class PerfMapFileTest : public ::testing::Test {
   void SetUp() override { std::ofstream(path_) << "1000 10 f\n"; }
   void TearDown() override { unlink(path_.c_str()); }
 
+  static void ExpectRefused(PerfMapRefusal why) {
+    const PerfMap map = OpenPerfMap(getpid());
+    EXPECT_EQ(map.module, nullptr);
+    EXPECT_EQ(map.refusal, why) << Name(map.refusal);
+  }
+
   const std::string path_ = "/tmp/perf-" + std::to_string(getpid()) + ".map";
 };
 
 TEST_F(PerfMapFileTest, StandsForCodeWithoutTables) {
-  const std::shared_ptr<const Module> map = OpenPerfMap(getpid());
+  const std::shared_ptr<const Module> map = OpenPerfMap(getpid()).module;
   ASSERT_NE(map, nullptr);
   EXPECT_TRUE(map->is_perf_map);
   EXPECT_EQ(map->path, path_);
@@ -33,27 +43,78 @@ TEST_F(PerfMapFileTest, StandsForCodeWithoutTables) {
 
 TEST_F(PerfMapFileTest, NoneIsNone) {
   unlink(path_.c_str());
-  EXPECT_EQ(OpenPerfMap(getpid()), nullptr);
+  ExpectRefused(PerfMapRefusal::kNone);
 }
 
 TEST_F(PerfMapFileTest, OnlyARegularFileCounts) {
   unlink(path_.c_str());
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_EQ(OpenPerfMap(getpid()), nullptr);
+  ExpectRefused(PerfMapRefusal::kNotRegular);
+}
+
+TEST_F(PerfMapFileTest, ASymbolicLinkIsNotFollowed) {
+  const std::string other = path_ + ".other";
+  ASSERT_EQ(rename(path_.c_str(), other.c_str()), 0);
+  ASSERT_EQ(symlink(other.c_str(), path_.c_str()), 0);
+  ExpectRefused(PerfMapRefusal::kSymbolicLink);
+  unlink(other.c_str());
+}
+
+TEST_F(PerfMapFileTest, AFileWithSeveralNamesMayBeAnybodys) {
+  const std::string other = path_ + ".other";
+  ASSERT_EQ(link(path_.c_str(), other.c_str()), 0);
+  ExpectRefused(PerfMapRefusal::kSeveralNames);
+  unlink(other.c_str());
+  EXPECT_NE(OpenPerfMap(getpid()).module, nullptr);
+}
+
+TEST_F(PerfMapFileTest, WhatEverybodyMayWriteDoesNotCount) {
+  ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
+  ExpectRefused(PerfMapRefusal::kWritable);
+  ASSERT_EQ(chmod(path_.c_str(), 0664), 0);
+  EXPECT_NE(OpenPerfMap(getpid()).module, nullptr);
 }
 
 TEST_F(PerfMapFileTest, AnotherUsersFileDoesNotCount) {
   if (getuid() != 0) GTEST_SKIP() << "only root can give files away";
   ASSERT_EQ(chown(path_.c_str(), 12345, 12345), 0);
-  EXPECT_EQ(OpenPerfMap(getpid()), nullptr);
+  ExpectRefused(PerfMapRefusal::kOtherOwner);
+}
+
+// Root's files count for others only as far as those may read them.
+TEST_F(PerfMapFileTest, RootsFileCountsIfTheProcessMayReadIt) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {  // as nobody
+    if (setgroups(0, nullptr) != 0 || setgid(65534) != 0 || setuid(65534) != 0) _exit(1);
+    pause();
+  }
+  const std::string path = "/tmp/perf-" + std::to_string(child) + ".map";
+  std::ofstream(path) << "1000 10 f\n";
+  ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  for (int i = 0; i < 10'000 &&
+                  ReadProcFile("/proc/" + std::to_string(child) + "/status", 1 << 20)->find("\nUid:\t65534\t65534") ==
+                      std::string::npos;
+       ++i) {
+    usleep(1000);
+  }
+  const PerfMap secret = OpenPerfMap(child);
+  EXPECT_EQ(secret.module, nullptr);
+  EXPECT_EQ(secret.refusal, PerfMapRefusal::kNotReadable);
+  EXPECT_EQ(chmod(path.c_str(), 0644), 0);
+  EXPECT_NE(OpenPerfMap(child).module, nullptr);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  unlink(path.c_str());
 }
 
 TEST_F(PerfMapFileTest, FilesAreToldApart) {
-  const std::shared_ptr<const Module> map = OpenPerfMap(getpid());
-  const std::shared_ptr<const Module> again = OpenPerfMap(getpid());
+  const std::shared_ptr<const Module> map = OpenPerfMap(getpid()).module;
+  const std::shared_ptr<const Module> again = OpenPerfMap(getpid()).module;
   std::ofstream(path_ + ".new") << "2000 10 g\n";
   ASSERT_EQ(rename((path_ + ".new").c_str(), path_.c_str()), 0);
-  const std::shared_ptr<const Module> other = OpenPerfMap(getpid());
+  const std::shared_ptr<const Module> other = OpenPerfMap(getpid()).module;
   ASSERT_TRUE(map != nullptr && again != nullptr && other != nullptr);
   EXPECT_TRUE(SamePerfMap(*map, *again));
   EXPECT_FALSE(SamePerfMap(*map, *other));
@@ -74,6 +135,14 @@ TEST_F(PerfMapFileTest, AllCodeThatAProcessMadeIsToldByOneModule) {
   EXPECT_EQ(space->code()[1].module, space->code()[0].module);
   // And stays the same one, or frames of one function would differ.
   EXPECT_TRUE(BuildAddressSpace(kMadeCode, memory, getpid(), space.get(), modules)->SameCode(*space));
+}
+
+TEST_F(PerfMapFileTest, WhatIsRefusedIsCounted) {
+  ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
+  ModuleCache modules;
+  const auto space = BuildAddressSpace(kMadeCode, SpanMemory(0, {}), getpid(), nullptr, modules);
+  EXPECT_EQ(space->code()[0].module, nullptr);
+  EXPECT_EQ(modules.stats().perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kWritable)], 1u);
 }
 
 TEST_F(PerfMapFileTest, WithoutItMadeCodeHasNoModule) {

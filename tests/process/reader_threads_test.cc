@@ -1,7 +1,6 @@
 #include "process/reader_threads.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -11,65 +10,59 @@
 #include <thread>
 #include <vector>
 
+#include "tests/process/stuck.h"
+
 namespace offcpu {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Blocks in a read of a pipe until it is released.
-class Stuck {
- public:
-  Stuck() { EXPECT_EQ(pipe(fds_->fd), 0); }
-  ReaderThreads::Job job(ReaderThreads::Completion completion = [] {}) {
-    return [fds = fds_, completion] {
-      char c = 0;
-      while (read(fds->fd[0], &c, 1) != 1) {
-      }
-      return completion;
-    };
-  }
-  void Release() { EXPECT_EQ(write(fds_->fd[1], "x", 1), 1); }
+constexpr milliseconds kLong = std::chrono::hours(1);
+constexpr milliseconds kShort(20);
+constexpr uid_t kUser = 1000;
 
- private:
-  struct Fds {
-    ~Fds() {
-      close(fd[0]);
-      close(fd[1]);
-    }
-    int fd[2] = {-1, -1};
+ReaderThreads::Job JobOf(
+    const Stuck& stuck, ReaderThreads::Completion completion = [] {}) {
+  return [job = stuck.job(), completion] {
+    job();
+    return completion;
   };
-  std::shared_ptr<Fds> fds_ = std::make_shared<Fds>();
-};
-
-// Polls until `done` or for far longer than it can take.
-bool PollUntil(ReaderThreads& threads, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (std::chrono::steady_clock::now() < deadline) {
-    threads.Poll();
-    if (done()) return true;
-    std::this_thread::sleep_for(milliseconds(1));
-  }
-  return false;
 }
 
-ReaderThreads::Completion Never() {
+using GivenUp = ReaderThreads::GivenUp;
+
+ReaderThreads::Completion NoResult() {
   return [] { ADD_FAILURE() << "must not run"; };
 }
 
-ReaderLimits Limits(size_t threads, size_t abandoned, milliseconds deadline = std::chrono::hours(1)) {
-  ReaderLimits limits;
-  limits.threads = threads;
-  limits.abandoned = abandoned;
-  limits.deadline = deadline;
-  return limits;
-}
+void Never(GivenUp) { ADD_FAILURE() << "must not run"; }
 
-TEST(ReaderThreadsTest, ResultsComeByPollOnTheOwnersThread) {
-  ReaderThreads threads(Limits(2, 4));
+class ReaderThreadsTest : public ::testing::Test {
+ protected:
+  // Polls until `done` or for far longer than it can take.
+  static bool PollUntil(ReaderThreads& threads, const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline) {
+      threads.Poll();
+      if (done()) return true;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return false;
+  }
+  static void Submit(ReaderThreads& threads, ReaderThreads::Job job, ReaderThreads::OnGivenUp stuck) {
+    ASSERT_EQ(threads.Submit(kUser, std::move(job), std::move(stuck)), ReadTaken::kYes);
+  }
+
+  const std::shared_ptr<ReaderPool> pool_ = std::make_shared<ReaderPool>(ReaderLimits{.of_user = 2});
+};
+
+TEST_F(ReaderThreadsTest, ResultsComeByPollOnTheOwnersThread) {
+  ReaderThreads threads(pool_, kLong);
   int sum = 0;
   const std::thread::id owner = std::this_thread::get_id();
   for (int i = 1; i <= 10; ++i) {
-    ASSERT_TRUE(threads.Submit(
+    Submit(
+        threads,
         [i, owner, &sum]() -> ReaderThreads::Completion {
           EXPECT_NE(std::this_thread::get_id(), owner);
           return [i, owner, &sum] {
@@ -77,34 +70,33 @@ TEST(ReaderThreadsTest, ResultsComeByPollOnTheOwnersThread) {
             sum += i;
           };
         },
-        Never()));
+        Never);
   }
   EXPECT_TRUE(PollUntil(threads, [&] { return threads.pending() == 0; }));
   EXPECT_EQ(sum, 55);
   EXPECT_EQ(threads.stats().done, 10u);
 }
 
-TEST(ReaderThreadsTest, StuckJobIsGivenUpAndOthersAreServed) {
-  ReaderThreads threads(Limits(1, 4, milliseconds(20)));
+TEST_F(ReaderThreadsTest, StuckJobIsGivenUpAndOthersAreServed) {
+  ReaderThreads threads(pool_, kShort);
   Stuck stuck;
   bool given_up = false;
   bool served = false;
-  ASSERT_TRUE(threads.Submit(stuck.job(), [&] { given_up = true; }));
-  ASSERT_TRUE(threads.Submit([&] { return [&] { served = true; }; }, [] {}));
+  Submit(threads, JobOf(stuck), [&](GivenUp) { given_up = true; });
+  Submit(
+      threads, [&] { return [&] { served = true; }; }, Never);
   EXPECT_TRUE(PollUntil(threads, [&] { return given_up && threads.pending() == 0; }));
   EXPECT_TRUE(served);
   EXPECT_EQ(threads.stats().stuck, 1u);
-  EXPECT_EQ(threads.stats().abandoned, 1u);
-  // Back again: its result is not wanted any more, its thread does not count.
   stuck.Release();
-  EXPECT_TRUE(PollUntil(threads, [&] { return threads.stats().abandoned == 0; }));
+  EXPECT_TRUE(PollUntil(threads, [&] { return threads.stats().late == 1; }));
 }
 
-TEST(ReaderThreadsTest, JobThatWasOnlySlowHasItsResultAfterAll) {
-  ReaderThreads threads(Limits(1, 4, milliseconds(20)));
+TEST_F(ReaderThreadsTest, JobThatWasOnlySlowHasItsResultAfterAll) {
+  ReaderThreads threads(pool_, kShort);
   Stuck slow;
   std::vector<std::string> what;
-  ASSERT_TRUE(threads.Submit(slow.job([&] { what.push_back("completion"); }), [&] { what.push_back("stuck"); }));
+  Submit(threads, JobOf(slow, [&] { what.push_back("completion"); }), [&](GivenUp) { what.push_back("stuck"); });
   ASSERT_TRUE(PollUntil(threads, [&] { return !what.empty(); }));
   EXPECT_EQ(what, std::vector<std::string>{"stuck"});
   slow.Release();
@@ -114,86 +106,88 @@ TEST(ReaderThreadsTest, JobThatWasOnlySlowHasItsResultAfterAll) {
   EXPECT_EQ(threads.stats().done, 0u);
 }
 
-TEST(ReaderThreadsTest, WithAsManyStuckAsAllowedNothingIsTaken) {
-  ReaderThreads threads(Limits(2, 4, milliseconds(20)));
-  Stuck stuck[4];
-  int given_up = 0;
-  for (Stuck& s : stuck) ASSERT_TRUE(threads.Submit(s.job(), [&] { ++given_up; }));
-  EXPECT_TRUE(PollUntil(threads, [&] { return given_up == 4; }));
-  EXPECT_FALSE(threads.Submit([] { return Never(); }, Never()));
-  EXPECT_EQ(threads.stats().refused, 1u);
-  stuck[0].Release();
-  EXPECT_TRUE(PollUntil(threads, [&] { return threads.stats().abandoned == 3; }));
-  bool served = false;
-  EXPECT_TRUE(threads.Submit([&] { return [&] { served = true; }; }, [&] { served = true; }));
-  EXPECT_TRUE(PollUntil(threads, [&] { return served; }));
-  for (int i = 1; i < 4; ++i) stuck[i].Release();
-  EXPECT_TRUE(PollUntil(threads, [&] { return threads.stats().abandoned == 0; }));
-}
-
-TEST(ReaderThreadsTest, JobsThatNobodyIsLeftToBeginAreGivenUp) {
-  ReaderThreads threads(Limits(1, 0, milliseconds(20)));
-  EXPECT_FALSE(threads.Submit([] { return Never(); }, Never())) << "no thread may ever be stuck: none is risked";
-  ReaderThreads one(Limits(1, 1, milliseconds(20)));
+TEST_F(ReaderThreadsTest, WhatIsNotTakenBecauseOfOthersThatHangIsCounted) {
+  ReaderThreads threads(pool_, kShort);
   Stuck stuck[2];
   int given_up = 0;
-  for (Stuck& s : stuck) ASSERT_TRUE(one.Submit(s.job(), [&] { ++given_up; }));
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(one.Submit([] { return [] {}; }, [&] { ++given_up; }));
-  EXPECT_TRUE(PollUntil(one, [&] { return one.pending() == 0; }));
-  EXPECT_EQ(given_up, 5);
-  EXPECT_EQ(one.stats().abandoned, 2u);
+  for (Stuck& s : stuck) Submit(threads, JobOf(s), [&](GivenUp) { ++given_up; });
+  EXPECT_TRUE(PollUntil(threads, [&] { return given_up == 2; }));
+  EXPECT_EQ(threads.Submit(
+                kUser, [] { return NoResult(); }, Never),
+            ReadTaken::kUserStuck);
+  EXPECT_EQ(threads.stats().not_begun, 1u);
   for (Stuck& s : stuck) s.Release();
-  EXPECT_TRUE(PollUntil(one, [&] { return one.stats().abandoned == 0; }));
 }
 
-TEST(ReaderThreadsTest, QueueIsBounded) {
-  ReaderLimits limits = Limits(1, 4);
-  limits.queued = 3;
-  ReaderThreads threads(limits);
+TEST_F(ReaderThreadsTest, SoIsWhatIsQueuedBehindThem) {
+  ReaderThreads threads(pool_, kShort);
+  Stuck stuck[2];
+  std::vector<GivenUp> given_up;
+  for (Stuck& s : stuck) Submit(threads, JobOf(s), [&](GivenUp why) { given_up.push_back(why); });
+  for (int i = 0; i < 2; ++i)
+    Submit(
+        threads, [] { return NoResult(); }, [&](GivenUp why) { given_up.push_back(why); });
+  EXPECT_TRUE(PollUntil(threads, [&] { return threads.pending() == 0; }));
+  EXPECT_EQ(given_up, (std::vector<GivenUp>{GivenUp::kStuck, GivenUp::kStuck, GivenUp::kNotBegun, GivenUp::kNotBegun}));
+  EXPECT_EQ(threads.stats().not_begun, 2u);
+  for (Stuck& s : stuck) s.Release();
+}
+
+TEST_F(ReaderThreadsTest, SeveralShareAPool) {
+  ReaderThreads one(pool_, kShort);
+  ReaderThreads other(pool_, kLong);
   Stuck stuck;
-  std::atomic<bool> begun = false;
-  ASSERT_TRUE(threads.Submit(
-      [&begun, job = stuck.job()] {
-        begun = true;
-        return job();
-      },
-      Never()));
-  EXPECT_TRUE(PollUntil(threads, [&] { return begun.load(); }));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(threads.Submit([] { return [] {}; }, Never()));
-  EXPECT_FALSE(threads.Submit([] { return Never(); }, Never()));
-  EXPECT_EQ(threads.pending(), 4u);
+  bool given_up = false;
+  bool done = false;
+  Submit(one, JobOf(stuck), [&](GivenUp) { given_up = true; });
+  Submit(
+      other, [&] { return [&] { done = true; }; }, Never);
+  EXPECT_TRUE(PollUntil(other, [&] { return done; }));
+  EXPECT_FALSE(given_up) << "that is the other's to poll";
+  EXPECT_TRUE(PollUntil(one, [&] { return given_up; }));
   stuck.Release();
+}
+
+TEST_F(ReaderThreadsTest, WhatNobodyBeginsAnyMoreIsGivenUp) {
+  ReaderThreads threads(pool_, kLong);
+  Stuck stuck[2];
+  int given_up = 0;
+  for (Stuck& s : stuck) Submit(threads, JobOf(s), Never);
+  EXPECT_TRUE(PollUntil(threads, [&] { return pool_->stats().running == 2; }));
+  for (int i = 0; i < 3; ++i)
+    Submit(
+        threads, [] { return NoResult(); }, [&](GivenUp) { ++given_up; });
+  pool_->EndAt(ReaderPool::Clock::now());
+  EXPECT_TRUE(PollUntil(threads, [&] { return given_up == 3; }));
+  for (Stuck& s : stuck) s.Release();
   EXPECT_TRUE(PollUntil(threads, [&] { return threads.pending() == 0; }));
 }
 
-TEST(ReaderThreadsTest, CompletionsMaySubmit) {
-  ReaderThreads threads(Limits(1, 4));
+TEST_F(ReaderThreadsTest, CompletionsMaySubmit) {
+  ReaderThreads threads(pool_, kLong);
   int left = 5;
   std::function<void()> next = [&] {
-    if (--left == 0) return;
-    EXPECT_TRUE(threads.Submit([&] { return next; }, Never()));
+    if (--left != 0)
+      Submit(
+          threads, [&] { return next; }, Never);
   };
-  ASSERT_TRUE(threads.Submit([&] { return next; }, Never()));
+  Submit(
+      threads, [&] { return next; }, Never);
   EXPECT_TRUE(PollUntil(threads, [&] { return left == 0; }));
 }
 
-TEST(ReaderThreadsTest, DestructionDoesNotWait) {
+TEST_F(ReaderThreadsTest, DestructionDoesNotWait) {
   Stuck stuck;
   auto owned = std::make_shared<int>(0);
-  std::weak_ptr<int> result = owned;
+  const std::weak_ptr<int> result = owned;
   std::weak_ptr<int> callback;
   {
-    ReaderThreads threads(Limits(1, 4));
+    ReaderThreads threads(pool_, kLong);
     auto kept = std::make_shared<int>(0);
     callback = kept;
-    auto begun = std::make_shared<std::atomic<bool>>(false);
-    ASSERT_TRUE(threads.Submit(
-        [begun, job = stuck.job(), owned = std::move(owned)] {
-          *begun = true;
-          return job();
-        },
-        [kept] {}));
-    ASSERT_TRUE(PollUntil(threads, [&] { return begun->load(); }));
+    Submit(
+        threads, [job = JobOf(stuck), owned = std::move(owned)] { return job(); }, [kept](GivenUp) {});
+    ASSERT_TRUE(PollUntil(threads, [&] { return pool_->stats().running == 1; }));
   }
   EXPECT_TRUE(callback.expired()) << "what the owner has given is freed with it";
   EXPECT_FALSE(result.expired()) << "what the job owns is not, while it runs";

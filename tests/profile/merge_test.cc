@@ -244,6 +244,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.frames_by_source[2] = 8;
   first.stats.complete_walks_by_source[3] = 9;
   first.stats.sample_ns = 50;
+  first.stats.sample_most_ns = 60;
   first.stats.not_drawn = 10;
   first.stats.slept_throughout = 11;
   first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
@@ -253,6 +254,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   second.stats.frames_by_source[2] = 80;
   second.stats.complete_walks_by_source[3] = 90;
   second.stats.sample_ns = 20;
+  second.stats.sample_most_ns = 70;
   second.stats.not_drawn = 100;
   second.stats.slept_throughout = 4;
   second.stats.drops = {{"b", 30, 40}, {"c", 5, 6}};
@@ -268,7 +270,8 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.frames_by_source[2], 88u);
   EXPECT_EQ(stats.complete_walks_by_source[3], 99u);
   EXPECT_EQ(stats.processes, 1u);
-  EXPECT_EQ(stats.sample_ns, 50u);
+  EXPECT_EQ(stats.sample_ns, 20u);
+  EXPECT_EQ(stats.sample_most_ns, 70u);
   EXPECT_EQ(stats.not_drawn, 110u);
   EXPECT_EQ(stats.slept_throughout, 4u) << "whoever slept through both slept through the second";
   EXPECT_THAT(stats.drops, ElementsAre(DropIs("a", 1u, 2u), DropIs("b", 33u, 44u), DropIs("c", 5u, 6u)));

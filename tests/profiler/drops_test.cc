@@ -12,8 +12,9 @@ TEST(Drops, NothingLostIsNoDrop) { EXPECT_TRUE(NameDrops({}, {}, {}).empty()); }
 
 // A counter without a name would be a loss that nobody is told of. These tell how things were done, not what was lost.
 TEST(Drops, EveryCounterOfALossHasANameOfItsOwn) {
-  const std::set<uint32_t> not_losses = {WIRE_COUNT_TASK_WORK, WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,
-                                         WIRE_COUNT_NOT_DRAWN, WIRE_COUNT_SAMPLE};
+  const std::set<uint32_t> not_losses = {
+      WIRE_COUNT_TASK_WORK, WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,  WIRE_COUNT_NOT_DRAWN,
+      WIRE_COUNT_SAMPLE,    WIRE_COUNT_CAPTURE_TIME,      WIRE_COUNT_CAPTURE_LONGEST, WIRE_COUNT_PAGE_FAULTED_IN};
   std::set<std::string> names;
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     Programs::Counters counters = {};
@@ -42,6 +43,15 @@ TEST(Drops, OfTheQueueAndTheModules) {
   EXPECT_EQ(drops[2].count, 5u);
   EXPECT_EQ(drops[3].reason, "module unreadable");
   EXPECT_EQ(drops[3].count, 4u);
+}
+
+TEST(Drops, RefusedPerfMapsSayWhy) {
+  ModuleCacheStats modules;
+  modules.perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kNotReadable)] = 7;
+  const std::vector<Drop> drops = NameDrops({}, {}, modules);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].reason, "perf map refused: not readable by the process");
+  EXPECT_EQ(drops[0].count, 7u);
 }
 
 TEST(Drops, WhatIsFilteredIsNotLost) {

@@ -97,7 +97,7 @@ class PipelineTest : public ::testing::Test {
  protected:
   PipelineTest() { Make({}); }
 
-  void Make(const PipelineConfig& config) {
+  void Make(const PipelineConfig& config, const ReaderLimits& readers = {}) {
     pipeline_ = std::make_unique<Pipeline>(
         config,
         Pipeline::Hooks{
@@ -107,6 +107,8 @@ class PipelineTest : public ::testing::Test {
                                 read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
             .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
             .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
+            .owner = [this](pid_t pid) { return owners_.contains(pid) ? owners_[pid] : 0; },
+            .readers = std::make_shared<ReaderPool>(readers),
         },
         now_ns_);
   }
@@ -160,6 +162,7 @@ class PipelineTest : public ::testing::Test {
   std::shared_ptr<ReadStacks> read_stacks_ = std::make_shared<ReadStacks>(
       [](const auto& threads) { return std::vector<LiveStack>(threads.size(), ALiveStack()); });
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
+  std::map<pid_t, uid_t> owners_;  // of processes; root, if it is not here
   std::map<int32_t, uint32_t> grown_;
   std::set<uint64_t> forgotten_;
   uint64_t now_ns_ = 1'000'000'000'000'000;  // hosts run for weeks

@@ -1,4 +1,5 @@
-#include "tests/profiler/pipeline_fixture.h"
+#include <fcntl.h>
+#include <sys/sysmacros.h>
 
 #include <atomic>
 #include <chrono>
@@ -14,6 +15,7 @@
 #include "bpf/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/profiler/pipeline_fixture.h"
 
 namespace offcpu {
 namespace {
@@ -92,7 +94,7 @@ TEST_F(PipelineTest, OnlyCodeCounts) {
 }
 
 CodeMapping AMapping(uint64_t begin, uint64_t inode = 0) {
-  return {.begin = begin, .end = begin + 0x1000, .offset = 0, .inode = inode, .device = 1, .modified_ns = 7};
+  return {.begin = begin, .end = begin + 0x1000, .offset = 0, .inode = inode, .device = 1, .changed_ns = 7};
 }
 
 // Two libraries take turns at two addresses; each has been seen, their combination never was.
@@ -224,6 +226,28 @@ TEST_F(PipelineTest, AProcessThatWasSeenIsWalkedAfterItsEnd) {
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
 }
 
+// It has the code of the one that forked it, which has been looked at, and nobody has sent a list of that.
+TEST_F(PipelineTest, AChildThatIsGoneHasTheCodeOfItsParent) {
+  CodeMapping mapping = AMapping(kCode, 5);
+  mapping.device = 0x00100006;  // 1:6
+  const auto module = std::make_shared<Module>();
+  module->matches_file = true;
+  module->identity = {.device = makedev(1, 6), .inode = 5, .changed_ns = mapping.changed_ns};
+  module->file = OwnedFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const auto space = std::make_shared<AddressSpace>(
+      std::vector<MappedCode>{{.begin = kCode, .end = kCode + 0x1000, .module = module, .bias = kCode}});
+  processes_->Set(kProcess.pid,
+                  {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = space});
+  pipeline_->Expect(kProcess, kProcess.pid);
+  Settle();
+  processes_->Set(kOther.pid, {.outcome = LookOutcome::kGone});
+  pipeline_->Handle(AnInterval(1, 10, kOther));
+  pipeline_->Handle(ACapture(1, {.sequence = 1, .hash = kVersion1.hash}, kOther));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"1 no row", 10}})) << "the file is known, and has no tables here";
+}
+
 TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
   processes_->Set(kProcess.pid, {.outcome = LookOutcome::kUnreadable});
   pipeline_->Handle(AnInterval(1, 10));
@@ -277,7 +301,7 @@ TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
 
 TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   PipelineConfig config;
-  config.readers.deadline = std::chrono::milliseconds(50);
+  config.target_deadline = std::chrono::milliseconds(50);
   Make(config);
   std::promise<void> release;
   processes_->Block(kProcess.pid, release.get_future().share());
@@ -294,8 +318,37 @@ TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   release.set_value();
 }
 
+// A user's processes that hang take up his readers, and nobody else's.
+TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
+  Make({.target_deadline = std::chrono::milliseconds(20)}, {.of_user = 2});
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  uint64_t cookie = 0;
+  const auto hear_of = [&](const ProcessKey& process) {
+    ++cookie;
+    pipeline_->Handle(AnInterval(cookie, 10, process));
+    pipeline_->Handle(ACapture(cookie, kVersion1, process));
+  };
+  for (pid_t pid = 5000; pid < 5004; ++pid) {
+    ProcessKey hanging = kProcess;
+    hanging.pid = pid;
+    owners_[pid] = 1000;
+    processes_->Block(pid, released);
+    hear_of(hanging);
+  }
+  processes_->SetCode(kOther.pid, kVersion1, SpaceAt(kCode));
+  hear_of(kOther);
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"target stuck", 40}, {"2 complete", 10}}));
+  EXPECT_EQ(DropCount("target stuck"), 2u);
+  EXPECT_EQ(DropCount("target not read: too many of its user are stuck"), 2u);
+  pipeline_.reset();
+  release.set_value();
+}
+
 TEST_F(PipelineTest, ALookThatWasOnlySlowServesWhatComesAfterIt) {
-  Make({.readers = {.deadline = std::chrono::milliseconds(20)}});
+  Make({.target_deadline = std::chrono::milliseconds(20)});
   std::promise<void> release;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   processes_->Block(kProcess.pid, release.get_future().share());
@@ -582,7 +635,7 @@ TEST_F(PipelineTest, AWaitIsReadOnce) {
 }
 
 TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
-  Make({.readers = {.threads = 1, .queued = 1}});
+  Make({}, {.serving = 1, .queued = 1});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
   std::atomic<size_t> most = 0;
@@ -604,7 +657,7 @@ TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
 }
 
 TEST_F(PipelineTest, AStackThatCannotBeReadInTimeIsGivenUp) {
-  Make({.readers = {.deadline = std::chrono::milliseconds(50)}});
+  Make({.target_deadline = std::chrono::milliseconds(50)});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::promise<void> release;
   *read_stacks_ = [until = release.get_future().share()](const auto& threads) {

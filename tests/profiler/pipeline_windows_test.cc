@@ -764,7 +764,6 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomWindowsTest, ::testing::Range(1u, 21u));
 TEST_F(WindowsTest, ASampleThatIsCutIsUnbiased) {
   constexpr uint64_t kSample = 50'000;
   constexpr uint64_t kCut = kStart + kMs;
-  config_.window.sample_ns = kSample;
   config_.window.per_thread = false;
   Make(config_);
   std::mt19937_64 random(1);
@@ -789,7 +788,11 @@ TEST_F(WindowsTest, ASampleThatIsCutIsUnbiased) {
     if (static_cast<double>(random() % kSample) < static_cast<double>(length)) waits.push_back(wait);
   }
   Cut(kCut, listed);
-  for (const AWait& wait : waits) pipeline_->Handle(Interval(wait));
+  for (const AWait& wait : waits) {
+    IntervalEvent event = Interval(wait);
+    event.sample_ns = kSample;
+    pipeline_->Handle(event);
+  }
   const Profile profiles[2] = {Close(), pipeline_->Finish({})};
   for (int window = 0; window < 2; ++window) {
     double got = 0;

@@ -1,6 +1,7 @@
 #include "profiler/worker_tasks.h"
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include "gmock/gmock.h"
@@ -35,6 +36,19 @@ TEST(WorkerTasksTest, RunsInOrderAndOnTheWorker) {
   EXPECT_THAT(on_worker, ElementsAre(true, true, true));
   stop = true;
   worker.join();
+}
+
+// For far longer than a test may take, if nothing came.
+TEST(WorkerTasksTest, APokeAndATaskEndTheWaiting) {
+  WorkerTasks tasks;
+  tasks.Poke();
+  tasks.Await(std::chrono::hours(1));
+  tasks.Post([] {});
+  tasks.Await(std::chrono::hours(1));
+  EXPECT_EQ(tasks.Take().size(), 1u);
+  const auto begin = std::chrono::steady_clock::now();
+  tasks.Await(std::chrono::milliseconds(5));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(5)) << "nothing is left of either";
 }
 
 }  // namespace

@@ -35,6 +35,33 @@ TEST_F(DebugFilesTest, FindsAFileByItsBuildId) {
   EXPECT_TRUE(OpenDebugFileByBuildId(directory_.path(), build_id_));
 }
 
+// A build id is no proof, and the file may be anybody's secret.
+TEST_F(DebugFilesTest, OnlyWhatAnybodyMayRead) {
+  directory_.Write(ByBuildId(build_id_), separate_);
+  const std::string path = directory_.path() + "/" + ByBuildId(build_id_);
+  ASSERT_EQ(chmod(path.c_str(), 0640), 0);
+  EXPECT_FALSE(OpenDebugFileByBuildId(directory_.path(), build_id_));
+  ASSERT_EQ(chmod(path.c_str(), 0646), 0);
+  EXPECT_FALSE(OpenDebugFileByBuildId(directory_.path(), build_id_)) << "anybody may have written it";
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  EXPECT_TRUE(OpenDebugFileByBuildId(directory_.path(), build_id_));
+  if (getuid() != 0) return;
+  ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(OpenDebugFileByBuildId(directory_.path(), build_id_)) << "another user's";
+}
+
+TEST_F(DebugFilesTest, SymbolicLinksAreRootsToo) {
+  directory_.Write("usr/bin/program.debug", separate_);
+  directory_.Write(ByBuildId(build_id_), "");
+  const std::string path = directory_.path() + "/" + ByBuildId(build_id_);
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_EQ(symlink("../../usr/bin/program.debug", path.c_str()), 0);
+  EXPECT_TRUE(OpenDebugFileByBuildId(directory_.path(), build_id_));
+  if (getuid() != 0) return;
+  ASSERT_EQ(lchown(path.c_str(), 12345, 12345), 0);
+  EXPECT_FALSE(OpenDebugFileByBuildId(directory_.path(), build_id_));
+}
+
 TEST_F(DebugFilesTest, AFileWithAnotherBuildIdIsNotTheOne) {
   std::string other = build_id_;
   other.back() = other.back() == '0' ? '1' : '0';

@@ -14,20 +14,25 @@
 namespace offcpu {
 namespace {
 
-ElfSymbols SymbolsOf(const std::string& bytes) {
+ModuleNames NamesOf(const std::string& bytes, const std::vector<uint64_t>& addresses) {
   SpanMemory memory = MemoryOf(bytes);
   auto elf = ElfFile::Parse(memory);
-  return elf.ok() ? ReadElfSymbols(*elf) : ElfSymbols();
+  return elf.ok() ? ReadElfSymbols(*elf, addresses) : ModuleNames{.names = std::vector<std::string>(addresses.size())};
 }
 
+bool IsFull(const std::string& bytes) { return NamesOf(bytes, {0x1000}).full; }
+
 // What is found at every address from 0xff0 to 0x107f, as "begin name" of each run. The layout is that of fixture.S.
-std::vector<std::string> Runs(const SymbolTable& table) {
+std::vector<std::string> Runs(const std::string& bytes) {
+  std::vector<uint64_t> addresses;
+  for (uint64_t address = 0xff0; address < 0x1080; ++address) addresses.push_back(address);
+  const std::vector<std::string> names = NamesOf(bytes, addresses).names;
   std::vector<std::string> runs;
   std::string last;
-  for (uint64_t address = 0xff0; address < 0x1080; ++address) {
-    std::string name(table.Find(address).value_or("-"));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names[i].empty() ? "-" : names[i];
     char run[128];
-    std::snprintf(run, sizeof(run), "%lx %s", address, name.c_str());
+    std::snprintf(run, sizeof(run), "%lx %s", addresses[i], name.c_str());
     if (name != last) runs.emplace_back(run);
     last = name;
   }
@@ -44,29 +49,29 @@ const std::vector<std::string> kAllRuns = {"ff0 -",
                                            "1070 -"};
 
 TEST(ElfSymbolsTest, TheSymbolTableNamesAllFunctions) {
-  ElfSymbols symbols = SymbolsOf(Contents(kFull));
-  EXPECT_TRUE(symbols.full);
-  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+  const std::string symbols = Contents(kFull);
+  EXPECT_TRUE(IsFull(symbols));
+  EXPECT_EQ(Runs(symbols), kAllRuns);
 }
 
 TEST(ElfSymbolsTest, ASeparateDebugFileHasTheSame) {
-  ElfSymbols symbols = SymbolsOf(Contents(kSeparate));
-  EXPECT_TRUE(symbols.full);
-  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+  const std::string symbols = Contents(kSeparate);
+  EXPECT_TRUE(IsFull(symbols));
+  EXPECT_EQ(Runs(symbols), kAllRuns);
 }
 
 TEST(ElfSymbolsTest, AStrippedFileNamesWhatItExports) {
-  ElfSymbols symbols = SymbolsOf(Contents(kStripped));
-  EXPECT_FALSE(symbols.full);
+  const std::string symbols = Contents(kStripped);
+  EXPECT_FALSE(IsFull(symbols));
   // Without the symbols between them, those without a size reach further.
-  EXPECT_THAT(Runs(symbols.table), ::testing::ElementsAre("ff0 -", "1000 fixture_sized", "1020 -",
-                                                          "1040 fixture_unsized", "1060 fixture_last", "1070 -"));
+  EXPECT_THAT(Runs(symbols), ::testing::ElementsAre("ff0 -", "1000 fixture_sized", "1020 -", "1040 fixture_unsized",
+                                                    "1060 fixture_last", "1070 -"));
 }
 
 TEST(ElfSymbolsTest, DebugDataFillsInWhatWasStripped) {
-  ElfSymbols symbols = SymbolsOf(Contents(kMini));
-  EXPECT_FALSE(symbols.full);
-  EXPECT_EQ(Runs(symbols.table), kAllRuns);
+  const std::string symbols = Contents(kMini);
+  EXPECT_FALSE(IsFull(symbols));
+  EXPECT_EQ(Runs(symbols), kAllRuns);
 }
 
 // Section headers come last in a file, so a prefix has no symbols; and with the headers moved to the front it has some.
@@ -74,7 +79,8 @@ TEST(ElfSymbolsTest, NoPrefixDoesHarm) {
   for (const char* path : {kFull, kMini}) {
     std::string whole = Contents(path);
     ASSERT_LE(whole.size(), 16384u) << path;
-    for (size_t size = 0; size < whole.size(); ++size) EXPECT_TRUE(SymbolsOf(whole.substr(0, size)).table.empty());
+    for (size_t size = 0; size < whole.size(); ++size)
+      EXPECT_EQ(Runs(whole.substr(0, size)), std::vector<std::string>{"ff0 -"});
     Elf64_Ehdr header;
     std::memcpy(&header, whole.data(), sizeof(header));
     size_t headers_size = header.e_shnum * sizeof(Elf64_Shdr);
@@ -88,9 +94,9 @@ TEST(ElfSymbolsTest, NoPrefixDoesHarm) {
     header.e_shoff = sizeof(header);
     std::string front(reinterpret_cast<const char*>(&header), sizeof(header));
     std::string moved = front + headers + whole.substr(sizeof(header));
-    EXPECT_EQ(Runs(SymbolsOf(moved).table), kAllRuns);
+    EXPECT_EQ(Runs(moved), kAllRuns);
     for (size_t size = 0; size < moved.size(); ++size) {
-      for (const std::string& run : Runs(SymbolsOf(moved.substr(0, size)).table)) {
+      for (const std::string& run : Runs(moved.substr(0, size))) {
         EXPECT_THAT(run, ::testing::AnyOf(::testing::EndsWith(" -"), ::testing::HasSubstr("fixture"))) << size;
       }
     }
@@ -139,7 +145,8 @@ struct OneSymbol {
 
   std::string Find(uint64_t address) const {
     std::string bytes(reinterpret_cast<const char*>(this), sizeof(*this));
-    return std::string(SymbolsOf(bytes).table.Find(address).value_or("-"));
+    const std::string name = NamesOf(bytes, {address}).names[0];
+    return name.empty() ? "-" : name;
   }
 };
 

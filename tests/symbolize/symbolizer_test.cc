@@ -4,8 +4,10 @@
 #include <elf.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -167,6 +169,38 @@ TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
   EXPECT_EQ(after.user_stacks[0][0].module, "libfixture.so");
   EXPECT_EQ(after.kernel_stacks[0][0], "first");
   EXPECT_FALSE(Symbolize(profile_, options).user_stacks[0][0].named) << "without it they are not to be found any more";
+}
+
+// What hangs costs its names, is counted, and is not asked for again and again; and may be read another time.
+TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
+  for (int i = 0; i < 5; ++i) {
+    auto module = AddModule("/usr/lib/libfixture.so", kFull, build_id_);
+    module->memory = MemoryLease(nullptr, 1000);
+    AddStack({Exact(module, 0x1020)});
+  }
+  auto other = AddModule("/usr/lib/libother.so", kFull, build_id_);
+  AddStack({Exact(other, 0x1020)});
+  std::vector<uid_t> asked;
+  std::vector<std::function<void()>> late;
+  SymbolizerOptions options = {.kallsyms_path = "/dev/null", .debug_directory = directory_.path()};
+  options.timed_read = [&](const ReadSubject& subject, std::function<void()> read) {
+    const uid_t owner = subject.owner;
+    asked.push_back(owner);
+    if (owner != 1000) read();
+    if (owner == 1000) late.push_back(read);
+    return owner != 1000;
+  };
+  NameCache cache(1 << 20);
+  const SymbolizedProfile names = Symbolize(profile_, options, &cache);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i][0].name, "libfixture.so+0x1020");
+  EXPECT_TRUE(names.user_stacks[5][0].named);
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), 1000u), 2);
+  ASSERT_EQ(names.losses.size(), 1u);
+  EXPECT_EQ(names.losses[0].reason, "names of a module not read in time");
+  EXPECT_EQ(names.losses[0].count, 5u);
+  for (const auto& read : late) read();  // owns what it touches
+  options.timed_read = nullptr;
+  EXPECT_TRUE(Symbolize(profile_, options, &cache).user_stacks[0][0].named);
 }
 
 }  // namespace

@@ -2,7 +2,8 @@
 //   uffd       the unwind table of a library lies in memory whose faults nobody ever serves
 //   truncated  a library's file is cut to half (--zero: to nothing) while a thread waits below it
 //   device     a device is mapped executable, and a FIFO lies at the path of a deleted library
-// Usage: hostile uffd|truncated|device [--zero] [--seconds S]
+// With --user both are that user's once all is prepared.
+// Usage: hostile uffd|truncated|device [--zero] [--seconds S] [--user UID]
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -12,6 +13,7 @@
 #include <semaphore.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -192,7 +194,9 @@ struct NormalProcess {
   target::Sum* sum = nullptr;
 };
 
-NormalProcess StartNormal(double seconds) {
+void BecomeUser(uid_t user) { target::Check(user == 0 || (setgid(user) == 0 && setuid(user) == 0), "setuid"); }
+
+NormalProcess StartNormal(double seconds, uid_t user) {
   NormalProcess normal;
   int ends[2];
   target::Check(pipe2(ends, O_CLOEXEC) == 0, "pipe");
@@ -202,6 +206,8 @@ NormalProcess StartNormal(double seconds) {
   normal.pid = fork();
   if (normal.pid == 0) {
     close(ends[1]);
+    BecomeUser(user);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     char byte;
     if (read(ends[0], &byte, 1) != 1) _exit(1);
     target::deadline_ns = target::ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(seconds * 1e9);
@@ -234,7 +240,8 @@ void StartThread(void* (*run)(void*), HostileCall call, const char* name) {
 int main(int argc, char** argv) {
   const std::string mode = argc > 1 ? argv[1] : "";
   const double seconds = target::Option(argc, argv, "--seconds", 3);
-  const NormalProcess normal = StartNormal(seconds);
+  const auto user = static_cast<uid_t>(target::Option(argc, argv, "--user", 0));
+  const NormalProcess normal = StartNormal(seconds, user);
 
   Library library;
   if (mode == "uffd") library = PrepareUserfault();
@@ -244,6 +251,7 @@ int main(int argc, char** argv) {
     fprintf(stderr, "hostile: unknown mode\n");
     return 2;
   }
+  BecomeUser(user);
   sem_init(&below, 0, 0);
   sem_init(&measured, 0, 0);
   const int threads = mode == "device" ? 2 : 1;

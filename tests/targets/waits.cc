@@ -1,13 +1,16 @@
 // One thread for each usual way to wait, each below a function of its own. Two more threads give them what they wait
-// for: every 2 ms.
-// Usage: waits [--seconds S]
+// for: every 2 ms. Another one may make children that end at once, for which the kernel locks all of the process's
+// memory. Usage: waits [--seconds S] [--fork-ms MS]
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -33,6 +36,7 @@ struct Waiter {
 target::Gate gate;
 int read_pipe[2];
 int poll_pipe[2];
+int sockets[2];
 int epoll_source = -1;
 int epoll_set = -1;
 pthread_mutex_t contended = PTHREAD_MUTEX_INITIALIZER;
@@ -86,6 +90,19 @@ TARGET_FUNCTION void wait_in_epoll() {
   target::Check(read(epoll_source, &value, sizeof(value)) == sizeof(value), "read");
 }
 
+TARGET_FUNCTION void wait_in_recv() {
+  char byte;
+  target::Check(recv(sockets[0], &byte, 1, 0) == 1, "recv");
+}
+
+// No signal comes: it waits for its timeout.
+TARGET_FUNCTION void wait_in_sigwait() {
+  sigset_t none;
+  sigemptyset(&none);
+  const timespec timeout = {0, kPeriodNs};
+  target::Check(sigtimedwait(&none, nullptr, &timeout) == -1, "sigtimedwait");
+}
+
 TARGET_FUNCTION void wait_in_mutex() {
   pthread_mutex_lock(&contended);
   pthread_mutex_unlock(&contended);
@@ -136,6 +153,7 @@ void RunFeeder() {
   while (!waiters_done) {
     target::SleepNs(kPeriodNs);
     target::Check(write(read_pipe[1], "x", 1) == 1 && write(poll_pipe[1], "x", 1) == 1, "write");
+    target::Check(send(sockets[1], "x", 1, 0) == 1, "send");
     target::Check(write(epoll_source, &one, sizeof(one)) == sizeof(one), "write");
     {
       const std::lock_guard lock(condvar_mutex);
@@ -156,8 +174,20 @@ void RunHolder() {
   }
 }
 
+void RunForker(uint64_t period_ns, uint64_t* forks) {
+  pthread_setname_np(pthread_self(), "f_forker");
+  while (!waiters_done) {
+    target::SleepNs(period_ns);
+    const pid_t child = fork();
+    if (child == 0) _exit(0);
+    target::Check(child > 0 && waitpid(child, nullptr, 0) == child, "fork");
+    ++*forks;
+  }
+}
+
 void OpenSources() {
   target::Check(pipe2(read_pipe, O_CLOEXEC) == 0 && pipe2(poll_pipe, O_CLOEXEC) == 0, "pipe");
+  target::Check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0, "socketpair");
   epoll_source = eventfd(0, EFD_CLOEXEC);
   epoll_set = epoll_create1(EPOLL_CLOEXEC);
   epoll_event event = {};
@@ -183,6 +213,8 @@ int main(int argc, char** argv) {
       {"w_pipe", "wait_in_pipe", wait_in_pipe, Nothing, {}},
       {"w_poll", "wait_in_poll", wait_in_poll, Nothing, {}},
       {"w_epoll", "wait_in_epoll", wait_in_epoll, Nothing, {}},
+      {"w_recv", "wait_in_recv", wait_in_recv, Nothing, {}},
+      {"w_sigwait", "wait_in_sigwait", wait_in_sigwait, Nothing, {}},
       {"w_mutex", "wait_in_mutex", wait_in_mutex, AwaitHolder, {}},
       {"w_condvar", "wait_in_condvar", wait_in_condvar, Nothing, {}},
       {"w_virtual", "wait_in_virtual", wait_in_virtual, Nothing, {}},
@@ -194,12 +226,18 @@ int main(int argc, char** argv) {
   target::ReadyAndRun("", target::Option(argc, argv, "--seconds", 2));
   std::thread feeder(RunFeeder);
   std::thread holder(RunHolder);
+  const auto fork_ns = static_cast<uint64_t>(target::Option(argc, argv, "--fork-ms", 0) * 1e6);
+  uint64_t forks = 0;
+  std::thread forker;
+  if (fork_ns != 0) forker = std::thread(RunForker, fork_ns, &forks);
   gate.Open();
   for (std::thread& thread : threads) thread.join();
   waiters_done = true;
   feeder.join();
   holder.join();
+  if (forker.joinable()) forker.join();
 
   for (const Waiter& waiter : waiters) target::Measured(waiter.thread, waiter.function, waiter.sum);
+  target::Value("forks", forks);
   target::DoneAndStay();
 }

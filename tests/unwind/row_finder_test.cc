@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -130,6 +131,68 @@ TEST(RowFinderTest, LimitOfBytes) {
   EXPECT_EQ(less.stats().evictions, 1u);
   EXPECT_EQ(less.Find(other, 0x1000, false, &row), FindOutcome::kFound);
   EXPECT_EQ(less.stats().hits, 1u);
+}
+
+// Modules of one user; what is prepared of each takes the same room.
+class RowFinderBudgetTest : public ::testing::Test {
+ protected:
+  std::shared_ptr<const Module> ModuleOf(uid_t owner) {
+    auto module = std::const_pointer_cast<Module>(MakeModule(2000));
+    module->memory = MemoryLease(budget_, owner);
+    return module;
+  }
+  static constexpr size_t kEach = 400'000;  // while it is being prepared, and more than half of that afterwards
+
+  std::shared_ptr<MemoryBudget> budget_ = std::make_shared<MemoryBudget>(2 * kEach);
+  RowFinder finder_;
+  Row row_;
+};
+
+TEST_F(RowFinderBudgetTest, WhatIsPreparedIsPaidForAndGivenBack) {
+  {
+    RowFinder finder;
+    EXPECT_EQ(finder.Find(ModuleOf(1), 0x1000, false, &row_), FindOutcome::kFound);
+    const size_t bytes = EhFrameTable::Open(MakeModule(2000)->eh_frame)->bytes();
+    EXPECT_EQ(budget_->stats().bytes, bytes);
+  }
+  EXPECT_EQ(budget_->stats().bytes, 0u);
+}
+
+TEST_F(RowFinderBudgetTest, EachUserPaysWithHisOwn) {
+  const auto victim = ModuleOf(0);
+  EXPECT_EQ(finder_.Find(victim, 0x1000, false, &row_), FindOutcome::kFound);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(finder_.Find(ModuleOf(1), 0x1000, false, &row_), FindOutcome::kFound);
+  EXPECT_GT(finder_.stats().evictions, 10u);
+  EXPECT_LT(budget_->stats().bytes, 2 * kEach);
+  const uint64_t hits = finder_.stats().hits;
+  EXPECT_EQ(finder_.Find(victim, 0x1000, false, &row_), FindOutcome::kFound);
+  EXPECT_EQ(finder_.stats().hits, hits + 1) << "it is still there";
+}
+
+TEST_F(RowFinderBudgetTest, WithoutRoomThereIsNoRowForNow) {
+  const auto module = ModuleOf(1);
+  MemoryLease other(budget_, 1);
+  ASSERT_TRUE(other.Grow(kEach + kEach / 2 - 1000));
+  EXPECT_EQ(finder_.Find(module, 0x1000, true, &row_), FindOutcome::kNotHere) << "nor one of the frame pointer";
+  EXPECT_EQ(finder_.stats().no_room, 1u);
+  other.Shrink(other.bytes());
+  int asked = 0;
+  while (finder_.Find(module, 0x1000, true, &row_) != FindOutcome::kFound && asked < 1000) ++asked;
+  EXPECT_LT(asked, 1000) << "it is asked for again";
+  EXPECT_EQ(row_.source, FrameSource::kEhFrame);
+}
+
+// What two files have the same is prepared once.
+TEST(RowFinderTest, ModulesThatShareTheirTablesShareTheRows) {
+  RowFinder finder;
+  Row row;
+  const auto module = MakeModule();
+  auto copy = std::make_shared<Module>();
+  copy->code = module->code;
+  copy->same_tables = module;
+  EXPECT_EQ(finder.Find(module, 0x1004, false, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.Find(copy, 0x1004, false, &row), FindOutcome::kFound);
+  EXPECT_EQ(finder.stats().hits, 1u);
 }
 
 // 0x1000 by both tables, 0x1100 by SFrame only, 0x1200 by .eh_frame only, 0x1300 by none. Rows of .eh_frame have the

@@ -1,0 +1,61 @@
+#include "daemon/http_request.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+constexpr char kHead[] =
+    "GET /debug/pprof/offcpu?seconds=5&debug&x=a=b HTTP/1.1\r\n"  // method, target, version
+    "User-Agent: Go-http-client/1.1\r\n"                          // of no interest
+    "hOST:  127.0.0.1:7071\t\r\n"                                 // in any case, with blanks around
+    "\r\n";                                                       // the end
+
+TEST(HttpRequestTest, AHeadIsTakenApart) {
+  const absl::StatusOr<HttpRequest> request = ParseHttpRequest(kHead);
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->method, "GET");
+  EXPECT_EQ(request->path, "/debug/pprof/offcpu");
+  EXPECT_THAT(request->query, ElementsAre(Pair("seconds", "5"), Pair("debug", ""), Pair("x", "a=b")));
+  EXPECT_EQ(request->Query("seconds"), "5");
+  EXPECT_EQ(request->Query("second"), std::nullopt);
+  EXPECT_EQ(request->host, "127.0.0.1:7071");
+}
+
+TEST(HttpRequestTest, ItIsAllThereWhenItsEmptyLineIs) {
+  const std::string head = kHead;
+  for (size_t size = 0; size < head.size(); ++size) EXPECT_EQ(HttpHeadLength(head.substr(0, size)), 0u) << size;
+  EXPECT_EQ(HttpHeadLength(head), head.size());
+  EXPECT_EQ(HttpHeadLength(head + "body\r\n\r\n"), head.size());
+  EXPECT_EQ(HttpHeadLength("GET / HTTP/1.1\n\n"), 16u) << "lines may end with LF alone";
+}
+
+// A head that is cut anywhere is an error or a request with less in it, and neither reads beyond it.
+TEST(HttpRequestTest, EveryBeginningIsJudged) {
+  const std::string head = kHead;
+  const size_t first_line = head.find("\r\n");
+  for (size_t size = 0; size < head.size(); ++size) {
+    const bool is_whole = size >= first_line && ParseHttpRequest(head.substr(0, size)).ok();
+    EXPECT_EQ(is_whole, ParseHttpRequest(head.substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(HttpRequestTest, WhatIsNoneIsRefused) {
+  for (const char* head :
+       {"", "\r\n", "GET\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP/2\r\n\r\n", " / HTTP/1.1\r\n\r\n",
+        "GET x HTTP/1.1\r\n\r\n", "GET http://a/ HTTP/1.1\r\n\r\n", "G\xc2T / HTTP/1.1\r\n\r\n",
+        "GET /a b HTTP/1.1\r\n\r\n", "GET /\x1b HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        "GET / HTTP/1.1\r\n: x\r\n\r\n", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "GET / HTTP/1.1\r\n folded\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n"}) {
+    EXPECT_FALSE(ParseHttpRequest(head).ok()) << head;
+  }
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,181 @@
+// What a recording costs programs with many mappings, whatever becomes of them, and with many threads.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "tests/integration/cli.h"
+
+namespace offcpu::integration {
+namespace {
+
+constexpr uint64_t kMostNs = 50'000;  // what a capture may take of the target's time
+
+// The program of 60,000 mappings has some more.
+class MapCount {
+ public:
+  MapCount() : before_(ReadFile(kPath)) {
+    if (std::stoull(before_) < kNeeded) std::ofstream(kPath) << kNeeded;
+  }
+  ~MapCount() {
+    if (std::stoull(before_) < kNeeded) std::ofstream(kPath) << before_;
+  }
+  MapCount(const MapCount&) = delete;
+  MapCount& operator=(const MapCount&) = delete;
+
+ private:
+  static constexpr const char* kPath = "/proc/sys/vm/max_map_count";
+  static constexpr uint64_t kNeeded = 62'000;
+
+  std::string before_;
+};
+
+struct Costs {
+  uint64_t mean_ns = 0;
+  uint64_t median_ns = 0;
+  uint64_t p99_ns = 0;
+  uint64_t longest_ns = 0;
+};
+
+Costs CostsOf(const Target& target, const char* what) {
+  const Costs costs = {target.Value("mean_ns"), target.Value("median_ns"), target.Value("p99_ns"),
+                       target.Value("longest_ns")};
+  std::printf("%-8s %llu naps, CPU time of one: mean %.1f us, median %.1f us, p99 %.1f us, the longest %.1f us\n", what,
+              static_cast<unsigned long long>(target.Value("naps")), static_cast<double>(costs.mean_ns) / 1e3,
+              static_cast<double>(costs.median_ns) / 1e3, static_cast<double>(costs.p99_ns) / 1e3,
+              static_cast<double>(costs.longest_ns) / 1e3);
+  return costs;
+}
+
+struct Recorded {
+  Recording recording;
+  uint64_t naps = 0;
+  Costs costs;
+};
+
+std::optional<Recorded> RecordNaps(const std::vector<std::string>& options, const char* what) {
+  std::vector<std::string> words = {"mappings", "--seconds", "1"};
+  words.insert(words.end(), options.begin(), options.end());
+  const std::unique_ptr<Target> target = Target::Start(words);
+  if (target == nullptr) return std::nullopt;
+  RecordConfig config;
+  config.pids = {target->pid()};
+  Recorded recorded = {.recording = Record(config, *target)};
+  recorded.naps = target->Value("naps");
+  recorded.costs = CostsOf(*target, what);
+  return recorded;
+}
+
+// Every nap is recorded and has a capture. The longest one is told and not judged: an interrupt may have fallen in it.
+void ExpectCheap(const std::vector<std::string>& options, bool has_stacks) {
+  const MapCount map_count;
+  const std::optional<Recorded> few = RecordNaps({"--count", "10"}, "few");
+  const std::optional<Recorded> many = RecordNaps(options, "many");
+  ASSERT_TRUE(few.has_value() && many.has_value());
+  const Recording& recording = many->recording;
+  std::printf("%s", recording.DropsText().c_str());
+  const ProfileStats& stats = recording.profile.stats;
+  ASSERT_GT(stats.captures, 0u);
+  std::printf("captures: %.1f us each, %.1f us the longest\n",
+              static_cast<double>(stats.capture_ns) / static_cast<double>(stats.captures) / 1e3,
+              static_cast<double>(stats.capture_longest_ns) / 1e3);
+  EXPECT_LT(stats.capture_ns / stats.captures, kMostNs);
+  // All that a recording costs, beside what it costs a program that maps little. Of a hundred naps one may meet a look
+  // at the process, which holds the lock of its mappings; what that costs is told and not judged.
+  EXPECT_LT(many->costs.median_ns, few->costs.median_ns + kMostNs);
+  const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("mapped_nap"); });
+  if (has_stacks) {
+    EXPECT_GT(got.count, many->naps * 95 / 100) << recording.DropsText();
+  }
+}
+
+TEST(Mappings, Static) { ExpectCheap({"--count", "3000"}, true); }
+
+TEST(Mappings, StaticSixtyThousand) { ExpectCheap({"--count", "60000"}, true); }
+
+TEST(Mappings, Changing) { ExpectCheap({"--count", "3000", "--changing"}, true); }
+
+TEST(Mappings, ChangingSixtyThousand) { ExpectCheap({"--count", "60000", "--changing"}, true); }
+
+// More code than is looked at: the stacks may be lost, and the time not.
+TEST(Mappings, StaticCode) { ExpectCheap({"--count", "3000", "--executable"}, false); }
+
+TEST(Mappings, ChangingCode) { ExpectCheap({"--count", "3000", "--executable", "--changing"}, false); }
+
+TEST(Mappings, ChangingCodeSixtyThousand) { ExpectCheap({"--count", "60000", "--executable", "--changing"}, false); }
+
+class Threads : public CliTest {
+ protected:
+  struct Round {
+    uint64_t making_ns = 0;
+    uint64_t idle_permille = 0;
+  };
+
+  static constexpr uint64_t kThreads = 5000;
+
+  Round RunOnce() {
+    const std::unique_ptr<Target> target =
+        Target::Start({"nappers", "--threads", std::to_string(kThreads), "--nap-ms", "500", "--seconds", "3"});
+    if (target == nullptr) return {};
+    target->Go();
+    target->AwaitDone();
+    EXPECT_EQ(target->Value("made"), kThreads) << "in ten seconds";
+    const Round round = {target->Value("making_ns"), target->Value("idle_permille")};
+    target->End();
+    return round;
+  }
+
+  // Records the host with a configuration that changes nothing of the recording.
+  Round RunRecorded() {
+    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Path("control.sock") << "\"\ngroup = \"\"\n";
+    const std::unique_ptr<Program> service =
+        Program::Start({BinDirectory() + "/offcpud", "--config", Path("offcpud.toml")}, Path("log"));
+    for (int i = 0; i < 1000 && ReadFile(Path("log")).find("recording; offcpud") == std::string::npos; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    const Round round = RunOnce();
+    service->Signal(SIGTERM);
+    EXPECT_EQ(service->Wait(), 0) << ReadFile(Path("log"));
+    return round;
+  }
+
+  static uint64_t Median(const std::vector<Round>& rounds, uint64_t Round::*member) {
+    std::vector<uint64_t> values;
+    values.reserve(rounds.size());
+    for (const Round& round : rounds) values.push_back(round.*member);
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+};
+
+TEST_F(Threads, NapUnderTheServiceAsTheyDoWithout) {
+  std::vector<Round> without;
+  std::vector<Round> with;
+  for (int i = 0; i < 5 && !HasFailure(); ++i) {
+    without.push_back(RunOnce());
+    with.push_back(RunRecorded());
+    std::printf("made in %.0f ms without, %.0f with; the host was %.1f %% idle without, %.1f %% with\n",
+                static_cast<double>(without.back().making_ns) / 1e6, static_cast<double>(with.back().making_ns) / 1e6,
+                static_cast<double>(without.back().idle_permille) / 10,
+                static_cast<double>(with.back().idle_permille) / 10);
+  }
+  const uint64_t idle_permille = Median(without, &Round::idle_permille);
+  if (idle_permille < 500) GTEST_SKIP() << "others keep this host busy: no test";
+  // 10,000 waits a second, each of a thread whose state no cache has. 2 % is what it may cost, and so far apart are two
+  // rounds of the same kind.
+  constexpr uint64_t kMostPermille = 20;
+  constexpr uint64_t kNoisePermille = 20;
+  EXPECT_GE(Median(with, &Round::idle_permille) + kMostPermille + kNoisePermille, idle_permille);
+  // A few turns of the scheduler: whoever else runs may take those.
+  constexpr uint64_t kNoiseNs = 30'000'000;
+  const uint64_t alone_ns = Median(without, &Round::making_ns);
+  EXPECT_LT(Median(with, &Round::making_ns), std::max(alone_ns * 3 / 2, alone_ns + kNoiseNs));
+}
+
+}  // namespace
+}  // namespace offcpu::integration
