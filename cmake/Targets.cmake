@@ -4,8 +4,8 @@ add_custom_target(root_tests)
 add_custom_target(threads_tests)
 add_custom_target(fuzzers)
 
-# offcpu_library(NAME SOURCES a.cc ... DEPS t ...): one folder of src/. The allowed directions between the
-# folders are the DEPS; nothing else enforces them.
+# offcpu_library(NAME SOURCES a.cc ... DEPS t ...): one folder of src/. The DEPS are what src/FOLDERS allows,
+# which scripts/folders checks of every include.
 function(offcpu_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
