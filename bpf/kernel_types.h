@@ -176,6 +176,18 @@ struct thread_info {
 	unsigned int status; /* TS_COMPAT */
 };
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp; /* of the hierarchy of version 2 */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	const struct cred *cred;
@@ -195,6 +207,7 @@ struct task_struct {
 	unsigned int __state;
 	char comm[16];
 	struct signal_struct *signal;
+	struct css_set *cgroups;
 	__u64 self_exec_id;
 };
 

@@ -141,6 +141,7 @@ static __always_inline void fill_interval(struct wire_interval *record, struct t
 	record->syscall = syscall;
 	record->sample_ns = times->sample_ns;
 	record->switches = switches_of(task);
+	record->cgroup = control_group_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
 }

@@ -37,6 +37,7 @@ static __always_inline void send_sample(struct task_struct *task, __u64 now, __u
 	record->at_ns = now;
 	record->syscall = in_user || in_entry ? -1 : system_call(task);
 	record->in_user = in_user;
+	record->cgroup = control_group_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);

@@ -117,6 +117,14 @@ static __always_inline void fill_process(struct wire_process *process, struct ta
 	process->tid = BPF_CORE_READ(task, pid);
 }
 
+/* The id of its control group in the hierarchy of version 2; 0 on kernels without control groups. */
+static __always_inline __u64 control_group_of(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->cgroups))
+		return 0;
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
 /* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
 static __always_inline __u64 scheduler_clock(struct task_struct *task)
 {

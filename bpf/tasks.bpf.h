@@ -233,6 +233,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	record->head.switches = switches;
 	record->head.has_user = record->head.in_syscall = record->head.count = 0;
 	record->head.is_kernel = !!(task->flags & PF_KTHREAD);
+	record->head.cgroup = control_group_of(task);
 	fill_process(&record->head.process, task);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;

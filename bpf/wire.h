@@ -88,9 +88,10 @@ struct wire_interval {
 	int32_t syscall;    /* what the thread entered by; negative: nothing, or a 32-bit one */
 	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
 	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
-	char comm[WIRE_COMM_BYTES]; /* of the thread, when it came back */
+	uint64_t cgroup;    /* id of the control group (v2) of the thread, when it came back */
+	char comm[WIRE_COMM_BYTES]; /* likewise */
 };
-WIRE_ASSERT(sizeof(struct wire_interval) == 112);
+WIRE_ASSERT(sizeof(struct wire_interval) == 120);
 
 /* A thread that was running when a CPU's sampling event fired. */
 struct wire_sample {
@@ -102,9 +103,10 @@ struct wire_sample {
 	struct wire_process process;
 	int32_t syscall;  /* see wire_interval */
 	uint32_t in_user; /* it was in user mode: there is no kernel stack */
+	uint64_t cgroup;  /* see wire_interval */
 	char comm[WIRE_COMM_BYTES];
 };
-WIRE_ASSERT(sizeof(struct wire_sample) == 80);
+WIRE_ASSERT(sizeof(struct wire_sample) == 88);
 
 /* Who ended a wait: a thread, or an interrupt, of which only the kernel stack is known. */
 struct wire_link {
@@ -126,7 +128,7 @@ struct wire_woken_interval {
 	uint32_t reserved;
 	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
 };
-WIRE_ASSERT(sizeof(struct wire_woken_interval) == 120);
+WIRE_ASSERT(sizeof(struct wire_woken_interval) == 128);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -299,10 +301,11 @@ struct wire_thread {
 	uint32_t count;	     /* kernel frames that follow */
 	int32_t syscall;     /* see wire_interval */
 	uint32_t reserved;
+	uint64_t cgroup; /* see wire_interval */
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
-WIRE_ASSERT(sizeof(struct wire_thread) == 288);
+WIRE_ASSERT(sizeof(struct wire_thread) == 296);
 
 struct wire_counter {
 	uint64_t count;

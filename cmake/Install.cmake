@@ -7,6 +7,7 @@ install(FILES packaging/systemd/offcpud.service packaging/systemd/offcpud.socket
 install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENAME offcpud.conf)
 install(FILES packaging/waiting-for-work.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu)
 install(FILES docs/offcpu.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/offcpu-losses.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES docs/offcpud.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/offcpud.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(DIRECTORY packaging/completions/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -10,8 +10,8 @@
 
 #include "capture/programs.h"
 #include "offcpu/doctor_report.h"
-#include "offcpu/selection.h"
 #include "offcpu/verb.h"
+#include "process/control_groups.h"
 
 namespace offcpu {
 namespace {
@@ -31,7 +31,7 @@ HostFacts FindFacts() {
   if (facts.features.ok()) facts.load = TryToLoad(*facts.features);
   facts.kallsyms_readable = access("/proc/kallsyms", R_OK) == 0;
   std::ifstream("/proc/sys/kernel/kptr_restrict") >> facts.kptr_restrict;
-  facts.cgroup_mount = CgroupMount().value_or("");
+  facts.cgroup_mount = ControlGroupRoot().value_or("");
   return facts;
 }
 

@@ -76,6 +76,7 @@ ExitCode RunDump(const DumpFlags& flags) {
   const bool has_samples = profile->profile.stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
   MarkStoredIdle(flags.outputs.idle, *idle, profile->profile, &profile->symbols);
+  KeepWanted(flags.outputs, &profile->profile, &profile->symbols);
   const absl::Status status = flags.outputs.files.empty()
                                   ? Print(flags, *profile)
                                   : WriteOutputs(flags.outputs, profile->profile, profile->symbols);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "output/idle.h"
+#include "output/label_table.h"
 #include "output/write_file.h"
 
 namespace offcpu {
@@ -24,6 +25,14 @@ void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags) 
                  "recording with --oncpu also cpu, samples or wall (the default there)")
       ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count", "cpu", "samples", "wall"}))
       ->type_name("VALUE");
+  app.add_option("--by", flags->by,
+                 "Print a table by this label instead of by process: container, cgroup, pod, unit, comm, kind, cause,\n"
+                 "syscall, idle or another one of .json files")
+      ->type_name("LABEL");
+  app.add_option("--only", flags->only,
+                 "Only rows with such a label, as in unit=nginx.service or cause=lock; * and ? stand for others")
+      ->type_name("LABEL=PATTERN")
+      ->allow_extra_args(false);
   app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
       ->check(CLI::IsMember({"us", "ns"}))
       ->type_name("UNIT")
@@ -39,6 +48,7 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) 
   // One of those, or it was refused.
   options.folded.value = options.text_value = flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
+  if (!flags.by.empty()) options.text_by = *ParseRowLabel(flags.by);
   options.hide_idle = flags.idle.hides();
   return options;
 }
@@ -53,7 +63,17 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
           absl::StrCat("cannot write ", file, ": ", directory.string(), ": ", strerror(errno)));
     }
   }
+  if (absl::Status status = ParseRowLabel(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
+  for (const std::string& filter : flags.only) {
+    if (absl::Status status = ParseLabelFilter(filter).status(); !status.ok()) return status;
+  }
   return absl::OkStatus();
+}
+
+void KeepWanted(const OutputFlags& flags, Profile* profile, SymbolizedProfile* symbols) {
+  std::vector<LabelFilter> filters;
+  for (const std::string& filter : flags.only) filters.push_back(*ParseLabelFilter(filter));
+  KeepRows(filters, profile, symbols);
 }
 
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {

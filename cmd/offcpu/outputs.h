@@ -20,6 +20,8 @@ struct OutputFlags {
   std::vector<std::string> files;
   std::string unit = "us";
   std::string value;  // empty: all the time there is
+  std::string by;     // a label; empty: by process
+  std::vector<std::string> only;
   bool frame_sources = false;
   IdleFlags idle;
 };
@@ -34,12 +36,15 @@ inline constexpr size_t kPrintedModules = 5;
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile);
 
-// InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to: to be known
-// before the work, not after it.
+// InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to, and for a label
+// that there is not: to be known before the work, not after it.
 absl::Status CheckOutputs(const OutputFlags& flags);
 
 // InvalidArgument for a value of samples where there are none.
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples);
+
+// Leaves out what is not wanted.
+void KeepWanted(const OutputFlags& flags, Profile* profile, SymbolizedProfile* symbols);
 
 absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
 

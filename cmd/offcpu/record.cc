@@ -16,15 +16,16 @@
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
-#include "offcpu/selection.h"
 #include "offcpu/verb.h"
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
 #include "output/idle.h"
+#include "output/label_table.h"
 #include "output/ledger_table.h"
 #include "output/summary.h"
 #include "output/table.h"
 #include "profiler/recorder.h"
+#include "profiler/selection.h"
 #include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
@@ -113,12 +114,15 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 }
 
 void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
-  const RowValue value = FormatOptionsOf(flags.outputs, profile).text_value;
+  const FormatOptions options = FormatOptionsOf(flags.outputs, profile);
+  const RowValue value = options.text_value;
   const std::vector<IdleSum> idle = SumIdle(profile, symbols);
   const bool hides = flags.outputs.idle.hides() && !idle.empty();
   const Profile rest = hides ? WithoutIdle(profile, symbols) : Profile();
   const Profile& shown = hides ? rest : profile;
-  if (IsWholeHost(flags)) {
+  if (options.text_by.has_value()) {
+    WriteLabelTable(profile, symbols, *options.text_by, value, options.hide_idle, kPrintedProcesses, ToStdout);
+  } else if (IsWholeHost(flags)) {
     WriteProcessTable(shown, symbols, value, kPrintedProcesses, ToStdout);
   } else {
     WriteStackTable(shown, symbols, value, kPrintedStacks, ToStdout);
@@ -132,9 +136,10 @@ void PrintTables(const RecordFlags& flags, const Profile& profile, const Symboli
   WriteCoverageTable(profile, false, kPrintedModules, ToStdout);
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, const Profile& profile) {
+absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, Profile& profile) {
   SymbolizedProfile symbols = Symbolize(profile);
   MarkIdle(profile, idle, &symbols);
+  KeepWanted(flags.outputs, &profile, &symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, profile, symbols); !status.ok()) return status;
   if (flags.outputs.frame_sources) {
     PrintTables(flags, profile, WithFrameSources(profile, symbols));
@@ -170,7 +175,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
     return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
   }
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
-  const absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
   if (absl::Status status = WriteResult(flags, *idle, *profile); !status.ok()) {
     Fail(status);

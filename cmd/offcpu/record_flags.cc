@@ -2,8 +2,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "offcpu/selection.h"
 #include "output/duration.h"
+#include "profiler/selection.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -136,7 +136,7 @@ void AddRecordFlags(CLI::App& app, RecordFlags* flags) {
 
 bool IsWholeHost(const RecordFlags& flags) {
   return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
-         flags.comms.empty() && flags.command.empty();
+         flags.comms.empty() && flags.uids.empty() && flags.command.empty();
 }
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {

@@ -26,6 +26,7 @@ ExitCode RunReport(const ReportFlags& flags) {
   const bool has_samples = stored->profile.stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
   MarkStoredIdle(flags.outputs.idle, *idle, stored->profile, &stored->symbols);
+  KeepWanted(flags.outputs, &stored->profile, &stored->symbols);
   if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
     Fail(status);
     return kExitFailed;
@@ -54,6 +55,7 @@ Verb AddReport(CLI::App& offcpu) {
       "\n"
       "Examples:\n"
       "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
+      "  offcpu report waits.pb.gz --by cause --only unit=nginx.service    what a service waits for\n"
       "  offcpu report waits.pb.gz -o waits.folded --unit ns          for flame graph tools\n"
       "  go tool pprof -proto -tagfocus pid=1234 waits.pb.gz > p.pb.gz; offcpu report p.pb.gz     of one process\n"
       "\n"

@@ -15,13 +15,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "offcpu/selection.h"
 #include "offcpu/sframe_report.h"
 #include "offcpu/verb.h"
 #include "process/address_space.h"
 #include "process/file_image.h"
 #include "process/module_cache.h"
 #include "process/regular_file.h"
+#include "profiler/selection.h"
 
 namespace offcpu {
 namespace {

@@ -18,13 +18,13 @@
 #include "offcpu/idle_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/screen.h"
-#include "offcpu/selection.h"
 #include "offcpu/top_source.h"
 #include "offcpu/verb.h"
 #include "output/duration.h"
 #include "output/row_value.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
+#include "profiler/selection.h"
 
 namespace offcpu {
 namespace {

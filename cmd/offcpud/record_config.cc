@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "offcpu/selection.h"
+#include "profiler/selection.h"
 
 namespace offcpu {
 namespace {

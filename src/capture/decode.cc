@@ -10,6 +10,8 @@
 namespace offcpu {
 namespace {
 
+static_assert(kMaxCaptureBytes == WIRE_STACK_MAX_BYTES && kMaxListedMappings == WIRE_MAPPINGS);
+
 // Copies the fixed part of a record; the ring aligns to 8 bytes, a test's array need not.
 template <typename T>
 bool ReadHead(std::span<const std::byte> record, T* head) {
@@ -36,6 +38,7 @@ IntervalEvent IntervalOf(const wire_interval& head) {
           .blocked_ns = head.blocked_ns,
           .runnable_ns = head.runnable_ns,
           .sample_ns = head.sample_ns,
+          .control_group = head.cgroup,
           .comm = CommOf(head.comm),
           .wakers = {}};
 }
@@ -83,6 +86,7 @@ std::optional<Event> DecodeSample(std::span<const std::byte> record) {
                      .in_user = head.in_user != 0,
                      .syscall = SystemCallOf(head.syscall),
                      .at_ns = head.at_ns,
+                     .control_group = head.cgroup,
                      .comm = {head.comm, strnlen(head.comm, sizeof(head.comm))}};
 }
 

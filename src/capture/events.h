@@ -15,6 +15,9 @@
 
 namespace offcpu {
 
+inline constexpr uint32_t kMaxCaptureBytes = 64 << 10;  // of a stack
+inline constexpr size_t kMaxListedMappings = 128;       // of a code hash: what is beyond is not known
+
 // Which code was mapped: equal hashes mean equal executable mappings, equal sequences that nothing at all has changed.
 struct CodeVersion {
   uint64_t sequence = 0;  // 0: the kernel keeps none
@@ -69,7 +72,8 @@ struct IntervalEvent {
   uint64_t end_ns = 0;    // scheduler's clock
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
-  uint64_t sample_ns = 0;  // if it is shorter than this, it was drawn and stands for so much time
+  uint64_t sample_ns = 0;      // if it is shorter than this, it was drawn and stands for so much time
+  uint64_t control_group = 0;  // its id
   std::string comm;
   std::vector<WakerEvent> wakers;  // the one that ended it, who had woken that one, and so on; empty: not known
 };
@@ -83,7 +87,8 @@ struct SampleEvent {
   uint64_t kernel_stack = 0;  // id; 0: could not be taken, or `in_user`
   bool in_user = false;       // in user mode: there is no kernel stack
   int32_t syscall = kNoSystemCall;
-  uint64_t at_ns = 0;  // scheduler's clock
+  uint64_t at_ns = 0;          // scheduler's clock
+  uint64_t control_group = 0;  // its id
   std::string comm;
 };
 

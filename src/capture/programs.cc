@@ -394,7 +394,7 @@ void Programs::ForgetDefinition(uint64_t id) {
   bpf_map_update_elem(impl_->Fd("sent_places"), &place, &nothing, BPF_ANY);
 }
 
-Programs::Counters Programs::ReadCounters() const {
+Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
   const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);

@@ -1,7 +1,7 @@
-// The BPF programs: loaded, attached, fed and asked. With settings.h the only user of libbpf.
+// The BPF programs: loaded, attached, fed and asked.
 //
-// Needs what CheckProcessContext asks for. Drain belongs to one thread; DescribeProcess, ListThreads and GrowWindow may
-// be called from any thread, the rest from the one that owns the object.
+// Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
+// GrowWindow, ForgetDefinition and Hurry may be called from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "bpf/wire.h"
 #include "capture/account.h"
+#include "capture/counters.h"
 #include "capture/events.h"
 #include "capture/kernel.h"
 #include "capture/waiting_thread.h"
@@ -75,8 +76,6 @@ struct TaskScope {
 
 class Programs {
  public:
-  using Counters = std::array<wire_counter, WIRE_COUNTERS>;
-
   // Loads, attaches and seeds; nothing is recorded before Arm.
   static absl::StatusOr<std::unique_ptr<Programs>> Load(const ProgramsConfig& config, const KernelFeatures& features);
   // Only what lists and describes: nothing is attached, nothing can be recorded.

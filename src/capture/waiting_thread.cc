@@ -64,6 +64,7 @@ WaitingThread FromWire(const wire_thread& wire) {
   std::copy(std::begin(wire.registers), std::end(wire.registers), thread.registers.value.begin());
   thread.in_syscall = wire.in_syscall != 0;
   thread.syscall = SystemCallOf(wire.syscall);
+  thread.control_group = wire.cgroup;
   return thread;
 }
 

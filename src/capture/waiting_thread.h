@@ -41,6 +41,7 @@ struct WaitingThread {
   Registers registers;
   bool in_syscall = false;
   int32_t syscall = kNoSystemCall;
+  uint64_t control_group = 0;    // its id
   std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken
   // Its wait at that moment, the end of the recording or now or one between; nothing if it was not waiting, or nothing
   // is recorded.

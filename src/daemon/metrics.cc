@@ -3,12 +3,15 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/self_usage.h"
+#include "profile/losses.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -113,11 +116,21 @@ void AddCost(const ProfileStats& stats, Families& to) {
   to.Value(static_cast<double>(stats.capture_longest_ns) / kNsPerSecond);
 }
 
+// An alert on a series needs the series from the start.
+std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops) {
+  for (std::string& name : AllDropNames()) {
+    const auto is_it = [&name](const Drop& drop) { return drop.reason == name; };
+    if (std::none_of(drops.begin(), drops.end(), is_it)) drops.push_back({.reason = std::move(name)});
+  }
+  return drops;
+}
+
 void AddLosses(const std::vector<Drop>& drops, Families& to) {
   to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
-  for (const Drop& drop : drops) to.Value(drop.count, {{"reason", drop.reason}});
+  const std::vector<Drop> all = WithThoseThatDidNotHappen(drops);
+  for (const Drop& drop : all) to.Value(drop.count, {{"reason", drop.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
-  for (const Drop& drop : drops) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
+  for (const Drop& drop : all) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
 }
 
 void AddHttp(const HttpStats& http, Families& to) {

@@ -25,10 +25,11 @@ bool Everything(const ProcessInfo&, const std::string&) { return true; }
 }  // namespace
 
 size_t BytesOf(const Profile& profile) {
-  size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.kernel_stacks) +
-                 HeapOf(profile.user_stacks) + HeapOf(profile.rows) + HeapOf(profile.modules) + HeapOf(profile.ledger) +
-                 HeapOf(profile.stats.drops);
+  size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.control_groups) +
+                 HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) + HeapOf(profile.rows) +
+                 HeapOf(profile.modules) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
   for (const ProcessInfo& process : profile.processes) bytes += HeapOf(process.name) + HeapOf(process.container);
+  for (const std::string& path : profile.control_groups) bytes += HeapOf(path);
   for (const std::string& comm : profile.comms) bytes += HeapOf(comm);
   for (const KernelStack& stack : profile.kernel_stacks) bytes += HeapOf(stack.addresses);
   for (const UserStackEntry& entry : profile.user_stacks) bytes += HeapOf(entry.stack.frames);

@@ -39,11 +39,11 @@ Judgement Judge(const HttpAnswer& answer) {
     return judgement;
   }
   if (answer.status >= 200 && answer.status < 300) {
-    judgement.verdict = Verdict::kDelivered;
+    judgement.fate = Fate::kDelivered;
     JudgePartialSuccess(answer.body, judgement);
     return judgement;
   }
-  judgement.verdict = IsLater(answer.status) ? Verdict::kLater : Verdict::kRefused;
+  judgement.fate = IsLater(answer.status) ? Fate::kLater : Fate::kRefused;
   judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
   if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
   return judgement;

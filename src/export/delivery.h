@@ -12,14 +12,14 @@
 
 namespace offcpu {
 
-enum class Verdict {
+enum class Fate {
   kDelivered,
   kLater,    // the same again: nothing came back, or 429, 502, 503, 504
   kRefused,  // and so it would be the next time
 };
 
 struct Judgement {
-  Verdict verdict = Verdict::kLater;
+  Fate fate = Fate::kLater;
   std::optional<std::chrono::seconds> retry_after;  // as the server wants it, an hour at most
   uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
   std::string reason;                               // for a person, one line; empty: all is well

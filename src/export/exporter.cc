@@ -69,7 +69,7 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
 std::string KindOf(const Judgement& judgement) {
   const std::string& reason = judgement.reason;
   if (reason.empty()) return "";
-  return absl::StrCat(static_cast<int>(judgement.verdict),
+  return absl::StrCat(static_cast<int>(judgement.fate),
                       reason.starts_with("HTTP ") ? reason.substr(0, reason.find(':')) : "");
 }
 
@@ -285,7 +285,7 @@ void Exporter::SendLoop() {
     lock.lock();
     if (!record.has_value()) {
       to_send_.wait_for(lock, kPatience, [this] { return stop_ || has_new_; });
-    } else if (judgement.verdict != Verdict::kLater) {
+    } else if (judgement.fate != Fate::kLater) {
       backoff.Reset();
     } else {
       const std::chrono::milliseconds own = backoff.Next(std::uniform_real_distribution<double>()(random_));
@@ -296,14 +296,14 @@ void Exporter::SendLoop() {
 }
 
 void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
-  if (judgement.verdict != Verdict::kLater) {
+  if (judgement.fate != Fate::kLater) {
     (record.number & kInMemory) != 0 ? SettleInMemory(record, judgement) : SettleInSpool(record, judgement);
   }
   {
     const std::lock_guard lock(mutex_);
-    if (stop_ && judgement.verdict == Verdict::kLater) return;  // it was broken off
-    if (judgement.verdict == Verdict::kLater) ++stats_.retries;
-    if (judgement.verdict == Verdict::kDelivered) {
+    if (stop_ && judgement.fate == Fate::kLater) return;  // it was broken off
+    if (judgement.fate == Fate::kLater) ++stats_.retries;
+    if (judgement.fate == Fate::kDelivered) {
       ++stats_.requests_sent;
       stats_.bytes_sent += record.body.size();
       if (judgement.rejected_profiles != 0) LoseLocked("profiles rejected", judgement.rejected_profiles, 0);
@@ -317,13 +317,13 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
 }
 
 void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgement) {
-  judgement.verdict == Verdict::kDelivered ? spool_->Done(record.number) : spool_->SetAside(record.number);
+  judgement.fate == Fate::kDelivered ? spool_->Done(record.number) : spool_->SetAside(record.number);
 }
 
 void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgement) {
   if (spool_ != nullptr) spool_->DeliveredUnwritten(record);
   const std::lock_guard lock(mutex_);
-  if (judgement.verdict == Verdict::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
+  if (judgement.fate == Fate::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
   sending_ = 0;
   memory_bytes_ -= memory_.front().body.size();
   memory_.pop_front();
@@ -331,9 +331,9 @@ void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgem
 
 void Exporter::Tell(const Judgement& judgement) const {
   if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", config_.shown_url, " again"));
-  const char* what = judgement.verdict == Verdict::kRefused ? "refuses a window: "
-                     : judgement.verdict == Verdict::kLater ? "does not take windows, which are kept: "
-                                                            : "takes windows, but says: ";
+  const char* what = judgement.fate == Fate::kRefused ? "refuses a window: "
+                     : judgement.fate == Fate::kLater ? "does not take windows, which are kept: "
+                                                      : "takes windows, but says: ";
   say_(true, absl::StrCat(config_.shown_url, " ", what, judgement.reason));
 }
 

@@ -10,6 +10,7 @@
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
 #include "output/idle.h"
+#include "output/label_table.h"
 #include "output/ledger_table.h"
 #include "output/otlp.h"
 #include "output/pprof.h"
@@ -56,7 +57,12 @@ class Shown {
 
 void WriteText(const Profile& profile, const SymbolizedProfile& symbols, const FormatOptions& options, ByteSink sink) {
   const Shown shown(profile, symbols, options.hide_idle);
-  WriteProcessTable(shown.profile(), symbols, options.text_value, options.text_processes, sink);
+  if (options.text_by.has_value()) {
+    WriteLabelTable(profile, symbols, *options.text_by, options.text_value, options.hide_idle, options.text_processes,
+                    sink);
+  } else {
+    WriteProcessTable(shown.profile(), symbols, options.text_value, options.text_processes, sink);
+  }
   if (shown.is_less()) sink(IdleLine(shown.sums()));
   sink("\n");
   WriteStackTable(shown.profile(), symbols, options.text_value, options.text_stacks, sink);

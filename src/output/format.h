@@ -3,11 +3,13 @@
 #define OFFCPU_OUTPUT_FORMAT_H_
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "output/byte_sink.h"
 #include "output/folded.h"
+#include "output/row_labels.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
 
@@ -23,6 +25,7 @@ struct FormatOptions {
   RowValue text_value = RowValue::kOffCpu;  // what its tables are sorted by
   size_t text_processes = 20;               // lines of the process table
   size_t text_stacks = 20;                  // costliest stacks
+  std::optional<RowLabel> text_by;          // a table of what this label says instead of that of processes
   size_t text_modules = 100;                // lines of the table of modules
   bool frame_sources = false;               // .folded and .txt: names of user frames end with how they were found
   bool hide_idle = true;                    // .folded and .txt: leave out waits for work that are marked; see idle.h

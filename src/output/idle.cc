@@ -11,13 +11,9 @@
 #include "output/utf8.h"
 
 namespace offcpu {
-namespace {
-
 bool IsIdle(const SymbolizedProfile& symbols, size_t row) {
   return row < symbols.idle.size() && !symbols.idle[row].empty();
 }
-
-}  // namespace
 
 std::vector<IdleSum> SumIdle(const Profile& profile, const SymbolizedProfile& symbols) {
   std::vector<IdleSum> sums;

@@ -3,6 +3,7 @@
 #ifndef OFFCPU_OUTPUT_IDLE_H_
 #define OFFCPU_OUTPUT_IDLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,6 +23,9 @@ struct IdleSum {
 
   bool operator==(const IdleSum&) const = default;
 };
+
+// Is the wait of this row marked?
+bool IsIdle(const SymbolizedProfile& symbols, size_t row);
 
 // Of those patterns that match, the longest time first.
 std::vector<IdleSum> SumIdle(const Profile& profile, const SymbolizedProfile& symbols);

@@ -6,15 +6,13 @@
 #include <span>
 #include <string_view>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "output/otlp_attributes.h"
 #include "output/otlp_request.h"
 #include "output/otlp_stacks.h"
 #include "output/pprof_comments.h"
+#include "output/row_labels.h"
 #include "output/stack_labels.h"
-#include "symbolize/system_calls.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -54,8 +52,7 @@ class Writer {
         request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_most_ns, options.window_id},
                  std::min(options.max_bytes, kMaxOtlpBytes)),
         stacks_(profile, symbols, options.names),
-        causes_(symbols),
-        idle_(symbols.idle) {}
+        labels_(profile, symbols) {}
 
   void Write() {
     WriteRows();
@@ -107,14 +104,12 @@ class Writer {
   }
 
   void WriteRows() {
-    absl::flat_hash_map<int32_t, int64_t> images;
     const ProfileRow* before = nullptr;
     for (const uint32_t index : RowsByProcess()) {
       const ProfileRow& row = profile_.rows[index];
       if (before == nullptr || row.process != before->process) {
-        const ProcessInfo& process = profile_.processes[row.process];
-        const int64_t image = images[process.key.pid]++;
-        request_.SetResource(OtlpProcessFrame(profile_.host, options_.service_name, process, image, options_.resource));
+        const RowLabelValues process = labels_.OfProcess(row.process);
+        request_.SetResource(OtlpProcessFrame(profile_.host, options_.service_name, process, options_.resource));
       }
       before = &row;
       WriteRow(row);
@@ -124,15 +119,12 @@ class Writer {
   std::vector<int32_t> WaitAttributes(const ProfileRow& row, OtlpDictionary& dictionary) {
     const auto index = static_cast<size_t>(&row - profile_.rows.data());
     std::vector<int32_t> attributes;
-    const std::string& comm = profile_.comms[row.comm];
-    if (!comm.empty()) attributes.push_back(dictionary.Attribute(kOtlpThread, comm));
-    if (row.tid != 0) attributes.push_back(dictionary.Attribute(kOtlpTid, row.tid, ""));
-    attributes.push_back(dictionary.Attribute(kOtlpKind, Name(row.kind)));
-    const WaitCause cause = causes_.Of(row);
-    if (cause != WaitCause::kOther) attributes.push_back(dictionary.Attribute(kOtlpCause, Name(cause)));
-    const std::string syscall = SystemCallName(row.syscall);
-    if (!syscall.empty()) attributes.push_back(dictionary.Attribute(kOtlpSystemCall, syscall));
-    if (!idle_.empty() && !idle_[index].empty()) attributes.push_back(dictionary.Attribute(kOtlpIdle, idle_[index]));
+    VisitLabels(labels_.OfRow(index), [&](const RowLabelInfo& info, const RowLabelValue& value) {
+      if (info.is_of_process) return;  // its resource says so
+      if (&info == &InfoOf(RowLabel::kCause) && value.text == Name(WaitCause::kOther)) return;
+      attributes.push_back(info.is_number ? dictionary.Attribute(info.attribute, value.number, "")
+                                          : dictionary.Attribute(info.attribute, value.text));
+    });
     return attributes;
   }
 
@@ -163,7 +155,7 @@ class Writer {
       return sample;
     };
     if (Add(with_stack(waker)) || (row.waker != 0 && Add(with_stack(kTooLarge))) || Add(without_stack)) return;
-    rows_lost_.count += row.count + row.samples;
+    rows_lost_.count += row.events();
     rows_lost_.ns += row.wall_ns();
   }
 
@@ -178,7 +170,7 @@ class Writer {
   }
 
   void WriteRecording() {
-    const std::vector<std::string> comments = PprofComments(profile_, !idle_.empty());
+    const std::vector<std::string> comments = PprofComments(profile_, !symbols_.idle.empty());
     std::span<const std::string> rest = comments;
     const int64_t duration_ns = std::max<int64_t>(Number(profile_.duration_ns), 1);
     if (AddComments(OtlpType::kRecording, duration_ns, rest)) return;
@@ -221,8 +213,7 @@ class Writer {
   absl::FunctionRef<void(std::string)> sink_;
   OtlpRequest request_;
   OtlpStacks stacks_;
-  WaitCauses causes_;
-  std::span<const std::string_view> idle_;  // by row
+  RowLabels labels_;
   Drop rows_lost_ = {.reason = "larger than a request"};
 };
 

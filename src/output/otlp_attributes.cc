@@ -47,16 +47,20 @@ OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view defaul
 
 }  // namespace
 
-OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const ProcessInfo& process,
-                                     int64_t image, const OtlpResourceAttributes& more) {
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& process,
+                                     const OtlpResourceAttributes& more) {
+  const std::string name(process[static_cast<size_t>(RowLabel::kProcess)].text);
   resource::Resource of;
   SetText(kOtlpHost, host, &of);
   SetText(kOtlpService, kUnknownService, &of);
-  SetText(kOtlpService, service.empty() ? process.name : service, &of);
-  ValueOf(kOtlpPid, &of)->set_int_value(process.key.pid);
-  SetText(kOtlpProcess, process.name, &of);
-  SetText(kOtlpContainer, process.container, &of);
-  if (image != 0) ValueOf(kOtlpImage, &of)->set_int_value(image);
+  SetText(kOtlpService, service.empty() ? name : service, &of);
+  VisitLabels(process, [&of](const RowLabelInfo& info, const RowLabelValue& value) {
+    if (info.is_number) {
+      ValueOf(info.attribute, &of)->set_int_value(value.number);
+    } else {
+      SetText(info.attribute, value.text, &of);
+    }
+  });
   for (const auto& [key, text] : more) SetText(key, text, &of);
   return Framed(of, NameAndUnit(OtlpType::kOffCpu).first);
 }

@@ -1,13 +1,12 @@
 // The names of our attributes in OTLP, and what a request says of the resource that its profiles are of. Names are
 // those of OpenTelemetry's semantic conventions where they have one; our own begin with "offcpu.". Pure functions.
 //
-//   resource          host.name, service.name, process.pid, process.executable.name, container.id,
-//                     offcpu.image: which program of this pid, in order; none: the first
+//   resource          host.name, service.name, and the labels of a process (row_labels.h)
 //   profile           offcpu.sample_period: shorter intervals are a sample, values are what it stands for;
 //                     pprof.profile.comment: the counters of the recording, as in pprof
-//   sample            thread.name, thread.id (only if threads are told apart), offcpu.kind, offcpu.cause
-//                     (none: other), offcpu.syscall, offcpu.idle, offcpu.user_end, offcpu.no_user_stack,
-//                     offcpu.no_kernel_stack, offcpu.unwind, as the labels of pprof;
+//   sample            the other labels of a row, but for the cause "other"; offcpu.user_end, offcpu.no_user_stack,
+//   offcpu.no_kernel_stack,
+//                     as the labels of pprof;
 //                     offcpu.waker: who ended the wait, as the folded form has it, from behind the first "--";
 //                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
 //   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets
@@ -26,29 +25,19 @@
 #include <vector>
 
 #include "output/otlp_profiles.h"
+#include "output/row_labels.h"
 #include "profile/profile.h"
 
 namespace offcpu {
 
 inline constexpr std::string_view kOtlpHost = "host.name";
 inline constexpr std::string_view kOtlpService = "service.name";
-inline constexpr std::string_view kOtlpPid = "process.pid";
-inline constexpr std::string_view kOtlpProcess = "process.executable.name";
-inline constexpr std::string_view kOtlpContainer = "container.id";
-inline constexpr std::string_view kOtlpImage = "offcpu.image";
 inline constexpr std::string_view kOtlpDefaultType = "pprof.scope.default_sample_type";
 inline constexpr std::string_view kOtlpSamplePeriod = "offcpu.sample_period";
 inline constexpr std::string_view kOtlpComment = "pprof.profile.comment";
-inline constexpr std::string_view kOtlpThread = "thread.name";
-inline constexpr std::string_view kOtlpTid = "thread.id";
-inline constexpr std::string_view kOtlpKind = "offcpu.kind";
-inline constexpr std::string_view kOtlpCause = "offcpu.cause";
-inline constexpr std::string_view kOtlpIdle = "offcpu.idle";
-inline constexpr std::string_view kOtlpSystemCall = "offcpu.syscall";
 inline constexpr std::string_view kOtlpUserEnd = "offcpu.user_end";
 inline constexpr std::string_view kOtlpNoUserStack = "offcpu.no_user_stack";
 inline constexpr std::string_view kOtlpNoKernelStack = "offcpu.no_kernel_stack";
-inline constexpr std::string_view kOtlpUnwind = "offcpu.unwind";
 inline constexpr std::string_view kOtlpWaker = "offcpu.waker";
 inline constexpr std::string_view kOtlpLostWhere = "offcpu.lost.where";
 inline constexpr std::string_view kOtlpFrameType = "profile.frame.type";
@@ -60,9 +49,9 @@ inline constexpr std::string_view kOtlpSchema = "https://opentelemetry.io/schema
 using OtlpResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 
 // `more` takes the place of an attribute of ours with the same key; of several with one key the last counts.
-// `service`: "" for the name of the process. `image`: how many programs of its pid came before.
-OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const ProcessInfo& process,
-                                     int64_t image, const OtlpResourceAttributes& more);
+// `service`: "" for the name of the process. `process`: its labels.
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& process,
+                                     const OtlpResourceAttributes& more);
 
 // Of the profiler on its host, for what is said of the recording.
 OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more);

@@ -108,7 +108,6 @@ const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictio
     add(kOtlpNoUserStack, Name(user.missing));
   } else {
     add(kOtlpUserEnd, Name(user.stack.end));
-    add(kOtlpUnwind, SourcesText(user.stack.frames));
   }
   return it->second;
 }

@@ -18,11 +18,10 @@
 #include "output/gzip.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
+#include "output/row_labels.h"
 #include "output/stack_labels.h"
 #include "output/utf8.h"
 #include "pprof/profile.pb.h"
-#include "symbolize/system_calls.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -48,7 +47,7 @@ class Writer {
         gzip_(sink),
         user_locations_(profile.user_stacks.size()),
         kernel_locations_(profile.kernel_stacks.size()),
-        images_(profile.processes.size()) {}
+        labels_(profile, symbols) {}
 
   void Write() {
     String("");
@@ -211,13 +210,6 @@ class Writer {
     return *locations;
   }
 
-  // How many other processes of this pid came before.
-  int64_t Image(uint32_t process) {
-    std::optional<int64_t>& image = images_[process];
-    if (!image.has_value()) image = images_of_pid_[profile_.processes[process].key.pid]++;
-    return *image;
-  }
-
   void AddText(std::string_view key, std::string_view text, pb::Sample* sample) {
     if (text.empty()) return;
     pb::Label* label = sample->add_label();
@@ -225,14 +217,25 @@ class Writer {
     label->set_str(String(text));
   }
 
-  pb::Label* AddNumber(std::string_view key, int64_t number, pb::Sample* sample) {
+  void AddNumber(std::string_view key, int64_t number, pb::Sample* sample) {
     pb::Label* label = sample->add_label();
     label->set_key(String(key));
     label->set_num(number);
-    return label;
   }
 
-  void AddUserLabels(uint32_t user_stack, const std::string& prefix, pb::Sample* sample) {
+  void AddRowLabels(const RowLabelValues& values, const std::string& prefix, pb::Sample* sample) {
+    VisitLabels(values, [&](const RowLabelInfo& info, const RowLabelValue& value) {
+      const std::string key = absl::StrCat(prefix, std::string(info.name));
+      if (info.is_number) {
+        AddNumber(key, value.number, sample);
+      } else {
+        AddText(key, value.text, sample);
+      }
+    });
+  }
+
+  // Returns what is said of how its frames were found.
+  int64_t AddUserLabels(uint32_t user_stack, const std::string& prefix, pb::Sample* sample) {
     const auto add = [&](std::string_view key, std::string_view text) {
       AddText(absl::StrCat(prefix, std::string(key)), text, sample);
     };
@@ -245,8 +248,9 @@ class Writer {
       add(kNoUserStackLabel, Name(user.missing));
     } else {
       add(kUserEndLabel, Name(user.stack.end));
-      add(kUnwindLabel, SourcesText(user.stack.frames));
+      return String(SourcesText(user.stack.frames));
     }
+    return 0;
   }
 
   void AddKernelLabels(uint32_t kernel_stack, const std::string& prefix, pb::Sample* sample) {
@@ -267,18 +271,15 @@ class Writer {
     if (chain.empty()) AddText(kWakerLabel, kOtherStack, sample);
     for (size_t i = 0; i < chain.size(); ++i) {
       const std::string prefix = WakerPrefix(i);
+      int64_t unwind = 0;
       if (chain[i].interrupt) {
         AddText(WakerLabel(i), kInterrupt, sample);
       } else {
-        const ProcessInfo& process = profile_.processes[chain[i].process];
         AddText(WakerLabel(i), ThreadLabel(profile_.comms[chain[i].comm]), sample);
-        AddNumber(absl::StrCat(prefix, std::string(kPidLabel)), process.key.pid, sample);
-        const int64_t image = Image(chain[i].process);
-        if (image != 0) AddNumber(absl::StrCat(prefix, std::string(kImageLabel)), image, sample);
-        AddText(absl::StrCat(prefix, std::string(kProcessLabel)), process.name, sample);
-        AddText(absl::StrCat(prefix, std::string(kContainerLabel)), process.container, sample);
-        AddUserLabels(chain[i].user_stack, prefix, sample);
+        AddRowLabels(labels_.OfProcess(chain[i].process), prefix, sample);
+        unwind = AddUserLabels(chain[i].user_stack, prefix, sample);
       }
+      sample->mutable_details()->add_waker_unwind(unwind);
       AddKernelLabels(chain[i].kernel_stack, prefix, sample);
     }
   }
@@ -308,23 +309,12 @@ class Writer {
 
   void AddLabels(size_t index, pb::Sample* sample) {
     const ProfileRow& row = profile_.rows[index];
-    const ProcessInfo& process = profile_.processes[row.process];
-    AddNumber(kPidLabel, process.key.pid, sample);
-    if (const int64_t image = Image(row.process); image != 0) AddNumber(kImageLabel, image, sample);
-    if (row.tid != 0) AddNumber(kTidLabel, row.tid, sample);
-    AddText(kProcessLabel, process.name, sample);
-    AddText(kCommLabel, profile_.comms[row.comm], sample);
-    AddText(kContainerLabel, process.container, sample);
-    AddText(kKindLabel, Name(row.kind), sample);
-    if (row.kind != WaitKind::kRunning) AddText(kCauseLabel, Name(causes_.Of(row)), sample);
-    AddText(kSystemCallLabel, SystemCallName(row.syscall), sample);
-    if (!symbols_.idle.empty()) AddText(kIdleLabel, symbols_.idle[index], sample);
-    AddNumber(kMaxLabel, Number(row.max_ns), sample)->set_num_unit(String(kPprofValues[1].second));
-    if (row.count_error() != 0) AddNumber(kCountErrorLabel, Number(row.count_error()), sample);
-    if (row.ns_error() != 0) {
-      AddNumber(kTimeErrorLabel, Number(row.ns_error()), sample)->set_num_unit(String(kPprofValues[1].second));
-    }
-    AddUserLabels(row.user_stack, "", sample);
+    AddRowLabels(labels_.OfRow(index), "", sample);
+    pb::SampleDetails* details = sample->mutable_details();
+    details->set_max_ns(Number(row.max_ns));
+    details->set_count_error(Number(row.count_error()));
+    details->set_time_error(Number(row.ns_error()));
+    details->set_unwind(AddUserLabels(row.user_stack, "", sample));
     AddKernelLabels(row.kernel_stack, "", sample);
     AddWakerLabels(row, sample);
   }
@@ -358,7 +348,6 @@ class Writer {
   const Profile& profile_;
   const SymbolizedProfile& symbols_;
   const bool has_samples_ = profile_.stats.oncpu_period_ns != 0;
-  WaitCauses causes_{symbols_};
   GzipWriter gzip_;
   std::string buffer_;
   absl::flat_hash_map<std::string, int64_t> string_index_;  // by the text as it is, and as it is written
@@ -370,8 +359,7 @@ class Writer {
   absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t>, uint64_t> location_of_;  // by mapping, address, name
   std::vector<Locations> user_locations_;
   std::vector<Locations> kernel_locations_;
-  std::vector<std::optional<int64_t>> images_;
-  absl::flat_hash_map<int32_t, int64_t> images_of_pid_;
+  RowLabels labels_;
 };
 
 }  // namespace

@@ -31,32 +31,17 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kP
     {"wall", "nanoseconds"},
 }};
 
-// Numbers, so that a filter finds 12 and not 123, and so that stores that index texts need not index them.
-inline constexpr std::string_view kPidLabel = "pid";
-inline constexpr std::string_view kTidLabel = "tid";      // only if threads are told apart
-inline constexpr std::string_view kImageLabel = "image";  // which program of this pid, in order; none: the first
-inline constexpr std::string_view kMaxLabel = "max";      // the longest interval, in nanoseconds
-inline constexpr std::string_view kCountErrorLabel = "count_error";  // standard errors, of a sample
-inline constexpr std::string_view kTimeErrorLabel = "time_error";    // in nanoseconds
-// Texts; none if empty.
-inline constexpr std::string_view kProcessLabel = "process";
-inline constexpr std::string_view kCommLabel = "comm";
-inline constexpr std::string_view kContainerLabel = "container";
-inline constexpr std::string_view kKindLabel = "kind";
-inline constexpr std::string_view kCauseLabel = "cause";         // of the wait; told by the next and the kernel stack
-inline constexpr std::string_view kIdleLabel = "idle";           // the pattern of waiting for work that it matches
-inline constexpr std::string_view kSystemCallLabel = "syscall";  // of the stay
-inline constexpr std::string_view kUserEndLabel = "user_end";    // why the walk ended
+// Beside those of row_labels.h; texts, none if empty.
+inline constexpr std::string_view kUserEndLabel = "user_end";               // why the walk ended
 inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"
 inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost", "other" or "user mode"
-inline constexpr std::string_view kUnwindLabel = "unwind";                  // SourcesText
 inline constexpr std::string_view kOtherStack = "other";
 inline constexpr std::string_view kLostStack = "lost";
 inline constexpr std::string_view kUserModeStack = "user mode";  // there is none
 inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
 
-// Of the chain of wakers: these, and process, image, container, user_end and the other labels of a stack, behind
-// WakerPrefix(link). The name of an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
+// Of the chain of wakers: these, and the labels of its process and of its stacks, behind WakerPrefix(link). The name of
+// an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
 inline constexpr std::string_view kWakerLabel = "waker";  // thread name
 std::string WakerPrefix(size_t link);                     // "waker_", "waker2_", "waker3_", "waker4_"
 std::string WakerLabel(size_t link);                      // "waker", "waker2", ...

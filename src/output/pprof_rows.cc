@@ -51,41 +51,32 @@ bool AddTo(uint64_t value, uint64_t* sum) {
 }  // namespace
 
 struct PprofRows::LabelNames {
-  static constexpr std::pair<std::string_view, int64_t Labels::*> kNumbers[] = {
-      {kPidLabel, &Labels::pid},
-      {kTidLabel, &Labels::tid},
-      {kImageLabel, &Labels::image},
-      {kMaxLabel, &Labels::max_ns},
-      {kCountErrorLabel, &Labels::count_error},
-      {kTimeErrorLabel, &Labels::ns_error},
-  };
-  static constexpr std::pair<std::string_view, std::string_view Labels::*> kTexts[] = {
-      {kProcessLabel, &Labels::process},
-      {kCommLabel, &Labels::comm},
-      {kContainerLabel, &Labels::container},
-      {kKindLabel, &Labels::kind},
-      {kSystemCallLabel, &Labels::syscall},
-      {kIdleLabel, &Labels::idle},
-      {kUserEndLabel, &Labels::user_end},
-      {kNoUserStackLabel, &Labels::no_user_stack},
-      {kNoKernelStackLabel, &Labels::no_kernel_stack},
-      {kUnwindLabel, &Labels::unwind},
-  };
-  // Behind WakerPrefix.
-  static constexpr std::pair<std::string_view, int64_t WakerLabels::*> kWakerNumbers[] = {
-      {kPidLabel, &WakerLabels::pid},
-      {kImageLabel, &WakerLabels::image},
-  };
-  static constexpr std::pair<std::string_view, std::string_view WakerLabels::*> kWakerTexts[] = {
-      {"", &WakerLabels::name},
-      {kProcessLabel, &WakerLabels::process},
-      {kContainerLabel, &WakerLabels::container},
-      {kUserEndLabel, &WakerLabels::user_end},
-      {kNoUserStackLabel, &WakerLabels::no_user_stack},
-      {kNoKernelStackLabel, &WakerLabels::no_kernel_stack},
-      {kUnwindLabel, &WakerLabels::unwind},
+  static constexpr std::pair<std::string_view, std::string_view PprofStackLabels::*> kTexts[] = {
+      {kUserEndLabel, &PprofStackLabels::user_end},
+      {kNoUserStackLabel, &PprofStackLabels::no_user_stack},
+      {kNoKernelStackLabel, &PprofStackLabels::no_kernel_stack},
   };
 };
+
+uint64_t PprofRows::AnyLabels::bytes() const {
+  uint64_t bytes = 0;
+  for (const RowLabelValue& value : values) bytes += value.text.size();
+  return bytes;
+}
+
+void PprofRows::ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels) {
+  for (size_t i = 0; i < kRowLabelCount; ++i) {
+    if (key != kRowLabels[i].name) continue;
+    if (kRowLabels[i].is_number) {
+      labels->values[i].number = number;
+    } else {
+      labels->values[i].text = text;
+    }
+  }
+  for (const auto& [name, field] : LabelNames::kTexts) {
+    if (key == name) labels->*field = text;
+  }
+}
 
 // `key` begins with kWakerLabel.
 void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels) {
@@ -95,11 +86,10 @@ void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int6
     if (key != name && !key.starts_with(prefix)) continue;
     const std::string_view rest = key == name ? "" : key.substr(prefix.size());
     WakerLabels& waker = labels->wakers[link];
-    for (const auto& [known, field] : LabelNames::kWakerNumbers) {
-      if (rest == known) waker.*field = number;
-    }
-    for (const auto& [known, field] : LabelNames::kWakerTexts) {
-      if (rest == known) waker.*field = text;
+    if (rest.empty()) {
+      waker.name = text;
+    } else {
+      ReadAnyLabel(rest, text, number, &waker);
     }
     return;
   }
@@ -117,29 +107,45 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
       ReadWakerLabel(*key, *text, label.num(), &labels);
       continue;
     }
-    for (const auto& [name, field] : LabelNames::kNumbers) {
-      if (*key == name) labels.*field = label.num();
-    }
-    for (const auto& [name, field] : LabelNames::kTexts) {
-      if (*key == name) labels.*field = *text;
-    }
+    ReadAnyLabel(*key, *text, label.num(), &labels);
   }
+  const absl::Status status = ReadDetails(sample.details(), &labels);
+  if (!status.ok()) return status;
   while (labels.links < kMaxLinks && !labels.wakers[labels.links].name.empty()) ++labels.links;
   return labels;
 }
 
-absl::Status PprofRows::CheckLabels(const Labels& labels) const {
-  if (!IsPid(labels.pid) || !IsPid(labels.tid)) return Damaged("no such pid");
-  if (labels.image < 0 || labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) {
-    return Damaged("a negative number");
+// Of a sample that others have written again there are none.
+template <typename Message>
+absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
+  labels->max_ns = details.max_ns();
+  labels->count_error = details.count_error();
+  labels->ns_error = details.time_error();
+  const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
+  if (!unwind.ok()) return unwind.status();
+  labels->unwind = *unwind;
+  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxLinks); ++i) {
+    const absl::StatusOr<std::string_view> of_waker = tables_.String(details.waker_unwind(i));
+    if (!of_waker.ok()) return of_waker.status();
+    labels->wakers[static_cast<size_t>(i)].unwind = *of_waker;
   }
-  for (const WakerLabels& waker : labels.wakers) {
-    if (!IsPid(waker.pid)) return Damaged("no such pid");
-    if (waker.image < 0) return Damaged("a negative number");
-    if (!IsKernelLabel(waker.no_kernel_stack) || waker.no_kernel_stack == kUserModeStack)
-      return Damaged("an unknown kernel stack");
-  }
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
+  if (!IsPid(labels.number(RowLabel::kPid)) || !IsPid(labels.number(RowLabel::kTid))) return Damaged("no such pid");
+  if (labels.number(RowLabel::kImage) < 0) return Damaged("a negative number");
   if (!IsKernelLabel(labels.no_kernel_stack)) return Damaged("an unknown kernel stack");
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::CheckLabels(const Labels& labels) {
+  if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
+  if (labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) return Damaged("a negative number");
+  for (const WakerLabels& waker : labels.wakers) {
+    if (absl::Status status = CheckAnyLabels(waker); !status.ok()) return status;
+    if (waker.no_kernel_stack == kUserModeStack) return Damaged("an unknown kernel stack");
+  }
   return absl::OkStatus();
 }
 
@@ -174,9 +180,9 @@ absl::Status PprofRows::Add(std::string_view bytes) {
       !status.ok()) {
     return status;
   }
-  const std::optional<WaitKind> kind = KindOf(labels->kind);
+  const std::optional<WaitKind> kind = KindOf(labels->text(RowLabel::kKind));
   if (!kind.has_value()) return Damaged("an unknown kind of wait");
-  const std::optional<int32_t> syscall = SystemCallNumber(labels->syscall);
+  const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
   if (!syscall.has_value()) return Damaged("an unknown system call");
   bool marked = false;
   const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
@@ -186,13 +192,15 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   if (!stacks.ok()) return stacks.status();
   const absl::StatusOr<uint32_t> process = InternProcess(*labels);
   if (!process.ok()) return process.status();
-  const uint64_t names = labels->process.size() + labels->comm.size() + labels->container.size() + labels->idle.size();
-  if (absl::Status status = shown_.Take(stacks->bytes + names); !status.ok()) return status;
+  if (absl::Status status = shown_.Take(stacks->bytes + labels->bytes()); !status.ok()) return status;
   row.kernel_stack = stacks->kernel;
   row.user_stack = stacks->user;
   row.process = *process;
-  row.tid = static_cast<int32_t>(labels->tid);
-  row.comm = InternComm(labels->comm);
+  row.tid = static_cast<int32_t>(labels->number(RowLabel::kTid));
+  row.comm = InternComm(labels->text(RowLabel::kComm));
+  const absl::StatusOr<uint32_t> control_group = InternControlGroup(labels->text(RowLabel::kControlGroup));
+  if (!control_group.ok()) return control_group.status();
+  row.control_group = *control_group;
   if (marked || labels->links != 0) {
     const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
     if (!waker.ok()) return waker.status();
@@ -204,7 +212,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
   row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
   profile_.rows.push_back(row);
-  AddIdle(labels->idle);
+  AddIdle(labels->text(RowLabel::kIdle));
   return absl::OkStatus();
 }
 
@@ -233,18 +241,20 @@ absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
   return it->second;
 }
 
-template <typename AnyLabels>
 absl::StatusOr<uint32_t> PprofRows::InternProcess(const AnyLabels& labels) {
   const auto next = static_cast<uint32_t>(profile_.processes.size());
-  const ProcessName name = {labels.pid, labels.image, labels.process, labels.container};
-  const auto [it, inserted] = process_index_.try_emplace(name, next);
+  const std::string_view text = labels.text(RowLabel::kProcess);
+  const std::string_view container = labels.text(RowLabel::kContainer);
+  const int64_t pid = labels.number(RowLabel::kPid);
+  const int64_t image = labels.number(RowLabel::kImage);
+  const auto [it, inserted] = process_index_.try_emplace({pid, image, text, container}, next);
   if (inserted) {
-    if (absl::Status status = held_.Take(labels.process.size() + labels.container.size()); !status.ok()) return status;
+    if (absl::Status status = held_.Take(text.size() + container.size()); !status.ok()) return status;
     ProcessInfo& process = profile_.processes.emplace_back();
-    process.key.pid = static_cast<int32_t>(labels.pid);
-    process.key.exec_id = static_cast<uint64_t>(labels.image);
-    process.name = std::string(labels.process);
-    process.container = std::string(labels.container);
+    process.key.pid = static_cast<int32_t>(pid);
+    process.key.exec_id = static_cast<uint64_t>(image);
+    process.name = std::string(text);
+    process.container = std::string(container);
   }
   return it->second;
 }
@@ -252,6 +262,17 @@ absl::StatusOr<uint32_t> PprofRows::InternProcess(const AnyLabels& labels) {
 uint32_t PprofRows::InternComm(std::string_view comm) {
   const auto [it, inserted] = comm_index_.try_emplace(comm, static_cast<uint32_t>(profile_.comms.size()));
   if (inserted) profile_.comms.emplace_back(comm);
+  return it->second;
+}
+
+absl::StatusOr<uint32_t> PprofRows::InternControlGroup(std::string_view path) {
+  if (path.empty()) return 0;
+  const auto [it, inserted] =
+      control_group_index_.try_emplace(path, static_cast<uint32_t>(profile_.control_groups.size() + 1));
+  if (inserted) {
+    if (absl::Status status = held_.Take(path.size()); !status.ok()) return status;
+    profile_.control_groups.emplace_back(path);
+  }
   return it->second;
 }
 

@@ -21,6 +21,7 @@
 #include "output/pprof_fields.h"
 #include "output/pprof_stacks.h"
 #include "output/pprof_tables.h"
+#include "output/row_labels.h"
 #include "profile/profile.h"
 #include "symbolize/symbolizer.h"
 
@@ -45,21 +46,26 @@ class PprofRows {
 
  private:
   // A link of the chain of wakers.
-  struct WakerLabels : PprofStackLabels {
-    std::string_view name, process, container;
-    int64_t pid = 0;
-    int64_t image = 0;
+  // What both have.
+  struct AnyLabels : PprofStackLabels {
+    RowLabelValues values = {};
 
-    bool is_one_of(std::string_view word) const { return name == word && pid == 0 && process.empty(); }
+    std::string_view text(RowLabel label) const { return values[static_cast<size_t>(label)].text; }
+    int64_t number(RowLabel label) const { return values[static_cast<size_t>(label)].number; }
+    // Of all texts of RowLabels.
+    uint64_t bytes() const;
   };
-  struct Labels : PprofStackLabels {
-    int64_t pid = 0;
-    int64_t tid = 0;
-    int64_t image = 0;
+  struct WakerLabels : AnyLabels {
+    std::string_view name;
+
+    bool is_one_of(std::string_view word) const {
+      return name == word && number(RowLabel::kPid) == 0 && text(RowLabel::kProcess).empty();
+    }
+  };
+  struct Labels : AnyLabels {
     int64_t max_ns = 0;
     int64_t count_error = 0;
     int64_t ns_error = 0;
-    std::string_view process, comm, container, kind, syscall, idle;
     std::array<WakerLabels, kMaxLinks> wakers;
     size_t links = 0;  // of `wakers` that are named
   };
@@ -68,13 +74,17 @@ class PprofRows {
 
   template <typename Message>
   absl::StatusOr<Labels> ReadLabels(const Message& sample);
-  absl::Status CheckLabels(const Labels& labels) const;
+  template <typename Message>
+  absl::Status ReadDetails(const Message& details, Labels* labels);
+  static absl::Status CheckAnyLabels(const AnyLabels& labels);
+  static absl::Status CheckLabels(const Labels& labels);
   // Values in the order of kPprofValues, and of kPprofOnCpuValues behind them.
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
+  static void ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels);
   static void ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels);
-  template <typename AnyLabels>
   absl::StatusOr<uint32_t> InternProcess(const AnyLabels& labels);
   uint32_t InternComm(std::string_view comm);
+  absl::StatusOr<uint32_t> InternControlGroup(std::string_view path);
   void AddIdle(std::string_view pattern);
   // What ProfileRow::waker is of these stacks, the sample's own first.
   absl::StatusOr<uint32_t> InternWaker(const Labels& labels, const std::vector<PprofStacks::Locations>& stacks);
@@ -91,6 +101,7 @@ class PprofRows {
   absl::flat_hash_map<ProcessName, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
+  absl::flat_hash_map<std::string_view, uint32_t> control_group_index_;
   absl::flat_hash_set<std::string_view> idle_patterns_;
 };
 

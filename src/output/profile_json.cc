@@ -9,11 +9,10 @@
 #include "output/idle.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
+#include "output/row_labels.h"
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
 #include "output/stats_json.h"
-#include "symbolize/system_calls.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 namespace {
@@ -26,8 +25,20 @@ void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, 
   json.EndArray();
 }
 
+void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
+  VisitLabels(values, [&json](const RowLabelInfo& info, const RowLabelValue& value) {
+    json.Key(info.name);
+    if (info.is_number) {
+      json.Signed(value.number);
+    } else {
+      json.String(value.text);
+    }
+  });
+}
+
 // An empty chain stands for all that found no place.
-void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const WakerChain& chain, JsonWriter& json) {
+void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const WakerChain& chain, RowLabels& labels,
+                 JsonWriter& json) {
   json.Key("wakers");
   json.BeginArray();
   for (const WakerLink& link : chain) {
@@ -36,10 +47,7 @@ void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const
       json.Key("interrupt");
       json.Bool(true);
     } else {
-      const ProcessInfo& process = profile.processes[link.process];
-      json.Field("process", process.name);
-      json.Key("pid");
-      json.Signed(process.key.pid);
+      WriteLabels(labels.OfProcess(link.process), json);
       json.Field("comm", profile.comms[link.comm]);
       WriteUserStackFields(profile, symbols, link.user_stack, {}, json);
     }
@@ -49,23 +57,11 @@ void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const
   json.EndArray();
 }
 
-void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t index, WaitCauses& causes,
+void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t index, RowLabels& labels,
               JsonWriter& json) {
   const ProfileRow& row = profile.rows[index];
-  const ProcessInfo& process = profile.processes[row.process];
   json.BeginObject();
-  json.Field("process", process.name);
-  json.Key("pid");
-  json.Signed(process.key.pid);
-  if (row.tid != 0) {
-    json.Key("tid");
-    json.Signed(row.tid);
-  }
-  json.Field("comm", profile.comms[row.comm]);
-  json.Field("kind", Name(row.kind));
-  if (row.kind != WaitKind::kRunning) json.Field("cause", Name(causes.Of(row)));
-  if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
-  if (!symbols.idle.empty() && !symbols.idle[index].empty()) json.Field("idle", symbols.idle[index]);
+  WriteLabels(labels.OfRow(index), json);
   json.Field("count", row.count);
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
@@ -80,7 +76,7 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t i
   }
   WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
   WriteKernelStack(profile, symbols, row.kernel_stack, json);
-  if (row.waker != 0) WriteWakers(profile, symbols, profile.wakers[row.waker - 1], json);
+  if (row.waker != 0) WriteWakers(profile, symbols, profile.wakers[row.waker - 1], labels, json);
   json.EndObject();
 }
 
@@ -115,8 +111,8 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
   json.Field("host", profile.host);
   json.Key("stacks");
   json.BeginArray();
-  WaitCauses causes(symbols);
-  for (size_t i = 0; i < profile.rows.size(); ++i) WriteRow(profile, symbols, i, causes, json);
+  RowLabels labels(profile, symbols);
+  for (size_t i = 0; i < profile.rows.size(); ++i) WriteRow(profile, symbols, i, labels, json);
   json.EndArray();
   WriteIdle(SumIdle(profile, symbols), json);
   if (!profile.ledger.empty()) {

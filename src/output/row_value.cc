@@ -25,24 +25,24 @@ absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
       "no value is called '", name, "': there are off_cpu, blocked, runnable, count, cpu, samples and wall"));
 }
 
-uint64_t ValueOf(const ProfileRow& row, RowValue value) {
+uint64_t ValueOf(const RowSums& sums, RowValue value) {
   switch (value) {
     case RowValue::kBlocked:
-      return row.blocked_ns;
+      return sums.blocked_ns;
     case RowValue::kRunnable:
-      return row.runnable_ns;
+      return sums.runnable_ns;
     case RowValue::kCount:
-      return row.count;
+      return sums.count;
     case RowValue::kCpu:
-      return row.cpu_ns;
+      return sums.cpu_ns;
     case RowValue::kSamples:
-      return row.samples;
+      return sums.samples;
     case RowValue::kWall:
-      return row.wall_ns();
+      return sums.wall_ns();
     case RowValue::kOffCpu:
       break;
   }
-  return row.total_ns();
+  return sums.total_ns();
 }
 
 uint64_t Total(const Profile& profile, RowValue value) {

@@ -27,7 +27,7 @@ absl::StatusOr<RowValue> ParseRowValue(const std::string& name);
 RowValue DefaultValue(const Profile& profile);
 
 bool IsTime(RowValue value);
-uint64_t ValueOf(const ProfileRow& row, RowValue value);
+uint64_t ValueOf(const RowSums& sums, RowValue value);
 uint64_t Total(const Profile& profile, RowValue value);
 
 // For a reader: a length of time, or "12 times".

@@ -6,7 +6,6 @@
 #include <numeric>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include "output/stack_labels.h"
 #include "output/units.h"
 #include "output/utf8.h"
-#include "profile/off_cpu_table.h"
 #include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"
 
@@ -45,12 +43,21 @@ std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedP
 // Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
 bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
 
+// Of a row's stack: whatever it waited for, and whoever ended that.
+std::pair<RowKey, bool> StackKeyOf(const ProfileRow& row) {
+  RowKey key = row.key();
+  key.kind = WaitKind::kOther;
+  key.syscall = kNoSystemCall;
+  key.waker = key.control_group = 0;
+  return {key, IsRemainder(row)};
+}
+
 // The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
 // Samples meet a function at every instruction: those of one stack of functions are one.
 std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfile& symbols) {
   const std::vector<uint32_t> user = FirstOfSameNames(profile, symbols, profile.user_stacks.size(), UserLabels);
   const std::vector<uint32_t> kernel = FirstOfSameNames(profile, symbols, profile.kernel_stacks.size(), KernelLabels);
-  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, bool>, size_t> index;
+  absl::flat_hash_map<std::pair<RowKey, bool>, size_t> index;
   std::vector<ProfileRow> stacks;
   std::vector<uint64_t> most_ns;  // of the row that stands for a stack
   for (ProfileRow row : profile.rows) {
@@ -58,15 +65,14 @@ std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfil
       row.user_stack = user[row.user_stack];
       row.kernel_stack = kernel[row.kernel_stack];
     }
-    auto [it, inserted] = index.try_emplace(
-        {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, IsRemainder(row)}, stacks.size());
+    const auto [it, inserted] = index.try_emplace(StackKeyOf(row), stacks.size());
     if (inserted) {
       stacks.push_back(row);
       most_ns.push_back(row.wall_ns());
       continue;
     }
     ProfileRow& stack = stacks[it->second];
-    OffCpuTable::AddSums(row, stack);
+    stack.Add(row);
     if (row.wall_ns() > most_ns[it->second]) {
       most_ns[it->second] = row.wall_ns();
       stack.kind = row.kind;
@@ -79,7 +85,7 @@ std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfil
 struct ProcessSum {
   uint32_t process = 0;
   std::set<uint32_t> comms;
-  ProfileRow sums;
+  RowSums sums;
   ProfileRow costliest;
 };
 
@@ -92,7 +98,7 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, const SymbolizedPro
       process.costliest = stack;
     }
     process.comms.insert(stack.comm);
-    OffCpuTable::AddSums(stack, process.sums);
+    process.sums.Add(stack);
   }
   std::erase_if(processes, [](const ProcessSum& process) { return process.comms.empty(); });
   return processes;
@@ -126,23 +132,19 @@ std::string CountText(const ProfileRow& row) {
   std::string samples = absl::StrFormat("%d samples", row.samples);
   if (row.count == 0 && row.samples != 0) return samples;
   const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
-  const std::string waits = absl::StrFormat("count %d, average %s, longest %s", row.count, FormatDuration(average_ns),
-                                            FormatDuration(row.max_ns));
+  const std::string longest =  // of a file that others have written again it is not known
+      row.max_ns == 0 && row.total_ns() != 0 ? "" : absl::StrCat(", longest ", FormatDuration(row.max_ns));
+  const std::string waits = absl::StrFormat("count %d, average %s%s", row.count, FormatDuration(average_ns), longest);
   return row.samples == 0 ? waits : absl::StrCat(waits, ", ", samples);
-}
-
-bool SameStack(const ProfileRow& a, const ProfileRow& b) {
-  return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
-         a.user_stack == b.user_stack && IsRemainder(a) == IsRemainder(b);
 }
 
 // The rows of a stack by their wakers, those of several kinds of wait added up.
 std::vector<ProfileRow> RowsByWaker(const Profile& profile, const ProfileRow& stack) {
   std::map<uint32_t, ProfileRow> by_waker;
   for (const ProfileRow& row : profile.rows) {
-    if (row.waker == 0 || !SameStack(row, stack)) continue;
+    if (row.waker == 0 || StackKeyOf(row) != StackKeyOf(stack)) continue;
     const auto [it, inserted] = by_waker.try_emplace(row.waker, row);
-    if (!inserted) OffCpuTable::AddSums(row, it->second);
+    if (!inserted) it->second.Add(row);
   }
   std::vector<ProfileRow> rows;
   rows.reserve(by_waker.size());

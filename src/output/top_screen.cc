@@ -45,7 +45,7 @@ class Rates {
     const double rate = PerSecond(count);
     return absl::StrFormat("%.*f", rate < 9.95 ? 1 : 0, rate);
   }
-  std::string Value(const ProfileRow& sums, RowValue value) const {
+  std::string Value(const RowSums& sums, RowValue value) const {
     const uint64_t amount = ValueOf(sums, value);
     return IsTime(value) ? Time(amount) : Count(amount);
   }
@@ -96,7 +96,7 @@ std::vector<std::string> Head(const TopTable& table, const Rates& rates, const T
 }
 
 std::string ProcessLine(const TopProcess& process, const Rates& rates) {
-  const ProfileRow& sums = process.sums;
+  const RowSums& sums = process.sums;
   return absl::StrFormat("%7d %s %10s %10s %10s %8s %9s", process.pid, Cell(process.name, kNameColumns),
                          rates.Time(sums.total_ns()), rates.Time(sums.blocked_ns), rates.Time(sums.runnable_ns),
                          rates.Count(sums.count), FormatDuration(sums.max_ns));

@@ -13,7 +13,6 @@
 #include "output/keep_most.h"
 #include "output/stack_labels.h"
 #include "output/utf8.h"
-#include "profile/off_cpu_table.h"
 
 namespace offcpu {
 namespace {
@@ -71,7 +70,7 @@ class StackSums {
       kinds_.emplace_back();
       causes_.emplace_back();
     }
-    OffCpuTable::AddSums(row, stacks_[it->second].sums);
+    stacks_[it->second].sums.Add(row);
     kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
     causes_[it->second][static_cast<size_t>(wait_causes_.Of(row))] += row.total_ns();
   }
@@ -118,14 +117,14 @@ std::vector<TopProcess> SumProcesses(const Profile& profile) {
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
   for (const ProfileRow& row : profile.rows) {
-    if (row.kind != WaitKind::kRunning) OffCpuTable::AddSums(row, processes[row.process].sums);
+    if (row.kind != WaitKind::kRunning) processes[row.process].sums.Add(row);
   }
   std::erase_if(processes,
                 [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
   return processes;
 }
 
-void WriteSums(const ProfileRow& sums, JsonWriter& json) {
+void WriteSums(const RowSums& sums, JsonWriter& json) {
   json.Field("count", sums.count);
   json.Field("blocked_ns", sums.blocked_ns);
   json.Field("runnable_ns", sums.runnable_ns);
@@ -207,7 +206,7 @@ TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, 
   StackSums stacks(profile, symbols);
   for (const ProfileRow& row : profile.rows) {
     if (row.kind == WaitKind::kRunning) continue;
-    OffCpuTable::AddSums(row, table.sums);
+    table.sums.Add(row);
     stacks.Add(row);
   }
   table.stacks = stacks.Take();

@@ -21,7 +21,7 @@ namespace offcpu {
 struct TopProcess {
   int32_t pid = 0;
   std::string name;
-  ProfileRow sums;  // times and counts only
+  RowSums sums;
 };
 
 // Stacks that look the same to who reads them are one.
@@ -36,14 +36,14 @@ struct TopStack {
   std::vector<std::string> frames;
   bool is_kernel = false;  // the frames are the kernel's
   std::string waits_in;    // function of the kernel
-  ProfileRow sums;         // times and counts only
+  RowSums sums;
 };
 
 struct TopTable {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;
   std::string host;
-  ProfileRow sums;  // over everything
+  RowSums sums;  // over everything
   uint64_t slept_throughout = 0;
   std::vector<IdleSum> idle;  // waits for work that are left out of all else
   std::vector<Drop> drops;    // those that lost most time first

@@ -32,16 +32,6 @@ std::string_view IdOfComponent(std::string_view component) {
   return before.back() == '-' || before.back() == ':' ? id : std::string_view();
 }
 
-std::string_view IdOfPath(std::string_view path) {
-  while (!path.empty()) {
-    size_t slash = path.rfind('/');
-    std::string_view component = slash == std::string_view::npos ? path : path.substr(slash + 1);
-    if (std::string_view id = IdOfComponent(component); !id.empty()) return id;
-    path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-  }
-  return {};
-}
-
 // Appends the directories below `root` that are named by a container id with this prefix. False if there are too many
 // directories to look at. Those that go away meanwhile are passed over.
 bool FindBelow(const std::string& root, const std::string& prefix, std::vector<std::string>* found) {
@@ -66,6 +56,16 @@ bool FindBelow(const std::string& root, const std::string& prefix, std::vector<s
 
 }  // namespace
 
+std::string_view ContainerIdInPath(std::string_view path) {
+  while (!path.empty()) {
+    size_t slash = path.rfind('/');
+    std::string_view component = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    if (std::string_view id = IdOfComponent(component); !id.empty()) return id;
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  }
+  return {};
+}
+
 std::string ContainerId(std::string_view cgroup_file_text) {
   while (!cgroup_file_text.empty()) {
     size_t length = std::min(cgroup_file_text.find('\n'), cgroup_file_text.size());
@@ -75,7 +75,7 @@ std::string ContainerId(std::string_view cgroup_file_text) {
     size_t colon = line.find(':');
     if (colon != std::string_view::npos) colon = line.find(':', colon + 1);
     if (colon == std::string_view::npos) continue;
-    if (std::string_view id = IdOfPath(line.substr(colon + 1)); !id.empty()) return std::string(id);
+    if (std::string_view id = ContainerIdInPath(line.substr(colon + 1)); !id.empty()) return std::string(id);
   }
   return "";
 }

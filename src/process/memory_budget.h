@@ -1,5 +1,5 @@
 // One budget of bytes for what is kept because of targets: tables, what is prepared of them, names. Whoever wants to
-// keep something asks first, in the name of the user whose process it is for, and may be told no.
+// keep something asks first, in the name of the user who pays for it, and may be told no.
 //
 // Nobody is made to give back what he has. So that nobody can take it all, a user may hold at most kShare times what is
 // left for others after he has got it: one alone three quarters, each of two three sevenths, and there is always some

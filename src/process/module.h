@@ -90,7 +90,7 @@ class Module : public std::enable_shared_from_this<Module> {
   bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   FileIdentity identity;      // of `file`
   OwnedFd file;               // the regular file behind the mapping, if it could be opened; read-only, not blocking
-  MemoryLease memory;         // for the tables, in the name of the user whose process they were read for
+  MemoryLease memory;         // for the tables, in the name of the user who pays for them: the owner of the file
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;
 

@@ -13,7 +13,7 @@ namespace offcpu {
 
 // What a read reads.
 struct ReadSubject {
-  uid_t owner = 0;  // of the process whose memory or files it is
+  uid_t owner = 0;  // of the process whose memory it is, or who pays for the module whose file it is
   uint64_t id = 0;  // of the memory or the file: while a read of it hangs no other one begins; 0: nothing else reads it
 };
 

@@ -14,16 +14,16 @@ constexpr size_t kStayOverhead = 64;
 // bound keeps a stay of very many different ones from costing the square of their number.
 constexpr size_t kLookBack = 32;
 
-bool SameKey(const ProfileRow& a, const ProfileRow& b) {
-  return a.process == b.process && a.tid == b.tid && a.comm == b.comm && a.kernel_stack == b.kernel_stack &&
-         a.kind == b.kind && a.syscall == b.syscall;
+// Are they one row, and wait for the same? A stack that is not known yet is 0 in the key.
+bool SameKey(const Interval& a, const Interval& b) {
+  return a.row.key() == b.row.key() && a.cookie == b.cookie && a.wakers == b.wakers;
 }
 
-// Calls visit(cookie, user stack) for each stack that a row has; cookie 0: it is known.
-template <typename Row, typename Visit>
-void VisitStacks(Row& row, Visit visit) {
-  visit(row.cookie, row.row.user_stack);
-  for (auto& waker : row.wakers) visit(waker.cookie, waker.link.user_stack);
+// Calls visit(cookie, user stack) for each stack that it has; cookie 0: it is known.
+template <typename AnyInterval, typename Visit>
+void VisitStacks(AnyInterval& interval, Visit visit) {
+  visit(interval.cookie, interval.row.user_stack);
+  for (auto& waker : interval.wakers) visit(waker.cookie, waker.link.user_stack);
 }
 
 }  // namespace
@@ -32,32 +32,34 @@ Joiner::Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table)
     : limits_(limits), stacks_(stacks), table_(table) {}
 
 size_t Joiner::BytesOf(const Stay& stay) {
-  return sizeof(Stay) + kStayOverhead + stay.rows.capacity() * sizeof(WaitingRow) + stay.wakers * sizeof(IntervalWaker);
+  return sizeof(Stay) + kStayOverhead + stay.intervals.capacity() * sizeof(Interval) +
+         stay.wakers * sizeof(IntervalWaker);
 }
 
-Joiner::WaitingRow Joiner::RowOf(const Interval& interval) {
-  WaitingRow row = {.row = OffCpuTable::RowOf(interval, 0), .cookie = interval.cookie, .wakers = interval.wakers};
-  const auto give_up = [this](NoUserStack reason, uint64_t& cookie, uint32_t& user_stack) {
+void Joiner::GiveUpMissing(Interval& interval) {
+  const auto give_up = [this](NoUserStack& missing, uint64_t& cookie, uint32_t& user_stack) {
+    const NoUserStack reason = std::exchange(missing, NoUserStack::kNone);
     if (cookie != 0 && reason == NoUserStack::kNone) return;
     cookie = 0;
     user_stack = stacks_.InternMissing(reason == NoUserStack::kNone ? NoUserStack::kLost : reason);
   };
-  give_up(interval.missing, row.cookie, row.row.user_stack);
-  for (IntervalWaker& waker : row.wakers) give_up(waker.missing, waker.cookie, waker.link.user_stack);
-  return row;
+  give_up(interval.missing, interval.cookie, interval.row.user_stack);
+  for (IntervalWaker& waker : interval.wakers) give_up(waker.missing, waker.cookie, waker.link.user_stack);
 }
 
-void Joiner::Add(const Interval& interval) {
-  Settle(RowOf(interval));
+void Joiner::Add(Interval interval) {
+  GiveUpMissing(interval);
+  Settle(std::move(interval));
   while (!stays_.empty() && (stays_.size() > limits_.stays || bytes_ > limits_.bytes)) {
     GiveUpOldest(NoUserStack::kOverload, counters_.evicted);
   }
 }
 
-void Joiner::Settle(WaitingRow&& row) {
+void Joiner::Settle(Interval&& interval) {
+  ProfileRow& row = interval.row;
   uint64_t unknown = 0;
-  const bool had_own = row.cookie == 0;
-  VisitStacks(row, [&](uint64_t& cookie, uint32_t& user_stack) {
+  const bool had_own = interval.cookie == 0;
+  VisitStacks(interval, [&](uint64_t& cookie, uint32_t& user_stack) {
     if (cookie == 0) return;
     if (const std::optional<uint32_t> outcome = FindOutcome(cookie)) {
       cookie = 0;
@@ -66,23 +68,23 @@ void Joiner::Settle(WaitingRow&& row) {
       unknown = cookie;
     }
   });
-  if (!had_own && row.cookie == 0) {
-    counters_.joined.intervals += row.row.count + row.row.samples;
-    counters_.joined.ns += row.row.wall_ns();
+  if (!had_own && interval.cookie == 0) {
+    counters_.joined.intervals += row.events();
+    counters_.joined.ns += row.wall_ns();
   }
-  if (unknown != 0) return Wait(std::move(row), FindOrAddStay(unknown));
-  if (!row.wakers.empty()) {
+  if (unknown != 0) return Wait(std::move(interval), FindOrAddStay(unknown));
+  if (!interval.wakers.empty()) {
     WakerChain chain;
-    for (const IntervalWaker& waker : row.wakers) chain.push_back(waker.link);
-    row.row.waker = table_.InternWaker(chain);
+    for (const IntervalWaker& waker : interval.wakers) chain.push_back(waker.link);
+    row.waker = table_.InternWaker(chain);
   }
-  table_.Add(row.row);
+  table_.Add(row);
 }
 
 Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
   auto [it, inserted] = stay_by_cookie_.try_emplace(cookie);
   if (inserted) {
-    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .rows = {}, .wakers = 0});
+    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .intervals = {}, .wakers = 0});
     it->second = std::prev(stays_.end());
     bytes_ += BytesOf(stays_.back());
   } else {
@@ -92,26 +94,25 @@ Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
   return stays_.back();
 }
 
-void Joiner::Wait(WaitingRow&& row, Stay& stay) {
-  const auto look_back = stay.rows.rbegin() + static_cast<ptrdiff_t>(std::min(stay.rows.size(), kLookBack));
-  const auto same = std::find_if(stay.rows.rbegin(), look_back, [&](const WaitingRow& other) {
-    return SameKey(row.row, other.row) && row.cookie == other.cookie && row.wakers == other.wakers &&
-           (row.cookie != 0 || row.row.user_stack == other.row.user_stack);
-  });
+void Joiner::Wait(Interval&& interval, Stay& stay) {
+  std::vector<Interval>& waiting = stay.intervals;
+  const auto look_back = waiting.rbegin() + static_cast<ptrdiff_t>(std::min(waiting.size(), kLookBack));
+  const auto same = std::find_if(waiting.rbegin(), look_back,
+                                 [&interval](const Interval& other) { return SameKey(interval, other); });
   if (same != look_back) {
-    OffCpuTable::AddSums(row.row, same->row);
+    same->row.Add(interval.row);
     return;
   }
-  CountWanted(row, stay.cookie, true);
+  CountWanted(interval, stay.cookie, true);
   bytes_ -= BytesOf(stay);
-  stay.wakers += row.wakers.size();
-  stay.rows.push_back(std::move(row));
+  stay.wakers += interval.wakers.size();
+  waiting.push_back(std::move(interval));
   bytes_ += BytesOf(stay);
 }
 
-void Joiner::CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins) {
-  if (row.wakers.empty()) return;
-  VisitStacks(row, [&](uint64_t cookie, uint32_t) {
+void Joiner::CountWanted(const Interval& interval, uint64_t waits_for, bool begins) {
+  if (interval.wakers.empty()) return;
+  VisitStacks(interval, [&](uint64_t cookie, uint32_t) {
     if (cookie == 0 || cookie == waits_for) return;
     if (begins) {
       ++wanted_[cookie];
@@ -137,22 +138,22 @@ std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
 
 void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter) {
   const uint64_t waited_for = stay->cookie;
-  std::vector<WaitingRow> rows = std::move(stay->rows);
-  bytes_ -= sizeof(Stay) + kStayOverhead + rows.capacity() * sizeof(WaitingRow) + stay->wakers * sizeof(IntervalWaker);
+  bytes_ -= BytesOf(*stay);
+  std::vector<Interval> intervals = std::move(stay->intervals);
   stay_by_cookie_.erase(waited_for);
   stays_.erase(stay);
-  for (WaitingRow& row : rows) {
-    CountWanted(row, waited_for, false);
-    if (row.cookie == waited_for) {
-      counter.intervals += row.row.count + row.row.samples;
-      counter.ns += row.row.wall_ns();
+  for (Interval& interval : intervals) {
+    CountWanted(interval, waited_for, false);
+    if (interval.cookie == waited_for) {
+      counter.intervals += interval.row.events();
+      counter.ns += interval.row.wall_ns();
     }
-    VisitStacks(row, [&](uint64_t& cookie, uint32_t& stack) {
+    VisitStacks(interval, [&](uint64_t& cookie, uint32_t& stack) {
       if (cookie != waited_for) return;
       cookie = 0;
       stack = user_stack;
     });
-    Settle(std::move(row));
+    Settle(std::move(interval));
   }
 }
 

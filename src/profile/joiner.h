@@ -48,7 +48,7 @@ class Joiner {
   Joiner(const Joiner&) = delete;
   Joiner& operator=(const Joiner&) = delete;
 
-  void Add(const Interval& interval);
+  void Add(Interval interval);
   // `user_stack` is an index of the stack table: of a stack, or of the reason why the capture yielded none. A cookie's
   // first outcome stays.
   void Resolve(uint64_t cookie, uint32_t user_stack);
@@ -67,17 +67,11 @@ class Joiner {
   size_t waiting_bytes() const { return bytes_; }
 
  private:
-  // Intervals of a stay with one key are one row already: the table would add them up anyway.
-  struct WaitingRow {
-    ProfileRow row;
-    uint64_t cookie;                    // 0: row.user_stack is known
-    std::vector<IntervalWaker> wakers;  // cookie 0: link.user_stack is known
-  };
   struct Stay {
     uint64_t cookie;
     uint64_t touched_ns;
-    std::vector<WaitingRow> rows;
-    size_t wakers;  // of all rows
+    std::vector<Interval> intervals;  // those of one key are added up: they would be one row anyway
+    size_t wakers;                    // of all intervals
   };
   struct Outcome {
     uint64_t cookie;
@@ -86,12 +80,13 @@ class Joiner {
 
   static size_t BytesOf(const Stay& stay);
   Stay& FindOrAddStay(uint64_t cookie);
-  WaitingRow RowOf(const Interval& interval);
+  // Gives it the reasons why stacks will not come in place of those stacks.
+  void GiveUpMissing(Interval& interval);
   // Takes what is known of its stacks by now; into the table if that is all, else it waits.
-  void Settle(WaitingRow&& row);
-  void Wait(WaitingRow&& row, Stay& stay);
-  // A waiting row wants these cookies too, or does not any more.
-  void CountWanted(const WaitingRow& row, uint64_t waits_for, bool begins);
+  void Settle(Interval&& interval);
+  void Wait(Interval&& interval, Stay& stay);
+  // A waiting interval wants these cookies too, or does not any more.
+  void CountWanted(const Interval& interval, uint64_t waits_for, bool begins);
   void Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter);
   void GiveUpOldest(NoUserStack reason, Counter& counter);
   void MakeRoomForOutcomes();
@@ -104,7 +99,7 @@ class Joiner {
   size_t bytes_ = 0;
   std::list<Stay> stays_;  // by touched_ns
   absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
-  absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by rows that wait for another one first: how many
+  absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by intervals that wait for another one first
   std::deque<Outcome> outcomes_;                    // by made_ns
   absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
   Counters counters_;

@@ -2,29 +2,11 @@
 
 #include <numeric>
 
+#include "profile/losses.h"
+
 namespace offcpu {
 
-std::string_view Name(Loss loss) {
-  switch (loss) {
-    case Loss::kRingFull:
-      return "interval ring full";
-    case Loss::kRingBusy:
-      return "interval ring busy";
-    case Loss::kBelowMinWait:
-      return "shorter than --min-wait";
-    case Loss::kAboveMaxWait:
-      return "longer than --max-wait";
-    case Loss::kOtherKind:
-      return "not of --state";
-    case Loss::kNotSelected:
-      return "selected while off the CPU";
-    case Loss::kGoneAtEnd:
-      return "ended before its open wait was listed";
-    case Loss::kQueueFull:
-      return "queue full: intervals";
-  }
-  return "?";
-}
+std::string_view Name(Loss loss) { return InfoOf(loss).name; }
 
 uint64_t LedgerEntry::lost_total_ns() const { return std::accumulate(lost_ns.begin(), lost_ns.end(), uint64_t{0}); }
 

@@ -11,7 +11,6 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "profile/off_cpu_table.h"
 
 namespace offcpu {
 namespace {
@@ -40,9 +39,8 @@ struct UserMeaning {
 
   bool operator==(const UserMeaning& other) const {
     return entry->missing == other.entry->missing && entry->overflow == other.entry->overflow &&
-           entry->filtered == other.entry->filtered && entry->stack == other.entry->stack;
+           entry->filtered == other.entry->filtered && IsSameStack(entry->stack, other.entry->stack);
   }
-  // How frames were found rarely tells stacks apart.
   template <typename H>
   friend H AbslHashValue(H h, const UserMeaning& meaning) {
     for (const Frame& frame : meaning.entry->stack.frames) h = H::combine(std::move(h), frame.module, frame.address);
@@ -71,6 +69,7 @@ class Merger {
     kernel_stacks_.assign(window.kernel_stacks.size(), kNone);
     user_stacks_.assign(window.user_stacks.size(), kNone);
     wakers_.assign(window.wakers.size(), kNone);
+    control_groups_.assign(window.control_groups.size(), kNone);
     for (const std::shared_ptr<const Module>& module : window.modules) modules_.try_emplace(module.get(), &module);
     for (const ProfileRow& row : window.rows) AddRow(row);
     for (const LedgerEntry& entry : window.ledger) AddEntry(entry);
@@ -79,7 +78,7 @@ class Merger {
 
   Profile Finish() {
     std::sort(profile_.rows.begin(), profile_.rows.end(),
-              [](const ProfileRow& a, const ProfileRow& b) { return KeyOf(a) < KeyOf(b); });
+              [](const ProfileRow& a, const ProfileRow& b) { return a.key() < b.key(); });
     std::sort(profile_.ledger.begin(), profile_.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
       return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
     });
@@ -88,12 +87,6 @@ class Merger {
   }
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t, uint32_t>;
-
-  static Key KeyOf(const ProfileRow& row) {
-    return {row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall, row.waker};
-  }
-
   // What is not a sum over rows.
   void AddWhole(const Profile& window) {
     // The clock of unix time may have been set back between two windows, the other never is.
@@ -131,11 +124,12 @@ class Merger {
     row.kernel_stack = Kernel(row.kernel_stack);
     row.user_stack = User(row.user_stack);
     row.waker = Waker(row.waker);
-    const auto [it, inserted] = rows_.try_emplace(KeyOf(row), profile_.rows.size());
+    row.control_group = ControlGroup(row.control_group);
+    const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
     if (inserted) {
       profile_.rows.push_back(row);
     } else {
-      OffCpuTable::AddSums(row, profile_.rows[it->second]);
+      profile_.rows[it->second].Add(row);
     }
   }
 
@@ -194,7 +188,18 @@ class Merger {
     return index;
   }
 
-  // As ProfileRow::waker.
+  // As RowKey::control_group.
+  uint32_t ControlGroup(uint32_t in_window) {
+    if (in_window == 0) return 0;
+    uint32_t& index = control_groups_[in_window - 1];
+    if (index == kNone) {
+      const std::string& path = window_->control_groups[in_window - 1];
+      index = Intern(std::string_view(path), path, control_group_index_, profile_.control_groups) + 1;
+    }
+    return index;
+  }
+
+  // As RowKey::waker.
   uint32_t Waker(uint32_t in_window) {
     if (in_window == 0) return 0;
     uint32_t& index = wakers_[in_window - 1];
@@ -214,13 +219,14 @@ class Merger {
   const RowFilter keep_;
   Profile profile_;
   bool is_first_ = true;
-  absl::flat_hash_map<Key, size_t> rows_;
+  absl::flat_hash_map<RowKey, size_t> rows_;
   absl::flat_hash_map<std::pair<uint32_t, int32_t>, size_t> entries_;
   absl::flat_hash_map<ProcessKey, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<KernelMeaning, uint32_t> kernel_index_;
   absl::flat_hash_map<UserMeaning, uint32_t> user_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
+  absl::flat_hash_map<std::string_view, uint32_t> control_group_index_;
   absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> modules_;
   absl::flat_hash_set<const Module*> used_modules_;
   absl::flat_hash_set<ProcessKey> all_processes_;
@@ -232,6 +238,7 @@ class Merger {
   std::vector<uint32_t> kernel_stacks_;
   std::vector<uint32_t> user_stacks_;
   std::vector<uint32_t> wakers_;
+  std::vector<uint32_t> control_groups_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, bool> kept_;  // by process and thread name
 };
 

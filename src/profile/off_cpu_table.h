@@ -1,6 +1,5 @@
-// Sums of intervals by process, thread (where they are told apart), thread name, kernel stack, user stack, kind of
-// wait, system call and waker, and the names that they share. Made for one recording or one window of it; Finish turns
-// it into the immutable Profile. One thread; no I/O.
+// Sums of intervals by RowKey, and the names that rows share. Made for one recording or one window of it; Finish turns
+// it into a Profile. One thread; no I/O.
 //
 // Every table is capped. A row beyond the cap adds to one overflow row, so that no time is lost; processes and thread
 // names beyond theirs are called "[other]", as are chains of wakers.
@@ -11,11 +10,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "profile/interval.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 
@@ -28,6 +25,7 @@ class OffCpuTable {
     size_t processes = 1u << 16;
     size_t comms = 1u << 16;
     size_t wakers = 1u << 17;
+    size_t control_group_bytes = 1u << 20;  // of their paths: who owns a part of the hierarchy chooses names there
   };
 
   explicit OffCpuTable(const Limits& limits) : limits_(limits) {}
@@ -35,17 +33,13 @@ class OffCpuTable {
   // The index of `info.key`. A later call fills in the name and the container that an earlier one left empty.
   uint32_t InternProcess(const ProcessInfo& info);
   uint32_t InternComm(std::string_view comm);
-  // What ProfileRow::waker says of it. The chain is not empty.
+  // What RowKey::control_group says of a path; 0 for an empty one, and for those that found no place.
+  uint32_t InternControlGroup(std::string_view path);
+  // What RowKey::waker says of it. The chain is not empty.
   uint32_t InternWaker(const WakerChain& chain);
 
-  void Add(const Interval& interval, uint32_t user_stack) { Add(RowOf(interval, user_stack)); }
   // The sums of any number of intervals at once.
   void Add(const ProfileRow& row);
-
-  // The row of one interval.
-  static ProfileRow RowOf(const Interval& interval, uint32_t user_stack);
-  // Adds the sums of `from` to `to`; the keys of both are the same, or do not matter.
-  static void AddSums(const ProfileRow& from, ProfileRow& to);
 
   size_t rows() const { return rows_.size(); }
 
@@ -55,18 +49,17 @@ class OffCpuTable {
   Profile Finish(StackTable& stacks, ProfileStats stats);
 
  private:
-  using Key = std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t, uint32_t>;
-
   // The entry of all that found no place: the last one, made when it is first needed and the table takes no more.
   uint32_t OtherProcess();
   uint32_t OtherComm();
+  RowKey OverflowKey(StackTable& stacks);
   uint64_t ProcessesWithRows(const std::vector<ProfileRow>& rows) const;
   static void AddWakerDrops(Profile& profile);
   void AddDrops(const StackTable& stacks, Profile& profile) const;
 
   Limits limits_;
-  absl::flat_hash_map<Key, ProfileRow> rows_;
-  ProfileRow overflow_;
+  absl::flat_hash_map<RowKey, RowSums> rows_;
+  RowSums overflow_;
   absl::flat_hash_map<ProcessKey, uint32_t> process_index_;
   std::vector<ProcessInfo> processes_;
   uint64_t process_overflows_ = 0;
@@ -76,6 +69,10 @@ class OffCpuTable {
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;  // plus 1
   std::vector<WakerChain> wakers_;
   uint64_t waker_overflows_ = 0;
+  absl::flat_hash_map<std::string, uint32_t> control_group_index_;  // plus 1
+  std::vector<std::string> control_groups_;
+  size_t control_group_bytes_ = 0;
+  uint64_t control_group_overflows_ = 0;
 };
 
 }  // namespace offcpu

@@ -4,7 +4,6 @@
 #define OFFCPU_PROFILE_PROFILE_H_
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,28 +15,10 @@
 #include "process/identity.h"
 #include "process/module.h"
 #include "profile/ledger.h"
+#include "profile/row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
-
-// How a thread left the CPU. What it waited for is told by names: see symbolize/wait_cause.h.
-enum class WaitKind : uint8_t {
-  kSleeping,   // S: waits and can be interrupted
-  kDisk,       // D: waits and cannot be interrupted
-  kStopped,    // T and t
-  kPreempted,  // wanted to go on
-  kYielded,    // sched_yield
-  kOther,
-  kOpen,     // still off the CPU when the recording ended: the wait is clipped there
-  kRunning,  // it did not: samples of what it did on one
-};
-inline constexpr int kWaitKindCount = 8;
-// "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open", "running"
-std::string_view Name(WaitKind kind);
-
-// Numbers of system calls, those of x86-64.
-inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, a 32-bit call, or a kernel thread
-inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 
 // Why an interval has no user stack. Its time is kept under "[no user stack: reason]".
 enum class NoUserStack : uint8_t {
@@ -108,36 +89,6 @@ struct UserStackEntry {
   bool filtered = false;
 };
 
-// Sums of all intervals that share (process, thread, thread name, kernel stack, user stack, kind, system call, waker),
-// or of all on-CPU samples that do.
-struct ProfileRow {
-  uint32_t process = 0;       // index into Profile::processes
-  int32_t tid = 0;            // 0: the threads of a process are not told apart
-  uint32_t comm = 0;          // index into Profile::comms
-  uint32_t kernel_stack = 0;  // index into Profile::kernel_stacks
-  uint32_t user_stack = 0;    // index into Profile::user_stacks
-  WaitKind kind = WaitKind::kSleeping;
-  int32_t syscall = kNoSystemCall;  // of the stay
-  uint64_t count = 0;
-  uint64_t blocked_ns = 0;
-  uint64_t runnable_ns = 0;
-  uint64_t max_ns = 0;  // the longest interval
-  // Of a sample; 0 where every interval was recorded. An interval that was drawn stands for a number of them that is
-  // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
-  double count_excess = 0;
-  double count_variance = 0;
-  double ns_variance = 0;
-  uint32_t waker = 0;    // part of the key too: index into Profile::wakers, plus 1; 0: not known, or nobody had to
-  uint64_t samples = 0;  // on-CPU, and only of the kind `running`
-  uint64_t cpu_ns = 0;   // that they stand for
-
-  uint64_t total_ns() const { return blocked_ns + runnable_ns; }  // off the CPU
-  uint64_t wall_ns() const { return total_ns() + cpu_ns; }
-  // Standard errors.
-  uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
-  uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
-};
-
 // A named loss or limit: how often, and how much time it stands for (0 where no time is lost with it).
 struct Drop {
   std::string reason;
@@ -183,7 +134,8 @@ struct Profile {
   std::vector<std::string> comms;
   std::vector<KernelStack> kernel_stacks;
   std::vector<UserStackEntry> user_stacks;
-  std::vector<WakerChain> wakers;  // empty if they were not asked for
+  std::vector<WakerChain> wakers;           // empty if they were not asked for
+  std::vector<std::string> control_groups;  // paths below the root of the hierarchy of version 2, as "/system.slice"
   std::vector<ProfileRow> rows;
   std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
   std::vector<LedgerEntry> ledger;                     // one a thread, by process; empty if it was not asked for

@@ -10,7 +10,7 @@
 namespace offcpu {
 namespace {
 
-// What of a frame goes into the hash. The rest (how it was found) rarely tells stacks apart; equality looks at all.
+// What of a frame goes into the hash; equality looks at more.
 struct FramesHash {
   const std::vector<Frame>* frames;
 

@@ -1,7 +1,8 @@
 // Gives every distinct user stack and every kernel stack id a dense index, for as long as one profile is being made.
 // What finds no place below a cap shares one overflow entry, shown as "[other]". One thread; no I/O.
 //
-// User stacks are equal only if all their frames and their end are: a hash never decides. Kernel stacks are told apart
+// User stacks are equal if the code of all their frames and their end are, however the frames were found: the first way
+// is kept. A hash never decides. Kernel stacks are told apart
 // by the id that the BPF side made; their frames may come before the first use of the id, after it, or never.
 #ifndef OFFCPU_PROFILE_STACK_TABLE_H_
 #define OFFCPU_PROFILE_STACK_TABLE_H_
@@ -68,7 +69,7 @@ class StackTable {
     using is_transparent = void;
     const std::vector<UserStackEntry>* entries;
     bool operator()(uint32_t a, uint32_t b) const { return a == b; }
-    bool operator()(uint32_t a, const UserStack& b) const { return (*entries)[a].stack == b; }
+    bool operator()(uint32_t a, const UserStack& b) const { return IsSameStack((*entries)[a].stack, b); }
   };
 
   uint32_t AddUser(UserStackEntry entry);

@@ -3,22 +3,19 @@
 #ifndef OFFCPU_PROFILER_DROPS_H_
 #define OFFCPU_PROFILER_DROPS_H_
 
+#include <cstdint>
 #include <vector>
 
-#include "bpf/wire.h"
-#include "capture/programs.h"
+#include "capture/counters.h"
+#include "capture/event_queue.h"
 #include "process/module_cache.h"
 #include "profile/profile.h"
-#include "profiler/event_queue.h"
 
 namespace offcpu {
 
 // Only those that happened. `ns` is time that is in no row of the profile.
-std::vector<Drop> NameDrops(const Programs::Counters& counters, const EventQueueStats& queue,
-                            const ModuleCacheStats& modules, uint64_t oncpu_period_ns = 0);
-
-// Events among them that were lost (not: filtered, delayed, or served in another way).
-uint64_t CountLost(const Programs::Counters& counters);
+std::vector<Drop> NameDrops(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
+                            uint64_t oncpu_period_ns = 0);
 
 }  // namespace offcpu
 

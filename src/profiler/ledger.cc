@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "profile/losses.h"
+
 namespace offcpu {
 namespace {
 
@@ -126,8 +128,7 @@ void Ledger::Finish(const RecordedSpan& span, Profile& profile) {
     return std::tie(a.process, a.tid) < std::tie(b.process, b.tid);
   });
   MergeSame(profile.ledger);
-  if (over_limit_ != 0)
-    profile.stats.drops.push_back({.reason = "ledger full: threads", .count = over_limit_, .ns = 0});
+  if (over_limit_ != 0) profile.stats.drops.push_back(DropOf(LossId::kLedgerFull, over_limit_));
 }
 
 }  // namespace offcpu

@@ -12,9 +12,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/account.h"
+#include "capture/event_queue.h"
 #include "capture/waiting_thread.h"
 #include "profile/profile.h"
-#include "profiler/event_queue.h"
 #include "profiler/open_waits.h"
 
 namespace offcpu {

@@ -5,7 +5,7 @@
 namespace offcpu {
 namespace {
 
-// Cookies of BPF programs begin with a CPU's number; none is as high as this.
+// Cookies of BPF programs begin with a CPU's number, above two bits of context and a count; none is as high as this.
 constexpr uint64_t kNoCpu = uint64_t{0xffff} << 48;
 
 // Reading again what could not be read in time would only lose another reader.

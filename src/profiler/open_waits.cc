@@ -27,6 +27,7 @@ IntervalEvent IntervalOf(const WaitingThread& thread, const WaitPart& part) {
           .kind = WaitKind::kOpen,
           .blocked_ns = part.blocked_ns,
           .runnable_ns = part.runnable_ns,
+          .control_group = thread.control_group,
           .comm = thread.comm};
 }
 
@@ -55,8 +56,6 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
   absl::flat_hash_map<int32_t, const WaitingThread*> listed;
   for (const WaitingThread& thread : first) listed[thread.tid] = &thread;
   OpenWaits result;
-  result.filtered.reason = "still waiting, and filtered out";
-  result.missed.reason = kMissedOpenWait;
   absl::flat_hash_set<uint64_t> defined;
   for (const WaitingThread& thread : last) {
     if (!thread.open.has_value()) continue;

@@ -39,8 +39,6 @@ std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& conf
 inline constexpr uint64_t kLeavingNs = 1'000'000;
 WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part);
 
-inline constexpr char kMissedOpenWait[] = "open wait missed at a window's end";
-
 // Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
 

@@ -4,8 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "bpf/wire.h"
-
 namespace offcpu {
 namespace {
 
@@ -22,7 +20,8 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
       hooks_(std::move(hooks)),
       readers_(hooks_.readers, config.target_deadline),
       kernel_stacks_(config.kernel_stacks, hooks_.forget_definition),
-      current_(std::make_unique<Window>(0, config.window, kernel_stacks_)),
+      control_groups_(hooks_.control_group),
+      current_(std::make_unique<Window>(0, config.window, kernel_stacks_, control_groups_)),
       reported_(kMaxThreads),
       walker_(config.unwind),
       live_(kMaxThreads),
@@ -306,7 +305,7 @@ std::shared_ptr<const AddressSpace> Pipeline::Compose(const Target& target, cons
       known.push_back(*std::move(shared));
     }
   }
-  *whole = known.size() == mappings.size() && mappings.size() < WIRE_MAPPINGS;  // a full list may go on
+  *whole = known.size() == mappings.size() && mappings.size() < kMaxListedMappings;  // a full list may go on
   return std::make_shared<const AddressSpace>(std::move(known));
 }
 
@@ -334,8 +333,8 @@ void Pipeline::Walk(const AddressSpace& space, const CaptureEvent& event, bool w
   if (!whole && left) scratch_.end = EndReason::kMapsChanged;
   if (whole && left) LookAgain(event.process);
   CountWalk();
-  if (scratch_.end == EndReason::kWindow && size < WIRE_STACK_MAX_BYTES) {
-    hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, WIRE_STACK_MAX_BYTES)));
+  if (scratch_.end == EndReason::kWindow && size < kMaxCaptureBytes) {
+    hooks_.grow_window(event.tid, static_cast<uint32_t>(std::min<uint64_t>(size * 4, kMaxCaptureBytes)));
   }
   Resolve(event.cookie, scratch_);
 }

@@ -24,8 +24,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "capture/events.h"
+#include "process/control_groups.h"
 #include "process/reader_threads.h"
 #include "profile/kernel_stacks.h"
+#include "profile/losses.h"
 #include "profile/profile.h"
 #include "profiler/live.h"
 #include "profiler/live_waits.h"
@@ -66,7 +68,8 @@ class Pipeline {
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, uint32_t bytes)> grow_window;
     std::function<void(uint64_t id)> forget_definition;
-    std::function<uid_t(pid_t)> owner;    // of a process; does not block
+    std::function<uid_t(pid_t)> owner;  // of a process; does not block
+    ControlGroups::Find control_group;
     std::shared_ptr<ReaderPool> readers;  // that both of the first run on
   };
 
@@ -166,7 +169,7 @@ class Pipeline {
   void UseLiveStack(const IntervalEvent& event, Window& window, Interval* interval);
   void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   // What of a wait lies in a window that can be told no more.
-  void CountLost(std::string_view reason, const IntervalEvent& event, const WaitPart& part);
+  void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);
   // A stay may have intervals in two windows.
   void ShareOutcome(uint64_t cookie, Window& window);
   void Describe(const ProcessInfo& process);
@@ -184,6 +187,7 @@ class Pipeline {
   Hooks hooks_;
   ReaderThreads readers_;
   KernelStacks kernel_stacks_;
+  ControlGroups control_groups_;
   std::unique_ptr<Window> current_;
   std::unique_ptr<Window> closing_;  // the one before, from Cut to TakeClosed
   uint64_t close_by_ns_ = 0;         // of it

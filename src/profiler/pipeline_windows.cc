@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "profile/losses.h"
 #include "profiler/pipeline.h"
 
 namespace offcpu {
@@ -23,17 +24,17 @@ void Pipeline::On(IntervalEvent&& event) {
     return AddTo(*current_, event, part, event.kind);
   }
   if (event.end_ns <= begin_ns) {
-    if (closing_ == nullptr) return CountLost("interval came after its window", event, part);
+    if (closing_ == nullptr) return CountLost(LossId::kIntervalLate, event, part);
     ++closing_->stats().intervals;
     return AddTo(*closing_, event, part, event.kind);
   }
   if (closing_ != nullptr) {
     WaitPart earlier = part.TakeAllBut(event.end_ns - begin_ns);
-    CountLost(kMissedOpenWait, event, TakeMissed(begin_ns - closing_->begin_ns(), earlier));
+    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(begin_ns - closing_->begin_ns(), earlier));
     // Its thread had come back when the threads were listed.
     if (earlier.total_ns() != 0) AddTo(*closing_, event, earlier, WaitKind::kOpen);
   } else {
-    CountLost(kMissedOpenWait, event, TakeMissed(event.end_ns - begin_ns, part));
+    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(event.end_ns - begin_ns, part));
   }
   ++current_->stats().intervals;
   AddTo(*current_, event, part, event.kind);
@@ -44,20 +45,17 @@ void Pipeline::On(const SampleEvent& event) {
   FindOrAddTarget(event.process, event.tid, event.comm);
   Window* window = current_.get();
   if (event.at_ns <= window->begin_ns()) window = closing_.get();
-  if (window == nullptr)
-    return current_->CountDrop("on-CPU sample came after its window", 1, config_.window.oncpu_period_ns);
+  if (window == nullptr) return current_->CountDrop(LossId::kSampleLate, 1, config_.window.oncpu_period_ns);
   ShareOutcome(event.cookie, *window);
   window->Add(event);
 }
 
 // By its weight, as if it were in the sample.
-void Pipeline::CountLost(std::string_view reason, const IntervalEvent& event, const WaitPart& part) {
+void Pipeline::CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part) {
   if (part.total_ns() == 0) return;
-  const Interval interval = {.blocked_ns = part.blocked_ns,
-                             .runnable_ns = part.runnable_ns,
-                             .whole_ns = event.blocked_ns + event.runnable_ns,
-                             .sample_ns = event.sample_ns};
-  current_->CountDrop(reason, 1, OffCpuTable::RowOf(interval, 0).total_ns());
+  const RowSums sums =
+      RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns, event.sample_ns);
+  current_->CountDrop(loss, 1, sums.total_ns());
 }
 
 void Pipeline::AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
@@ -65,7 +63,7 @@ void Pipeline::AddTo(Window& window, const IntervalEvent& event, const WaitPart&
   UseLiveStack(event, window, &interval);
   ShareOutcome(interval.cookie, window);
   for (const IntervalWaker& waker : interval.wakers) ShareOutcome(waker.cookie, window);
-  window.Add(interval);
+  window.Add(std::move(interval));
 }
 
 void Pipeline::ShareOutcome(uint64_t cookie, Window& window) {
@@ -87,7 +85,7 @@ absl::Status Pipeline::Cut(uint64_t end_ns, const std::vector<WaitingThread>& th
   }
   ReadWaiting(waiting);
   AddOpenWaits(waiting, waiting);
-  closing_ = std::exchange(current_, std::make_unique<Window>(end_ns, config_.window, kernel_stacks_));
+  closing_ = std::exchange(current_, std::make_unique<Window>(end_ns, config_.window, kernel_stacks_, control_groups_));
   current_->Advance(now_ns_);
   close_by_ns_ = now_ns_ + config_.close_ns;
   return absl::OkStatus();
@@ -103,7 +101,8 @@ void Pipeline::AddOpenWaits(const std::vector<WaitingThread>& first, const std::
     AddTo(*current_, event, {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns}, event.kind);
   }
   current_->stats().slept_throughout = open.sleepers;
-  for (const Drop& drop : {open.filtered, open.missed}) current_->CountDrop(drop.reason, drop.count, drop.ns);
+  current_->CountDrop(LossId::kOpenWaitFiltered, open.filtered.count, open.filtered.ns);
+  current_->CountDrop(LossId::kOpenWaitMissed, open.missed.count, open.missed.ns);
 }
 
 bool Pipeline::IsClosed(bool all_handled) const {
@@ -135,15 +134,15 @@ Profile Pipeline::FinishWindow(Window& window, std::vector<Drop> drops) {
 }
 
 std::vector<Drop> Pipeline::CountedDrops() const {
-  return {{.reason = "undecodable record", .count = undecodable_},
-          {.reason = "too many processes", .count = targets_over_limit_},
-          {.reason = "too many stacks waiting for a look at their process", .count = waiting_over_limit_},
-          {.reason = "target stuck", .count = readers_.stats().stuck},
-          {.reason = "target not read: too many of its user are stuck", .count = readers_.stats().not_begun},
-          {.reason = "reader thread not started", .count = hooks_.readers->stats().not_started},
-          {.reason = "corrupt unwind table", .count = walker_.row_stats().corrupt_tables},
-          {.reason = "bad unwind table entry", .count = walker_.row_stats().bad_entries},
-          {.reason = "SFrame table of an old version", .count = walker_.row_stats().sframe_old_versions}};
+  return {DropOf(LossId::kUndecodable, undecodable_),
+          DropOf(LossId::kTooManyProcesses, targets_over_limit_),
+          DropOf(LossId::kTooManyWaitingStacks, waiting_over_limit_),
+          DropOf(LossId::kTargetStuck, readers_.stats().stuck),
+          DropOf(LossId::kTargetNotRead, readers_.stats().not_begun),
+          DropOf(LossId::kReaderNotStarted, hooks_.readers->stats().not_started),
+          DropOf(LossId::kCorruptTable, walker_.row_stats().corrupt_tables),
+          DropOf(LossId::kBadTableEntry, walker_.row_stats().bad_entries),
+          DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions)};
 }
 
 void Pipeline::Describe(const ProcessInfo& process) {

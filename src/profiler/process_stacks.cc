@@ -95,13 +95,13 @@ void AddToProfile(Found found, ProcessStacks* result) {
   }
   profile.user_stacks.push_back({.stack = std::move(found.stack), .missing = found.missing});
   result->pcs.push_back(std::move(found.pcs));
-  profile.rows.push_back({.tid = found.thread.tid,
-                          .comm = index,
-                          .kernel_stack = index,
-                          .user_stack = index,
-                          .kind = found.thread.state,
-                          .syscall = found.thread.syscall,
-                          .count = 1});
+  profile.rows.push_back({{.tid = found.thread.tid,
+                           .comm = index,
+                           .kernel_stack = index,
+                           .user_stack = index,
+                           .kind = found.thread.state,
+                           .syscall = found.thread.syscall},
+                          {.count = 1}});
 }
 
 // A kernel may keep a process from being looked at.

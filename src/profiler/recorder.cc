@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "capture/decode.h"
+#include "capture/event_queue.h"
 #include "capture/kernel.h"
 #include "capture/process_context.h"
 #include "capture/programs.h"
@@ -22,7 +23,6 @@
 #include "profiler/cgroup_threads.h"
 #include "profiler/clocks.h"
 #include "profiler/drops.h"
-#include "profiler/event_queue.h"
 #include "profiler/ledger.h"
 #include "profiler/listing.h"
 #include "profiler/live.h"
@@ -183,6 +183,7 @@ class RecorderImpl final : public Recorder {
             .grow_window = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
             .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
             .owner = OwnerOf,
+            .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
             .readers = readers};
   }
 
@@ -301,15 +302,15 @@ class RecorderImpl final : public Recorder {
   // Those of the window that ends.
   std::vector<Drop> CountDrops() {
     const std::lock_guard lock(mutex_);  // the drainer holds it while it fills the queue
-    const Programs::Counters counters = programs_->ReadCounters();
+    const Counters counters = programs_->ReadCounters();
     std::vector<Drop> drops = NameDrops(counters, queue_.stats(), modules_->stats(), OnCpuPeriodNs(config_));
     std::vector<Drop> since = DropsSince(drops_before_, drops);
     drops_before_ = std::move(drops);
-    not_drawn_ = counters[WIRE_COUNT_NOT_DRAWN].count - not_drawn_before_;
+    not_drawn_ = NotDrawn(counters) - not_drawn_before_;
     not_drawn_before_ += not_drawn_;
-    capture_ns_ = counters[WIRE_COUNT_CAPTURE_TIME].ns - capture_ns_before_;
+    capture_ns_ = CaptureNs(counters) - capture_ns_before_;
     capture_ns_before_ += capture_ns_;
-    capture_longest_ns_ = counters[WIRE_COUNT_CAPTURE_LONGEST].ns;
+    capture_longest_ns_ = LongestCaptureNs(counters);
     return since;
   }
 

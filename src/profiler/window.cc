@@ -11,10 +11,12 @@ constexpr size_t kMaxThreads = 1 << 17;
 
 }  // namespace
 
-Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks)
+Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks,
+               ControlGroups& control_groups)
     : begin_ns_(begin_ns),
       config_(config),
       kernel_stacks_(kernel_stacks),
+      control_groups_(control_groups),
       stacks_({}),
       table_({}),
       joiner_({.wait_ns = config.join_ns, .remember_ns = config.wakers ? config.join_ns : Joiner::Limits().remember_ns},
@@ -23,19 +25,23 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
   stats_.sample_most_ns = std::max(stats_.sample_most_ns, event.sample_ns);
-  return {.cookie = event.cookie,
+  return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind),
+                  RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns,
+                                  event.sample_ns)},
+          .cookie = event.cookie,
           .missing = event.missing,
-          .process = table_.InternProcess({.key = event.process}),
+          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
+}
+
+template <typename AnyEvent>
+RowKey Window::KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind) {
+  return {.process = table_.InternProcess({.key = event.process}),
           .tid = config_.per_thread ? event.tid : 0,
           .comm = table_.InternComm(event.comm),
-          .kernel_stack = InternKernelStack(event.kernel_stack),
+          .kernel_stack = kernel_stack,
           .kind = kind,
           .syscall = event.syscall,
-          .blocked_ns = part.blocked_ns,
-          .runnable_ns = part.runnable_ns,
-          .whole_ns = event.blocked_ns + event.runnable_ns,
-          .sample_ns = event.sample_ns,
-          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
+          .control_group = table_.InternControlGroup(control_groups_.Path(event.control_group))};
 }
 
 std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
@@ -58,15 +64,11 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
 void Window::Add(const SampleEvent& event) {
   ++stats_.oncpu_samples;
   CountCookie(event.tid, event.cookie);
-  joiner_.Add({.cookie = event.cookie,
+  const uint32_t kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack);
+  joiner_.Add({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), RowSums::OfSample(config_.oncpu_period_ns)},
+               .cookie = event.cookie,
                .missing = event.missing,
-               .process = table_.InternProcess({.key = event.process}),
-               .tid = config_.per_thread ? event.tid : 0,
-               .comm = table_.InternComm(event.comm),
-               .kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack),
-               .kind = WaitKind::kRunning,
-               .syscall = event.syscall,
-               .cpu_ns = config_.oncpu_period_ns});
+               .wakers = {}});
 }
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {
@@ -102,8 +104,9 @@ void Window::Adopt(uint64_t cookie, const UserStackEntry& outcome) {
   Resolve(cookie, outcome.stack);
 }
 
-void Window::CountDrop(std::string_view reason, uint64_t count, uint64_t ns) {
+void Window::CountDrop(LossId loss, uint64_t count, uint64_t ns) {
   if (count == 0) return;
+  const std::string_view reason = InfoOf(loss).name;
   const auto is_it = [reason](const Drop& drop) { return drop.reason == reason; };
   const auto known = std::find_if(drops_.begin(), drops_.end(), is_it);
   Drop& drop = known != drops_.end() ? *known : drops_.emplace_back(Drop{.reason = std::string(reason)});

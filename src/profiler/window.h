@@ -7,13 +7,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
+#include "process/control_groups.h"
 #include "profile/interval.h"
 #include "profile/joiner.h"
 #include "profile/kernel_stacks.h"
+#include "profile/losses.h"
 #include "profile/off_cpu_table.h"
 #include "profile/stack_table.h"
 #include "profiler/wait_part.h"
@@ -29,8 +32,8 @@ struct WindowConfig {
 
 class Window {
  public:
-  // From `begin_ns` on, scheduler's clock; 0: since the recording began. `kernel_stacks` must outlive it.
-  Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks);
+  // From `begin_ns` on, scheduler's clock; 0: since the recording began. The last two must outlive it.
+  Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks, ControlGroups& control_groups);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
@@ -38,7 +41,7 @@ class Window {
 
   // What `part` of the event's wait is here, for Add. What is open has not been ended by anybody yet.
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
-  void Add(const Interval& interval) { joiner_.Add(interval); }
+  void Add(Interval interval) { joiner_.Add(std::move(interval)); }
   void Add(const SampleEvent& event);
 
   // The outcome of a cookie's capture. The first one stays.
@@ -59,7 +62,7 @@ class Window {
 
   // Name and container, now or at last.
   void Describe(const ProcessInfo& process) { table_.InternProcess(process); }
-  void CountDrop(std::string_view reason, uint64_t count, uint64_t ns);
+  void CountDrop(LossId loss, uint64_t count, uint64_t ns);
   ProfileStats& stats() { return stats_; }
   size_t rows() const { return table_.rows(); }
 
@@ -67,6 +70,9 @@ class Window {
   Profile Finish(std::vector<Drop> drops);
 
  private:
+  // Of an interval or a sample.
+  template <typename AnyEvent>
+  RowKey KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind);
   uint32_t InternKernelStack(uint64_t id);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
   void CountCookie(int32_t tid, uint64_t cookie);
@@ -74,6 +80,7 @@ class Window {
   const uint64_t begin_ns_;
   const WindowConfig config_;
   KernelStacks& kernel_stacks_;
+  ControlGroups& control_groups_;
   StackTable stacks_;
   OffCpuTable table_;
   Joiner joiner_;

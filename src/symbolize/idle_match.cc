@@ -111,14 +111,15 @@ class Marker {
   }
 
   std::string_view Of(const ProfileRow& row) {
-    const Key key = {row.process, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall};
+    RowKey key = row.key();  // whichever thread it is, and whoever ended it
+    key.tid = 0;
+    key.waker = key.control_group = 0;
     const auto [it, inserted] = known_.try_emplace(key);
     if (inserted) it->second = Find(row);
     return it->second;
   }
 
  private:
-  using Key = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>;
   struct OfStack {
     bool is_known = false;
     std::vector<size_t> patterns;  // that have such a stack
@@ -153,7 +154,7 @@ class Marker {
   const SymbolizedProfile& symbols_;
   std::vector<std::string_view> names_;  // of the patterns
   std::vector<OfStack> by_stack_;
-  absl::flat_hash_map<Key, std::string_view> known_;
+  absl::flat_hash_map<RowKey, std::string_view> known_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/memory_budget.h"
 #include "process/proc_file.h"
+#include "profile/losses.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
@@ -182,8 +183,8 @@ void Namer::NameUserStacks(SymbolizedProfile& symbolized) {
 
 std::vector<Drop> Namer::Losses() const {
   std::vector<Drop> losses;
-  if (not_read_ != 0) losses.push_back({.reason = "names of a module not read in time", .count = not_read_});
-  if (left_out_ != 0) losses.push_back({.reason = "name over its user's share of memory", .count = left_out_});
+  if (not_read_ != 0) losses.push_back(DropOf(LossId::kNamesNotRead, not_read_));
+  if (left_out_ != 0) losses.push_back(DropOf(LossId::kNameMemoryShare, left_out_));
   return losses;
 }
 

@@ -282,7 +282,7 @@ WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const std::string_vi
   return Find(SystemCallName(syscall), kBySystemCall).value_or(WaitCause::kOther);
 }
 
-WaitCause WaitCauses::Of(const ProfileRow& row) {
+WaitCause WaitCauses::Of(const RowKey& row) {
   const auto [it, inserted] = known_.try_emplace({row.kind, row.syscall, row.kernel_stack});
   if (inserted) it->second = CauseOf(row.kind, row.syscall, symbols_.kernel_stacks[row.kernel_stack]);
   return it->second;

@@ -42,7 +42,7 @@ class WaitCauses {
  public:
   explicit WaitCauses(const SymbolizedProfile& symbols) : symbols_(symbols) {}
 
-  WaitCause Of(const ProfileRow& row);
+  WaitCause Of(const RowKey& row);
 
  private:
   const SymbolizedProfile& symbols_;

@@ -11,7 +11,7 @@
 // A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
 // table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
 //
-// What is prepared of a module's tables counts as memory of the user that the module was read for. Where there is no
+// What is prepared of a module's tables counts as memory of the user who pays for the module. Where there is no
 // room for it, what was prepared for other modules of the same user goes first; then the module has no rows for now.
 //
 // Does not apply rows and reads no memory of a target.

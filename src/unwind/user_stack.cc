@@ -1,6 +1,15 @@
 #include "unwind/user_stack.h"
 
+#include <algorithm>
+
 namespace offcpu {
+
+bool IsSameStack(const UserStack& a, const UserStack& b) {
+  return a.end == b.end && std::equal(a.frames.begin(), a.frames.end(), b.frames.begin(), b.frames.end(),
+                                      [](const Frame& x, const Frame& y) {
+                                        return x.module == y.module && x.address == y.address && x.exact == y.exact;
+                                      });
+}
 
 std::string_view Name(FrameSource source) {
   switch (source) {

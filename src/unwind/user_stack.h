@@ -55,6 +55,9 @@ struct UserStack {
   bool operator==(const UserStack&) const = default;
 };
 
+// The same code, and the same end: however the frames were found.
+bool IsSameStack(const UserStack& a, const UserStack& b);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_UNWIND_USER_STACK_H_

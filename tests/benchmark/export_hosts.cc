@@ -62,14 +62,14 @@ class Host {
                                    .container = ""});
     }
     for (size_t i = 0; i < stacks_; ++i) {
-      profile.rows.push_back({.process = static_cast<uint32_t>(i % processes_),
-                              .comm = static_cast<uint32_t>(i % 4),
-                              .kernel_stack = static_cast<uint32_t>(i % kernels_.size()),
-                              .user_stack = static_cast<uint32_t>(i),
-                              .count = 1 + Any(1000),
-                              .blocked_ns = Any(10 * kSecond),
-                              .runnable_ns = Any(kSecond / 100),
-                              .max_ns = Any(kSecond)});
+      profile.rows.push_back({{.process = static_cast<uint32_t>(i % processes_),
+                               .comm = static_cast<uint32_t>(i % 4),
+                               .kernel_stack = static_cast<uint32_t>(i % kernels_.size()),
+                               .user_stack = static_cast<uint32_t>(i)},
+                              {.count = 1 + Any(1000),
+                               .blocked_ns = Any(10 * kSecond),
+                               .runnable_ns = Any(kSecond / 100),
+                               .max_ns = Any(kSecond)}});
     }
     profile.stats.sample_ns = 50'000;
     return std::make_shared<const Profile>(std::move(profile));

@@ -35,6 +35,7 @@ wire_interval AnInterval() {
   head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
   head.syscall = 35;
   head.sample_ns = 50;
+  head.cgroup = 78;
   std::memcpy(head.comm, "worker", 6);
   return head;
 }
@@ -47,6 +48,7 @@ wire_sample ASample() {
   head.at_ns = 1000;
   head.process = {.start_ns = 5, .exec_id = 6, .tgid = 7, .tid = 8};
   head.syscall = 1;
+  head.cgroup = 79;
   std::memcpy(head.comm, "worker", 6);
   return head;
 }
@@ -73,6 +75,7 @@ TEST(Decode, Sample) {
   EXPECT_FALSE(sample.in_user);
   EXPECT_EQ(sample.syscall, 1);
   EXPECT_EQ(sample.at_ns, 1000u);
+  EXPECT_EQ(sample.control_group, 79u);
   EXPECT_EQ(sample.comm, "worker");
   ExpectShortInputRefused(Bytes(ASample()));
 }
@@ -108,6 +111,7 @@ TEST(Decode, Interval) {
   EXPECT_EQ(interval.blocked_ns, 30u);
   EXPECT_EQ(interval.runnable_ns, 4u);
   EXPECT_EQ(interval.sample_ns, 50u);
+  EXPECT_EQ(interval.control_group, 78u);
   EXPECT_EQ(interval.comm, "worker");
 }
 
@@ -145,6 +149,7 @@ constexpr unsigned char kWoken[] = {
     0x23, 0,    0,   0,                                                // syscall: 35
     0x63, 0,    0,   0,   0,    0,   0,    0,                          // switches: 99
     0x50, 0xc3, 0,   0,   0,    0,   0,    0,                          // sample_ns: 50,000
+    0x4d, 0,    0,   0,   0,    0,   0,    0,                          // cgroup: 77
     'w',  'a',  'i', 't', 'e',  'r', 0,    0, 0, 0, 0, 0, 0, 0, 0, 0,  // comm
     0x02, 0,    0,   0,   0,    0,   0,    0,                          // count: 2 links; reserved
     0x84, 0x03, 0,   0,   0,    0,   0,    0,                          // link 1: at_ns: 900
@@ -181,6 +186,7 @@ TEST(Decode, AWokenIntervalTellsWhoEndedIt) {
   EXPECT_EQ(interval.blocked_ns, 30u);
   EXPECT_EQ(interval.switches, 99u);
   EXPECT_EQ(interval.sample_ns, 50'000u);
+  EXPECT_EQ(interval.control_group, 77u);
   EXPECT_EQ(interval.comm, "waiter");
   ASSERT_EQ(interval.wakers.size(), 2u);
   const WakerEvent& thread = interval.wakers[0];

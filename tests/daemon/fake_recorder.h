@@ -60,8 +60,9 @@ class FakeRecorder final : public Recorder {
     profile.comms = {"worker", "other"};
     profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
     profile.user_stacks = {{.missing = NoUserStack::kLost}};
-    profile.rows = {{.comm = 0, .count = 1, .blocked_ns = ++kernel_.cuts}, {.comm = 1, .count = 1, .blocked_ns = 1000}};
-    if (kernel_.sample) profile.rows.push_back({.kind = WaitKind::kRunning, .samples = 3, .cpu_ns = 3'000'000});
+    profile.rows = {{{.comm = 0}, {.count = 1, .blocked_ns = ++kernel_.cuts}},
+                    {{.comm = 1}, {.count = 1, .blocked_ns = 1000}}};
+    if (kernel_.sample) profile.rows.push_back({{.kind = WaitKind::kRunning}, {.samples = 3, .cpu_ns = 3'000'000}});
     profile.stats.intervals = 2;
     profile.stats.walks = 1;
     profile.stats.walk_ends[0] = 1;

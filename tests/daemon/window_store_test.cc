@@ -38,7 +38,7 @@ Profile Second(uint64_t start_s, const std::shared_ptr<const Module>& module = n
   UserStackEntry& entry = profile.user_stacks.emplace_back();
   entry.stack.frames = {{.module = module.get(), .address = 1}};
   if (module != nullptr) profile.modules = {module};
-  profile.rows = {{.count = 1, .blocked_ns = 100}};
+  profile.rows = {{{}, {.count = 1, .blocked_ns = 100}}};
   return profile;
 }
 

@@ -16,10 +16,10 @@ Judgement Of(long status, std::string body = "") { return Judge({.status = statu
 
 TEST(DeliveryTest, ACollectorTakesWithAnEmptyPartialSuccess) {
   const Judgement judgement = Of(200, std::string("\x0a\x00", 2));  // as collector 0.152 answers every success
-  EXPECT_EQ(judgement.verdict, Verdict::kDelivered);
+  EXPECT_EQ(judgement.fate, Fate::kDelivered);
   EXPECT_EQ(judgement.rejected_profiles, 0u);
   EXPECT_EQ(judgement.reason, "");
-  for (const long status : {200, 202, 204}) EXPECT_EQ(Of(status).verdict, Verdict::kDelivered) << status;
+  for (const long status : {200, 202, 204}) EXPECT_EQ(Of(status).fate, Fate::kDelivered) << status;
 }
 
 TEST(DeliveryTest, WhatWasRejectedOfARequestIsNotSentAgain) {
@@ -29,7 +29,7 @@ TEST(DeliveryTest, WhatWasRejectedOfARequestIsNotSentAgain) {
       "\x12\x06"  // error_message (field 2), 6 bytes
       "no\nway";  // in which a line ends
   const Judgement judgement = Of(200, body);
-  EXPECT_EQ(judgement.verdict, Verdict::kDelivered);
+  EXPECT_EQ(judgement.fate, Fate::kDelivered);
   EXPECT_EQ(judgement.rejected_profiles, 3u);
   EXPECT_EQ(judgement.reason, "no?way");
 }
@@ -45,21 +45,21 @@ TEST(DeliveryTest, AWarningRejectsNothing) {
       "\x0a\x0b"                                       // partial_success (field 1), 11 bytes
       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // rejected_profiles (field 1): -1
   EXPECT_EQ(Of(200, negative).rejected_profiles, 0u);
-  EXPECT_EQ(Of(200, "<html>OK</html>").verdict, Verdict::kDelivered) << "whatever the body is";
+  EXPECT_EQ(Of(200, "<html>OK</html>").fate, Fate::kDelivered) << "whatever the body is";
   EXPECT_EQ(Of(200, "<html>OK</html>").reason, "its answer cannot be read");
 }
 
 // The specification's list; what real servers answered is in it too: 415 and 405 of a wrong request, 400 of one that is
 // too large or that they do not like, 500 of one that they do not understand.
 TEST(DeliveryTest, OnlyFourAnswersAreWorthAnotherTry) {
-  for (const long status : {429, 502, 503, 504}) EXPECT_EQ(Of(status).verdict, Verdict::kLater) << status;
+  for (const long status : {429, 502, 503, 504}) EXPECT_EQ(Of(status).fate, Fate::kLater) << status;
   for (const long status : {301, 307, 400, 401, 403, 404, 405, 408, 413, 415, 418, 500, 501, 505})
-    EXPECT_EQ(Of(status).verdict, Verdict::kRefused) << status;
+    EXPECT_EQ(Of(status).fate, Fate::kRefused) << status;
 }
 
 TEST(DeliveryTest, NoAnswerIsWorthAnotherTry) {
   const Judgement judgement = Judge({.error = "Couldn't connect"});
-  EXPECT_EQ(judgement.verdict, Verdict::kLater);
+  EXPECT_EQ(judgement.fate, Fate::kLater);
   EXPECT_EQ(judgement.reason, "Couldn't connect");
 }
 

@@ -42,7 +42,7 @@ std::shared_ptr<const Profile> AWindow(uint64_t number) {
   profile.comms = {"worker"};
   profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
   profile.user_stacks = {{.missing = NoUserStack::kLost}};
-  profile.rows = {{.count = 1, .blocked_ns = number * 1'000'000}};
+  profile.rows = {{{}, {.count = 1, .blocked_ns = number * 1'000'000}}};
   return std::make_shared<const Profile>(std::move(profile));
 }
 

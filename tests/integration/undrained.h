@@ -16,7 +16,7 @@ namespace offcpu::integration {
 
 struct Undrained {
   bool ok = false;
-  Programs::Counters counters = {};
+  Counters counters = {};
   std::vector<IntervalEvent> intervals;
   std::vector<SampleEvent> samples;
   uint64_t recorded_ns = 0;  // wall-clock time

@@ -16,11 +16,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "capture/kernel.h"
+#include "profile/losses.h"
 #include "profiler/open_waits.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
 namespace {
+
+const std::string kMissedOpenWait(InfoOf(LossId::kOpenWaitMissed).name);
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;

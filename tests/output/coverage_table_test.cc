@@ -27,7 +27,7 @@ class CoverageTableTest : public ::testing::Test {
     fake_.profile.user_stacks.push_back({.stack = {.frames = std::move(frames), .end = end}});
     fake_.symbols.user_stacks.emplace_back();
     fake_.profile.rows.push_back(
-        {.user_stack = static_cast<uint32_t>(fake_.profile.user_stacks.size() - 1), .count = count});
+        {{.user_stack = static_cast<uint32_t>(fake_.profile.user_stacks.size() - 1)}, {.count = count}});
   }
   std::string Table(bool all, size_t limit = 10) {
     std::string text;

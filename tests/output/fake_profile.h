@@ -52,15 +52,9 @@ struct FakeProfile {
   // One interval.
   void Row(uint32_t process, uint32_t comm, uint32_t user, uint32_t kernel, uint64_t blocked_ns,
            uint64_t runnable_ns = 0, WaitKind kind = WaitKind::kSleeping) {
-    profile.rows.push_back({.process = process,
-                            .comm = comm,
-                            .kernel_stack = kernel,
-                            .user_stack = user,
-                            .kind = kind,
-                            .count = 1,
-                            .blocked_ns = blocked_ns,
-                            .runnable_ns = runnable_ns,
-                            .max_ns = blocked_ns + runnable_ns});
+    profile.rows.push_back(
+        {{.process = process, .comm = comm, .kernel_stack = kernel, .user_stack = user, .kind = kind},
+         {.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = blocked_ns + runnable_ns}});
   }
   // The overflow row, as the off-CPU table makes it.
   void OverflowRow(uint64_t blocked_ns) {

@@ -14,9 +14,9 @@ TEST(FrameSourcesTest, NamesOfUserFramesEndWithTheirSource) {
   const uint32_t comm = recorded.AddComm("worker");
   const uint32_t kernel = recorded.AddPipe();
   recorded.profile.rows = {
-      {process, 0, comm, kernel, recorded.AddHandler(), WaitKind::kSleeping, kNoSystemCall, 1, 1000, 0, 1000},
-      {process, 0, comm, kernel, recorded.AddNoUser(NoUserStack::kLost), WaitKind::kSleeping, kNoSystemCall, 1, 1000, 0,
-       1000},
+      {{process, 0, comm, kernel, recorded.AddHandler(), WaitKind::kSleeping, kNoSystemCall}, {1, 1000, 0, 1000}},
+      {{process, 0, comm, kernel, recorded.AddNoUser(NoUserStack::kLost), WaitKind::kSleeping, kNoSystemCall},
+       {1, 1000, 0, 1000}},
   };
   const SymbolizedProfile sourced = WithFrameSources(recorded.profile, recorded.symbols);
   std::string text;

@@ -144,7 +144,7 @@ TEST(ProfileJsonTest, AStackHasItsRowAndBothHalves) {
            fake.Kernel({"schedule", "pipe_read"}), 100, 11, WaitKind::kDisk);
   fake.profile.rows[0].syscall = 0;
   EXPECT_TRUE(ProfileJson(fake).starts_with(
-      R"({"start_unix_ns":1,"duration_ns":2,"total_ns":111,"host":"h","stacks":[{"process":"server","pid":10,"comm":"worker",)"
+      R"({"start_unix_ns":1,"duration_ns":2,"total_ns":111,"host":"h","stacks":[{"pid":10,"process":"server","comm":"worker",)"
       R"("kind":"disk","cause":"pipe","syscall":"read","count":1,"blocked_ns":100,"runnable_ns":11,"max_ns":111,"user":[)"
       R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
       R"({"name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],"user_end":"window",)"
@@ -185,7 +185,7 @@ TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
   EXPECT_EQ(text.find("wakers"), std::string::npos);
   fake.profile.rows[0].waker = 1;
   write();
-  EXPECT_NE(text.find(R"("kernel":["schedule"],"wakers":[{"process":"client","pid":11,"comm":"waker","user":[{)"
+  EXPECT_NE(text.find(R"("kernel":["schedule"],"wakers":[{"pid":11,"process":"client","comm":"waker","user":[{)"
                       R"("name":"write","module":"libx.so","address":"0x10","source":"registers"}],)"
                       R"("user_end":"complete","kernel":["wake","pipe_write"]},)"
                       R"({"interrupt":true,"kernel":["timer"]}]})"),

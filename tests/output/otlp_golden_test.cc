@@ -24,7 +24,7 @@ RecordedProfile Small() {
   const uint32_t kernel = small.AddKernel({{0x1001, "k"}});
   const Module* module = small.AddModule("/a", "ab");
   const uint32_t user = small.AddUser({{{module, 0x20, FrameSource::kRegisters, true}, {"m", "a", true}}});
-  small.profile.rows = {{process, 0, comm, kernel, user, WaitKind::kSleeping, kNoSystemCall, 2, 300, 0, 200}};
+  small.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kSleeping, kNoSystemCall}, {2, 300, 0, 200}}};
   return small;
 }
 

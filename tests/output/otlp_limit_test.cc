@@ -29,8 +29,9 @@ RecordedProfile Many(int rows) {
     const std::string& name = many.symbols.names->emplace_back("function_" + std::to_string(i));
     const uint32_t user = many.AddUser({{{many.app, address, FrameSource::kRegisters, true}, {name, "app", true}}});
     if (i % 100 == 0) many.AddProcess({100 + i, 1, 1}, "process");
-    many.profile.rows.push_back({static_cast<uint32_t>(many.profile.processes.size() - 1), 0, 0, 0, user,
-                                 WaitKind::kSleeping, kNoSystemCall, 1, 1'000'000'000 + address, 7, 1'000});
+    many.profile.rows.push_back(
+        {{static_cast<uint32_t>(many.profile.processes.size() - 1), 0, 0, 0, user, WaitKind::kSleeping, kNoSystemCall},
+         {1, 1'000'000'000 + address, 7, 1'000}});
   }
   return many;
 }

@@ -42,7 +42,7 @@ inline RecordedProfile OneReader() {
   const uint32_t comm = one.AddComm("worker");
   const uint32_t kernel = one.AddPipe();
   const uint32_t user = one.AddReader();
-  one.profile.rows = {{process, 0, comm, kernel, user, WaitKind::kDisk, 0, 2, 5000, 1, 4000}};
+  one.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}};
   return one;
 }
 

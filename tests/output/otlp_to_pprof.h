@@ -97,15 +97,16 @@ class OtlpToProfile {
   }
 
   ProfileRow& Row(const OtlpReader& reader, const Texts& of, const Texts& attributes, const otlp::Sample& sample) {
-    ProfileRow row = {.process = Process(of),
-                      .tid = static_cast<int32_t>(Number(Get(attributes, "thread.id"))),
-                      .comm = Index(Get(attributes, "thread.name"), profile_.comms)};
+    ProfileRow row;
+    row.process = Process(of);
+    row.tid = static_cast<int32_t>(Number(Get(attributes, "thread.id")));
+    row.comm = Index(Get(attributes, "thread.name"), profile_.comms);
     row.kind = ByName<WaitKind>(Get(attributes, "offcpu.kind"), kWaitKindCount).value();
     row.syscall = SystemCallNumber(Get(attributes, "offcpu.syscall")).value();
+    if (const std::string& path = Get(attributes, "offcpu.cgroup"); !path.empty())
+      row.control_group = Index(path, profile_.control_groups) + 1;
     std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
-    const auto key =
-        std::tuple(row.process, row.tid, row.comm, row.kernel_stack, row.user_stack, row.kind, row.syscall);
-    const auto [it, inserted] = rows_.try_emplace(key, profile_.rows.size());
+    const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
     if (inserted) {
       profile_.rows.push_back(row);
       symbols_.idle.push_back(symbols_.names->emplace_back(Get(attributes, "offcpu.idle")));
@@ -181,8 +182,7 @@ class OtlpToProfile {
   uint32_t User(const std::vector<Line>& lines, const Texts& attributes) {
     const std::string missing = Get(attributes, "offcpu.no_user_stack");
     const std::string end = Get(attributes, "offcpu.user_end");
-    const std::string unwind = Get(attributes, "offcpu.unwind");
-    const auto [it, inserted] = user_stacks_.try_emplace({lines, missing + end, unwind}, profile_.user_stacks.size());
+    const auto [it, inserted] = user_stacks_.try_emplace({lines, missing + end}, profile_.user_stacks.size());
     if (!inserted) return it->second;
     UserStackEntry entry = {.overflow = missing == "other", .filtered = missing.empty() && end.empty()};
     if (!missing.empty() && !entry.overflow) entry.missing = ByName<NoUserStack>(missing, kNoUserStackCount).value();
@@ -191,12 +191,9 @@ class OtlpToProfile {
     const std::string word = entry.filtered ? "" : EndLabel(entry);
     EXPECT_TRUE(word.empty() || lines.back().name == word) << word;
     for (size_t i = 0; i < lines.size() - (word.empty() ? 0 : 1); ++i) {
-      entry.stack.frames.push_back({.module = lines[i].module, .address = lines[i].address});
+      // The address to look up; how it was found is not said.
+      entry.stack.frames.push_back({.module = lines[i].module, .address = lines[i].address, .exact = true});
       symbols.push_back({.name = symbols_.names->emplace_back(lines[i].name)});
-    }
-    if (!end.empty()) {
-      EXPECT_TRUE(ReadSources(unwind, entry.stack.frames));
-      for (Frame& frame : entry.stack.frames) frame.address += frame.exact ? 0 : 1;
     }
     profile_.user_stacks.push_back(std::move(entry));
     return it->second;
@@ -208,8 +205,8 @@ class OtlpToProfile {
   std::map<Texts, uint32_t> processes_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Module>> modules_;
   std::map<std::pair<std::vector<Line>, std::string>, uint32_t> kernel_stacks_;
-  std::map<std::tuple<std::vector<Line>, std::string, std::string>, uint32_t> user_stacks_;
-  std::map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, WaitKind, int32_t>, size_t> rows_;
+  std::map<std::pair<std::vector<Line>, std::string>, uint32_t> user_stacks_;
+  std::map<RowKey, size_t> rows_;
 };
 
 inline std::string PprofOf(const Profile& profile, const SymbolizedProfile& symbols) {

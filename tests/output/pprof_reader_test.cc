@@ -194,9 +194,11 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"no string", [](pb::Profile& m) { m.set_comment(0, m.string_table_size()); }},
       {"no such pid", [&](pb::Profile& m) { label(m, "pid").set_num(1LL << 31); }},
       {"no such pid", [&](pb::Profile& m) { label(m, "tid").set_num(-1); }},
-      {"negative", [&](pb::Profile& m) { label(m, "max").set_num(-1); }},
-      {"negative", [](pb::Profile& m) { FindLabel(m, 1, "count_error")->set_num(-1); }},
-      {"negative", [](pb::Profile& m) { FindLabel(m, 1, "time_error")->set_num(-1); }},
+      {"negative", [](pb::Profile& m) { FindLabel(m, 4, "image")->set_num(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(0)->mutable_details()->set_max_ns(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_count_error(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_time_error(-1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_unwind(-1); }},
       {"system call", [&](pb::Profile& m) { label(m, "syscall").set_str(text(m, "waiting")); }},
       {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
       {"unknown user stack", [&](pb::Profile& m) { label(m, "user_end").set_str(text(m, "somehow")); }},
@@ -272,6 +274,7 @@ uint64_t HeldBytes(const pb::Profile& message) {
     bytes += message.string_table(static_cast<int>(mapping.filename())).size() +
              message.string_table(static_cast<int>(mapping.build_id())).size();
   }
+  bytes += std::string("/system.slice/server.service").size() + std::string("/kubepods").size();
   return bytes + 2 * std::string("server3f5c0b1e2a77").size() + std::string("[other]").size();
 }
 
@@ -303,9 +306,10 @@ TEST(PprofReaderTest, EveryLimitHolds) {
   exact.shown_bytes = 0;
   for (int i = 0; i < message.sample_size(); ++i) {
     exact.shown_bytes += FrameBytes(message, message.sample(i).location_id());
-    for (const char* key : {"process", "comm", "container"}) {
-      const pb::Label* label = FindLabel(message, i, key);
-      if (label != nullptr) exact.shown_bytes += message.string_table(static_cast<int>(label->str())).size();
+    for (const RowLabelInfo& info : kRowLabels) {
+      const pb::Label* label = FindLabel(message, i, std::string(info.name).c_str());
+      if (label != nullptr && !info.is_number)
+        exact.shown_bytes += message.string_table(static_cast<int>(label->str())).size();
     }
   }
   exact.held_bytes = HeldBytes(message);
@@ -352,9 +356,10 @@ TEST(PprofReaderTest, ALongerNameThanAnyIsRefused) {
 TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
   RecordedProfile one;
   const std::string name(16384, '\xff');  // each byte of it becomes the three of U+FFFD
-  one.profile.rows = {{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
-                       one.AddUser({{{one.app, 0x1000, FrameSource::kRegisters, true}, {name, "app", true}}}),
-                       WaitKind::kDisk, kNoSystemCall, 2, 5000, 1, 4000}};
+  one.profile.rows = {{{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
+                        one.AddUser({{{one.app, 0x1000, FrameSource::kRegisters, true}, {name, "app", true}}}),
+                        WaitKind::kDisk, kNoSystemCall},
+                       {2, 5000, 1, 4000}}};
   const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile, one.symbols));
   ASSERT_TRUE(stored.ok()) << stored.status();
   EXPECT_EQ(stored->symbols.user_stacks[0][0].name.size(), 3 * name.size());

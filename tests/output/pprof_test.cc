@@ -70,7 +70,7 @@ RecordedProfile OneReader() {
   const uint32_t comm = one.AddComm("worker");
   const uint32_t kernel = one.AddPipe();
   const uint32_t user = one.AddReader();
-  one.profile.rows = {{process, 0, comm, kernel, user, WaitKind::kDisk, 0, 2, 5000, 1, 4000}};
+  one.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}};
   return one;
 }
 
@@ -82,8 +82,17 @@ TEST(PprofTest, ARowIsASample) {
   EXPECT_THAT(file.Labels(0),
               UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
                                    Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"), Pair("cause", "pipe"),
-                                   Pair("syscall", "read"), Pair("max", "4000 nanoseconds"),
-                                   Pair("user_end", "complete"), Pair("unwind", "eh_frame*2")));
+                                   Pair("syscall", "read"), Pair("user_end", "complete")));
+}
+
+// What tells no samples apart is no label: a store that adds up windows has one sample a stack.
+TEST(PprofTest, WhatIsNoIdentityIsADetail) {
+  const File file(OneReader());
+  const pb::SampleDetails& details = file.message().sample(0).details();
+  EXPECT_EQ(details.max_ns(), 4000);
+  EXPECT_EQ(details.count_error(), 0);
+  EXPECT_EQ(details.time_error(), 0);
+  EXPECT_EQ(file.Text(details.unwind()), "eh_frame*2");
 }
 
 TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
@@ -142,14 +151,15 @@ TEST(PprofTest, WhatIsMissingIsNamedAsInTheFoldedForm) {
   EXPECT_THAT(file.Functions(5), ElementsAre("schedule", "pipe_read", "[truncated: not mapped]"));
   EXPECT_THAT(file.Functions(6), ElementsAre("[other]", "[other]"));
   const auto labels = [&file](int sample) { return file.Labels(sample); };
-  EXPECT_THAT(labels(2),
-              IsSupersetOf({Pair("user_end", "window"), Pair("unwind", "sframe*2+eh_frame!*1+trampoline*1+fp*1")}));
+  EXPECT_THAT(labels(2), IsSupersetOf({Pair("user_end", "window")}));
+  const auto unwind = [&file](int sample) { return file.Text(file.message().sample(sample).details().unwind()); };
+  EXPECT_EQ(unwind(2), "sframe*2+eh_frame!*1+trampoline*1+fp*1");
   EXPECT_THAT(labels(3), IsSupersetOf({Pair("no_user_stack", "budget"), Pair("no_kernel_stack", "lost")}));
   EXPECT_THAT(labels(5), IsSupersetOf({Pair("user_end", "not mapped")}));
   EXPECT_THAT(labels(6), IsSupersetOf({Pair("no_user_stack", "other"), Pair("no_kernel_stack", "other")}));
   for (int sample : {3, 6}) {
     EXPECT_EQ(labels(sample).count("user_end"), 0u);
-    EXPECT_EQ(labels(sample).count("unwind"), 0u);
+    EXPECT_EQ(unwind(sample), "");
   }
 }
 
@@ -165,9 +175,10 @@ TEST(PprofTest, LabelsTellThreadsAndProgramsOfOnePidApart) {
 
 TEST(PprofTest, OnlyASampleHasErrors) {
   const File file(RecordedProfile::All());
-  EXPECT_THAT(file.Labels(1), IsSupersetOf({Pair("count_error", "5"), Pair("time_error", "50990 nanoseconds")}));
-  EXPECT_EQ(file.Labels(0).count("count_error"), 0u);
-  EXPECT_EQ(file.Labels(0).count("time_error"), 0u);
+  EXPECT_EQ(file.message().sample(1).details().count_error(), 5);
+  EXPECT_EQ(file.message().sample(1).details().time_error(), 50990);
+  EXPECT_EQ(file.message().sample(0).details().count_error(), 0);
+  EXPECT_EQ(file.message().sample(0).details().time_error(), 0);
 }
 
 TEST(PprofTest, EverythingIsThereOnceAndIdsAreInOrder) {

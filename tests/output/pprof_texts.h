@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -33,6 +34,13 @@ inline std::vector<std::string> PprofTexts(const std::string& gzipped) {
     for (const pb::Label& label : sample.label()) {
       line += "\n  " + text(label.key()) + "=" + text(label.str()) + " " + std::to_string(label.num()) + " " +
               text(label.num_unit());
+    }
+    // How frames were found is not in every form.
+    const pb::SampleDetails& details = sample.details();
+    for (const auto& [name, number] :
+         {std::pair("max", details.max_ns()), std::pair("count_error", details.count_error()),
+          std::pair("time_error", details.time_error())}) {
+      if (number != 0) line += "\n  " + std::string(name) + "=" + std::to_string(number) + " ";
     }
     for (const uint64_t id : sample.location_id()) {
       const pb::Location& location = file.location(static_cast<int>(id - 1));

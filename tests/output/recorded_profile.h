@@ -145,15 +145,18 @@ struct RecordedProfile {
     const uint32_t overflow = all.AddNoUser(NoUserStack::kNone, true);
     all.AddNoUser(NoUserStack::kLost);  // of no row
     all.profile.rows = {
-        {server, 11, worker, pipe, reader, WaitKind::kSleeping, 0, 2, 5'000'000, 1'499, 4'000'000},
-        {server, 12, worker, pipe, reader, WaitKind::kSleeping, 0, 40, 1'000'000, 2'000, 49'999, 0, 20.25,
-         2.6e9},  // drawn
-        {server, 12, worker, pipe, handler, WaitKind::kDisk, 0, 1, 7, 0, 7},
-        {server, 12, nameless, lost, budget, WaitKind::kOpen, 232, 3, 0, 9, 4},
-        {again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall, 4, 0, 499, 100},
-        {again, 11, worker, pipe, unmapped, WaitKind::kYielded, 24, 1, 0, 77, 77},
-        {other, 0, nameless, full, overflow, WaitKind::kOther, kNoSystemCall, 9, 1'000'000'000'000, 3, 999},
+        {{server, 11, worker, pipe, reader, WaitKind::kSleeping, 0}, {2, 5'000'000, 1'499, 4'000'000}},
+        {{server, 12, worker, pipe, reader, WaitKind::kSleeping, 0},
+         {40, 1'000'000, 2'000, 49'999, 0, 20.25, 2.6e9}},  // drawn
+        {{server, 12, worker, pipe, handler, WaitKind::kDisk, 0}, {1, 7, 0, 7}},
+        {{server, 12, nameless, lost, budget, WaitKind::kOpen, 232}, {3, 0, 9, 4}},
+        {{again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall}, {4, 0, 499, 100}},
+        {{again, 11, worker, pipe, unmapped, WaitKind::kYielded, 24}, {1, 0, 77, 77}},
+        {{other, 0, nameless, full, overflow, WaitKind::kOther, kNoSystemCall}, {9, 1'000'000'000'000, 3, 999}},
     };
+    all.profile.control_groups = {"/system.slice/server.service", "/kubepods"};
+    all.profile.rows[0].control_group = 1;
+    all.profile.rows[4].control_group = 2;
     const uint32_t hog = all.AddProcess({13, 1, 1}, "a hog: 7 ns");  // never waited
     all.profile.ledger = {
         {server, 11, "worker", 10, 1, 2, 3, 4, {5, 6, 7, 8, 9, 10, 11}},

@@ -20,7 +20,7 @@ class CoverageTest : public ::testing::Test {
   }
   void AddRow(UserStackEntry user, uint64_t count) {
     profile_.user_stacks.push_back(std::move(user));
-    profile_.rows.push_back({.user_stack = static_cast<uint32_t>(profile_.user_stacks.size() - 1), .count = count});
+    profile_.rows.push_back({{.user_stack = static_cast<uint32_t>(profile_.user_stacks.size() - 1)}, {.count = count}});
   }
   static uint64_t Frames(const ModuleCoverage& m, FrameSource source) { return m.frames[static_cast<size_t>(source)]; }
   static uint64_t Ends(const ModuleCoverage& m, EndReason end) { return m.ends[static_cast<size_t>(end)]; }

@@ -29,10 +29,8 @@ class JoinerTest : public ::testing::Test {
   static Interval Wait(uint64_t cookie, uint64_t blocked_ns, uint32_t kernel_stack = 0) {
     Interval interval;
     interval.cookie = cookie;
-    interval.process = static_cast<uint32_t>(cookie);
-    interval.kernel_stack = kernel_stack;
-    interval.blocked_ns = blocked_ns;
-    interval.runnable_ns = 1;
+    interval.row = {{.process = static_cast<uint32_t>(cookie), .kernel_stack = kernel_stack},
+                    RowSums::OfWait(blocked_ns, 1, 0, 0)};
     return interval;
   }
 
@@ -414,11 +412,10 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
     uint64_t action = draw(10);
     if (action < 6) {
       Interval interval = Wait(cookie, draw(1000), static_cast<uint32_t>(draw(40)));
-      interval.kind = static_cast<WaitKind>(draw(kWaitKindCount));
-      interval.syscall = draw(8) == 0 ? 0 : 1;
+      interval.row.kind = static_cast<WaitKind>(draw(kWaitKindCount));
+      interval.row.syscall = draw(8) == 0 ? 0 : 1;
       joiner_->Add(interval);
-      sent_ns[{cookie, interval.kernel_stack, interval.kind, interval.syscall}] +=
-          interval.blocked_ns + interval.runnable_ns;
+      sent_ns[{cookie, interval.row.kernel_stack, interval.row.kind, interval.row.syscall}] += interval.row.total_ns();
       ++intervals;
     } else if (action < 9) {
       uint32_t outcome = draw(4) == 0 ? Missing(NoUserStack::kGone) : Stack(cookie);

@@ -37,7 +37,7 @@ class MergeTest : public ::testing::Test {
     window.kernel_stacks = {{.id = 7, .addresses = {0xffffffff81000010, 0xffffffff81000020}}};
     window.user_stacks = {{.stack = FakeStack(module_.get(), {1, 2})}};
     window.modules = {module_};
-    window.rows = {{.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = blocked_ns}};
+    window.rows = {{{}, {.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = blocked_ns}}};
     return window;
   }
 
@@ -93,8 +93,33 @@ TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
   EXPECT_EQ(merged.stats.processes, 1u);
 }
 
+TEST_F(MergeTest, ControlGroupsOfOnePathAreOneWhateverTheirIndices) {
+  Profile first = Window(100, 10);
+  first.control_groups = {"/a"};
+  first.rows[0].control_group = 1;
+  Profile second = Window(300, 1);
+  second.control_groups = {"/b", "/a"};
+  second.rows[0].control_group = 2;
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  ASSERT_THAT(merged.rows, SizeIs(1));
+  EXPECT_EQ(merged.rows[0].control_group, 1u);
+  EXPECT_THAT(merged.control_groups, ElementsAre("/a"));
+}
+
+// A steady process has as many rows in any number of windows as it has stacks.
+TEST_F(MergeTest, WhatIsNoIdentityMakesNoRow) {
+  Profile first = Window(100, 10);
+  Profile second = Window(300, 1);
+  second.rows[0].max_ns = 7;
+  second.rows[0].count_variance = second.rows[0].ns_variance = 5;
+  second.user_stacks[0].stack.frames[1].source = FrameSource::kFramePointer;
+  const Profile merged = Merge({std::move(first), std::move(second)});
+  EXPECT_THAT(merged.rows, SizeIs(1));
+  EXPECT_THAT(merged.user_stacks, SizeIs(1));
+}
+
 TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
-  std::vector<Profile> windows(12, Window(1, 0));
+  std::vector<Profile> windows(13, Window(1, 0));
   windows[1].processes[0].key.pid = 11;
   windows[2].processes[0].key.start_ns = 6;
   windows[3].processes[0].key.exec_id = 1;
@@ -106,7 +131,9 @@ TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
   windows[9].user_stacks[0] = {.missing = NoUserStack::kLost};
   windows[10].rows[0].kind = WaitKind::kOpen;
   windows[11].rows[0].syscall = 0;
-  EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(12));
+  windows[12].control_groups = {"/system.slice"};
+  windows[12].rows[0].control_group = 1;
+  EXPECT_THAT(Merge(std::move(windows)).rows, SizeIs(13));
 }
 
 TEST_F(MergeTest, WakersOfOneMeaningAreOneWhateverTheirIndices) {

@@ -24,13 +24,18 @@ class OffCpuTableTest : public ::testing::Test {
     return {.key = {.pid = pid, .start_ns = 5, .exec_id = 0}, .name = name, .container = ""};
   }
 
-  Interval Wait(uint64_t blocked_ns, uint64_t runnable_ns) {
-    Interval interval;
-    interval.kernel_stack = stacks_.InternKernel(1);
-    interval.blocked_ns = blocked_ns;
-    interval.runnable_ns = runnable_ns;
-    return interval;
+  ProfileRow Wait(uint64_t blocked_ns, uint64_t runnable_ns) {
+    return {{.kernel_stack = stacks_.InternKernel(1)}, RowSums::OfWait(blocked_ns, runnable_ns, 0, 0)};
   }
+  ProfileRow Sample() {
+    return {{.kernel_stack = stacks_.InternUserMode(), .kind = WaitKind::kRunning}, RowSums::OfSample(10)};
+  }
+
+  static void AddTo(OffCpuTable& table, ProfileRow row, uint32_t user_stack) {
+    row.user_stack = user_stack;
+    table.Add(row);
+  }
+  void Add(const ProfileRow& row, uint32_t user_stack) { AddTo(table_, row, user_stack); }
 
   StackTable stacks_{{}};
   OffCpuTable table_{{}};
@@ -40,9 +45,9 @@ MATCHER_P3(DropIs, reason, count, ns, "") { return arg.reason == reason && arg.c
 
 TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
   uint32_t user = stacks_.InternUser({});
-  table_.Add(Wait(100, 10), user);
-  table_.Add(Wait(300, 0), user);
-  table_.Add(Wait(0, 50), user);
+  Add(Wait(100, 10), user);
+  Add(Wait(300, 0), user);
+  Add(Wait(0, 50), user);
   Profile profile = table_.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(1));
   EXPECT_EQ(profile.rows[0].count, 3u);
@@ -54,11 +59,10 @@ TEST_F(OffCpuTableTest, IntervalsOfOneKeyAreOneRow) {
 
 TEST_F(OffCpuTableTest, SamplesAreRowsOfTheirOwn) {
   const uint32_t user = stacks_.InternUser({});
-  const Interval sample = {.kernel_stack = stacks_.InternUserMode(), .kind = WaitKind::kRunning, .cpu_ns = 10};
-  table_.Add(Wait(100, 0), user);
-  table_.Add(sample, user);
-  table_.Add(sample, user);
-  table_.Add(sample, stacks_.InternMissing(NoUserStack::kBudget));
+  Add(Wait(100, 0), user);
+  Add(Sample(), user);
+  Add(Sample(), user);
+  Add(Sample(), stacks_.InternMissing(NoUserStack::kBudget));
   const Profile profile = table_.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(3));
   EXPECT_EQ(profile.rows[0].samples, 0u);
@@ -76,8 +80,8 @@ TEST_F(OffCpuTableTest, SamplesAreRowsOfTheirOwn) {
 TEST_F(OffCpuTableTest, SamplesBeyondTheCapAreInTheOverflowRow) {
   OffCpuTable table({.rows = 1});
   const uint32_t user = stacks_.InternUser({});
-  table.Add(Wait(100, 0), user);
-  table.Add({.kernel_stack = stacks_.InternUserMode(), .kind = WaitKind::kRunning, .cpu_ns = 10}, user);
+  AddTo(table, Wait(100, 0), user);
+  AddTo(table, Sample(), user);
   const Profile profile = table.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(2));
   EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 1u, 10u)));
@@ -85,35 +89,48 @@ TEST_F(OffCpuTableTest, SamplesBeyondTheCapAreInTheOverflowRow) {
 
 TEST_F(OffCpuTableTest, EachPartOfTheKeyMakesARow) {
   uint32_t user = stacks_.InternUser({});
-  Interval base = Wait(1, 0);
-  table_.Add(base, user);
-  table_.Add(base, stacks_.InternMissing(NoUserStack::kLost));
-  Interval other = base;
+  ProfileRow base = Wait(1, 0);
+  Add(base, user);
+  Add(base, stacks_.InternMissing(NoUserStack::kLost));
+  ProfileRow other = base;
   other.process = 1;
-  table_.Add(other, user);
+  Add(other, user);
   other = base;
   other.tid = 7;
-  table_.Add(other, user);
+  Add(other, user);
   other = base;
   other.comm = 1;
-  table_.Add(other, user);
+  Add(other, user);
   other = base;
   other.kernel_stack = stacks_.InternKernel(2);
-  table_.Add(other, user);
+  Add(other, user);
   other = base;
   other.kind = WaitKind::kDisk;
-  table_.Add(other, user);
+  Add(other, user);
   other = base;
   other.syscall = 0;
-  table_.Add(other, user);
+  Add(other, user);
   EXPECT_EQ(table_.rows(), 8u);
+}
+
+TEST_F(OffCpuTableTest, PathsOfControlGroupsAreBoundedInBytes) {
+  OffCpuTable table({.control_group_bytes = 200});
+  EXPECT_EQ(table.InternControlGroup(""), 0u);
+  EXPECT_EQ(table.InternControlGroup("/a"), 1u);
+  EXPECT_EQ(table.InternControlGroup("/" + std::string(100, 'b')), 2u);
+  EXPECT_EQ(table.InternControlGroup("/" + std::string(100, 'c')), 0u);
+  EXPECT_EQ(table.InternControlGroup("/a"), 1u);
+  StackTable stacks({});
+  const Profile profile = table.Finish(stacks, {});
+  EXPECT_THAT(profile.control_groups, ElementsAre("/a", "/" + std::string(100, 'b')));
+  EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("control group table full", 1u, 0u)));
 }
 
 TEST_F(OffCpuTableTest, WakersMakeRowsAndBeyondTheirCapAreOther) {
   OffCpuTable table({.wakers = 2});
   const uint32_t user = stacks_.InternMissing(NoUserStack::kBudget);
   stacks_.InternKernel(0);
-  ProfileRow row = {.user_stack = user, .count = 1, .blocked_ns = 10};
+  ProfileRow row = {{.user_stack = user}, {.count = 1, .blocked_ns = 10}};
   table.InternProcess({});
   table.InternComm("x");
   const auto chain = [&](bool interrupt, uint32_t comm) {
@@ -162,12 +179,12 @@ TEST_F(OffCpuTableTest, ProcessesWithoutARowAreNotCounted) {
   OffCpuTable table({.processes = 3});
   const uint32_t user = stacks_.InternUser({});
   for (const int32_t pid : {10, 11, 12, 13}) {  // the last one is "[other]"
-    Interval interval = Wait(1, 0);
+    ProfileRow interval = Wait(1, 0);
     interval.process = table.InternProcess(Process(pid));
     if (pid == 11) continue;  // has only woken others
-    table.Add(interval, user);
+    AddTo(table, interval, user);
     interval.kind = WaitKind::kDisk;
-    table.Add(interval, user);
+    AddTo(table, interval, user);
   }
   const Profile profile = table.Finish(stacks_, {});
   EXPECT_THAT(profile.processes, SizeIs(4));
@@ -209,11 +226,11 @@ TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
   OffCpuTable table({.rows = 2, .processes = 10, .comms = 10});
   uint32_t user = stacks_.InternUser({});
   for (const char* comm : {"a", "b", "c", "d"}) {
-    Interval interval = Wait(100, 11);
+    ProfileRow interval = Wait(100, 11);
     interval.process = table.InternProcess(Process(10));
     interval.comm = table.InternComm(comm);
-    table.Add(interval, user);
-    table.Add(interval, user);
+    AddTo(table, interval, user);
+    AddTo(table, interval, user);
   }
   EXPECT_EQ(table.rows(), 2u);
   Profile profile = table.Finish(stacks_, {});
@@ -231,81 +248,22 @@ TEST_F(OffCpuTableTest, RowsBeyondTheCapKeepTheirTimeInTheOverflowRow) {
   EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("row table full", 4u, 444u)));
 }
 
-TEST_F(OffCpuTableTest, AnIntervalOfASampleStandsForOthers) {
-  Interval interval = Wait(300, 100);
-  interval.sample_ns = 1000;  // drawn with p = 0.4: it stands for 2.5 of its length
-  uint32_t user = stacks_.InternUser({});
-  table_.Add(interval, user);
-  Profile profile = table_.Finish(stacks_, {});
-  ASSERT_THAT(profile.rows, SizeIs(1));
-  const ProfileRow& row = profile.rows[0];
-  EXPECT_EQ(row.blocked_ns, 750u);
-  EXPECT_EQ(row.runnable_ns, 250u);
-  EXPECT_EQ(row.max_ns, 400u) << "there was none of 1000";
-  EXPECT_EQ(row.count, 3u) << "2.5, rounded";
-  EXPECT_DOUBLE_EQ(row.count_variance, 0.6 / 0.16);
-  EXPECT_DOUBLE_EQ(row.ns_variance, 0.6 * 1000 * 1000);
-  EXPECT_EQ(row.ns_error(), 775u);
-}
-
 TEST_F(OffCpuTableTest, CountsOfASampleAreRoundedOnce) {
-  Interval interval = Wait(400, 0);
-  interval.sample_ns = 1000;
+  const ProfileRow interval = {Wait(400, 0).key(), RowSums::OfWait(400, 0, 0, 1000)};  // stands for 2.5
   uint32_t user = stacks_.InternUser({});
-  for (int i = 0; i < 4; ++i) table_.Add(interval, user);
+  for (int i = 0; i < 4; ++i) Add(interval, user);
   Profile profile = table_.Finish(stacks_, {});
   EXPECT_EQ(profile.rows[0].count, 10u);
   EXPECT_EQ(profile.rows[0].total_ns(), 4000u);
 }
 
-// What of an interval lies in another window is not in this one, and yet it was drawn for its whole length.
-TEST_F(OffCpuTableTest, APartOfASampledIntervalHasTheWeightOfTheWhole) {
-  Interval interval = Wait(60, 40);
-  interval.whole_ns = 400;
-  interval.sample_ns = 1000;  // drawn with p = 0.4
-  table_.Add(interval, stacks_.InternUser({}));
-  Profile profile = table_.Finish(stacks_, {});
-  const ProfileRow& row = profile.rows[0];
-  EXPECT_EQ(row.blocked_ns, 150u);
-  EXPECT_EQ(row.runnable_ns, 100u);
-  EXPECT_EQ(row.max_ns, 100u);
-  EXPECT_EQ(row.count, 3u) << "2.5, rounded";
-  EXPECT_DOUBLE_EQ(row.count_variance, 0.6 / 0.16);
-  EXPECT_DOUBLE_EQ(row.ns_variance, 0.6 * 250 * 250);
-}
-
-TEST_F(OffCpuTableTest, AShortPartOfALongIntervalIsItself) {
-  Interval interval = Wait(60, 40);
-  interval.whole_ns = 1000;
-  interval.sample_ns = 1000;
-  table_.Add(interval, stacks_.InternUser({}));
-  Profile profile = table_.Finish(stacks_, {});
-  EXPECT_EQ(profile.rows[0].total_ns(), 100u);
-  EXPECT_EQ(profile.rows[0].count, 1u);
-  EXPECT_EQ(profile.rows[0].ns_error(), 0u);
-}
-
-TEST_F(OffCpuTableTest, LongIntervalsOfASampleAreThemselves) {
-  Interval interval = Wait(900, 100);
-  interval.sample_ns = 1000;
-  Interval empty = Wait(0, 0);
-  empty.sample_ns = 1000;
-  uint32_t user = stacks_.InternUser({});
-  table_.Add(interval, user);
-  table_.Add(empty, user);
-  Profile profile = table_.Finish(stacks_, {});
-  EXPECT_EQ(profile.rows[0].total_ns(), 1000u);
-  EXPECT_EQ(profile.rows[0].count, 2u);
-  EXPECT_EQ(profile.rows[0].ns_error(), 0u);
-}
-
 TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
-  Interval undefined = Wait(5, 2);
+  ProfileRow undefined = Wait(5, 2);
   undefined.kernel_stack = stacks_.InternKernel(99);
-  table_.Add(undefined, stacks_.InternUser({}));
-  table_.Add(Wait(10, 0), stacks_.InternMissing(NoUserStack::kBudget));
-  table_.Add(Wait(20, 1), stacks_.InternMissing(NoUserStack::kBudget));
-  table_.Add(Wait(30, 0), stacks_.InternMissing(NoUserStack::kPending));
+  Add(undefined, stacks_.InternUser({}));
+  Add(Wait(10, 0), stacks_.InternMissing(NoUserStack::kBudget));
+  Add(Wait(20, 1), stacks_.InternMissing(NoUserStack::kBudget));
+  Add(Wait(30, 0), stacks_.InternMissing(NoUserStack::kPending));
   ProfileStats stats;
   stats.drops.push_back({.reason = "ring full", .count = 3, .ns = 4});
   Profile profile = table_.Finish(stacks_, stats);
@@ -317,9 +275,9 @@ TEST_F(OffCpuTableTest, DropsNameTheTimeThatHasNoStack) {
 TEST_F(OffCpuTableTest, RowsAreSorted) {
   uint32_t user = stacks_.InternUser({});
   for (uint32_t process : {3u, 1u, 2u, 0u}) {
-    Interval interval = Wait(1, 0);
+    ProfileRow interval = Wait(1, 0);
     interval.process = process;
-    table_.Add(interval, user);
+    Add(interval, user);
   }
   Profile profile = table_.Finish(stacks_, {});
   ASSERT_THAT(profile.rows, SizeIs(4));

@@ -108,6 +108,7 @@ class PipelineTest : public ::testing::Test {
             .grow_window = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
             .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
             .owner = [this](pid_t pid) { return owners_.contains(pid) ? owners_[pid] : 0; },
+            .control_group = [](uint64_t id) { return "/group" + std::to_string(id); },
             .readers = std::make_shared<ReaderPool>(readers),
         },
         now_ns_);

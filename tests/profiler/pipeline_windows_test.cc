@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "profile/losses.h"
 #include "tests/profiler/pipeline_fixture.h"
 
 namespace offcpu {
 namespace {
+
+const std::string kMissedOpenWait(InfoOf(LossId::kOpenWaitMissed).name);
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;

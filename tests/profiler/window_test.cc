@@ -30,13 +30,14 @@ class WindowTest : public ::testing::Test {
   }
 
   KernelStacks kernel_stacks_{100, [](uint64_t) {}};
+  ControlGroups control_groups_{[](uint64_t id) { return "/group" + std::to_string(id); }};
 };
 
 TEST_F(WindowTest, KernelStacksAreThoseThatItUses) {
   kernel_stacks_.Define(4, {40});
   kernel_stacks_.Define(5, {50, 51});
   for (int i = 0; i < 2; ++i) {
-    Window window(0, {}, kernel_stacks_);
+    Window window(0, {}, kernel_stacks_, control_groups_);
     Add(window, Event(0, 10));
     const Profile profile = window.Finish({});
     ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
@@ -46,12 +47,12 @@ TEST_F(WindowTest, KernelStacksAreThoseThatItUses) {
 }
 
 TEST_F(WindowTest, AnOutcomeOfAnyKindIsAdopted) {
-  Window first(0, {}, kernel_stacks_);
+  Window first(0, {}, kernel_stacks_, control_groups_);
   UserStack stack;
   stack.frames.push_back({.module = nullptr, .address = 9});
   first.Resolve(1, stack);
   first.ResolveMissing(2, NoUserStack::kGone);
-  Window second(1, {}, kernel_stacks_);
+  Window second(1, {}, kernel_stacks_, control_groups_);
   second.ResolveMissing(3, NoUserStack::kLost);  // so that indices are not the same
   for (const uint64_t cookie : {1, 2}) second.Adopt(cookie, *first.FindOutcome(cookie));
   second.Adopt(4, {.stack = {}, .overflow = true});
@@ -63,7 +64,7 @@ TEST_F(WindowTest, AnOutcomeOfAnyKindIsAdopted) {
 }
 
 TEST_F(WindowTest, WhatStillWaitsIsPending) {
-  Window window(0, {}, kernel_stacks_);
+  Window window(0, {}, kernel_stacks_, control_groups_);
   EXPECT_TRUE(window.has_all_stacks());
   Add(window, Event(1, 10));
   EXPECT_FALSE(window.has_all_stacks());
@@ -73,12 +74,12 @@ TEST_F(WindowTest, WhatStillWaitsIsPending) {
 }
 
 TEST_F(WindowTest, DropsOfOneReasonAreOne) {
-  Window window(0, {}, kernel_stacks_);
-  window.CountDrop("late", 1, 10);
-  window.CountDrop("late", 2, 5);
-  window.CountDrop("never", 0, 0);
+  Window window(0, {}, kernel_stacks_, control_groups_);
+  window.CountDrop(LossId::kIntervalLate, 1, 10);
+  window.CountDrop(LossId::kIntervalLate, 2, 5);
+  window.CountDrop(LossId::kSampleLate, 0, 0);
   EXPECT_THAT(window.Finish({{.reason = "ring full", .count = 1}}).stats.drops,
-              ElementsAre(DropIs("ring full", 1u, 0u), DropIs("late", 3u, 15u)));
+              ElementsAre(DropIs("ring full", 1u, 0u), DropIs("interval came after its window", 3u, 15u)));
 }
 
 TEST(DropsSinceTest, OnlyWhatHasGrown) {

@@ -176,7 +176,7 @@ class MarkIdleTest : public testing::Test {
     symbols_.user_stacks.push_back(Frames(texts));
   }
   void AddRow(uint32_t user, WaitKind kind = WaitKind::kSleeping, int32_t syscall = __NR_epoll_wait) {
-    profile_.rows.push_back({.user_stack = user, .kind = kind, .syscall = syscall, .count = 1, .blocked_ns = 1});
+    profile_.rows.push_back({{.user_stack = user, .kind = kind, .syscall = syscall}, {.count = 1, .blocked_ns = 1}});
   }
   std::vector<std::string_view> Marks() {
     MarkIdle(profile_, DefaultIdlePatterns(), &symbols_);

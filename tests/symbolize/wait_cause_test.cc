@@ -207,7 +207,7 @@ TEST(WaitCauseTest, RowsOfOneStackDifferByKindAndSystemCall) {
   SymbolizedProfile symbols;
   symbols.kernel_stacks = {{"schedule", "pipe_read"}, {}};
   WaitCauses causes(symbols);
-  ProfileRow row = {.kernel_stack = 0, .kind = WaitKind::kSleeping, .syscall = __NR_read};
+  RowKey row = {.kernel_stack = 0, .kind = WaitKind::kSleeping, .syscall = __NR_read};
   EXPECT_EQ(causes.Of(row), WaitCause::kPipe);
   row.kind = WaitKind::kPreempted;
   EXPECT_EQ(causes.Of(row), WaitCause::kPreempted);

@@ -34,6 +34,8 @@ complete -c offcpu -n '__fish_seen_subcommand_from record report dump top' -l id
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -s o -l output -r -F -d 'Write the profile there'
 complete -c offcpu -n '__fish_seen_subcommand_from top' -l value -xa 'off_cpu blocked runnable count' -d 'What tables are sorted by'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l value -xa 'off_cpu blocked runnable count cpu samples wall' -d 'What tables are sorted by'
+complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l by -xa 'process pid image container tid comm cgroup pod unit kind cause syscall idle' -d 'The label that a table is by'
+complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l only -x -d 'Only rows with such a label: LABEL=PATTERN'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l unit -xa 'us ns' -d 'Of the values in .folded files'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l frame-sources -d 'Say how each user frame was found'
 complete -c offcpu -n '__fish_seen_subcommand_from top' -l interval -x -d 'From one refresh to the next'

@@ -1,6 +1,7 @@
-// What the user named, checked and turned into what the recorder takes: every error is found before anything is loaded.
-#ifndef OFFCPU_CMD_OFFCPU_SELECTION_H_
-#define OFFCPU_CMD_OFFCPU_SELECTION_H_
+// What the user named on the command line or in the configuration, checked and turned into what the recorder takes:
+// every error is found before anything is loaded.
+#ifndef OFFCPU_PROFILER_SELECTION_H_
+#define OFFCPU_PROFILER_SELECTION_H_
 
 #include <sys/types.h>
 
@@ -29,8 +30,6 @@ absl::StatusOr<WaitKind> FindState(const std::string& name);
 bool ThreadHasEnded(pid_t tid);
 bool ProcessHasEnded(pid_t pid);
 
-// The directory that a cgroup v2 hierarchy is mounted at.
-absl::StatusOr<std::string> CgroupMount();
 // A directory, or a path below the cgroup v2 mount, as a directory.
 absl::StatusOr<std::string> CgroupDirectory(const std::string& path);
 // The cgroup directory of a container, by its id or the beginning of it.
@@ -38,4 +37,4 @@ absl::StatusOr<std::string> ContainerDirectory(const std::string& id);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_CMD_OFFCPU_SELECTION_H_
+#endif  // OFFCPU_PROFILER_SELECTION_H_

@@ -1,6 +1,5 @@
-#include "offcpu/selection.h"
+#include "profiler/selection.h"
 
-#include <mntent.h>
 #include <pwd.h>
 
 #include <cinttypes>
@@ -16,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "process/container.h"
+#include "process/control_groups.h"
 
 namespace offcpu {
 namespace {
@@ -114,20 +114,10 @@ bool ProcessHasEnded(pid_t pid) {
   return !stat.has_value() || (stat->has_ended() && stat->threads <= 1);
 }
 
-absl::StatusOr<std::string> CgroupMount() {
-  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
-  while (mounts != nullptr) {
-    const mntent* mount = getmntent(mounts.get());
-    if (mount == nullptr) break;
-    if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
-  }
-  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
-}
-
 absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) return path;
-  const absl::StatusOr<std::string> mount = CgroupMount();
+  const absl::StatusOr<std::string> mount = ControlGroupRoot();
   if (!mount.ok()) return mount.status();
   const std::string below = absl::StrCat(*mount, "/", path);
   if (std::filesystem::is_directory(below, error)) return below;
@@ -135,7 +125,7 @@ absl::StatusOr<std::string> CgroupDirectory(const std::string& path) {
 }
 
 absl::StatusOr<std::string> ContainerDirectory(const std::string& id) {
-  const absl::StatusOr<std::string> mount = CgroupMount();
+  const absl::StatusOr<std::string> mount = ControlGroupRoot();
   if (!mount.ok()) return mount.status();
   return FindContainerCgroup(*mount, id);
 }

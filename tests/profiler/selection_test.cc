@@ -1,4 +1,4 @@
-#include "offcpu/selection.h"
+#include "profiler/selection.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>

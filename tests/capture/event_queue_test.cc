@@ -1,4 +1,4 @@
-#include "profiler/event_queue.h"
+#include "capture/event_queue.h"
 
 #include <cstring>
 #include <thread>

@@ -4,8 +4,8 @@
 // Captures may take half of it: they are large, and an interval is worth more than a stack. Definitions (of kernel
 // stacks, of code hashes) are never dropped, because each is sent only once. A dropped capture leaves its failure
 // behind, so that its intervals do not wait in vain.
-#ifndef OFFCPU_PROFILER_EVENT_QUEUE_H_
-#define OFFCPU_PROFILER_EVENT_QUEUE_H_
+#ifndef OFFCPU_CAPTURE_EVENT_QUEUE_H_
+#define OFFCPU_CAPTURE_EVENT_QUEUE_H_
 
 #include <atomic>
 #include <cstddef>
@@ -53,7 +53,7 @@ class EventQueue {
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   bool PopBatch(const RecordCallback& record);
 
-  // Of the drainer; read it when that thread has ended.
+  // Of the drainer: whoever else reads it keeps that thread from pushing meanwhile.
   const EventQueueStats& stats() const { return stats_; }
 
  private:
@@ -71,4 +71,4 @@ class EventQueue {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_PROFILER_EVENT_QUEUE_H_
+#endif  // OFFCPU_CAPTURE_EVENT_QUEUE_H_

@@ -1,0 +1,31 @@
+// The counters of the BPF programs, and what those of losses are called. Plain data and pure functions; needs no
+// libbpf.
+#ifndef OFFCPU_CAPTURE_COUNTERS_H_
+#define OFFCPU_CAPTURE_COUNTERS_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bpf/wire.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+using Counters = std::array<wire_counter, WIRE_COUNTERS>;
+
+// The losses and limits among them that happened. `ns` is time that is in no row of the profile.
+std::vector<Drop> NameCounters(const Counters& counters);
+
+// Events that were lost (not: filtered, delayed, or served in another way).
+uint64_t CountLost(const Counters& counters);
+
+// How things were done. Intervals that a draw left out; the time that captures took of the threads they were made in,
+// and the longest of them.
+inline uint64_t NotDrawn(const Counters& counters) { return counters[WIRE_COUNT_NOT_DRAWN].count; }
+inline uint64_t CaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_TIME].ns; }
+inline uint64_t LongestCaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_LONGEST].ns; }
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_COUNTERS_H_

@@ -1,0 +1,112 @@
+// The labels of a row: what a reader sees of its key beside its stacks. This is the one list of them; every format that
+// has labels goes through it, and so does who reads them back.
+#ifndef OFFCPU_OUTPUT_ROW_LABELS_H_
+#define OFFCPU_OUTPUT_ROW_LABELS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "process/control_groups.h"
+#include "profile/profile.h"
+#include "symbolize/symbolizer.h"
+#include "symbolize/wait_cause.h"
+
+namespace offcpu {
+
+enum class RowLabel : uint8_t {
+  kPid,
+  kProcess,
+  kContainer,
+  kImage,
+  kTid,
+  kComm,
+  kControlGroup,
+  kPod,
+  kUnit,
+  kKind,
+  kCause,
+  kSystemCall,
+  kIdle
+};
+inline constexpr size_t kRowLabelCount = 13;
+
+struct RowLabelInfo {
+  std::string_view name;       // in pprof and JSON
+  std::string_view attribute;  // in OTLP
+  bool is_number = false;      // so that a filter finds 12 and not 123, and stores need not index it
+  bool is_of_process = false;  // a waker's process has it too, and so has the resource of OTLP
+};
+
+// In the order in which they are written.
+inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
+    {.name = "pid", .attribute = "process.pid", .is_number = true, .is_of_process = true},
+    {.name = "process", .attribute = "process.executable.name", .is_of_process = true},
+    {.name = "container", .attribute = "container.id", .is_of_process = true},
+    // Which program of this pid, in order; none: the first.
+    {.name = "image", .attribute = "offcpu.image", .is_number = true, .is_of_process = true},
+    {.name = "tid", .attribute = "thread.id", .is_number = true},  // only if threads are told apart
+    {.name = "comm", .attribute = "thread.name"},
+    // The control group of the thread, of version 2: its path, and what its names say.
+    {.name = "cgroup", .attribute = "offcpu.cgroup"},
+    {.name = "pod", .attribute = "k8s.pod.uid"},
+    {.name = "unit", .attribute = "offcpu.unit"},  // a service or scope of systemd
+    {.name = "kind", .attribute = "offcpu.kind"},
+    {.name = "cause", .attribute = "offcpu.cause"},      // of the wait; told by the kind, the next and the kernel stack
+    {.name = "syscall", .attribute = "offcpu.syscall"},  // of the stay
+    {.name = "idle", .attribute = "offcpu.idle"},        // the pattern of waiting for work that it matches
+}};
+
+constexpr const RowLabelInfo& InfoOf(RowLabel label) { return kRowLabels[static_cast<size_t>(label)]; }
+
+// Only one of both is used, as RowLabelInfo::is_number says. Without text, or 0, a row does not have the label; the
+// number of a process is written even if it is 0.
+struct RowLabelValue {
+  std::string_view text;
+  int64_t number = 0;
+};
+using RowLabelValues = std::array<RowLabelValue, kRowLabelCount>;
+
+inline bool HasLabel(const RowLabelValues& values, RowLabel label) {
+  const RowLabelValue& value = values[static_cast<size_t>(label)];
+  return InfoOf(label).is_number ? value.number != 0 || label == RowLabel::kPid : !value.text.empty();
+}
+
+// Tells the labels of rows and of processes. The profile and its names must outlive this, and this the values.
+class RowLabels {
+ public:
+  RowLabels(const Profile& profile, const SymbolizedProfile& symbols);
+
+  RowLabelValues OfRow(size_t index);
+  RowLabelValues OfProcess(uint32_t process);
+
+ private:
+  int64_t Image(uint32_t process);
+  void FillControlGroup(uint32_t control_group, RowLabelValues& values);
+
+  const Profile& profile_;
+  const SymbolizedProfile& symbols_;
+  WaitCauses causes_;
+  std::vector<std::optional<int64_t>> images_;  // by process; given in the order in which they are asked for
+  absl::flat_hash_map<int32_t, int64_t> images_of_pid_;
+  std::map<int32_t, std::string> system_calls_;  // what is in maps stays where it is
+  std::map<uint32_t, ControlGroupNames> control_groups_;
+};
+
+// Calls visit(info, value) for each label that is there.
+template <typename Visit>
+void VisitLabels(const RowLabelValues& values, Visit visit) {
+  for (size_t i = 0; i < kRowLabelCount; ++i) {
+    if (HasLabel(values, static_cast<RowLabel>(i))) visit(kRowLabels[i], values[i]);
+  }
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_ROW_LABELS_H_

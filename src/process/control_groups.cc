@@ -1,0 +1,108 @@
+#include "process/control_groups.h"
+
+#include <fcntl.h>
+#include <mntent.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "process/container.h"
+#include "process/module.h"
+
+namespace offcpu {
+namespace {
+
+constexpr int kKernfsHandle = 0xfe;  // FILEID_KERNFS of linux/exportfs.h: the handle is the id
+constexpr size_t kUidLength = 36;
+
+// What /proc says that an open file's path is; "" if it is gone.
+std::string PathOf(const OwnedFd& fd) {
+  std::array<char, PATH_MAX> path;
+  const ssize_t size = readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), path.data(), path.size());
+  return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : "";
+}
+
+std::string FindPath(const OwnedFd& root, const std::string& root_path, uint64_t id) {
+  alignas(file_handle) std::array<char, sizeof(file_handle) + sizeof(id)> bytes = {};
+  auto* handle = reinterpret_cast<file_handle*>(bytes.data());
+  handle->handle_bytes = sizeof(id);
+  handle->handle_type = kKernfsHandle;
+  std::memcpy(handle->f_handle, &id, sizeof(id));
+  const OwnedFd group(open_by_handle_at(root.get(), handle, O_PATH | O_CLOEXEC));
+  if (!group) return "";
+  const std::string path = PathOf(group);
+  if (path == root_path) return "/";
+  const bool is_below = path.starts_with(root_path) && path[root_path.size()] == '/';
+  return is_below ? path.substr(root_path.size()) : "";
+}
+
+// "kubepods-burstable-pod1b2c_..._.slice" or "pod1b2c-...": the uid is written with dashes or, where dashes mean
+// something else, with underscores.
+std::string PodOf(std::string_view component) {
+  constexpr std::string_view kSlice = ".slice";
+  if (component.ends_with(kSlice)) component.remove_suffix(kSlice.size());
+  if (component.size() < kUidLength) return "";
+  std::string uid(component.substr(component.size() - kUidLength));
+  const std::string_view before = component.substr(0, component.size() - kUidLength);
+  if (before != "pod" && !before.ends_with("-pod")) return "";
+  std::replace(uid.begin(), uid.end(), '_', '-');
+  for (size_t i = 0; i < uid.size(); ++i) {
+    const bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+    if (is_dash ? uid[i] != '-' : std::strchr("0123456789abcdef", uid[i]) == nullptr) return "";
+  }
+  return uid;
+}
+
+bool IsUnit(std::string_view component) { return component.ends_with(".service") || component.ends_with(".scope"); }
+
+}  // namespace
+
+absl::StatusOr<std::string> ControlGroupRoot() {
+  const std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
+  if (mounts == nullptr) return absl::FailedPreconditionError("/proc/self/mounts cannot be read");
+  while (const mntent* mount = getmntent(mounts.get())) {
+    if (std::strcmp(mount->mnt_type, "cgroup2") == 0) return std::string(mount->mnt_dir);
+  }
+  return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
+}
+
+std::string ControlGroups::Path(uint64_t id) {
+  if (id == 0) return "";
+  if (const auto known = paths_.find(id); known != paths_.end()) return known->second;
+  std::string path = find_(id);
+  bytes_ += sizeof(id) + sizeof(path) + path.size();
+  if (bytes_ > kMostBytes) {
+    paths_.clear();
+    bytes_ = path.size();
+  }
+  paths_.emplace(id, path);
+  return path;
+}
+
+ControlGroups::Find FindControlGroupsBelow(const std::string& root) {
+  auto fd = std::make_shared<const OwnedFd>(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!*fd) return [](uint64_t) { return std::string(); };
+  return [fd, root](uint64_t id) { return FindPath(*fd, root, id); };
+}
+
+ControlGroupNames NamesInControlGroup(std::string_view path) {
+  ControlGroupNames names = {.container = ContainerIdInPath(path), .pod = "", .unit = ""};
+  while (!path.empty()) {
+    const size_t slash = path.rfind('/');
+    const std::string_view component = slash == std::string_view::npos ? path : path.substr(slash + 1);
+    if (names.unit.empty() && IsUnit(component)) names.unit = component;
+    if (names.pod.empty()) names.pod = PodOf(component);
+    path = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  }
+  return names;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,369 @@
+#include "profile/losses.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::string_view kRecordLess =
+    "Record fewer processes (-p, --cgroup), or leave out short waits (--min-wait).";
+constexpr std::string_view kRecordFewer = "Record fewer processes (-p, --cgroup).";
+constexpr std::string_view kSampleLess = "Sample less often (--oncpu).";
+constexpr std::string_view kFollowTheLoad = "Leave out --sample, so that it follows the load.";
+constexpr std::string_view kFreeMemory = "Free memory on the host.";
+constexpr std::string_view kShorterWindows = "Record less, or in shorter windows.";
+constexpr std::string_view kSilentFiles = "See whether a file system does not answer.";
+constexpr std::string_view kMoreMemory = "Raise limits.memory of the service.";
+
+constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
+    {.id = LossId::kIntervalRingFull,
+     .name = "interval ring full",
+     .meaning = "Waits ended faster than offcpu read them: the ring between the kernel and offcpu had no room.",
+     .advice = kRecordLess,
+     .takes_time = true,
+     .ledger = Loss::kRingFull},
+    {.id = LossId::kIntervalRingBusy,
+     .name = "interval ring busy",
+     .meaning = "A wait ended while whatever its CPU had interrupted held the lock of the ring.",
+     .takes_time = true,
+     .ledger = Loss::kRingBusy},
+    {.id = LossId::kNoStorage,
+     .name = "no task storage",
+     .meaning = "The kernel had no memory to note when a thread left the CPU: the length of that wait is not known.",
+     .advice = kFreeMemory},
+    {.id = LossId::kJoinedAway,
+     .name = "selected while off the CPU",
+     .meaning = "A filter let a thread in while it was off the CPU, because its name, user or control group changed: "
+                "that wait is not recorded.",
+     .takes_time = true,
+     .ledger = Loss::kNotSelected},
+    {.id = LossId::kBelowMinWait,
+     .name = "shorter than --min-wait",
+     .meaning = "Waits that --min-wait leaves out.",
+     .takes_time = true,
+     .ledger = Loss::kBelowMinWait},
+    {.id = LossId::kAboveMaxWait,
+     .name = "longer than --max-wait",
+     .meaning = "Waits that --max-wait leaves out.",
+     .takes_time = true,
+     .ledger = Loss::kAboveMaxWait},
+    {.id = LossId::kOtherKind,
+     .name = "not of --state",
+     .meaning = "Waits that --state leaves out.",
+     .takes_time = true,
+     .ledger = Loss::kOtherKind},
+    {.id = LossId::kClockBackwards,
+     .name = "clock went backwards",
+     .meaning = "The clocks of two CPUs differed by more than the length of a wait, which counts as 0 ns."},
+    {.id = LossId::kKernelStackFailed,
+     .name = "kernel stack could not be taken",
+     .meaning = "The kernel did not walk its own stack: the wait has its time and its user stack only."},
+    {.id = LossId::kNoScratch,
+     .name = "no scratch memory for a kernel stack",
+     .meaning = "The buffers of the CPU were in use: the wait has its time and its user stack only."},
+    {.id = LossId::kKernelStackLate,
+     .name = "kernel stack sent late",
+     .meaning = "The ring had no room for the frames of a kernel stack or for a list of code: they were sent again."},
+    {.id = LossId::kCaptureRingFull,
+     .name = "capture ring full",
+     .meaning = "Stacks came faster than offcpu read them: their waits have no user stack.",
+     .advice = kFollowTheLoad},
+    {.id = LossId::kCaptureRingBusy,
+     .name = "capture ring busy",
+     .meaning = "A stack was copied while whatever its CPU had interrupted held the lock of the ring: its waits have "
+                "no user stack."},
+    {.id = LossId::kCaptureAnswerLost,
+     .name = "capture failed and could not say so",
+     .meaning = "A stack could not be copied, and the ring had no room to say why: its waits have no user stack.",
+     .advice = kRecordLess},
+    {.id = LossId::kStackUnknown,
+     .name = "mapping of a stack not found: one page copied",
+     .meaning = "The mapping around a stack pointer was not found, so only the page of the stack pointer was copied: "
+                "deep stacks are truncated."},
+    {.id = LossId::kCodeUnknown,
+     .name = "capture whose code could not be told",
+     .meaning = "To tell which code a process had mapped would have taken too much of its time: its stack is walked "
+                "only if its mappings have not changed since offcpu looked at them."},
+    {.id = LossId::kMappingsBudget,
+     .name = "mappings not looked at: budget",
+     .meaning = "Others had used up the time for looking at mappings: as for the loss before."},
+    {.id = LossId::kSwitchedOff,
+     .name = "captures of a process switched off for a while",
+     .meaning = "Copying stacks took more than its share of the time of a process: for ten seconds its waits have no "
+                "user stack.",
+     .advice = kFollowTheLoad},
+    {.id = LossId::kLifecycleLost,
+     .name = "exec or exit not reported",
+     .meaning = "The ring had no room for the news that a process has ended or runs another program: offcpu notices "
+                "it later."},
+    {.id = LossId::kGoneAtEnd,
+     .name = "ended before its open wait was listed",
+     .meaning = "A thread waited when the recording ended, and was dead before offcpu listed it.",
+     .takes_time = true,
+     .ledger = Loss::kGoneAtEnd},
+    {.id = LossId::kAccountLost,
+     .name = "account of a thread lost",
+     .meaning = "The ring had no room for the account of a thread: the ledger lacks it.",
+     .advice = kRecordFewer},
+    {.id = LossId::kNotListed,
+     .name = "waiting thread not listed: no buffer",
+     .meaning = "A thread that still waited found no buffer when it was listed: this window lacks its open wait."},
+    {.id = LossId::kWakerUnknown,
+     .name = "waker not known",
+     .meaning = "Somebody ended a wait, and offcpu did not see who: the wait has no waker."},
+    {.id = LossId::kWakerCut,
+     .name = "chain of wakers cut: no task storage",
+     .meaning = "The kernel had no memory for a link of a chain of wakers: the chain is shorter than it was.",
+     .advice = kFreeMemory},
+    {.id = LossId::kNotFollowed,
+     .name = "child not followed: too many",
+     .meaning = "The recorded processes have more children than can be followed: the rest is not recorded.",
+     .advice = "Record their control group instead (--cgroup)."},
+    {.id = LossId::kSampleRingFull,
+     .name = "on-CPU sample: ring full",
+     .meaning = "Samples came faster than offcpu read them.",
+     .advice = kSampleLess,
+     .takes_time = true},
+    {.id = LossId::kSampleRingBusy,
+     .name = "on-CPU sample: ring busy",
+     .meaning = "A sample was taken while whatever its CPU had interrupted held the lock of the ring.",
+     .takes_time = true},
+    {.id = LossId::kSampleNoStorage,
+     .name = "on-CPU sample: no task storage",
+     .meaning = "The kernel had no memory to note the thread that a sample met.",
+     .advice = kFreeMemory,
+     .takes_time = true},
+    {.id = LossId::kSampleMissed,
+     .name = "on-CPU sample: missed",
+     .meaning = "A sampling event did not fire in time, or its BPF program was not called: the hypervisor had the CPU, "
+                "or the kernel did not let BPF programs run.",
+     .takes_time = true},
+    {.id = LossId::kQueueIntervals,
+     .name = "queue full: intervals",
+     .meaning = "offcpu did not keep up with the waits that it had read from the ring.",
+     .advice = kRecordLess,
+     .takes_time = true,
+     .ledger = Loss::kQueueFull},
+    {.id = LossId::kQueueCaptures,
+     .name = "queue full: captures",
+     .meaning =
+         "offcpu did not keep up with the stacks that it had read from the ring: their waits have no user stack.",
+     .advice = kRecordLess},
+    {.id = LossId::kQueueSamples,
+     .name = "queue full: on-CPU samples",
+     .meaning = "offcpu did not keep up with the samples that it had read from the ring.",
+     .advice = kSampleLess,
+     .takes_time = true},
+    {.id = LossId::kUndecodable,
+     .name = "undecodable record",
+     .meaning = "offcpu did not understand a record of the ring. This is an error in offcpu: please report it."},
+    {.id = LossId::kIntervalLate,
+     .name = "interval came after its window",
+     .meaning = "offcpu read a wait of a window when that window was closed.",
+     .takes_time = true},
+    {.id = LossId::kSampleLate,
+     .name = "on-CPU sample came after its window",
+     .meaning = "offcpu read a sample of a window when that window was closed.",
+     .takes_time = true},
+    {.id = LossId::kOpenWaitMissed,
+     .name = "open wait missed at a window's end",
+     .meaning =
+         "A thread waited when a window ended, and offcpu did not see it then: that window lacks its part of the "
+         "wait.",
+     .takes_time = true},
+    {.id = LossId::kOpenWaitFiltered,
+     .name = "still waiting, and filtered out",
+     .meaning = "Waits that had not ended, and that --min-wait, --max-wait or --state leaves out.",
+     .takes_time = true},
+    {.id = LossId::kTooManyProcesses,
+     .name = "too many processes",
+     .meaning = "More processes waited than offcpu keeps in mind at a time: waits of the rest have no user stack.",
+     .advice = kRecordFewer},
+    {.id = LossId::kTooManyWaitingStacks,
+     .name = "too many stacks waiting for a look at their process",
+     .meaning = "Stacks came faster than offcpu could look at their processes: their waits have no user stack."},
+    {.id = LossId::kKernelStackUndefined,
+     .name = "kernel stack without definition",
+     .meaning = "The frames of a kernel stack did not come: its waits are shown with [unknown kernel stack]."},
+    {.id = LossId::kRowTableFull,
+     .name = "row table full",
+     .meaning = "The profile has as many rows as it may have: the time of all others is in one row, [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kUserStackTableFull,
+     .name = "user stack table full",
+     .meaning = "The profile has as many user stacks as it may have: all others are shown as [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kKernelStackTableFull,
+     .name = "kernel stack table full",
+     .meaning = "The profile has as many kernel stacks as it may have: all others are shown as [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kProcessTableFull,
+     .name = "process table full",
+     .meaning = "The profile has as many processes as it may have: all others are shown as [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kCommTableFull,
+     .name = "thread name table full",
+     .meaning = "The profile has as many names of threads as it may have: all others are shown as [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kWakerTableFull,
+     .name = "waker table full",
+     .meaning = "The profile has as many chains of wakers as it may have: all others are shown as [other].",
+     .advice = kShorterWindows},
+    {.id = LossId::kControlGroupTableFull,
+     .name = "control group table full",
+     .meaning = "The paths of control groups take as much as they may: threads of all others have no such label."},
+    {.id = LossId::kLedgerFull,
+     .name = "ledger full: threads",
+     .meaning = "The ledger has as many threads as it may have: it lacks the others.",
+     .advice = kRecordFewer},
+    {.id = LossId::kTargetStuck,
+     .name = "target stuck",
+     .meaning = "Reading a process or its files took too long, and offcpu gave it up.",
+     .advice = kSilentFiles},
+    {.id = LossId::kTargetNotRead,
+     .name = "target not read: too many of its user are stuck",
+     .meaning = "Four readings of processes of one user hang, so offcpu begins no more of them.",
+     .advice = kSilentFiles},
+    {.id = LossId::kReaderNotStarted,
+     .name = "reader thread not started",
+     .meaning = "The kernel refused offcpu a thread: a limit of tasks is reached.",
+     .advice = "Raise TasksMax of the service."},
+    {.id = LossId::kModuleUnreadable,
+     .name = "module unreadable",
+     .meaning = "offcpu could not open or read a file that a process has mapped: its code has no unwind tables.",
+     .advice = "See `offcpu doctor`: CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH may be missing."},
+    {.id = LossId::kMemoryShare,
+     .name = "over its user's share of memory",
+     .meaning = "The files that the processes of one user map have more tables than offcpu holds for one user.",
+     .advice = kMoreMemory},
+    {.id = LossId::kMappingLeftOut,
+     .name = "executable mapping left out: too many in one process",
+     .meaning = "A process has more executable mappings than offcpu looks at: walks end in the others."},
+    {.id = LossId::kModuleTables,
+     .name = "module without tables: too many",
+     .meaning = "The host has more modules mapped than offcpu holds tables of.",
+     .advice = kRecordFewer},
+    {.id = LossId::kModuleFile,
+     .name = "module without its file: too many",
+     .meaning = "offcpu has as many files open as it may have: frames of all other modules are shown without names.",
+     .advice = "Raise LimitNOFILE of the service."},
+    {.id = LossId::kCorruptTable,
+     .name = "corrupt unwind table",
+     .meaning = "An SFrame table is damaged: offcpu uses .eh_frame of its module instead.",
+     .advice = "See `offcpu sframe`."},
+    {.id = LossId::kBadTableEntry,
+     .name = "bad unwind table entry",
+     .meaning = "An entry of an unwind table is damaged: walks end there.",
+     .advice = "See `offcpu sframe`."},
+    {.id = LossId::kOldSFrame,
+     .name = "SFrame table of an old version",
+     .meaning = "offcpu does not read SFrame tables of versions 1 and 2: it uses .eh_frame of the module instead.",
+     .advice = "Link the module with an assembler and a linker that write version 3."},
+    {.id = LossId::kNamesNotRead,
+     .name = "names of a module not read in time",
+     .meaning = "Reading the symbols of a file took too long: its frames are shown without names.",
+     .advice = kSilentFiles},
+    {.id = LossId::kNameMemoryShare,
+     .name = "name over its user's share of memory",
+     .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",
+     .advice = kMoreMemory},
+}};
+
+constexpr std::string_view kLeaveOutShort =
+    "more came than offcpu could take: leave out short waits (--min-wait), or record fewer processes (-p, --cgroup)";
+
+constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
+    {.reason = NoUserStack::kNone, .meaning = "There is one."},
+    {.reason = NoUserStack::kBudget,
+     .meaning = "More was recorded than may be copied.",
+     .advice = "more was recorded than may be copied: leave out --sample, so that it follows the load"},
+    {.reason = NoUserStack::kRingFull,
+     .meaning = "Stacks came faster than offcpu read them.",
+     .advice = kLeaveOutShort},
+    {.reason = NoUserStack::kNoBuffer,
+     .meaning = "All buffers for copies of stacks were in use.",
+     .advice = kLeaveOutShort},
+    {.reason = NoUserStack::kUnreadable,
+     .meaning = "The top of the stack was not in memory when it was to be copied, and could not be brought there."},
+    {.reason = NoUserStack::kExiting, .meaning = "The thread was ending."},
+    {.reason = NoUserStack::kExec, .meaning = "The process began to run another program before the stack was copied."},
+    {.reason = NoUserStack::kPending, .meaning = "The thread was still inside the kernel when the recording ended."},
+    {.reason = NoUserStack::kLost, .meaning = "The copy of the stack did not come in time.", .advice = kLeaveOutShort},
+    {.reason = NoUserStack::kGone, .meaning = "The process ended before offcpu could look at what it has mapped."},
+    {.reason = NoUserStack::kTargetStuck,
+     .meaning = "Reading the process or its files hangs.",
+     .advice = "reading the process hangs: is it on a file system that does not answer?"},
+    {.reason = NoUserStack::kUnreadableProcess,
+     .meaning = "The mappings or the memory of the process could not be read.",
+     .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
+    {.reason = NoUserStack::kSwitchedOff,
+     .meaning = "Copying stacks had taken more than its share of the time of the process.",
+     .advice = "the process waits so often that copying its stacks took too much of its time: leave out --sample, so "
+               "that it follows the load"},
+    {.reason = NoUserStack::kOverload, .meaning = "offcpu did not keep up.", .advice = kLeaveOutShort},
+    {.reason = NoUserStack::kUnsupported,
+     .meaning = "This kernel offers no way to copy a user stack.",
+     .advice = "see `offcpu doctor`: this kernel does not let user stacks be copied"},
+    {.reason = NoUserStack::kStale, .meaning = "The thread ran while its stack was read from outside."},
+    {.reason = NoUserStack::kKernelThread, .meaning = "A thread of the kernel has no user stack: nothing is lost."},
+    {.reason = NoUserStack::kOnCpu,
+     .meaning = "The thread is running: only the stack of a thread that waits can be read from outside."},
+    {.reason = NoUserStack::kNotAsked,
+     .meaning = "The waker woke a thread that is not recorded, or that had waited too short a time."},
+}};
+
+// An entry that was forgotten leaves an empty one at the end.
+constexpr bool IsWholeAndInOrder() {
+  for (size_t i = 0; i < kLossTable.size(); ++i) {
+    const LossInfo& info = kLossTable[i];
+    if (static_cast<size_t>(info.id) != i || info.name.empty() || info.meaning.empty()) return false;
+  }
+  for (size_t i = 0; i < kNoUserStackTable.size(); ++i) {
+    if (static_cast<size_t>(kNoUserStackTable[i].reason) != i || kNoUserStackTable[i].meaning.empty()) return false;
+  }
+  return true;
+}
+
+static_assert(IsWholeAndInOrder());
+
+}  // namespace
+
+const std::array<LossInfo, kLossIdCount> kLosses = kLossTable;
+const std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStacks = kNoUserStackTable;
+
+const LossInfo& InfoOf(LossId id) { return kLossTable[static_cast<size_t>(id)]; }
+
+const LossInfo& InfoOf(Loss loss) {
+  return *std::find_if(kLossTable.begin(), kLossTable.end(),
+                       [loss](const LossInfo& info) { return info.ledger == loss; });
+}
+
+Drop DropOf(LossId id, uint64_t count, uint64_t ns) {
+  return {.reason = std::string(InfoOf(id).name), .count = count, .ns = ns};
+}
+
+const NoUserStackInfo& InfoOf(NoUserStack reason) { return kNoUserStackTable[static_cast<size_t>(reason)]; }
+
+bool IsLoss(NoUserStack reason) { return reason != NoUserStack::kNone && reason != NoUserStack::kKernelThread; }
+
+std::string DropName(NoUserStack reason, bool of_waker) {
+  return absl::StrCat(of_waker ? "no user stack of the waker: " : "no user stack: ", std::string(Name(reason)));
+}
+
+std::string DropName(PerfMapRefusal refusal) { return absl::StrCat("perf map refused: ", std::string(Name(refusal))); }
+
+std::vector<std::string> AllDropNames() {
+  std::vector<std::string> names;
+  for (const LossInfo& info : kLossTable) names.emplace_back(info.name);
+  for (const bool of_waker : {false, true}) {
+    for (const NoUserStackInfo& info : kNoUserStackTable) {
+      if (IsLoss(info.reason)) names.push_back(DropName(info.reason, of_waker));
+    }
+  }
+  for (size_t i = 1; i < kPerfMapRefusals; ++i) names.push_back(DropName(static_cast<PerfMapRefusal>(i)));
+  return names;
+}
+
+}  // namespace offcpu

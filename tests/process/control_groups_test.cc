@@ -1,0 +1,94 @@
+#include "process/control_groups.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+namespace offcpu {
+namespace {
+
+const std::string kContainer = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+const std::string kPod = "1b2c3d4e-0000-4111-8222-333344445555";
+
+TEST(ControlGroupNamesTest, Systemd) {
+  EXPECT_EQ(NamesInControlGroup("/system.slice/nginx.service").unit, "nginx.service");
+  EXPECT_EQ(NamesInControlGroup("/system.slice/nginx.service/workers").unit, "nginx.service");
+  EXPECT_EQ(NamesInControlGroup("/user.slice/user-1000.slice/session-2.scope").unit, "session-2.scope");
+  EXPECT_EQ(NamesInControlGroup("/user.slice/user-1000.slice/user@1000.service/app.slice/editor.service").unit,
+            "editor.service");
+  EXPECT_EQ(NamesInControlGroup("/system.slice").unit, "");
+  EXPECT_EQ(NamesInControlGroup("/").unit, "");
+  EXPECT_EQ(NamesInControlGroup("").unit, "");
+}
+
+TEST(ControlGroupNamesTest, KubernetesByEitherDriver) {
+  const ControlGroupNames plain = NamesInControlGroup("/kubepods/burstable/pod" + kPod + "/" + kContainer);
+  EXPECT_EQ(plain.pod, kPod);
+  EXPECT_EQ(plain.container, kContainer);
+  EXPECT_EQ(plain.unit, "");
+  const std::string path =
+      "/kubepods.slice/kubepods-burstable.slice/"
+      "kubepods-burstable-pod1b2c3d4e_0000_4111_8222_333344445555.slice/cri-containerd-" +
+      kContainer + ".scope";
+  const ControlGroupNames systemd = NamesInControlGroup(path);
+  EXPECT_EQ(systemd.pod, kPod);
+  EXPECT_EQ(systemd.container, kContainer);
+  EXPECT_EQ(systemd.unit, "cri-containerd-" + kContainer + ".scope");
+}
+
+TEST(ControlGroupNamesTest, WhatOnlyLooksLikeAPodIsNone) {
+  EXPECT_EQ(NamesInControlGroup("/tripod" + kPod).pod, "");
+  EXPECT_EQ(NamesInControlGroup("/pod" + kPod + "0").pod, "");
+  EXPECT_EQ(NamesInControlGroup("/pod1b2c3d4e-0000-4111-8222-33334444555g").pod, "");
+  EXPECT_EQ(NamesInControlGroup("/pod").pod, "");
+}
+
+TEST(ControlGroupsTest, EachIsLookedUpOnceAndKept) {
+  std::vector<uint64_t> asked;
+  ControlGroups groups([&asked](uint64_t id) {
+    asked.push_back(id);
+    return id == 7 ? "" : "/group" + std::to_string(id);
+  });
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(groups.Path(5), "/group5");
+    EXPECT_EQ(groups.Path(7), "") << "gone: ids are never used again";
+    EXPECT_EQ(groups.Path(0), "");
+  }
+  EXPECT_EQ(asked, (std::vector<uint64_t>{5, 7}));
+}
+
+TEST(ControlGroupsTest, LongNamesOfManyAreForgotten) {
+  size_t asked = 0;
+  ControlGroups groups([&asked](uint64_t) {
+    ++asked;
+    return std::string(4000, 'x');
+  });
+  for (uint64_t id = 1; id <= 300; ++id) groups.Path(id);  // more than 1 MiB
+  EXPECT_EQ(groups.Path(1).size(), 4000u);
+  EXPECT_EQ(asked, 301u);
+}
+
+// The kernel's own answer: a directory of the hierarchy has the id of its group for its inode.
+TEST(ControlGroupsTest, FindsPathsBelowTheRoot) {
+  const absl::StatusOr<std::string> root = ControlGroupRoot();
+  if (!root.ok() || geteuid() != 0) GTEST_SKIP() << "root and a hierarchy of version 2 are needed";
+  const ControlGroups::Find find = FindControlGroupsBelow(*root);
+  struct stat st;
+  ASSERT_EQ(stat(root->c_str(), &st), 0);
+  EXPECT_EQ(find(st.st_ino), "/");
+  const std::string name = "/offcpu_test_" + std::to_string(getpid());
+  ASSERT_EQ(mkdir((*root + name).c_str(), 0755), 0);
+  ASSERT_EQ(mkdir((*root + name + "/inner").c_str(), 0755), 0);
+  ASSERT_EQ(stat((*root + name + "/inner").c_str(), &st), 0);
+  EXPECT_EQ(find(st.st_ino), name + "/inner");
+  ASSERT_EQ(rmdir((*root + name + "/inner").c_str()), 0);
+  EXPECT_EQ(find(st.st_ino), "");
+  ASSERT_EQ(rmdir((*root + name).c_str()), 0);
+  EXPECT_EQ(FindControlGroupsBelow("/nowhere")(1), "");
+}
+
+}  // namespace
+}  // namespace offcpu
