@@ -127,7 +127,7 @@ void PrintTables(const RecordFlags& flags, const Profile& profile, const Symboli
   } else {
     WriteStackTable(shown, symbols, value, kPrintedStacks, ToStdout);
   }
-  if (hides) ToStdout(IdleLine(idle));
+  if (hides && options.text_by != RowLabel::kIdle) ToStdout(IdleLine(idle));
   ToStdout("\n");
   WriteLedgerTable(profile, kPrintedProcesses, ToStdout);
   if (!profile.ledger.empty()) ToStdout("\n");

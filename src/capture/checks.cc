@@ -52,11 +52,11 @@ void AddProcessChecks(const ProcessContext& process, std::vector<Check>& checks)
                             held, held ? "held" : "not held"));
   }
   const bool opens = process.Has(CAP_DAC_READ_SEARCH) && process.Has(CAP_CHECKPOINT_RESTORE);
-  checks.push_back(
-      Answer({.name = "mapped files",
-              .lost = "function names from files that were deleted or replaced, or that others may not read",
-              .advice = "run it as root, or grant CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE"},
-             opens, opens ? "can be opened" : "some cannot be opened"));
+  checks.push_back(Answer({.name = "mapped files",
+                           .lost = "function names from files that were deleted or replaced, or that others may not "
+                                   "read; control groups as labels",
+                           .advice = "run it as root, or grant CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE"},
+                          opens, opens ? "can be opened" : "some cannot be opened"));
 }
 
 Check CheckLoad(const absl::Status& load) {
@@ -122,7 +122,7 @@ Check CheckKernelNames(const HostFacts& facts) {
 
 Check CheckCgroups(const std::string& mount) {
   return Answer({.name = "cgroup v2",
-                 .lost = "--cgroup and --container",
+                 .lost = "--cgroup and --container, and control groups as labels",
                  .advice = "mount -t cgroup2 none /sys/fs/cgroup; in a container, mount the host's"},
                 !mount.empty(), mount.empty() ? "not mounted" : mount);
 }

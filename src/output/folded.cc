@@ -77,7 +77,7 @@ std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedPro
   return texts;
 }
 
-// By ProfileRow::waker: what follows the kernel's leaf.
+// By RowKey::waker: what follows the kernel's leaf.
 std::vector<std::string> WakerTexts(const Profile& profile, const SymbolizedProfile& symbols,
                                     const FoldedOptions& options) {
   std::vector<std::string> texts(1);

@@ -63,7 +63,7 @@ void WriteText(const Profile& profile, const SymbolizedProfile& symbols, const F
   } else {
     WriteProcessTable(shown.profile(), symbols, options.text_value, options.text_processes, sink);
   }
-  if (shown.is_less()) sink(IdleLine(shown.sums()));
+  if (shown.is_less() && options.text_by != RowLabel::kIdle) sink(IdleLine(shown.sums()));
   sink("\n");
   WriteStackTable(shown.profile(), symbols, options.text_value, options.text_stacks, sink);
   WriteLedgerTable(profile, options.text_processes, sink);

@@ -31,8 +31,8 @@ struct LabelFilter {
 };
 absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text);
 
-// Leaves out rows that a filter does not let through; of several filters of one label, one has to. What is said of the
-// whole recording stays.
+// Leaves out rows that a filter does not let through; of several filters of one label, one has to. Figures of the
+// whole recording (intervals, losses, the ledger) stay.
 void KeepRows(const std::vector<LabelFilter>& filters, Profile* profile, SymbolizedProfile* symbols);
 
 }  // namespace offcpu

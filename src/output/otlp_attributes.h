@@ -4,9 +4,8 @@
 //   resource          host.name, service.name, and the labels of a process (row_labels.h)
 //   profile           offcpu.sample_period: shorter intervals are a sample, values are what it stands for;
 //                     pprof.profile.comment: the counters of the recording, as in pprof
-//   sample            the other labels of a row, but for the cause "other"; offcpu.user_end, offcpu.no_user_stack,
-//   offcpu.no_kernel_stack,
-//                     as the labels of pprof;
+//   sample            the other labels of a row, but for the cause "other"; offcpu.user_end, offcpu.no_user_stack and
+//                     offcpu.no_kernel_stack, as the labels of pprof;
 //                     offcpu.waker: who ended the wait, as the folded form has it, from behind the first "--";
 //                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
 //   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets

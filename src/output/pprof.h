@@ -1,7 +1,8 @@
 // A whole profile as pprof reads it, gzipped; `offcpu report` makes every other format of it (pprof_reader.h). The same
 // profile gives the same bytes.
 //
-// Each row is a sample: count, off-CPU, blocked and runnable time, and the labels of pprof_labels.h. Its stack is the
+// Each row is a sample: count, off-CPU, blocked and runnable time, and the labels of row_labels.h and pprof_labels.h.
+// Its stack is the
 // kernel frames and then the user frames, leaf first, with what is missing as a frame of its own without an address,
 // named as in the folded form.
 //

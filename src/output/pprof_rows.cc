@@ -228,7 +228,7 @@ absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
     if (!found.ok()) return found.status();
     WakerLink& link = chain.emplace_back();
     link = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
-    bytes += found->bytes + waker.name.size();
+    bytes += found->bytes + waker.name.size() + waker.bytes();
     if (interrupt) continue;
     const absl::StatusOr<uint32_t> process = InternProcess(waker);
     if (!process.ok()) return process.status();
@@ -270,7 +270,7 @@ absl::StatusOr<uint32_t> PprofRows::InternControlGroup(std::string_view path) {
   const auto [it, inserted] =
       control_group_index_.try_emplace(path, static_cast<uint32_t>(profile_.control_groups.size() + 1));
   if (inserted) {
-    if (absl::Status status = held_.Take(path.size()); !status.ok()) return status;
+    if (absl::Status status = held_.Take(sizeof(std::string) + path.size()); !status.ok()) return status;
     profile_.control_groups.emplace_back(path);
   }
   return it->second;

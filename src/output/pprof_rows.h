@@ -45,8 +45,7 @@ class PprofRows {
   absl::Status Add(std::string_view sample);
 
  private:
-  // A link of the chain of wakers.
-  // What both have.
+  // What rows and links of the chain of wakers have both.
   struct AnyLabels : PprofStackLabels {
     RowLabelValues values = {};
 
@@ -86,7 +85,7 @@ class PprofRows {
   uint32_t InternComm(std::string_view comm);
   absl::StatusOr<uint32_t> InternControlGroup(std::string_view path);
   void AddIdle(std::string_view pattern);
-  // What ProfileRow::waker is of these stacks, the sample's own first.
+  // What RowKey::waker is of these stacks, the sample's own first.
   absl::StatusOr<uint32_t> InternWaker(const Labels& labels, const std::vector<PprofStacks::Locations>& stacks);
 
   PprofTables& tables_;

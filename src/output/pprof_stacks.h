@@ -1,6 +1,7 @@
-// Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once. A user stack in
-// which pprof has left out or put in frames since (-hide, -show_from, -tagroot, ...) is marked as filtered: its number
-// of frames is not the one that the labels speak of.
+// Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once. A user stack of
+// a file that pprof has written again is marked as filtered, if it has callers: pprof may have left out or put in
+// frames
+// (-hide, -show_from, -tagroot, ...), and what would tell is in a field that it does not write.
 #ifndef OFFCPU_OUTPUT_PPROF_STACKS_H_
 #define OFFCPU_OUTPUT_PPROF_STACKS_H_
 

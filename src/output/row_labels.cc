@@ -10,13 +10,22 @@ RowLabelValue& At(RowLabel label, RowLabelValues& values) { return values[static
 }  // namespace
 
 RowLabels::RowLabels(const Profile& profile, const SymbolizedProfile& symbols)
-    : profile_(profile), symbols_(symbols), causes_(symbols), images_(profile.processes.size()) {}
+    : profile_(profile), symbols_(symbols), causes_(symbols), images_(profile.processes.size(), -1) {
+  NumberImages();
+}
 
-// How many other processes of this pid came before.
-int64_t RowLabels::Image(uint32_t process) {
-  std::optional<int64_t>& image = images_[process];
-  if (!image.has_value()) image = images_of_pid_[profile_.processes[process].key.pid]++;
-  return *image;
+// How many other processes of the same pid come before: in the order of the rows, and then of the wakers.
+void RowLabels::NumberImages() {
+  absl::flat_hash_map<int32_t, int64_t> images_of_pid;
+  const auto number = [&](uint32_t process) {
+    if (images_[process] < 0) images_[process] = images_of_pid[profile_.processes[process].key.pid]++;
+  };
+  for (const ProfileRow& row : profile_.rows) number(row.process);
+  for (const WakerChain& chain : profile_.wakers) {
+    for (const WakerLink& link : chain) {
+      if (!link.interrupt) number(link.process);
+    }
+  }
 }
 
 RowLabelValues RowLabels::OfProcess(uint32_t process) {
@@ -24,7 +33,7 @@ RowLabelValues RowLabels::OfProcess(uint32_t process) {
   RowLabelValues values;
   At(RowLabel::kProcess, values).text = info.name;
   At(RowLabel::kPid, values).number = info.key.pid;
-  At(RowLabel::kImage, values).number = Image(process);
+  At(RowLabel::kImage, values).number = images_[process];
   At(RowLabel::kContainer, values).text = info.container;
   return values;
 }
@@ -38,9 +47,6 @@ void RowLabels::FillControlGroup(uint32_t control_group, RowLabelValues& values)
   At(RowLabel::kControlGroup, values).text = path;
   At(RowLabel::kPod, values).text = names.pod;
   At(RowLabel::kUnit, values).text = names.unit;
-  // Of the process it is known by now and not of its control group of old hierarchies.
-  if (RowLabelValue& container = At(RowLabel::kContainer, values); container.text.empty())
-    container.text = names.container;
 }
 
 RowLabelValues RowLabels::OfRow(size_t index) {

@@ -35,9 +35,10 @@ enum class RowLabel : uint8_t {
   kSystemCall,
   kIdle
 };
-inline constexpr size_t kRowLabelCount = 13;
+inline constexpr size_t kRowLabelCount = static_cast<size_t>(RowLabel::kIdle) + 1;
 
 struct RowLabelInfo {
+  RowLabel label = {};
   std::string_view name;       // in pprof and JSON
   std::string_view attribute;  // in OTLP
   bool is_number = false;      // so that a filter finds 12 and not 123, and stores need not index it
@@ -46,22 +47,36 @@ struct RowLabelInfo {
 
 // In the order in which they are written.
 inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
-    {.name = "pid", .attribute = "process.pid", .is_number = true, .is_of_process = true},
-    {.name = "process", .attribute = "process.executable.name", .is_of_process = true},
-    {.name = "container", .attribute = "container.id", .is_of_process = true},
+    {.label = RowLabel::kPid, .name = "pid", .attribute = "process.pid", .is_number = true, .is_of_process = true},
+    {.label = RowLabel::kProcess, .name = "process", .attribute = "process.executable.name", .is_of_process = true},
+    {.label = RowLabel::kContainer, .name = "container", .attribute = "container.id", .is_of_process = true},
     // Which program of this pid, in order; none: the first.
-    {.name = "image", .attribute = "offcpu.image", .is_number = true, .is_of_process = true},
-    {.name = "tid", .attribute = "thread.id", .is_number = true},  // only if threads are told apart
-    {.name = "comm", .attribute = "thread.name"},
+    {.label = RowLabel::kImage, .name = "image", .attribute = "offcpu.image", .is_number = true, .is_of_process = true},
+    {.label = RowLabel::kTid,
+     .name = "tid",
+     .attribute = "thread.id",
+     .is_number = true},  // only if threads are told apart
+    {.label = RowLabel::kComm, .name = "comm", .attribute = "thread.name"},
     // The control group of the thread, of version 2: its path, and what its names say.
-    {.name = "cgroup", .attribute = "offcpu.cgroup"},
-    {.name = "pod", .attribute = "k8s.pod.uid"},
-    {.name = "unit", .attribute = "offcpu.unit"},  // a service or scope of systemd
-    {.name = "kind", .attribute = "offcpu.kind"},
-    {.name = "cause", .attribute = "offcpu.cause"},      // of the wait; told by the kind, the next and the kernel stack
-    {.name = "syscall", .attribute = "offcpu.syscall"},  // of the stay
-    {.name = "idle", .attribute = "offcpu.idle"},        // the pattern of waiting for work that it matches
+    {.label = RowLabel::kControlGroup, .name = "cgroup", .attribute = "offcpu.cgroup"},
+    {.label = RowLabel::kPod, .name = "pod", .attribute = "k8s.pod.uid"},
+    {.label = RowLabel::kUnit, .name = "unit", .attribute = "offcpu.unit"},  // a service or scope of systemd
+    {.label = RowLabel::kKind, .name = "kind", .attribute = "offcpu.kind"},
+    {.label = RowLabel::kCause,
+     .name = "cause",
+     .attribute = "offcpu.cause"},  // of the wait; told by the kind, the next and the kernel stack
+    {.label = RowLabel::kSystemCall, .name = "syscall", .attribute = "offcpu.syscall"},  // of the stay
+    {.label = RowLabel::kIdle,
+     .name = "idle",
+     .attribute = "offcpu.idle"},  // the pattern of waiting for work that it matches
 }};
+
+static_assert([] {
+  for (size_t i = 0; i < kRowLabelCount; ++i) {
+    if (static_cast<size_t>(kRowLabels[i].label) != i) return false;
+  }
+  return true;
+}());
 
 constexpr const RowLabelInfo& InfoOf(RowLabel label) { return kRowLabels[static_cast<size_t>(label)]; }
 
@@ -87,14 +102,13 @@ class RowLabels {
   RowLabelValues OfProcess(uint32_t process);
 
  private:
-  int64_t Image(uint32_t process);
+  void NumberImages();
   void FillControlGroup(uint32_t control_group, RowLabelValues& values);
 
   const Profile& profile_;
   const SymbolizedProfile& symbols_;
   WaitCauses causes_;
-  std::vector<std::optional<int64_t>> images_;  // by process; given in the order in which they are asked for
-  absl::flat_hash_map<int32_t, int64_t> images_of_pid_;
+  std::vector<int64_t> images_;                  // by process
   std::map<int32_t, std::string> system_calls_;  // what is in maps stays where it is
   std::map<uint32_t, ControlGroupNames> control_groups_;
 };

@@ -44,8 +44,8 @@ StackShares SharesOf(const Profile& profile) {
   std::map<std::pair<NoUserStack, EndReason>, uint64_t> gaps;
   for (const ProfileRow& row : profile.rows) {
     const UserStackEntry& user = profile.user_stacks[row.user_stack];
-    if (row.kind == WaitKind::kRunning || user.overflow || user.filtered || user.missing == NoUserStack::kKernelThread)
-      continue;
+    if (row.kind == WaitKind::kRunning || user.overflow || user.missing == NoUserStack::kKernelThread) continue;
+    if (user.filtered) return {};  // whether such a stack was whole is not known any more
     shares.ns += row.total_ns();
     const bool has_stack = user.missing == NoUserStack::kNone;
     if (has_stack && user.stack.end == EndReason::kComplete) {

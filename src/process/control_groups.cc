@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
 #include <cstring>
@@ -14,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/container.h"
 #include "process/module.h"
 
 namespace offcpu {
@@ -30,18 +30,18 @@ std::string PathOf(const OwnedFd& fd) {
   return size > 0 ? std::string(path.data(), static_cast<size_t>(size)) : "";
 }
 
-std::string FindPath(const OwnedFd& root, const std::string& root_path, uint64_t id) {
+std::optional<std::string> FindPath(const OwnedFd& root, const std::string& root_path, uint64_t id) {
   alignas(file_handle) std::array<char, sizeof(file_handle) + sizeof(id)> bytes = {};
   auto* handle = reinterpret_cast<file_handle*>(bytes.data());
   handle->handle_bytes = sizeof(id);
   handle->handle_type = kKernfsHandle;
   std::memcpy(handle->f_handle, &id, sizeof(id));
   const OwnedFd group(open_by_handle_at(root.get(), handle, O_PATH | O_CLOEXEC));
-  if (!group) return "";
+  if (!group) return errno == ESTALE || errno == ENOENT ? std::optional<std::string>("") : std::nullopt;
   const std::string path = PathOf(group);
   if (path == root_path) return "/";
   const bool is_below = path.starts_with(root_path) && path[root_path.size()] == '/';
-  return is_below ? path.substr(root_path.size()) : "";
+  return is_below && !path.ends_with(" (deleted)") ? path.substr(root_path.size()) : "";
 }
 
 // "kubepods-burstable-pod1b2c_..._.slice" or "pod1b2c-...": the uid is written with dashes or, where dashes mean
@@ -74,27 +74,29 @@ absl::StatusOr<std::string> ControlGroupRoot() {
   return absl::FailedPreconditionError("no cgroup v2 hierarchy is mounted on this host");
 }
 
-std::string ControlGroups::Path(uint64_t id) {
-  if (id == 0) return "";
+const std::string& ControlGroups::Path(uint64_t id) {
+  if (id == 0) return none_;
   if (const auto known = paths_.find(id); known != paths_.end()) return known->second;
-  std::string path = find_(id);
-  bytes_ += sizeof(id) + sizeof(path) + path.size();
-  if (bytes_ > kMostBytes) {
+  std::optional<std::string> path = find_(id);
+  if (!path.has_value()) return none_;
+  if (path->size() > kMostPathBytes) path->clear();
+  const size_t bytes = sizeof(id) + sizeof(*path) + path->size();
+  if (bytes_ + bytes > kMostBytes) {
     paths_.clear();
-    bytes_ = path.size();
+    bytes_ = 0;
   }
-  paths_.emplace(id, path);
-  return path;
+  bytes_ += bytes;
+  return paths_.emplace(id, *std::move(path)).first->second;
 }
 
 ControlGroups::Find FindControlGroupsBelow(const std::string& root) {
   auto fd = std::make_shared<const OwnedFd>(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!*fd) return [](uint64_t) { return std::string(); };
+  if (!*fd) return [](uint64_t) { return std::optional<std::string>(""); };
   return [fd, root](uint64_t id) { return FindPath(*fd, root, id); };
 }
 
 ControlGroupNames NamesInControlGroup(std::string_view path) {
-  ControlGroupNames names = {.container = ContainerIdInPath(path), .pod = "", .unit = ""};
+  ControlGroupNames names;
   while (!path.empty()) {
     const size_t slash = path.rfind('/');
     const std::string_view component = slash == std::string_view::npos ? path : path.substr(slash + 1);

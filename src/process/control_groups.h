@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,13 +23,15 @@ absl::StatusOr<std::string> ControlGroupRoot();
 // again. One thread.
 class ControlGroups {
  public:
-  // The path of a group below the root, as "/system.slice/nginx.service"; "" if that cannot be told. Does not block.
-  using Find = std::function<std::string(uint64_t id)>;
+  // The path of a group below the root, as "/system.slice/nginx.service"; "" if there is no such group any more, or if
+  // the path is longer than kMostPathBytes; nothing if it could not be told this time. Waits for nobody but the kernel.
+  using Find = std::function<std::optional<std::string>(uint64_t id)>;
+  static constexpr size_t kMostPathBytes = 1024;  // who owns a part of the hierarchy chooses names there
 
   explicit ControlGroups(Find find) : find_(std::move(find)) {}
 
-  // "" also without a hierarchy, whose ids are 0.
-  std::string Path(uint64_t id);
+  // "" also without a hierarchy, whose ids are 0. Valid until the next call.
+  const std::string& Path(uint64_t id);
 
  private:
   static constexpr size_t kMostBytes = 1 << 20;
@@ -36,16 +39,16 @@ class ControlGroups {
   Find find_;
   absl::flat_hash_map<uint64_t, std::string> paths_;
   size_t bytes_ = 0;
+  const std::string none_;
 };
 
 // Asks the file system that is mounted at `root`. Needs CAP_DAC_READ_SEARCH.
 ControlGroups::Find FindControlGroupsBelow(const std::string& root);
 
-// What the names of the directories in a path say; each is "" if they say nothing of it, and lies in `path`.
+// What the names of the directories in a path say; each is "" if they say nothing of it.
 struct ControlGroupNames {
-  std::string_view container;  // see ContainerId
-  std::string pod;             // the uid of a pod of Kubernetes, with dashes
-  std::string_view unit;       // the innermost service or scope of systemd
+  std::string pod;        // the uid of a pod of Kubernetes, with dashes
+  std::string_view unit;  // the innermost service or scope of systemd; lies in the path
 };
 ControlGroupNames NamesInControlGroup(std::string_view path);
 

@@ -32,7 +32,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kNoStorage,
      .name = "no task storage",
      .meaning = "The kernel had no memory to note when a thread left the CPU: the length of that wait is not known.",
-     .advice = kFreeMemory},
+     .advice = kFreeMemory,
+     .takes_time = true},
     {.id = LossId::kJoinedAway,
      .name = "selected while off the CPU",
      .meaning = "A filter let a thread in while it was off the CPU, because its name, user or control group changed: "
@@ -109,7 +110,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .advice = kRecordFewer},
     {.id = LossId::kNotListed,
      .name = "waiting thread not listed: no buffer",
-     .meaning = "A thread that still waited found no buffer when it was listed: this window lacks its open wait."},
+     .meaning = "A thread that still waited found no buffer when it was listed: this window lacks its open wait.",
+     .takes_time = true},
     {.id = LossId::kWakerUnknown,
      .name = "waker not known",
      .meaning = "Somebody ended a wait, and offcpu did not see who: the wait has no waker."},
@@ -120,7 +122,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kNotFollowed,
      .name = "child not followed: too many",
      .meaning = "The recorded processes have more children than can be followed: the rest is not recorded.",
-     .advice = "Record their control group instead (--cgroup)."},
+     .advice = "Record their control group instead (--cgroup).",
+     .takes_time = true},
     {.id = LossId::kSampleRingFull,
      .name = "on-CPU sample: ring full",
      .meaning = "Samples came faster than offcpu read them.",
@@ -319,6 +322,10 @@ constexpr bool IsWholeAndInOrder() {
   for (size_t i = 0; i < kLossTable.size(); ++i) {
     const LossInfo& info = kLossTable[i];
     if (static_cast<size_t>(info.id) != i || info.name.empty() || info.meaning.empty()) return false;
+  }
+  for (size_t i = 0; i < kLossCount; ++i) {
+    const auto has_term = [i](const LossInfo& info) { return info.ledger == static_cast<Loss>(i); };
+    if (std::count_if(kLossTable.begin(), kLossTable.end(), has_term) != 1) return false;
   }
   for (size_t i = 0; i < kNoUserStackTable.size(); ++i) {
     if (static_cast<size_t>(kNoUserStackTable[i].reason) != i || kNoUserStackTable[i].meaning.empty()) return false;

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "process/container.h"
 #include "profile/losses.h"
 
 namespace offcpu {
@@ -126,14 +127,24 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   std::sort(profile.rows.begin(), profile.rows.end(),
             [](const ProfileRow& a, const ProfileRow& b) { return a.key() < b.key(); });
   profile.processes = std::move(processes_);
+  profile.control_groups = std::move(control_groups_);
+  FillContainers(profile);
   profile.comms = std::move(comms_);
   profile.wakers = std::move(wakers_);
-  profile.control_groups = std::move(control_groups_);
   profile.stats = std::move(stats);
   profile.stats.processes = ProcessesWithRows(profile.rows);
   stacks.MoveTo(profile);
   AddDrops(stacks, profile);
   return profile;
+}
+
+// A process that ended before it was looked at is in the container that its threads were in.
+void OffCpuTable::FillContainers(Profile& profile) {
+  for (const ProfileRow& row : profile.rows) {
+    ProcessInfo& process = profile.processes[row.process];
+    if (row.control_group == 0 || !process.container.empty()) continue;
+    process.container = std::string(ContainerIdInPath(profile.control_groups[row.control_group - 1]));
+  }
 }
 
 // Those of wakers alone have none, and "[other]" is no process. The rows are sorted.

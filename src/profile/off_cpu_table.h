@@ -54,6 +54,7 @@ class OffCpuTable {
   uint32_t OtherComm();
   RowKey OverflowKey(StackTable& stacks);
   uint64_t ProcessesWithRows(const std::vector<ProfileRow>& rows) const;
+  static void FillContainers(Profile& profile);
   static void AddWakerDrops(Profile& profile);
   void AddDrops(const StackTable& stacks, Profile& profile) const;
 

@@ -5,12 +5,10 @@
 #ifndef OFFCPU_PROFILE_ROW_H_
 #define OFFCPU_PROFILE_ROW_H_
 
-#include <algorithm>
 #include <cmath>
 #include <compare>
 #include <cstdint>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace offcpu {
@@ -85,6 +83,7 @@ struct RowSums {
 };
 
 struct ProfileRow : RowKey, RowSums {
+  bool operator==(const ProfileRow&) const = delete;  // of keys, or of sums?
   const RowKey& key() const { return *this; }
   const RowSums& sums() const { return *this; }
 };

@@ -2,8 +2,8 @@
 // What finds no place below a cap shares one overflow entry, shown as "[other]". One thread; no I/O.
 //
 // User stacks are equal if the code of all their frames and their end are, however the frames were found: the first way
-// is kept. A hash never decides. Kernel stacks are told apart
-// by the id that the BPF side made; their frames may come before the first use of the id, after it, or never.
+// is kept. A hash never decides. Kernel stacks are told apart by the id that the BPF side made; their frames may come
+// before the first use of the id, after it, or never.
 #ifndef OFFCPU_PROFILE_STACK_TABLE_H_
 #define OFFCPU_PROFILE_STACK_TABLE_H_
 

@@ -8,6 +8,7 @@ namespace offcpu {
 namespace {
 
 constexpr size_t kMaxThreads = 1 << 17;
+constexpr size_t kMaxControlGroups = 1 << 14;
 
 }  // namespace
 
@@ -41,7 +42,7 @@ RowKey Window::KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind
           .kernel_stack = kernel_stack,
           .kind = kind,
           .syscall = event.syscall,
-          .control_group = table_.InternControlGroup(control_groups_.Path(event.control_group))};
+          .control_group = InternControlGroup(event.control_group)};
 }
 
 std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
@@ -59,6 +60,16 @@ std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
     known.link.comm = table_.InternComm(waker.comm);
   }
   return wakers;
+}
+
+uint32_t Window::InternControlGroup(uint64_t id) {
+  const auto known = control_group_by_id_.find(id);
+  if (known != control_group_by_id_.end()) return known->second;
+  if (control_group_by_id_.size() >= kMaxControlGroups) control_group_by_id_.clear();
+  const std::string& path = control_groups_.Path(id);
+  const uint32_t index = table_.InternControlGroup(path);
+  if (!path.empty()) control_group_by_id_.emplace(id, index);
+  return index;
 }
 
 void Window::Add(const SampleEvent& event) {

@@ -74,6 +74,7 @@ class Window {
   template <typename AnyEvent>
   RowKey KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind);
   uint32_t InternKernelStack(uint64_t id);
+  uint32_t InternControlGroup(uint64_t id);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
   void CountCookie(int32_t tid, uint64_t cookie);
 
@@ -81,6 +82,7 @@ class Window {
   const WindowConfig config_;
   KernelStacks& kernel_stacks_;
   ControlGroups& control_groups_;
+  absl::flat_hash_map<uint64_t, uint32_t> control_group_by_id_;
   StackTable stacks_;
   OffCpuTable table_;
   Joiner joiner_;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -182,9 +181,14 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
 
 void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols) {
   Marker marker(profile, patterns, *symbols);
-  symbols->idle.clear();
+  const std::vector<std::string_view> stored = std::exchange(symbols->idle, {});
   symbols->idle.reserve(profile.rows.size());
-  for (const ProfileRow& row : profile.rows) symbols->idle.push_back(marker.Of(row));
+  for (size_t i = 0; i < profile.rows.size(); ++i) {
+    const ProfileRow& row = profile.rows[i];
+    // What pprof has written again cannot be told again: its frames may be fewer than they were.
+    const bool is_told = !stored.empty() && profile.user_stacks[row.user_stack].filtered;
+    symbols->idle.push_back(is_told ? stored[i] : marker.Of(row));
+  }
 }
 
 }  // namespace offcpu

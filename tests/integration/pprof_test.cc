@@ -277,6 +277,21 @@ TEST_F(Pprof, ReportPrintsTheCostliestStacksOnly) {
   EXPECT_THAT(ReadFile(Path("out.txt")), HasSubstr("\n#11  "));
 }
 
+TEST_F(Pprof, ReportByALabelAndOnlyWhatHasOne) {
+  RecordWaits();
+  ASSERT_EQ(Run({"report", recorded_, "--by", "comm", "--only", "comm=w_nano*"}), 0) << errors_;
+  EXPECT_THAT(output_, HasSubstr("  COMM\n100.0 %"));
+  EXPECT_THAT(output_, HasSubstr("  w_nanosleep\n\n#1  "));
+  EXPECT_THAT(output_, Not(HasSubstr("w_lambda")));
+  ASSERT_EQ(Run({"report", recorded_, "--only", "cause=lock", "-o", Path("locks.folded")}), 0) << errors_;
+  EXPECT_THAT(ReadFile(Path("locks.folded")), HasSubstr("futex"));
+  EXPECT_THAT(ReadFile(Path("locks.folded")), Not(HasSubstr("nanosleep;-;")));
+  EXPECT_EQ(Run({"report", recorded_, "--by", "group"}), 2);
+  EXPECT_THAT(errors_, HasSubstr("no label is called 'group': there are pid, process,"));
+  EXPECT_EQ(Run({"report", recorded_, "--only", "lock"}), 2);
+  EXPECT_THAT(errors_, HasSubstr("'lock' is not of the form LABEL=PATTERN"));
+}
+
 TEST_F(Pprof, ReportRefusesWhatPprofMerged) {
   SKIP_WITHOUT_GO();
   RecordWaits();

@@ -198,6 +198,21 @@ class CgroupSelection : public Selection {
 
 TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({.cgroups = {outer_}})); }
 
+// Of waits, of those that have not ended, and of samples: what /proc says of the thread.
+TEST_F(CgroupSelection, RowsHaveTheControlGroupOfTheirThread) {
+  const Recording recording = RecordBoth({.pids = {wanted_->pid(), other_->pid()}, .oncpu_hz = 999});
+  std::set<WaitKind> kinds;
+  for (const StackRow& row : recording.Rows(Any)) {
+    ASSERT_NE(row.row->control_group, 0u) << row.Text();
+    const std::string& path = recording.profile.control_groups.at(row.row->control_group - 1);
+    const bool is_wanted = row.process->key.pid == wanted_->pid();
+    EXPECT_EQ(path == inner_.substr(mount_.size()), is_wanted) << path;
+    if (is_wanted) kinds.insert(row.row->kind);
+  }
+  EXPECT_TRUE(kinds.contains(WaitKind::kSleeping));
+  EXPECT_TRUE(kinds.contains(WaitKind::kOpen));
+}
+
 TEST_F(CgroupSelection, ExcludedCgroupsAreNotRecorded) {
   const Recording recording = RecordBoth({.pids = {wanted_->pid(), other_->pid()}, .excluded_cgroups = {outer_}});
   EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);

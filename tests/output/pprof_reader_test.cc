@@ -274,7 +274,8 @@ uint64_t HeldBytes(const pb::Profile& message) {
     bytes += message.string_table(static_cast<int>(mapping.filename())).size() +
              message.string_table(static_cast<int>(mapping.build_id())).size();
   }
-  bytes += std::string("/system.slice/server.service").size() + std::string("/kubepods").size();
+  bytes +=
+      2 * sizeof(std::string) + std::string("/system.slice/server.service").size() + std::string("/kubepods").size();
   return bytes + 2 * std::string("server3f5c0b1e2a77").size() + std::string("[other]").size();
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,6 @@ TEST(ControlGroupNamesTest, Systemd) {
 TEST(ControlGroupNamesTest, KubernetesByEitherDriver) {
   const ControlGroupNames plain = NamesInControlGroup("/kubepods/burstable/pod" + kPod + "/" + kContainer);
   EXPECT_EQ(plain.pod, kPod);
-  EXPECT_EQ(plain.container, kContainer);
   EXPECT_EQ(plain.unit, "");
   const std::string path =
       "/kubepods.slice/kubepods-burstable.slice/"
@@ -35,7 +35,6 @@ TEST(ControlGroupNamesTest, KubernetesByEitherDriver) {
       kContainer + ".scope";
   const ControlGroupNames systemd = NamesInControlGroup(path);
   EXPECT_EQ(systemd.pod, kPod);
-  EXPECT_EQ(systemd.container, kContainer);
   EXPECT_EQ(systemd.unit, "cri-containerd-" + kContainer + ".scope");
 }
 
@@ -50,25 +49,33 @@ TEST(ControlGroupsTest, EachIsLookedUpOnceAndKept) {
   std::vector<uint64_t> asked;
   ControlGroups groups([&asked](uint64_t id) {
     asked.push_back(id);
-    return id == 7 ? "" : "/group" + std::to_string(id);
+    if (id == 8) return std::optional<std::string>();
+    return std::optional<std::string>(id == 7 ? "" : "/group" + std::to_string(id));
   });
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(groups.Path(5), "/group5");
     EXPECT_EQ(groups.Path(7), "") << "gone: ids are never used again";
     EXPECT_EQ(groups.Path(0), "");
+    EXPECT_EQ(groups.Path(8), "") << "that time";
   }
-  EXPECT_EQ(asked, (std::vector<uint64_t>{5, 7}));
+  EXPECT_EQ(asked, (std::vector<uint64_t>{5, 7, 8, 8}));
+}
+
+TEST(ControlGroupsTest, ALongPathIsNoLabel) {
+  ControlGroups groups([](uint64_t id) { return std::string(ControlGroups::kMostPathBytes + (id == 1 ? 0 : 1), 'x'); });
+  EXPECT_EQ(groups.Path(1).size(), ControlGroups::kMostPathBytes);
+  EXPECT_EQ(groups.Path(2), "");
 }
 
 TEST(ControlGroupsTest, LongNamesOfManyAreForgotten) {
   size_t asked = 0;
   ControlGroups groups([&asked](uint64_t) {
     ++asked;
-    return std::string(4000, 'x');
+    return std::string(ControlGroups::kMostPathBytes, 'x');
   });
-  for (uint64_t id = 1; id <= 300; ++id) groups.Path(id);  // more than 1 MiB
-  EXPECT_EQ(groups.Path(1).size(), 4000u);
-  EXPECT_EQ(asked, 301u);
+  for (uint64_t id = 1; id <= 1100; ++id) groups.Path(id);  // more than 1 MiB
+  EXPECT_EQ(groups.Path(1).size(), ControlGroups::kMostPathBytes);
+  EXPECT_EQ(asked, 1101u);
 }
 
 // The kernel's own answer: a directory of the hierarchy has the id of its group for its inode.

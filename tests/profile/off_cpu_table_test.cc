@@ -126,6 +126,17 @@ TEST_F(OffCpuTableTest, PathsOfControlGroupsAreBoundedInBytes) {
   EXPECT_THAT(profile.stats.drops, ElementsAre(DropIs("control group table full", 1u, 0u)));
 }
 
+TEST_F(OffCpuTableTest, AProcessThatWasNotLookedAtIsInTheContainerOfItsThreads) {
+  const std::string id(64, 'a');
+  ProfileRow row = Wait(1, 0);
+  row.process = table_.InternProcess(Process(10));
+  row.comm = table_.InternComm("x");
+  row.user_stack = stacks_.InternMissing(NoUserStack::kGone);
+  row.control_group = table_.InternControlGroup("/docker/" + id);
+  table_.Add(row);
+  EXPECT_EQ(table_.Finish(stacks_, {}).processes[0].container, id);
+}
+
 TEST_F(OffCpuTableTest, WakersMakeRowsAndBeyondTheirCapAreOther) {
   OffCpuTable table({.wakers = 2});
   const uint32_t user = stacks_.InternMissing(NoUserStack::kBudget);

@@ -205,6 +205,14 @@ TEST_F(MarkIdleTest, StacksThatPprofHasChangedAreNotJudged) {
   EXPECT_THAT(Marks(), ElementsAre(""));
 }
 
+TEST_F(MarkIdleTest, StacksThatPprofHasChangedKeepTheirMarks) {
+  AddRow(0);
+  AddRow(1);
+  profile_.user_stacks[0].filtered = true;
+  symbols_.idle = {"as the file says", "a pattern that is gone"};
+  EXPECT_THAT(Marks(), ElementsAre("as the file says", ""));
+}
+
 TEST_F(MarkIdleTest, TheFirstPatternCounts) {
   AddRow(0);
   IdlePatterns patterns = DefaultIdlePatterns();
