@@ -80,7 +80,7 @@ const std::string& ControlGroups::Path(uint64_t id) {
   std::optional<std::string> path = find_(id);
   if (!path.has_value()) return none_;
   if (path->size() > kMostPathBytes) path->clear();
-  const size_t bytes = sizeof(id) + sizeof(*path) + path->size();
+  const size_t bytes = sizeof(id) + sizeof(std::string) + path->size();
   if (bytes_ + bytes > kMostBytes) {
     paths_.clear();
     bytes_ = 0;

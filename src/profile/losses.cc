@@ -363,6 +363,7 @@ std::string DropName(PerfMapRefusal refusal) { return absl::StrCat("perf map ref
 
 std::vector<std::string> AllDropNames() {
   std::vector<std::string> names;
+  names.reserve(kLossTable.size() + 2 * kNoUserStackTable.size() + kPerfMapRefusals);
   for (const LossInfo& info : kLossTable) names.emplace_back(info.name);
   for (const bool of_waker : {false, true}) {
     for (const NoUserStackInfo& info : kNoUserStackTable) {

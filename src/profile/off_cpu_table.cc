@@ -75,11 +75,11 @@ uint32_t OffCpuTable::InternControlGroup(std::string_view path) {
   std::string key(path);
   const auto it = control_group_index_.find(key);
   if (it != control_group_index_.end()) return it->second;
-  if (control_group_bytes_ + sizeof(key) + key.size() > limits_.control_group_bytes) {
+  if (control_group_bytes_ + sizeof(std::string) + key.size() > limits_.control_group_bytes) {
     ++control_group_overflows_;
     return 0;
   }
-  control_group_bytes_ += sizeof(key) + key.size();
+  control_group_bytes_ += sizeof(std::string) + key.size();
   control_groups_.push_back(key);
   control_group_index_.emplace(std::move(key), static_cast<uint32_t>(control_groups_.size()));
   return static_cast<uint32_t>(control_groups_.size());

@@ -6,9 +6,9 @@
 #define OFFCPU_PROFILE_ROW_H_
 
 #include <cmath>
-#include <compare>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace offcpu {
@@ -32,7 +32,7 @@ std::string_view Name(WaitKind kind);
 inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, a 32-bit call, or a kernel thread
 inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 
-// Rows of a profile are sorted by it, in the order of its members. Indices are those of the profile's tables.
+// Rows of a profile are sorted by it, in the order of Fields. Indices are those of the profile's tables.
 struct RowKey {
   uint32_t process = 0;
   int32_t tid = 0;  // 0: the threads of a process are not told apart
@@ -44,11 +44,14 @@ struct RowKey {
   uint32_t waker = 0;               // index into Profile::wakers, plus 1; 0: not known, or nobody had to
   uint32_t control_group = 0;       // of the thread; as of wakers
 
-  auto operator<=>(const RowKey&) const = default;
+  auto Fields() const {
+    return std::tie(process, tid, comm, kernel_stack, user_stack, kind, syscall, waker, control_group);
+  }
+  bool operator==(const RowKey& other) const { return Fields() == other.Fields(); }
+  bool operator<(const RowKey& other) const { return Fields() < other.Fields(); }
   template <typename H>
   friend H AbslHashValue(H h, const RowKey& key) {
-    const auto& [process, tid, comm, kernel_stack, user_stack, kind, syscall, waker, control_group] = key;
-    return H::combine(std::move(h), process, tid, comm, kernel_stack, user_stack, kind, syscall, waker, control_group);
+    return H::combine(std::move(h), key.Fields());
   }
 };
 
