@@ -141,9 +141,9 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
 // A process that ended before it was looked at is in the container that its threads were in.
 void OffCpuTable::FillContainers(Profile& profile) {
   for (const ProfileRow& row : profile.rows) {
-    ProcessInfo& process = profile.processes[row.process];
-    if (row.control_group == 0 || !process.container.empty()) continue;
-    process.container = std::string(ContainerIdInPath(profile.control_groups[row.control_group - 1]));
+    if (row.control_group == 0) continue;
+    std::string& container = profile.processes[row.process].container;
+    if (container.empty()) container = std::string(ContainerIdInPath(profile.control_groups[row.control_group - 1]));
   }
 }
 
