@@ -1,10 +1,10 @@
 #include "output/label_table.h"
 
-#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "output/idle.h"
@@ -74,8 +74,7 @@ void WriteLabelTable(const Profile& profile, const SymbolizedProfile& symbols, R
   const size_t count = all.size();
   KeepMost(all, limit, [value](const LabelSums& one) { return ValueOf(one.sums, value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
-  std::string title(InfoOf(label).name);
-  std::transform(title.begin(), title.end(), title.begin(), [](char c) { return c >= 'a' && c <= 'z' ? c - 32 : c; });
+  const std::string title = absl::AsciiStrToUpper(std::string(InfoOf(label).name));
   sink(absl::StrFormat("%7s %10s %10s %10s%s  %s\n", "SHARE", "OFF-CPU", "BLOCKED", "RUNNABLE",
                        has_samples ? "     ON-CPU" : "", title));
   for (const LabelSums& one : all) {

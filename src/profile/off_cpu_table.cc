@@ -140,10 +140,13 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
 
 // A process that ended before it was looked at is in the container that its threads were in.
 void OffCpuTable::FillContainers(Profile& profile) {
+  std::vector<std::string_view> containers;
+  for (const std::string& path : profile.control_groups) containers.push_back(ContainerIdInPath(path));
   for (const ProfileRow& row : profile.rows) {
     if (row.control_group == 0) continue;
-    std::string& container = profile.processes[row.process].container;
-    if (container.empty()) container = std::string(ContainerIdInPath(profile.control_groups[row.control_group - 1]));
+    ProcessInfo& process = profile.processes[row.process];
+    if (process.key == ProcessKey()) continue;  // "[other]" stands for many
+    if (process.container.empty()) process.container = std::string(containers[row.control_group - 1]);
   }
 }
 

@@ -137,6 +137,20 @@ TEST_F(OffCpuTableTest, AProcessThatWasNotLookedAtIsInTheContainerOfItsThreads) 
   EXPECT_EQ(table_.Finish(stacks_, {}).processes[0].container, id);
 }
 
+TEST_F(OffCpuTableTest, OtherProcessesAreInNoContainer) {
+  OffCpuTable table({.processes = 1});
+  ProfileRow row = Wait(1, 0);
+  row.user_stack = stacks_.InternMissing(NoUserStack::kGone);
+  row.comm = table.InternComm("x");
+  table.InternProcess(Process(10));
+  row.process = table.InternProcess(Process(11));
+  row.control_group = table.InternControlGroup("/docker/" + std::string(64, 'a'));
+  table.Add(row);
+  const Profile profile = table.Finish(stacks_, {});
+  EXPECT_EQ(profile.processes.at(1).name, "[other]");
+  EXPECT_EQ(profile.processes.at(1).container, "");
+}
+
 TEST_F(OffCpuTableTest, WakersMakeRowsAndBeyondTheirCapAreOther) {
   OffCpuTable table({.wakers = 2});
   const uint32_t user = stacks_.InternMissing(NoUserStack::kBudget);
