@@ -416,6 +416,7 @@ int main(int argc, char** argv) {
   threads.emplace_back([] {
     Name("w_chain");
     gate.Pass();
+    chain_first.Receive();  // then the chain's other threads have passed the gate, where anybody may have woken them
     while (wait_chain() != 'q') {
     }
   });
