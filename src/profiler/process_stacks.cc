@@ -18,6 +18,7 @@
 #include "profiler/listing.h"
 #include "profiler/live.h"
 #include "profiler/look.h"
+#include "profiler/walk_capture.h"
 #include "unwind/walk.h"
 
 namespace offcpu {
@@ -76,12 +77,9 @@ Found WalkStack(const WaitingThread& thread, const Snapshot& snapshot, const Liv
     found.missing = NoUserStack::kStale;
     return found;
   }
-  const uint64_t begin = live.capture.registers.sp();
-  const uint64_t end = begin + live.capture.stack.size();
-  const SpanMemory memory(begin, live.capture.stack);
   found.space = snapshot.space;
-  walker.Walk(*snapshot.space, live.capture.registers, live.capture.in_syscall,
-              {.memory = memory, .begin = begin, .end = end, .more = live.capture.more}, &found.stack, &found.pcs);
+  if (!WalkCapture(live.capture, {snapshot.space}, walker, &found.stack, &found.pcs))
+    found.missing = NoUserStack::kUnreadable;
   return found;
 }
 

@@ -72,12 +72,12 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features) {
   PipelineConfig settings;
   settings.unwind = config.unwind;
-  settings.window.per_thread = config.per_thread;
-  settings.window.oncpu_period_ns = OnCpuPeriodNs(config);
-  settings.window.wakers = config.wakers;
-  settings.open_waits = OpenWaitsConfigOf(config);
-  settings.code_hash = features.vma_iter;
-  settings.target_deadline = std::chrono::milliseconds(config.target_deadline_ms);
+  settings.windows.window.per_thread = config.per_thread;
+  settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
+  settings.windows.window.wakers = config.wakers;
+  settings.windows.open_waits = OpenWaitsConfigOf(config);
+  settings.targets.code_hash = features.vma_iter;
+  settings.targets.deadline = std::chrono::milliseconds(config.target_deadline_ms);
   return settings;
 }
 

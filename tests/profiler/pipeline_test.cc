@@ -157,7 +157,7 @@ TEST_F(PipelineTest, PartOfTheCodeGivesPartOfTheStack) {
 }
 
 TEST_F(PipelineTest, WithoutHashesCodeThatIsTheSameAroundACaptureServes) {
-  Make({.code_hash = false});
+  Make({.targets = {.code_hash = false}});
   processes_->SetCode(kProcess.pid, {.sequence = 2}, SpaceAt(kCode));
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(ACapture(1, {.sequence = 4}));
@@ -256,7 +256,7 @@ TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   pipeline_->Handle(AnInterval(2, 20));
   pipeline_->Handle(ACapture(2, kVersion1));
-  now_ns_ += PipelineConfig().retry_ns;
+  now_ns_ += TargetsConfig().retry_ns;
   Settle();
   pipeline_->Handle(AnInterval(3, 40));
   pipeline_->Handle(ACapture(3, kVersion1));
@@ -301,7 +301,7 @@ TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
 
 TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   PipelineConfig config;
-  config.target_deadline = std::chrono::milliseconds(50);
+  config.targets.deadline = std::chrono::milliseconds(50);
   Make(config);
   std::promise<void> release;
   processes_->Block(kProcess.pid, release.get_future().share());
@@ -320,7 +320,7 @@ TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
 
 // A user's processes that hang take up his readers, and nobody else's.
 TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
-  Make({.target_deadline = std::chrono::milliseconds(20)}, {.of_user = 2});
+  Make({.targets = {.deadline = std::chrono::milliseconds(20)}}, {.of_user = 2});
   std::promise<void> release;
   const std::shared_future<void> released = release.get_future().share();
   uint64_t cookie = 0;
@@ -348,7 +348,7 @@ TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
 }
 
 TEST_F(PipelineTest, ALookThatWasOnlySlowServesWhatComesAfterIt) {
-  Make({.target_deadline = std::chrono::milliseconds(20)});
+  Make({.targets = {.deadline = std::chrono::milliseconds(20)}});
   std::promise<void> release;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   processes_->Block(kProcess.pid, release.get_future().share());
@@ -407,7 +407,7 @@ TEST_F(PipelineTest, AStackAtTheEndOfTheAddressSpaceIsRefused) {
 }
 
 TEST_F(PipelineTest, ProcessesBeyondTheLimitKeepTheirTime) {
-  Make({.targets = 1});
+  Make({.targets = {.processes = 1}});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   pipeline_->Handle(AnInterval(1, 10));
   pipeline_->Handle(AnInterval(2, 20, kOther));
@@ -427,7 +427,7 @@ TEST_F(PipelineTest, ProcessesBeyondTheLimitKeepTheirTime) {
 }
 
 TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {
-  Make({.waiting_bytes = 2 * 32});
+  Make({.targets = {.waiting_bytes = 2 * 32}});
   std::promise<void> release;
   processes_->Block(kProcess.pid, release.get_future().share());
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
@@ -456,7 +456,7 @@ TEST_F(PipelineTest, AProcessIsLookedAtThroughAThreadThatLives) {
 }
 
 TEST_F(PipelineTest, ProgramsThatAreReplacedMakeRoom) {
-  Make({.targets = 2});
+  Make({.targets = {.processes = 2}});
   for (uint64_t exec_id = 1; exec_id <= 100; ++exec_id) {
     const ProcessKey process = {.pid = kProcess.pid, .start_ns = 1, .exec_id = exec_id};
     processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
@@ -657,7 +657,7 @@ TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
 }
 
 TEST_F(PipelineTest, AStackThatCannotBeReadInTimeIsGivenUp) {
-  Make({.target_deadline = std::chrono::milliseconds(50)});
+  Make({.targets = {.deadline = std::chrono::milliseconds(50)}});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::promise<void> release;
   *read_stacks_ = [until = release.get_future().share()](const auto& threads) {

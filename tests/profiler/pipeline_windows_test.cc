@@ -44,7 +44,7 @@ class WindowsTest : public PipelineTest {
   static constexpr uint64_t kStart = 1000 * kMs;  // of the recording
 
   WindowsTest() {
-    config_.window.per_thread = true;
+    config_.windows.window.per_thread = true;
     Make(config_);
   }
 
@@ -249,7 +249,7 @@ TEST_F(WindowsTest, WhatIsTooLateForItsWindowIsNamed) {
 }
 
 TEST_F(WindowsTest, ASampleIsOfTheWindowThatItsInstantLiesIn) {
-  config_.window.oncpu_period_ns = 10;
+  config_.windows.window.oncpu_period_ns = 10;
   Make(config_);
   const auto sample = [](uint64_t at_ns) {
     return SampleEvent{.process = kProcess, .tid = 7, .missing = NoUserStack::kBudget, .in_user = true, .at_ns = at_ns};
@@ -312,7 +312,7 @@ TEST_F(WindowsTest, WhatWasNotListedAtOneOfTwoCutsIsNamed) {
 }
 
 TEST_F(WindowsTest, SleepersAreCountedInEachWindowThatTheySleepThrough) {
-  config_.open_waits.show_sleepers = false;
+  config_.windows.open_waits.show_sleepers = false;
   Make(config_);
   const AWait wait = {.tid = 7, .begin_ns = kStart, .wake_ns = kStart + 2500, .end_ns = kStart + 2600};
   std::vector<Profile> profiles;
@@ -329,7 +329,7 @@ TEST_F(WindowsTest, SleepersAreCountedInEachWindowThatTheySleepThrough) {
 }
 
 TEST_F(WindowsTest, WhatIsFilteredAtACutIsNotInTheNextWindow) {
-  config_.open_waits.min_wait_ns = 500;
+  config_.windows.open_waits.min_wait_ns = 500;
   Make(config_);
   const AWait wait = {.tid = 7, .begin_ns = kStart + 900, .wake_ns = kStart + 1500, .end_ns = kStart + 1500};
   Cut(kStart + 1000, {Listed(wait, kStart + 1000)});
@@ -403,7 +403,7 @@ TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
 
 // Rings are drained one after the other, so that a capture may be ahead of an interval of its stay.
 TEST_F(WindowsTest, ASampleHasTheStackOfTheIntervalsOfItsStay) {
-  config_.window.oncpu_period_ns = 10;
+  config_.windows.window.oncpu_period_ns = 10;
   Make(config_);
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   const AWait wait = {.tid = kProcess.pid, .begin_ns = kStart, .wake_ns = kStart + 10, .end_ns = kStart + 20};
@@ -487,7 +487,7 @@ TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   Cut(kStart + 300, {Running(7)});
   pipeline_->Handle(Interval(wait, 77));
   Settle();
-  now_ns_ += PipelineConfig().close_ns - 1;
+  now_ns_ += WindowBookConfig().close_ns - 1;
   Settle();
   EXPECT_FALSE(pipeline_->IsClosed(true));
   now_ns_ += 1;
@@ -573,7 +573,7 @@ TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
     EXPECT_EQ(UserOf(profile, profile.rows[0]), "unreadable process");
   }
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  now_ns_ += PipelineConfig().retry_ns;
+  now_ns_ += TargetsConfig().retry_ns;
   Cut(kStart + 3000, {Listed(wait, kStart + 3000)});
   const Profile profile = Close();
   ASSERT_EQ(profile.rows.size(), 1u);
@@ -615,7 +615,7 @@ TEST_F(WindowsTest, AKernelStackMayBeDefinedAfterItsInterval) {
 }
 
 TEST_F(WindowsTest, KernelStacksAreForgottenAtTheLimitAndAskedForAgain) {
-  config_.kernel_stacks = 2;
+  config_.windows.kernel_stacks = 2;
   Make(config_);
   for (const uint64_t id : {1, 2, 3}) pipeline_->Handle(KernelStackEvent{.id = id, .addresses = {id}});
   EXPECT_THAT(forgotten_, ElementsAre(1));
@@ -767,7 +767,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, RandomWindowsTest, ::testing::Range(1u, 21u));
 TEST_F(WindowsTest, ASampleThatIsCutIsUnbiased) {
   constexpr uint64_t kSample = 50'000;
   constexpr uint64_t kCut = kStart + kMs;
-  config_.window.per_thread = false;
+  config_.windows.window.per_thread = false;
   Make(config_);
   std::mt19937_64 random(1);
   std::vector<AWait> waits;
