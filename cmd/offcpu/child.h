@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 

@@ -25,7 +25,7 @@
 #include "output/summary.h"
 #include "output/table.h"
 #include "profiler/recorder.h"
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 #include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 

@@ -21,7 +21,7 @@
 #include "process/file_image.h"
 #include "process/module_cache.h"
 #include "process/regular_file.h"
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 
 namespace offcpu {
 namespace {

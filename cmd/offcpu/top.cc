@@ -24,7 +24,7 @@
 #include "output/row_value.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 
 namespace offcpu {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 
 namespace offcpu {
 namespace {

@@ -7,7 +7,6 @@
 #include <linux/membarrier.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,32 +22,23 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "capture/bpf_object.h"
 #include "capture/decode.h"
 #include "capture/errno_status.h"
 #include "capture/sampling_events.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
-#include "offcpu_plain.skel.h"
-#include "offcpu_tw4.skel.h"
-#include "offcpu_tw5.skel.h"
-#include "offcpu_vma.skel.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {
 
-constexpr const char* kControlMap = ".bss";
-
-struct ObjectDeleter {
-  void operator()(bpf_object* object) const { bpf_object__close(object); }
-};
 struct LinkDeleter {
   void operator()(bpf_link* link) const { bpf_link__destroy(link); }
 };
 struct RingDeleter {
   void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
 };
-using OwnedObject = std::unique_ptr<bpf_object, ObjectDeleter>;
 using OwnedLink = std::unique_ptr<bpf_link, LinkDeleter>;
 using OwnedRing = std::unique_ptr<ring_buffer, RingDeleter>;
 
@@ -64,37 +54,6 @@ int KeepWarning(libbpf_print_level level, const char* format, va_list arguments)
   return 0;
 }
 
-// LIBBPF_OPTS without its GNU extensions. libbpf refuses options whose padding is not zero.
-template <typename T>
-T Options() {
-  T options;
-  std::memset(&options, 0, sizeof(options));
-  options.sz = sizeof(options);
-  return options;
-}
-
-constexpr char kKernelBtf[] = "/sys/kernel/btf/vmlinux";
-
-// The object that names no function that this kernel has not.
-const void* ObjectBytes(const KernelFeatures& features, size_t* size) {
-  if (features.task_work_arguments == 5) return offcpu_tw5__elf_bytes(size);
-  if (features.task_work_arguments == 4) return offcpu_tw4__elf_bytes(size);
-  return features.vma_iter ? offcpu_vma__elf_bytes(size) : offcpu_plain__elf_bytes(size);
-}
-
-absl::StatusOr<OwnedObject> OpenObject(const KernelFeatures& features) {
-  size_t size = 0;
-  const void* bytes = ObjectBytes(features, &size);
-  auto options = Options<bpf_object_open_opts>();
-  options.object_name = "offcpu";
-  // As if it were another kernel's: else libbpf 1.1 looks for types that this kernel has not in its modules too, which
-  // takes CAP_SYS_ADMIN, and gives up without it.
-  options.btf_custom_path = kKernelBtf;
-  bpf_object* object = bpf_object__open_mem(bytes, size, &options);
-  if (object == nullptr) return ErrnoStatus("cannot open the BPF object", errno);
-  return OwnedObject(object);
-}
-
 TaskDescription Describe(const wire_task& task) {
   return {.process = KeyOf(task.process),
           .tid = static_cast<int32_t>(task.process.tid),
@@ -108,7 +67,7 @@ absl::StatusOr<std::vector<std::byte>> Iterate(const bpf_program* program, const
   bpf_iter_link_info info = {};
   info.task.tid = static_cast<uint32_t>(scope.tid);
   info.task.pid = static_cast<uint32_t>(scope.process);
-  auto options = Options<bpf_iter_attach_opts>();
+  auto options = BpfOptions<bpf_iter_attach_opts>();
   options.link_info = &info;
   options.link_info_len = sizeof(info);
   const bool all = scope.tid == 0 && scope.process == 0;
@@ -149,7 +108,10 @@ int OnRecord(void* context, void* data, size_t size) {
 }  // namespace
 
 struct Programs::Impl {
-  OwnedObject object;
+  explicit Impl(BpfObject opened) : bpf(std::move(opened)), control(bpf.control) {}
+
+  const BpfObject bpf;
+  wire_control* const control;  // shared with the programs
   std::vector<OwnedLink> links;
   std::unique_ptr<SamplingEvents> sampling;  // null: none
   uint64_t counted_before = 0;               // by them, until recording began
@@ -159,21 +121,12 @@ struct Programs::Impl {
   OwnedRing captures;
   OwnedFd news;                     // an epoll of both of the following
   OwnedFd hurry;                    // an eventfd
-  wire_control* control = nullptr;  // shared with the programs
   std::atomic<uint64_t> end_ns{0};  // CLOCK_MONOTONIC
   std::mutex listing;               // guards list_min_ns and list_pass of the control page
 
-  ~Impl() {
-    sampling.reset();
-    links.clear();
-    if (control != nullptr) munmap(control, WIRE_PAGE_BYTES);
-  }
-  int Fd(const char* map) const { return bpf_map__fd(bpf_object__find_map_by_name(object.get(), map)); }
-  bpf_program* Program(const char* name) const { return bpf_object__find_program_by_name(object.get(), name); }
-
   absl::Status Load() {
     first_libbpf_warning.clear();
-    const int error = -bpf_object__load(object.get());
+    const int error = -bpf_object__load_skeleton(bpf.skeleton);
     if (error == 0) return absl::OkStatus();
     absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
     if (error == EPERM) return status;  // libbpf can only guess why, and guesses at limits of old kernels
@@ -183,7 +136,7 @@ struct Programs::Impl {
   wire_counter ReadCounter(uint32_t id) const {
     std::vector<wire_counter> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
     wire_counter sum = {};
-    if (bpf_map_lookup_elem(Fd("counters"), &id, per_cpu.data()) != 0) return sum;
+    if (bpf_map_lookup_elem(bpf_map__fd(bpf.maps.counters), &id, per_cpu.data()) != 0) return sum;
     for (const wire_counter& counter : per_cpu) {
       sum.count += counter.count;
       sum.ns = id == WIRE_COUNT_CAPTURE_LONGEST ? std::max(sum.ns, counter.ns) : sum.ns + counter.ns;
@@ -192,8 +145,8 @@ struct Programs::Impl {
   }
 
   absl::Status OpenRings() {
-    intervals.reset(ring_buffer__new(Fd("intervals"), OnRecord, &on_record, nullptr));
-    captures.reset(ring_buffer__new(Fd("captures"), OnRecord, &on_record, nullptr));
+    intervals.reset(ring_buffer__new(bpf_map__fd(bpf.maps.intervals), OnRecord, &on_record, nullptr));
+    captures.reset(ring_buffer__new(bpf_map__fd(bpf.maps.captures), OnRecord, &on_record, nullptr));
     if (intervals == nullptr || captures == nullptr) return ErrnoStatus("cannot map the rings", errno);
     return absl::OkStatus();
   }
@@ -203,25 +156,20 @@ struct Programs::Impl {
     news = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
     hurry = OwnedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {}};
-    for (const int fd : {hurry.get(), Fd("intervals")}) {
+    for (const int fd : {hurry.get(), bpf_map__fd(bpf.maps.intervals)}) {
       if (epoll_ctl(news.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("cannot watch the rings", errno);
     }
     return absl::OkStatus();
   }
 
-  absl::Status MapControl() {
-    void* page = mmap(nullptr, WIRE_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, Fd(kControlMap), 0);
-    if (page == MAP_FAILED) return ErrnoStatus("cannot map the control page", errno);
-    control = static_cast<wire_control*>(page);
-    return absl::OkStatus();
-  }
-
   // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
   absl::Status Attach() {
-    for (const char* name : {"sched_exit", "sched_process_fork", "sched_process_exec", "sched_process_exit",
-                             "sched_process_free", "sched_switch", "sched_waking", "sample_nmi"}) {
-      if (!bpf_program__autoload(Program(name))) continue;
-      OwnedLink link(bpf_program__attach(Program(name)));
+    const BpfPrograms& programs = bpf.programs;
+    for (const bpf_program* program :
+         {programs.sched_exit, programs.sched_process_fork, programs.sched_process_exec, programs.sched_process_exit,
+          programs.sched_process_free, programs.sched_switch, programs.sched_waking, programs.sample_nmi}) {
+      if (!bpf_program__autoload(program)) continue;
+      OwnedLink link(bpf_program__attach(program));
       if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
       links.push_back(std::move(link));
     }
@@ -230,7 +178,7 @@ struct Programs::Impl {
 
   absl::Status AttachSampling(uint32_t hz) {
     if (hz == 0) return absl::OkStatus();
-    absl::StatusOr<std::unique_ptr<SamplingEvents>> events = SamplingEvents::Open(Program("sample"), hz);
+    absl::StatusOr<std::unique_ptr<SamplingEvents>> events = SamplingEvents::Open(bpf.programs.sample, hz);
     if (!events.ok()) return events.status();
     sampling = *std::move(events);
     control->sample_period_ns = 1'000'000'000 / hz;
@@ -256,34 +204,29 @@ Programs::~Programs() = default;
 
 absl::StatusOr<std::unique_ptr<Programs>> Programs::LoadListing(const KernelFeatures& features) {
   libbpf_set_print(KeepWarning);
-  auto impl = std::make_unique<Impl>();
-  absl::StatusOr<OwnedObject> object = OpenObject(features);
+  absl::StatusOr<BpfObject> object = BpfObject::Open(features);
   if (!object.ok()) return object.status();
-  impl->object = *std::move(object);
-  ProgramsConfig config;
-  absl::Status status = Configure(impl->object.get(), config, features);
+  auto impl = std::make_unique<Impl>(*std::move(object));
+  absl::Status status = Configure(impl->bpf, ProgramsConfig(), features);
   bpf_program* program = nullptr;
-  bpf_object__for_each_program(program, impl->object.get()) {
+  bpf_object__for_each_program(program, impl->bpf.object) {
     bpf_program__set_autoload(program, bpf_program__expected_attach_type(program) == BPF_TRACE_ITER);
   }
   if (status.ok()) status = impl->Load();
-  if (status.ok()) status = impl->MapControl();
   if (!status.ok()) return status;
   return std::unique_ptr<Programs>(new Programs(std::move(impl)));
 }
 
 absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& config, const KernelFeatures& features) {
   libbpf_set_print(KeepWarning);
-  auto impl = std::make_unique<Impl>();
-  absl::StatusOr<OwnedObject> object = OpenObject(features);
+  absl::StatusOr<BpfObject> object = BpfObject::Open(features);
   if (!object.ok()) return object.status();
-  impl->object = *std::move(object);
-  absl::Status status = Configure(impl->object.get(), config, features);
+  auto impl = std::make_unique<Impl>(*std::move(object));
+  absl::Status status = Configure(impl->bpf, config, features);
   if (status.ok()) status = impl->Load();
-  if (status.ok()) status = FillFilters(impl->object.get(), config);
+  if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
-  if (status.ok()) status = impl->MapControl();
   if (status.ok()) impl->control->draws_per_second = config.draws_per_second;
   if (status.ok()) status = impl->Attach();
   if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
@@ -333,7 +276,7 @@ void Programs::AwaitNews(std::chrono::milliseconds patience) {
 void Programs::Hurry() { eventfd_write(impl_->hurry.get(), 1); }
 
 std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid) const {
-  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("describe_task"), {.tid = pid});
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->bpf.programs.describe_task, {.tid = pid});
   if (!bytes.ok() || bytes->size() < sizeof(wire_task)) return std::nullopt;
   const auto all = std::span(*bytes);
   return ProcessDescription{.task = Describe(TaskAt(all.last(sizeof(wire_task)))),
@@ -341,7 +284,7 @@ std::optional<Programs::ProcessDescription> Programs::DescribeProcess(pid_t pid)
 }
 
 absl::StatusOr<std::vector<TaskDescription>> Programs::ListTasks() const {
-  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_tasks"), {});
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->bpf.programs.list_tasks, {});
   if (!bytes.ok()) return bytes.status();
   std::vector<TaskDescription> tasks;
   for (auto left = std::span(*bytes); left.size() >= sizeof(wire_task); left = left.subspan(sizeof(wire_task))) {
@@ -360,7 +303,7 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
   // Captures may have all buffers for a moment; who is left out is counted.
   for (int attempt = 1;; ++attempt) {
     const uint64_t left_out = impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count;
-    const auto bytes = Iterate(impl_->Program("list_threads"), scope);
+    const auto bytes = Iterate(impl_->bpf.programs.list_threads, scope);
     if (!bytes.ok()) return bytes.status();
     if (attempt == kAttempts || impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count == left_out) {
       const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
@@ -371,7 +314,7 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
 }
 
 absl::StatusOr<std::vector<ThreadAccount>> Programs::ListAccounts() const {
-  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->Program("list_accounts"), {});
+  const absl::StatusOr<std::vector<std::byte>> bytes = Iterate(impl_->bpf.programs.list_accounts, {});
   if (!bytes.ok()) return bytes.status();
   return DecodeAccounts(*bytes);
 }
@@ -384,14 +327,14 @@ RecordedSpan Programs::span() const {
 void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
   const auto key = static_cast<uint32_t>(tid);
   const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);
-  bpf_map_update_elem(impl_->Fd("windows"), &key, &value, BPF_ANY);
+  bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.windows), &key, &value, BPF_ANY);
 }
 
 void Programs::ForgetDefinition(uint64_t id) {
   const auto place = static_cast<uint32_t>(id % WIRE_SENT_PLACES);
   const uint64_t nothing = 0;
-  bpf_map_delete_elem(impl_->Fd("sent"), &id);
-  bpf_map_update_elem(impl_->Fd("sent_places"), &place, &nothing, BPF_ANY);
+  bpf_map_delete_elem(bpf_map__fd(impl_->bpf.maps.sent), &id);
+  bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.sent_places), &place, &nothing, BPF_ANY);
 }
 
 Counters Programs::ReadCounters() const {

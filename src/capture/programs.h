@@ -25,28 +25,14 @@
 #include "capture/counters.h"
 #include "capture/events.h"
 #include "capture/kernel.h"
+#include "capture/selection.h"
 #include "capture/waiting_thread.h"
 
 namespace offcpu {
 
-struct ProgramsConfig {
-  std::vector<pid_t> pids;
-  std::vector<pid_t> tids;
-  std::vector<std::string> cgroups;  // directories
-  std::vector<std::string> comms;    // globs
-  pid_t command = 0;                 // joins `pids` when it calls execve; 0: none
-  bool follow_forks = false;
-  std::vector<uid_t> uids;  // effective ones
-  // Not recorded, whatever else says so; processes with the children that they make from now on.
-  std::vector<pid_t> excluded_pids;
-  std::vector<std::string> excluded_cgroups;
-  std::vector<std::string> excluded_comms;
-  uint64_t min_wait_ns = 0;
-  uint64_t max_wait_ns = 0;       // 0: any length
-  uint64_t sample_ns = 0;         // at most 1 s; 0: every interval
-  uint32_t draws_per_second = 0;  // 0: `sample_ns` is fixed
-  std::vector<WaitKind> kinds;    // empty: all
-  bool kernel_threads = false;
+struct ProgramsConfig : Selection {
+  uint64_t sample_ns = 0;            // at most 1 s; 0: every interval
+  uint32_t draws_per_second = 0;     // 0: `sample_ns` is fixed
   bool ledger = false;               // keep accounts
   uint32_t oncpu_hz = 0;             // samples of running threads a second and CPU; 0: none
   bool oncpu_in_nmi = false;         // samples are taken in every NMI there is, and by no event: for tests

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "capture/errno_status.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -15,15 +15,10 @@
 #include "capture/errno_status.h"
 #include "capture/glob.h"
 #include "capture/wire_names.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {
-
-constexpr const char* kConfigMap = ".rodata.config";
-constexpr const char* kWakerConfigMap = ".rodata.wakers";
-
-int MapFd(bpf_object* object, const char* name) { return bpf_map__fd(bpf_object__find_map_by_name(object, name)); }
 
 uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
@@ -95,20 +90,13 @@ wire_waker_config WireWakerConfig(const ProgramsConfig& config, const WakerRange
   return wire;
 }
 
-template <typename T>
-absl::Status SetReadOnly(bpf_object* object, const char* map, const T& value) {
-  if (bpf_map__set_initial_value(bpf_object__find_map_by_name(object, map), &value, sizeof(value)) == 0) {
-    return absl::OkStatus();
-  }
-  return ErrnoStatus("cannot configure", errno);
-}
-
 template <typename Id>
-absl::Status FillSet(int map, const std::vector<Id>& members) {
+absl::Status FillSet(const bpf_map* map, const std::vector<Id>& members) {
   const uint64_t zero = 0;  // as large as any value of a set
   for (const Id member : members) {
     const auto key = static_cast<uint32_t>(member);
-    if (bpf_map_update_elem(map, &key, &zero, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+    if (bpf_map_update_elem(bpf_map__fd(map), &key, &zero, BPF_ANY) != 0)
+      return ErrnoStatus("cannot set a filter", errno);
   }
   return absl::OkStatus();
 }
@@ -118,7 +106,7 @@ std::vector<std::string> Joined(std::vector<std::string> first, const std::vecto
   return first;
 }
 
-absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
+absl::Status FillCgroups(const bpf_map* map, const std::vector<std::string>& paths) {
   if (paths.size() > WIRE_CGROUPS) {
     return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be selected and excluded"));
   }
@@ -126,14 +114,14 @@ absl::Status FillCgroups(int map, const std::vector<std::string>& paths) {
     const OwnedFd directory(open(paths[i].c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory) return absl::NotFoundError(absl::StrCat("cgroup ", paths[i], ": ", strerror(errno)));
     const int fd = directory.get();
-    if (bpf_map_update_elem(map, &i, &fd, BPF_ANY) != 0) {
+    if (bpf_map_update_elem(bpf_map__fd(map), &i, &fd, BPF_ANY) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(paths[i], " is not a directory of a cgroup v2 hierarchy"));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
+absl::Status FillGlobs(const bpf_map* map, const std::vector<std::string>& patterns) {
   if (patterns.size() > WIRE_GLOBS) {
     return absl::InvalidArgumentError(
         absl::StrCat("at most ", WIRE_GLOBS, " names of threads can be selected and excluded"));
@@ -141,41 +129,41 @@ absl::Status FillGlobs(int map, const std::vector<std::string>& patterns) {
   for (uint32_t i = 0; i < patterns.size(); ++i) {
     const absl::StatusOr<wire_glob> glob = CompileGlob(patterns[i]);
     if (!glob.ok()) return glob.status();
-    if (bpf_map_update_elem(map, &i, &*glob, BPF_ANY) != 0) return ErrnoStatus("cannot set a filter", errno);
+    if (bpf_map_update_elem(bpf_map__fd(map), &i, &*glob, BPF_ANY) != 0)
+      return ErrnoStatus("cannot set a filter", errno);
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features) {
-  const uint32_t buffers = CaptureBuffers();
-  const wire_config wire = WireConfig(config, features, buffers);
+absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const KernelFeatures& features) {
   if (config.wakers && !features.ranges.wakers.can_tell()) {
     return absl::FailedPreconditionError("/proc/kallsyms does not tell interrupts from threads: wakers cannot be told");
   }
-  absl::Status status = SetReadOnly(object, kConfigMap, wire);
-  if (status.ok()) status = SetReadOnly(object, kWakerConfigMap, WireWakerConfig(config, features.ranges.wakers));
-  if (!status.ok()) return status;
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "intervals"), RingBytes(config.interval_ring_bytes));
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "captures"), RingBytes(config.capture_ring_bytes));
-  bpf_map__set_max_entries(bpf_object__find_map_by_name(object, "buffers"), buffers);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_exit"), features.exit_tp);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample"), config.oncpu_hz != 0);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sample_nmi"), config.oncpu_in_nmi);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_waking"), config.wakers);
-  bpf_program__set_autoload(bpf_object__find_program_by_name(object, "sched_process_free"),
-                            wire.filter_pids || wire.exclude_pids);
+  const uint32_t buffers = CaptureBuffers();
+  *bpf.config = WireConfig(config, features, buffers);
+  *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
+  bpf_map__set_max_entries(bpf.maps.intervals, RingBytes(config.interval_ring_bytes));
+  bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
+  bpf_map__set_max_entries(bpf.maps.buffers, buffers);
+  const BpfPrograms& programs = bpf.programs;
+  bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
+  bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
+  bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
+  bpf_program__set_autoload(programs.sched_waking, config.wakers);
+  bpf_program__set_autoload(programs.sched_process_free, bpf.config->filter_pids || bpf.config->exclude_pids);
   return absl::OkStatus();
 }
 
-absl::Status FillFilters(bpf_object* object, const ProgramsConfig& config) {
-  absl::Status status = FillSet(MapFd(object, "pids"), config.pids);
-  if (status.ok()) status = FillSet(MapFd(object, "tids"), config.tids);
-  if (status.ok()) status = FillSet(MapFd(object, "uids"), config.uids);
-  if (status.ok()) status = FillSet(MapFd(object, "excluded_pids"), config.excluded_pids);
-  if (status.ok()) status = FillCgroups(MapFd(object, "cgroups"), Joined(config.cgroups, config.excluded_cgroups));
-  if (status.ok()) status = FillGlobs(MapFd(object, "globs"), Joined(config.comms, config.excluded_comms));
+absl::Status FillFilters(const BpfObject& bpf, const ProgramsConfig& config) {
+  const BpfMaps& maps = bpf.maps;
+  absl::Status status = FillSet(maps.pids, config.pids);
+  if (status.ok()) status = FillSet(maps.tids, config.tids);
+  if (status.ok()) status = FillSet(maps.uids, config.uids);
+  if (status.ok()) status = FillSet(maps.excluded_pids, config.excluded_pids);
+  if (status.ok()) status = FillCgroups(maps.cgroups, Joined(config.cgroups, config.excluded_cgroups));
+  if (status.ok()) status = FillGlobs(maps.globs, Joined(config.comms, config.excluded_comms));
   return status;
 }
 

@@ -3,17 +3,16 @@
 #ifndef OFFCPU_CAPTURE_SETTINGS_H_
 #define OFFCPU_CAPTURE_SETTINGS_H_
 
-#include <bpf/libbpf.h>
-
 #include "absl/status/status.h"
+#include "capture/bpf_object.h"
 #include "capture/kernel.h"
 #include "capture/programs.h"
 
 namespace offcpu {
 
-absl::Status Configure(bpf_object* object, const ProgramsConfig& config, const KernelFeatures& features);
+absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const KernelFeatures& features);
 // InvalidArgument for too many of a kind, or what is none.
-absl::Status FillFilters(bpf_object* object, const ProgramsConfig& config);
+absl::Status FillFilters(const BpfObject& bpf, const ProgramsConfig& config);
 
 }  // namespace offcpu
 

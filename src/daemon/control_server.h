@@ -23,7 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/framing.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "process/reader_pool.h"
 
 namespace offcpu {

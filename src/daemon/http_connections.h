@@ -26,7 +26,7 @@
 
 #include "absl/status/status.h"
 #include "daemon/http_request.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 

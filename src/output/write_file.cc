@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {

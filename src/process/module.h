@@ -13,30 +13,9 @@
 #include <vector>
 
 #include "process/memory_budget.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
-
-// A file descriptor that closes itself.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  int release() {
-    int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-  void reset();
-
- private:
-  int fd_ = -1;
-};
 
 // A table of the object, with the link-time address of its first byte. Empty if the object has none.
 struct ModuleTable {

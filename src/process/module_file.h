@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "process/maps.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 

@@ -4,7 +4,7 @@
 #ifndef OFFCPU_PROCESS_REGULAR_FILE_H_
 #define OFFCPU_PROCESS_REGULAR_FILE_H_
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 

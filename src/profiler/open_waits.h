@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/events.h"
+#include "capture/selection.h"
 #include "capture/waiting_thread.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -23,11 +24,8 @@ struct OpenWaits {
   Drop missed;                           // lies in an earlier window, at whose end nothing was known of it
 };
 
-struct OpenWaitsConfig {
+struct OpenWaitsConfig : WaitSelection {
   bool show_sleepers = true;
-  uint64_t min_wait_ns = 0;     // the whole wait so far is judged, not its part in the window
-  uint64_t max_wait_ns = 0;     // 0: any length
-  std::vector<WaitKind> kinds;  // empty: all
 };
 
 // Why a wait that is still open is not told; nothing if it is.

@@ -16,12 +16,7 @@ uint64_t OnCpuPeriodNs(const RecordConfig& config) {
   return config.oncpu_hz == 0 ? 0 : 1'000'000'000 / config.oncpu_hz;
 }
 
-OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) {
-  return {.show_sleepers = config.show_sleepers,
-          .min_wait_ns = config.min_wait_ns,
-          .max_wait_ns = config.max_wait_ns,
-          .kinds = config.kinds};
-}
+OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) { return {config, config.show_sleepers}; }
 
 void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config) {
   constexpr uint64_t kLeastNs = 50'000;
@@ -41,32 +36,20 @@ uint32_t ProcessNsPerSecond(const RecordConfig& config) {
 }  // namespace
 
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
-  return {.pids = config.pids,
-          .tids = config.tids,
-          .cgroups = config.cgroups,
-          .comms = config.comms,
-          .command = config.command,
-          .follow_forks = config.follow_forks,
-          .uids = config.uids,
-          .excluded_pids = config.excluded_pids,
-          .excluded_cgroups = config.excluded_cgroups,
-          .excluded_comms = config.excluded_comms,
-          .min_wait_ns = config.min_wait_ns,
-          .max_wait_ns = config.max_wait_ns,
-          .sample_ns = config.sample_ns,
-          .draws_per_second = config.draws_per_second,
-          .kinds = config.kinds,
-          .kernel_threads = config.kernel_threads,
-          .ledger = config.ledger,
-          .oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz,
-          .oncpu_in_nmi = config.oncpu_in_nmi,
-          .wakers = config.wakers,
-          .interval_ring_bytes = config.interval_ring_bytes,
-          .capture_ring_bytes = config.capture_ring_bytes,
-          .task_works_per_second = config.task_works_per_second,
-          .capture_bytes_per_second = config.capture_bytes_per_second,
-          .mappings_per_second = config.mappings_per_second,
-          .process_ns_per_second = ProcessNsPerSecond(config)};
+  ProgramsConfig programs = {config};
+  programs.sample_ns = config.sample_ns;
+  programs.draws_per_second = config.draws_per_second;
+  programs.ledger = config.ledger;
+  programs.oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz;
+  programs.oncpu_in_nmi = config.oncpu_in_nmi;
+  programs.wakers = config.wakers;
+  programs.interval_ring_bytes = config.interval_ring_bytes;
+  programs.capture_ring_bytes = config.capture_ring_bytes;
+  programs.task_works_per_second = config.task_works_per_second;
+  programs.capture_bytes_per_second = config.capture_bytes_per_second;
+  programs.mappings_per_second = config.mappings_per_second;
+  programs.process_ns_per_second = ProcessNsPerSecond(config);
+  return programs;
 }
 
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features) {

@@ -2,13 +2,9 @@
 #ifndef OFFCPU_PROFILER_RECORD_CONFIG_H_
 #define OFFCPU_PROFILER_RECORD_CONFIG_H_
 
-#include <sys/types.h>
-
 #include <cstdint>
-#include <string>
-#include <vector>
 
-#include "profile/profile.h"
+#include "capture/selection.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -18,25 +14,7 @@ struct OpenWaitsConfig;
 struct PipelineConfig;
 struct ProgramsConfig;
 
-struct RecordConfig {
-  // What to record. All empty: the whole host. Kinds are combined with "and", members of one kind with "or".
-  std::vector<pid_t> pids;
-  std::vector<pid_t> tids;
-  std::vector<std::string> cgroups;  // directories below a cgroup v2 mount; descendants belong to them
-  std::vector<std::string> comms;    // globs (* and ?) over the thread's name
-  pid_t command = 0;                 // recorded from its execve on, beside `pids`; 0: none
-  bool follow_forks = false;         // children of `pids` and of `command` are recorded too
-  std::vector<uid_t> uids;           // effective ones
-  // Not to be recorded, whatever is: processes with the children that they make from now on, cgroups, threads' names.
-  std::vector<pid_t> excluded_pids;
-  std::vector<std::string> excluded_cgroups;
-  std::vector<std::string> excluded_comms;
-  uint64_t min_wait_ns = 0;     // shorter intervals are counted, not recorded
-  uint64_t max_wait_ns = 0;     // likewise longer ones; 0: any length
-  std::vector<WaitKind> kinds;  // of intervals; those of others are counted
-  bool kernel_threads = false;  // are recorded too
-
-  // How.
+struct RecordConfig : Selection {
   // Intervals shorter than a time T are drawn with the probability length / T, and those that are drawn stand for T
   // each, so that sums are right on average and long intervals exactly. This is T; 0: every interval is recorded.
   uint64_t sample_ns = 0;

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 

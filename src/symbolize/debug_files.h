@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "symbolize/elf_file.h"
 
 namespace offcpu {

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "tests/integration/confined_service.h"
 
 namespace offcpu::integration {

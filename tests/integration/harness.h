@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "profile/profile.h"
 #include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"

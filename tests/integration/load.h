@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {

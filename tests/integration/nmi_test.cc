@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {

@@ -55,10 +55,10 @@ TEST_F(Selection, WholeHostIsEverybodyButTheRecorder) {
   EXPECT_EQ(NsOf(recording, 0), 0u) << "the idle task";
 }
 
-TEST_F(Selection, Pid) { ExpectOnlyWanted(RecordBoth({.pids = {wanted_->pid()}})); }
+TEST_F(Selection, Pid) { ExpectOnlyWanted(RecordBoth({{.pids = {wanted_->pid()}}})); }
 
 TEST_F(Selection, CommIsThatOfTheThread) {
-  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .comms = {"w_p*", "w_?poll"}});
+  const Recording recording = RecordBoth({{.pids = {wanted_->pid()}, .comms = {"w_p*", "w_?poll"}}});
   for (const StackRow& row : recording.Rows(Any)) {
     EXPECT_TRUE(row.comm == "w_pipe" || row.comm == "w_poll" || row.comm == "w_epoll") << row.comm;
   }
@@ -69,12 +69,12 @@ TEST_F(Selection, CommIsThatOfTheThread) {
 
 TEST_F(Selection, ExcludedProcessesAreNotRecorded) {
   const std::vector<pid_t> both = {wanted_->pid(), other_->pid()};
-  ExpectOnlyWanted(RecordBoth({.pids = both, .excluded_pids = {other_->pid()}}));
+  ExpectOnlyWanted(RecordBoth({{.pids = both, .excluded_pids = {other_->pid()}}}));
 }
 
 TEST_F(Selection, ExcludedNamesOfThreadsAreNotRecorded) {
   const Recording recording =
-      RecordBoth({.pids = {wanted_->pid()}, .comms = {"w_*"}, .excluded_comms = {"w_e*", "w_pipe"}});
+      RecordBoth({{.pids = {wanted_->pid()}, .comms = {"w_*"}, .excluded_comms = {"w_e*", "w_pipe"}}});
   const auto ns_of = [&](const char* thread) {
     return recording.Sum([&](const StackRow& row) { return row.comm == thread; }).ns;
   };
@@ -83,14 +83,14 @@ TEST_F(Selection, ExcludedNamesOfThreadsAreNotRecorded) {
 }
 
 TEST_F(Selection, Tid) {
-  const Recording recording = RecordBoth({.tids = {wanted_->pid()}});  // the main thread
+  const Recording recording = RecordBoth({{.tids = {wanted_->pid()}}});  // the main thread
   ExpectOnlyWanted(recording);
   for (const StackRow& row : recording.Rows(Any)) EXPECT_EQ(row.comm, "waits");
 }
 
 TEST_F(Selection, MinWaitLeavesOutAndCounts) {
   constexpr uint64_t kMinWait = 1'000'000;
-  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .min_wait_ns = kMinWait});
+  const Recording recording = RecordBoth({{{.min_wait_ns = kMinWait}, {wanted_->pid()}}});
   for (const StackRow& row : recording.Rows(Any)) {
     EXPECT_GE(row.row->max_ns, kMinWait);
     EXPECT_GE(row.row->total_ns(), row.row->count * kMinWait);
@@ -102,7 +102,7 @@ TEST_F(Selection, MinWaitLeavesOutAndCounts) {
 
 TEST_F(Selection, MaxWaitLeavesOutAndCounts) {
   constexpr uint64_t kMaxWait = 2'000'000;
-  const Recording recording = RecordBoth({.pids = {wanted_->pid()}, .max_wait_ns = kMaxWait});
+  const Recording recording = RecordBoth({{{.max_wait_ns = kMaxWait}, {wanted_->pid()}}});
   EXPECT_FALSE(recording.profile.rows.empty());
   for (const StackRow& row : recording.Rows(Any)) EXPECT_LE(row.row->max_ns, kMaxWait);
   const Drop* drop = recording.FindDrop("longer than --max-wait");
@@ -116,7 +116,7 @@ TEST_F(Selection, StatesLeaveOutAndCount) {
   const std::unique_ptr<Program> one = Program::Start(busy);
   const std::unique_ptr<Program> two = Program::Start(busy);
   const Recording recording =
-      RecordBoth({.pids = {wanted_->pid(), one->pid(), two->pid()}, .kinds = {WaitKind::kPreempted}});
+      RecordBoth({{{.kinds = {WaitKind::kPreempted}}, {wanted_->pid(), one->pid(), two->pid()}}});
   for (const StackRow& row : recording.Rows(Any)) {
     EXPECT_TRUE(row.row->kind == WaitKind::kPreempted || row.row->kind == WaitKind::kOpen) << Name(row.row->kind);
     EXPECT_EQ(row.row->blocked_ns, 0u) << Name(row.row->kind) << " " << row.comm << "\n" << row.Text();
@@ -134,7 +134,7 @@ TEST_F(Selection, UidIsTheEffectiveOne) {
   ASSERT_TRUE(user->ReadLine(&line));
   other_->Go();
   for (int i = 0; i < 100; ++i) user->Write("\n");
-  const Recording recording = Record({.uids = {4711}}, *wanted_);
+  const Recording recording = Record({{.uids = {4711}}}, *wanted_);
   EXPECT_GT(NsOf(recording, user->pid()), 0u);
   EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);
   EXPECT_EQ(NsOf(recording, other_->pid()), 0u);
@@ -144,7 +144,7 @@ TEST_F(Selection, KernelThreadsIfAskedFor) {
   const auto is_kernel = [](const StackRow& row) { return row.user->missing == NoUserStack::kKernelThread; };
   EXPECT_EQ(RecordBoth({}).Sum(is_kernel).ns, 0u);
   SetUp();  // two more
-  const Recording recording = RecordBoth({.kernel_threads = true});
+  const Recording recording = RecordBoth({{.kernel_threads = true}});
   // Everything that is written passes through kernel threads; RCU's run all the time.
   EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel->empty(); }).count, 0u);
   EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && row.comm.starts_with("rcu"); }).count,
@@ -155,7 +155,9 @@ TEST_F(Selection, KernelThreadsIfAskedFor) {
 
 TEST_F(Selection, ThreadsThatSleepThroughoutAreCounted) {
   // Not let go, so that all of its threads stand at the gate.
-  const Recording recording = Record({.pids = {wanted_->pid(), other_->pid()}, .show_sleepers = false}, *wanted_);
+  RecordConfig config = {{.pids = {wanted_->pid(), other_->pid()}}};
+  config.show_sleepers = false;
+  const Recording recording = Record(config, *wanted_);
   EXPECT_GE(recording.profile.stats.slept_throughout, 9u);
   EXPECT_EQ(NsOf(recording, other_->pid()), 0u);
 }
@@ -196,11 +198,13 @@ class CgroupSelection : public Selection {
   std::string inner_;
 };
 
-TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({.cgroups = {outer_}})); }
+TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({{.cgroups = {outer_}}})); }
 
 // Of waits, of those that have not ended, and of samples: what /proc says of the thread.
 TEST_F(CgroupSelection, RowsHaveTheControlGroupOfTheirThread) {
-  const Recording recording = RecordBoth({.pids = {wanted_->pid(), other_->pid()}, .oncpu_hz = 999});
+  RecordConfig config = {{.pids = {wanted_->pid(), other_->pid()}}};
+  config.oncpu_hz = 999;
+  const Recording recording = RecordBoth(config);
   std::set<WaitKind> kinds;
   for (const StackRow& row : recording.Rows(Any)) {
     ASSERT_NE(row.row->control_group, 0u) << row.Text();
@@ -214,7 +218,7 @@ TEST_F(CgroupSelection, RowsHaveTheControlGroupOfTheirThread) {
 }
 
 TEST_F(CgroupSelection, ExcludedCgroupsAreNotRecorded) {
-  const Recording recording = RecordBoth({.pids = {wanted_->pid(), other_->pid()}, .excluded_cgroups = {outer_}});
+  const Recording recording = RecordBoth({{.pids = {wanted_->pid(), other_->pid()}, .excluded_cgroups = {outer_}}});
   EXPECT_EQ(NsOf(recording, wanted_->pid()), 0u);
   EXPECT_GT(NsOf(recording, other_->pid()), 1'000'000'000u) << recording.DropsText();
 }
@@ -223,7 +227,7 @@ TEST_F(CgroupSelection, ContainerIsFoundByTheBeginningOfItsId) {
   const absl::StatusOr<std::string> found = FindContainerCgroup(mount_, id_.substr(0, 12));
   ASSERT_TRUE(found.ok()) << found.status();
   EXPECT_EQ(*found, inner_);
-  const Recording recording = RecordBoth({.cgroups = {*found}});
+  const Recording recording = RecordBoth({{.cgroups = {*found}}});
   ExpectOnlyWanted(recording);
   for (const StackRow& row : recording.Rows(Any)) EXPECT_EQ(row.process->container, id_);
 }

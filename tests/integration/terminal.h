@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu::integration {
 

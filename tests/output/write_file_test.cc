@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 namespace offcpu {
 namespace {

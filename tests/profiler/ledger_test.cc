@@ -125,7 +125,7 @@ TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
 }
 
 TEST(LedgerTest, OpenWaitThatIsFilteredOutIsLost) {
-  const LedgerEntry entry = EntryOf(Waiting(), {OpenOf(Waiting(), 1'500, 500)}, {.min_wait_ns = 2'001});
+  const LedgerEntry entry = EntryOf(Waiting(), {OpenOf(Waiting(), 1'500, 500)}, {{.min_wait_ns = 2'001}});
   EXPECT_EQ(entry.blocked_ns, 2'000u);
   EXPECT_EQ(entry.runnable_ns, 1'000u);
   EXPECT_EQ(entry.lost_ns[static_cast<size_t>(Loss::kBelowMinWait)], 2'000u);

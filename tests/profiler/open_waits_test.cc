@@ -88,7 +88,7 @@ TEST(OpenWaitsTest, SleepersMayBeCountedOnly) {
 
 TEST(OpenWaitsTest, ShortAndLongOnesAreLeftOutWithTheirTime) {
   const std::vector<WaitingThread> threads = {Waiting(7, 94), Waiting(8, 95), Waiting(9, 195), Waiting(10, 196)};
-  const OpenWaits waits = Close(threads, threads, {.min_wait_ns = 100, .max_wait_ns = 200});
+  const OpenWaits waits = Close(threads, threads, {{.min_wait_ns = 100, .max_wait_ns = 200}});
   EXPECT_THAT(waits.intervals, SizeIs(2));  // of 100 and 200 ns: 5 ns of each are runnable
   EXPECT_EQ(waits.filtered.count, 2u);
   EXPECT_EQ(waits.filtered.ns, 99u + 201u);
@@ -98,7 +98,7 @@ TEST(OpenWaitsTest, OtherKindsAreLeftOut) {
   std::vector<WaitingThread> threads = {Waiting(7, 94), Waiting(8, 95)};
   threads[0].open->kind = WaitKind::kDisk;
   threads[1].open->kind = WaitKind::kSleeping;
-  const OpenWaits waits = Close(threads, threads, {.kinds = {WaitKind::kDisk}});
+  const OpenWaits waits = Close(threads, threads, {{.kinds = {WaitKind::kDisk}}});
   ASSERT_THAT(waits.intervals, SizeIs(1));
   EXPECT_EQ(waits.intervals[0].tid, 7);
   EXPECT_EQ(waits.filtered.count, 1u);
@@ -153,7 +153,7 @@ TEST_F(WindowEndTest, AThreadThatWasLeavingWhenTheWindowBeganLeftInIt) {
 }
 
 TEST_F(WindowEndTest, ThroughoutIsOfTheWindow) {
-  const OpenWaitsConfig counted = {.show_sleepers = false};
+  const OpenWaitsConfig counted = {{}, false};
   EXPECT_EQ(End(500, Since(1100, 1500), counted).sleepers, 0u);
   const OpenWaits second = End(1500, Since(1100, 2500), counted);
   EXPECT_EQ(second.sleepers, 1u);
@@ -163,7 +163,7 @@ TEST_F(WindowEndTest, ThroughoutIsOfTheWindow) {
 }
 
 TEST_F(WindowEndTest, TheWholeWaitIsJudgedAndItsPartNamed) {
-  const OpenWaitsConfig config = {.min_wait_ns = 600, .max_wait_ns = 1500};
+  const OpenWaitsConfig config = {{.min_wait_ns = 600, .max_wait_ns = 1500}};
   const OpenWaits first = End(500, Since(1100, 1500), config);
   EXPECT_THAT(first.intervals, IsEmpty());
   EXPECT_EQ(first.filtered.ns, 400u);

@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 #include "process/memory.h"
-#include "process/module.h"
+#include "process/owned_fd.h"
 #include "symbolize/elf_file.h"
 
 namespace offcpu {

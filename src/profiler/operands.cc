@@ -1,4 +1,4 @@
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 
 #include <pwd.h>
 

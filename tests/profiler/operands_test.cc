@@ -1,4 +1,4 @@
-#include "profiler/selection.h"
+#include "profiler/operands.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>

@@ -1,4 +1,4 @@
-#include "process/module.h"
+#include "process/owned_fd.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // What the user named on the command line or in the configuration, checked and turned into what the recorder takes:
 // every error is found before anything is loaded.
-#ifndef OFFCPU_PROFILER_SELECTION_H_
-#define OFFCPU_PROFILER_SELECTION_H_
+#ifndef OFFCPU_PROFILER_OPERANDS_H_
+#define OFFCPU_PROFILER_OPERANDS_H_
 
 #include <sys/types.h>
 
@@ -37,4 +37,4 @@ absl::StatusOr<std::string> ContainerDirectory(const std::string& id);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_PROFILER_SELECTION_H_
+#endif  // OFFCPU_PROFILER_OPERANDS_H_
