@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "output/coverage.h"
 #include "output/utf8.h"
-#include "profile/coverage.h"
 
 namespace offcpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "profile/coverage.h"
+#include "output/coverage.h"
 
 #include <algorithm>
 #include <cstddef>
