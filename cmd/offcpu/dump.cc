@@ -50,18 +50,18 @@ absl::StatusOr<control::Request> RequestOf(const DumpFlags& flags) {
   return request;
 }
 
-absl::StatusOr<StoredProfile> FetchProfile(const std::string& socket, const control::Request& request) {
+absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const control::Request& request) {
   const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket, request);
   if (!bytes.ok()) return bytes.status();
   return ParsePprof(*bytes);
 }
 
-absl::Status Print(const DumpFlags& flags, const StoredProfile& profile) {
-  FormatOptions options = FormatOptionsOf(flags.outputs, profile.profile);
+absl::Status Print(const DumpFlags& flags, const NamedProfile& profile) {
+  FormatOptions options = FormatOptionsOf(flags.outputs, profile);
   options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
   options.text_modules = kPrintedModules;
-  WriteProfile(OutputFormat::kText, profile.profile, profile.symbols, options, ToStdout);
+  WriteProfile(OutputFormat::kText, profile, options, ToStdout);
   return FlushStdout();
 }
 
@@ -71,18 +71,16 @@ ExitCode RunDump(const DumpFlags& flags) {
   if (!request.ok()) return Fail(request.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
-  absl::StatusOr<StoredProfile> profile = FetchProfile(flags.socket, *request);
+  absl::StatusOr<NamedProfile> profile = FetchProfile(flags.socket, *request);
   if (!profile.ok()) return Fail(profile.status());
-  const bool has_samples = profile->profile.stats.oncpu_period_ns != 0;
+  const bool has_samples = profile->stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
-  MarkStoredIdle(flags.outputs.idle, *idle, profile->profile, &profile->symbols);
-  KeepWanted(flags.outputs, &profile->profile, &profile->symbols);
-  const absl::Status status = flags.outputs.files.empty()
-                                  ? Print(flags, *profile)
-                                  : WriteOutputs(flags.outputs, profile->profile, profile->symbols);
-  if (profile->profile.duration_ns == 0)
-    std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
-  if (status.ok()) TellHidden(flags.outputs, profile->profile, profile->symbols);
+  MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
+  KeepWanted(flags.outputs, &*profile);
+  const absl::Status status =
+      flags.outputs.files.empty() ? Print(flags, *profile) : WriteOutputs(flags.outputs, *profile);
+  if (profile->duration_ns == 0) std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
+  if (status.ok()) TellHidden(flags.outputs, *profile);
   if (status.ok()) return kExitOk;
   Fail(status);
   return kExitFailed;

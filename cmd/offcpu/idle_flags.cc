@@ -12,10 +12,8 @@ void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags) {
       ->allow_extra_args(false);
 }
 
-void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
-                    SymbolizedProfile* symbols) {
-  const bool is_told = !symbols->idle.empty();
-  if (!is_told || !flags.patterns.empty()) MarkIdle(profile, patterns, symbols);
+void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile) {
+  if (!profile->idle_is_told || !flags.patterns.empty()) MarkIdle(patterns, profile);
 }
 
 }  // namespace offcpu

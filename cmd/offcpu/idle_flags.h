@@ -6,9 +6,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "profile/profile.h"
 #include "symbolize/idle_patterns.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -24,8 +23,7 @@ void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags);
 
 // In what comes from a file or the service: what that says of its waits holds, if it says anything, unless there are
 // patterns of one's own.
-void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, const Profile& profile,
-                    SymbolizedProfile* symbols);
+void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu
 

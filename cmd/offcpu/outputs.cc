@@ -42,7 +42,7 @@ void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags) 
   AddIdleFlags(app, idle, &flags->idle);
 }
 
-FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile) {
+FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
   FormatOptions options;
   options.folded.nanoseconds = flags.unit == "ns";
   // One of those, or it was refused.
@@ -70,10 +70,10 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
   return absl::OkStatus();
 }
 
-void KeepWanted(const OutputFlags& flags, Profile* profile, SymbolizedProfile* symbols) {
+void KeepWanted(const OutputFlags& flags, NamedProfile* profile) {
   std::vector<LabelFilter> filters;
   for (const std::string& filter : flags.only) filters.push_back(*ParseLabelFilter(filter));
-  KeepRows(filters, profile, symbols);
+  KeepRows(filters, profile);
 }
 
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {
@@ -82,21 +82,20 @@ absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {
       absl::StrCat("--value ", flags.value, " is of a recording with samples of what runs: `--oncpu HZ` takes them"));
 }
 
-absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile) {
   const FormatOptions options = FormatOptionsOf(flags, profile);
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOf(file);
-    absl::Status status =
-        WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, symbols, options, sink); });
+    absl::Status status = WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); });
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-void TellHidden(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+void TellHidden(const OutputFlags& flags, const NamedProfile& profile) {
   const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
-  std::fputs(IdleLine(SumIdle(profile, symbols)).c_str(), stderr);
+  std::fputs(IdleLine(SumIdle(profile)).c_str(), stderr);
 }
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }

@@ -11,8 +11,7 @@
 #include "absl/status/status.h"
 #include "offcpu/idle_flags.h"
 #include "output/format.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -34,7 +33,7 @@ inline constexpr size_t kPrintedProcesses = 20;
 inline constexpr size_t kPrintedStacks = 10;
 inline constexpr size_t kPrintedModules = 5;
 
-FormatOptions FormatOptionsOf(const OutputFlags& flags, const Profile& profile);
+FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile);
 
 // InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to, and for a label
 // that there is not: to be known before the work, not after it.
@@ -44,12 +43,12 @@ absl::Status CheckOutputs(const OutputFlags& flags);
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples);
 
 // Leaves out what is not wanted.
-void KeepWanted(const OutputFlags& flags, Profile* profile, SymbolizedProfile* symbols);
+void KeepWanted(const OutputFlags& flags, NamedProfile* profile);
 
-absl::Status WriteOutputs(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
 
 // Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.
-void TellHidden(const OutputFlags& flags, const Profile& profile, const SymbolizedProfile& symbols);
+void TellHidden(const OutputFlags& flags, const NamedProfile& profile);
 
 // A sink, and whether all that went into it was written.
 void ToStdout(std::string_view piece);

@@ -24,9 +24,8 @@
 #include "output/ledger_table.h"
 #include "output/summary.h"
 #include "output/table.h"
-#include "profiler/recorder.h"
 #include "profiler/operands.h"
-#include "symbolize/idle_match.h"
+#include "profiler/recorder.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -113,19 +112,19 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
   progress.Clear();
 }
 
-void PrintTables(const RecordFlags& flags, const Profile& profile, const SymbolizedProfile& symbols) {
+void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
   const FormatOptions options = FormatOptionsOf(flags.outputs, profile);
   const RowValue value = options.text_value;
-  const std::vector<IdleSum> idle = SumIdle(profile, symbols);
+  const std::vector<IdleSum> idle = SumIdle(profile);
   const bool hides = flags.outputs.idle.hides() && !idle.empty();
-  const Profile rest = hides ? WithoutIdle(profile, symbols) : Profile();
-  const Profile& shown = hides ? rest : profile;
+  const NamedProfile rest = hides ? WithoutIdle(profile) : NamedProfile();
+  const NamedProfile& shown = hides ? rest : profile;
   if (options.text_by.has_value()) {
-    WriteLabelTable(profile, symbols, *options.text_by, value, options.hide_idle, kPrintedProcesses, ToStdout);
+    WriteLabelTable(profile, *options.text_by, value, options.hide_idle, kPrintedProcesses, ToStdout);
   } else if (IsWholeHost(flags)) {
-    WriteProcessTable(shown, symbols, value, kPrintedProcesses, ToStdout);
+    WriteProcessTable(shown, value, kPrintedProcesses, ToStdout);
   } else {
-    WriteStackTable(shown, symbols, value, kPrintedStacks, ToStdout);
+    WriteStackTable(shown, value, kPrintedStacks, ToStdout);
   }
   if (hides && options.text_by != RowLabel::kIdle) ToStdout(IdleLine(idle));
   ToStdout("\n");
@@ -136,16 +135,14 @@ void PrintTables(const RecordFlags& flags, const Profile& profile, const Symboli
   WriteCoverageTable(profile, false, kPrintedModules, ToStdout);
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, Profile& profile) {
-  SymbolizedProfile symbols = Symbolize(profile);
-  MarkIdle(profile, idle, &symbols);
-  KeepWanted(flags.outputs, &profile, &symbols);
-  if (absl::Status status = WriteOutputs(flags.outputs, profile, symbols); !status.ok()) return status;
-  if (flags.outputs.frame_sources) {
-    PrintTables(flags, profile, WithFrameSources(profile, symbols));
-  } else {
-    PrintTables(flags, profile, symbols);
-  }
+absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, Profile recorded) {
+  SymbolizerOptions naming;
+  naming.idle = &idle;
+  NamedProfile profile = Symbolize(std::move(recorded), naming);
+  KeepWanted(flags.outputs, &profile);
+  if (absl::Status status = WriteOutputs(flags.outputs, profile); !status.ok()) return status;
+  if (flags.outputs.frame_sources) profile = WithFrameSources(std::move(profile));
+  PrintTables(flags, profile);
   return FlushStdout();
 }
 
@@ -177,7 +174,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  if (absl::Status status = WriteResult(flags, *idle, *profile); !status.ok()) {
+  if (absl::Status status = WriteResult(flags, *idle, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }

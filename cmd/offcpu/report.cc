@@ -21,23 +21,23 @@ ExitCode RunReport(const ReportFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
-  absl::StatusOr<StoredProfile> stored = ReadPprofFile(flags.file);
-  if (!stored.ok()) return Fail(stored.status());
-  const bool has_samples = stored->profile.stats.oncpu_period_ns != 0;
+  absl::StatusOr<NamedProfile> profile = ReadPprofFile(flags.file);
+  if (!profile.ok()) return Fail(profile.status());
+  const bool has_samples = profile->stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
-  MarkStoredIdle(flags.outputs.idle, *idle, stored->profile, &stored->symbols);
-  KeepWanted(flags.outputs, &stored->profile, &stored->symbols);
-  if (absl::Status status = WriteOutputs(flags.outputs, stored->profile, stored->symbols); !status.ok()) {
+  MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
+  KeepWanted(flags.outputs, &*profile);
+  if (absl::Status status = WriteOutputs(flags.outputs, *profile); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }
-  TellHidden(flags.outputs, stored->profile, stored->symbols);
+  TellHidden(flags.outputs, *profile);
   if (!flags.outputs.files.empty()) return kExitOk;
-  FormatOptions options = FormatOptionsOf(flags.outputs, stored->profile);
+  FormatOptions options = FormatOptionsOf(flags.outputs, *profile);
   options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
   options.text_modules = kPrintedModules;
-  WriteProfile(OutputFormat::kText, stored->profile, stored->symbols, options, ToStdout);
+  WriteProfile(OutputFormat::kText, *profile, options, ToStdout);
   const absl::Status printed = FlushStdout();
   return printed.ok() ? kExitOk : Fail(printed);
 }

@@ -1,6 +1,7 @@
 // `offcpu stacks`: where every thread of a process stands now.
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,11 +34,10 @@ absl::StatusOr<std::string> AskForStacks(const StacksFlags& flags) {
 }
 
 absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
+  absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
   if (!stacks.ok()) return stacks.status();
-  const SymbolizedProfile symbols = Symbolize(stacks->profile);
   const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
-  write(stacks->profile, symbols, stacks->pcs, ToStdout);
+  write(Symbolize(std::move(stacks->profile)), stacks->pcs, ToStdout);
   return absl::OkStatus();
 }
 

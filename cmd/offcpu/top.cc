@@ -70,10 +70,10 @@ class View {
     Redraw();
   }
 
-  absl::Status Show(StoredProfile got) {
-    MarkStoredIdle(flags_.idle, idle_, got.profile, &got.symbols);
-    table_ = MakeTopTable(got.profile, got.symbols, value_, screen_ == nullptr ? kPrintedRows : kMaxScreenLines,
-                          flags_.idle.hides());
+  absl::Status Show(NamedProfile profile) {
+    MarkStoredIdle(flags_.idle, idle_, &profile);
+    const size_t limit = screen_ == nullptr ? kPrintedRows : kMaxScreenLines;
+    table_ = MakeTopTable(profile, value_, limit, flags_.idle.hides());
     time_of_day_ = TimeOfDay();
     if (screen_ == nullptr) return Print();
     Redraw();
@@ -148,10 +148,10 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
     if (!view.Wait(next)) return absl::OkStatus();
     // One that comes late is followed by a shorter one, but not by one of next to no time.
     next = std::max(next + interval, Clock::now() + interval / 2);
-    absl::StatusOr<StoredProfile> got = source.Next();
-    if (absl::IsResourceExhausted(got.status())) continue;  // the service is busy: the next one is of a longer time
-    if (!got.ok()) return got.status();
-    if (absl::Status status = view.Show(*std::move(got)); !status.ok()) return status;
+    absl::StatusOr<NamedProfile> profile = source.Next();
+    if (absl::IsResourceExhausted(profile.status())) continue;  // the service is busy: the next one is of a longer time
+    if (!profile.ok()) return profile.status();
+    if (absl::Status status = view.Show(*std::move(profile)); !status.ok()) return status;
     ++shown;
   }
   return view.Finish();

@@ -5,6 +5,7 @@
 
 #include "offcpu/daemon.h"
 #include "offcpu/record_flags.h"
+#include "output/pprof_reader.h"
 #include "profiler/clocks.h"
 #include "profiler/recorder.h"
 #include "proto/control.pb.h"
@@ -27,22 +28,21 @@ class ServiceSource : public TopSource {
   }
 
   std::string name() const override { return "offcpud"; }
-  absl::StatusOr<StoredProfile> Next() override { return Ask(selection_); }
+  absl::StatusOr<NamedProfile> Next() override { return Ask(selection_); }
 
  private:
-  absl::StatusOr<StoredProfile> Ask(const TopSelection& selection) {
+  absl::StatusOr<NamedProfile> Ask(const TopSelection& selection) {
     control::Request request;
     request.mutable_dump()->set_since_unix_ns(unix_time_.UnixOf(since_boot_ns_));
     for (const int pid : selection.pids) request.mutable_dump()->add_pids(pid);
     for (const std::string& comm : selection.comms) request.mutable_dump()->add_comms(comm);
     const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket_, request);
     if (!bytes.ok()) return bytes.status();
-    absl::StatusOr<StoredProfile> answer = ParsePprof(*bytes);
-    if (!answer.ok() || answer->profile.duration_ns == 0) return answer;
+    absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
+    if (!profile.ok() || profile->duration_ns == 0) return profile;
     // By the service's own clock: windows that have ended by then are not told twice.
-    const Profile& profile = answer->profile;
-    since_boot_ns_ = unix_time_.BootOf(profile.start_unix_ns + profile.duration_ns + profile.stats.suspended_ns);
-    return answer;
+    since_boot_ns_ = unix_time_.BootOf(profile->start_unix_ns + profile->duration_ns + profile->stats.suspended_ns);
+    return profile;
   }
 
   const std::string socket_;
@@ -56,11 +56,10 @@ class OwnSource : public TopSource {
   explicit OwnSource(std::unique_ptr<Recorder> recorder) : recorder_(std::move(recorder)) {}
 
   std::string name() const override { return "itself"; }
-  absl::StatusOr<StoredProfile> Next() override {
+  absl::StatusOr<NamedProfile> Next() override {
     absl::StatusOr<Profile> profile = recorder_->Cut();
     if (!profile.ok()) return profile.status();
-    SymbolizedProfile symbols = Symbolize(*profile);
-    return StoredProfile{*std::move(profile), std::move(symbols)};
+    return Symbolize(*std::move(profile));
   }
 
  private:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "output/pprof_reader.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -25,7 +25,7 @@ class TopSource {
   virtual std::string name() const = 0;
   // What was recorded since the last call, or since the beginning. Blocks, for seconds at worst. After
   // ResourceExhausted it may be called again, and loses nothing.
-  virtual absl::StatusOr<StoredProfile> Next() = 0;
+  virtual absl::StatusOr<NamedProfile> Next() = 0;
 };
 
 }  // namespace offcpu

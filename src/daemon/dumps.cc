@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "profile/merge.h"
 #include "symbolize/glob_match.h"
-#include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -67,18 +66,19 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
     const bool is_process = pids.empty() || std::find(pids.begin(), pids.end(), process.key.pid) != pids.end();
     return is_process && (selection.comms.empty() || MatchesAny(selection.comms, comm));
   };
-  Profile profile =
+  Profile merged =
       MergeProfiles(recording_.windows().Between(selection.since_boot_ns, selection.until_boot_ns), is_wanted);
-  if (profile.start_boot_ns != 0) profile.start_unix_ns = unix_time_.UnixOf(profile.start_boot_ns);
+  if (merged.start_boot_ns != 0) merged.start_unix_ns = unix_time_.UnixOf(merged.start_boot_ns);
+  const std::shared_ptr<const IdlePatterns> patterns = idle();
   SymbolizerOptions naming;
   naming.timed_read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
-  SymbolizedProfile symbols = Symbolize(profile, naming, &names_);
-  profile.stats.drops.insert(profile.stats.drops.end(), symbols.losses.begin(), symbols.losses.end());
-  MarkIdle(profile, *idle(), &symbols);
+  naming.idle = patterns.get();
+  NamedProfile profile = Symbolize(std::move(merged), naming, &names_);
+  profile.stats.drops.insert(profile.stats.drops.end(), profile.losses.begin(), profile.losses.end());
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);
   std::string bytes;
-  WriteProfile(format, profile, symbols, options, [&bytes](std::string_view piece) { bytes.append(piece); });
+  WriteProfile(format, profile, options, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
 }
 

@@ -27,22 +27,21 @@ absl::StatusOr<std::string> StackRequests::Format(const control::StacksRequest& 
   const absl::StatusOr<Listing> listing = SharedListing();
   if (!listing.ok()) return listing.status();
   const TimedRead read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
-  const absl::StatusOr<ProcessStacks> stacks =
+  absl::StatusOr<ProcessStacks> stacks =
       ReadProcessStacks(request.pid(), *unwind, *listing, modules_, read, is_cancelled);
   if (!stacks.ok()) return stacks.status();
   SymbolizerOptions naming;
   naming.timed_read = read;
   std::string text;
   const auto write = request.json() ? WriteThreadStacksJson : WriteThreadStacks;
-  write(stacks->profile, Name(stacks->profile, naming), stacks->pcs,
-        [&text](std::string_view piece) { text += piece; });
+  write(Name(std::move(stacks->profile), naming), stacks->pcs, [&text](std::string_view piece) { text += piece; });
   return text;
 }
 
 // Who comes second finds most names.
-SymbolizedProfile StackRequests::Name(const Profile& profile, const SymbolizerOptions& options) {
+NamedProfile StackRequests::Name(Profile profile, const SymbolizerOptions& options) {
   const std::lock_guard lock(naming_);
-  return Symbolize(profile, options, &names_);
+  return Symbolize(std::move(profile), options, &names_);
 }
 
 absl::Status StackRequests::AwaitTurn(Clock::time_point deadline, const IsCancelled& is_cancelled) {

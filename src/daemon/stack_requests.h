@@ -47,7 +47,7 @@ class StackRequests {
   absl::Status AwaitTurn(Clock::time_point deadline, const IsCancelled& is_cancelled);
   void EndTurn();
   absl::StatusOr<Listing> SharedListing();
-  SymbolizedProfile Name(const Profile& profile, const SymbolizerOptions& options);
+  NamedProfile Name(Profile profile, const SymbolizerOptions& options);
 
   const std::shared_ptr<ReaderPool> readers_;
   const std::shared_ptr<ModuleCache> modules_;

@@ -11,7 +11,6 @@
 #include "output/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
-#include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {
@@ -175,13 +174,12 @@ void Exporter::EncodeLoop() {
 }
 
 void Exporter::Encode(const WindowPieces& pieces) {
-  Profile window = MergeProfiles(pieces, Everything);
   SymbolizerOptions naming;
   naming.timed_read = timed_read_;
-  SymbolizedProfile symbols = Symbolize(window, naming, &names_);
-  window.stats.drops.insert(window.stats.drops.end(), symbols.losses.begin(), symbols.losses.end());
-  MarkIdle(window, config_.idle, &symbols);
-  if (!config_.files.directory.empty()) WriteFile(window, symbols);
+  naming.idle = &config_.idle;
+  NamedProfile window = Symbolize(MergeProfiles(pieces, Everything), naming, &names_);
+  window.stats.drops.insert(window.stats.drops.end(), window.losses.begin(), window.losses.end());
+  if (!config_.files.directory.empty()) WriteFile(window);
   if (config_.target.url.empty()) return;
 
   OtlpOptions options{.names = config_.names, .service_name = config_.service_name, .resource = config_.resource};
@@ -195,7 +193,7 @@ void Exporter::Encode(const WindowPieces& pieces) {
     told_ = losses;
   }
   std::vector<SpoolRecord> records;
-  WriteOtlp(window, symbols, options, [&](std::string request) {
+  WriteOtlp(window, options, [&](std::string request) {
     SpoolRecord record{.start_unix_ns = window.start_unix_ns, .duration_ns = window.duration_ns};
     record.part = static_cast<uint32_t>(records.size());
     record.body = config_.gzip ? Gzip(request) : std::move(request);
@@ -206,7 +204,7 @@ void Exporter::Encode(const WindowPieces& pieces) {
 }
 
 // The directory may be there only later.
-void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols) {
+void Exporter::WriteFile(const NamedProfile& window) {
   absl::Status status;
   if (files_ == nullptr) {
     absl::StatusOr<std::unique_ptr<PprofFiles>> opened =
@@ -214,7 +212,7 @@ void Exporter::WriteFile(const Profile& window, const SymbolizedProfile& symbols
     status = opened.status();
     if (opened.ok()) files_ = *std::move(opened);
   }
-  if (files_ != nullptr) status = files_->Write(window, symbols);
+  if (files_ != nullptr) status = files_->Write(window);
   if (!status.ok() && status.code() != files_error_) say_(true, std::string(status.message()));
   files_error_ = status.code();
   const std::lock_guard lock(mutex_);

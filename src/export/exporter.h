@@ -32,6 +32,7 @@
 #include "process/timed_read.h"
 #include "profile/profile.h"
 #include "symbolize/name_cache.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -93,7 +94,7 @@ class Exporter {
   void Begin(const char* name, std::function<void()> loop, std::thread* thread) const;
   void EncodeLoop();
   void Encode(const WindowPieces& pieces);
-  void WriteFile(const Profile& window, const SymbolizedProfile& symbols);
+  void WriteFile(const NamedProfile& window);
   void Keep(std::vector<SpoolRecord> records);
   bool IsSpooled(const SpoolRecord& record);
   void SpoolMemory();

@@ -95,9 +95,9 @@ absl::Status PprofFiles::Find() {
   return absl::OkStatus();
 }
 
-absl::Status PprofFiles::Write(const Profile& profile, const SymbolizedProfile& symbols) {
+absl::Status PprofFiles::Write(const NamedProfile& profile) {
   std::string bytes;
-  WritePprof(profile, symbols, [&bytes](std::string_view piece) { bytes.append(piece); });
+  WritePprof(profile, [&bytes](std::string_view piece) { bytes.append(piece); });
   const std::lock_guard lock(mutex_);
   absl::Status status = WriteLocked(profile.start_unix_ns, bytes);
   ++(status.ok() ? counted_.written : counted_.failed);

@@ -21,8 +21,7 @@
 #include "absl/status/statusor.h"
 #include "export/spool_files.h"
 #include "process/owned_fd.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -51,7 +50,7 @@ class PprofFiles {
 
   // The oldest go until it fits: those that were found by name, and then those that were written in the order of that,
   // whatever the clock has done meanwhile. ResourceExhausted, and nothing goes, where it is larger than all may be.
-  absl::Status Write(const Profile& profile, const SymbolizedProfile& symbols);
+  absl::Status Write(const NamedProfile& profile);
 
   PprofFilesStats stats() const;
 

@@ -12,7 +12,7 @@ namespace {
 
 using Coverage = absl::flat_hash_map<const Module*, ModuleCoverage>;
 
-void Count(const UserStack& stack, uint64_t intervals, Coverage& coverage) {
+void Count(const NamedUserStack& stack, uint64_t intervals, Coverage& coverage) {
   for (size_t i = 0; i + 1 < stack.frames.size(); ++i) {
     coverage[stack.frames[i].module].frames[static_cast<size_t>(stack.frames[i + 1].source)] += intervals;
   }
@@ -27,11 +27,11 @@ uint64_t ModuleCoverage::early_ends() const {
   return std::accumulate(ends.begin(), ends.end(), uint64_t{0}) - ends[static_cast<size_t>(EndReason::kComplete)];
 }
 
-std::vector<ModuleCoverage> CoverageOf(const Profile& profile) {
+std::vector<ModuleCoverage> CoverageOf(const NamedProfile& profile) {
   Coverage coverage;
   for (const ProfileRow& row : profile.rows) {
-    const UserStackEntry& user = profile.user_stacks[row.user_stack];
-    if (!user.stack.frames.empty() && !user.filtered) Count(user.stack, row.count, coverage);
+    const NamedUserStack& user = profile.user_stacks[row.user_stack];
+    if (!user.frames.empty() && !user.filtered) Count(user, row.count, coverage);
   }
   std::vector<ModuleCoverage> modules;
   for (auto& [module, counts] : coverage) {

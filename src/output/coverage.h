@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -25,7 +25,7 @@ struct ModuleCoverage {
 
 // The modules of all stacks of the profile's rows, those with most early ends first, then those with most frames.
 // Stacks of a file in which pprof has filtered frames are not counted: how those were found is not known.
-std::vector<ModuleCoverage> CoverageOf(const Profile& profile);
+std::vector<ModuleCoverage> CoverageOf(const NamedProfile& profile);
 
 }  // namespace offcpu
 

@@ -34,7 +34,7 @@ std::string EarlyEnds(const ModuleCoverage& coverage) {
 
 }  // namespace
 
-void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink sink) {
+void WriteCoverageTable(const NamedProfile& profile, bool all, size_t limit, ByteSink sink) {
   std::vector<ModuleCoverage> modules = CoverageOf(profile);
   if (!all) std::erase_if(modules, [](const ModuleCoverage& m) { return m.early_ends() == 0; });
   if (modules.empty()) return;
@@ -52,7 +52,7 @@ void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink
   if (shown < modules.size()) sink(absl::StrCat("not shown: ", modules.size() - shown, "\n"));
 }
 
-void WriteCoverageJson(const Profile& profile, JsonWriter& json) {
+void WriteCoverageJson(const NamedProfile& profile, JsonWriter& json) {
   json.BeginArray();
   for (const ModuleCoverage& coverage : CoverageOf(profile)) {
     json.BeginObject();

@@ -6,15 +6,15 @@
 
 #include "output/byte_sink.h"
 #include "output/json_writer.h"
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 // A line for each of the `limit` modules in which most walks ended early, or, with `all`, also of those in which none
 // did. Nothing if there is no such module.
-void WriteCoverageTable(const Profile& profile, bool all, size_t limit, ByteSink sink);
+void WriteCoverageTable(const NamedProfile& profile, bool all, size_t limit, ByteSink sink);
 
-void WriteCoverageJson(const Profile& profile, JsonWriter& json);
+void WriteCoverageJson(const NamedProfile& profile, JsonWriter& json);
 
 }  // namespace offcpu
 

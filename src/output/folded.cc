@@ -50,13 +50,13 @@ class Ranks {
   std::vector<std::string> texts_;
 };
 
-std::vector<std::string> Threads(const Profile& profile) {
+std::vector<std::string> Threads(const NamedProfile& profile) {
   std::vector<std::string> names;
   for (const std::string& comm : profile.comms) names.push_back(Joined({ThreadLabel(comm)}));
   return names;
 }
 
-std::vector<std::string> Processes(const Profile& profile, const FoldedOptions& options) {
+std::vector<std::string> Processes(const NamedProfile& profile, const FoldedOptions& options) {
   std::vector<std::string> names(profile.processes.size());
   if (!options.per_process) return names;
   for (size_t i = 0; i < names.size(); ++i) {
@@ -65,37 +65,35 @@ std::vector<std::string> Processes(const Profile& profile, const FoldedOptions& 
   return names;
 }
 
-std::vector<std::string> UserTexts(const Profile& profile, const SymbolizedProfile& symbols) {
+std::vector<std::string> UserTexts(const NamedProfile& profile) {
   std::vector<std::string> texts;
-  for (size_t i = 0; i < profile.user_stacks.size(); ++i) texts.push_back(Joined(UserLabels(profile, symbols, i)));
+  for (const NamedUserStack& stack : profile.user_stacks) texts.push_back(Joined(UserLabels(stack)));
   return texts;
 }
 
-std::vector<std::string> KernelTexts(const Profile& profile, const SymbolizedProfile& symbols) {
+std::vector<std::string> KernelTexts(const NamedProfile& profile) {
   std::vector<std::string> texts;
-  for (size_t i = 0; i < profile.kernel_stacks.size(); ++i) texts.push_back(Joined(KernelLabels(profile, symbols, i)));
+  for (const NamedKernelStack& stack : profile.kernel_stacks) texts.push_back(Joined(KernelLabels(stack)));
   return texts;
 }
 
 // By RowKey::waker: what follows the kernel's leaf.
-std::vector<std::string> WakerTexts(const Profile& profile, const SymbolizedProfile& symbols,
-                                    const FoldedOptions& options) {
+std::vector<std::string> WakerTexts(const NamedProfile& profile, const FoldedOptions& options) {
   std::vector<std::string> texts(1);
-  for (size_t i = 0; i < profile.wakers.size(); ++i) {
-    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, symbols, i, options.per_process))));
+  for (const WakerChain& chain : profile.wakers) {
+    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, chain, options.per_process))));
   }
   return texts;
 }
 
 }  // namespace
 
-void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options,
-                 ByteSink sink) {
+void WriteFolded(const NamedProfile& profile, const FoldedOptions& options, ByteSink sink) {
   Ranks processes(Processes(profile, options));
   Ranks threads(Threads(profile));
-  Ranks users(UserTexts(profile, symbols));
-  Ranks kernels(KernelTexts(profile, symbols));
-  Ranks wakers(WakerTexts(profile, symbols, options));
+  Ranks users(UserTexts(profile));
+  Ranks kernels(KernelTexts(profile));
+  Ranks wakers(WakerTexts(profile, options));
   std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
   for (const ProfileRow& row : profile.rows) {
     if (row.kind == WaitKind::kRunning && options.value == RowValue::kOffCpu) continue;

@@ -16,8 +16,7 @@
 
 #include "output/byte_sink.h"
 #include "output/row_value.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -27,7 +26,7 @@ struct FoldedOptions {
   bool per_process = false;  // lines begin with "PROCESS NAME-PID;", and processes are not added up
 };
 
-void WriteFolded(const Profile& profile, const SymbolizedProfile& symbols, const FoldedOptions& options, ByteSink sink);
+void WriteFolded(const NamedProfile& profile, const FoldedOptions& options, ByteSink sink);
 
 }  // namespace offcpu
 

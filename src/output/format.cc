@@ -31,41 +31,40 @@ constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> kSuffixes = {
 
 // One request, of everything that a message can hold: files are read whole. Recordings of one host differ in when they
 // began, so that is the id.
-void WriteOtlpFile(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
+void WriteOtlpFile(const NamedProfile& profile, ByteSink sink) {
   OtlpOptions options = {.max_bytes = kMaxOtlpBytes};
   for (size_t i = 0; i < 8; ++i) options.window_id[8 + i] = static_cast<uint8_t>(profile.start_unix_ns >> (56 - 8 * i));
-  WriteOtlp(profile, symbols, options, [&](const std::string& request) { sink(request); });
+  WriteOtlp(profile, options, [&](const std::string& request) { sink(request); });
 }
 
 // What is left of a profile where it is left out; else a copy would be a waste.
 class Shown {
  public:
-  Shown(const Profile& profile, const SymbolizedProfile& symbols, bool hide_idle)
-      : sums_(SumIdle(profile, symbols)), is_less_(hide_idle && !sums_.empty()), all_(profile) {
-    if (is_less_) rest_ = WithoutIdle(profile, symbols);
+  Shown(const NamedProfile& profile, bool hide_idle)
+      : sums_(SumIdle(profile)), is_less_(hide_idle && !sums_.empty()), all_(profile) {
+    if (is_less_) rest_ = WithoutIdle(profile);
   }
-  const Profile& profile() const { return is_less_ ? rest_ : all_; }
+  const NamedProfile& profile() const { return is_less_ ? rest_ : all_; }
   const std::vector<IdleSum>& sums() const { return sums_; }
   bool is_less() const { return is_less_; }
 
  private:
   std::vector<IdleSum> sums_;
   bool is_less_;
-  const Profile& all_;
-  Profile rest_;
+  const NamedProfile& all_;
+  NamedProfile rest_;
 };
 
-void WriteText(const Profile& profile, const SymbolizedProfile& symbols, const FormatOptions& options, ByteSink sink) {
-  const Shown shown(profile, symbols, options.hide_idle);
+void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
+  const Shown shown(profile, options.hide_idle);
   if (options.text_by.has_value()) {
-    WriteLabelTable(profile, symbols, *options.text_by, options.text_value, options.hide_idle, options.text_processes,
-                    sink);
+    WriteLabelTable(profile, *options.text_by, options.text_value, options.hide_idle, options.text_processes, sink);
   } else {
-    WriteProcessTable(shown.profile(), symbols, options.text_value, options.text_processes, sink);
+    WriteProcessTable(shown.profile(), options.text_value, options.text_processes, sink);
   }
   if (shown.is_less() && options.text_by != RowLabel::kIdle) sink(IdleLine(shown.sums()));
   sink("\n");
-  WriteStackTable(shown.profile(), symbols, options.text_value, options.text_stacks, sink);
+  WriteStackTable(shown.profile(), options.text_value, options.text_stacks, sink);
   WriteLedgerTable(profile, options.text_processes, sink);
   if (!profile.ledger.empty()) sink("\n");
   WriteSummary(profile, sink);
@@ -85,28 +84,27 @@ absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat(path, ": the format is chosen by the suffix, one of ", known));
 }
 
-void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
-                  const FormatOptions& options, ByteSink sink) {
+void WriteProfile(OutputFormat format, const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
   if (options.frame_sources && (format == OutputFormat::kFolded || format == OutputFormat::kText)) {
     FormatOptions done = options;
     done.frame_sources = false;
-    return WriteProfile(format, profile, WithFrameSources(profile, symbols), done, sink);
+    return WriteProfile(format, WithFrameSources(profile), done, sink);
   }
   switch (format) {
     case OutputFormat::kFolded:
-      WriteFolded(Shown(profile, symbols, options.hide_idle).profile(), symbols, options.folded, sink);
+      WriteFolded(Shown(profile, options.hide_idle).profile(), options.folded, sink);
       break;
     case OutputFormat::kPprof:
-      WritePprof(profile, symbols, sink);
+      WritePprof(profile, sink);
       break;
     case OutputFormat::kText:
-      WriteText(profile, symbols, options, sink);
+      WriteText(profile, options, sink);
       break;
     case OutputFormat::kJson:
-      WriteProfileJson(profile, symbols, sink);
+      WriteProfileJson(profile, sink);
       break;
     case OutputFormat::kOtlp:
-      WriteOtlpFile(profile, symbols, sink);
+      WriteOtlpFile(profile, sink);
       break;
   }
 }

@@ -10,8 +10,7 @@
 #include "output/byte_sink.h"
 #include "output/folded.h"
 #include "output/row_labels.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -31,8 +30,7 @@ struct FormatOptions {
   bool hide_idle = true;                    // .folded and .txt: leave out waits for work that are marked; see idle.h
 };
 
-void WriteProfile(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
-                  const FormatOptions& options, ByteSink sink);
+void WriteProfile(OutputFormat format, const NamedProfile& profile, const FormatOptions& options, ByteSink sink);
 
 }  // namespace offcpu
 

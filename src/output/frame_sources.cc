@@ -1,6 +1,5 @@
 #include "output/frame_sources.h"
 
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,26 +9,20 @@
 
 namespace offcpu {
 
-SymbolizedProfile WithFrameSources(const Profile& profile, const SymbolizedProfile& symbols) {
-  SymbolizedProfile sourced;
-  sourced.kernel_stacks = symbols.kernel_stacks;
-  sourced.user_stacks = symbols.user_stacks;
-  sourced.idle = symbols.idle;
+NamedProfile WithFrameSources(NamedProfile profile) {
   absl::flat_hash_map<std::pair<std::string_view, FrameSource>, std::string_view> names;
-  for (size_t stack = 0; stack < profile.user_stacks.size(); ++stack) {
-    if (profile.user_stacks[stack].filtered) continue;
-    const std::vector<Frame>& frames = profile.user_stacks[stack].stack.frames;
-    for (size_t i = 0; i < frames.size(); ++i) {
-      std::string_view& name = sourced.user_stacks[stack][i].name;
-      const auto [it, inserted] = names.try_emplace({name, frames[i].source});
+  for (NamedUserStack& stack : profile.user_stacks) {
+    if (stack.filtered) continue;
+    for (NamedFrame& frame : stack.frames) {
+      const auto [it, inserted] = names.try_emplace({frame.name, frame.source});
       if (inserted) {
-        it->second = sourced.names->emplace_back(
-            absl::StrCat(std::string(name), " [", std::string(Name(frames[i].source)), "]"));
+        const std::string source(Name(frame.source));
+        it->second = profile.names->emplace_back(absl::StrCat(std::string(frame.name), " [", source, "]"));
       }
-      name = it->second;
+      frame.name = it->second;
     }
   }
-  return sourced;
+  return profile;
 }
 
 }  // namespace offcpu

@@ -2,13 +2,11 @@
 #ifndef OFFCPU_OUTPUT_FRAME_SOURCES_H_
 #define OFFCPU_OUTPUT_FRAME_SOURCES_H_
 
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-// `symbols` must outlive the result.
-SymbolizedProfile WithFrameSources(const Profile& profile, const SymbolizedProfile& symbols);
+NamedProfile WithFrameSources(NamedProfile profile);
 
 }  // namespace offcpu
 

@@ -11,19 +11,16 @@
 #include "output/utf8.h"
 
 namespace offcpu {
-bool IsIdle(const SymbolizedProfile& symbols, size_t row) {
-  return row < symbols.idle.size() && !symbols.idle[row].empty();
-}
 
-std::vector<IdleSum> SumIdle(const Profile& profile, const SymbolizedProfile& symbols) {
+std::vector<IdleSum> SumIdle(const NamedProfile& profile) {
   std::vector<IdleSum> sums;
   absl::flat_hash_map<std::string_view, size_t> index;
-  for (size_t i = 0; i < profile.rows.size(); ++i) {
-    if (!IsIdle(symbols, i)) continue;
-    const auto [it, inserted] = index.try_emplace(symbols.idle[i], sums.size());
-    if (inserted) sums.push_back({.name = std::string(symbols.idle[i])});
-    sums[it->second].count += profile.rows[i].count;
-    sums[it->second].blocked_ns += profile.rows[i].blocked_ns;
+  for (const NamedRow& row : profile.rows) {
+    if (!IsIdle(row)) continue;
+    const auto [it, inserted] = index.try_emplace(row.idle, sums.size());
+    if (inserted) sums.push_back({.name = std::string(row.idle)});
+    sums[it->second].count += row.count;
+    sums[it->second].blocked_ns += row.blocked_ns;
   }
   std::sort(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
     return std::tie(b.blocked_ns, a.name) < std::tie(a.blocked_ns, b.name);
@@ -40,17 +37,14 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums) {
   return total;
 }
 
-Profile WithoutIdle(const Profile& profile, const SymbolizedProfile& symbols) {
-  Profile rest = profile;
-  rest.rows.clear();
-  for (size_t i = 0; i < profile.rows.size(); ++i) {
-    ProfileRow row = profile.rows[i];
-    if (IsIdle(symbols, i)) {
-      if (row.runnable_ns == 0) continue;
-      row.count = row.blocked_ns = row.max_ns = 0;
-      row.count_variance = 0;
-    }
-    rest.rows.push_back(row);
+NamedProfile WithoutIdle(const NamedProfile& profile) {
+  NamedProfile rest = profile;
+  std::erase_if(rest.rows, [](const NamedRow& row) { return IsIdle(row) && row.runnable_ns == 0; });
+  for (NamedRow& row : rest.rows) {
+    if (!IsIdle(row)) continue;
+    row.count = row.blocked_ns = row.max_ns = 0;
+    row.count_variance = 0;
+    row.idle = "";
   }
   return rest;
 }

@@ -1,17 +1,15 @@
-// Waits for work, as MarkIdle has marked them, apart from all others: how much they are by pattern, and a profile
+// Waits for work, as the rows of a profile say, apart from all others: how much they are by pattern, and a profile
 // without them. Where nothing is marked, they are none. Pure functions.
 #ifndef OFFCPU_OUTPUT_IDLE_H_
 #define OFFCPU_OUTPUT_IDLE_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -25,15 +23,15 @@ struct IdleSum {
 };
 
 // Is the wait of this row marked?
-bool IsIdle(const SymbolizedProfile& symbols, size_t row);
+inline bool IsIdle(const NamedRow& row) { return !row.idle.empty(); }
 
 // Of those patterns that match, the longest time first.
-std::vector<IdleSum> SumIdle(const Profile& profile, const SymbolizedProfile& symbols);
+std::vector<IdleSum> SumIdle(const NamedProfile& profile);
 IdleSum TotalOf(const std::vector<IdleSum>& sums);
 
 // What is left when those sums are taken out: counts and times add up to the profile's. A thread that has been woken to
 // work and waits for a CPU still has its row, with that time alone, a count of 0 and no longest wait.
-Profile WithoutIdle(const Profile& profile, const SymbolizedProfile& symbols);
+NamedProfile WithoutIdle(const NamedProfile& profile);
 
 // "waiting for work: 12 waits, 3.4 s, hidden; --idle=show shows them\n", or "" if there are none.
 std::string IdleLine(const std::vector<IdleSum>& sums);

@@ -27,19 +27,18 @@ std::string TextOf(const RowLabelValues& values, RowLabel label) {
   return InfoOf(label).is_number ? absl::StrCat(value.number) : std::string(value.text);
 }
 
-std::vector<LabelSums> SumByLabel(const Profile& profile, const SymbolizedProfile& symbols, RowLabel label,
-                                  bool hide_idle) {
-  RowLabels labels(profile, symbols);
+std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, bool hide_idle) {
+  RowLabels labels(profile);
   std::vector<LabelSums> sums;
   absl::flat_hash_map<std::string, size_t> index;
-  for (size_t i = 0; i < profile.rows.size(); ++i) {
-    RowSums row = profile.rows[i].sums();
-    if (hide_idle && label != RowLabel::kIdle && IsIdle(symbols, i)) row = {.runnable_ns = row.runnable_ns};
-    if (row.wall_ns() == 0 && row.events() == 0) continue;
-    std::string value = TextOf(labels.OfRow(i), label);
+  for (const NamedRow& row : profile.rows) {
+    RowSums shown = row.sums();
+    if (hide_idle && label != RowLabel::kIdle && IsIdle(row)) shown = {.runnable_ns = row.runnable_ns};
+    if (shown.wall_ns() == 0 && shown.events() == 0) continue;
+    std::string value = TextOf(labels.OfRow(row), label);
     const auto [it, inserted] = index.try_emplace(value, sums.size());
     if (inserted) sums.push_back({.value = std::move(value), .sums = {}});
-    sums[it->second].sums.Add(row);
+    sums[it->second].sums.Add(shown);
   }
   return sums;
 }
@@ -66,9 +65,9 @@ absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "': there are ", known));
 }
 
-void WriteLabelTable(const Profile& profile, const SymbolizedProfile& symbols, RowLabel label, RowValue value,
-                     bool hide_idle, size_t limit, ByteSink sink) {
-  std::vector<LabelSums> all = SumByLabel(profile, symbols, label, hide_idle);
+void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value, bool hide_idle, size_t limit,
+                     ByteSink sink) {
+  std::vector<LabelSums> all = SumByLabel(profile, label, hide_idle);
   uint64_t total = 0;
   for (const LabelSums& one : all) total += ValueOf(one.sums, value);
   const size_t count = all.size();
@@ -98,18 +97,10 @@ absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text) {
   return LabelFilter{.label = *label, .pattern = text.substr(equals + 1)};
 }
 
-void KeepRows(const std::vector<LabelFilter>& filters, Profile* profile, SymbolizedProfile* symbols) {
+void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile) {
   if (filters.empty()) return;
-  RowLabels labels(*profile, *symbols);
-  std::vector<ProfileRow> rows;
-  std::vector<std::string_view> idle;
-  for (size_t i = 0; i < profile->rows.size(); ++i) {
-    if (!IsKept(filters, labels.OfRow(i))) continue;
-    rows.push_back(profile->rows[i]);
-    if (!symbols->idle.empty()) idle.push_back(symbols->idle[i]);
-  }
-  profile->rows = std::move(rows);
-  symbols->idle = std::move(idle);
+  RowLabels labels(*profile);
+  std::erase_if(profile->rows, [&](const NamedRow& row) { return !IsKept(filters, labels.OfRow(row)); });
 }
 
 }  // namespace offcpu

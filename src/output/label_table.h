@@ -11,8 +11,7 @@
 #include "output/byte_sink.h"
 #include "output/row_labels.h"
 #include "output/row_value.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -21,8 +20,8 @@ absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name);
 
 // The values that have most of `value`, `limit` lines. `hide_idle`: without waits for work that are marked (idle.h),
 // unless that is what is asked for.
-void WriteLabelTable(const Profile& profile, const SymbolizedProfile& symbols, RowLabel label, RowValue value,
-                     bool hide_idle, size_t limit, ByteSink sink);
+void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value, bool hide_idle, size_t limit,
+                     ByteSink sink);
 
 // "cgroup=/system.slice/*": rows whose label is like that.
 struct LabelFilter {
@@ -33,7 +32,7 @@ absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text);
 
 // Leaves out rows that a filter does not let through; of several filters of one label, one has to. Figures of the
 // whole recording (intervals, losses, the ledger) stay.
-void KeepRows(const std::vector<LabelFilter>& filters, Profile* profile, SymbolizedProfile* symbols);
+void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile);
 
 }  // namespace offcpu
 

@@ -3,7 +3,7 @@
 namespace offcpu {
 namespace {
 
-void WriteEntry(const Profile& profile, const LedgerEntry& entry, JsonWriter& json) {
+void WriteEntry(const ProfileFacts& profile, const LedgerEntry& entry, JsonWriter& json) {
   const ProcessInfo& process = profile.processes[entry.process];
   json.BeginObject();
   json.Field("process", process.name);
@@ -25,7 +25,7 @@ void WriteEntry(const Profile& profile, const LedgerEntry& entry, JsonWriter& js
 
 }  // namespace
 
-void WriteLedgerJson(const Profile& profile, JsonWriter& json) {
+void WriteLedgerJson(const ProfileFacts& profile, JsonWriter& json) {
   json.BeginArray();
   for (const LedgerEntry& entry : profile.ledger) WriteEntry(profile, entry, json);
   json.EndArray();

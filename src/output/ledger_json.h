@@ -7,7 +7,7 @@
 
 namespace offcpu {
 
-void WriteLedgerJson(const Profile& profile, JsonWriter& json);
+void WriteLedgerJson(const ProfileFacts& profile, JsonWriter& json);
 
 }  // namespace offcpu
 

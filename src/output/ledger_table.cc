@@ -47,7 +47,7 @@ std::string Times(const LedgerEntry& entry) {
                          FormatSigned(entry.rest_ns()));
 }
 
-void WriteLine(const Profile& profile, const Line& line, bool per_thread, ByteSink sink) {
+void WriteLine(const ProfileFacts& profile, const Line& line, bool per_thread, ByteSink sink) {
   const ProcessInfo& process = profile.processes[line.times.process];
   const uint64_t number = per_thread ? static_cast<uint64_t>(line.times.tid) : line.threads;
   sink(absl::StrFormat("%-16s %8d %8d  %s\n", Printable(per_thread ? line.times.comm : process.name), process.key.pid,
@@ -66,7 +66,7 @@ void WriteSum(const std::vector<LedgerEntry>& threads, ByteSink sink) {
 
 }  // namespace
 
-void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink) {
+void WriteLedgerTable(const NamedProfile& profile, size_t limit, ByteSink sink) {
   if (profile.ledger.empty()) return;
   const bool per_thread =
       std::any_of(profile.rows.begin(), profile.rows.end(), [](const ProfileRow& row) { return row.tid != 0; });

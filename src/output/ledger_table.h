@@ -5,13 +5,13 @@
 #include <cstddef>
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 // The `limit` lines that did most beside being blocked; threads where the profile's rows tell them apart, else
 // processes. Below the sum, what was lost by reason. Nothing if the profile has no ledger.
-void WriteLedgerTable(const Profile& profile, size_t limit, ByteSink sink);
+void WriteLedgerTable(const NamedProfile& profile, size_t limit, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -43,16 +43,14 @@ OtlpValues ValuesOf(const ProfileRow& row) {
 
 class Writer {
  public:
-  Writer(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
-         absl::FunctionRef<void(std::string)> sink)
+  Writer(const NamedProfile& profile, const OtlpOptions& options, absl::FunctionRef<void(std::string)> sink)
       : profile_(profile),
-        symbols_(symbols),
         options_(options),
         sink_(sink),
         request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_most_ns, options.window_id},
                  std::min(options.max_bytes, kMaxOtlpBytes)),
-        stacks_(profile, symbols, options.names),
-        labels_(profile, symbols) {}
+        stacks_(profile, options.names),
+        labels_(profile) {}
 
   void Write() {
     WriteRows();
@@ -104,9 +102,9 @@ class Writer {
   }
 
   void WriteRows() {
-    const ProfileRow* before = nullptr;
+    const NamedRow* before = nullptr;
     for (const uint32_t index : RowsByProcess()) {
-      const ProfileRow& row = profile_.rows[index];
+      const NamedRow& row = profile_.rows[index];
       if (before == nullptr || row.process != before->process) {
         const RowLabelValues process = labels_.OfProcess(row.process);
         request_.SetResource(OtlpProcessFrame(profile_.host, options_.service_name, process, options_.resource));
@@ -116,10 +114,9 @@ class Writer {
     }
   }
 
-  std::vector<int32_t> WaitAttributes(const ProfileRow& row, OtlpDictionary& dictionary) {
-    const auto index = static_cast<size_t>(&row - profile_.rows.data());
+  std::vector<int32_t> WaitAttributes(const NamedRow& row, OtlpDictionary& dictionary) {
     std::vector<int32_t> attributes;
-    VisitLabels(labels_.OfRow(index), [&](const RowLabelInfo& info, const RowLabelValue& value) {
+    VisitLabels(labels_.OfRow(row), [&](const RowLabelInfo& info, const RowLabelValue& value) {
       if (info.is_of_process) return;  // its resource says so
       if (&info == &InfoOf(RowLabel::kCause) && value.text == Name(WaitCause::kOther)) return;
       attributes.push_back(info.is_number ? dictionary.Attribute(info.attribute, value.number, "")
@@ -129,12 +126,12 @@ class Writer {
   }
 
   std::string WakerText(const ProfileRow& row) const {
-    std::vector<std::string> labels = WakerLabels(profile_, symbols_, row.waker - 1, false);
+    std::vector<std::string> labels = WakerLabels(profile_, profile_.wakers[row.waker - 1], false);
     labels.erase(labels.begin());
     return absl::StrJoin(labels, ";");
   }
 
-  void WriteRow(const ProfileRow& row) {
+  void WriteRow(const NamedRow& row) {
     const OtlpValues values = ValuesOf(row);
     if (values == OtlpValues{}) return;
     const std::string waker = row.waker == 0 ? "" : WakerText(row);
@@ -170,7 +167,7 @@ class Writer {
   }
 
   void WriteRecording() {
-    const std::vector<std::string> comments = PprofComments(profile_, !symbols_.idle.empty());
+    const std::vector<std::string> comments = PprofComments(profile_);
     std::span<const std::string> rest = comments;
     const int64_t duration_ns = std::max<int64_t>(Number(profile_.duration_ns), 1);
     if (AddComments(OtlpType::kRecording, duration_ns, rest)) return;
@@ -207,8 +204,7 @@ class Writer {
     if (drop.ns != 0 || drop.count != 0) Add(make);
   }
 
-  const Profile& profile_;
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   const OtlpOptions& options_;
   absl::FunctionRef<void(std::string)> sink_;
   OtlpRequest request_;
@@ -219,9 +215,9 @@ class Writer {
 
 }  // namespace
 
-void WriteOtlp(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
+void WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink) {
-  Writer(profile, symbols, options, sink).Write();
+  Writer(profile, options, sink).Write();
 }
 
 }  // namespace offcpu

@@ -23,8 +23,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -44,7 +43,7 @@ struct OtlpOptions {
   std::vector<Drop> export_losses;  // what was lost after it was recorded: windows and their time
 };
 
-void WriteOtlp(const Profile& profile, const SymbolizedProfile& symbols, const OtlpOptions& options,
+void WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink);
 
 }  // namespace offcpu

@@ -34,14 +34,14 @@ int32_t OtlpStacks::Mapping(const Module& module, OtlpDictionary& dictionary) {
   return it->second;
 }
 
-int32_t OtlpStacks::UserLocation(const Frame& frame, std::string_view name, OtlpDictionary& dictionary) {
-  const auto [it, inserted] = locations_.try_emplace({frame.module, frame.lookup_address(), name.data()});
+int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = locations_.try_emplace({frame.module, frame.lookup_address(), frame.name.data()});
   if (inserted) {
     OtlpLocation location = {.address = frame.lookup_address()};
     if (frame.module != nullptr) location.mapping = Mapping(*frame.module, dictionary);
     location.frame_type = FrameType(frame.module, dictionary);
     const bool looked_up_later = !names_ && frame.module != nullptr && !frame.module->build_id.empty();
-    if (!looked_up_later) location.function = dictionary.Function(name);
+    if (!looked_up_later) location.function = dictionary.Function(frame.name);
     it->second = dictionary.Location(location);
   }
   return it->second;
@@ -57,12 +57,9 @@ int32_t OtlpStacks::KernelLocation(uint64_t address, std::string_view name, Otlp
 const OtlpStacks::Indices& OtlpStacks::UserLocations(uint32_t index, OtlpDictionary& dictionary) {
   const auto [it, inserted] = user_locations_.try_emplace(index);
   if (inserted) {
-    const UserStackEntry& entry = profile_.user_stacks[index];
-    const std::vector<SymbolizedFrame>& names = symbols_.user_stacks[index];
-    for (size_t i = 0; i < names.size(); ++i) {
-      it->second.push_back(UserLocation(entry.stack.frames[i], names[i].name, dictionary));
-    }
-    const std::string end = EndLabel(entry);
+    const NamedUserStack& stack = profile_.user_stacks[index];
+    for (const NamedFrame& frame : stack.frames) it->second.push_back(UserLocation(frame, dictionary));
+    const std::string end = EndLabel(stack);
     if (!end.empty()) it->second.push_back(WordLocation(end, dictionary));
   }
   return it->second;
@@ -71,11 +68,11 @@ const OtlpStacks::Indices& OtlpStacks::UserLocations(uint32_t index, OtlpDiction
 const OtlpStacks::Indices& OtlpStacks::KernelLocations(uint32_t index, OtlpDictionary& dictionary) {
   const auto [it, inserted] = kernel_locations_.try_emplace(index);
   if (inserted) {
-    const KernelStack& stack = profile_.kernel_stacks[index];
-    const std::vector<std::string> labels = KernelLabels(profile_, symbols_, index);  // outermost first
-    const bool frames = !stack.overflow && !stack.addresses.empty();
+    const NamedKernelStack& stack = profile_.kernel_stacks[index];
+    const std::vector<std::string> labels = KernelLabels(stack);  // outermost first
+    const bool has_frames = !stack.overflow && !stack.frames.empty();
     for (size_t i = 0; i < labels.size(); ++i) {
-      const uint64_t address = frames ? stack.addresses[i] - 1 : 0;  // all are return addresses
+      const uint64_t address = has_frames ? stack.frames[i].lookup_address() : 0;
       it->second.push_back(KernelLocation(address, labels[labels.size() - 1 - i], dictionary));
     }
   }
@@ -96,7 +93,7 @@ int32_t OtlpStacks::Stack(const ProfileRow& row, OtlpDictionary& dictionary) {
 const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictionary& dictionary) {
   const auto [it, inserted] = user_attributes_.try_emplace(index);
   if (!inserted) return it->second;
-  const UserStackEntry& user = profile_.user_stacks[index];
+  const NamedUserStack& user = profile_.user_stacks[index];
   const auto add = [&indices = it->second, &dictionary](std::string_view key, std::string_view text) {
     if (!text.empty()) indices.push_back(dictionary.Attribute(key, text));
   };
@@ -107,7 +104,7 @@ const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictio
   } else if (user.missing != NoUserStack::kNone) {
     add(kOtlpNoUserStack, Name(user.missing));
   } else {
-    add(kOtlpUserEnd, Name(user.stack.end));
+    add(kOtlpUserEnd, Name(user.end));
   }
   return it->second;
 }
@@ -115,7 +112,7 @@ const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictio
 void OtlpStacks::AppendAttributes(const ProfileRow& row, OtlpDictionary& dictionary, std::vector<int32_t>* attributes) {
   const Indices& user = UserAttributes(row.user_stack, dictionary);
   attributes->insert(attributes->end(), user.begin(), user.end());
-  const KernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
+  const NamedKernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
   if (kernel.overflow) {
     attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kOtherStack));
   } else if (kernel.is_lost()) {

@@ -13,17 +13,15 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "output/otlp_dictionary.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 class OtlpStacks {
  public:
   // `names`: false leaves out those of user frames whose module has a build id, by which they can be found later. The
-  // profile and its symbols must outlive this.
-  OtlpStacks(const Profile& profile, const SymbolizedProfile& symbols, bool names)
-      : profile_(profile), symbols_(symbols), names_(names) {}
+  // profile must outlive this.
+  OtlpStacks(const NamedProfile& profile, bool names) : profile_(profile), names_(names) {}
 
   int32_t Stack(const ProfileRow& row, OtlpDictionary& dictionary);
   // A stack of one frame that is only a word.
@@ -37,14 +35,13 @@ class OtlpStacks {
   using Indices = std::vector<int32_t>;
 
   int32_t Mapping(const Module& module, OtlpDictionary& dictionary);
-  int32_t UserLocation(const Frame& frame, std::string_view name, OtlpDictionary& dictionary);
+  int32_t UserLocation(const NamedFrame& frame, OtlpDictionary& dictionary);
   int32_t KernelLocation(uint64_t address, std::string_view name, OtlpDictionary& dictionary);
   const Indices& UserLocations(uint32_t index, OtlpDictionary& dictionary);
   const Indices& KernelLocations(uint32_t index, OtlpDictionary& dictionary);
   const Indices& UserAttributes(uint32_t index, OtlpDictionary& dictionary);
 
-  const Profile& profile_;
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   const bool names_;
   // What is in the dictionary already.
   absl::flat_hash_map<const Module*, int32_t> mappings_;

@@ -41,19 +41,18 @@ bool LooksLikeProgram(const Module* module) {
 // is complete: only the tables that later ones refer to are kept.
 class Writer {
  public:
-  Writer(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink)
+  Writer(const NamedProfile& profile, ByteSink sink)
       : profile_(profile),
-        symbols_(symbols),
         gzip_(sink),
         user_locations_(profile.user_stacks.size()),
         kernel_locations_(profile.kernel_stacks.size()),
-        labels_(profile, symbols) {}
+        labels_(profile) {}
 
   void Write() {
     String("");
     WriteHeader();
     WriteMappings();
-    for (size_t i = 0; i < profile_.rows.size(); ++i) WriteSample(i);
+    for (const NamedRow& row : profile_.rows) WriteSample(row);
     WriteStrings();
     gzip_.Finish();
   }
@@ -98,8 +97,7 @@ class Writer {
     part.set_period(1);
     part.set_time_nanos(Number(profile_.start_unix_ns));
     part.set_duration_nanos(Number(profile_.duration_ns));
-    for (const std::string& comment : PprofComments(profile_, !symbols_.idle.empty()))
-      part.add_comment(String(comment));
+    for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
     WritePart(part);
   }
 
@@ -116,7 +114,7 @@ class Writer {
     const auto add = [&](uint32_t user_stack) {
       if (done[user_stack]) return;
       done[user_stack] = true;
-      for (const Frame& frame : profile_.user_stacks[user_stack].stack.frames) {
+      for (const NamedFrame& frame : profile_.user_stacks[user_stack].frames) {
         if (seen.try_emplace(frame.module, true).second) modules.push_back(frame.module);
       }
     };
@@ -175,38 +173,32 @@ class Writer {
     return it->second;
   }
 
-  // `labels` outermost first; `places` leaf first, of those labels that are frames; the others are at `missing`.
-  std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<Place>& places,
+  Place PlaceOf(const NamedFrame& frame) {
+    return {frame.kind == FrameKind::kKernel ? kernel_mapping_ : mapping_of_[frame.module], frame.lookup_address()};
+  }
+
+  // `labels` outermost first, `frames` those of them that are frames; the others are at `missing`.
+  std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<NamedFrame>& frames,
                               const Place& missing) {
     std::vector<uint64_t> ids;
     ids.reserve(labels.size());
     for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-      ids.push_back(Location(ids.size() < places.size() ? places[ids.size()] : missing, *label));
+      ids.push_back(Location(ids.size() < frames.size() ? PlaceOf(frames[ids.size()]) : missing, *label));
     }
     return ids;
   }
 
   const std::vector<uint64_t>& UserLocations(uint32_t index) {
     Locations& locations = user_locations_[index];
-    if (!locations.has_value()) {
-      std::vector<Place> places;
-      for (const Frame& frame : profile_.user_stacks[index].stack.frames) {
-        places.push_back({mapping_of_[frame.module], frame.lookup_address()});
-      }
-      locations = Stack(UserLabels(profile_, symbols_, index), places, {});
-    }
+    const NamedUserStack& stack = profile_.user_stacks[index];
+    if (!locations.has_value()) locations = Stack(UserLabels(stack), stack.frames, {});
     return *locations;
   }
 
   const std::vector<uint64_t>& KernelLocations(uint32_t index) {
     Locations& locations = kernel_locations_[index];
-    if (!locations.has_value()) {
-      std::vector<Place> places;
-      for (uint64_t address : profile_.kernel_stacks[index].addresses) {
-        places.push_back({kernel_mapping_, address - 1});  // all are return addresses
-      }
-      locations = Stack(KernelLabels(profile_, symbols_, index), places, {kernel_mapping_, 0});
-    }
+    const NamedKernelStack& stack = profile_.kernel_stacks[index];
+    if (!locations.has_value()) locations = Stack(KernelLabels(stack), stack.frames, {kernel_mapping_, 0});
     return *locations;
   }
 
@@ -239,7 +231,7 @@ class Writer {
     const auto add = [&](std::string_view key, std::string_view text) {
       AddText(absl::StrCat(prefix, std::string(key)), text, sample);
     };
-    const UserStackEntry& user = profile_.user_stacks[user_stack];
+    const NamedUserStack& user = profile_.user_stacks[user_stack];
     if (user.filtered) {
       // As in the file that it is from: nothing is known.
     } else if (user.overflow) {
@@ -247,20 +239,20 @@ class Writer {
     } else if (user.missing != NoUserStack::kNone) {
       add(kNoUserStackLabel, Name(user.missing));
     } else {
-      add(kUserEndLabel, Name(user.stack.end));
-      return String(SourcesText(user.stack.frames));
+      add(kUserEndLabel, Name(user.end));
+      return String(SourcesText(user.frames));
     }
     return 0;
   }
 
   void AddKernelLabels(uint32_t kernel_stack, const std::string& prefix, pb::Sample* sample) {
     const std::string key = absl::StrCat(prefix, std::string(kNoKernelStackLabel));
-    const KernelStack& kernel = profile_.kernel_stacks[kernel_stack];
+    const NamedKernelStack& kernel = profile_.kernel_stacks[kernel_stack];
     if (kernel.overflow) {
       AddText(key, kOtherStack, sample);
     } else if (kernel.user_mode) {
       AddText(key, kUserModeStack, sample);
-    } else if (kernel.addresses.empty()) {
+    } else if (kernel.is_lost()) {
       AddText(key, kLostStack, sample);
     }
   }
@@ -307,9 +299,8 @@ class Writer {
     }
   }
 
-  void AddLabels(size_t index, pb::Sample* sample) {
-    const ProfileRow& row = profile_.rows[index];
-    AddRowLabels(labels_.OfRow(index), "", sample);
+  void AddLabels(const NamedRow& row, pb::Sample* sample) {
+    AddRowLabels(labels_.OfRow(row), "", sample);
     pb::SampleDetails* details = sample->mutable_details();
     details->set_max_ns(Number(row.max_ns));
     details->set_count_error(Number(row.count_error()));
@@ -319,8 +310,7 @@ class Writer {
     AddWakerLabels(row, sample);
   }
 
-  void WriteSample(size_t index) {
-    const ProfileRow& row = profile_.rows[index];
+  void WriteSample(const NamedRow& row) {
     pb::Profile part;
     pb::Sample* sample = part.add_sample();
     AddWakerLocations(row, sample);
@@ -333,7 +323,7 @@ class Writer {
     if (has_samples_) {
       for (uint64_t value : {row.samples, row.cpu_ns, row.wall_ns()}) sample->add_value(Number(value));
     }
-    AddLabels(index, sample);
+    AddLabels(row, sample);
     WritePart(part);
   }
 
@@ -345,8 +335,7 @@ class Writer {
     }
   }
 
-  const Profile& profile_;
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   const bool has_samples_ = profile_.stats.oncpu_period_ns != 0;
   GzipWriter gzip_;
   std::string buffer_;
@@ -364,8 +353,6 @@ class Writer {
 
 }  // namespace
 
-void WritePprof(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
-  Writer(profile, symbols, sink).Write();
-}
+void WritePprof(const NamedProfile& profile, ByteSink sink) { Writer(profile, sink).Write(); }
 
 }  // namespace offcpu

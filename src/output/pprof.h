@@ -16,12 +16,11 @@
 #define OFFCPU_OUTPUT_PPROF_H_
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-void WritePprof(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink);
+void WritePprof(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 

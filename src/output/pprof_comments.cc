@@ -17,6 +17,7 @@ constexpr std::string_view kHost = "host: ";
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
 constexpr std::string_view kLedger = "ledger: ";
+constexpr std::string_view kIdleTold = "idle: told";
 
 template <typename Enum, typename Array, typename Visit>
 void VisitByName(const char* key, Array& values, Visit visit) {
@@ -74,7 +75,7 @@ bool ParseDrop(std::string_view text, Drop* drop) {
 
 class Reader {
  public:
-  explicit Reader(Profile& profile) : profile_(profile), ledger_(profile) {
+  explicit Reader(NamedProfile& profile) : profile_(profile), ledger_(profile) {
     VisitCounters(profile.stats, [this](const std::string& key, uint64_t& value) { counters_[key] = &value; });
   }
 
@@ -90,6 +91,10 @@ class Reader {
     }
     if (Consume(kLost, &comment)) return ParseDrop(comment, &profile_.stats.drops.emplace_back());
     if (Consume(kLedger, &comment)) return ledger_.Read(comment);
+    if (comment == kIdleTold) {
+      profile_.idle_is_told = true;
+      return true;
+    }
     const size_t colon = comment.find(": ");
     const auto counter = counters_.find(std::string(comment.substr(0, colon)));
     return counter == counters_.end() || colon == std::string_view::npos ||
@@ -98,7 +103,7 @@ class Reader {
   int marks() const { return marks_; }
 
  private:
-  Profile& profile_;
+  NamedProfile& profile_;
   LedgerReader ledger_;
   absl::flat_hash_map<std::string, uint64_t*> counters_;
   int marks_ = 0;
@@ -106,12 +111,13 @@ class Reader {
 
 }  // namespace
 
-std::vector<std::string> PprofComments(const Profile& profile, bool idle_is_told) {
+std::vector<std::string> PprofComments(const NamedProfile& profile) {
   std::vector<std::string> comments = {
       absl::StrCat(std::string(kMark), profile.start_unix_ns),
       absl::StrCat(std::string(kHost), profile.host),
   };
-  if (idle_is_told) comments.emplace_back(kIdleTold);
+  const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
+  if (tells_idle) comments.emplace_back(kIdleTold);
   VisitCounters(profile.stats, [&](const std::string& key, uint64_t value) {
     if (value != 0) comments.push_back(absl::StrCat(key, ": ", value));
   });
@@ -123,7 +129,7 @@ std::vector<std::string> PprofComments(const Profile& profile, bool idle_is_told
   return comments;
 }
 
-absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, Profile& profile) {
+absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, NamedProfile& profile) {
   Reader reader(profile);
   for (std::string_view comment : comments) {
     if (!reader.Read(comment)) return absl::DataLossError("is damaged: a comment that offcpu does not write");

@@ -15,18 +15,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-inline constexpr std::string_view kIdleTold = "idle: told";
+std::vector<std::string> PprofComments(const NamedProfile& profile);
 
-// `idle_is_told`: for kIdleTold.
-std::vector<std::string> PprofComments(const Profile& profile, bool idle_is_told);
-
-// Fills in the start, the host and the counters. Comments that are none of ours are ignored. InvalidArgument if the
-// mark is missing, or is there twice: recordings that were merged into one file have no counters that are right.
-absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, Profile& profile);
+// Fills in the start, the host, the counters and whether waits for work are told. Comments that are none of ours are
+// ignored. InvalidArgument if the mark is missing, or is there twice: recordings that were merged into one file have no
+// counters that are right.
+absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, NamedProfile& profile);
 
 }  // namespace offcpu
 

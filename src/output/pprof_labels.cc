@@ -51,7 +51,7 @@ std::string WakerLabel(size_t link) {
 
 std::string WakerPrefix(size_t link) { return absl::StrCat(WakerLabel(link), "_"); }
 
-std::string SourcesText(const std::vector<Frame>& frames) {
+std::string SourcesText(const std::vector<NamedFrame>& frames) {
   std::string text;
   for (size_t begin = 1, end = 1; begin < frames.size(); begin = end) {
     while (end < frames.size() && SameWay(frames[begin], frames[end])) ++end;
@@ -61,7 +61,7 @@ std::string SourcesText(const std::vector<Frame>& frames) {
   return text;
 }
 
-bool ReadSources(std::string_view text, std::vector<Frame>& frames) {
+bool ReadSources(std::string_view text, std::vector<NamedFrame>& frames) {
   if (frames.empty()) return text.empty();
   frames[0].source = FrameSource::kRegisters;
   frames[0].exact = true;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "unwind/user_stack.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -49,10 +49,10 @@ std::string WakerLabel(size_t link);                      // "waker", "waker2", 
 // How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
 // behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers
 // tell a reader whether the frames are still those of the walk.
-std::string SourcesText(const std::vector<Frame>& frames);
+std::string SourcesText(const std::vector<NamedFrame>& frames);
 
 // Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer or more frames.
-bool ReadSources(std::string_view text, std::vector<Frame>& frames);
+bool ReadSources(std::string_view text, std::vector<NamedFrame>& frames);
 
 // The value of an enum with such a name.
 template <typename Enum>

@@ -35,7 +35,7 @@ std::string LedgerText(const LedgerEntry& entry, uint64_t process, const Process
 
 }  // namespace
 
-std::vector<std::string> LedgerTexts(const Profile& profile) {
+std::vector<std::string> LedgerTexts(const ProfileFacts& profile) {
   std::vector<std::string> texts;
   uint64_t process = 0;
   for (size_t i = 0; i < profile.ledger.size(); ++i) {

@@ -17,16 +17,16 @@ inline constexpr size_t kMaxLedgerEntries = 1 << 18;
 
 // An entry each: "PROCESS PID TID WALL ON-CPU BLOCKED RUNNABLE STOLEN LOST... LENGTH NAME COMM". PROCESS counts the
 // processes, LENGTH is that of the process's name. Names are valid UTF-8 without control characters.
-std::vector<std::string> LedgerTexts(const Profile& profile);
+std::vector<std::string> LedgerTexts(const ProfileFacts& profile);
 
 // Adds the entry to `profile`, and its process if the entry before it is of another one. False if it is none.
 class LedgerReader {
  public:
-  explicit LedgerReader(Profile& profile) : profile_(profile) {}
+  explicit LedgerReader(ProfileFacts& profile) : profile_(profile) {}
   bool Read(std::string_view text);
 
  private:
-  Profile& profile_;
+  ProfileFacts& profile_;
   uint64_t process_ = 0;  // of the entry before
 };
 

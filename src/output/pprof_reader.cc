@@ -60,8 +60,7 @@ std::string OurValues(bool with_samples) {
   return values;
 }
 
-absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, Profile& profile,
-                        bool* idle_is_told) {
+absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, NamedProfile& profile) {
   const absl::StatusOr<std::string> values = Values(header, tables);
   if (!values.ok()) return values.status();
   if (*values != OurValues(false) && *values != OurValues(true)) {
@@ -77,36 +76,32 @@ absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTab
     const absl::StatusOr<std::string_view> comment = tables.String(index);
     if (!comment.ok()) return comment.status();
     comments.push_back(*comment);
-    *idle_is_told |= *comment == kIdleTold;
   }
   if (header.duration_nanos() < 0) return absl::DataLossError("is damaged: a negative duration");
   profile.duration_ns = static_cast<uint64_t>(header.duration_nanos());
   return ReadPprofComments(comments, profile);
 }
 
-absl::StatusOr<StoredProfile> ParseMessage(std::string_view bytes, const PprofLimits& limits) {
+absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLimits& limits) {
   const absl::StatusOr<PprofFields> fields = SplitPprof(bytes, limits);
   if (!fields.ok()) return fields.status();
   pb::Profile header;
   if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or no pprof file");
-  StoredProfile stored;
+  NamedProfile profile;
   PprofBudget held("names and stacks", limits.held_bytes);
-  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, stored.symbols.names.get(), held);
+  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, profile.names.get(), held);
   if (!tables.ok()) return tables.status();
-  bool idle_is_told = false;
-  if (absl::Status status = ReadHeader(header, limits.comments, *tables, stored.profile, &idle_is_told); !status.ok())
-    return status;
+  if (absl::Status status = ReadHeader(header, limits.comments, *tables, profile); !status.ok()) return status;
   // Whatever has become of the comment that says it.
   const auto values = static_cast<size_t>(header.sample_type_size());
-  uint64_t& period_ns = stored.profile.stats.oncpu_period_ns;
+  uint64_t& period_ns = profile.stats.oncpu_period_ns;
   period_ns = values == kPprofValues.size() ? 0 : std::max<uint64_t>(period_ns, 1);
-  PprofRows rows(*tables, values, limits, held, stored.profile, stored.symbols);
+  PprofRows rows(*tables, values, limits, held, profile);
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }
-  if (!idle_is_told) stored.symbols.idle.clear();
-  stored.profile.modules = tables->modules();
-  return stored;
+  profile.modules = tables->modules();
+  return profile;
 }
 
 absl::Status CannotRead() {
@@ -134,18 +129,18 @@ absl::StatusOr<std::string> ReadWhole(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<StoredProfile> ParsePprof(std::string_view bytes, const PprofLimits& limits) {
+absl::StatusOr<NamedProfile> ParsePprof(std::string_view bytes, const PprofLimits& limits) {
   if (!IsGzip(bytes)) return ParseMessage(bytes, limits);
   const absl::StatusOr<std::string> message = Gunzip(bytes, kMaxPprofBytes);
   if (!message.ok()) return message.status();
   return ParseMessage(*message, limits);
 }
 
-absl::StatusOr<StoredProfile> ReadPprofFile(const std::string& path) {
+absl::StatusOr<NamedProfile> ReadPprofFile(const std::string& path) {
   const absl::StatusOr<std::string> bytes = ReadWhole(path);
   if (!bytes.ok()) return Naming(path, bytes.status());
-  absl::StatusOr<StoredProfile> stored = ParsePprof(*bytes);
-  return stored.ok() ? std::move(stored) : Naming(path, stored.status());
+  absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
+  return profile.ok() ? std::move(profile) : Naming(path, profile.status());
 }
 
 }  // namespace offcpu

@@ -175,7 +175,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   const absl::StatusOr<Labels> labels = ReadLabels(sample);
   if (!labels.ok()) return labels.status();
   if (absl::Status status = CheckLabels(*labels); !status.ok()) return status;
-  ProfileRow row;
+  NamedRow row;
   if (absl::Status status = ReadValues({sample.value().data(), static_cast<size_t>(sample.value_size())}, &row);
       !status.ok()) {
     return status;
@@ -211,8 +211,8 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
   row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
   row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
+  row.idle = Idle(labels->text(RowLabel::kIdle));
   profile_.rows.push_back(row);
-  AddIdle(labels->text(RowLabel::kIdle));
   return absl::OkStatus();
 }
 
@@ -277,11 +277,12 @@ absl::StatusOr<uint32_t> PprofRows::InternControlGroup(std::string_view path) {
 }
 
 // More patterns than anybody can have say nothing.
-void PprofRows::AddIdle(std::string_view pattern) {
-  const bool is_known = idle_patterns_.contains(pattern);
-  const bool has_room = is_known || idle_patterns_.size() < kMaxIdlePatterns;
-  if (!is_known && has_room && !pattern.empty()) idle_patterns_.insert(pattern);
-  symbols_.idle.push_back(has_room ? pattern : "");
+std::string_view PprofRows::Idle(std::string_view pattern) {
+  if (!profile_.idle_is_told || pattern.empty()) return "";
+  if (idle_patterns_.contains(pattern)) return pattern;
+  if (idle_patterns_.size() >= kMaxIdlePatterns) return "";
+  idle_patterns_.insert(pattern);
+  return pattern;
 }
 
 }  // namespace offcpu

@@ -22,24 +22,21 @@
 #include "output/pprof_stacks.h"
 #include "output/pprof_tables.h"
 #include "output/row_labels.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 class PprofRows {
  public:
-  // All must outlive this; `symbols.names` is what `tables` reads its strings into.
+  // All must outlive this; `profile.names` is what `tables` reads its strings into, and the comments are read already.
   // `values`: how many a sample has; those of kPprofValues, or also of kPprofOnCpuValues.
-  PprofRows(PprofTables& tables, size_t values, const PprofLimits& limits, PprofBudget& held, Profile& profile,
-            SymbolizedProfile& symbols)
+  PprofRows(PprofTables& tables, size_t values, const PprofLimits& limits, PprofBudget& held, NamedProfile& profile)
       : tables_(tables),
         values_(values),
         held_(held),
         shown_("rows", limits.shown_bytes),
         profile_(profile),
-        symbols_(symbols),
-        stacks_(tables, limits.stack_frames, held, profile, symbols) {}
+        stacks_(tables, limits.stack_frames, held, profile) {}
 
   // A Sample message. DataLoss if it is none of ours, ResourceExhausted beyond a limit.
   absl::Status Add(std::string_view sample);
@@ -84,7 +81,7 @@ class PprofRows {
   absl::StatusOr<uint32_t> InternProcess(const AnyLabels& labels);
   uint32_t InternComm(std::string_view comm);
   absl::StatusOr<uint32_t> InternControlGroup(std::string_view path);
-  void AddIdle(std::string_view pattern);
+  std::string_view Idle(std::string_view pattern);
   // What RowKey::waker is of these stacks, the sample's own first.
   absl::StatusOr<uint32_t> InternWaker(const Labels& labels, const std::vector<PprofStacks::Locations>& stacks);
 
@@ -92,8 +89,7 @@ class PprofRows {
   const size_t values_;
   PprofBudget& held_;
   PprofBudget shown_;
-  Profile& profile_;
-  SymbolizedProfile& symbols_;
+  NamedProfile& profile_;
   PprofStacks stacks_;
   uint64_t count_ = 0;  // of all rows
   uint64_t ns_ = 0;

@@ -19,9 +19,11 @@ absl::Status Damaged(std::string_view what) {
 }
 
 // Of a frame without a name, the symbolizer makes one out of file and address.
-bool IsNamed(const PprofLocation& location) {
-  return location.module != nullptr &&
-         !(location.name.starts_with(location.file) && location.name.substr(location.file.size()).starts_with("+0x"));
+bool IsNamed(const NamedFrame& frame) {
+  if (frame.kind == FrameKind::kKernel) return !frame.name.starts_with("[kernel] 0x");
+  const std::string_view file = frame.module_name;
+  return frame.module != nullptr &&
+         !(frame.name.starts_with(file) && frame.name.substr(file.size()).starts_with("+0x"));
 }
 
 // No code: what stands for frames that are not known, or the value of a label (-tagroot, -tagleaf).
@@ -29,27 +31,27 @@ bool IsWord(const PprofLocation& location) {
   return location.module == nullptr && !location.kernel && location.address == 0;
 }
 
-// What an entry says instead of frames or beside them; nothing if it is no such word.
-std::optional<UserStackEntry> EntryOf(std::string_view no_user_stack, std::string_view user_end) {
-  UserStackEntry entry;
+// A stack without its frames, as the words for what it lacks have it; nothing if there are no such words.
+std::optional<NamedUserStack> StackOf(std::string_view no_user_stack, std::string_view user_end) {
+  NamedUserStack stack;
   if (no_user_stack.empty() && user_end.empty()) {
-    entry.filtered = true;
-    return entry;
+    stack.filtered = true;
+    return stack;
   }
   if (no_user_stack == kOtherStack) {
-    entry.overflow = true;
-    return entry;
+    stack.overflow = true;
+    return stack;
   }
   if (!no_user_stack.empty()) {
     const std::optional<NoUserStack> reason = ByName<NoUserStack>(no_user_stack, kNoUserStackCount);
     if (!reason.has_value() || *reason == NoUserStack::kNone) return std::nullopt;
-    entry.missing = *reason;
-    return entry;
+    stack.missing = *reason;
+    return stack;
   }
   const std::optional<EndReason> end = ByName<EndReason>(user_end, kEndReasonCount);
   if (!end.has_value()) return std::nullopt;
-  entry.stack.end = *end;
-  return entry;
+  stack.end = *end;
+  return stack;
 }
 
 std::string MadeName(const PprofLocation& location) {
@@ -133,8 +135,7 @@ absl::StatusOr<PprofStacks::Stacks> PprofStacks::InternInterrupt(const Locations
   const auto next = static_cast<uint32_t>(profile_.user_stacks.size());
   if (!no_user_of_interrupts_.has_value()) {
     no_user_of_interrupts_ = next;
-    profile_.user_stacks.push_back({.stack = {}, .missing = NoUserStack::kKernelThread});
-    symbols_.user_stacks.emplace_back();
+    profile_.user_stacks.push_back({.missing = NoUserStack::kKernelThread});
   }
   return Stacks{.kernel = *kernel_stack, .user = *no_user_of_interrupts_, .bytes = Bytes(kernel)};
 }
@@ -148,16 +149,17 @@ uint64_t PprofStacks::Bytes(LocationSpan locations) const {
   return bytes;
 }
 
-SymbolizedFrame PprofStacks::Symbol(const PprofLocation& location) {
-  if (location.name.empty()) return {.name = symbols_.names->emplace_back(MadeName(location)), .module = location.file};
-  return {.name = location.name, .module = location.file, .named = IsNamed(location)};
+void PprofStacks::SetName(const PprofLocation& location, NamedFrame* frame) {
+  frame->name = location.name.empty() ? profile_.names->emplace_back(MadeName(location)) : location.name;
+  frame->module_name = location.file;
+  frame->named = IsNamed(*frame);
 }
 
 absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::string_view label) {
   bool overflow = locations.empty() && label == kOtherStack;
   const bool user_mode = locations.empty() && label == kUserModeStack;
   if (locations.size() == 1 && tables_.location(locations[0]).address == 0) {
-    overflow = tables_.location(locations[0]).name == EndLabel({.overflow = true});
+    overflow = tables_.location(locations[0]).name == EndLabel(NamedUserStack{.overflow = true});
     locations = {};
   }
   std::vector<uint32_t> key(locations.begin(), locations.end());
@@ -166,63 +168,63 @@ absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::
       kernel_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.kernel_stacks.size()));
   if (!inserted) return it->second;
   if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
-  KernelStack& stack = profile_.kernel_stacks.emplace_back();
-  std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
+  NamedKernelStack& stack = profile_.kernel_stacks.emplace_back();
   stack.overflow = overflow;
   stack.user_mode = user_mode;
   for (const uint32_t index : locations) {
-    stack.addresses.push_back(tables_.location(index).address + 1);  // the address to return to
-    names.push_back(Symbol(tables_.location(index)).name);
+    const PprofLocation& location = tables_.location(index);
+    // The address to return to.
+    stack.frames.push_back({{.address = location.address + 1, .exact = false}, FrameKind::kKernel});
+    SetName(location, &stack.frames.back());
   }
   return it->second;
 }
 
-// Takes the word for what the entry lacks off the outer end. False if the frames are not those of such an entry.
-bool PprofStacks::TakeMarker(const UserStackEntry& entry, LocationSpan* locations) const {
-  const std::string label = EndLabel(entry);
+// Takes the word for what the stack lacks off the outer end. False if the frames are not those of such a stack.
+bool PprofStacks::TakeMarker(const NamedUserStack& stack, LocationSpan* locations) const {
+  const std::string label = EndLabel(stack);
   const PprofLocation* last = locations->empty() ? nullptr : &tables_.location(locations->back());
   if (label.empty()) return last != nullptr && !IsWord(*last);
   if (last == nullptr || !IsWord(*last) || last->name != label) return false;
   *locations = locations->first(locations->size() - 1);
-  return locations->empty() || (entry.missing == NoUserStack::kNone && !entry.overflow);
+  return locations->empty() || (stack.missing == NoUserStack::kNone && !stack.overflow);
 }
 
 // False if the sources are those of other frames.
-bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, UserStackEntry* entry) const {
-  std::vector<Frame>& frames = entry->stack.frames;
+bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, NamedUserStack* stack) const {
+  std::vector<NamedFrame>& frames = stack->frames;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
-    frames.push_back({.module = location.module, .address = location.address});
+    frames.push_back({{.module = location.module, .address = location.address}});
   }
-  if (entry->filtered) return true;
+  if (stack->filtered) return true;
   if (!ReadSources(sources, frames)) return false;
-  for (Frame& frame : frames) {
+  for (NamedFrame& frame : frames) {
     if (!frame.exact) ++frame.address;  // back to the return address
   }
   return true;
 }
 
 absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut) {
-  std::optional<UserStackEntry> entry = EntryOf(labels.no_user_stack, labels.user_end);
-  if (!entry.has_value()) return Damaged("an unknown user stack");
+  std::optional<NamedUserStack> stack = StackOf(labels.no_user_stack, labels.user_end);
+  if (!stack.has_value()) return Damaged("an unknown user stack");
   std::vector<uint32_t> key(locations.begin(), locations.end());
   key.push_back(sources_index_.try_emplace(labels.unwind, static_cast<uint32_t>(sources_index_.size())).first->second);
-  key.push_back(static_cast<uint32_t>(entry->stack.end));
-  key.push_back(static_cast<uint32_t>(entry->missing));
-  key.push_back((entry->overflow ? 1 : 0) + (entry->filtered ? 2 : 0) + (cut ? 4 : 0));
+  key.push_back(static_cast<uint32_t>(stack->end));
+  key.push_back(static_cast<uint32_t>(stack->missing));
+  key.push_back((stack->overflow ? 1 : 0) + (stack->filtered ? 2 : 0) + (cut ? 4 : 0));
   const auto [it, inserted] =
       user_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.user_stacks.size()));
   if (!inserted) return it->second;
   if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
   LocationSpan frames = locations;
-  if (entry->filtered || cut || !TakeMarker(*entry, &frames) || !FillFrames(frames, labels.unwind, &*entry)) {
+  if (stack->filtered || cut || !TakeMarker(*stack, &frames) || !FillFrames(frames, labels.unwind, &*stack)) {
     frames = locations;
-    *entry = {.stack = {}, .filtered = true};
-    FillFrames(frames, "", &*entry);
+    *stack = {.filtered = true};
+    FillFrames(frames, "", &*stack);
   }
-  profile_.user_stacks.push_back(*std::move(entry));
-  std::vector<SymbolizedFrame>& symbols = symbols_.user_stacks.emplace_back();
-  for (const uint32_t index : frames) symbols.push_back(Symbol(tables_.location(index)));
+  for (size_t i = 0; i < frames.size(); ++i) SetName(tables_.location(frames[i]), &stack->frames[i]);
+  profile_.user_stacks.push_back(*std::move(stack));
   return it->second;
 }
 

@@ -16,8 +16,7 @@
 #include "absl/status/statusor.h"
 #include "output/pprof_fields.h"
 #include "output/pprof_tables.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -39,10 +38,9 @@ class PprofStacks {
     uint64_t bytes = 0;  // of their frames
   };
 
-  // All must outlive this; `symbols.names` is what `tables` reads its strings into.
-  PprofStacks(const PprofTables& tables, size_t max_frames, PprofBudget& held, Profile& profile,
-              SymbolizedProfile& symbols)
-      : tables_(tables), max_frames_(max_frames), held_(held), profile_(profile), symbols_(symbols) {}
+  // All must outlive this; `profile.names` is what `tables` reads its strings into.
+  PprofStacks(const PprofTables& tables, size_t max_frames, PprofBudget& held, NamedProfile& profile)
+      : tables_(tables), max_frames_(max_frames), held_(held), profile_(profile) {}
 
   using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
 
@@ -64,17 +62,16 @@ class PprofStacks {
   absl::StatusOr<std::vector<uint32_t>> Find(std::span<const uint64_t> location_ids) const;
   uint64_t Bytes(LocationSpan locations) const;
   bool IsMark(uint32_t index) const;
-  bool TakeMarker(const UserStackEntry& entry, LocationSpan* locations) const;
-  bool FillFrames(LocationSpan locations, std::string_view sources, UserStackEntry* entry) const;
-  SymbolizedFrame Symbol(const PprofLocation& location);
+  bool TakeMarker(const NamedUserStack& stack, LocationSpan* locations) const;
+  bool FillFrames(LocationSpan locations, std::string_view sources, NamedUserStack* stack) const;
+  void SetName(const PprofLocation& location, NamedFrame* frame);
   absl::StatusOr<uint32_t> InternKernel(LocationSpan locations, std::string_view label);
   absl::StatusOr<uint32_t> InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut);
 
   const PprofTables& tables_;
   size_t max_frames_;
   PprofBudget& held_;
-  Profile& profile_;
-  SymbolizedProfile& symbols_;
+  NamedProfile& profile_;
   absl::flat_hash_map<std::string_view, uint32_t> sources_index_;
   StackIndex kernel_index_;
   StackIndex user_index_;

@@ -17,8 +17,8 @@
 namespace offcpu {
 namespace {
 
-void WriteKernelStack(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
-  std::vector<std::string> labels = KernelLabels(profile, symbols, index);
+void WriteKernelStack(const NamedKernelStack& stack, JsonWriter& json) {
+  std::vector<std::string> labels = KernelLabels(stack);
   json.Key("kernel");
   json.BeginArray();
   for (auto label = labels.rbegin(); label != labels.rend(); ++label) json.String(*label);
@@ -37,8 +37,7 @@ void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
 }
 
 // An empty chain stands for all that found no place.
-void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const WakerChain& chain, RowLabels& labels,
-                 JsonWriter& json) {
+void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels& labels, JsonWriter& json) {
   json.Key("wakers");
   json.BeginArray();
   for (const WakerLink& link : chain) {
@@ -49,19 +48,17 @@ void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const
     } else {
       WriteLabels(labels.OfProcess(link.process), json);
       json.Field("comm", profile.comms[link.comm]);
-      WriteUserStackFields(profile, symbols, link.user_stack, {}, json);
+      WriteUserStackFields(profile.user_stacks[link.user_stack], {}, json);
     }
-    WriteKernelStack(profile, symbols, link.kernel_stack, json);
+    WriteKernelStack(profile.kernel_stacks[link.kernel_stack], json);
     json.EndObject();
   }
   json.EndArray();
 }
 
-void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t index, RowLabels& labels,
-              JsonWriter& json) {
-  const ProfileRow& row = profile.rows[index];
+void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& labels, JsonWriter& json) {
   json.BeginObject();
-  WriteLabels(labels.OfRow(index), json);
+  WriteLabels(labels.OfRow(row), json);
   json.Field("count", row.count);
   json.Field("blocked_ns", row.blocked_ns);
   json.Field("runnable_ns", row.runnable_ns);
@@ -74,9 +71,9 @@ void WriteRow(const Profile& profile, const SymbolizedProfile& symbols, size_t i
     json.Field("count_error", row.count_error());
     json.Field("ns_error", row.ns_error());
   }
-  WriteUserStackFields(profile, symbols, row.user_stack, {}, json);
-  WriteKernelStack(profile, symbols, row.kernel_stack, json);
-  if (row.waker != 0) WriteWakers(profile, symbols, profile.wakers[row.waker - 1], labels, json);
+  WriteUserStackFields(profile.user_stacks[row.user_stack], {}, json);
+  WriteKernelStack(profile.kernel_stacks[row.kernel_stack], json);
+  if (row.waker != 0) WriteWakers(profile, profile.wakers[row.waker - 1], labels, json);
   json.EndObject();
 }
 
@@ -95,7 +92,7 @@ void WriteIdle(const std::vector<IdleSum>& sums, JsonWriter& json) {
 
 }  // namespace
 
-void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink) {
+void WriteProfileJson(const NamedProfile& profile, ByteSink sink) {
   uint64_t total_ns = 0;
   uint64_t cpu_ns = 0;
   for (const ProfileRow& row : profile.rows) {
@@ -111,10 +108,10 @@ void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, 
   json.Field("host", profile.host);
   json.Key("stacks");
   json.BeginArray();
-  RowLabels labels(profile, symbols);
-  for (size_t i = 0; i < profile.rows.size(); ++i) WriteRow(profile, symbols, i, labels, json);
+  RowLabels labels(profile);
+  for (const NamedRow& row : profile.rows) WriteRow(profile, row, labels, json);
   json.EndArray();
-  WriteIdle(SumIdle(profile, symbols), json);
+  WriteIdle(SumIdle(profile), json);
   if (!profile.ledger.empty()) {
     json.Key("ledger");
     WriteLedgerJson(profile, json);

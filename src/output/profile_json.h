@@ -9,12 +9,11 @@
 #define OFFCPU_OUTPUT_PROFILE_JSON_H_
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-void WriteProfileJson(const Profile& profile, const SymbolizedProfile& symbols, ByteSink sink);
+void WriteProfileJson(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 

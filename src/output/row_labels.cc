@@ -9,8 +9,8 @@ RowLabelValue& At(RowLabel label, RowLabelValues& values) { return values[static
 
 }  // namespace
 
-RowLabels::RowLabels(const Profile& profile, const SymbolizedProfile& symbols)
-    : profile_(profile), symbols_(symbols), causes_(symbols), images_(profile.processes.size(), -1) {
+RowLabels::RowLabels(const NamedProfile& profile)
+    : profile_(profile), causes_(profile), images_(profile.processes.size(), -1) {
   NumberImages();
 }
 
@@ -49,8 +49,7 @@ void RowLabels::FillControlGroup(uint32_t control_group, RowLabelValues& values)
   At(RowLabel::kUnit, values).text = names.unit;
 }
 
-RowLabelValues RowLabels::OfRow(size_t index) {
-  const ProfileRow& row = profile_.rows[index];
+RowLabelValues RowLabels::OfRow(const NamedRow& row) {
   RowLabelValues values = OfProcess(row.process);
   At(RowLabel::kTid, values).number = row.tid;
   At(RowLabel::kComm, values).text = profile_.comms[row.comm];
@@ -60,7 +59,7 @@ RowLabelValues RowLabels::OfRow(size_t index) {
   const auto [call, is_new] = system_calls_.try_emplace(row.syscall);
   if (is_new) call->second = SystemCallName(row.syscall);
   At(RowLabel::kSystemCall, values).text = call->second;
-  if (!symbols_.idle.empty()) At(RowLabel::kIdle, values).text = symbols_.idle[index];
+  At(RowLabel::kIdle, values).text = row.idle;
   return values;
 }
 

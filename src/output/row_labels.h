@@ -14,8 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "process/control_groups.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {
@@ -93,20 +92,20 @@ inline bool HasLabel(const RowLabelValues& values, RowLabel label) {
   return InfoOf(label).is_number ? value.number != 0 || label == RowLabel::kPid : !value.text.empty();
 }
 
-// Tells the labels of rows and of processes. The profile and its names must outlive this, and this the values.
+// Tells the labels of rows and of processes. The profile must outlive this, and this the values.
 class RowLabels {
  public:
-  RowLabels(const Profile& profile, const SymbolizedProfile& symbols);
+  explicit RowLabels(const NamedProfile& profile);
 
-  RowLabelValues OfRow(size_t index);
+  // Of a row of the profile.
+  RowLabelValues OfRow(const NamedRow& row);
   RowLabelValues OfProcess(uint32_t process);
 
  private:
   void NumberImages();
   void FillControlGroup(uint32_t control_group, RowLabelValues& values);
 
-  const Profile& profile_;
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   WaitCauses causes_;
   std::vector<int64_t> images_;                  // by process
   std::map<int32_t, std::string> system_calls_;  // what is in maps stays where it is

@@ -45,13 +45,13 @@ uint64_t ValueOf(const RowSums& sums, RowValue value) {
   return sums.total_ns();
 }
 
-uint64_t Total(const Profile& profile, RowValue value) {
+uint64_t Total(const NamedProfile& profile, RowValue value) {
   uint64_t total = 0;
   for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
   return total;
 }
 
-RowValue DefaultValue(const Profile& profile) {
+RowValue DefaultValue(const ProfileFacts& profile) {
   return profile.stats.oncpu_period_ns != 0 ? RowValue::kWall : RowValue::kOffCpu;
 }
 

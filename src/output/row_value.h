@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -24,11 +24,11 @@ enum class RowValue {
 absl::StatusOr<RowValue> ParseRowValue(const std::string& name);
 
 // What is shown unless another one is asked for: all there is.
-RowValue DefaultValue(const Profile& profile);
+RowValue DefaultValue(const ProfileFacts& profile);
 
 bool IsTime(RowValue value);
 uint64_t ValueOf(const RowSums& sums, RowValue value);
-uint64_t Total(const Profile& profile, RowValue value);
+uint64_t Total(const NamedProfile& profile, RowValue value);
 
 // For a reader: a length of time, or "12 times".
 std::string FormatValue(uint64_t amount, RowValue value);

@@ -1,36 +1,36 @@
 #include "output/stack_json.h"
 
+#include <cstddef>
+
 namespace offcpu {
 
-void WriteUserStackFields(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
-                          std::span<const uint64_t> pcs, JsonWriter& json) {
-  const UserStackEntry& entry = profile.user_stacks[index];
+void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t> pcs, JsonWriter& json) {
   json.Key("user");
   json.BeginArray();
-  for (size_t i = 0; i < entry.stack.frames.size(); ++i) {
-    const SymbolizedFrame& frame = symbols.user_stacks[index][i];
+  for (size_t i = 0; i < stack.frames.size(); ++i) {
+    const NamedFrame& frame = stack.frames[i];
     json.BeginObject();
     if (i < pcs.size()) {
       json.Key("pc");
       json.Hex(pcs[i]);
     }
     json.Field("name", frame.name);
-    json.Field("module", frame.module);
+    json.Field("module", frame.module_name);
     json.Key("address");
-    json.Hex(entry.stack.frames[i].address);
-    if (!entry.filtered) json.Field("source", Name(entry.stack.frames[i].source));
+    json.Hex(frame.address);
+    if (!stack.filtered) json.Field("source", Name(frame.source));
     json.EndObject();
   }
   json.EndArray();
-  if (entry.filtered) {
+  if (stack.filtered) {
     json.Key("filtered");
     json.Bool(true);
-  } else if (entry.overflow) {
+  } else if (stack.overflow) {
     json.Field("no_user_stack", "other");
-  } else if (entry.missing != NoUserStack::kNone) {
-    json.Field("no_user_stack", Name(entry.missing));
+  } else if (stack.missing != NoUserStack::kNone) {
+    json.Field("no_user_stack", Name(stack.missing));
   } else {
-    json.Field("user_end", Name(entry.stack.end));
+    json.Field("user_end", Name(stack.end));
   }
 }
 

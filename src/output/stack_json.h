@@ -7,19 +7,16 @@
 #ifndef OFFCPU_OUTPUT_STACK_JSON_H_
 #define OFFCPU_OUTPUT_STACK_JSON_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "output/json_writer.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-// Of user_stacks[index]. `pcs`: of its frames, or none.
-void WriteUserStackFields(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
-                          std::span<const uint64_t> pcs, JsonWriter& json);
+// `pcs`: of its frames, or none.
+void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t> pcs, JsonWriter& json);
 
 }  // namespace offcpu
 

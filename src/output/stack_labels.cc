@@ -20,36 +20,37 @@ std::string Bracketed(std::string_view what, std::string_view reason) {
   return label;
 }
 
+void AppendOutermostFirst(const std::vector<NamedFrame>& frames, std::vector<std::string>* labels) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels->push_back(Printable(frame->name));
+}
+
 }  // namespace
 
 std::string WaitLabel(WaitCause cause, int32_t syscall) {
   return absl::StrCat(std::string(Name(cause)), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
 }
 
-std::string EndLabel(const UserStackEntry& entry) {
-  if (entry.overflow) return "[other]";
-  if (entry.missing != NoUserStack::kNone) return Bracketed("no user stack", Name(entry.missing));
-  return entry.stack.end == EndReason::kComplete ? "" : Bracketed("truncated", Name(entry.stack.end));
+std::string EndLabel(const NamedUserStack& stack) {
+  if (stack.overflow) return "[other]";
+  if (stack.missing != NoUserStack::kNone) return Bracketed("no user stack", Name(stack.missing));
+  return stack.end == EndReason::kComplete ? "" : Bracketed("truncated", Name(stack.end));
 }
 
-std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
-  const std::vector<SymbolizedFrame>& frames = symbols.user_stacks[index];
+std::vector<std::string> UserLabels(const NamedUserStack& stack) {
   std::vector<std::string> labels;
-  labels.reserve(frames.size() + 1);
-  if (std::string end = EndLabel(profile.user_stacks[index]); !end.empty()) labels.push_back(std::move(end));
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(frame->name));
+  labels.reserve(stack.frames.size() + 1);
+  if (std::string end = EndLabel(stack); !end.empty()) labels.push_back(std::move(end));
+  AppendOutermostFirst(stack.frames, &labels);
   return labels;
 }
 
-std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
-  const KernelStack& stack = profile.kernel_stacks[index];
+std::vector<std::string> KernelLabels(const NamedKernelStack& stack) {
   if (stack.overflow) return {"[other]"};
   if (stack.user_mode) return {};
-  if (stack.addresses.empty()) return {"[unknown kernel stack]"};
-  const std::vector<std::string_view>& frames = symbols.kernel_stacks[index];
+  if (stack.is_lost()) return {"[unknown kernel stack]"};
   std::vector<std::string> labels;
-  labels.reserve(frames.size());
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels.push_back(Printable(*frame));
+  labels.reserve(stack.frames.size());
+  AppendOutermostFirst(stack.frames, &labels);
   return labels;
 }
 
@@ -59,22 +60,21 @@ std::string ProcessLabel(const ProcessInfo& process) {
   return absl::StrCat(Printable(process.name), "-", process.key.pid);
 }
 
-std::vector<std::string> WakerLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
-                                     bool with_process) {
-  if (profile.wakers[index].empty()) return {std::string(kWakerMark), "[other]"};
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process) {
+  if (chain.empty()) return {std::string(kWakerMark), "[other]"};
   std::vector<std::string> labels;
   const auto append_reversed = [&labels](std::vector<std::string> stack) {
     labels.insert(labels.end(), std::make_move_iterator(stack.rbegin()), std::make_move_iterator(stack.rend()));
   };
-  for (const WakerLink& link : profile.wakers[index]) {
+  for (const WakerLink& link : chain) {
     labels.emplace_back(kWakerMark);
-    append_reversed(KernelLabels(profile, symbols, link.kernel_stack));
+    append_reversed(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
     labels.emplace_back("-");
     if (link.interrupt) {
       labels.emplace_back(kInterrupt);
       continue;
     }
-    append_reversed(UserLabels(profile, symbols, link.user_stack));
+    append_reversed(UserLabels(profile.user_stacks[link.user_stack]));
     labels.push_back(ThreadLabel(profile.comms[link.comm]));
     if (with_process) labels.push_back(ProcessLabel(profile.processes[link.process]));
   }

@@ -8,34 +8,31 @@
 #ifndef OFFCPU_OUTPUT_STACK_LABELS_H_
 #define OFFCPU_OUTPUT_STACK_LABELS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {
 
-// Of user_stacks[index] and kernel_stacks[index]. Empty if there is no kernel stack: the thread was in user mode.
-std::vector<std::string> UserLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
-std::vector<std::string> KernelLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
+std::vector<std::string> UserLabels(const NamedUserStack& stack);
+// Empty if there is no kernel stack: the thread was in user mode.
+std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
 
-// Of wakers[index]: for each link the way back from where it woke, behind kWakerMark, to the name of its thread, and
-// with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
+// Of a chain of the profile's: for each link the way back from where it woke, behind kWakerMark, to the name of its
+// thread, and with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
 inline constexpr std::string_view kWakerMark = "--";
 inline constexpr std::string_view kInterrupt = "[interrupt]";
-std::vector<std::string> WakerLabels(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
-                                     bool with_process);
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process);
 
 // The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more. Empty of none.
 std::string KernelLeaf(const std::vector<std::string>& labels);
 
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
-std::string EndLabel(const UserStackEntry& entry);
+std::string EndLabel(const NamedUserStack& stack);
 
 // A thread's name, and its process as the folded form has it.
 std::string ThreadLabel(std::string_view comm);

@@ -39,19 +39,19 @@ std::string_view RemedyOf(EndReason reason) {
   return "";
 }
 
-StackShares SharesOf(const Profile& profile) {
+StackShares SharesOf(const NamedProfile& profile) {
   StackShares shares;
   std::map<std::pair<NoUserStack, EndReason>, uint64_t> gaps;
   for (const ProfileRow& row : profile.rows) {
-    const UserStackEntry& user = profile.user_stacks[row.user_stack];
+    const NamedUserStack& user = profile.user_stacks[row.user_stack];
     if (row.kind == WaitKind::kRunning || user.overflow || user.missing == NoUserStack::kKernelThread) continue;
     if (user.filtered) return {};  // whether such a stack was whole is not known any more
     shares.ns += row.total_ns();
     const bool has_stack = user.missing == NoUserStack::kNone;
-    if (has_stack && user.stack.end == EndReason::kComplete) {
+    if (has_stack && user.end == EndReason::kComplete) {
       shares.complete_ns += row.total_ns();
     } else {
-      gaps[{user.missing, has_stack ? user.stack.end : EndReason::kComplete}] += row.total_ns();
+      gaps[{user.missing, has_stack ? user.end : EndReason::kComplete}] += row.total_ns();
     }
   }
   for (const auto& [why, ns] : gaps) {

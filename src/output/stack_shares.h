@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -24,7 +24,7 @@ struct StackShares {
   std::vector<StackGap> gaps;  // the largest first
 };
 
-StackShares SharesOf(const Profile& profile);
+StackShares SharesOf(const NamedProfile& profile);
 
 // What a user can do so that fewer stacks are missing, or end early, for this reason; empty: nothing.
 std::string_view RemedyOf(NoUserStack reason);

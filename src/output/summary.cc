@@ -48,7 +48,7 @@ std::string IncompleteShares(const ProfileStats& stats) {
 }
 
 // Those that a row refers to.
-size_t Stacks(const Profile& profile, uint32_t ProfileRow::*stack) {
+size_t Stacks(const NamedProfile& profile, uint32_t ProfileRow::*stack) {
   absl::flat_hash_set<uint32_t> stacks;
   for (const ProfileRow& row : profile.rows) stacks.insert(row.*stack);
   return stacks.size();
@@ -67,7 +67,7 @@ std::string WhatClocksDid(const ProfileStats& stats) {
 }
 
 // Most of what a user wants to know of a recording; if it is less, the largest gaps, and what to do about them.
-void WriteStackShares(const Profile& profile, ByteSink sink) {
+void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
   constexpr size_t kMostGaps = 3;
   const StackShares shares = SharesOf(profile);
   if (shares.ns == 0) return;
@@ -83,7 +83,7 @@ void WriteStackShares(const Profile& profile, ByteSink sink) {
 
 }  // namespace
 
-void WriteSummary(const Profile& profile, ByteSink sink) {
+void WriteSummary(const NamedProfile& profile, ByteSink sink) {
   const ProfileStats& stats = profile.stats;
   sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
                        stats.intervals, stats.processes, profile.rows.size()));

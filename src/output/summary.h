@@ -3,11 +3,11 @@
 #define OFFCPU_OUTPUT_SUMMARY_H_
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-void WriteSummary(const Profile& profile, ByteSink sink);
+void WriteSummary(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -27,15 +27,15 @@ constexpr size_t kLeafFrames = 3;
 constexpr size_t kWakers = 3;  // of a stack
 
 // By the index of a stack, that of the first with the same names.
-using LabelsOf = std::vector<std::string> (*)(const Profile& profile, const SymbolizedProfile& symbols, size_t index);
-std::vector<uint32_t> FirstOfSameNames(const Profile& profile, const SymbolizedProfile& symbols, size_t stacks,
-                                       LabelsOf labels) {
-  std::vector<uint32_t> first(stacks);
-  std::iota(first.begin(), first.end(), 0u);
-  if (profile.stats.oncpu_period_ns == 0) return first;
+template <typename Stack>
+std::vector<uint32_t> FirstOfSameNames(const std::vector<Stack>& stacks,
+                                       std::vector<std::string> (*labels)(const Stack& stack)) {
+  std::vector<uint32_t> first;
+  first.reserve(stacks.size());
   absl::flat_hash_map<std::string, uint32_t> index;
-  for (uint32_t i = 0; i < stacks; ++i) {
-    first[i] = index.try_emplace(absl::StrJoin(labels(profile, symbols, i), "\n"), i).first->second;
+  for (const Stack& stack : stacks) {
+    const auto next = static_cast<uint32_t>(first.size());
+    first.push_back(index.try_emplace(absl::StrJoin(labels(stack), "\n"), next).first->second);
   }
   return first;
 }
@@ -54,14 +54,19 @@ std::pair<RowKey, bool> StackKeyOf(const ProfileRow& row) {
 
 // The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
 // Samples meet a function at every instruction: those of one stack of functions are one.
-std::vector<ProfileRow> SumStacks(const Profile& profile, const SymbolizedProfile& symbols) {
-  const std::vector<uint32_t> user = FirstOfSameNames(profile, symbols, profile.user_stacks.size(), UserLabels);
-  const std::vector<uint32_t> kernel = FirstOfSameNames(profile, symbols, profile.kernel_stacks.size(), KernelLabels);
+std::vector<ProfileRow> SumStacks(const NamedProfile& profile) {
+  const bool has_samples = profile.stats.oncpu_period_ns != 0;
+  std::vector<uint32_t> user;
+  std::vector<uint32_t> kernel;
+  if (has_samples) {
+    user = FirstOfSameNames(profile.user_stacks, UserLabels);
+    kernel = FirstOfSameNames(profile.kernel_stacks, KernelLabels);
+  }
   absl::flat_hash_map<std::pair<RowKey, bool>, size_t> index;
   std::vector<ProfileRow> stacks;
   std::vector<uint64_t> most_ns;  // of the row that stands for a stack
   for (ProfileRow row : profile.rows) {
-    if (row.kind == WaitKind::kRunning) {
+    if (has_samples && row.kind == WaitKind::kRunning) {
       row.user_stack = user[row.user_stack];
       row.kernel_stack = kernel[row.kernel_stack];
     }
@@ -89,9 +94,9 @@ struct ProcessSum {
   ProfileRow costliest;
 };
 
-std::vector<ProcessSum> SumProcesses(const Profile& profile, const SymbolizedProfile& symbols, RowValue value) {
+std::vector<ProcessSum> SumProcesses(const NamedProfile& profile, RowValue value) {
   std::vector<ProcessSum> processes(profile.processes.size());
-  for (const ProfileRow& stack : SumStacks(profile, symbols)) {
+  for (const ProfileRow& stack : SumStacks(profile)) {
     ProcessSum& process = processes[stack.process];
     process.process = stack.process;
     if (process.comms.empty() || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
@@ -105,18 +110,18 @@ std::vector<ProcessSum> SumProcesses(const Profile& profile, const SymbolizedPro
 }
 
 // "read < do_io < main": from the leaf outwards.
-std::string UserLeaves(const Profile& profile, const SymbolizedProfile& symbols, uint32_t user_stack) {
+std::string UserLeaves(const NamedUserStack& stack) {
   std::string line;
-  std::vector<std::string> user = UserLabels(profile, symbols, user_stack);
+  std::vector<std::string> user = UserLabels(stack);
   size_t shown = std::min(user.size(), kLeafFrames);
   for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
   return line;
 }
 
 // "read < do_io < main | pipe_read": with what it waited in.
-std::string LeafLine(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& row) {
-  const std::string line = UserLeaves(profile, symbols, row.user_stack);
-  const std::string kernel = KernelLeaf(KernelLabels(profile, symbols, row.kernel_stack));
+std::string LeafLine(const NamedProfile& profile, const ProfileRow& row) {
+  const std::string line = UserLeaves(profile.user_stacks[row.user_stack]);
+  const std::string kernel = KernelLeaf(KernelLabels(profile.kernel_stacks[row.kernel_stack]));
   return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
 }
 
@@ -139,7 +144,7 @@ std::string CountText(const ProfileRow& row) {
 }
 
 // The rows of a stack by their wakers, those of several kinds of wait added up.
-std::vector<ProfileRow> RowsByWaker(const Profile& profile, const ProfileRow& stack) {
+std::vector<ProfileRow> RowsByWaker(const NamedProfile& profile, const ProfileRow& stack) {
   std::map<uint32_t, ProfileRow> by_waker;
   for (const ProfileRow& row : profile.rows) {
     if (row.waker == 0 || StackKeyOf(row) != StackKeyOf(stack)) continue;
@@ -161,16 +166,15 @@ std::string WakingFunction(const std::vector<std::string>& labels) {
 }
 
 // "waker (1234): write < reply | pipe_write"
-std::string LinkLine(const Profile& profile, const SymbolizedProfile& symbols, const WakerLink& link) {
-  const std::string leaf = WakingFunction(KernelLabels(profile, symbols, link.kernel_stack));
+std::string LinkLine(const NamedProfile& profile, const WakerLink& link) {
+  const std::string leaf = WakingFunction(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
   if (link.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
   return absl::StrCat(ThreadLabel(profile.comms[link.comm]), " (", profile.processes[link.process].key.pid,
-                      "): ", UserLeaves(profile, symbols, link.user_stack), " | ", leaf);
+                      "): ", UserLeaves(profile.user_stacks[link.user_stack]), " | ", leaf);
 }
 
 // Who ended most of a stack's waits, and by whom he had been woken himself.
-void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const ProfileRow& stack, RowValue value,
-                 ByteSink sink) {
+void WriteWakers(const NamedProfile& profile, const ProfileRow& stack, RowValue value, ByteSink sink) {
   std::vector<ProfileRow> rows = RowsByWaker(profile, stack);
   const size_t count = rows.size();
   KeepMost(rows, kWakers, [value](const ProfileRow& row) { return ValueOf(row, value); });
@@ -179,7 +183,7 @@ void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const
     std::string what = absl::StrCat("woken, ", FormatValue(ValueOf(row, value), value), ", by ");
     if (chain.empty()) sink(absl::StrCat("        ", what, "others\n"));
     for (const WakerLink& link : chain) {
-      sink(absl::StrCat("        ", what, LinkLine(profile, symbols, link), "\n"));
+      sink(absl::StrCat("        ", what, LinkLine(profile, link), "\n"));
       what = "  woken by ";
     }
   }
@@ -188,9 +192,8 @@ void WriteWakers(const Profile& profile, const SymbolizedProfile& symbols, const
 
 }  // namespace
 
-void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                       ByteSink sink) {
-  std::vector<ProcessSum> processes = SumProcesses(profile, symbols, value);
+void WriteProcessTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink) {
+  std::vector<ProcessSum> processes = SumProcesses(profile, value);
   size_t count = processes.size();
   KeepMost(processes, limit, [value](const ProcessSum& sum) { return ValueOf(sum.sums, value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
@@ -201,18 +204,17 @@ void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols,
     const std::string on_cpu = has_samples ? absl::StrFormat(" %10s", FormatDuration(sum.sums.cpu_ns)) : "";
     sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s%s  %s\n", Printable(process.name), process.key.pid,
                          sum.comms.size(), FormatDuration(sum.sums.total_ns()), FormatDuration(sum.sums.blocked_ns),
-                         FormatDuration(sum.sums.runnable_ns), on_cpu, LeafLine(profile, symbols, sum.costliest)));
+                         FormatDuration(sum.sums.runnable_ns), on_cpu, LeafLine(profile, sum.costliest)));
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
 }
 
-void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                     ByteSink sink) {
-  std::vector<ProfileRow> stacks = SumStacks(profile, symbols);
+void WriteStackTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink) {
+  std::vector<ProfileRow> stacks = SumStacks(profile);
   const auto amount = [value](const ProfileRow& row) { return ValueOf(row, value); };
   KeepMost(stacks, limit, amount);
   const uint64_t total = Total(profile, value);
-  WaitCauses causes(symbols);
+  WaitCauses causes(profile);
   for (size_t i = 0; i < stacks.size(); ++i) {
     const ProfileRow& stack = stacks[i];
     const ProcessInfo& process = profile.processes[stack.process];
@@ -220,13 +222,13 @@ void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, R
     sink(absl::StrFormat("#%d  %s, %s  %s  %s (%d), thread %s%s: %s\n", i + 1, FormatValue(amount(stack), value),
                          FormatPercent(amount(stack), total), CountText(stack), Printable(process.name),
                          process.key.pid, Printable(profile.comms[stack.comm]), tid, WhatOf(stack, causes)));
-    for (const std::string& label : UserLabels(profile, symbols, stack.user_stack)) {
+    for (const std::string& label : UserLabels(profile.user_stacks[stack.user_stack])) {
       sink(absl::StrCat("        ", label, "\n"));
     }
-    const std::vector<std::string> kernel = KernelLabels(profile, symbols, stack.kernel_stack);
+    const std::vector<std::string> kernel = KernelLabels(profile.kernel_stacks[stack.kernel_stack]);
     if (!kernel.empty()) sink("        -- kernel --\n");
     for (const std::string& label : kernel) sink(absl::StrCat("        ", label, "\n"));
-    WriteWakers(profile, symbols, stack, value, sink);
+    WriteWakers(profile, stack, value, sink);
     sink("\n");
   }
 }

@@ -7,19 +7,16 @@
 
 #include "output/byte_sink.h"
 #include "output/row_value.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 // One line for each of the `limit` processes with the most time, with the leaf of its costliest stack.
-void WriteProcessTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                       ByteSink sink);
+void WriteProcessTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink);
 
 // The `limit` costliest stacks of one thread name of one process, all kinds of wait together: times, then the frames
 // from the outermost one down to where the thread left the CPU.
-void WriteStackTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                     ByteSink sink);
+void WriteStackTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink);
 
 }  // namespace offcpu
 

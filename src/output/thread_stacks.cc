@@ -17,7 +17,7 @@
 namespace offcpu {
 namespace {
 
-ProcessInfo ProcessOf(const Profile& profile) {
+ProcessInfo ProcessOf(const ProfileFacts& profile) {
   return profile.processes.empty() ? ProcessInfo() : profile.processes.front();
 }
 
@@ -25,21 +25,21 @@ std::span<const uint64_t> PcsOf(const FramePcs& pcs, size_t index) {
   return index < pcs.size() ? std::span<const uint64_t>(pcs[index]) : std::span<const uint64_t>();
 }
 
-bool IsRunning(const Profile& profile, const ProfileRow& row) {
+bool IsRunning(const NamedProfile& profile, const ProfileRow& row) {
   return profile.user_stacks[row.user_stack].missing == NoUserStack::kOnCpu;
 }
 
-std::string_view StateOf(const Profile& profile, const ProfileRow& row) {
+std::string_view StateOf(const NamedProfile& profile, const ProfileRow& row) {
   return IsRunning(profile, row) ? "running" : Name(row.kind);
 }
 
-WaitCause CauseOf(const SymbolizedProfile& symbols, const ProfileRow& row) {
-  return CauseOf(row.kind, row.syscall, symbols.kernel_stacks[row.kernel_stack]);
+WaitCause CauseOf(const NamedProfile& profile, const ProfileRow& row) {
+  return CauseOf(row.kind, row.syscall, profile.kernel_stacks[row.kernel_stack].frames);
 }
 
 // "" if the state says as much.
-std::string WaitOf(const SymbolizedProfile& symbols, const ProfileRow& row) {
-  const WaitCause cause = CauseOf(symbols, row);
+std::string WaitOf(const NamedProfile& profile, const ProfileRow& row) {
+  const WaitCause cause = CauseOf(profile, row);
   const bool says_more = cause != WaitCause::kOther || row.syscall != kNoSystemCall;
   return says_more && cause != WaitCause::kPreempted ? WaitLabel(cause, row.syscall) : "";
 }
@@ -50,85 +50,79 @@ std::string FrameHead(size_t number, uint64_t address) {
 }
 
 // Returns how many frames there were.
-size_t WriteKernelFrames(const Profile& profile, const SymbolizedProfile& symbols, size_t index, ByteSink sink) {
-  const std::vector<uint64_t>& addresses = profile.kernel_stacks[index].addresses;
-  if (addresses.empty()) sink("  [unknown kernel stack]\n");
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    sink(absl::StrCat(FrameHead(i, addresses[i]), Printable(symbols.kernel_stacks[index][i]), "  [kernel]\n"));
+size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
+  if (frames.empty()) sink("  [unknown kernel stack]\n");
+  for (size_t i = 0; i < frames.size(); ++i) {
+    sink(absl::StrCat(FrameHead(i, frames[i].address), Printable(frames[i].name), "  [kernel]\n"));
   }
-  return addresses.size();
+  return frames.size();
 }
 
-void WriteUserFrames(const Profile& profile, const SymbolizedProfile& symbols, size_t index,
-                     std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
-  const UserStackEntry& entry = profile.user_stacks[index];
-  for (size_t i = 0; i < entry.stack.frames.size(); ++i) {
-    const SymbolizedFrame& frame = symbols.user_stacks[index][i];
+void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
+  for (size_t i = 0; i < stack.frames.size(); ++i) {
+    const NamedFrame& frame = stack.frames[i];
     const std::string head =
         i < pcs.size() ? FrameHead(number + i, pcs[i]) : absl::StrFormat("  %-4s ", absl::StrCat("#", number + i));
     // Without a symbol the name is the module's and an offset already.
-    const std::string module = frame.module.empty() || !frame.named ? "" : absl::StrCat("  ", Printable(frame.module));
-    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name), module, Name(entry.stack.frames[i].source)));
+    const bool has_module = !frame.module_name.empty() && frame.named;
+    const std::string module = has_module ? absl::StrCat("  ", Printable(frame.module_name)) : "";
+    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name), module, Name(frame.source)));
   }
-  const std::string end = EndLabel(entry);
+  const std::string end = EndLabel(stack);
   if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));
 }
 
-void WriteThread(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, const ProfileRow& row,
-                 ByteSink sink) {
+void WriteThread(const NamedProfile& profile, const FramePcs& pcs, const ProfileRow& row, ByteSink sink) {
   std::string head = absl::StrFormat("\n%d %s  %s", row.tid, Printable(profile.comms[row.comm]), StateOf(profile, row));
-  const std::string wait = WaitOf(symbols, row);
+  const std::string wait = WaitOf(profile, row);
   if (!IsRunning(profile, row) && !wait.empty()) absl::StrAppend(&head, "  ", wait);
   if (row.total_ns() != 0) absl::StrAppend(&head, "  off the CPU for ", FormatDuration(row.total_ns()));
   sink(absl::StrCat(head, "\n"));
   if (IsRunning(profile, row)) return;
-  const size_t frames = WriteKernelFrames(profile, symbols, row.kernel_stack, sink);
-  WriteUserFrames(profile, symbols, row.user_stack, PcsOf(pcs, row.user_stack), frames, sink);
+  const size_t frames = WriteKernelFrames(profile.kernel_stacks[row.kernel_stack].frames, sink);
+  WriteUserFrames(profile.user_stacks[row.user_stack], PcsOf(pcs, row.user_stack), frames, sink);
 }
 
-void WriteKernelJson(const Profile& profile, const SymbolizedProfile& symbols, size_t index, JsonWriter& json) {
-  const std::vector<uint64_t>& addresses = profile.kernel_stacks[index].addresses;
+void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
   json.Key("kernel");
   json.BeginArray();
-  for (size_t i = 0; i < addresses.size(); ++i) {
+  for (const NamedFrame& frame : stack.frames) {
     json.BeginObject();
-    json.Field("name", symbols.kernel_stacks[index][i]);
+    json.Field("name", frame.name);
     json.Key("address");
-    json.Hex(addresses[i]);
+    json.Hex(frame.address);
     json.EndObject();
   }
   json.EndArray();
 }
 
-void WriteThreadJson(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs,
-                     const ProfileRow& row, JsonWriter& json) {
+void WriteThreadJson(const NamedProfile& profile, const FramePcs& pcs, const ProfileRow& row, JsonWriter& json) {
   json.BeginObject();
   json.Key("tid");
   json.Signed(row.tid);
   json.Field("comm", profile.comms[row.comm]);
   json.Field("state", StateOf(profile, row));
   if (!IsRunning(profile, row)) {
-    json.Field("cause", Name(CauseOf(symbols, row)));
+    json.Field("cause", Name(CauseOf(profile, row)));
     if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
   }
   if (row.total_ns() != 0) json.Field("off_cpu_ns", row.total_ns());
-  WriteKernelJson(profile, symbols, row.kernel_stack, json);
-  WriteUserStackFields(profile, symbols, row.user_stack, PcsOf(pcs, row.user_stack), json);
+  WriteKernelJson(profile.kernel_stacks[row.kernel_stack], json);
+  WriteUserStackFields(profile.user_stacks[row.user_stack], PcsOf(pcs, row.user_stack), json);
   json.EndObject();
 }
 
 }  // namespace
 
-void WriteThreadStacks(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, ByteSink sink) {
+void WriteThreadStacks(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink) {
   const ProcessInfo process = ProcessOf(profile);
   const size_t threads = profile.rows.size();
   sink(absl::StrFormat("%d %s: %d %s\n", process.key.pid, Printable(process.name), threads,
                        threads == 1 ? "thread" : "threads"));
-  for (const ProfileRow& row : profile.rows) WriteThread(profile, symbols, pcs, row, sink);
+  for (const ProfileRow& row : profile.rows) WriteThread(profile, pcs, row, sink);
 }
 
-void WriteThreadStacksJson(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs,
-                           ByteSink sink) {
+void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink) {
   const ProcessInfo process = ProcessOf(profile);
   JsonWriter json(sink);
   json.BeginObject();
@@ -137,7 +131,7 @@ void WriteThreadStacksJson(const Profile& profile, const SymbolizedProfile& symb
   json.Field("name", process.name);
   json.Key("threads");
   json.BeginArray();
-  for (const ProfileRow& row : profile.rows) WriteThreadJson(profile, symbols, pcs, row, json);
+  for (const ProfileRow& row : profile.rows) WriteThreadJson(profile, pcs, row, json);
   json.EndArray();
   json.EndObject();
   sink("\n");

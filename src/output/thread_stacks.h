@@ -12,17 +12,15 @@
 #include <vector>
 
 #include "output/byte_sink.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
-// Where frames lie in the process, parallel to Profile::user_stacks. What is missing in it is not shown.
+// Where frames lie in the process, parallel to NamedProfile::user_stacks. What is missing in it is not shown.
 using FramePcs = std::vector<std::vector<uint64_t>>;
 
-void WriteThreadStacks(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs, ByteSink sink);
-void WriteThreadStacksJson(const Profile& profile, const SymbolizedProfile& symbols, const FramePcs& pcs,
-                           ByteSink sink);
+void WriteThreadStacks(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink);
+void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -27,21 +27,20 @@ bool IsCLibrary(std::string_view module) {
 
 // Without what calls main, or a thread's own function: it is the same for all. The outermost frame of a program calls
 // the C library, that of a thread is in it.
-std::span<const SymbolizedFrame> WithoutStart(std::span<const SymbolizedFrame> frames) {
+std::span<const NamedFrame> WithoutStart(std::span<const NamedFrame> frames) {
   const size_t size = frames.size();
-  if (size > 1 && IsCLibrary(frames[size - 2].module)) frames = frames.first(size - 1);
-  while (!frames.empty() && IsCLibrary(frames.back().module)) frames = frames.first(frames.size() - 1);
+  if (size > 1 && IsCLibrary(frames[size - 2].module_name)) frames = frames.first(size - 1);
+  while (!frames.empty() && IsCLibrary(frames.back().module_name)) frames = frames.first(frames.size() - 1);
   return frames;
 }
 
-std::vector<std::string> UserFrames(const Profile& profile, const SymbolizedProfile& symbols, size_t index) {
-  const std::vector<SymbolizedFrame>& all = symbols.user_stacks[index];
-  const std::string end = EndLabel(profile.user_stacks[index]);
-  std::span<const SymbolizedFrame> shown = end.empty() ? WithoutStart(all) : all;
-  while (!shown.empty() && IsCLibrary(shown.front().module)) shown = shown.subspan(1);
-  if (shown.empty()) shown = all;
+std::vector<std::string> UserFrames(const NamedUserStack& stack) {
+  const std::string end = EndLabel(stack);
+  std::span<const NamedFrame> shown = end.empty() ? WithoutStart(stack.frames) : stack.frames;
+  while (!shown.empty() && IsCLibrary(shown.front().module_name)) shown = shown.subspan(1);
+  if (shown.empty()) shown = stack.frames;
   std::vector<std::string> frames;
-  for (const SymbolizedFrame& frame : shown) frames.push_back(Printable(frame.name));
+  for (const NamedFrame& frame : shown) frames.push_back(Printable(frame.name));
   if (!end.empty()) frames.push_back(end);
   return frames;
 }
@@ -56,9 +55,9 @@ std::vector<std::string> KernelFrames(std::vector<std::string> labels, const std
 // Sums rows by what is shown of them.
 class StackSums {
  public:
-  StackSums(const Profile& profile, const SymbolizedProfile& symbols) : profile_(profile), wait_causes_(symbols) {
-    for (size_t i = 0; i < profile.user_stacks.size(); ++i) user_.push_back(UserFrames(profile, symbols, i));
-    for (size_t i = 0; i < profile.kernel_stacks.size(); ++i) kernel_.push_back(KernelLabels(profile, symbols, i));
+  explicit StackSums(const NamedProfile& profile) : profile_(profile), wait_causes_(profile) {
+    for (const NamedUserStack& stack : profile.user_stacks) user_.push_back(UserFrames(stack));
+    for (const NamedKernelStack& stack : profile.kernel_stacks) kernel_.push_back(KernelLabels(stack));
   }
 
   void Add(const ProfileRow& row) {
@@ -101,7 +100,7 @@ class StackSums {
     return stack;
   }
 
-  const Profile& profile_;
+  const NamedProfile& profile_;
   std::vector<std::vector<std::string>> user_;
   std::vector<std::vector<std::string>> kernel_;
   absl::flat_hash_map<Key, size_t> index_;
@@ -112,7 +111,7 @@ class StackSums {
   WaitCauses wait_causes_;
 };
 
-std::vector<TopProcess> SumProcesses(const Profile& profile) {
+std::vector<TopProcess> SumProcesses(const NamedProfile& profile) {
   std::vector<TopProcess> processes;
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
@@ -189,10 +188,9 @@ void WriteArray(std::string_view key, const std::vector<T>& values, void (*write
 
 }  // namespace
 
-TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                      bool hide_idle) {
-  if (std::vector<IdleSum> idle = SumIdle(profile, symbols); hide_idle && !idle.empty()) {
-    TopTable table = MakeTopTable(WithoutIdle(profile, symbols), symbols, value, limit, false);
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle) {
+  if (std::vector<IdleSum> idle = SumIdle(profile); hide_idle && !idle.empty()) {
+    TopTable table = MakeTopTable(WithoutIdle(profile), value, limit, false);
     table.idle = std::move(idle);
     return table;
   }
@@ -203,7 +201,7 @@ TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, 
                     .slept_throughout = profile.stats.slept_throughout,
                     .drops = profile.stats.drops,
                     .processes = SumProcesses(profile)};
-  StackSums stacks(profile, symbols);
+  StackSums stacks(profile);
   for (const ProfileRow& row : profile.rows) {
     if (row.kind == WaitKind::kRunning) continue;
     table.sums.Add(row);

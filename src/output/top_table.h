@@ -11,8 +11,7 @@
 #include "output/byte_sink.h"
 #include "output/idle.h"
 #include "output/row_value.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {
@@ -54,8 +53,7 @@ struct TopTable {
 
 // With at most `limit` processes and as many stacks, the first by `value`. Waits for work that are marked are left out
 // if `hide_idle`.
-TopTable MakeTopTable(const Profile& profile, const SymbolizedProfile& symbols, RowValue value, size_t limit,
-                      bool hide_idle = true);
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle = true);
 
 // One object, on a line of its own.
 void WriteTopJson(const TopTable& table, ByteSink sink);

@@ -39,7 +39,7 @@ struct UserMeaning {
 
   bool operator==(const UserMeaning& other) const {
     return entry->missing == other.entry->missing && entry->overflow == other.entry->overflow &&
-           entry->filtered == other.entry->filtered && IsSameStack(entry->stack, other.entry->stack);
+           IsSameStack(entry->stack, other.entry->stack);
   }
   template <typename H>
   friend H AbslHashValue(H h, const UserMeaning& meaning) {

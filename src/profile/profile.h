@@ -1,5 +1,6 @@
 // One recording, or one window of it: where threads waited, and what could not be told. Plain data, never changed after
-// the off-CPU table has made it; safe to read from any thread.
+// the off-CPU table has made it; safe to read from any thread. Its code is addresses: symbolize/named_profile.h is the
+// same with names.
 #ifndef OFFCPU_PROFILE_PROFILE_H_
 #define OFFCPU_PROFILE_PROFILE_H_
 
@@ -84,9 +85,6 @@ struct UserStackEntry {
   UserStack stack;  // empty if `missing` is not kNone, or `overflow`
   NoUserStack missing = NoUserStack::kNone;
   bool overflow = false;  // stands for every stack that found no place in the table: "[other]"
-  // Read from a file in which pprof has left out or put in frames. They are as the file lists them, at the addresses to
-  // look up; how they were found and why the walk ended is not known any more.
-  bool filtered = false;
 };
 
 // A named loss or limit: how often, and how much time it stands for (0 where no time is lost with it).
@@ -125,21 +123,25 @@ struct ProfileStats {
   std::vector<Drop> drops;  // only those that happened
 };
 
-struct Profile {
+// What a profile says beside its stacks and rows.
+struct ProfileFacts {
   uint64_t start_unix_ns = 0;
   uint64_t start_boot_ns = 0;  // CLOCK_BOOTTIME; 0: not known, as of a file
   uint64_t duration_ns = 0;    // without what the host was suspended for
   std::string host;
   std::vector<ProcessInfo> processes;
   std::vector<std::string> comms;
-  std::vector<KernelStack> kernel_stacks;
-  std::vector<UserStackEntry> user_stacks;
   std::vector<WakerChain> wakers;           // empty if they were not asked for
   std::vector<std::string> control_groups;  // paths below the root of the hierarchy of version 2, as "/system.slice"
-  std::vector<ProfileRow> rows;
   std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
   std::vector<LedgerEntry> ledger;                     // one a thread, by process; empty if it was not asked for
   ProfileStats stats;
+};
+
+struct Profile : ProfileFacts {
+  std::vector<KernelStack> kernel_stacks;
+  std::vector<UserStackEntry> user_stacks;
+  std::vector<ProfileRow> rows;
 };
 
 }  // namespace offcpu

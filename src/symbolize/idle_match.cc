@@ -33,11 +33,11 @@ std::string_view WithoutSuffix(std::string_view name) {
 }
 
 // What the kernel has a thread return to from a handler of a signal.
-bool IsTrampoline(const SymbolizedFrame& frame) {
+bool IsTrampoline(const NamedFrame& frame) {
   return frame.named && (frame.name == "__restore_rt" || frame.name.starts_with("runtime.sigreturn"));
 }
 
-bool IsCalled(const IdleFrame& frame, const SymbolizedFrame& function) {
+bool IsCalled(const IdleFrame& frame, const NamedFrame& function) {
   if (!function.named) return false;
   const std::string_view stem = WithoutSuffix(function.name);
   return MatchesAny(frame.names, stem) ||
@@ -49,17 +49,17 @@ bool IsMusl(std::string_view module) { return module.starts_with("ld-musl") || m
 
 // Has it no name, as static functions in stripped programs have none, and is of the module that calls it or that it
 // calls? Code of any other module is none that the pattern can mean.
-bool IsStripped(std::span<const SymbolizedFrame> frames, size_t index) {
-  const SymbolizedFrame& frame = frames[index];
-  if (frame.named || frame.module.empty() || IsMusl(frame.module)) return false;
-  const bool of_callee = index > 0 && frames[index - 1].module == frame.module;
-  const bool of_caller = index + 1 < frames.size() && frames[index + 1].module == frame.module;
+bool IsStripped(std::span<const NamedFrame> frames, size_t index) {
+  const NamedFrame& frame = frames[index];
+  if (frame.named || frame.module_name.empty() || IsMusl(frame.module_name)) return false;
+  const bool of_callee = index > 0 && frames[index - 1].module_name == frame.module_name;
+  const bool of_caller = index + 1 < frames.size() && frames[index + 1].module_name == frame.module_name;
   return of_callee || of_caller;
 }
 
 // From frames[begin], which is to be the pattern's first, outwards. Which functions of the pattern can come next is
 // kept as a set of bits: that takes no longer for a stack that is made to take long.
-bool MatchesFrom(const IdleStack& stack, std::span<const SymbolizedFrame> frames, size_t begin) {
+bool MatchesFrom(const IdleStack& stack, std::span<const NamedFrame> frames, size_t begin) {
   const size_t end = stack.frames.size();
   uint64_t next = 1;
   for (size_t at = begin; next != 0; ++at) {
@@ -86,27 +86,27 @@ bool Has(const Values& values, const Value& value) {
 
 // A wait of the kernel's own within the call, for its locks, for memory, for a disk; or for a futex that is always
 // somebody's, because the kernel hands it on.
-bool IsNeverForWork(std::string_view function) {
+bool IsNeverForWork(const NamedFrame& frame) {
   constexpr std::array<std::string_view, 8> kBeginnings = {
       "__mutex_lock", "mutex_lock",  "rwsem_down_",        "down_",
       "io_schedule",  "folio_wait_", "asm_exc_page_fault", "futex_lock_pi"};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [function](std::string_view beginning) { return function.starts_with(beginning); });
+                     [&frame](std::string_view beginning) { return frame.name.starts_with(beginning); });
 }
 
 // One that ends by a signal, as every wait for work does. The kind of an open wait does not tell, the stack does.
 bool IsInterruptible(const IdleWait& wait) {
   if (std::any_of(wait.kernel.begin(), wait.kernel.end(), IsNeverForWork)) return false;
   if (wait.kind != WaitKind::kOpen) return wait.kind == WaitKind::kSleeping;
-  return !wait.kernel.empty() && !wait.kernel.front().starts_with("[kernel] 0x");
+  return !wait.kernel.empty() && wait.kernel.front().named;
 }
 
 // Rows that share what decides share the work.
 class Marker {
  public:
-  Marker(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile& symbols)
-      : profile_(profile), patterns_(patterns), symbols_(symbols), by_stack_(profile.user_stacks.size()) {
-    for (const IdlePattern& pattern : patterns) names_.emplace_back(symbols.names->emplace_back(pattern.name));
+  Marker(const IdlePatterns& patterns, const NamedProfile& profile)
+      : patterns_(patterns), profile_(profile), by_stack_(profile.user_stacks.size()) {
+    for (const IdlePattern& pattern : patterns) names_.emplace_back(profile.names->emplace_back(pattern.name));
   }
 
   std::string_view Of(const ProfileRow& row) {
@@ -126,11 +126,11 @@ class Marker {
 
   const std::vector<size_t>& WithStack(uint32_t index) {
     OfStack& stack = by_stack_[index];
-    if (std::exchange(stack.is_known, true) || profile_.user_stacks[index].filtered) return stack.patterns;
-    const std::vector<SymbolizedFrame>& frames = symbols_.user_stacks[index];
+    const NamedUserStack& user = profile_.user_stacks[index];
+    if (std::exchange(stack.is_known, true) || user.filtered) return stack.patterns;
     for (size_t i = 0; i < patterns_.size(); ++i) {
       const std::vector<IdleStack>& stacks = patterns_[i].stacks;
-      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, frames); };
+      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, user.frames); };
       if (std::any_of(stacks.begin(), stacks.end(), matches)) stack.patterns.push_back(i);
     }
     return stack.patterns;
@@ -141,16 +141,15 @@ class Marker {
                            .thread = profile_.comms[row.comm],
                            .kind = row.kind,
                            .syscall = row.syscall,
-                           .kernel = symbols_.kernel_stacks[row.kernel_stack]};
+                           .kernel = profile_.kernel_stacks[row.kernel_stack].frames};
     for (const size_t pattern : WithStack(row.user_stack)) {
       if (MatchesWait(patterns_[pattern], wait)) return names_[pattern];
     }
     return "";
   }
 
-  const Profile& profile_;
   const IdlePatterns& patterns_;
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   std::vector<std::string_view> names_;  // of the patterns
   std::vector<OfStack> by_stack_;
   absl::flat_hash_map<RowKey, std::string_view> known_;
@@ -158,14 +157,14 @@ class Marker {
 
 }  // namespace
 
-bool MatchesStack(const IdleStack& stack, std::span<const SymbolizedFrame> frames) {
+bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames) {
   for (size_t begin = 0; begin < frames.size(); ++begin) {
     if (MatchesFrom(stack, frames, begin)) return true;
     // What is further in than the pattern must be of the module of its first function, and no handler of a signal,
     // which can interrupt any wait.
     const bool goes_on = stack.own_callees && begin < kMaxOwnCallees && begin + 1 < frames.size();
-    if (!goes_on || IsTrampoline(frames[begin]) || frames[begin].module.empty()) return false;
-    if (frames[begin].module != frames[begin + 1].module) return false;
+    if (!goes_on || IsTrampoline(frames[begin]) || frames[begin].module_name.empty()) return false;
+    if (frames[begin].module_name != frames[begin + 1].module_name) return false;
   }
   return false;
 }
@@ -179,16 +178,13 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
   return Has(pattern.causes, cause);
 }
 
-void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols) {
-  Marker marker(profile, patterns, *symbols);
-  const std::vector<std::string_view> stored = std::exchange(symbols->idle, {});
-  symbols->idle.reserve(profile.rows.size());
-  for (size_t i = 0; i < profile.rows.size(); ++i) {
-    const ProfileRow& row = profile.rows[i];
-    // What pprof has written again cannot be told again: its frames may be fewer than they were.
-    const bool is_told = !stored.empty() && profile.user_stacks[row.user_stack].filtered;
-    symbols->idle.push_back(is_told ? stored[i] : marker.Of(row));
+void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile) {
+  Marker marker(patterns, *profile);
+  for (NamedRow& row : profile->rows) {
+    const bool stays = profile->idle_is_told && profile->user_stacks[row.user_stack].filtered;
+    if (!stays) row.idle = marker.Of(row);
   }
+  profile->idle_is_told = true;
 }
 
 }  // namespace offcpu

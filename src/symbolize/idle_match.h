@@ -9,14 +9,13 @@
 #include <span>
 #include <string_view>
 
-#include "profile/profile.h"
 #include "symbolize/idle_patterns.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 // `frames`: leaf first.
-bool MatchesStack(const IdleStack& stack, std::span<const SymbolizedFrame> frames);
+bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames);
 
 // What a row says of its wait, but the user stack.
 struct IdleWait {
@@ -24,12 +23,13 @@ struct IdleWait {
   std::string_view thread;
   WaitKind kind = WaitKind::kSleeping;
   int32_t syscall = kNoSystemCall;
-  std::span<const std::string_view> kernel;  // leaf first
+  std::span<const NamedFrame> kernel;  // leaf first
 };
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
 
-// Fills in symbols->idle. The names in it live as long as the symbols.
-void MarkIdle(const Profile& profile, const IdlePatterns& patterns, SymbolizedProfile* symbols);
+// Tells of each row what it waits for work in. What rows said before is told again, but for stacks that pprof has
+// changed: their frames may be fewer than they were.
+void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu
 

@@ -16,6 +16,7 @@
 #include "process/proc_file.h"
 #include "profile/losses.h"
 #include "symbolize/demangle.h"
+#include "symbolize/idle_match.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/name_pool.h"
@@ -29,7 +30,14 @@ constexpr size_t kMaxNameBytes = 32u << 20;  // of one profile
 constexpr int kMaxLate = 2;
 constexpr size_t kMaxModulesBytes = 1u << 20;
 
-using FrameNames = absl::flat_hash_map<uint64_t, SymbolizedFrame>;  // by lookup address
+struct FrameName {
+  std::string_view name;
+  std::string_view module;  // file name
+  bool named = false;
+};
+
+using FrameNames = absl::flat_hash_map<uint64_t, FrameName>;  // by lookup address
+using NamesByModule = absl::flat_hash_map<const Module*, FrameNames>;
 
 std::string HexAddress(std::string_view prefix, uint64_t address) {
   return absl::StrCat(std::string(prefix), "0x", absl::Hex(address));
@@ -38,24 +46,36 @@ std::string HexAddress(std::string_view prefix, uint64_t address) {
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // All addresses of one module are looked up together, so that its tables are read once.
-absl::flat_hash_map<const Module*, FrameNames> CollectAddresses(const Profile& profile) {
-  absl::flat_hash_map<const Module*, FrameNames> modules;
-  for (const UserStackEntry& entry : profile.user_stacks) {
+NamesByModule CollectAddresses(const std::vector<UserStackEntry>& stacks) {
+  NamesByModule modules;
+  for (const UserStackEntry& entry : stacks) {
     for (const Frame& frame : entry.stack.frames) modules[frame.module].try_emplace(frame.lookup_address());
   }
   return modules;
 }
 
+// Takes the frames from the entry.
+NamedUserStack WithNames(UserStackEntry& entry, NamesByModule& modules) {
+  NamedUserStack stack = {.end = entry.stack.end, .missing = entry.missing, .overflow = entry.overflow};
+  stack.frames.reserve(entry.stack.frames.size());
+  for (const Frame& frame : std::exchange(entry.stack.frames, {})) {
+    const FrameName& name = modules[frame.module][frame.lookup_address()];
+    stack.frames.push_back({frame, FrameKind::kNative, name.named, name.name, name.module});
+  }
+  return stack;
+}
+
 // Whose tables are read only for what is not cached.
 class Namer {
  public:
-  Namer(const Profile& profile, const SymbolizerOptions& options, NameCache* cache, NamePool& pool)
-      : profile_(profile), options_(options), cache_(cache), pool_(pool) {
-    for (const std::shared_ptr<const Module>& module : profile.modules) owners_.try_emplace(module.get(), &module);
+  Namer(const std::vector<std::shared_ptr<const Module>>& modules, const SymbolizerOptions& options, NameCache* cache,
+        NamePool& pool)
+      : options_(options), cache_(cache), pool_(pool) {
+    for (const std::shared_ptr<const Module>& module : modules) owners_.try_emplace(module.get(), &module);
   }
 
-  void NameUserStacks(SymbolizedProfile& symbolized);
-  void NameKernelStacks(SymbolizedProfile& symbolized);
+  std::vector<NamedUserStack> NameUserStacks(std::vector<UserStackEntry>& stacks);
+  std::vector<NamedKernelStack> NameKernelStacks(const std::vector<KernelStack>& stacks);
   std::vector<Drop> Losses() const;
 
  private:
@@ -67,9 +87,10 @@ class Namer {
   bool Read(const Module& module, const FrameNames& frames, Names* names);
   bool IsRead(const Module& module, const std::function<void()>& read);
   std::string_view Keep(uid_t owner, std::string_view name, std::string_view coarse);
-  std::string KernelName(uint64_t address, std::optional<SymbolTable>& symbols);
+  NamedFrame KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols);
+  // Nothing: no symbol covers it.
+  std::optional<std::string> KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols);
 
-  const Profile& profile_;
   const SymbolizerOptions& options_;
   NameCache* const cache_;
   NamePool& pool_;
@@ -165,8 +186,8 @@ void Namer::NameAnonymous(FrameNames& frames) {
   for (auto& [address, frame] : frames) frame.name = pool_.Intern(HexAddress("[unknown] ", address), "[unknown]");
 }
 
-void Namer::NameUserStacks(SymbolizedProfile& symbolized) {
-  auto modules = CollectAddresses(profile_);
+std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& stacks) {
+  NamesByModule modules = CollectAddresses(stacks);
   for (auto& [module, frames] : modules) {
     if (module == nullptr) {
       NameAnonymous(frames);
@@ -174,11 +195,10 @@ void Namer::NameUserStacks(SymbolizedProfile& symbolized) {
       NameFrames(*module, frames);
     }
   }
-  for (const UserStackEntry& entry : profile_.user_stacks) {
-    std::vector<SymbolizedFrame>& frames = symbolized.user_stacks.emplace_back();
-    frames.reserve(entry.stack.frames.size());
-    for (const Frame& frame : entry.stack.frames) frames.push_back(modules[frame.module][frame.lookup_address()]);
-  }
+  std::vector<NamedUserStack> named;
+  named.reserve(stacks.size());
+  for (UserStackEntry& entry : stacks) named.push_back(WithNames(entry, modules));
+  return named;
 }
 
 std::vector<Drop> Namer::Losses() const {
@@ -188,45 +208,64 @@ std::vector<Drop> Namer::Losses() const {
   return losses;
 }
 
-std::string Namer::KernelName(uint64_t address, std::optional<SymbolTable>& symbols) {
-  const std::string* cached = cache_ != nullptr ? cache_->FindKernel(address) : nullptr;
+std::optional<std::string> Namer::KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols) {
+  const std::string* cached = cache_ != nullptr ? cache_->FindKernel(frame.address) : nullptr;
   if (cached != nullptr) return *cached;
   if (!symbols.has_value()) {
     auto kallsyms = ReadProcFile(options_.kallsyms_path, kMaxKallsymsBytes);
     symbols = kallsyms.ok() ? ParseKallsyms(std::move(*kallsyms)) : SymbolTable();
   }
-  // A thread leaves the CPU inside a call, so every address is one to return to: see Frame::lookup_address.
-  const auto symbol = symbols->Find(address - 1);
-  std::string name = symbol ? std::string(*symbol) : HexAddress("[kernel] ", address);
-  if (cache_ != nullptr && symbol) cache_->AddKernel(address, name);
+  const auto symbol = symbols->Find(frame.lookup_address());
+  if (!symbol.has_value()) return std::nullopt;
+  std::string name(*symbol);
+  if (cache_ != nullptr) cache_->AddKernel(frame.address, name);
   return name;
 }
 
-void Namer::NameKernelStacks(SymbolizedProfile& symbolized) {
+NamedFrame Namer::KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols) {
+  NamedFrame frame = {{.address = address, .exact = false}, FrameKind::kKernel};
+  const std::optional<std::string> name = KernelName(frame, symbols);
+  frame.named = name.has_value();
+  frame.name = pool_.Intern(frame.named ? *name : HexAddress("[kernel] ", address), "[kernel]");
+  return frame;
+}
+
+std::vector<NamedKernelStack> Namer::NameKernelStacks(const std::vector<KernelStack>& stacks) {
   std::optional<SymbolTable> symbols;
-  absl::flat_hash_map<uint64_t, std::string_view> names;
-  for (const KernelStack& stack : profile_.kernel_stacks) {
-    std::vector<std::string_view>& frames = symbolized.kernel_stacks.emplace_back();
-    frames.reserve(stack.addresses.size());
-    for (uint64_t address : stack.addresses) {
-      auto [it, inserted] = names.try_emplace(address);
-      if (inserted) it->second = pool_.Intern(KernelName(address, symbols), "[kernel]");
-      frames.push_back(it->second);
+  absl::flat_hash_map<uint64_t, NamedFrame> frames;  // by address
+  std::vector<NamedKernelStack> named;
+  named.reserve(stacks.size());
+  for (const KernelStack& stack : stacks) {
+    NamedKernelStack& to = named.emplace_back();
+    to.id = stack.id;
+    to.overflow = stack.overflow;
+    to.user_mode = stack.user_mode;
+    to.frames.reserve(stack.addresses.size());
+    for (const uint64_t address : stack.addresses) {
+      auto [it, inserted] = frames.try_emplace(address);
+      if (inserted) it->second = KernelFrame(address, symbols);
+      to.frames.push_back(it->second);
     }
   }
+  return named;
 }
 
 }  // namespace
 
-SymbolizedProfile Symbolize(const Profile& profile, const SymbolizerOptions& options, NameCache* cache) {
-  SymbolizedProfile symbolized;
+NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCache* cache) {
+  NamedProfile named;
+  ProfileFacts& facts = profile;
+  static_cast<ProfileFacts&>(named) = std::move(facts);
+  named.rows.reserve(profile.rows.size());
+  for (const ProfileRow& row : std::exchange(profile.rows, {})) named.rows.push_back({row});
   if (cache != nullptr) cache->Begin(ReadProcFile(options.modules_path, kMaxModulesBytes).value_or(""));
-  NamePool pool(*symbolized.names, kMaxNameBytes);
-  Namer namer(profile, options, cache, pool);
-  namer.NameUserStacks(symbolized);
-  namer.NameKernelStacks(symbolized);
-  symbolized.losses = namer.Losses();
-  return symbolized;
+  NamePool pool(*named.names, kMaxNameBytes);
+  Namer namer(named.modules, options, cache, pool);
+  named.user_stacks = namer.NameUserStacks(profile.user_stacks);
+  named.kernel_stacks = namer.NameKernelStacks(profile.kernel_stacks);
+  named.losses = namer.Losses();
+  if (options.idle != nullptr) MarkIdle(*options.idle, &named);
+  return named;
 }
 
 }  // namespace offcpu

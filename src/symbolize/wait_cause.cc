@@ -247,18 +247,19 @@ std::optional<WaitCause> Find(std::string_view name, const Rules& rules) {
   return rule == std::end(rules) ? std::nullopt : std::optional(rule->cause);
 }
 
-bool WantsToRun(std::span<const std::string_view> kernel) {
+bool WantsToRun(std::span<const NamedFrame> kernel) {
   const auto leaf = std::find_if_not(kernel.begin(), kernel.end(),
-                                     [](std::string_view name) { return MatchesAny(name, kScheduler); });
-  return leaf != kernel.end() && MatchesAny(*leaf, kWantsToRun);
+                                     [](const NamedFrame& frame) { return MatchesAny(frame.name, kScheduler); });
+  return leaf != kernel.end() && MatchesAny(leaf->name, kWantsToRun);
 }
 
 // The whole of what is done for a fault of user mode is the fault. In a system call it is part of that.
-bool IsPageFault(int32_t syscall, std::span<const std::string_view> kernel) {
+bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
   constexpr std::string_view kFault[] = {"asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault"};
   constexpr std::string_view kCall[] = {"do_syscall_64", "do_int80_*", "do_fast_syscall_32", "do_SYSENTER_32"};
   const auto any = [kernel](const auto& patterns) {
-    return std::any_of(kernel.begin(), kernel.end(), [&](std::string_view name) { return MatchesAny(name, patterns); });
+    const auto matches = [&patterns](const NamedFrame& frame) { return MatchesAny(frame.name, patterns); };
+    return std::any_of(kernel.begin(), kernel.end(), matches);
   };
   return syscall == kNoSystemCall && any(kFault) && !any(kCall);
 }
@@ -271,20 +272,20 @@ std::string_view Name(WaitCause cause) {
   return kNames[static_cast<size_t>(cause)];
 }
 
-WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const std::string_view> kernel) {
+WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel) {
   if (kind == WaitKind::kPreempted || kind == WaitKind::kYielded) return WaitCause::kPreempted;
   if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
   if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
-  for (const std::string_view function : kernel) {
-    if (const std::optional<WaitCause> cause = Find(function, kByFunction)) return *cause;
+  for (const NamedFrame& frame : kernel) {
+    if (const std::optional<WaitCause> cause = Find(frame.name, kByFunction)) return *cause;
   }
   return Find(SystemCallName(syscall), kBySystemCall).value_or(WaitCause::kOther);
 }
 
 WaitCause WaitCauses::Of(const RowKey& row) {
   const auto [it, inserted] = known_.try_emplace({row.kind, row.syscall, row.kernel_stack});
-  if (inserted) it->second = CauseOf(row.kind, row.syscall, symbols_.kernel_stacks[row.kernel_stack]);
+  if (inserted) it->second = CauseOf(row.kind, row.syscall, profile_.kernel_stacks[row.kernel_stack].frames);
   return it->second;
 }
 

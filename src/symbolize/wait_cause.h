@@ -12,8 +12,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
@@ -35,17 +34,17 @@ inline constexpr int kWaitCauseCount = 11;
 std::string_view Name(WaitCause cause);
 
 // `kernel`: leaf first, empty if it is not known. Of a stay without a system call the stack and the kind speak alone.
-WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const std::string_view> kernel);
+WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel);
 
-// The causes of a profile's rows; rows that share what decides share the work. Both must outlive this.
+// The causes of a profile's rows; rows that share what decides share the work. It must outlive this.
 class WaitCauses {
  public:
-  explicit WaitCauses(const SymbolizedProfile& symbols) : symbols_(symbols) {}
+  explicit WaitCauses(const NamedProfile& profile) : profile_(profile) {}
 
   WaitCause Of(const RowKey& row);
 
  private:
-  const SymbolizedProfile& symbols_;
+  const NamedProfile& profile_;
   absl::flat_hash_map<std::tuple<WaitKind, int32_t, uint32_t>, WaitCause> known_;
 };
 

@@ -119,12 +119,12 @@ size_t GzippedBytes(Write write) {
 void PrintSize(size_t processes, size_t stacks) {
   Host host(1, processes, stacks);
   const std::shared_ptr<const Profile> window = host.AWindow(1'790'000'000 * kSecond, 60 * kSecond);
-  const SymbolizedProfile symbols = Symbolize(*window);
+  const NamedProfile named = Symbolize(*window);
   size_t pprof = 0;
-  WritePprof(*window, symbols, [&pprof](std::string_view piece) { pprof += piece.size(); });
+  WritePprof(named, [&pprof](std::string_view piece) { pprof += piece.size(); });
   const auto begin = std::chrono::steady_clock::now();
   size_t requests = 0, bytes = 0, gzipped = 0;
-  WriteOtlp(*window, symbols, {}, [&](std::string request) {
+  WriteOtlp(named, {}, [&](std::string request) {
     ++requests;
     bytes += request.size();
     gzipped += GzippedBytes([&request](GzipWriter& gzip) { gzip.Append(request); });

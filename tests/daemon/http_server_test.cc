@@ -44,11 +44,11 @@ class HttpServerTest : public ::testing::Test {
   }
 
   static uint64_t BlockedNs(const httplib::Response& response) {
-    const absl::StatusOr<StoredProfile> profile = ParsePprof(response.body);
+    const absl::StatusOr<NamedProfile> profile = ParsePprof(response.body);
     EXPECT_TRUE(profile.ok()) << profile.status();
     if (!profile.ok()) return 0;
     uint64_t sum = 0;
-    for (const ProfileRow& row : profile->profile.rows) sum += row.blocked_ns;
+    for (const ProfileRow& row : profile->rows) sum += row.blocked_ns;
     return sum;
   }
 

@@ -48,7 +48,7 @@ class RequestsTest : public ::testing::Test {
   }
 
   // Of all windows, and the running one.
-  Profile Dump(const control::DumpRequest& dump) {
+  NamedProfile Dump(const control::DumpRequest& dump) {
     control::Request request = Version1();
     *request.mutable_dump() = dump;
     std::string bytes;
@@ -60,9 +60,9 @@ class RequestsTest : public ::testing::Test {
       last = reply.chunk().last();
     }
     EXPECT_TRUE(last);
-    absl::StatusOr<StoredProfile> read = ParsePprof(bytes);
+    absl::StatusOr<NamedProfile> read = ParsePprof(bytes);
     EXPECT_TRUE(read.ok()) << read.status();
-    return read.ok() ? std::move(read->profile) : Profile();
+    return read.ok() ? *std::move(read) : NamedProfile();
   }
 
   FakeKernel kernel_;
@@ -73,7 +73,7 @@ class RequestsTest : public ::testing::Test {
   std::unique_ptr<Requests> requests_;
 };
 
-uint64_t BlockedNs(const Profile& profile) {
+uint64_t BlockedNs(const NamedProfile& profile) {
   uint64_t sum = 0;
   for (const ProfileRow& row : profile.rows) sum += row.blocked_ns;
   return sum;
@@ -127,7 +127,7 @@ TEST_F(RequestsTest, ADumpOfTheLastSecondsIsThatWhateverBecameOfTheClock) {
     const uint64_t now = ReadClocks().unix_ns + set_by_ns;
     control::DumpRequest dump;
     dump.set_since_unix_ns(now - 60'000'000'000);
-    const Profile all = Dump(dump);
+    const NamedProfile all = Dump(dump);
     EXPECT_GT(all.duration_ns, 1u) << "what was recorded before the step, too, was within the last minute";
     EXPECT_NEAR(static_cast<double>(all.start_unix_ns), static_cast<double>(now), 60e9);
     dump.set_since_unix_ns(now + 60'000'000'000);
@@ -167,7 +167,7 @@ TEST_F(RequestsTest, DumpsAreCalledOff) {
 }
 
 TEST_F(RequestsTest, ManyDumpsAtOnceAreAllWhole) {
-  std::vector<std::future<Profile>> dumps;
+  std::vector<std::future<NamedProfile>> dumps;
   for (int i = 0; i < 20; ++i) dumps.push_back(std::async(std::launch::async, [this] { return Dump({}); }));
   for (auto& dump : dumps) EXPECT_GE(BlockedNs(dump.get()), 1001u);
 }

@@ -63,7 +63,7 @@ class PprofFilesTest : public ::testing::Test {
   }
   absl::Status Write(uint64_t start_unix_ns) {
     const FakeProfile window = Window(start_unix_ns);
-    return files_->Write(window.profile, window.symbols);
+    return files_->Write(window.profile);
   }
 
   std::string Path(const std::string& name) const { return directory_ + "/" + name; }
@@ -123,9 +123,9 @@ TEST_F(PprofFilesTest, AWindowIsAFileThatIsReadAsPprof) {
   const std::string bytes = Contents("offcpu-20261121T215500Z.pb.gz");
   const auto stored = ParsePprof(bytes);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->profile.start_unix_ns, kStart);
-  ASSERT_THAT(stored->profile.rows, SizeIs(1));
-  EXPECT_EQ(stored->profile.rows[0].blocked_ns, 77u);
+  EXPECT_EQ(stored->start_unix_ns, kStart);
+  ASSERT_THAT(stored->rows, SizeIs(1));
+  EXPECT_EQ(stored->rows[0].blocked_ns, 77u);
   EXPECT_EQ(files.stats().written, 1u);
   EXPECT_EQ(files.stats().files, 1u);
   EXPECT_EQ(files.stats().bytes, bytes.size());
@@ -187,7 +187,7 @@ TEST_F(PprofFilesTest, WhatIsLargerThanAllMayBeCostsNoOtherItsPlace) {
   large.Process(11, "a name that makes it longer, of letters that do not pack well: qwzxjkvy");
   large.Row(1, 0, 0, 0, 123456789);
   OpenFiles({.bytes = files_->stats().bytes});
-  EXPECT_EQ(files_->Write(large.profile, large.symbols).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(files_->Write(large.profile).code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(Names(), ElementsAre("offcpu-20261121T215500Z.pb.gz"));
   EXPECT_EQ(files_->stats().failed, 1u);
   EXPECT_EQ(files_->stats().removed, 0u);

@@ -13,10 +13,10 @@ namespace {
 
 using offcpu::OutputFormat;
 
-std::string Written(OutputFormat format, const offcpu::StoredProfile& stored) {
+std::string Written(OutputFormat format, const offcpu::NamedProfile& stored) {
   std::string bytes;
   offcpu::FormatOptions options = {.folded = {.per_process = true}, .frame_sources = true};
-  offcpu::WriteProfile(format, stored.profile, stored.symbols, options, [&](std::string_view part) { bytes += part; });
+  offcpu::WriteProfile(format, stored, options, [&](std::string_view part) { bytes += part; });
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "symbolize/symbolizer.h"
 #include "symbolize/system_calls.h"
 #include "symbolize/wait_cause.h"
 #include "tests/integration/harness.h"
@@ -27,13 +28,13 @@ bool IsWait(const StackRow& row) { return row.row->kind == WaitKind::kSleeping |
 // The threads of a process also wait for the lock of its memory, in every call that maps some, in every fault, and
 // while their stacks are copied for this recording.
 bool WaitsForMemory(const StackRow& row) {
-  return std::any_of(row.kernel->begin(), row.kernel->end(),
+  return std::any_of(row.kernel.begin(), row.kernel.end(),
                      [](std::string_view name) { return name.starts_with("rwsem_down_"); });
 }
 
 // Of the time that a thread waits below the function.
 void ExpectCauses(const Recording& recording, const Target& target, const std::vector<Expected>& all) {
-  WaitCauses causes(recording.names);
+  WaitCauses causes(recording.profile);
   for (const Expected& expected : all) {
     uint64_t right_ns = 0;
     uint64_t ns = 0;
@@ -105,7 +106,7 @@ TEST(Causes, OfWhoWantsToRun) {
   const std::unique_ptr<Target> target = Target::Start({"states", "hogs", "--seconds", "1"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
-  WaitCauses causes(recording.names);
+  WaitCauses causes(recording.profile);
   uint64_t in_user_mode_ns = 0;
   for (const StackRow& row :
        recording.Rows([](const StackRow& r) { return r.comm.starts_with("hog_") && r.Has("hog_loop"); })) {
@@ -123,8 +124,8 @@ TEST(Causes, OfOpenWaitsAreThoseOfTheOthers) {
   ASSERT_TRUE(recorder.ok()) << recorder.status();
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   ASSERT_TRUE(profile.ok()) << profile.status();
-  const Recording recording = {.profile = *profile, .names = Symbolize(*profile)};
-  WaitCauses causes(recording.names);
+  const Recording recording = {.profile = Symbolize(*profile)};
+  WaitCauses causes(recording.profile);
   std::map<std::string, std::set<std::string>> seen;  // by thread
   for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.row->kind == WaitKind::kOpen; })) {
     seen[row.comm].insert(std::string(Name(causes.Of(*row.row))) + " in " + SystemCallName(row.row->syscall));

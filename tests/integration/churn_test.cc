@@ -31,12 +31,13 @@ bool IsSystem(std::string_view module) {
 }
 
 void ExpectRealCallers(const StackRow& row, const Callers& callers) {
-  const std::vector<SymbolizedFrame>& frames = *row.frames;
+  const std::vector<NamedFrame>& frames = row.user->frames;
   std::set<std::string_view> images;
   for (size_t i = 0; i < frames.size(); ++i) {
-    const SymbolizedFrame& frame = frames[i];
-    EXPECT_TRUE(IsTarget(frame.module) || IsSystem(frame.module)) << frame.module << " in " << row.Text();
-    if (frame.module == "churn" || frame.module == "churn_b") images.insert(frame.module);
+    const NamedFrame& frame = frames[i];
+    EXPECT_TRUE(IsTarget(frame.module_name) || IsSystem(frame.module_name))
+        << frame.module_name << " in " << row.Text();
+    if (frame.module_name == "churn" || frame.module_name == "churn_b") images.insert(frame.module_name);
     if (kNamed.count(frame.name) == 0) continue;
     const auto caller = callers.find(frame.name);
     ASSERT_NE(caller, callers.end()) << frame.name << " in " << row.Text();
@@ -44,15 +45,15 @@ void ExpectRealCallers(const StackRow& row, const Callers& callers) {
       EXPECT_FALSE(row.complete()) << row.Text();
       continue;
     }
-    const SymbolizedFrame& next = frames[i + 1];
+    const NamedFrame& next = frames[i + 1];
     if (caller->second.empty()) {
-      EXPECT_TRUE(IsTarget(next.module) && kNamed.count(next.name) == 0) << frame.name << " in " << row.Text();
+      EXPECT_TRUE(IsTarget(next.module_name) && kNamed.count(next.name) == 0) << frame.name << " in " << row.Text();
     } else {
       EXPECT_EQ(next.name, caller->second) << row.Text();
     }
   }
   EXPECT_LE(images.size(), 1u) << "two images in one stack: " << row.Text();
-  EXPECT_TRUE(!row.complete() || frames.back().name == "_start" || IsSystem(frames.back().module)) << row.Text();
+  EXPECT_TRUE(!row.complete() || frames.back().name == "_start" || IsSystem(frames.back().module_name)) << row.Text();
 }
 
 class Churn : public testing::Test {

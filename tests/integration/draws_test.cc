@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "profiler/record_config.h"
+#include "symbolize/symbolizer.h"
 #include "tests/integration/load.h"
 
 namespace offcpu::integration {
@@ -32,8 +33,7 @@ Recording RecordFor(const RecordConfig& config, std::chrono::seconds length) {
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   EXPECT_TRUE(profile.ok()) << profile.status();
   if (!profile.ok()) return recording;
-  recording.profile = *std::move(profile);
-  recording.names = Symbolize(recording.profile);
+  recording.profile = Symbolize(*std::move(profile));
   return recording;
 }
 

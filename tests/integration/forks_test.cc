@@ -15,7 +15,7 @@ namespace {
 // The C library has no table for the first instructions of a thread. The forker's thread and those that wait begin
 // there.
 bool IsBeginning(const StackRow& row) {
-  return row.user->stack.end == EndReason::kNoRow && row.frames->size() == 1 && row.Has("clone3");
+  return row.user->end == EndReason::kNoRow && row.user->frames.size() == 1 && row.Has("clone3");
 }
 
 struct Stacks {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "gtest/gtest.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu::integration {
 
@@ -79,13 +80,13 @@ uint64_t Target::Value(const std::string& name) const {
 }
 
 bool StackRow::Has(std::string_view function) const {
-  return std::any_of(frames->begin(), frames->end(),
-                     [&](const SymbolizedFrame& frame) { return frame.name == function; });
+  return std::any_of(user->frames.begin(), user->frames.end(),
+                     [&](const NamedFrame& frame) { return frame.name == function; });
 }
 
 bool StackRow::Calls(const std::vector<std::string>& functions) const {
   size_t next = 0;
-  for (auto frame = frames->rbegin(); frame != frames->rend() && next < functions.size(); ++frame) {
+  for (auto frame = user->frames.rbegin(); frame != user->frames.rend() && next < functions.size(); ++frame) {
     if (frame->name == functions[next]) ++next;
   }
   return next == functions.size();
@@ -93,26 +94,27 @@ bool StackRow::Calls(const std::vector<std::string>& functions) const {
 
 std::string StackRow::Text() const {
   std::string text = comm + ": ";
-  for (auto frame = frames->rbegin(); frame != frames->rend(); ++frame) text.append(frame->name).append(";");
+  for (auto frame = user->frames.rbegin(); frame != user->frames.rend(); ++frame) text.append(frame->name).append(";");
   if (user->missing != NoUserStack::kNone) {
     text += "[no user stack: " + std::string(Name(user->missing)) + "]";
   } else if (!complete()) {
-    text += " ended as " + std::string(Name(user->stack.end));
+    text += " ended as " + std::string(Name(user->end));
   }
   text += " -;";
-  for (auto frame = kernel->rbegin(); frame != kernel->rend(); ++frame) text.append(*frame).append(";");
+  for (auto name = kernel.rbegin(); name != kernel.rend(); ++name) text.append(*name).append(";");
   return text + " count " + std::to_string(row->count) + ", " + std::to_string(row->total_ns()) + " ns\n";
 }
 
 std::vector<StackRow> Recording::Rows(const RowPredicate& wanted) const {
   std::vector<StackRow> found;
-  for (const ProfileRow& row : profile.rows) {
+  for (const NamedRow& row : profile.rows) {
     StackRow entry = {&row,
                       &profile.processes.at(row.process),
                       profile.comms.at(row.comm),
                       &profile.user_stacks.at(row.user_stack),
-                      &names.user_stacks.at(row.user_stack),
-                      &names.kernel_stacks.at(row.kernel_stack)};
+                      {}};
+    for (const NamedFrame& frame : profile.kernel_stacks.at(row.kernel_stack).frames)
+      entry.kernel.push_back(frame.name);
     if (wanted(entry)) found.push_back(std::move(entry));
   }
   return found;
@@ -173,8 +175,7 @@ Recording Record(const RecordConfig& config, Target& target) {
     ADD_FAILURE() << profile.status().ToString();
     return recording;
   }
-  recording.profile = *std::move(profile);
-  recording.names = Symbolize(recording.profile);
+  recording.profile = Symbolize(*std::move(profile));
   return recording;
 }
 

@@ -15,9 +15,8 @@
 #include <vector>
 
 #include "process/owned_fd.h"
-#include "profile/profile.h"
 #include "profiler/recorder.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu::integration {
 
@@ -82,14 +81,13 @@ class Target {
 
 // A row of a profile with everything that it refers to.
 struct StackRow {
-  const ProfileRow* row;
+  const NamedRow* row;
   const ProcessInfo* process;
   std::string comm;
-  const UserStackEntry* user;
-  const std::vector<SymbolizedFrame>* frames;   // leaf first
-  const std::vector<std::string_view>* kernel;  // leaf first
+  const NamedUserStack* user;
+  std::vector<std::string_view> kernel;  // leaf first
 
-  bool complete() const { return user->missing == NoUserStack::kNone && user->stack.end == EndReason::kComplete; }
+  bool complete() const { return user->missing == NoUserStack::kNone && user->end == EndReason::kComplete; }
   bool Has(std::string_view function) const;
   // The functions, outermost first, are in the user stack in this order, with or without others in between.
   bool Calls(const std::vector<std::string>& functions) const;
@@ -99,8 +97,7 @@ struct StackRow {
 using RowPredicate = std::function<bool(const StackRow&)>;
 
 struct Recording {
-  Profile profile;
-  SymbolizedProfile names;
+  NamedProfile profile;
 
   std::vector<StackRow> Rows(const RowPredicate& wanted) const;
   Measure Sum(const RowPredicate& wanted) const;

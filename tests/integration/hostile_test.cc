@@ -29,7 +29,7 @@ class Hostile : public testing::Test {
     // can.
     ExpectTime("hostile_thread", target_->Measured("hostile_thread", "hostile_wait").ns, [](const StackRow& row) {
       return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen &&
-             std::find(row.kernel->begin(), row.kernel->end(), "hrtimer_nanosleep") != row.kernel->end();
+             std::find(row.kernel.begin(), row.kernel.end(), "hrtimer_nanosleep") != row.kernel.end();
     });
   }
 

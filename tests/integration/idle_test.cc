@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <set>
@@ -95,15 +96,16 @@ class Judged {
     EXPECT_TRUE(profile.ok()) << profile.status();
     if (!profile.ok()) return nullptr;
     auto judged = std::make_unique<Judged>();
-    judged->recording_.profile = *std::move(profile);
+    judged->recorded_ = *std::move(profile);
     judged->Name({});
     return judged;
   }
 
   // By other names than those that were found at first.
-  void Name(const SymbolizerOptions& options) {
-    recording_.names = Symbolize(recording_.profile, options);
-    MarkIdle(recording_.profile, DefaultIdlePatterns(), &recording_.names);
+  void Name(SymbolizerOptions options) {
+    const IdlePatterns patterns = DefaultIdlePatterns();
+    options.idle = &patterns;
+    recording_.profile = Symbolize(recorded_, options);
   }
 
   uint64_t HiddenNs(const OneWait& wanted) const { return WaitNs(wanted, true); }
@@ -117,7 +119,7 @@ class Judged {
 
   std::vector<std::string> Patterns() const {
     std::vector<std::string> names;
-    for (const IdleSum& sum : SumIdle(recording_.profile, recording_.names)) names.push_back(sum.name);
+    for (const IdleSum& sum : SumIdle(recording_.profile)) names.push_back(sum.name);
     return names;
   }
 
@@ -129,14 +131,14 @@ class Judged {
 
   // Nothing is told twice and nothing is missing.
   void ExpectItAddsUp() const {
-    const auto sum = [](const Profile& profile) {
+    const auto sum = [](const NamedProfile& profile) {
       uint64_t ns = 0;
       for (const ProfileRow& row : profile.rows) ns += row.total_ns();
       return ns;
     };
-    const uint64_t hidden_ns = TotalOf(SumIdle(recording_.profile, recording_.names)).blocked_ns;
+    const uint64_t hidden_ns = TotalOf(SumIdle(recording_.profile)).blocked_ns;
     EXPECT_GT(hidden_ns, 0u);
-    EXPECT_EQ(hidden_ns + sum(WithoutIdle(recording_.profile, recording_.names)), sum(recording_.profile));
+    EXPECT_EQ(hidden_ns + sum(WithoutIdle(recording_.profile)), sum(recording_.profile));
   }
 
   // The longest that is shown, for messages.
@@ -151,9 +153,7 @@ class Judged {
   }
 
  private:
-  bool IsIdle(const StackRow& row) const {
-    return !recording_.names.idle[static_cast<size_t>(row.row - recording_.profile.rows.data())].empty();
-  }
+  static bool IsIdle(const StackRow& row) { return !row.row->idle.empty(); }
   uint64_t WaitNs(const OneWait& wanted, bool idle) const {
     uint64_t ns = 0;
     for (const StackRow& row : recording_.Rows([&](const StackRow& row) { return IsIdle(row) == idle && wanted(row); }))
@@ -161,6 +161,7 @@ class Judged {
     return ns;
   }
 
+  Profile recorded_;
   Recording recording_;
 };
 
@@ -269,7 +270,7 @@ TEST(IdlePostgres, LocksClientsAndTheLogAreNoWork) {
   Backend locked, copied_from, copied_to, slept, idle, in_transaction;
   std::vector<std::string> commits;
   const auto judged = Judged::Record(server, [&] {
-    std::vector<std::thread> threads;
+    std::deque<std::thread> threads;
     threads.emplace_back([&] { Psql(server, "echo 'begin; lock table t; select pg_sleep(2); commit;'"); });
     threads.emplace_back([&] {
       locked = BackendOf(

@@ -29,13 +29,13 @@ RecordConfig WithLedger(std::vector<pid_t> pids) {
   return config;
 }
 
-LedgerEntry SumOf(const Profile& profile) {
+LedgerEntry SumOf(const ProfileFacts& profile) {
   LedgerEntry sum;
   for (const LedgerEntry& entry : profile.ledger) AddTimes(entry, sum);
   return sum;
 }
 
-void ExpectCloses(const Profile& profile) {
+void ExpectCloses(const ProfileFacts& profile) {
   ASSERT_FALSE(profile.ledger.empty());
   double worst = 0;
   for (const LedgerEntry& entry : profile.ledger) {

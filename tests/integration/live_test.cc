@@ -15,6 +15,7 @@
 #include "profiler/listing.h"
 #include "profiler/live.h"
 #include "profiler/process_stacks.h"
+#include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -45,8 +46,7 @@ TimedRecording RecordFor(const RecordConfig& config, milliseconds length, const 
   const auto after_stop = steady_clock::now();
   EXPECT_TRUE(profile.ok()) << profile.status();
   if (!profile.ok()) return result;
-  result.recording.profile = *std::move(profile);
-  result.recording.names = Symbolize(result.recording.profile);
+  result.recording.profile = Symbolize(*std::move(profile));
   result.at_least_ns = Ns(before_stop - after_start);
   result.at_most_ns = Ns(after_stop - before_start);
   return result;
@@ -77,9 +77,9 @@ TEST(Live, AThreadThatBlockedBeforeAndNeverReturnsHasItsStackAndLength) {
     EXPECT_GE(rows[0].row->blocked_ns, result.at_least_ns) << comm;
     EXPECT_LE(rows[0].row->blocked_ns, result.at_most_ns) << comm;
     EXPECT_EQ(rows[0].row->runnable_ns, 0u);
-    EXPECT_FALSE(rows[0].kernel->empty());
+    EXPECT_FALSE(rows[0].kernel.empty());
     if (comm == "big") {
-      EXPECT_EQ(rows[0].user->stack.end, EndReason::kWindow) << "its stack is larger than what is read";
+      EXPECT_EQ(rows[0].user->end, EndReason::kWindow) << "its stack is larger than what is read";
       EXPECT_TRUE(rows[0].Has("big_frames"));
     } else {
       EXPECT_TRUE(rows[0].complete()) << rows[0].Text();

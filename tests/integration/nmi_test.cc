@@ -39,17 +39,17 @@ class Nmis {
 };
 
 // What bpf/kernel_stack.bpf.h names a stack by.
-uint64_t IdOf(const std::vector<uint64_t>& frames) {
+uint64_t IdOf(const std::vector<NamedFrame>& frames) {
   uint64_t hash = 0x243f6a8885a308d3;
-  for (const uint64_t frame : frames) {
-    hash = (hash ^ frame) * 0x9e3779b97f4a7c15;
+  for (const NamedFrame& frame : frames) {
+    hash = (hash ^ frame.address) * 0x9e3779b97f4a7c15;
     hash ^= hash >> 29;
   }
   return hash;
 }
 
 bool HasKernelFunction(const StackRow& row, std::string_view name) {
-  return std::find(row.kernel->begin(), row.kernel->end(), name) != row.kernel->end();
+  return std::find(row.kernel.begin(), row.kernel.end(), name) != row.kernel.end();
 }
 
 TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
@@ -76,7 +76,7 @@ TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
   for (const StackRow& row : recording.Rows(IsSample)) {
     samples += row.row->samples;
     EXPECT_TRUE(HasKernelFunction(row, "exc_nmi")) << row.Text();
-    for (const std::string_view name : *row.kernel) {
+    for (const std::string_view name : row.kernel) {
       if (!name.starts_with("bpf_prog_") || name.find("sample_nmi") != std::string_view::npos) continue;
       in_our_programs += row.row->samples;
       break;
@@ -88,10 +88,10 @@ TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
   }
   uint64_t stacks = 0;
   for (const ProfileRow& row : recording.profile.rows) {
-    const KernelStack& stack = recording.profile.kernel_stacks[row.kernel_stack];
-    if (row.kind == WaitKind::kOpen || stack.addresses.empty()) continue;  // those were listed, by other names
+    const NamedKernelStack& stack = recording.profile.kernel_stacks[row.kernel_stack];
+    if (row.kind == WaitKind::kOpen || stack.frames.empty()) continue;  // those were listed, by other names
     ++stacks;
-    EXPECT_EQ(stack.id, IdOf(stack.addresses)) << "frames of another stack";
+    EXPECT_EQ(stack.id, IdOf(stack.frames)) << "frames of another stack";
   }
   std::printf(
       "%llu samples, %llu of them in other programs of ours, %llu with their stack; %llu kernel stacks, %llu "

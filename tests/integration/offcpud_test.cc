@@ -428,10 +428,10 @@ TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   std::map<uint64_t, uint64_t> written;
   for (const auto& file : std::filesystem::directory_iterator(Path("files"))) {
     if (file.path().filename().string().starts_with(".")) continue;  // the lock
-    const absl::StatusOr<StoredProfile> window = ReadPprofFile(file.path());
+    const absl::StatusOr<NamedProfile> window = ReadPprofFile(file.path());
     ASSERT_TRUE(window.ok()) << window.status();
-    uint64_t& ns = written[window->profile.start_unix_ns];
-    for (const ProfileRow& row : window->profile.rows) ns += row.total_ns();
+    uint64_t& ns = written[window->start_unix_ns];
+    for (const ProfileRow& row : window->rows) ns += row.total_ns();
   }
   EXPECT_GE(written.size(), 3u) << "two seconds, and what was left at the end";
 

@@ -69,12 +69,12 @@ TEST_F(Otlp, RequestsOfALimitedSizeSayItToo) {
   ASSERT_NE(waits, nullptr);
   Record({"--kernel-threads", "--idle=show"});
   const std::string file = ReadFile(Path("out.pb.gz"));
-  absl::StatusOr<StoredProfile> stored = ParsePprof(file);
+  absl::StatusOr<NamedProfile> stored = ParsePprof(file);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  MarkIdle(stored->profile, DefaultIdlePatterns(), &stored->symbols);
+  MarkIdle(DefaultIdlePatterns(), &*stored);
   OtlpOptions options;
   options.max_bytes = kMinOtlpBytes;
-  const std::vector<std::string> requests = OtlpRequests(stored->profile, stored->symbols, options);
+  const std::vector<std::string> requests = OtlpRequests(*stored, options);
   EXPECT_GT(requests.size(), 1u);
   CheckOtlp(requests);
   EXPECT_EQ(PprofTextsOf(requests), PprofTexts(file));

@@ -58,7 +58,7 @@ class Runtimes : public testing::Test {
   }
 
   static bool Has(const StackRow& row, const std::string& part) {
-    for (const SymbolizedFrame& frame : *row.frames) {
+    for (const NamedFrame& frame : row.user->frames) {
       if (frame.name.find(part) != std::string_view::npos) return true;
     }
     return false;
@@ -66,7 +66,7 @@ class Runtimes : public testing::Test {
 
   static bool CallOneAnother(const StackRow& row, const std::vector<std::string>& parts) {
     size_t next = 0;
-    for (auto frame = row.frames->rbegin(); frame != row.frames->rend(); ++frame) {
+    for (auto frame = row.user->frames.rbegin(); frame != row.user->frames.rend(); ++frame) {
       const bool found = frame->name.find(parts[next]) != std::string_view::npos;
       if (found && ++next == parts.size()) return true;
       if (!found && next != 0) next = 0;
@@ -107,12 +107,12 @@ TEST_F(Runtimes, GoHasTheCallerOfTheLeaf) {
       if (row.row->count < kWaits / 2) continue;  // the waits, but for those that were interrupted on their way
       std::string names;
       // Only symbols of the file tell by which convention a function is called.
-      for (const SymbolizedFrame& frame : *row.frames) {
+      for (const NamedFrame& frame : row.user->frames) {
         names += std::string(frame.name.substr(0, frame.name.rfind(".abi0"))) + "\n";
       }
       stacks.insert(names);
       waits += row.row->count;
-      const FrameSource source = row.user->stack.frames.at(1).source;
+      const FrameSource source = row.user->frames.at(1).source;
       EXPECT_EQ(source, stripped ? FrameSource::kFramePointer : FrameSource::kDebugFrame);
     }
     EXPECT_GE(waits, kWaits / 2);
@@ -155,8 +155,8 @@ TEST_F(Runtimes, PythonWithTrampolinesNamesTheInnermostFunction) {
   RecordProgram({python, "-X", "perf", Source("wait.py")});
   uint64_t waits = 0;
   for (const StackRow& row : recording_.Rows([](const StackRow& r) { return Has(r, "py::inner"); })) {
-    EXPECT_TRUE(row.frames->back().name.starts_with("py::inner")) << row.Text();
-    EXPECT_EQ(row.user->stack.end, EndReason::kNoRow) << row.Text();
+    EXPECT_TRUE(row.user->frames.back().name.starts_with("py::inner")) << row.Text();
+    EXPECT_EQ(row.user->end, EndReason::kNoRow) << row.Text();
     waits += row.row->count;
   }
   EXPECT_GE(waits, kWaits);

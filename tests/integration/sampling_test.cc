@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -34,8 +35,7 @@ Both RecordBoth(Target& target) {
   absl::StatusOr<Profile> profile = (*exact)->Stop();
   EXPECT_TRUE(profile.ok()) << profile.status();
   if (!profile.ok()) return both;
-  both.exact.profile = *std::move(profile);
-  both.exact.names = Symbolize(both.exact.profile);
+  both.exact.profile = Symbolize(*std::move(profile));
   EXPECT_EQ(both.sample.profile.stats.sample_ns, kSampleNs);
   EXPECT_GT(both.sample.profile.stats.not_drawn, 0u);
   EXPECT_EQ(both.exact.profile.stats.not_drawn, 0u);

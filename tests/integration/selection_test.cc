@@ -146,7 +146,7 @@ TEST_F(Selection, KernelThreadsIfAskedFor) {
   SetUp();  // two more
   const Recording recording = RecordBoth({{.kernel_threads = true}});
   // Everything that is written passes through kernel threads; RCU's run all the time.
-  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel->empty(); }).count, 0u);
+  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel.empty(); }).count, 0u);
   EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && row.comm.starts_with("rcu"); }).count,
             0u);
   EXPECT_EQ(recording.FindDrop("no user stack: kernel thread"), nullptr) << "nothing is lost";

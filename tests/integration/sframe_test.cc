@@ -39,18 +39,21 @@ std::vector<std::string> ThreadChain() { return Chain("raw_thread_start", "raw_t
 
 std::vector<std::string> Names(const StackRow& row) {
   std::vector<std::string> names;
-  for (auto frame = row.frames->rbegin(); frame != row.frames->rend(); ++frame) names.emplace_back(frame->name);
+  for (auto frame = row.user->frames.rbegin(); frame != row.user->frames.rend(); ++frame)
+    names.emplace_back(frame->name);
   return names;
 }
 
 // How its frames were found, leaf first.
 std::vector<std::string> Sources(const StackRow& row) {
   std::vector<std::string> sources;
-  for (const Frame& frame : row.user->stack.frames) sources.emplace_back(Name(frame.source));
+  for (const Frame& frame : row.user->frames) sources.emplace_back(Name(frame.source));
   return sources;
 }
 
-bool Sleeps(const StackRow& row) { return !row.frames->empty() && row.frames->front().name == "raw_nanosleep"; }
+bool Sleeps(const StackRow& row) {
+  return !row.user->frames.empty() && row.user->frames.front().name == "raw_nanosleep";
+}
 
 class RawProgram : public testing::Test {
  protected:
@@ -120,8 +123,8 @@ TEST_P(SFrameOnly, EndsAtOnceIfOnlyEhFrameIsWanted) {
   ASSERT_NO_FATAL_FAILURE(Record(GetParam(), "eh_frame"));
   for (const bool thread : {false, true}) EXPECT_FALSE(Sleepers(thread).empty());
   for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.user->missing == NoUserStack::kNone; })) {
-    EXPECT_EQ(row.user->stack.end, EndReason::kNoRow) << row.Text();
-    EXPECT_EQ(row.frames->size(), 1u) << row.Text();
+    EXPECT_EQ(row.user->end, EndReason::kNoRow) << row.Text();
+    EXPECT_EQ(row.user->frames.size(), 1u) << row.Text();
   }
 }
 
@@ -170,8 +173,8 @@ TEST_F(RawProgram, MixedTablesTakeTurns) {
   ExpectWholeChains();
   for (const bool thread : {false, true}) {
     for (const StackRow& row : Sleepers(thread)) {
-      for (size_t i = 1; i < row.frames->size(); ++i) {
-        const std::string callee((*row.frames)[i - 1].name);
+      for (size_t i = 1; i < row.user->frames.size(); ++i) {
+        const std::string callee(row.user->frames[i - 1].name);
         const bool even = isdigit(callee.back()) != 0 && (callee.back() - '0') % 2 == 0;
         EXPECT_EQ(Sources(row)[i], even ? "eh_frame" : "sframe") << callee;
       }
@@ -328,7 +331,7 @@ TEST_F(RawProgram, CLibraryWithSFrame) {
       EXPECT_TRUE(row.Calls(is_main ? std::vector<std::string>{"_start", "main", "deep_01", "deep_60", "deep_sleep"}
                                     : std::vector<std::string>{"start_thread", "deep_01", "deep_60", "deep_sleep"}))
           << row.Text();
-      EXPECT_GT(row.frames->size(), 62u);
+      EXPECT_GT(row.user->frames.size(), 62u);
       whole += row.row->count;
     }
     EXPECT_GE(whole, target->Measured(thread, "deep_sleep").count) << recording_.DropsText();

@@ -26,14 +26,14 @@ std::vector<std::string> Levels(const std::string& prefix, int count) {
 std::vector<std::string> FramesBeyondSleep(const StackRow& row) {
   std::vector<std::string> chain;
   bool beyond = false;
-  for (size_t i = 0; i < row.frames->size(); ++i) {
+  for (size_t i = 0; i < row.user->frames.size(); ++i) {
     if (beyond) {
       std::array<char, 32> offset = {};
       std::snprintf(offset.data(), offset.size(), " %#llx",
-                    static_cast<unsigned long long>(row.user->stack.frames[i].address));
-      chain.push_back(std::string((*row.frames)[i].module) + offset.data());
+                    static_cast<unsigned long long>(row.user->frames[i].address));
+      chain.push_back(std::string(row.user->frames[i].module_name) + offset.data());
     }
-    beyond = beyond || (*row.frames)[i].name == "deep_sleep";
+    beyond = beyond || row.user->frames[i].name == "deep_sleep";
   }
   return chain;
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <thread>
 
+#include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -198,8 +199,7 @@ class Queued : public testing::Test {
     after_stop_ns_ = NowNs();
     target_->End();
     ASSERT_TRUE(profile.ok()) << profile.status();
-    recording_.profile = *std::move(profile);
-    recording_.names = Symbolize(recording_.profile);
+    recording_.profile = Symbolize(*std::move(profile));
     ran_ns_ = target_->Value("ran_ns");
   }
 

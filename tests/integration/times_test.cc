@@ -17,7 +17,7 @@ void PrintShare(const std::string& what, uint64_t got, uint64_t want) {
 
 // The stack that most of a thread's intervals below `function` have.
 const StackRow* MostCounted(const std::vector<StackRow>& rows) {
-  std::map<const UserStackEntry*, uint64_t> counts;
+  std::map<const NamedUserStack*, uint64_t> counts;
   for (const StackRow& row : rows) counts[row.user] += row.row->count;
   const auto largest = std::max_element(
       rows.begin(), rows.end(), [&](const StackRow& a, const StackRow& b) { return counts[a.user] < counts[b.user]; });
@@ -39,7 +39,7 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   ASSERT_NE(most, nullptr) << recording.DropsText();
   EXPECT_TRUE(most->complete()) << most->Text();
   EXPECT_TRUE(most->Has("write") || most->Has("__write")) << most->Text();
-  const UserStackEntry* in_write = most->user;
+  const NamedUserStack* in_write = most->user;
   const Measure call = recording.Sum([&](const StackRow& row) { return row.user == in_write; });
 
   const uint64_t switches = target->Value("switches");

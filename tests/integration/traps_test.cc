@@ -61,7 +61,7 @@ TEST(Traps, AWaitHasTheNameThatItsThreadComesBackWith) {
 
 // A page fault of the callback that reads the user stack: what the profiler makes a thread wait for is shown as that.
 bool IsTheCallbacksOwn(const StackRow& row) {
-  return std::ranges::find(*row.kernel, "bpf_task_work_callback") != row.kernel->end();
+  return std::ranges::find(row.kernel, "bpf_task_work_callback") != row.kernel.end();
 }
 
 // The programs that look at a switch are a part of its kernel stack, and what calls them is: neither is why it waits.
@@ -72,14 +72,14 @@ TEST(Traps, TheProfilerIsInNoStack) {
   size_t frames = 0;
   for (const StackRow& row : recording.Rows(Any)) {
     if (IsTheCallbacksOwn(row)) continue;
-    for (const std::string_view name : *row.kernel) {
+    for (const std::string_view name : row.kernel) {
       ++frames;
       for (const char* of_bpf : {"bpf_", "__bpf_", "__traceiter_", "trace_event_", "perf_"}) {
         EXPECT_FALSE(name.starts_with(of_bpf)) << row.Text();
       }
     }
-    const bool has_come_back = row.row->kind != WaitKind::kOpen && !row.kernel->empty();
-    EXPECT_TRUE(!has_come_back || row.kernel->front().find("schedule") != std::string_view::npos) << row.Text();
+    const bool has_come_back = row.row->kind != WaitKind::kOpen && !row.kernel.empty();
+    EXPECT_TRUE(!has_come_back || row.kernel.front().find("schedule") != std::string_view::npos) << row.Text();
   }
   EXPECT_GT(frames, 100u) << "there is nothing to see";
 }

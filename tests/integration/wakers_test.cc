@@ -40,7 +40,7 @@ struct Link {
   bool interrupt = false;
   std::string comm;
   int32_t pid = 0;
-  const UserStackEntry* user = nullptr;
+  const NamedUserStack* user = nullptr;
   std::vector<std::string> frames;  // of the user stack, leaf first
   std::vector<std::string> kernel;
 
@@ -50,24 +50,23 @@ struct Link {
   bool IsIn(std::string_view kernel_function) const {
     return std::find(kernel.begin(), kernel.end(), kernel_function) != kernel.end();
   }
-  bool is_complete() const { return user->missing == NoUserStack::kNone && user->stack.end == EndReason::kComplete; }
+  bool is_complete() const { return user->missing == NoUserStack::kNone && user->end == EndReason::kComplete; }
 };
 
 std::vector<Link> ChainOf(const Recording& recording, const ProfileRow& row) {
   std::vector<Link> links;
   if (row.waker == 0) return links;
-  const Profile& profile = recording.profile;
+  const NamedProfile& profile = recording.profile;
   for (const WakerLink& waker : profile.wakers[row.waker - 1]) {
     Link& link = links.emplace_back();
     link.interrupt = waker.interrupt;
     link.user = &profile.user_stacks[waker.user_stack];
-    for (const std::string_view name : recording.names.kernel_stacks[waker.kernel_stack])
-      link.kernel.emplace_back(name);
+    for (const NamedFrame& frame : profile.kernel_stacks[waker.kernel_stack].frames)
+      link.kernel.emplace_back(frame.name);
     if (waker.interrupt) continue;
     link.comm = profile.comms[waker.comm];
     link.pid = profile.processes[waker.process].key.pid;
-    for (const SymbolizedFrame& frame : recording.names.user_stacks[waker.user_stack])
-      link.frames.emplace_back(frame.name);
+    for (const NamedFrame& frame : link.user->frames) link.frames.emplace_back(frame.name);
   }
   return links;
 }
@@ -86,7 +85,7 @@ std::string Text(const std::vector<Link>& links) {
 
 // The threads of a process also wait for the lock of its memory while their stacks are copied for this recording.
 bool WaitsForMemory(const StackRow& row) {
-  return std::any_of(row.kernel->begin(), row.kernel->end(),
+  return std::any_of(row.kernel.begin(), row.kernel.end(),
                      [](std::string_view name) { return name.starts_with("rwsem_down_"); });
 }
 

@@ -18,6 +18,7 @@
 #include "capture/kernel.h"
 #include "profile/losses.h"
 #include "profiler/open_waits.h"
+#include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -280,10 +281,9 @@ TEST(Windows, StacksAreWholeThoughTheirWaitsAreNot) {
   uint64_t open = 0;
   for (const Profile& profile : windows.profiles) {
     Recording recording;
-    recording.profile = profile;
-    recording.names = Symbolize(recording.profile);
+    recording.profile = Symbolize(profile);
     for (const StackRow& row : recording.Rows([](const StackRow& row) { return row.complete(); })) {
-      for (const SymbolizedFrame& frame : *row.frames) {
+      for (const NamedFrame& frame : row.user->frames) {
         if (std::string_view(frame.name).substr(0, 8) == "wait_in_")
           ns[absl::StrCat(row.comm, " ", std::string(frame.name))] += row.row->total_ns();
       }

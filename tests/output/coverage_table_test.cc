@@ -23,11 +23,12 @@ class CoverageTableTest : public ::testing::Test {
     Add({{libc, 1, FrameSource::kRegisters}, {nullptr, 2, FrameSource::kSFrame}}, EndReason::kBadCfa, 2);
     Add({{odd, 1, FrameSource::kRegisters}, {odd, 2, FrameSource::kFramePointer}}, EndReason::kComplete, 1);
   }
-  void Add(std::vector<Frame> frames, EndReason end, uint64_t count) {
-    fake_.profile.user_stacks.push_back({.stack = {.frames = std::move(frames), .end = end}});
-    fake_.symbols.user_stacks.emplace_back();
+  void Add(const std::vector<Frame>& frames, EndReason end, uint64_t count) {
+    NamedUserStack& stack = fake_.profile.user_stacks.emplace_back();
+    for (const Frame& frame : frames) stack.frames.push_back({frame});
+    stack.end = end;
     fake_.profile.rows.push_back(
-        {{.user_stack = static_cast<uint32_t>(fake_.profile.user_stacks.size() - 1)}, {.count = count}});
+        {{{.user_stack = static_cast<uint32_t>(fake_.profile.user_stacks.size() - 1)}, {.count = count}}});
   }
   std::string Table(bool all, size_t limit = 10) {
     std::string text;

@@ -18,27 +18,28 @@ class CoverageTest : public ::testing::Test {
     profile_.modules.push_back(module);
     return module;
   }
-  void AddRow(UserStackEntry user, uint64_t count) {
+  void AddRow(NamedUserStack user, uint64_t count) {
     profile_.user_stacks.push_back(std::move(user));
-    profile_.rows.push_back({{.user_stack = static_cast<uint32_t>(profile_.user_stacks.size() - 1)}, {.count = count}});
+    profile_.rows.push_back(
+        {{{.user_stack = static_cast<uint32_t>(profile_.user_stacks.size() - 1)}, {.count = count}}});
   }
   static uint64_t Frames(const ModuleCoverage& m, FrameSource source) { return m.frames[static_cast<size_t>(source)]; }
   static uint64_t Ends(const ModuleCoverage& m, EndReason end) { return m.ends[static_cast<size_t>(end)]; }
 
-  Profile profile_;
+  NamedProfile profile_;
 };
 
 // The source stands with the frame that was found by it; what it is good for is the module of the frame before.
 TEST_F(CoverageTest, CountsWhatAModulesRulesLedTo) {
   const auto libc = Add("/lib/libc.so.6");
   const auto app = Add("/bin/app");
-  const std::vector<Frame> frames = {{libc.get(), 1, FrameSource::kRegisters},
-                                     {libc.get(), 2, FrameSource::kEhFrame},
-                                     {app.get(), 3, FrameSource::kEhFrame},
-                                     {nullptr, 4, FrameSource::kSFrame},
-                                     {app.get(), 5, FrameSource::kFramePointer}};
-  AddRow({.stack = {.frames = frames, .end = EndReason::kNoRow}}, 10);
-  AddRow({.stack = {.frames = {frames[0]}, .end = EndReason::kComplete}}, 3);
+  const std::vector<NamedFrame> frames = {{{libc.get(), 1, FrameSource::kRegisters}},
+                                          {{libc.get(), 2, FrameSource::kEhFrame}},
+                                          {{app.get(), 3, FrameSource::kEhFrame}},
+                                          {{nullptr, 4, FrameSource::kSFrame}},
+                                          {{app.get(), 5, FrameSource::kFramePointer}}};
+  AddRow({.frames = frames, .end = EndReason::kNoRow}, 10);
+  AddRow({.frames = {frames[0]}, .end = EndReason::kComplete}, 3);
   const std::vector<ModuleCoverage> modules = CoverageOf(profile_);
   ASSERT_THAT(modules, SizeIs(3));
   EXPECT_EQ(modules[0].module, app.get()) << "where walks ended early comes first";
@@ -56,9 +57,9 @@ TEST_F(CoverageTest, CountsWhatAModulesRulesLedTo) {
 
 TEST_F(CoverageTest, StacksWithoutFramesAndFilteredOnesAreNotCounted) {
   const auto app = Add("/bin/app");
-  AddRow({.stack = {}, .missing = NoUserStack::kBudget}, 1);
-  AddRow({.stack = {.frames = {{app.get(), 1}}, .end = EndReason::kNoRow}, .filtered = true}, 1);
-  profile_.user_stacks.push_back({.stack = {.frames = {{app.get(), 1}}, .end = EndReason::kNoRow}});  // of no row
+  AddRow({.missing = NoUserStack::kBudget}, 1);
+  AddRow({.frames = {{{app.get(), 1}}}, .end = EndReason::kNoRow, .filtered = true}, 1);
+  profile_.user_stacks.push_back({.frames = {{{app.get(), 1}}}, .end = EndReason::kNoRow});  // of no row
   EXPECT_THAT(CoverageOf(profile_), SizeIs(0));
 }
 

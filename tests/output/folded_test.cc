@@ -15,7 +15,7 @@ class FoldedTest : public ::testing::Test {
  protected:
   std::string Fold(const FoldedOptions& options = {}) {
     std::string text;
-    WriteFolded(fake_.profile, fake_.symbols, options, [&](std::string_view bytes) { text += bytes; });
+    WriteFolded(fake_.profile, options, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
 

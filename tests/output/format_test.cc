@@ -34,7 +34,7 @@ TEST(FormatTest, EachFormatIsWritten) {
   fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"main"}), fake.Kernel({"schedule"}), 1000);
   auto written = [&](OutputFormat format) {
     std::string text;
-    WriteProfile(format, fake.profile, fake.symbols, {}, [&](std::string_view bytes) { text += bytes; });
+    WriteProfile(format, fake.profile, {}, [&](std::string_view bytes) { text += bytes; });
     return text;
   };
   EXPECT_EQ(written(OutputFormat::kFolded), "worker;main;-;schedule 1\n");
@@ -53,15 +53,15 @@ TEST(FormatTest, OptionsReachTheFormats) {
   FormatOptions options = {.folded = {.nanoseconds = true}, .text_processes = 0, .text_stacks = 0};
   std::string text;
   auto sink = [&](std::string_view bytes) { text += bytes; };
-  WriteProfile(OutputFormat::kFolded, fake.profile, fake.symbols, options, sink);
+  WriteProfile(OutputFormat::kFolded, fake.profile, options, sink);
   EXPECT_EQ(text, "worker;main;-;schedule 1000\n");
   text.clear();
-  WriteProfile(OutputFormat::kText, fake.profile, fake.symbols, options, sink);
+  WriteProfile(OutputFormat::kText, fake.profile, options, sink);
   EXPECT_THAT(text, HasSubstr("not shown: 1"));
   EXPECT_THAT(text, ::testing::Not(HasSubstr("#1")));
   text.clear();
   options.frame_sources = true;
-  WriteProfile(OutputFormat::kFolded, fake.profile, fake.symbols, options, sink);
+  WriteProfile(OutputFormat::kFolded, fake.profile, options, sink);
   EXPECT_EQ(text, "worker;main [registers];-;schedule 1000\n");
 }
 

@@ -14,13 +14,13 @@ TEST(FrameSourcesTest, NamesOfUserFramesEndWithTheirSource) {
   const uint32_t comm = recorded.AddComm("worker");
   const uint32_t kernel = recorded.AddPipe();
   recorded.profile.rows = {
-      {{process, 0, comm, kernel, recorded.AddHandler(), WaitKind::kSleeping, kNoSystemCall}, {1, 1000, 0, 1000}},
-      {{process, 0, comm, kernel, recorded.AddNoUser(NoUserStack::kLost), WaitKind::kSleeping, kNoSystemCall},
-       {1, 1000, 0, 1000}},
+      {{{process, 0, comm, kernel, recorded.AddHandler(), WaitKind::kSleeping, kNoSystemCall}, {1, 1000, 0, 1000}}},
+      {{{process, 0, comm, kernel, recorded.AddNoUser(NoUserStack::kLost), WaitKind::kSleeping, kNoSystemCall},
+        {1, 1000, 0, 1000}}},
   };
-  const SymbolizedProfile sourced = WithFrameSources(recorded.profile, recorded.symbols);
+  const NamedProfile sourced = WithFrameSources(recorded.profile);
   std::string text;
-  WriteFolded(recorded.profile, sourced, {}, [&](std::string_view bytes) { text += bytes; });
+  WriteFolded(sourced, {}, [&](std::string_view bytes) { text += bytes; });
   EXPECT_EQ(text,
             "worker;[no user stack: lost];-;pipe_read;schedule 1\n"
             "worker;[truncated: window];app+0x3006 [fp];[unknown] 0x7f0001 [trampoline];__restore_rt [eh_frame];"

@@ -40,13 +40,13 @@ class IdleTest : public ::testing::Test {
     fake_.Row(server, comm, fake_.User({"epoll_wait", "other_loop"}), kernel, 3'000'000);
     fake_.profile.rows[3].count = 4;
     fake_.profile.duration_ns = 1'000'000'000;
-    fake_.symbols.idle = {"s: loop", "", "p: pool", "s: loop"};
+    fake_.Idle({"s: loop", "", "p: pool", "s: loop"});
   }
 
   std::string Written(OutputFormat format, bool hide_idle = true, bool frame_sources = false) {
     FormatOptions options = {.folded = {.nanoseconds = true}, .frame_sources = frame_sources, .hide_idle = hide_idle};
     std::string text;
-    WriteProfile(format, fake_.profile, fake_.symbols, options, [&](std::string_view bytes) { text += bytes; });
+    WriteProfile(format, fake_.profile, options, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
 
@@ -54,15 +54,14 @@ class IdleTest : public ::testing::Test {
 };
 
 TEST_F(IdleTest, SumsByPattern) {
-  EXPECT_THAT(SumIdle(fake_.profile, fake_.symbols),
-              ElementsAre(IdleSum{"p: pool", 1, 9'000'000}, IdleSum{"s: loop", 5, 8'000'000}));
-  EXPECT_EQ(TotalOf(SumIdle(fake_.profile, fake_.symbols)), (IdleSum{"", 6, 17'000'000}));
-  fake_.symbols.idle.clear();
-  EXPECT_THAT(SumIdle(fake_.profile, fake_.symbols), IsEmpty());
+  EXPECT_THAT(SumIdle(fake_.profile), ElementsAre(IdleSum{"p: pool", 1, 9'000'000}, IdleSum{"s: loop", 5, 8'000'000}));
+  EXPECT_EQ(TotalOf(SumIdle(fake_.profile)), (IdleSum{"", 6, 17'000'000}));
+  fake_.Idle({});
+  EXPECT_THAT(SumIdle(fake_.profile), IsEmpty());
 }
 
 TEST_F(IdleTest, WhatIsHiddenAndWhatIsLeftAddUp) {
-  const auto sums_of = [](const Profile& profile) {
+  const auto sums_of = [](const NamedProfile& profile) {
     IdleSum sums;
     uint64_t runnable_ns = 0;
     for (const ProfileRow& row : profile.rows) {
@@ -72,8 +71,8 @@ TEST_F(IdleTest, WhatIsHiddenAndWhatIsLeftAddUp) {
     }
     return std::pair(sums, runnable_ns);
   };
-  const IdleSum hidden = TotalOf(SumIdle(fake_.profile, fake_.symbols));
-  const Profile rest = WithoutIdle(fake_.profile, fake_.symbols);
+  const IdleSum hidden = TotalOf(SumIdle(fake_.profile));
+  const NamedProfile rest = WithoutIdle(fake_.profile);
   const auto [left, left_runnable_ns] = sums_of(rest);
   const auto [all, all_runnable_ns] = sums_of(fake_.profile);
   EXPECT_EQ(hidden.count + left.count, all.count);
@@ -104,7 +103,7 @@ TEST_F(IdleTest, TablesThatShowThem) {
   EXPECT_THAT(text, HasSubstr("#4"));
   EXPECT_THAT(text, Not(HasSubstr("--idle=show")));
   EXPECT_THAT(text, HasSubstr("\nwaiting for work, shown: 6 waits, 17.0 ms\n")) << "they are counted all the same";
-  fake_.symbols.idle.assign(4, "");
+  fake_.Idle({"", "", "", ""});
   EXPECT_THAT(Written(OutputFormat::kText), Not(HasSubstr("waiting for work")));
 }
 
@@ -134,51 +133,52 @@ TEST_F(IdleTest, JsonHasAllWithThePattern) {
 TEST_F(IdleTest, PprofKeepsEveryRow) {
   const std::string bytes = Written(OutputFormat::kPprof);
   EXPECT_EQ(bytes, Written(OutputFormat::kPprof, false));
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(bytes);
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(bytes);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_THAT(stored->profile.rows, SizeIs(4));
-  EXPECT_THAT(stored->symbols.idle, ElementsAre("s: loop", "", "p: pool", "s: loop"));
-  fake_.symbols.idle.clear();
+  EXPECT_THAT(stored->rows, SizeIs(4));
+  EXPECT_THAT(IdleOf(*stored), ElementsAre("s: loop", "", "p: pool", "s: loop"));
+  fake_.Idle({});
   EXPECT_LT(Written(OutputFormat::kPprof).size(), bytes.size()) << "the label";
 }
 
 // Patterns by which nothing waits for work are not the same as none.
 TEST_F(IdleTest, PprofSaysWhetherItIsToldAtAll) {
-  fake_.symbols.idle.assign(4, "");
-  absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
+  fake_.Idle({"", "", "", ""});
+  absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_THAT(stored->symbols.idle, ElementsAre("", "", "", ""));
-  fake_.symbols.idle.clear();
+  EXPECT_THAT(IdleOf(*stored), ElementsAre("", "", "", ""));
+  fake_.Idle({});
   stored = ParsePprof(Written(OutputFormat::kPprof));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_THAT(stored->symbols.idle, IsEmpty());
+  EXPECT_THAT(IdleOf(*stored), IsEmpty());
 }
 
 TEST_F(IdleTest, AFileHasNoMorePatternsThanThereCanBe) {
-  const ProfileRow row = fake_.profile.rows[0];
+  const NamedRow row = fake_.profile.rows[0];
   fake_.profile.rows.assign(kMaxIdlePatterns + 2, row);
-  fake_.symbols.idle.clear();
   std::vector<std::string> names;
   for (size_t i = 0; i <= kMaxIdlePatterns; ++i) names.push_back("p" + std::to_string(i));
-  for (const std::string& name : names) fake_.symbols.idle.emplace_back(name);
-  fake_.symbols.idle.emplace_back(names[0]);
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
+  std::vector<std::string_view> idle(names.begin(), names.end());
+  idle.push_back(names[0]);
+  fake_.Idle(idle);
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  ASSERT_THAT(stored->symbols.idle, SizeIs(kMaxIdlePatterns + 2));
-  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns - 1], names[kMaxIdlePatterns - 1]);
-  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns], "");
-  EXPECT_EQ(stored->symbols.idle[kMaxIdlePatterns + 1], "p0") << "one that is known already";
+  const std::vector<std::string_view> read = IdleOf(*stored);
+  ASSERT_THAT(read, SizeIs(kMaxIdlePatterns + 2));
+  EXPECT_EQ(read[kMaxIdlePatterns - 1], names[kMaxIdlePatterns - 1]);
+  EXPECT_EQ(read[kMaxIdlePatterns], "");
+  EXPECT_EQ(read[kMaxIdlePatterns + 1], "p0") << "one that is known already";
 }
 
 TEST_F(IdleTest, OtlpHasAnAttribute) {
   EXPECT_THAT(Written(OutputFormat::kOtlp), HasSubstr("offcpu.idle"));
   EXPECT_THAT(Written(OutputFormat::kOtlp), HasSubstr("s: loop"));
-  fake_.symbols.idle.assign(4, "");
+  fake_.Idle({"", "", "", ""});
   EXPECT_THAT(Written(OutputFormat::kOtlp), Not(HasSubstr("offcpu.idle")));
 }
 
 TEST_F(IdleTest, Top) {
-  const TopTable table = MakeTopTable(fake_.profile, fake_.symbols, RowValue::kOffCpu, 20);
+  const TopTable table = MakeTopTable(fake_.profile, RowValue::kOffCpu, 20);
   EXPECT_THAT(table.idle, SizeIs(2));
   EXPECT_EQ(table.sums.total_ns(), 3'500'000u);
   EXPECT_EQ(table.sums.count, 1u);
@@ -190,7 +190,7 @@ TEST_F(IdleTest, Top) {
   WriteTopJson(table, [&](std::string_view bytes) { json += bytes; });
   EXPECT_THAT(json, HasSubstr(R"("idle":[{"name":"p: pool","count":1,"blocked_ns":9000000},)"));
 
-  const TopTable all = MakeTopTable(fake_.profile, fake_.symbols, RowValue::kOffCpu, 20, false);
+  const TopTable all = MakeTopTable(fake_.profile, RowValue::kOffCpu, 20, false);
   EXPECT_THAT(all.idle, IsEmpty());
   EXPECT_EQ(all.sums.total_ns(), 20'500'000u);
   EXPECT_THAT(all.stacks, SizeIs(4));

@@ -131,7 +131,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
 
 std::string ProfileJson(const FakeProfile& fake) {
   std::string text;
-  WriteProfileJson(fake.profile, fake.symbols, [&](std::string_view bytes) { text += bytes; });
+  WriteProfileJson(fake.profile, [&](std::string_view bytes) { text += bytes; });
   return text;
 }
 
@@ -179,7 +179,7 @@ TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
   std::string text;
   const auto write = [&] {
     text.clear();
-    WriteProfileJson(fake.profile, fake.symbols, [&](std::string_view bytes) { text += bytes; });
+    WriteProfileJson(fake.profile, [&](std::string_view bytes) { text += bytes; });
   };
   write();
   EXPECT_EQ(text.find("wakers"), std::string::npos);

@@ -31,15 +31,15 @@ class LabelTableTest : public ::testing::Test {
 
   std::string Table(RowLabel label, size_t limit = 10) {
     std::string text;
-    WriteLabelTable(fake_.profile, fake_.symbols, label, RowValue::kOffCpu, true, limit,
+    WriteLabelTable(fake_.profile, label, RowValue::kOffCpu, true, limit,
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
   std::vector<uint64_t> Kept(const std::vector<std::string>& filters) {
-    Profile profile = fake_.profile;
+    NamedProfile profile = fake_.profile;
     std::vector<LabelFilter> parsed;
     for (const std::string& filter : filters) parsed.push_back(*ParseLabelFilter(filter));
-    KeepRows(parsed, &profile, &fake_.symbols);
+    KeepRows(parsed, &profile);
     std::vector<uint64_t> times;
     for (const ProfileRow& row : profile.rows) times.push_back(row.total_ns());
     return times;
@@ -70,7 +70,7 @@ TEST_F(LabelTableTest, UnitsComeFromControlGroups) {
 }
 
 TEST_F(LabelTableTest, WaitsForWorkAreHiddenUnlessAskedFor) {
-  fake_.symbols.idle = {"a pool", "", ""};
+  fake_.Idle({"a pool", "", ""});
   EXPECT_THAT(Table(RowLabel::kProcess), HasSubstr(" 14.3 %    1.00 ms       0 ns    1.00 ms  server\n"));
   EXPECT_THAT(Table(RowLabel::kIdle), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
 }
@@ -86,10 +86,10 @@ TEST_F(LabelTableTest, FiltersOfOneLabelAreOrAndOfSeveralAnd) {
 }
 
 TEST_F(LabelTableTest, MarksOfWaitsForWorkStayWithTheirRows) {
-  fake_.symbols.idle = {"", "a pool", ""};
-  KeepRows({*ParseLabelFilter("pid=11")}, &fake_.profile, &fake_.symbols);
+  fake_.Idle({"", "a pool", ""});
+  KeepRows({*ParseLabelFilter("pid=11")}, &fake_.profile);
   ASSERT_THAT(fake_.profile.rows, SizeIs(2));
-  EXPECT_THAT(fake_.symbols.idle, ::testing::ElementsAre("a pool", ""));
+  EXPECT_THAT(IdleOf(fake_.profile), ::testing::ElementsAre("a pool", ""));
 }
 
 TEST(ParseRowLabelTest, AnErrorNamesThoseThereAre) {

@@ -97,7 +97,7 @@ TEST(PprofLedgerTest, EntriesComeBack) {
                                  "6 server main",
                                  "0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 0 6 server worker",
                                  "1 20 20 200000000 200000000 0 0 0 0 0 0 0 0 0 0 0 3 hog hog"));
-  Profile read;
+  ProfileFacts read;
   LedgerReader reader(read);
   for (const std::string& text : texts) EXPECT_TRUE(reader.Read(text)) << text;
   EXPECT_THAT(read.processes, SizeIs(2));
@@ -107,7 +107,7 @@ TEST(PprofLedgerTest, EntriesComeBack) {
 TEST(PprofLedgerTest, NamesMayBeAnything) {
   FakeProfile fake;
   fake.profile.ledger = {{.process = fake.Process(10, " a 1\n\xff"), .tid = 1, .comm = " \x01"}, {.tid = 2}};
-  Profile read;
+  ProfileFacts read;
   LedgerReader reader(read);
   for (const std::string& text : LedgerTexts(fake.profile)) EXPECT_TRUE(reader.Read(text)) << text;
   EXPECT_EQ(read.processes[0].name, " a 1?\xef\xbf\xbd");
@@ -118,17 +118,17 @@ TEST(PprofLedgerTest, NamesMayBeAnything) {
 TEST(PprofLedgerTest, DamageIsRefused) {
   const std::string good = LedgerTexts(Three().profile)[1];
   for (size_t length = 0; length + std::string(" worker").size() < good.size(); ++length) {
-    Profile read;
+    ProfileFacts read;
     EXPECT_FALSE(LedgerReader(read).Read(good.substr(0, length))) << length;
   }
-  Profile read;
+  ProfileFacts read;
   EXPECT_FALSE(LedgerReader(read).Read("0 4294967296" + good.substr(4))) << "no such pid";
   EXPECT_FALSE(LedgerReader(read).Read("x" + good));
   EXPECT_FALSE(LedgerReader(read).Read("0 10 11 20000000 0 20000005 0 0 0 0 0 0 0 0 0 0 600 server worker"));
 }
 
 TEST(PprofLedgerTest, EntriesAreCapped) {
-  Profile read;
+  ProfileFacts read;
   LedgerReader reader(read);
   const std::string text = LedgerTexts(Three().profile)[0];
   for (size_t i = 0; i < kMaxLedgerEntries; ++i) ASSERT_TRUE(reader.Read(text));

@@ -23,8 +23,8 @@ RecordedProfile Small() {
   const uint32_t comm = small.AddComm("w");
   const uint32_t kernel = small.AddKernel({{0x1001, "k"}});
   const Module* module = small.AddModule("/a", "ab");
-  const uint32_t user = small.AddUser({{{module, 0x20, FrameSource::kRegisters, true}, {"m", "a", true}}});
-  small.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kSleeping, kNoSystemCall}, {2, 300, 0, 200}}};
+  const uint32_t user = small.AddUser({small.Native({module, 0x20, FrameSource::kRegisters, true}, "m", "a")});
+  small.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kSleeping, kNoSystemCall}, {2, 300, 0, 200}}}};
   return small;
 }
 
@@ -268,7 +268,7 @@ TEST(OtlpGoldenTest, AWindowAsBytes) {
   OtlpOptions options;
   // In the first half of an id 1, 2, ... mixed are added to it.
   options.window_id = {0, 0, 0, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15};
-  const std::vector<std::string> requests = OtlpRequests(small.profile, small.symbols, options);
+  const std::vector<std::string> requests = OtlpRequests(small.profile, options);
   ASSERT_EQ(requests.size(), 1u);
   EXPECT_EQ(requests[0], std::string(kRequest, sizeof(kRequest) - 1));
 }

@@ -26,12 +26,12 @@ RecordedProfile Many(int rows) {
   RecordedProfile many = OneReader();
   for (int i = 0; i < rows; ++i) {
     const uint64_t address = 0x10000 + 16 * static_cast<uint64_t>(i);
-    const std::string& name = many.symbols.names->emplace_back("function_" + std::to_string(i));
-    const uint32_t user = many.AddUser({{{many.app, address, FrameSource::kRegisters, true}, {name, "app", true}}});
+    const std::string& name = many.profile.names->emplace_back("function_" + std::to_string(i));
+    const uint32_t user = many.AddUser({many.Native({many.app, address, FrameSource::kRegisters, true}, name, "app")});
     if (i % 100 == 0) many.AddProcess({100 + i, 1, 1}, "process");
     many.profile.rows.push_back(
-        {{static_cast<uint32_t>(many.profile.processes.size() - 1), 0, 0, 0, user, WaitKind::kSleeping, kNoSystemCall},
-         {1, 1'000'000'000 + address, 7, 1'000}});
+        {{{static_cast<uint32_t>(many.profile.processes.size() - 1), 0, 0, 0, user, WaitKind::kSleeping, kNoSystemCall},
+          {1, 1'000'000'000 + address, 7, 1'000}}});
   }
   return many;
 }
@@ -64,14 +64,14 @@ TEST(OtlpLimitTest, ManyRequestsAddUpToTheWindow) {
     for (size_t i = 0; i + 2 < requests.size(); ++i) EXPECT_GT(requests[i].size(), max_bytes - 600);
     CheckOtlp(requests);
     EXPECT_EQ(SumsOf(requests), SumsOf(whole));
-    EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile, many.symbols)));
+    EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile)));
   }
 }
 
 TEST(OtlpLimitTest, AStackThatFitsNoRequestIsNamed) {
   RecordedProfile many = Many(10);
   const std::string huge(kMinOtlpBytes, 'x');
-  many.symbols.user_stacks[5][0].name = huge;
+  many.profile.user_stacks[5].frames[0].name = huge;
   OtlpOptions options;
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = RequestsOf(many, options);
@@ -135,27 +135,27 @@ TEST(OtlpLimitTest, CommentsThatFillSeveralRequests) {
   EXPECT_GT(requests.size(), 4u);
   CheckOtlp(requests);
   for (const std::string& request : requests) EXPECT_LE(request.size(), options.max_bytes);
-  EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile, many.symbols)));
+  EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile)));
   EXPECT_EQ(SumsOf(requests)["recording/nanoseconds"], 5'000'000'001);
 }
 
 TEST(OtlpRoundTripTest, NothingThatPprofTellsIsMissing) {
   for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
-    EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile, all.symbols)));
+    EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile)));
   }
 }
 
 TEST(OtlpRoundTripTest, StacksThatPprofHasFiltered) {
   RecordedProfile all = RecordedProfile::All();
-  for (UserStackEntry& entry : all.profile.user_stacks) {
+  for (NamedUserStack& entry : all.profile.user_stacks) {
     entry.missing = NoUserStack::kNone;
     entry.overflow = false;
     entry.filtered = true;
-    entry.stack.end = EndReason::kComplete;
-    for (Frame& frame : entry.stack.frames) frame = {.module = frame.module, .address = frame.address};
+    entry.end = EndReason::kComplete;
+    for (Frame& frame : entry.frames) frame = {.module = frame.module, .address = frame.address};
   }
   all.profile.rows.resize(3);
-  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile, all.symbols)));
+  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile)));
 }
 
 }  // namespace

@@ -18,10 +18,9 @@ namespace otlp = opentelemetry::proto::profiles::v1development;
 using OtlpRequestMessage = opentelemetry::proto::collector::profiles::v1development::ExportProfilesServiceRequest;
 using OtlpAnyValue = opentelemetry::proto::common::v1::AnyValue;
 
-inline std::vector<std::string> OtlpRequests(const Profile& profile, const SymbolizedProfile& symbols,
-                                             const OtlpOptions& options = {}) {
+inline std::vector<std::string> OtlpRequests(const NamedProfile& profile, const OtlpOptions& options = {}) {
   std::vector<std::string> requests;
-  WriteOtlp(profile, symbols, options, [&](std::string request) { requests.push_back(std::move(request)); });
+  WriteOtlp(profile, options, [&](std::string request) { requests.push_back(std::move(request)); });
   return requests;
 }
 

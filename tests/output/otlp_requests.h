@@ -14,7 +14,7 @@
 namespace offcpu {
 
 inline std::vector<std::string> RequestsOf(const RecordedProfile& recorded, const OtlpOptions& options = {}) {
-  return OtlpRequests(recorded.profile, recorded.symbols, options);
+  return OtlpRequests(recorded.profile, options);
 }
 
 inline std::map<std::string, int64_t> SumsOf(const std::vector<std::string>& requests) {
@@ -42,7 +42,7 @@ inline RecordedProfile OneReader() {
   const uint32_t comm = one.AddComm("worker");
   const uint32_t kernel = one.AddPipe();
   const uint32_t user = one.AddReader();
-  one.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}};
+  one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
   return one;
 }
 

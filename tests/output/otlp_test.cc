@@ -104,8 +104,8 @@ TEST(OtlpTest, LocationsSayWhereTheyAre) {
   go->path = "/opt/go";
   go->is_go = true;
   one.profile.modules.push_back(go);
-  one.profile.user_stacks[0].stack.frames[2].module = go.get();
-  one.profile.user_stacks[0].stack.frames[1].module = nullptr;
+  one.profile.user_stacks[0].frames[2].module = go.get();
+  one.profile.user_stacks[0].frames[1].module = nullptr;
   const OtlpReader reader = OneOf(one);
   std::vector<std::vector<std::string>> places;
   for (const otlp::Location* location : reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0))) {
@@ -131,7 +131,7 @@ TEST(OtlpTest, CodeThatAProcessHasMadeIsOfNoKnownType) {
   made->path = "/tmp/perf-10.map";
   made->is_perf_map = true;
   one.profile.modules.push_back(made);
-  one.profile.user_stacks[0].stack.frames[1].module = made.get();
+  one.profile.user_stacks[0].frames[1].module = made.get();
   const OtlpReader reader = OneOf(one);
   const auto locations = reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0));
   EXPECT_EQ(locations[3]->attribute_indices_size(), 0);
@@ -141,8 +141,8 @@ TEST(OtlpTest, CodeThatAProcessHasMadeIsOfNoKnownType) {
 TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
   RecordedProfile one = OneReader();
   const Module* nameless = one.AddModule("/opt/plugin", "");
-  one.profile.user_stacks[0].stack.frames[1].module = nameless;
-  one.profile.user_stacks[0].stack.end = EndReason::kWindow;
+  one.profile.user_stacks[0].frames[1].module = nameless;
+  one.profile.user_stacks[0].end = EndReason::kWindow;
   OtlpOptions options;
   options.names = false;
   const OtlpReader reader = OneOf(one, options);
@@ -224,9 +224,9 @@ TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
   RecordedProfile one = OneReader();
   one.AddComm("work\x01r");
   one.AddComm("work\x02r");
-  one.profile.rows = {{{0, 0, 1, 0, 0, WaitKind::kDisk, kNoSystemCall}, {2, 5000, 1, 4000, 0, 9, 16}},
-                      {{0, 0, 0, 0, 0, WaitKind::kDisk, kNoSystemCall}, {7, 70, 7, 7}},
-                      {{0, 0, 2, 0, 0, WaitKind::kDisk, kNoSystemCall}, {3, 6000, 2, 3000, 0, 16, 9}}};
+  one.profile.rows = {{{{0, 0, 1, 0, 0, WaitKind::kDisk, kNoSystemCall}, {2, 5000, 1, 4000, 0, 9, 16}}},
+                      {{{0, 0, 0, 0, 0, WaitKind::kDisk, kNoSystemCall}, {7, 70, 7, 7}}},
+                      {{{0, 0, 2, 0, 0, WaitKind::kDisk, kNoSystemCall}, {3, 6000, 2, 3000, 0, 16, 9}}}};
   const OtlpReader reader = OneOf(one);
   EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples_size(), 2);
   EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples(0).values(0), 11003);
@@ -272,9 +272,9 @@ TEST(OtlpTest, NamesOfAnyoneAreValid) {
   RecordedProfile one = OneReader();
   const std::string nul("a\0b", 3);
   const std::string huge(1 << 20, 'x');
-  one.symbols.user_stacks[0][0].name = "l\xc3\xa9\xff\n";
-  one.symbols.user_stacks[0][1].name = nul;
-  one.symbols.user_stacks[0][2].name = huge;
+  one.profile.user_stacks[0].frames[0].name = "l\xc3\xa9\xff\n";
+  one.profile.user_stacks[0].frames[1].name = nul;
+  one.profile.user_stacks[0].frames[2].name = huge;
   one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
   one.profile.processes[0].name = "\xfe";
   const OtlpReader reader = OneOf(one);

@@ -30,11 +30,9 @@ class OtlpToProfile {
     for (const std::string& request : requests) Read(OtlpReader(request));
     std::vector<std::string_view> views(comments_.begin(), comments_.end());
     EXPECT_TRUE(ReadPprofComments(views, profile_).ok());
-    if (std::find(views.begin(), views.end(), kIdleTold) == views.end()) symbols_.idle.clear();
   }
 
-  const Profile& profile() const { return profile_; }
-  const SymbolizedProfile& symbols() const { return symbols_; }
+  const NamedProfile& profile() const { return profile_; }
 
  private:
   using Texts = OtlpReader::Texts;
@@ -107,10 +105,7 @@ class OtlpToProfile {
       row.control_group = Index(path, profile_.control_groups) + 1;
     std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
-    if (inserted) {
-      profile_.rows.push_back(row);
-      symbols_.idle.push_back(symbols_.names->emplace_back(Get(attributes, "offcpu.idle")));
-    }
+    if (inserted) profile_.rows.push_back({row, profile_.names->emplace_back(Get(attributes, "offcpu.idle"))});
     return profile_.rows[it->second];
   }
 
@@ -167,14 +162,13 @@ class OtlpToProfile {
   uint32_t Kernel(const std::vector<Line>& lines, const std::string& missing) {
     const auto [it, inserted] = kernel_stacks_.try_emplace({lines, missing}, profile_.kernel_stacks.size());
     if (!inserted) return it->second;
-    KernelStack& stack = profile_.kernel_stacks.emplace_back();
-    std::vector<std::string_view>& names = symbols_.kernel_stacks.emplace_back();
+    NamedKernelStack& stack = profile_.kernel_stacks.emplace_back();
     stack.overflow = missing == "other";
     stack.user_mode = lines.empty() && missing.empty();
     for (const Line& line : lines) {
       if (!missing.empty()) break;  // a word
-      stack.addresses.push_back(line.address + 1);
-      names.push_back(symbols_.names->emplace_back(line.name));
+      const std::string_view name = profile_.names->emplace_back(line.name);
+      stack.frames.push_back({{.address = line.address + 1, .exact = false}, FrameKind::kKernel, true, name});
     }
     return it->second;
   }
@@ -184,23 +178,21 @@ class OtlpToProfile {
     const std::string end = Get(attributes, "offcpu.user_end");
     const auto [it, inserted] = user_stacks_.try_emplace({lines, missing + end}, profile_.user_stacks.size());
     if (!inserted) return it->second;
-    UserStackEntry entry = {.overflow = missing == "other", .filtered = missing.empty() && end.empty()};
-    if (!missing.empty() && !entry.overflow) entry.missing = ByName<NoUserStack>(missing, kNoUserStackCount).value();
-    if (!end.empty()) entry.stack.end = ByName<EndReason>(end, kEndReasonCount).value();
-    std::vector<SymbolizedFrame>& symbols = symbols_.user_stacks.emplace_back();
-    const std::string word = entry.filtered ? "" : EndLabel(entry);
+    NamedUserStack stack = {.overflow = missing == "other", .filtered = missing.empty() && end.empty()};
+    if (!missing.empty() && !stack.overflow) stack.missing = ByName<NoUserStack>(missing, kNoUserStackCount).value();
+    if (!end.empty()) stack.end = ByName<EndReason>(end, kEndReasonCount).value();
+    const std::string word = stack.filtered ? "" : EndLabel(stack);
     EXPECT_TRUE(word.empty() || lines.back().name == word) << word;
     for (size_t i = 0; i < lines.size() - (word.empty() ? 0 : 1); ++i) {
       // The address to look up; how it was found is not said.
-      entry.stack.frames.push_back({.module = lines[i].module, .address = lines[i].address, .exact = true});
-      symbols.push_back({.name = symbols_.names->emplace_back(lines[i].name)});
+      const Frame frame = {.module = lines[i].module, .address = lines[i].address, .exact = true};
+      stack.frames.push_back({frame, FrameKind::kNative, true, profile_.names->emplace_back(lines[i].name)});
     }
-    profile_.user_stacks.push_back(std::move(entry));
+    profile_.user_stacks.push_back(std::move(stack));
     return it->second;
   }
 
-  Profile profile_;
-  SymbolizedProfile symbols_;
+  NamedProfile profile_;
   std::vector<std::string> comments_;
   std::map<Texts, uint32_t> processes_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Module>> modules_;
@@ -209,15 +201,15 @@ class OtlpToProfile {
   std::map<RowKey, size_t> rows_;
 };
 
-inline std::string PprofOf(const Profile& profile, const SymbolizedProfile& symbols) {
+inline std::string PprofOf(const NamedProfile& profile) {
   std::string bytes;
-  WritePprof(profile, symbols, [&](std::string_view piece) { bytes += piece; });
+  WritePprof(profile, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
 inline std::vector<std::string> PprofTextsOf(const std::vector<std::string>& requests) {
   const OtlpToProfile back(requests);
-  return PprofTexts(PprofOf(back.profile(), back.symbols()));
+  return PprofTexts(PprofOf(back.profile()));
 }
 
 }  // namespace offcpu

@@ -26,9 +26,9 @@ using ::testing::Not;
 
 namespace pb = offcpu::pprof;
 
-std::string Written(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols) {
+std::string Written(OutputFormat format, const NamedProfile& profile) {
   std::string bytes;
-  WriteProfile(format, profile, symbols, {.folded = {.per_process = true}, .frame_sources = true},
+  WriteProfile(format, profile, {.folded = {.per_process = true}, .frame_sources = true},
                [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
@@ -37,20 +37,19 @@ class PprofFilteredTest : public ::testing::Test {
  protected:
   PprofFilteredTest() {
     const RecordedProfile all = RecordedProfile::All();
-    EXPECT_TRUE(
-        message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all.profile, all.symbols), 1 << 20).value()));
+    EXPECT_TRUE(message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all.profile), 1 << 20).value()));
   }
 
   // What it is read as is written and read as the same again.
   void Read() {
-    absl::StatusOr<StoredProfile> stored = ParsePprof(message_.SerializeAsString());
+    absl::StatusOr<NamedProfile> stored = ParsePprof(message_.SerializeAsString());
     ASSERT_TRUE(stored.ok()) << stored.status();
     stored_ = *std::move(stored);
-    const std::string file = Written(OutputFormat::kPprof, stored_.profile, stored_.symbols);
-    const absl::StatusOr<StoredProfile> again = ParsePprof(file);
+    const std::string file = Written(OutputFormat::kPprof, stored_);
+    const absl::StatusOr<NamedProfile> again = ParsePprof(file);
     ASSERT_TRUE(again.ok()) << again.status();
     for (OutputFormat format : {OutputFormat::kPprof, OutputFormat::kFolded, OutputFormat::kJson}) {
-      EXPECT_EQ(Written(format, again->profile, again->symbols), Written(format, stored_.profile, stored_.symbols));
+      EXPECT_EQ(Written(format, *again), Written(format, stored_));
     }
   }
   void ExpectError(absl::StatusCode code, const std::string& part) {
@@ -97,27 +96,27 @@ class PprofFilteredTest : public ::testing::Test {
     return location.id();
   }
 
-  const UserStackEntry& User(size_t row) const {
-    return stored_.profile.user_stacks[stored_.profile.rows[row].user_stack];
-  }
+  const NamedUserStack& User(size_t row) const { return stored_.user_stacks[stored_.rows[row].user_stack]; }
   std::vector<std::string> UserNames(size_t row) const {
     std::vector<std::string> names;
-    for (const SymbolizedFrame& frame : stored_.symbols.user_stacks[stored_.profile.rows[row].user_stack]) {
-      names.emplace_back(frame.name);
-    }
+    for (const NamedFrame& frame : User(row).frames) names.emplace_back(frame.name);
     return names;
   }
   std::vector<std::string_view> KernelNames(size_t row) const {
-    return stored_.symbols.kernel_stacks[stored_.profile.rows[row].kernel_stack];
+    std::vector<std::string_view> names;
+    for (const NamedFrame& frame : stored_.kernel_stacks[stored_.rows[row].kernel_stack].frames) {
+      names.push_back(frame.name);
+    }
+    return names;
   }
 
   pb::Profile message_;
-  StoredProfile stored_;
+  NamedProfile stored_;
 };
 
 TEST_F(PprofFilteredTest, NothingIsMarkedInAFileAsItWas) {
   Read();
-  for (size_t row = 0; row < stored_.profile.rows.size(); ++row) EXPECT_FALSE(User(row).filtered) << row;
+  for (size_t row = 0; row < stored_.rows.size(); ++row) EXPECT_FALSE(User(row).filtered) << row;
 }
 
 TEST_F(PprofFilteredTest, AHiddenFrameThatTheSourcesNeedMarksTheStack) {
@@ -126,12 +125,12 @@ TEST_F(PprofFilteredTest, AHiddenFrameThatTheSourcesNeedMarksTheStack) {
   EXPECT_TRUE(User(2).filtered);
   EXPECT_THAT(UserNames(2), ElementsAre("read", "on_signal", "__restore_rt", "[unknown] 0x7f0001", "app+0x3006",
                                         "[truncated: window]"));
-  EXPECT_EQ(User(2).stack.frames[1].address, 0x2104u);  // as in the file: the one to look up
+  EXPECT_EQ(User(2).frames[1].address, 0x2104u);  // as in the file: the one to look up
   EXPECT_FALSE(User(0).filtered);
-  const std::string json = Written(OutputFormat::kJson, stored_.profile, stored_.symbols);
+  const std::string json = Written(OutputFormat::kJson, stored_);
   EXPECT_THAT(json, HasSubstr(R"({"name":"app+0x3006","module":"app","address":"0x3006"},)"
                               R"({"name":"[truncated: window]","module":"","address":"0x0"}],"filtered":true,)"));
-  EXPECT_THAT(Written(OutputFormat::kFolded, stored_.profile, stored_.symbols),
+  EXPECT_THAT(Written(OutputFormat::kFolded, stored_),
               HasSubstr(";[truncated: window];app+0x3006;[unknown] 0x7f0001;__restore_rt;on_signal;read;-;"));
 }
 
@@ -156,7 +155,7 @@ TEST_F(PprofFilteredTest, AHiddenWordMarksTheStack) {
   EXPECT_TRUE(User(2).filtered);
   EXPECT_TRUE(User(3).filtered);
   EXPECT_THAT(UserNames(3), IsEmpty());
-  EXPECT_THAT(Written(OutputFormat::kFolded, stored_.profile, stored_.symbols), Not(HasSubstr("[no user stack")));
+  EXPECT_THAT(Written(OutputFormat::kFolded, stored_), Not(HasSubstr("[no user stack")));
 }
 
 TEST_F(PprofFilteredTest, WithoutKernelFramesTheLeafIsUnknown) {
@@ -164,7 +163,7 @@ TEST_F(PprofFilteredTest, WithoutKernelFramesTheLeafIsUnknown) {
   Read();
   EXPECT_TRUE(User(0).filtered);
   EXPECT_THAT(UserNames(0), ElementsAre("loop", "app+0x3006"));
-  EXPECT_EQ(User(0).stack.frames[0].address, 0x2004u);
+  EXPECT_EQ(User(0).frames[0].address, 0x2004u);
   EXPECT_THAT(KernelNames(0), IsEmpty());
 }
 
@@ -191,21 +190,21 @@ TEST_F(PprofFilteredTest, WordsAtRootAndLeafAreFrames) {
   EXPECT_THAT(UserNames(3), ElementsAre("[no user stack: budget]", "server"));
   EXPECT_THAT(KernelNames(0), ElementsAre("sleeping", "schedule", "pipe_read"));
   EXPECT_THAT(KernelNames(3), ElementsAre("sleeping", "[unknown kernel stack]"));
-  for (size_t row = 0; row < stored_.profile.rows.size(); ++row) EXPECT_TRUE(User(row).filtered) << row;
+  for (size_t row = 0; row < stored_.rows.size(); ++row) EXPECT_TRUE(User(row).filtered) << row;
 }
 
 TEST_F(PprofFilteredTest, OneLabelThatIsLeftIsEnough) {
   RemoveLabels([](const std::string& key) { return key != "comm"; });  // -tagshow comm
   Read();
-  ASSERT_EQ(stored_.profile.rows.size(), 7u);
-  EXPECT_EQ(stored_.profile.rows.back().process, stored_.profile.rows.front().process);
-  EXPECT_EQ(stored_.profile.processes[stored_.profile.rows[0].process].key.pid, 0);
-  EXPECT_EQ(stored_.profile.comms[stored_.profile.rows[0].comm], "worker");
-  EXPECT_EQ(stored_.profile.rows[0].kind, WaitKind::kOther);
+  ASSERT_EQ(stored_.rows.size(), 7u);
+  EXPECT_EQ(stored_.rows.back().process, stored_.rows.front().process);
+  EXPECT_EQ(stored_.processes[stored_.rows[0].process].key.pid, 0);
+  EXPECT_EQ(stored_.comms[stored_.rows[0].comm], "worker");
+  EXPECT_EQ(stored_.rows[0].kind, WaitKind::kOther);
   EXPECT_THAT(UserNames(2), ElementsAre("read", "on_signal", "log", "__restore_rt", "[unknown] 0x7f0001", "app+0x3006",
                                         "[truncated: window]"));
   EXPECT_THAT(UserNames(6), ElementsAre("[other]"));
-  EXPECT_TRUE(stored_.profile.kernel_stacks[stored_.profile.rows[6].kernel_stack].overflow);
+  EXPECT_TRUE(stored_.kernel_stacks[stored_.rows[6].kernel_stack].overflow);
 }
 
 TEST_F(PprofFilteredTest, WithoutOneLabelTheRestIsKept) {
@@ -230,7 +229,7 @@ TEST_F(PprofFilteredTest, ADividedTimeNeedNotBeTheSumToTheNanosecond) {
   sample.mutable_value()->Assign(thirds.begin(), thirds.end());
   sample.set_value(1, 1'667'166);
   Read();
-  EXPECT_EQ(stored_.profile.rows[0].total_ns(), 1'667'167u);
+  EXPECT_EQ(stored_.rows[0].total_ns(), 1'667'167u);
   sample.set_value(1, 1'667'168);
   Read();
   for (const int64_t total : {1'667'165, 1'667'169}) {

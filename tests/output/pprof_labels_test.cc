@@ -17,9 +17,9 @@ constexpr Way kEhFrame = {FrameSource::kEhFrame, false};
 constexpr Way kRestorer = {FrameSource::kEhFrame, true};
 constexpr Way kInterrupted = {FrameSource::kSignalTrampoline, true};
 
-std::vector<Frame> Frames(const std::vector<Way>& ways) {
-  std::vector<Frame> frames;
-  for (const auto& [source, exact] : ways) frames.push_back({.source = source, .exact = exact});
+std::vector<NamedFrame> Frames(const std::vector<Way>& ways) {
+  std::vector<NamedFrame> frames;
+  for (const auto& [source, exact] : ways) frames.push_back({{.source = source, .exact = exact}});
   return frames;
 }
 
@@ -35,9 +35,9 @@ TEST(SourcesTextTest, ThereAndBack) {
       {{kLeaf, {FrameSource::kFramePointer, false}}, "fp*1"},
   };
   for (const auto& [ways, text] : cases) {
-    const std::vector<Frame> frames = Frames(ways);
+    const std::vector<NamedFrame> frames = Frames(ways);
     EXPECT_EQ(SourcesText(frames), text);
-    std::vector<Frame> read(frames.size());
+    std::vector<NamedFrame> read(frames.size());
     EXPECT_TRUE(ReadSources(text, read)) << text;
     EXPECT_EQ(read, frames) << text;
   }
@@ -47,10 +47,10 @@ TEST(SourcesTextTest, WhatDoesNotFitTheFramesIsRefused) {
   for (const char* text : {"", "eh_frame", "eh_frame*2", "eh_frame*4", "eh_frame*0", "eh_frame*", "eh_frame*-1",
                            "eh_frame*x", "*3", "nothing", "eh_frame!!", "eh_frame*2+", "+eh_frame*3",
                            "eh_frame*2+eh_frame", "eh_frame*3+x*1", "eh_frame*18446744073709551615+eh_frame*4"}) {
-    std::vector<Frame> frames(4);
+    std::vector<NamedFrame> frames(4);
     EXPECT_FALSE(ReadSources(text, frames)) << text;
   }
-  std::vector<Frame> none;
+  std::vector<NamedFrame> none;
   EXPECT_FALSE(ReadSources("eh_frame*1", none));
 }
 

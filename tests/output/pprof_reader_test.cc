@@ -27,16 +27,15 @@ using ::testing::Not;
 
 namespace pb = offcpu::pprof;
 
-std::string Written(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols,
-                    const FormatOptions& options = {}) {
+std::string Written(OutputFormat format, const NamedProfile& profile, const FormatOptions& options = {}) {
   std::string bytes;
-  WriteProfile(format, profile, symbols, options, [&](std::string_view piece) { bytes += piece; });
+  WriteProfile(format, profile, options, [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
 
 // Not compressed.
 std::string MessageOf(const RecordedProfile& recorded) {
-  return Gunzip(Written(OutputFormat::kPprof, recorded.profile, recorded.symbols), 1 << 20).value();
+  return Gunzip(Written(OutputFormat::kPprof, recorded.profile), 1 << 20).value();
 }
 
 pb::Label* FindLabel(pb::Profile& message, int sample, const std::string& key) {
@@ -63,10 +62,10 @@ void ExpectError(const std::string& bytes, absl::StatusCode code, const std::str
 
 TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
   for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
-    const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
+    const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
     ASSERT_TRUE(stored.ok()) << stored.status();
     const RowValue value = DefaultValue(all.profile);
-    EXPECT_EQ(DefaultValue(stored->profile), value);
+    EXPECT_EQ(DefaultValue(*stored), value);
     for (const bool nanoseconds : {false, true}) {
       for (const bool frame_sources : {false, true}) {
         const FormatOptions options = {.folded = {.value = value, .nanoseconds = nanoseconds, .per_process = true},
@@ -74,8 +73,7 @@ TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
                                        .frame_sources = frame_sources};
         for (OutputFormat format :
              {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
-          EXPECT_EQ(Written(format, stored->profile, stored->symbols, options),
-                    Written(format, all.profile, all.symbols, options));
+          EXPECT_EQ(Written(format, *stored, options), Written(format, all.profile, options));
         }
       }
     }
@@ -92,24 +90,22 @@ TEST(PprofReaderTest, ASampleWithFewerValuesThanTheFileSaysIsDamage) {
 
 TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
   const RecordedProfile all = RecordedProfile::All();
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile, all.symbols));
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  const Profile& profile = stored->profile;
+  const NamedProfile& profile = *stored;
   for (size_t row = 0; row < all.profile.rows.size(); ++row) {
-    const UserStackEntry& was = all.profile.user_stacks[all.profile.rows[row].user_stack];
-    const UserStackEntry& is = profile.user_stacks[profile.rows[row].user_stack];
-    const std::vector<SymbolizedFrame>& names_were = all.symbols.user_stacks[all.profile.rows[row].user_stack];
-    const std::vector<SymbolizedFrame>& names_are = stored->symbols.user_stacks[profile.rows[row].user_stack];
-    ASSERT_EQ(is.stack.frames.size(), was.stack.frames.size());
-    for (size_t i = 0; i < was.stack.frames.size(); ++i) {
-      EXPECT_EQ(is.stack.frames[i].address, was.stack.frames[i].address);
-      EXPECT_EQ(is.stack.frames[i].exact, was.stack.frames[i].exact);
-      EXPECT_EQ(is.stack.frames[i].source, was.stack.frames[i].source);
-      EXPECT_EQ(names_are[i].module, names_were[i].module);
-      EXPECT_EQ(names_are[i].named, names_were[i].named);
+    const NamedUserStack& was = all.profile.user_stacks[all.profile.rows[row].user_stack];
+    const NamedUserStack& is = profile.user_stacks[profile.rows[row].user_stack];
+    ASSERT_EQ(is.frames.size(), was.frames.size());
+    for (size_t i = 0; i < was.frames.size(); ++i) {
+      EXPECT_EQ(is.frames[i].address, was.frames[i].address);
+      EXPECT_EQ(is.frames[i].exact, was.frames[i].exact);
+      EXPECT_EQ(is.frames[i].source, was.frames[i].source);
+      EXPECT_EQ(is.frames[i].module_name, was.frames[i].module_name);
+      EXPECT_EQ(is.frames[i].named, was.frames[i].named);
     }
-    EXPECT_EQ(profile.kernel_stacks[profile.rows[row].kernel_stack].addresses,
-              all.profile.kernel_stacks[all.profile.rows[row].kernel_stack].addresses);
+    EXPECT_EQ(profile.kernel_stacks[profile.rows[row].kernel_stack].frames,
+              all.profile.kernel_stacks[all.profile.rows[row].kernel_stack].frames);
     EXPECT_EQ(profile.processes[profile.rows[row].process].container,
               all.profile.processes[all.profile.rows[row].process].container);
     EXPECT_EQ(profile.rows[row].tid, all.profile.rows[row].tid);
@@ -127,7 +123,7 @@ TEST(PprofReaderTest, EveryPrefixIsAnError) {
     EXPECT_FALSE(ParsePprof(message.substr(0, size)).ok()) << size;
   }
   const RecordedProfile all = RecordedProfile::All();
-  const std::string file = Written(OutputFormat::kPprof, all.profile, all.symbols);
+  const std::string file = Written(OutputFormat::kPprof, all.profile);
   for (size_t size = 0; size < file.size(); ++size) {
     EXPECT_FALSE(ParsePprof(file.substr(0, size)).ok()) << size;
   }
@@ -152,7 +148,7 @@ TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
 
 TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
   const RecordedProfile all = RecordedProfile::All();
-  const std::string otlp = Written(OutputFormat::kOtlp, all.profile, all.symbols);
+  const std::string otlp = Written(OutputFormat::kOtlp, all.profile);
   PprofLimits entries;
   entries.entry_bytes = 100;  // its dictionary is larger, which has the number of a sample
   PprofLimits rest;
@@ -232,11 +228,10 @@ TEST(PprofReaderTest, WhatOthersAddIsIgnored) {
     label->set_key(message.string_table_size() - 1);
     label->set_num(5);
   });
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(changed + std::string("\xa2\x06\x01x", 4));  // field 100
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(changed + std::string("\xa2\x06\x01x", 4));  // field 100
   ASSERT_TRUE(stored.ok()) << stored.status();
   const RecordedProfile all = RecordedProfile::All();
-  EXPECT_EQ(Written(OutputFormat::kPprof, stored->profile, stored->symbols),
-            Written(OutputFormat::kPprof, all.profile, all.symbols));
+  EXPECT_EQ(Written(OutputFormat::kPprof, *stored), Written(OutputFormat::kPprof, all.profile));
 }
 
 // What reading each row shows it to hold: PprofFrameBytes of its frames, and its names.
@@ -357,13 +352,13 @@ TEST(PprofReaderTest, ALongerNameThanAnyIsRefused) {
 TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
   RecordedProfile one;
   const std::string name(16384, '\xff');  // each byte of it becomes the three of U+FFFD
-  one.profile.rows = {{{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
-                        one.AddUser({{{one.app, 0x1000, FrameSource::kRegisters, true}, {name, "app", true}}}),
-                        WaitKind::kDisk, kNoSystemCall},
-                       {2, 5000, 1, 4000}}};
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile, one.symbols));
+  one.profile.rows = {{{{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
+                         one.AddUser({one.Native({one.app, 0x1000, FrameSource::kRegisters, true}, name, "app")}),
+                         WaitKind::kDisk, kNoSystemCall},
+                        {2, 5000, 1, 4000}}}};
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->symbols.user_stacks[0][0].name.size(), 3 * name.size());
+  EXPECT_EQ(stored->user_stacks[0].frames[0].name.size(), 3 * name.size());
 }
 
 TEST(PprofReaderTest, ValuesOfManyTypesAreNotAddedUp) {
@@ -380,9 +375,9 @@ TEST(PprofReaderTest, ControlCharactersAreReplaced) {
       if (text == "schedule" || text == "loop" || text == "worker" || text == "server") text += "\n\x1b[31m";
     }
   });
-  const absl::StatusOr<StoredProfile> stored = ParsePprof(message);
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(message);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  const std::string json = Written(OutputFormat::kJson, stored->profile, stored->symbols);
+  const std::string json = Written(OutputFormat::kJson, *stored);
   for (const char* name : {"schedule", "loop", "worker", "server"}) {
     EXPECT_THAT(json, HasSubstr(std::string("\"") + name + "??[31m\""));
   }
@@ -419,10 +414,10 @@ class PprofFileTest : public ::testing::Test {
 
 TEST_F(PprofFileTest, IsReadWhole) {
   const RecordedProfile all = RecordedProfile::All();
-  std::ofstream(path_) << Written(OutputFormat::kPprof, all.profile, all.symbols);
-  const absl::StatusOr<StoredProfile> stored = ReadPprofFile(path_);
+  std::ofstream(path_) << Written(OutputFormat::kPprof, all.profile);
+  const absl::StatusOr<NamedProfile> stored = ReadPprofFile(path_);
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->profile.rows.size(), all.profile.rows.size());
+  EXPECT_EQ(stored->rows.size(), all.profile.rows.size());
 }
 
 TEST_F(PprofFileTest, ErrorsNameTheFile) {

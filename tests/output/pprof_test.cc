@@ -27,7 +27,7 @@ namespace pb = offcpu::pprof;
 class File {
  public:
   explicit File(const RecordedProfile& recorded) {
-    WritePprof(recorded.profile, recorded.symbols, [this](std::string_view bytes) { bytes_ += bytes; });
+    WritePprof(recorded.profile, [this](std::string_view bytes) { bytes_ += bytes; });
     EXPECT_TRUE(message_.ParseFromString(Gunzip(bytes_, 1 << 20).value()));
   }
 
@@ -70,7 +70,7 @@ RecordedProfile OneReader() {
   const uint32_t comm = one.AddComm("worker");
   const uint32_t kernel = one.AddPipe();
   const uint32_t user = one.AddReader();
-  one.profile.rows = {{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}};
+  one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
   return one;
 }
 
@@ -214,7 +214,7 @@ TEST(PprofTest, TheSameProfileGivesTheSameBytes) {
 
 TEST(PprofTest, NamesAreValidUtf8WithoutControlCharacters) {
   RecordedProfile one = OneReader();
-  one.symbols.user_stacks[0][1].name = "l\xc3\xa9\xff\n";
+  one.profile.user_stacks[0].frames[1].name = "l\xc3\xa9\xff\n";
   one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
   const File file(one);
   EXPECT_EQ(file.Functions(0)[3], "l\xc3\xa9\xef\xbf\xbd?");

@@ -23,9 +23,9 @@ using ::testing::IsEmpty;
 
 namespace pb = offcpu::pprof;
 
-std::string Written(OutputFormat format, const Profile& profile, const SymbolizedProfile& symbols) {
+std::string Written(OutputFormat format, const NamedProfile& profile) {
   std::string bytes;
-  WriteProfile(format, profile, symbols, {.folded = {.per_process = true}, .frame_sources = true},
+  WriteProfile(format, profile, {.folded = {.per_process = true}, .frame_sources = true},
                [&](std::string_view piece) { bytes += piece; });
   return bytes;
 }
@@ -33,7 +33,7 @@ std::string Written(OutputFormat format, const Profile& profile, const Symbolize
 // Each chain that there can be: a thread, an interrupt, four links, others; stacks that are missing, cut, or lost.
 RecordedProfile WithWakers() {
   RecordedProfile all = RecordedProfile::All();
-  Profile& profile = all.profile;
+  NamedProfile& profile = all.profile;
   const auto reader = profile.rows[0].user_stack;
   const auto handler = profile.rows[2].user_stack;
   const auto budget = profile.rows[3].user_stack;
@@ -60,8 +60,7 @@ RecordedProfile WithWakers() {
 class PprofWakersTest : public ::testing::Test {
  protected:
   PprofWakersTest() {
-    EXPECT_TRUE(
-        message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all_.profile, all_.symbols), 1 << 20).value()));
+    EXPECT_TRUE(message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all_.profile), 1 << 20).value()));
   }
 
   const std::string& Text(int64_t index) const { return message_.string_table(static_cast<int>(index)); }
@@ -92,22 +91,21 @@ class PprofWakersTest : public ::testing::Test {
     }
   }
   // What it is read as is written and read as the same again.
-  StoredProfile Read() const {
-    absl::StatusOr<StoredProfile> stored = ParsePprof(message_.SerializeAsString());
+  NamedProfile Read() const {
+    absl::StatusOr<NamedProfile> stored = ParsePprof(message_.SerializeAsString());
     EXPECT_TRUE(stored.ok()) << stored.status();
     if (!stored.ok()) return {};
-    const absl::StatusOr<StoredProfile> again =
-        ParsePprof(Written(OutputFormat::kPprof, stored->profile, stored->symbols));
+    const absl::StatusOr<NamedProfile> again = ParsePprof(Written(OutputFormat::kPprof, *stored));
     EXPECT_TRUE(again.ok()) << again.status();
     if (!again.ok()) return {};
     for (OutputFormat format : {OutputFormat::kPprof, OutputFormat::kFolded, OutputFormat::kJson}) {
-      EXPECT_EQ(Written(format, again->profile, again->symbols), Written(format, stored->profile, stored->symbols));
+      EXPECT_EQ(Written(format, *again), Written(format, *stored));
     }
     return *std::move(stored);
   }
-  static std::vector<std::string> UserNames(const StoredProfile& stored, uint32_t user_stack) {
+  static std::vector<std::string> UserNames(const NamedProfile& stored, uint32_t user_stack) {
     std::vector<std::string> names;
-    for (const SymbolizedFrame& frame : stored.symbols.user_stacks[user_stack]) names.emplace_back(frame.name);
+    for (const NamedFrame& frame : stored.user_stacks[user_stack].frames) names.emplace_back(frame.name);
     return names;
   }
 
@@ -125,42 +123,41 @@ TEST_F(PprofWakersTest, TheChainIsBehindTheLeaf) {
 }
 
 TEST_F(PprofWakersTest, EveryFormatIsWhatItWouldHaveBeen) {
-  const StoredProfile stored = Read();
+  const NamedProfile stored = Read();
   for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
-    const std::string was = Written(format, all_.profile, all_.symbols);
-    EXPECT_EQ(Written(format, stored.profile, stored.symbols), was);
+    const std::string was = Written(format, all_.profile);
+    EXPECT_EQ(Written(format, stored), was);
     if (format == OutputFormat::kPprof) continue;
     EXPECT_THAT(was, HasSubstr(format == OutputFormat::kText ? "by [interrupt]" : "asm_timer"));
   }
 }
 
 TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
-  const StoredProfile stored = Read();
+  const NamedProfile stored = Read();
   for (size_t i = 0; i < 5; ++i) {
-    const ProfileRow& is = stored.profile.rows[i];
+    const ProfileRow& is = stored.rows[i];
     const WakerChain& chain_was = all_.profile.wakers[i];
     ASSERT_NE(is.waker, 0u);
-    const WakerChain& chain = stored.profile.wakers[is.waker - 1];
+    const WakerChain& chain = stored.wakers[is.waker - 1];
     ASSERT_EQ(chain.size(), chain_was.size());
     for (size_t link = 0; link < chain.size(); ++link) {
       EXPECT_EQ(chain[link].interrupt, chain_was[link].interrupt);
-      EXPECT_EQ(stored.profile.kernel_stacks[chain[link].kernel_stack].addresses,
-                all_.profile.kernel_stacks[chain_was[link].kernel_stack].addresses);
-      const UserStackEntry& user = stored.profile.user_stacks[chain[link].user_stack];
-      const UserStackEntry& user_was = all_.profile.user_stacks[chain_was[link].user_stack];
+      EXPECT_EQ(stored.kernel_stacks[chain[link].kernel_stack].frames,
+                all_.profile.kernel_stacks[chain_was[link].kernel_stack].frames);
+      const NamedUserStack& user = stored.user_stacks[chain[link].user_stack];
+      const NamedUserStack& user_was = all_.profile.user_stacks[chain_was[link].user_stack];
       EXPECT_EQ(user.missing, user_was.missing);
-      EXPECT_EQ(user.stack.end, user_was.stack.end);
+      EXPECT_EQ(user.end, user_was.end);
       EXPECT_FALSE(user.filtered);
-      ASSERT_EQ(user.stack.frames.size(), user_was.stack.frames.size());
-      for (size_t frame = 0; frame < user.stack.frames.size(); ++frame) {
-        EXPECT_EQ(user.stack.frames[frame].address, user_was.stack.frames[frame].address);
-        EXPECT_EQ(user.stack.frames[frame].source, user_was.stack.frames[frame].source);
+      ASSERT_EQ(user.frames.size(), user_was.frames.size());
+      for (size_t frame = 0; frame < user.frames.size(); ++frame) {
+        EXPECT_EQ(user.frames[frame].address, user_was.frames[frame].address);
+        EXPECT_EQ(user.frames[frame].source, user_was.frames[frame].source);
       }
       if (chain[link].interrupt) continue;
-      EXPECT_EQ(stored.profile.comms[chain[link].comm], all_.profile.comms[chain_was[link].comm]);
-      EXPECT_EQ(stored.profile.processes[chain[link].process].key.pid,
-                all_.profile.processes[chain_was[link].process].key.pid);
-      EXPECT_EQ(stored.profile.processes[chain[link].process].container,
+      EXPECT_EQ(stored.comms[chain[link].comm], all_.profile.comms[chain_was[link].comm]);
+      EXPECT_EQ(stored.processes[chain[link].process].key.pid, all_.profile.processes[chain_was[link].process].key.pid);
+      EXPECT_EQ(stored.processes[chain[link].process].container,
                 all_.profile.processes[chain_was[link].process].container);
     }
   }
@@ -168,43 +165,43 @@ TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
 
 TEST_F(PprofWakersTest, AHiddenFrameOfAWakerMarksHisStackOnly) {
   Hide([](const std::string& name) { return name == "on_signal"; });
-  const StoredProfile stored = Read();
-  const ProfileRow& row = stored.profile.rows[0];
-  EXPECT_FALSE(stored.profile.user_stacks[row.user_stack].filtered);
-  EXPECT_TRUE(stored.profile.user_stacks[stored.profile.wakers[row.waker - 1][0].user_stack].filtered);
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
+  EXPECT_FALSE(stored.user_stacks[row.user_stack].filtered);
+  EXPECT_TRUE(stored.user_stacks[stored.wakers[row.waker - 1][0].user_stack].filtered);
 }
 
 // Where the marks are gone, or the labels are, nobody is told to have been woken by somebody else.
 TEST_F(PprofWakersTest, WithoutMarksNoStackIsKnown) {
   Hide([](const std::string& name) { return name != "loop" && name != "read"; });  // as -show does it
   EXPECT_THAT(NamesOf(0), ElementsAre("read", "read", "loop"));
-  const StoredProfile stored = Read();
-  const ProfileRow& row = stored.profile.rows[0];
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
   EXPECT_THAT(UserNames(stored, row.user_stack), IsEmpty());
-  EXPECT_TRUE(stored.profile.user_stacks[row.user_stack].filtered);
-  EXPECT_THAT(stored.profile.wakers.at(row.waker - 1), IsEmpty());
+  EXPECT_TRUE(stored.user_stacks[row.user_stack].filtered);
+  EXPECT_THAT(stored.wakers.at(row.waker - 1), IsEmpty());
 }
 
 TEST_F(PprofWakersTest, WithoutSomeOfTheMarksTheOwnStackIsKnown) {
   auto& ids = *message_.mutable_sample(0)->mutable_location_id();
   const auto mark = std::find_if(ids.begin(), ids.end(), [&](uint64_t id) { return NameOf(id) == "--"; });
   ids.erase(mark);
-  const StoredProfile stored = Read();
-  const ProfileRow& row = stored.profile.rows[0];
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
   EXPECT_THAT(UserNames(stored, row.user_stack), ElementsAre("read", "loop", "app+0x3006"));
-  EXPECT_THAT(stored.profile.wakers.at(row.waker - 1), IsEmpty());
+  EXPECT_THAT(stored.wakers.at(row.waker - 1), IsEmpty());
 }
 
 TEST_F(PprofWakersTest, WithoutItsLabelsTheChainIsOther) {
   RemoveLabels([](const std::string& key) { return key.starts_with("waker"); });
-  const StoredProfile stored = Read();
+  const NamedProfile stored = Read();
   for (size_t i = 0; i < 5; ++i) {
-    const ProfileRow& row = stored.profile.rows[i];
+    const ProfileRow& row = stored.rows[i];
     ASSERT_NE(row.waker, 0u);
-    EXPECT_THAT(stored.profile.wakers[row.waker - 1], IsEmpty());
+    EXPECT_THAT(stored.wakers[row.waker - 1], IsEmpty());
   }
-  EXPECT_THAT(UserNames(stored, stored.profile.rows[0].user_stack), ElementsAre("read", "loop", "app+0x3006"));
-  EXPECT_FALSE(stored.profile.user_stacks[stored.profile.rows[0].user_stack].filtered);
+  EXPECT_THAT(UserNames(stored, stored.rows[0].user_stack), ElementsAre("read", "loop", "app+0x3006"));
+  EXPECT_FALSE(stored.user_stacks[stored.rows[0].user_stack].filtered);
 }
 
 TEST_F(PprofWakersTest, WithoutKernelFramesUserStacksAreStillTheirOwn) {
@@ -212,10 +209,10 @@ TEST_F(PprofWakersTest, WithoutKernelFramesUserStacksAreStillTheirOwn) {
     return name == "schedule" || name == "pipe_read" || name == "pipe_write" || name == "try_to_wake_up" ||
            name == "asm_timer";
   });
-  const StoredProfile stored = Read();
-  const ProfileRow& row = stored.profile.rows[0];
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
   EXPECT_THAT(UserNames(stored, row.user_stack), ElementsAre("read", "loop", "app+0x3006"));
-  const WakerChain& chain = stored.profile.wakers[row.waker - 1];
+  const WakerChain& chain = stored.wakers[row.waker - 1];
   ASSERT_EQ(chain.size(), 2u);
   EXPECT_THAT(UserNames(stored, chain[0].user_stack)[0], "read");
   EXPECT_TRUE(chain[1].interrupt);

@@ -7,14 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "profile/profile.h"
-#include "symbolize/symbolizer.h"
+#include "symbolize/named_profile.h"
 
 namespace offcpu {
 
 struct RecordedProfile {
-  Profile profile;
-  SymbolizedProfile symbols;
+  NamedProfile profile;
 
   const Module* libc = AddModule("/usr/lib/libc.so.6", "aa01");
   const Module* app = AddModule("/opt/app", "bb02");
@@ -34,47 +32,41 @@ struct RecordedProfile {
     profile.comms.push_back(name);
     return static_cast<uint32_t>(profile.comms.size() - 1);
   }
+  static NamedFrame Native(const Frame& frame, std::string_view name, std::string_view module_name, bool named = true) {
+    return {frame, FrameKind::kNative, named, name, module_name};
+  }
   // Leaf first. Names must outlive this.
-  uint32_t AddUser(const std::vector<std::pair<Frame, SymbolizedFrame>>& frames, EndReason end = EndReason::kComplete) {
-    UserStackEntry& entry = profile.user_stacks.emplace_back();
-    std::vector<SymbolizedFrame>& names = symbols.user_stacks.emplace_back();
-    entry.stack.end = end;
-    for (const auto& [frame, name] : frames) {
-      entry.stack.frames.push_back(frame);
-      names.push_back(name);
-    }
+  uint32_t AddUser(const std::vector<NamedFrame>& frames, EndReason end = EndReason::kComplete) {
+    profile.user_stacks.push_back({.frames = frames, .end = end});
     return static_cast<uint32_t>(profile.user_stacks.size() - 1);
   }
   uint32_t AddNoUser(NoUserStack missing, bool overflow = false) {
-    profile.user_stacks.push_back({.stack = {}, .missing = missing, .overflow = overflow});
-    symbols.user_stacks.emplace_back();
+    profile.user_stacks.push_back({.frames = {}, .missing = missing, .overflow = overflow});
     return static_cast<uint32_t>(profile.user_stacks.size() - 1);
   }
   uint32_t AddKernel(const std::vector<std::pair<uint64_t, std::string_view>>& frames, bool overflow = false) {
-    KernelStack& stack = profile.kernel_stacks.emplace_back();
-    std::vector<std::string_view>& names = symbols.kernel_stacks.emplace_back();
+    NamedKernelStack& stack = profile.kernel_stacks.emplace_back();
     stack.overflow = overflow;
     for (const auto& [address, name] : frames) {
-      stack.addresses.push_back(address);
-      names.push_back(name);
+      stack.frames.push_back({{.address = address, .exact = false}, FrameKind::kKernel, true, name});
     }
     return static_cast<uint32_t>(profile.kernel_stacks.size() - 1);
   }
 
   // The stack of a thread that reads: the leaf is where its registers point, its callers are to be returned to.
   uint32_t AddReader() {
-    return AddUser({{{libc, 0x1000, FrameSource::kRegisters, true}, {"read", "libc.so.6", true}},
-                    {{app, 0x2005, FrameSource::kEhFrame, false}, {"loop", "app", true}},
-                    {{app, 0x3007, FrameSource::kEhFrame, false}, {"app+0x3006", "app", false}}});
+    return AddUser({Native({libc, 0x1000, FrameSource::kRegisters, true}, "read", "libc.so.6"),
+                    Native({app, 0x2005, FrameSource::kEhFrame, false}, "loop", "app"),
+                    Native({app, 0x3007, FrameSource::kEhFrame, false}, "app+0x3006", "app", false)});
   }
   // One that was interrupted by a signal, whose handler waits; the code that was interrupted is generated.
   uint32_t AddHandler() {
-    return AddUser({{{libc, 0x1000, FrameSource::kRegisters, true}, {"read", "libc.so.6", true}},
-                    {{app, 0x2105, FrameSource::kSFrame, false}, {"on_signal", "app", true}},
-                    {{app, 0x2205, FrameSource::kSFrame, false}, {"log", "app", true}},
-                    {{libc, 0x1100, FrameSource::kEhFrame, true}, {"__restore_rt", "libc.so.6", true}},
-                    {{nullptr, 0x7f0001, FrameSource::kSignalTrampoline, true}, {"[unknown] 0x7f0001", "", false}},
-                    {{app, 0x3007, FrameSource::kFramePointer, false}, {"app+0x3006", "app", false}}},
+    return AddUser({Native({libc, 0x1000, FrameSource::kRegisters, true}, "read", "libc.so.6"),
+                    Native({app, 0x2105, FrameSource::kSFrame, false}, "on_signal", "app"),
+                    Native({app, 0x2205, FrameSource::kSFrame, false}, "log", "app"),
+                    Native({libc, 0x1100, FrameSource::kEhFrame, true}, "__restore_rt", "libc.so.6"),
+                    Native({nullptr, 0x7f0001, FrameSource::kSignalTrampoline, true}, "[unknown] 0x7f0001", "", false),
+                    Native({app, 0x3007, FrameSource::kFramePointer, false}, "app+0x3006", "app", false)},
                    EndReason::kWindow);
   }
   uint32_t AddPipe() { return AddKernel({{0xffffffff81000010, "schedule"}, {0xffffffff81000020, "pipe_read"}}); }
@@ -106,19 +98,19 @@ struct RecordedProfile {
     RecordedProfile all = All();
     const uint32_t user_mode = all.AddKernel({});
     all.profile.kernel_stacks[user_mode].user_mode = true;
-    ProfileRow in_user = all.profile.rows[0];
+    NamedRow in_user = all.profile.rows[0];
     in_user.kernel_stack = user_mode;
     in_user.kind = WaitKind::kRunning;
     in_user.syscall = kNoSystemCall;
     in_user.count = in_user.blocked_ns = in_user.runnable_ns = in_user.max_ns = 0;
     in_user.samples = 3;
     in_user.cpu_ns = 30'300'000;
-    ProfileRow in_call = in_user;
+    NamedRow in_call = in_user;
     in_call.kernel_stack = all.profile.rows[0].kernel_stack;
     in_call.syscall = 1;
     in_call.samples = 1;
     in_call.cpu_ns = 10'100'000;
-    ProfileRow without_stack = in_user;
+    NamedRow without_stack = in_user;
     without_stack.user_stack = all.profile.rows[3].user_stack;
     all.profile.rows.insert(all.profile.rows.begin() + 1, {in_user, in_call, without_stack});
     all.profile.stats.oncpu_period_ns = 10'100'000;
@@ -145,14 +137,14 @@ struct RecordedProfile {
     const uint32_t overflow = all.AddNoUser(NoUserStack::kNone, true);
     all.AddNoUser(NoUserStack::kLost);  // of no row
     all.profile.rows = {
-        {{server, 11, worker, pipe, reader, WaitKind::kSleeping, 0}, {2, 5'000'000, 1'499, 4'000'000}},
-        {{server, 12, worker, pipe, reader, WaitKind::kSleeping, 0},
-         {40, 1'000'000, 2'000, 49'999, 0, 20.25, 2.6e9}},  // drawn
-        {{server, 12, worker, pipe, handler, WaitKind::kDisk, 0}, {1, 7, 0, 7}},
-        {{server, 12, nameless, lost, budget, WaitKind::kOpen, 232}, {3, 0, 9, 4}},
-        {{again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall}, {4, 0, 499, 100}},
-        {{again, 11, worker, pipe, unmapped, WaitKind::kYielded, 24}, {1, 0, 77, 77}},
-        {{other, 0, nameless, full, overflow, WaitKind::kOther, kNoSystemCall}, {9, 1'000'000'000'000, 3, 999}},
+        {{{server, 11, worker, pipe, reader, WaitKind::kSleeping, 0}, {2, 5'000'000, 1'499, 4'000'000}}},
+        {{{server, 12, worker, pipe, reader, WaitKind::kSleeping, 0},
+          {40, 1'000'000, 2'000, 49'999, 0, 20.25, 2.6e9}}},  // drawn
+        {{{server, 12, worker, pipe, handler, WaitKind::kDisk, 0}, {1, 7, 0, 7}}},
+        {{{server, 12, nameless, lost, budget, WaitKind::kOpen, 232}, {3, 0, 9, 4}}},
+        {{{again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall}, {4, 0, 499, 100}}},
+        {{{again, 11, worker, pipe, unmapped, WaitKind::kYielded, 24}, {1, 0, 77, 77}}},
+        {{{other, 0, nameless, full, overflow, WaitKind::kOther, kNoSystemCall}, {9, 1'000'000'000'000, 3, 999}}},
     };
     all.profile.control_groups = {"/system.slice/server.service", "/kubepods"};
     all.profile.rows[0].control_group = 1;

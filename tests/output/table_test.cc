@@ -13,12 +13,12 @@ class TableTest : public ::testing::Test {
  protected:
   std::string Processes(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
     std::string text;
-    WriteProcessTable(fake_.profile, fake_.symbols, value, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteProcessTable(fake_.profile, value, limit, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
   std::string Stacks(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
     std::string text;
-    WriteStackTable(fake_.profile, fake_.symbols, value, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteStackTable(fake_.profile, value, limit, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
   std::string Summary() {

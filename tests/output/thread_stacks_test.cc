@@ -19,12 +19,12 @@ class ThreadStacksTest : public ::testing::Test {
   }
   std::string Text(const FramePcs& pcs = {}) {
     std::string text;
-    WriteThreadStacks(fake_.profile, fake_.symbols, pcs, [&](std::string_view bytes) { text += bytes; });
+    WriteThreadStacks(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
   std::string Json(const FramePcs& pcs = {}) {
     std::string text;
-    WriteThreadStacksJson(fake_.profile, fake_.symbols, pcs, [&](std::string_view bytes) { text += bytes; });
+    WriteThreadStacksJson(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
 
@@ -91,7 +91,7 @@ TEST_F(ThreadStacksTest, ARunningThreadHasNoStacks) {
 
 TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
   Thread(11, "deep", fake_.User({"leaf"}), fake_.Kernel(std::vector<std::string_view>(10, "k")), 0);
-  fake_.symbols.user_stacks[0][0].module = "";  // JIT code
+  fake_.profile.user_stacks[0].frames[0].module_name = "";  // JIT code
   EXPECT_TRUE(
       Text({{0x10}}).ends_with("  #9   0x0000000000000020  k  [kernel]\n"
                                "  #10  0x0000000000000010  leaf  (registers)\n"))
@@ -100,7 +100,7 @@ TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
 
 TEST_F(ThreadStacksTest, AFrameWithoutASymbolNamesItsModuleOnce) {
   Thread(11, "stripped", fake_.User({"libx.so+0x10"}), fake_.Kernel({}), 0);
-  fake_.symbols.user_stacks[0][0].named = false;
+  fake_.profile.user_stacks[0].frames[0].named = false;
   EXPECT_TRUE(Text().ends_with("  #0   libx.so+0x10  (registers)\n")) << Text();
 }
 

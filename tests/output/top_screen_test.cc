@@ -25,7 +25,7 @@ class TopScreenTest : public ::testing::Test {
   std::vector<std::string> Lines(size_t columns = kNoLimit, size_t lines = kNoLimit,
                                  RowValue value = RowValue::kOffCpu) {
     return TopScreen(
-        MakeTopTable(fake_.profile, fake_.symbols, value, 100),
+        MakeTopTable(fake_.profile, value, 100),
         {.time_of_day = "18:40:32", .recorder = "offcpud", .value = value, .columns = columns, .lines = lines});
   }
   std::string LastLine(size_t columns = kNoLimit) { return Lines(columns).back(); }

@@ -17,7 +17,7 @@ using ::testing::IsEmpty;
 class TopTableTest : public ::testing::Test {
  protected:
   TopTable Table(RowValue value = RowValue::kOffCpu, size_t limit = 20) {
-    return MakeTopTable(fake_.profile, fake_.symbols, value, limit);
+    return MakeTopTable(fake_.profile, value, limit);
   }
   std::string Json() {
     std::string text;
@@ -30,7 +30,8 @@ class TopTableTest : public ::testing::Test {
     std::vector<std::string_view> names;
     for (const auto& [name, module] : names_and_modules) names.push_back(name);
     const uint32_t index = fake_.User(names, end);
-    for (size_t i = 0; i < names.size(); ++i) fake_.symbols.user_stacks[index][i].module = names_and_modules[i].second;
+    std::vector<NamedFrame>& frames = fake_.profile.user_stacks[index].frames;
+    for (size_t i = 0; i < names.size(); ++i) frames[i].module_name = names_and_modules[i].second;
     return index;
   }
   std::vector<std::string> FramesOf(uint32_t user) {
@@ -170,7 +171,7 @@ TEST_F(TopTableTest, Json) {
       R"("frames":["read \"a\"","main"],"waits_in":"pipe_read"}],)"
       R"("drops":[{"reason":"more","count":1,"ns":2},{"reason":"less","count":9,"ns":1}]})"
       "\n");
-  fake_.profile = Profile();
+  fake_.profile = NamedProfile();
   EXPECT_THAT(Json(), HasSubstr("\"processes\":[],\"stacks\":[],\"drops\":[]}\n"));
 }
 

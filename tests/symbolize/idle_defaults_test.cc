@@ -8,15 +8,15 @@
 
 #include "gtest/gtest.h"
 #include "symbolize/idle_match.h"
-#include "tests/symbolize/idle_frames.h"
+#include "tests/symbolize/frames.h"
 
 namespace offcpu {
 namespace {
 
-using Kernel = std::vector<std::string_view>;  // leaf first
+using Kernel = std::vector<NamedFrame>;  // leaf first
 
-const Kernel kFutex = {"__schedule", "schedule", "futex_wait_queue", "__futex_wait",
-                       "futex_wait", "do_futex", "__x64_sys_futex",  "do_syscall_64"};
+const Kernel kFutex = KernelFrames({"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait",
+                                    "do_futex", "__x64_sys_futex", "do_syscall_64"});
 
 // What is shipped, by stacks as they were recorded of Debian 12's programs, which have no names of static functions.
 struct Example {
@@ -555,11 +555,12 @@ const Example kExamples[] = {
 };
 
 const Kernel& KernelOf(int32_t syscall) {
-  static const Kernel poll = {"schedule", "do_epoll_wait", "do_syscall_64"};
-  static const Kernel sleep = {"schedule", "do_nanosleep", "hrtimer_nanosleep", "do_syscall_64"};
-  static const Kernel select = {"schedule", "do_select", "core_sys_select", "do_syscall_64"};
-  static const Kernel suspend = {"schedule", "sigsuspend.isra.0", "__x64_sys_rt_sigsuspend", "do_syscall_64"};
-  static const Kernel other = {"schedule", "do_syscall_64"};
+  static const Kernel poll = KernelFrames({"schedule", "do_epoll_wait", "do_syscall_64"});
+  static const Kernel sleep = KernelFrames({"schedule", "do_nanosleep", "hrtimer_nanosleep", "do_syscall_64"});
+  static const Kernel select = KernelFrames({"schedule", "do_select", "core_sys_select", "do_syscall_64"});
+  static const Kernel suspend =
+      KernelFrames({"schedule", "sigsuspend.isra.0", "__x64_sys_rt_sigsuspend", "do_syscall_64"});
+  static const Kernel other = KernelFrames({"schedule", "do_syscall_64"});
   switch (syscall) {
     case __NR_futex:
       return kFutex;
@@ -583,7 +584,7 @@ std::string_view IdleOf(const Example& example) {
                          .thread = example.thread,
                          .syscall = example.syscall,
                          .kernel = KernelOf(example.syscall)};
-  const std::vector<SymbolizedFrame> frames = Frames(example.frames);
+  const std::vector<NamedFrame> frames = Frames(example.frames);
   for (const IdlePattern& pattern : patterns) {
     const auto matches = [&](const IdleStack& stack) { return MatchesStack(stack, frames); };
     if (MatchesWait(pattern, wait) && std::any_of(pattern.stacks.begin(), pattern.stacks.end(), matches)) {

@@ -8,14 +8,14 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/symbolize/idle_frames.h"
+#include "tests/symbolize/frames.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::ElementsAre;
 
-using Kernel = std::vector<std::string_view>;  // leaf first
+using Kernel = std::vector<NamedFrame>;  // leaf first
 
 IdlePattern PatternOf(const std::string& lines) {
   IdlePatterns patterns;
@@ -108,8 +108,8 @@ TEST(MatchesStack, AStackMadeToTakeLongDoesNot) {
   EXPECT_TRUE(Matches(pattern + "; wait", frames));
 }
 
-const Kernel kFutex = {"__schedule", "schedule", "futex_wait_queue", "__futex_wait",
-                       "futex_wait", "do_futex", "__x64_sys_futex",  "do_syscall_64"};
+const Kernel kFutex = KernelFrames({"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait",
+                                    "do_futex", "__x64_sys_futex", "do_syscall_64"});
 
 IdleWait FutexWait(WaitKind kind = WaitKind::kSleeping) {
   return {.process = "server", .thread = "pool-1", .kind = kind, .syscall = __NR_futex, .kernel = kFutex};
@@ -141,22 +141,22 @@ TEST(MatchesWait, AWaitOfTheKernelsWithinTheCallIsAnother) {
   const auto open = [](int32_t syscall, const Kernel& kernel) {
     return IdleWait{.process = "", .thread = "", .kind = WaitKind::kOpen, .syscall = syscall, .kernel = kernel};
   };
-  const Kernel polling = {"do_epoll_wait", "__x64_sys_epoll_wait", "do_syscall_64"};
+  const Kernel polling = KernelFrames({"do_epoll_wait", "__x64_sys_epoll_wait", "do_syscall_64"});
   EXPECT_TRUE(MatchesWait(epoll, open(__NR_epoll_wait, polling)));
-  const Kernel lock_of_epoll = {"__mutex_lock.constprop.0", "do_epoll_wait", "do_syscall_64"};
+  const Kernel lock_of_epoll = KernelFrames({"__mutex_lock.constprop.0", "do_epoll_wait", "do_syscall_64"});
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, lock_of_epoll)));
-  const Kernel fault = {"folio_wait_bit_common", "filemap_fault", "asm_exc_page_fault", "do_epoll_wait"};
+  const Kernel fault = KernelFrames({"folio_wait_bit_common", "filemap_fault", "asm_exc_page_fault", "do_epoll_wait"});
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, fault)));
-  const Kernel memory_map = {"rwsem_down_read_slowpath", "down_read", "asm_exc_page_fault", "futex_wait"};
+  const Kernel memory_map = KernelFrames({"rwsem_down_read_slowpath", "down_read", "asm_exc_page_fault", "futex_wait"});
   EXPECT_FALSE(MatchesWait(futex, open(__NR_futex, memory_map)));
-  const Kernel handed_on = {"rt_mutex_slowlock_block.constprop.0", "rt_mutex_wait_proxy_lock", "futex_lock_pi",
-                            "do_futex"};
+  const Kernel handed_on =
+      KernelFrames({"rt_mutex_slowlock_block.constprop.0", "rt_mutex_wait_proxy_lock", "futex_lock_pi", "do_futex"});
   EXPECT_FALSE(MatchesWait(futex, open(__NR_futex, handed_on)));
-  const Kernel wants_to_run = {"exit_to_user_mode_loop", "do_syscall_64"};
+  const Kernel wants_to_run = KernelFrames({"exit_to_user_mode_loop", "do_syscall_64"});
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, wants_to_run)));
-  const Kernel stopped = {"do_signal_stop", "do_epoll_wait", "do_syscall_64"};
+  const Kernel stopped = KernelFrames({"do_signal_stop", "do_epoll_wait", "do_syscall_64"});
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, stopped)));
-  const Kernel no_names = {"[kernel] 0xffffffff81000000"};
+  const Kernel no_names = KernelFrames({"[kernel] 0xffffffff81000000"});
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, no_names))) << "what it waits for is not known";
   EXPECT_FALSE(MatchesWait(epoll, open(__NR_epoll_wait, {})));
 }
@@ -166,25 +166,26 @@ class MarkIdleTest : public testing::Test {
   MarkIdleTest() {
     profile_.processes.push_back({.key = {.pid = 1}, .name = "nginx", .container = ""});
     profile_.comms.emplace_back("nginx");
-    profile_.kernel_stacks.push_back({.id = 1, .addresses = {1, 2, 3}});
-    symbols_.kernel_stacks.push_back({"schedule", "do_epoll_wait", "do_syscall_64"});
+    profile_.kernel_stacks.push_back({.frames = KernelFrames({"schedule", "do_epoll_wait", "do_syscall_64"})});
     AddStack({"libc.so.6!epoll_wait", "nginx!", "nginx!ngx_process_events_and_timers"});
     AddStack({"libc.so.6!epoll_wait", "nginx!ngx_something"});
   }
   void AddStack(const std::vector<std::string_view>& texts) {
-    profile_.user_stacks.emplace_back();
-    symbols_.user_stacks.push_back(Frames(texts));
+    profile_.user_stacks.push_back({.frames = Frames(texts)});
   }
   void AddRow(uint32_t user, WaitKind kind = WaitKind::kSleeping, int32_t syscall = __NR_epoll_wait) {
-    profile_.rows.push_back({{.user_stack = user, .kind = kind, .syscall = syscall}, {.count = 1, .blocked_ns = 1}});
+    profile_.rows.push_back({{{.user_stack = user, .kind = kind, .syscall = syscall}, {.count = 1, .blocked_ns = 1}}});
   }
-  std::vector<std::string_view> Marks() {
-    MarkIdle(profile_, DefaultIdlePatterns(), &symbols_);
-    return symbols_.idle;
+  std::vector<std::string_view> Marks() { return MarksBy(DefaultIdlePatterns()); }
+  std::vector<std::string_view> MarksBy(const IdlePatterns& patterns) {
+    MarkIdle(patterns, &profile_);
+    EXPECT_TRUE(profile_.idle_is_told);
+    std::vector<std::string_view> marks;
+    for (const NamedRow& row : profile_.rows) marks.push_back(row.idle);
+    return marks;
   }
 
-  Profile profile_;
-  SymbolizedProfile symbols_;
+  NamedProfile profile_;
 };
 
 TEST_F(MarkIdleTest, EachRowByItself) {
@@ -195,8 +196,7 @@ TEST_F(MarkIdleTest, EachRowByItself) {
   AddRow(0, WaitKind::kSleeping, kNoSystemCall);
   EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", ""));
   EXPECT_THAT(Marks(), ElementsAre("nginx: event loop", "", "", "nginx: event loop", "")) << "and again";
-  MarkIdle(profile_, {}, &symbols_);
-  EXPECT_THAT(symbols_.idle, ElementsAre("", "", "", "", ""));
+  EXPECT_THAT(MarksBy({}), ElementsAre("", "", "", "", ""));
 }
 
 TEST_F(MarkIdleTest, StacksThatPprofHasChangedAreNotJudged) {
@@ -209,7 +209,9 @@ TEST_F(MarkIdleTest, StacksThatPprofHasChangedKeepTheirMarks) {
   AddRow(0);
   AddRow(1);
   profile_.user_stacks[0].filtered = true;
-  symbols_.idle = {"as the file says", "a pattern that is gone"};
+  profile_.idle_is_told = true;
+  profile_.rows[0].idle = "as the file says";
+  profile_.rows[1].idle = "a pattern that is gone";
   EXPECT_THAT(Marks(), ElementsAre("as the file says", ""));
 }
 
@@ -221,8 +223,7 @@ TEST_F(MarkIdleTest, TheFirstPatternCounts) {
                               "[nginx: event loop]\nsyscall = epoll_wait\nstack = ngx_process*; [x]; epoll_wait\n",
                               "f", &patterns)
                   .ok());
-  MarkIdle(profile_, patterns, &symbols_);
-  EXPECT_THAT(symbols_.idle, ElementsAre("mine"));
+  EXPECT_THAT(MarksBy(patterns), ElementsAre("mine"));
 }
 
 }  // namespace

@@ -44,9 +44,12 @@ class SymbolizerTest : public ::testing::Test {
   }
 
   std::vector<std::string> Names(const SymbolizerOptions& options) {
-    symbolized_ = Symbolize(profile_, options);
+    named_ = Symbolize(profile_, options);
+    return NamesOf(named_.user_stacks.at(0).frames);
+  }
+  static std::vector<std::string> NamesOf(const std::vector<NamedFrame>& frames) {
     std::vector<std::string> names;
-    for (const SymbolizedFrame& frame : symbolized_.user_stacks.at(0)) names.emplace_back(frame.name);
+    for (const NamedFrame& frame : frames) names.emplace_back(frame.name);
     return names;
   }
   std::vector<std::string> Names() {
@@ -55,7 +58,7 @@ class SymbolizerTest : public ::testing::Test {
 
   TemporaryDirectory directory_;
   Profile profile_;
-  SymbolizedProfile symbolized_;
+  NamedProfile named_;
   std::string build_id_ = BuildIdOf(kFull);
 };
 
@@ -64,15 +67,15 @@ TEST_F(SymbolizerTest, NamesFramesByTheirCallAddress) {
   AddStack({Exact(module, 0x1020), Return(module, 0x1020), Return(module, 0x1060), Return(module, 0x1040)});
   // The gap before 0x1040 has no symbol.
   EXPECT_THAT(Names(), ElementsAre("fixture_local", "fixture_sized", "fixture::foo", "libfixture.so+0x103f"));
-  EXPECT_TRUE(symbolized_.user_stacks[0][0].named);
-  EXPECT_FALSE(symbolized_.user_stacks[0][3].named);
-  EXPECT_EQ(symbolized_.user_stacks[0][3].module, "libfixture.so");
+  EXPECT_TRUE(named_.user_stacks[0].frames[0].named);
+  EXPECT_FALSE(named_.user_stacks[0].frames[3].named);
+  EXPECT_EQ(named_.user_stacks[0].frames[3].module_name, "libfixture.so");
 }
 
 TEST_F(SymbolizerTest, WithoutAModuleOnlyTheAddressIsKnown) {
   AddStack({Exact(nullptr, 0x7f0012345678)});
   EXPECT_THAT(Names(), ElementsAre("[unknown] 0x7f0012345678"));
-  EXPECT_EQ(symbolized_.user_stacks[0][0].module, "");
+  EXPECT_EQ(named_.user_stacks[0].frames[0].module_name, "");
 }
 
 TEST_F(SymbolizerTest, AModuleWithoutAFileIsShownByOffset) {
@@ -130,25 +133,31 @@ TEST_F(SymbolizerTest, KernelFramesAreNamedByTheirCallAddress) {
   directory_.Write("kallsyms", "ffffffff81000000 T first\nffffffff81000100 T second\n");
   profile_.kernel_stacks.push_back({.id = 1, .addresses = {0xffffffff81000100, 0xffffffff81000101, 0x10}});
   profile_.kernel_stacks.push_back({.id = 2, .addresses = {}});
-  symbolized_ = Symbolize(profile_, {.kallsyms_path = directory_.path() + "/kallsyms"});
-  EXPECT_THAT(symbolized_.kernel_stacks, ElementsAre(ElementsAre("first", "second", "[kernel] 0x10"), ElementsAre()));
+  named_ = Symbolize(profile_, {.kallsyms_path = directory_.path() + "/kallsyms"});
+  ASSERT_EQ(named_.kernel_stacks.size(), 2u);
+  EXPECT_THAT(NamesOf(named_.kernel_stacks[0].frames), ElementsAre("first", "second", "[kernel] 0x10"));
+  EXPECT_TRUE(named_.kernel_stacks[0].frames[1].named);
+  EXPECT_FALSE(named_.kernel_stacks[0].frames[2].named);
+  EXPECT_EQ(named_.kernel_stacks[0].frames[2].lookup_address(), 0xfu);
+  EXPECT_TRUE(named_.kernel_stacks[1].is_lost());
 }
 
 TEST_F(SymbolizerTest, WithoutKallsymsAddressesAreShown) {
   profile_.kernel_stacks.push_back({.id = 1, .addresses = {0xffffffff81000100}});
   for (const char* path : {"/nonexistent", "/dev/null"}) {
-    symbolized_ = Symbolize(profile_, {.kallsyms_path = path});
-    EXPECT_THAT(symbolized_.kernel_stacks, ElementsAre(ElementsAre("[kernel] 0xffffffff81000100")));
+    named_ = Symbolize(profile_, {.kallsyms_path = path});
+    EXPECT_THAT(NamesOf(named_.kernel_stacks.at(0).frames), ElementsAre("[kernel] 0xffffffff81000100"));
   }
 }
 
 TEST_F(SymbolizerTest, StacksKeepTheirPlaces) {
   profile_.user_stacks.push_back({.stack = {}, .missing = NoUserStack::kLost});
   AddStack({Exact(nullptr, 1)});
-  symbolized_ = Symbolize(profile_, {});
-  ASSERT_EQ(symbolized_.user_stacks.size(), 2u);
-  EXPECT_TRUE(symbolized_.user_stacks[0].empty());
-  EXPECT_EQ(symbolized_.user_stacks[1].size(), 1u);
+  named_ = Symbolize(profile_, {});
+  ASSERT_EQ(named_.user_stacks.size(), 2u);
+  EXPECT_TRUE(named_.user_stacks[0].frames.empty());
+  EXPECT_EQ(named_.user_stacks[0].missing, NoUserStack::kLost);
+  EXPECT_EQ(named_.user_stacks[1].frames.size(), 1u);
 }
 
 TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
@@ -160,15 +169,16 @@ TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
   const SymbolizerOptions options = {
       .kallsyms_path = kallsyms, .modules_path = "/dev/null", .debug_directory = directory_.path()};
   NameCache cache(1 << 20);
-  const SymbolizedProfile before = Symbolize(profile_, options, &cache);
+  const NamedProfile before = Symbolize(profile_, options, &cache);
   module->file.reset();
   std::filesystem::remove(kallsyms);
-  const SymbolizedProfile after = Symbolize(profile_, options, &cache);
-  EXPECT_EQ(after.user_stacks[0][0].name, before.user_stacks[0][0].name);
-  EXPECT_TRUE(after.user_stacks[0][0].named);
-  EXPECT_EQ(after.user_stacks[0][0].module, "libfixture.so");
-  EXPECT_EQ(after.kernel_stacks[0][0], "first");
-  EXPECT_FALSE(Symbolize(profile_, options).user_stacks[0][0].named) << "without it they are not to be found any more";
+  const NamedProfile after = Symbolize(profile_, options, &cache);
+  EXPECT_EQ(after.user_stacks[0].frames[0].name, before.user_stacks[0].frames[0].name);
+  EXPECT_TRUE(after.user_stacks[0].frames[0].named);
+  EXPECT_EQ(after.user_stacks[0].frames[0].module_name, "libfixture.so");
+  EXPECT_EQ(after.kernel_stacks[0].frames[0].name, "first");
+  EXPECT_FALSE(Symbolize(profile_, options).user_stacks[0].frames[0].named)
+      << "without it they are not to be found any more";
 }
 
 // What hangs costs its names, is counted, and is not asked for again and again; and may be read another time.
@@ -191,16 +201,16 @@ TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
     return owner != 1000;
   };
   NameCache cache(1 << 20);
-  const SymbolizedProfile names = Symbolize(profile_, options, &cache);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i][0].name, "libfixture.so+0x1020");
-  EXPECT_TRUE(names.user_stacks[5][0].named);
+  const NamedProfile names = Symbolize(profile_, options, &cache);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i].frames[0].name, "libfixture.so+0x1020");
+  EXPECT_TRUE(names.user_stacks[5].frames[0].named);
   EXPECT_EQ(std::count(asked.begin(), asked.end(), 1000u), 2);
   ASSERT_EQ(names.losses.size(), 1u);
   EXPECT_EQ(names.losses[0].reason, "names of a module not read in time");
   EXPECT_EQ(names.losses[0].count, 5u);
   for (const auto& read : late) read();  // owns what it touches
   options.timed_read = nullptr;
-  EXPECT_TRUE(Symbolize(profile_, options, &cache).user_stacks[0][0].named);
+  EXPECT_TRUE(Symbolize(profile_, options, &cache).user_stacks[0].frames[0].named);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "profile/profile.h"
+#include "tests/symbolize/frames.h"
 
 namespace offcpu {
 namespace {
@@ -167,7 +167,7 @@ TEST(WaitCauseTest, IsToldByTheStack) {
   std::set<WaitCause> seen;
   for (const Example& example : kExamples) {
     seen.insert(example.cause);
-    EXPECT_EQ(Name(CauseOf(example.kind, example.syscall, example.kernel)), Name(example.cause))
+    EXPECT_EQ(Name(CauseOf(example.kind, example.syscall, KernelFrames(example.kernel))), Name(example.cause))
         << example.syscall << " " << example.kernel[std::min<size_t>(2, example.kernel.size() - 1)];
   }
   EXPECT_EQ(seen.size(), static_cast<size_t>(kWaitCauseCount));
@@ -191,8 +191,7 @@ TEST(WaitCauseTest, WithoutAStackIsToldByTheSystemCall) {
 // A name that only begins as one with a rule does, or ends so, is another function.
 TEST(WaitCauseTest, NamesAreWholeUnlessTheyAreSpecialized) {
   const auto cause_of = [](std::string_view name) {
-    const Stack kernel = {"schedule", name};
-    return CauseOf(WaitKind::kSleeping, kNoSystemCall, kernel);
+    return CauseOf(WaitKind::kSleeping, kNoSystemCall, KernelFrames({"schedule", name}));
   };
   EXPECT_EQ(cause_of("do_wait"), WaitCause::kChild);
   EXPECT_EQ(cause_of("do_wait.part.0"), WaitCause::kChild);
@@ -204,9 +203,9 @@ TEST(WaitCauseTest, NamesAreWholeUnlessTheyAreSpecialized) {
 }
 
 TEST(WaitCauseTest, RowsOfOneStackDifferByKindAndSystemCall) {
-  SymbolizedProfile symbols;
-  symbols.kernel_stacks = {{"schedule", "pipe_read"}, {}};
-  WaitCauses causes(symbols);
+  NamedProfile profile;
+  profile.kernel_stacks = {{.frames = KernelFrames({"schedule", "pipe_read"})}, {}};
+  WaitCauses causes(profile);
   RowKey row = {.kernel_stack = 0, .kind = WaitKind::kSleeping, .syscall = __NR_read};
   EXPECT_EQ(causes.Of(row), WaitCause::kPipe);
   row.kind = WaitKind::kPreempted;
