@@ -1,5 +1,6 @@
 #include "symbolize/symbolizer.h"
 
+#include <asm/unistd_64.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/auxv.h>
@@ -158,6 +159,29 @@ TEST_F(SymbolizerTest, StacksKeepTheirPlaces) {
   EXPECT_TRUE(named_.user_stacks[0].frames.empty());
   EXPECT_EQ(named_.user_stacks[0].missing, NoUserStack::kLost);
   EXPECT_EQ(named_.user_stacks[1].frames.size(), 1u);
+}
+
+// One call makes all of it: nothing is filled in later.
+TEST_F(SymbolizerTest, RowsSayWhatTheyWaitForWorkIn) {
+  AddStack({Exact(AddModule("/usr/lib/libfixture.so", kFull, build_id_), 0x1020)});
+  profile_.host = "web1";
+  profile_.processes.push_back({.key = {.pid = 1}, .name = "server", .container = ""});
+  profile_.comms.emplace_back("worker");
+  profile_.kernel_stacks.push_back({.id = 7, .addresses = {0xffffffff81000100}});
+  profile_.rows.push_back({{.syscall = __NR_read}, {.count = 1, .blocked_ns = 5}});
+  SymbolizerOptions options = {.kallsyms_path = "/dev/null", .debug_directory = directory_.path()};
+  named_ = Symbolize(profile_, options);
+  EXPECT_FALSE(named_.idle_is_told);
+  EXPECT_EQ(named_.rows.at(0).idle, "");
+  IdlePatterns patterns;
+  ASSERT_TRUE(AddIdlePatterns("[a pool]\nsyscall = read\nstack = fixture_local\n", "f", &patterns).ok());
+  options.idle = &patterns;
+  named_ = Symbolize(profile_, options);
+  EXPECT_TRUE(named_.idle_is_told);
+  EXPECT_EQ(named_.rows.at(0).idle, "a pool");
+  EXPECT_EQ(named_.rows[0].blocked_ns, 5u);
+  EXPECT_EQ(named_.host, "web1");
+  EXPECT_EQ(named_.kernel_stacks.at(0).id, 7u);
 }
 
 TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
