@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "output/idle.h"
-#include "output/label_table.h"
+#include "output/label_filter.h"
 #include "output/write_file.h"
 
 namespace offcpu {

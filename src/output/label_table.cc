@@ -1,7 +1,8 @@
 #include "output/label_table.h"
 
-#include <array>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
@@ -11,7 +12,6 @@
 #include "output/keep_most.h"
 #include "output/units.h"
 #include "output/utf8.h"
-#include "symbolize/glob_match.h"
 
 namespace offcpu {
 namespace {
@@ -20,12 +20,6 @@ struct LabelSums {
   std::string value;
   RowSums sums;
 };
-
-std::string TextOf(const RowLabelValues& values, RowLabel label) {
-  if (!HasLabel(values, label)) return "";
-  const RowLabelValue& value = values[static_cast<size_t>(label)];
-  return InfoOf(label).is_number ? absl::StrCat(value.number) : std::string(value.text);
-}
 
 std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, bool hide_idle) {
   RowLabels labels(profile);
@@ -43,27 +37,7 @@ std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, b
   return sums;
 }
 
-bool IsKept(const std::vector<LabelFilter>& filters, const RowLabelValues& values) {
-  std::array<bool, kRowLabelCount> is_asked = {};
-  std::array<bool, kRowLabelCount> is_met = {};
-  for (const LabelFilter& filter : filters) {
-    const auto label = static_cast<size_t>(filter.label);
-    is_asked[label] = true;
-    is_met[label] = is_met[label] || Matches(filter.pattern, TextOf(values, filter.label));
-  }
-  return is_asked == is_met;
-}
-
 }  // namespace
-
-absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name) {
-  std::string known;
-  for (size_t i = 0; i < kRowLabelCount; ++i) {
-    if (kRowLabels[i].name == name) return static_cast<RowLabel>(i);
-    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kRowLabels[i].name));
-  }
-  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "': there are ", known));
-}
 
 void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value, bool hide_idle, size_t limit,
                      ByteSink sink) {
@@ -84,23 +58,6 @@ void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value
                          one.value.empty() ? "[none]" : Printable(one.value)));
   }
   if (count > all.size()) sink(absl::StrCat("not shown: ", count - all.size(), "\n"));
-}
-
-absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text) {
-  const size_t equals = text.find('=');
-  if (equals == std::string::npos) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", text, "' is not of the form LABEL=PATTERN, as in comm=postgres*"));
-  }
-  const absl::StatusOr<RowLabel> label = ParseRowLabel(text.substr(0, equals));
-  if (!label.ok()) return label.status();
-  return LabelFilter{.label = *label, .pattern = text.substr(equals + 1)};
-}
-
-void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile) {
-  if (filters.empty()) return;
-  RowLabels labels(*profile);
-  std::erase_if(profile->rows, [&](const NamedRow& row) { return !IsKept(filters, labels.OfRow(row)); });
 }
 
 }  // namespace offcpu

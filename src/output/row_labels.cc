@@ -1,5 +1,8 @@
 #include "output/row_labels.h"
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "symbolize/system_calls.h"
 
 namespace offcpu {
@@ -8,6 +11,21 @@ namespace {
 RowLabelValue& At(RowLabel label, RowLabelValues& values) { return values[static_cast<size_t>(label)]; }
 
 }  // namespace
+
+absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name) {
+  std::string known;
+  for (size_t i = 0; i < kRowLabelCount; ++i) {
+    if (kRowLabels[i].name == name) return static_cast<RowLabel>(i);
+    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(kRowLabels[i].name));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("no label is called '", name, "': there are ", known));
+}
+
+std::string TextOf(const RowLabelValues& values, RowLabel label) {
+  if (!HasLabel(values, label)) return "";
+  const RowLabelValue& value = values[static_cast<size_t>(label)];
+  return InfoOf(label).is_number ? absl::StrCat(value.number) : std::string(value.text);
+}
 
 RowLabels::RowLabels(const NamedProfile& profile)
     : profile_(profile), causes_(profile), images_(profile.processes.size(), -1) {

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "process/control_groups.h"
 #include "symbolize/named_profile.h"
 #include "symbolize/wait_cause.h"
@@ -79,6 +79,9 @@ static_assert([] {
 
 constexpr const RowLabelInfo& InfoOf(RowLabel label) { return kRowLabels[static_cast<size_t>(label)]; }
 
+// By its name; InvalidArgument that lists the names there are.
+absl::StatusOr<RowLabel> ParseRowLabel(const std::string& name);
+
 // Only one of both is used, as RowLabelInfo::is_number says. Without text, or 0, a row does not have the label; the
 // number of a process is written even if it is 0.
 struct RowLabelValue {
@@ -91,6 +94,9 @@ inline bool HasLabel(const RowLabelValues& values, RowLabel label) {
   const RowLabelValue& value = values[static_cast<size_t>(label)];
   return InfoOf(label).is_number ? value.number != 0 || label == RowLabel::kPid : !value.text.empty();
 }
+
+// As people read it; "" without the label.
+std::string TextOf(const RowLabelValues& values, RowLabel label);
 
 // Tells the labels of rows and of processes. The profile must outlive this, and this the values.
 class RowLabels {

@@ -1,7 +1,6 @@
 #include "output/label_table.h"
 
 #include <string>
-#include <vector>
 
 #include "fake_profile.h"
 #include "gmock/gmock.h"
@@ -11,7 +10,6 @@ namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class LabelTableTest : public ::testing::Test {
  protected:
@@ -35,16 +33,6 @@ class LabelTableTest : public ::testing::Test {
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
-  std::vector<uint64_t> Kept(const std::vector<std::string>& filters) {
-    NamedProfile profile = fake_.profile;
-    std::vector<LabelFilter> parsed;
-    for (const std::string& filter : filters) parsed.push_back(*ParseLabelFilter(filter));
-    KeepRows(parsed, &profile);
-    std::vector<uint64_t> times;
-    for (const ProfileRow& row : profile.rows) times.push_back(row.total_ns());
-    return times;
-  }
-
   FakeProfile fake_;
 };
 
@@ -73,31 +61,6 @@ TEST_F(LabelTableTest, WaitsForWorkAreHiddenUnlessAskedFor) {
   fake_.Idle({"a pool", "", ""});
   EXPECT_THAT(Table(RowLabel::kProcess), HasSubstr(" 14.3 %    1.00 ms       0 ns    1.00 ms  server\n"));
   EXPECT_THAT(Table(RowLabel::kIdle), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
-}
-
-TEST_F(LabelTableTest, FiltersOfOneLabelAreOrAndOfSeveralAnd) {
-  EXPECT_EQ(Kept({}), (std::vector<uint64_t>{4'000'000, 5'000'000, 1'000'000}));
-  EXPECT_EQ(Kept({"process=serv*"}), (std::vector<uint64_t>{4'000'000}));
-  EXPECT_EQ(Kept({"pid=10", "pid=11"}), (std::vector<uint64_t>{4'000'000, 5'000'000, 1'000'000}));
-  EXPECT_EQ(Kept({"pid=11", "cgroup=/user*"}), (std::vector<uint64_t>{5'000'000}));
-  EXPECT_EQ(Kept({"unit=web.service"}), (std::vector<uint64_t>{4'000'000}));
-  EXPECT_EQ(Kept({"cgroup="}), (std::vector<uint64_t>{1'000'000})) << "that have none";
-  EXPECT_EQ(Kept({"comm=nobody"}), (std::vector<uint64_t>{}));
-}
-
-TEST_F(LabelTableTest, MarksOfWaitsForWorkStayWithTheirRows) {
-  fake_.Idle({"", "a pool", ""});
-  KeepRows({*ParseLabelFilter("pid=11")}, &fake_.profile);
-  ASSERT_THAT(fake_.profile.rows, SizeIs(2));
-  EXPECT_THAT(IdleOf(fake_.profile), ::testing::ElementsAre("a pool", ""));
-}
-
-TEST(ParseRowLabelTest, AnErrorNamesThoseThereAre) {
-  EXPECT_EQ(*ParseRowLabel("cgroup"), RowLabel::kControlGroup);
-  EXPECT_THAT(
-      std::string(ParseRowLabel("group").status().message()),
-      HasSubstr("no label is called 'group': there are pid, process, container, image, tid, comm, cgroup, pod,"));
-  EXPECT_THAT(std::string(ParseLabelFilter("lock").status().message()), HasSubstr("LABEL=PATTERN"));
 }
 
 }  // namespace
