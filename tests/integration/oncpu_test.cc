@@ -60,7 +60,9 @@ TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
   EXPECT_EQ(recording.profile.stats.oncpu_period_ns, kPeriodNs);
 
   const Times working = TimesOf(recording, [](const StackRow& row) { return IsSample(row) && row.Has("duty_work"); });
-  EXPECT_GE(Percent(working.samples, all.samples), 98.0) << "samples of the part that works";
+  // The rest is what falling asleep and waking up take, captures too. 1 %: five standard errors of 5000 samples.
+  EXPECT_NEAR(Percent(working.samples, all.samples), Percent(target->Value("work_ns"), cpu_ns), 1.0)
+      << "samples of the part that works";
   for (const StackRow& row : recording.Rows(IsSample)) {
     EXPECT_EQ(row.row->count, 0u);
     EXPECT_EQ(row.row->total_ns(), 0u);
