@@ -74,7 +74,6 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
   naming.timed_read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
   naming.idle = patterns.get();
   NamedProfile profile = Symbolize(std::move(merged), naming, &names_);
-  profile.stats.drops.insert(profile.stats.drops.end(), profile.losses.begin(), profile.losses.end());
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);
   std::string bytes;

@@ -178,7 +178,6 @@ void Exporter::Encode(const WindowPieces& pieces) {
   naming.timed_read = timed_read_;
   naming.idle = &config_.idle;
   NamedProfile window = Symbolize(MergeProfiles(pieces, Everything), naming, &names_);
-  window.stats.drops.insert(window.stats.drops.end(), window.losses.begin(), window.losses.end());
   if (!config_.files.directory.empty()) WriteFile(window);
   if (config_.target.url.empty()) return;
 

@@ -78,7 +78,10 @@ const std::string& ControlGroups::Path(uint64_t id) {
   if (id == 0) return none_;
   if (const auto known = paths_.find(id); known != paths_.end()) return known->second;
   std::optional<std::string> path = find_(id);
-  if (!path.has_value()) return none_;
+  if (!path.has_value()) {
+    ++not_told_;
+    return none_;
+  }
   if (path->size() > kMostPathBytes) path->clear();
   const size_t bytes = sizeof(id) + sizeof(std::string) + path->size();
   if (bytes_ + bytes > kMostBytes) {

@@ -32,6 +32,8 @@ class ControlGroups {
 
   // "" also without a hierarchy, whose ids are 0. Valid until the next call.
   const std::string& Path(uint64_t id);
+  // Times that a path could not be told.
+  uint64_t not_told() const { return not_told_; }
 
  private:
   static constexpr size_t kMostBytes = 1 << 20;
@@ -39,6 +41,7 @@ class ControlGroups {
   Find find_;
   absl::flat_hash_map<uint64_t, std::string> paths_;
   size_t bytes_ = 0;
+  uint64_t not_told_ = 0;
   const std::string none_;
 };
 

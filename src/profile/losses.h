@@ -81,6 +81,7 @@ enum class LossId : uint8_t {
   kCorruptTable,
   kBadTableEntry,
   kOldSFrame,
+  kControlGroupNotTold,
   kNamesNotRead,
   kNameMemoryShare,
 };

@@ -161,7 +161,8 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           DropOf(LossId::kReaderNotStarted, hooks_.readers->stats().not_started),
           DropOf(LossId::kCorruptTable, walker_.row_stats().corrupt_tables),
           DropOf(LossId::kBadTableEntry, walker_.row_stats().bad_entries),
-          DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions)};
+          DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions),
+          DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }
 
 Pipeline::Kept Pipeline::kept() const {

@@ -77,6 +77,7 @@ class WindowBook {
   ProfileStats& stats() { return current_->stats(); }
   size_t rows() const { return current_->rows(); }
   uint64_t intervals() const { return intervals_; }  // in all windows
+  uint64_t control_groups_not_told() const { return control_groups_.not_told(); }
   size_t kernel_stacks() const { return kernel_stacks_.size(); }
   size_t reported_waits() const { return reported_.size(); }
 

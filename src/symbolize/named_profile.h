@@ -57,7 +57,6 @@ struct NamedProfile : ProfileFacts {
   std::vector<NamedUserStack> user_stacks;
   std::vector<NamedRow> rows;
   bool idle_is_told = false;  // false: `idle` of the rows says nothing, as of a file that does not tell
-  std::vector<Drop> losses;   // names that were not found for another reason than that there are none
   std::shared_ptr<std::deque<std::string>> names = std::make_shared<std::deque<std::string>>();  // behind the views
 };
 

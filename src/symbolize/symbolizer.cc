@@ -263,7 +263,7 @@ NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCa
   Namer namer(named.modules, options, cache, pool);
   named.user_stacks = namer.NameUserStacks(profile.user_stacks);
   named.kernel_stacks = namer.NameKernelStacks(profile.kernel_stacks);
-  named.losses = namer.Losses();
+  for (Drop& loss : namer.Losses()) named.stats.drops.push_back(std::move(loss));
   if (options.idle != nullptr) MarkIdle(*options.idle, &named);
   return named;
 }

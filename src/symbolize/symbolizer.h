@@ -24,8 +24,9 @@ struct SymbolizerOptions {
   const IdlePatterns* idle = nullptr;  // what waits for work look like; null: they are not told
 };
 
-// With a cache, names that it has are not looked up again, and those that are found are put there. What the profile
-// holds is moved, and its stacks are freed as they are named: there are never two of them all.
+// With a cache, names that it has are not looked up again, and those that are found are put there. Names that were not
+// found for another reason than that there are none are among the drops. What the profile holds is moved, and its
+// stacks are freed as they are named: there are never two of them all.
 NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options = {}, NameCache* cache = nullptr);
 
 }  // namespace offcpu

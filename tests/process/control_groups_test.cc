@@ -59,6 +59,7 @@ TEST(ControlGroupsTest, EachIsLookedUpOnceAndKept) {
     EXPECT_EQ(groups.Path(8), "") << "that time";
   }
   EXPECT_EQ(asked, (std::vector<uint64_t>{5, 7, 8, 8}));
+  EXPECT_EQ(groups.not_told(), 2u);
 }
 
 TEST(ControlGroupsTest, ALongPathIsNoLabel) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -18,6 +19,8 @@ namespace offcpu {
 
 class PipelineTest : public ::testing::Test {
  protected:
+  static constexpr uint64_t kUntoldGroup = 77;
+
   PipelineTest() { Make({}); }
 
   void Make(const PipelineConfig& config, const ReaderLimits& readers = {}) {
@@ -31,7 +34,10 @@ class PipelineTest : public ::testing::Test {
             .grow_copy = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
             .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
             .owner = [this](pid_t pid) { return owners_.contains(pid) ? owners_[pid] : 0; },
-            .control_group = [](uint64_t id) { return "/group" + std::to_string(id); },
+            .control_group =
+                [](uint64_t id) {
+                  return id == kUntoldGroup ? std::nullopt : std::optional("/group" + std::to_string(id));
+                },
             .readers = std::make_shared<ReaderPool>(readers),
         },
         now_ns_);

@@ -124,6 +124,17 @@ TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), looks);
 }
 
+TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
+  for (const uint64_t group : {uint64_t{5}, kUntoldGroup, kUntoldGroup}) {
+    IntervalEvent event = AnInterval(0, 10);
+    event.control_group = group;
+    pipeline_->Handle(event);
+  }
+  Finish();
+  EXPECT_EQ(DropCount("path of a control group not told"), 2u);
+  EXPECT_EQ(profile_.rows.size(), 2u) << "the time of both is kept";
+}
+
 // The process has ended before a look: what is known is walked, and the walk says where that ended.
 TEST_F(PipelineTest, CodeThatWasNeverSeenEndsTheWalk) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
