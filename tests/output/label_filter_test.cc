@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "labelled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -14,22 +14,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-class LabelFilterTest : public ::testing::Test {
+class LabelFilterTest : public LabelledProfile {
  protected:
-  LabelFilterTest() {
-    const uint32_t server = fake_.Process(10, "server");
-    const uint32_t client = fake_.Process(11, "client");
-    const uint32_t worker = fake_.Comm("worker");
-    const uint32_t user = fake_.User({"read"});
-    const uint32_t kernel = fake_.Kernel({"schedule"});
-    fake_.Row(server, worker, user, kernel, 3'000'000, 1'000'000);
-    fake_.Row(client, worker, user, kernel, 5'000'000);
-    fake_.Row(client, worker, user, kernel, 1'000'000);
-    fake_.profile.control_groups = {"/system.slice/web.service", "/user.slice/x\ny"};
-    fake_.profile.rows[0].control_group = 1;
-    fake_.profile.rows[1].control_group = 2;
-  }
-
   std::vector<uint64_t> Kept(const std::vector<std::string>& filters) {
     NamedProfile profile = fake_.profile;
     std::vector<LabelFilter> parsed;
@@ -39,8 +25,6 @@ class LabelFilterTest : public ::testing::Test {
     for (const ProfileRow& row : profile.rows) times.push_back(row.total_ns());
     return times;
   }
-
-  FakeProfile fake_;
 };
 
 TEST_F(LabelFilterTest, FiltersOfOneLabelAreOrAndOfSeveralAnd) {

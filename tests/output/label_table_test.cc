@@ -2,38 +2,23 @@
 
 #include <string>
 
-#include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "labelled_profile.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
 
-class LabelTableTest : public ::testing::Test {
+class LabelTableTest : public LabelledProfile {
  protected:
-  LabelTableTest() {
-    const uint32_t server = fake_.Process(10, "server");
-    const uint32_t client = fake_.Process(11, "client");
-    const uint32_t worker = fake_.Comm("worker");
-    const uint32_t user = fake_.User({"read"});
-    const uint32_t kernel = fake_.Kernel({"schedule"});
-    fake_.Row(server, worker, user, kernel, 3'000'000, 1'000'000);
-    fake_.Row(client, worker, user, kernel, 5'000'000);
-    fake_.Row(client, worker, user, kernel, 1'000'000);
-    fake_.profile.control_groups = {"/system.slice/web.service", "/user.slice/x\ny"};
-    fake_.profile.rows[0].control_group = 1;
-    fake_.profile.rows[1].control_group = 2;
-  }
-
   std::string Table(RowLabel label, size_t limit = 10) {
     std::string text;
     WriteLabelTable(fake_.profile, label, RowValue::kOffCpu, true, limit,
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
-  FakeProfile fake_;
 };
 
 TEST_F(LabelTableTest, SumsByWhatTheLabelSays) {
