@@ -23,14 +23,14 @@ class TargetsTest : public ::testing::Test {
  protected:
   TargetsTest() { Make({}); }
 
-  void Make(const TargetsConfig& config) {
+  void Make(const TargetsConfig& config, const ReaderLimits& readers = {}) {
     targets_ = std::make_unique<Targets>(
         config,
         Targets::Hooks{
             .look = [processes = processes_](const ProcessKey& key, int32_t,
                                              const auto&) { return processes->Look(key.pid); },
-            .owner = [](pid_t) { return uid_t{0}; },
-            .readers = std::make_shared<ReaderPool>(),
+            .owner = [this](pid_t pid) { return owners_[pid]; },
+            .readers = std::make_shared<ReaderPool>(readers),
             .forget_code_list = [](uint64_t) {},
             .walk =
                 [this](const CaptureEvent& capture, const CaptureCode& code) {
@@ -52,6 +52,7 @@ class TargetsTest : public ::testing::Test {
 
   uint64_t now_ns_ = 1'000'000'000'000'000;
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
+  std::map<pid_t, uid_t> owners_;                  // root, if it is not here
   std::multimap<uint64_t, bool> walked_;           // by cookie: with the whole of its code
   std::multimap<uint64_t, NoUserStack> given_up_;  // by cookie
   std::set<std::string> described_;
@@ -122,6 +123,25 @@ TEST_F(TargetsTest, ALookThatIsAskedForMeanwhileLosesNothing) {
   EXPECT_THAT(walked_, SizeIs(5));
   EXPECT_THAT(given_up_, IsEmpty());
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+}
+
+// The look that the first walk asks for is refused: that gives up the other captures, each once.
+TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileGivesUpTheRestOnce) {
+  Make({.deadline = std::chrono::milliseconds(20)}, {.of_user = 1});
+  std::promise<void> end;
+  owners_[kOther.pid] = 2000;
+  processes_->Block(kOther.pid, end.get_future().share());
+  targets_->HearOf(kOther, kOther.pid, "");
+  Settle();
+  look_again_ = true;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  owners_[kProcess.pid] = 2000;  // whose reads hang
+  now_ns_ += 2'000'000'000;      // an owner is asked for again after a second
+  Settle();
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true)));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(2, NoUserStack::kTargetStuck), Pair(3, NoUserStack::kTargetStuck)));
+  end.set_value();
 }
 
 TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
