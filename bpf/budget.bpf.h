@@ -7,7 +7,7 @@
 #ifndef OFFCPU_BPF_BUDGET_BPF_H_
 #define OFFCPU_BPF_BUDGET_BPF_H_
 
-#include "state.bpf.h"
+#include "config.bpf.h"
 
 /* Programs that may interrupt one another on a CPU. Those of one context never do. */
 enum context {

@@ -13,8 +13,7 @@
 #ifndef OFFCPU_BPF_DRAW_BPF_H_
 #define OFFCPU_BPF_DRAW_BPF_H_
 
-#include "code.bpf.h"
-#include "state.bpf.h"
+#include "space.bpf.h"
 
 #define NOT_DRAWN (~0ULL)
 #define SLICE_NS (1ULL << 27) /* an eighth of a second */

@@ -3,7 +3,7 @@
 #ifndef OFFCPU_BPF_FILTER_BPF_H_
 #define OFFCPU_BPF_FILTER_BPF_H_
 
-#include "state.bpf.h"
+#include "config.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

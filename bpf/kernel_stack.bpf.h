@@ -3,7 +3,9 @@
 #ifndef OFFCPU_BPF_KERNEL_STACK_BPF_H_
 #define OFFCPU_BPF_KERNEL_STACK_BPF_H_
 
-#include "state.bpf.h"
+#include "counters.bpf.h"
+#include "rings.bpf.h"
+#include "sent.bpf.h"
 
 #define SCRATCH_SLOTS 4
 #define GLUE_FRAMES                                                                                          \
@@ -27,18 +29,21 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* Names whose frames have been sent. Whoever throws a definition away deletes the name here. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u8);
-} sent SEC(".maps");
-
-static __always_inline __u64 mix(__u64 hash, __u64 value)
+/* NULL, counted: as many programs as there are slots have been interrupted on this CPU. To be given back. */
+static __always_inline struct scratch_slot *claim_slot(struct scratch *scratch)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
+	__u64 index = __sync_fetch_and_add(&scratch->depth, 1);
+
+	if (index < SCRATCH_SLOTS)
+		return &scratch->slots[index];
+	count(WIRE_COUNT_NO_SCRATCH);
+	return NULL;
+}
+
+/* Also where claim_slot gave none. */
+static __always_inline void release_slot(struct scratch *scratch)
+{
+	__sync_fetch_and_add(&scratch->depth, -1);
 }
 
 /* How many frames lie above the scheduler's: the profiler's own and the tracepoint's. */
@@ -73,45 +78,6 @@ static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frame
 	return hash ? hash : 1;
 }
 
-/*
- * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A
- * place holds one name and is written by plain stores; whoever finds another name in it sends once more.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WIRE_SENT_PLACES);
-	__type(key, __u32);
-	__type(value, __u64);
-} sent_places SEC(".maps");
-
-static __always_inline bool is_sent(__u64 id, bool may_be_nmi)
-{
-	__u32 key = id % WIRE_SENT_PLACES;
-	__u64 *place;
-
-	if (bpf_map_lookup_elem(&sent, &id))
-		return true;
-	if (!may_be_nmi)
-		return false;
-	place = bpf_map_lookup_elem(&sent_places, &key);
-	return place && *place == id;
-}
-
-static __always_inline void note_sent(__u64 id, bool may_be_nmi)
-{
-	__u32 key = id % WIRE_SENT_PLACES;
-	__u64 *place;
-	__u8 one = 1;
-
-	if (!may_be_nmi) {
-		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
-		return;
-	}
-	place = bpf_map_lookup_elem(&sent_places, &key);
-	if (place)
-		*place = id;
-}
-
 static __always_inline void send_once(struct scratch_slot *slot, bool may_be_nmi)
 {
 	__u64 id = slot->head.id;
@@ -133,41 +99,48 @@ enum stack_source {
 	STACK_OF_SAMPLE,  /* of the current task, where an interrupt met it; may be in an NMI */
 };
 
+/* Fills the slot's frames and returns how many there are; 0, counted: the kernel gave none. */
+static __always_inline __u32 take_frames(struct scratch_slot *slot, void *ctx, struct task_struct *task,
+					 enum stack_source source)
+{
+	long bytes = source == STACK_OF_TASK ? bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0)
+					     : bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
+
+	if (bytes > 0)
+		return (__u64)bytes / sizeof(__u64);
+	count(WIRE_COUNT_KERNEL_STACK_FAILED);
+	return 0;
+}
+
+/* The id of the slot's stack of that many frames, which is sent if it has not been. */
+static __always_inline __u64 name_frames(struct scratch_slot *slot, __u32 frames, enum stack_source source)
+{
+	bool is_sample = source == STACK_OF_SAMPLE;
+
+	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. All
+	 * addresses are taken for those to return to, and looked up one before. */
+	if (is_sample)
+		slot->frames[0]++;
+	slot->head.id = cut_and_hash(slot, frames, is_sample ? 0 : glue_frames(slot));
+	send_once(slot, is_sample);
+	return slot->head.id;
+}
+
 /* The id of a kernel stack, or 0, counted. */
 static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task, enum stack_source source)
 {
-	__u32 zero = 0;
+	__u32 zero = 0, frames;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	struct scratch_slot *slot;
-	__u64 index, id = 0;
-	long bytes;
+	__u64 id = 0;
 
 	if (!scratch)
 		return 0;
-	index = __sync_fetch_and_add(&scratch->depth, 1);
-	if (index >= SCRATCH_SLOTS) {
-		count(WIRE_COUNT_NO_SCRATCH);
-		goto out;
-	}
-	slot = &scratch->slots[index];
-	if (source == STACK_OF_TASK)
-		bytes = bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0);
-	else
-		bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
-	if (bytes <= 0) {
-		count(WIRE_COUNT_KERNEL_STACK_FAILED);
-		goto out;
-	}
-	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. All
-	 * addresses are taken for those to return to, and looked up one before. */
-	if (source == STACK_OF_SAMPLE)
-		slot->frames[0]++;
-	id = cut_and_hash(slot, (__u64)bytes / sizeof(__u64),
-			  source == STACK_OF_SAMPLE ? 0 : glue_frames(slot));
-	slot->head.id = id;
-	send_once(slot, source == STACK_OF_SAMPLE);
-out:
-	__sync_fetch_and_add(&scratch->depth, -1);
+	slot = claim_slot(scratch);
+	frames = slot ? take_frames(slot, ctx, task, source) : 0;
+	if (slot && frames)
+		id = name_frames(slot, frames, source);
+	release_slot(scratch);
 	return id;
 }
 

@@ -46,8 +46,6 @@ enum bpf_map_type {
 #define PF_USER_WORKER 0x00004000 /* since 6.4 */
 #define PF_KTHREAD 0x00200000
 
-#define TS_COMPAT 0x2 /* in a 32-bit system call */
-
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_STOPPED_OR_TRACED 0xc
@@ -61,11 +59,6 @@ enum bpf_map_type {
 #define VM_IO 0x4000
 #define VM_HUGETLB 0x400000
 #define VM_MIXEDMAP 0x10000000
-#define SYS_CLONE 56
-#define SYS_FORK 57
-#define SYS_VFORK 58
-#define SYS_CLONE3 435
-#define SYS_SCHED_YIELD 24
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -11,8 +11,10 @@
 #ifndef OFFCPU_BPF_LEDGER_BPF_H_
 #define OFFCPU_BPF_LEDGER_BPF_H_
 
-#include "filter.bpf.h"
-#include "state.bpf.h"
+#include "clock.bpf.h"
+#include "counters.bpf.h"
+#include "rings.bpf.h"
+#include "task.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -49,11 +51,6 @@ static __always_inline __u64 stolen_by_now(void)
 	__u64 *ns = bpf_map_lookup_elem(&stolen, &zero);
 
 	return ns ? *ns : 0;
-}
-
-static __always_inline __u64 recording_start(void)
-{
-	return control.start_ns + control.clock_offset;
 }
 
 static __always_inline struct wire_account *account_of(struct task_struct *task, __u64 flags)
@@ -279,24 +276,6 @@ static __always_inline void begin_account(struct wire_account *account, struct t
 	account->since_ns = now;
 	account->exec_ns = charged_by_now(task);
 	note_arrival_in(account, task, now);
-}
-
-/* Accounts that are not closed. */
-SEC("iter/task")
-int list_accounts(struct bpf_iter__task *ctx)
-{
-	struct task_struct *task = ctx->task;
-	struct wire_account *stored, account;
-
-	if (!task || !config.ledger || !task_is_recorded(task))
-		return 0;
-	stored = account_of(task, 0);
-	if (!stored || stored->is_closed)
-		return 0;
-	account = *stored;
-	account.charged_ns = charged_by_now(task);
-	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
-	return 0;
 }
 
 #endif /* OFFCPU_BPF_LEDGER_BPF_H_ */

@@ -8,7 +8,8 @@
 #ifndef OFFCPU_BPF_STACK_MEMORY_BPF_H_
 #define OFFCPU_BPF_STACK_MEMORY_BPF_H_
 
-#include "state.bpf.h"
+#include "counters.bpf.h"
+#include "task.bpf.h"
 #include "vma_iter.bpf.h"
 
 /* Memory of which a page may be more than bytes, or may be brought by others than the kernel. */

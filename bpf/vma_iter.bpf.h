@@ -8,7 +8,7 @@
 #ifndef OFFCPU_BPF_VMA_ITER_BPF_H_
 #define OFFCPU_BPF_VMA_ITER_BPF_H_
 
-#include "state.bpf.h"
+#include "machine.bpf.h"
 
 #if OFFCPU_VMA_ITER
 extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
@@ -60,14 +60,14 @@ static __always_inline bool is_forking(struct mm_struct *mm, __u64 known)
 	    (__u32)BPF_CORE_READ(mm, mm_lock_seq.sequence) != (__u32)known)
 		return false;
 	owner = (struct task_struct *)(BPF_CORE_READ(mm, mmap_lock.owner.counter) & ~7ULL);
-	if (!owner || BPF_CORE_READ(owner, thread_info.status) & TS_COMPAT)
+	if (!owner || is_in_compat_call(owner))
 		return false;
 	/* Registers lie at the same place of every kernel stack. The verifier would not add to a pointer. */
 	bpf_probe_read_kernel(&own_regs, sizeof(own_regs), &regs);
 	regs = (struct pt_regs *)((__u64)BPF_CORE_READ(owner, stack) + own_regs -
 				  (__u64)BPF_CORE_READ(current, stack));
 	syscall = BPF_CORE_READ(regs, orig_ax);
-	if (syscall != SYS_CLONE && syscall != SYS_FORK && syscall != SYS_VFORK && syscall != SYS_CLONE3)
+	if (!is_fork_call(syscall))
 		return false;
 	return (__u32)BPF_CORE_READ(mm, mm_lock_seq.sequence) == (__u32)known;
 }

@@ -15,10 +15,10 @@
 #ifndef OFFCPU_BPF_WAKERS_BPF_H_
 #define OFFCPU_BPF_WAKERS_BPF_H_
 
-#include "capture.bpf.h"
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
-#include "state.bpf.h"
+#include "task.bpf.h"
+#include "user_stack.bpf.h"
 
 const volatile struct wire_waker_config waker_config SEC(".rodata.wakers") = {};
 
@@ -153,34 +153,22 @@ static __always_inline __u64 keep_frames(struct scratch_slot *slot, const struct
 /* Where the current task is, for the first link of a wake: its origin, and the id of its kernel stack. */
 static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, __u64 *id)
 {
-	__u32 zero = 0, origin = ORIGIN_UNKNOWN;
+	__u32 zero = 0, origin = ORIGIN_UNKNOWN, count;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	struct waker_frames frames = {};
 	struct scratch_slot *slot;
-	__u64 index;
-	long bytes;
 
 	if (!scratch)
 		return origin;
-	index = __sync_fetch_and_add(&scratch->depth, 1);
-	if (index >= SCRATCH_SLOTS) {
-		count(WIRE_COUNT_NO_SCRATCH);
-		goto out;
+	frames.slot = slot = claim_slot(scratch);
+	count = slot ? take_frames(slot, ctx, waker, STACK_OF_CONTEXT) : 0;
+	if (slot && count)
+		origin = look_at_frames(&frames, count, waker);
+	if (slot && origin != ORIGIN_UNKNOWN) {
+		*id = slot->head.id = keep_frames(slot, &frames);
+		send_once(slot, false);
 	}
-	slot = &scratch->slots[index];
-	bytes = bpf_get_stack(ctx, slot->frames, sizeof(slot->frames), 0);
-	if (bytes <= 0) {
-		count(WIRE_COUNT_KERNEL_STACK_FAILED);
-		goto out;
-	}
-	frames.slot = slot;
-	origin = look_at_frames(&frames, (__u64)bytes / sizeof(__u64), waker);
-	if (origin == ORIGIN_UNKNOWN)
-		goto out;
-	*id = slot->head.id = keep_frames(slot, &frames);
-	send_once(slot, false);
-out:
-	__sync_fetch_and_add(&scratch->depth, -1);
+	release_slot(scratch);
 	return origin;
 }
 
@@ -254,20 +242,6 @@ static __always_inline void note_wake(void *ctx, struct task_struct *wakee, stru
 	link->cookie = side.cookie;
 	link->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
 	wake->record.count = add_chain(wake, waker, since_ns);
-}
-
-/* In the waker, under the lock of the thread that is woken. */
-SEC("?tp_btf/sched_waking")
-int BPF_PROG(sched_waking, struct task_struct *wakee)
-{
-	struct wake *wake;
-
-	if (control.phase != WIRE_RECORDING)
-		return 0;
-	wake = bpf_task_storage_get(&wakes, wakee, 0, 0);
-	if (wake)
-		note_wake(ctx, wakee, wake);
-	return 0;
 }
 
 /* The wake that ended the wait that `task` comes back from, if one is known to have done so. Once a wake. */

@@ -7,8 +7,9 @@
 #ifndef OFFCPU_BPF_WATCHDOG_BPF_H_
 #define OFFCPU_BPF_WATCHDOG_BPF_H_
 
-#include "code.bpf.h"
-#include "state.bpf.h"
+#include "budget.bpf.h"
+#include "counters.bpf.h"
+#include "space.bpf.h"
 
 #define SWITCHED_OFF_NS (10 * NS_PER_SECOND)
 

@@ -20,7 +20,7 @@ BpfMaps MapsOf(const Skeleton& skeleton) {
           .captures = maps.captures,
           .buffers = maps.buffers,
           .counters = maps.counters,
-          .windows = maps.windows,
+          .stack_hints = maps.windows,
           .sent = maps.sent,
           .sent_places = maps.sent_places,
           .pids = maps.pids,

@@ -19,7 +19,7 @@ struct BpfMaps {
   bpf_map* captures = nullptr;
   bpf_map* buffers = nullptr;
   bpf_map* counters = nullptr;
-  bpf_map* windows = nullptr;
+  bpf_map* stack_hints = nullptr;
   bpf_map* sent = nullptr;
   bpf_map* sent_places = nullptr;
   bpf_map* pids = nullptr;

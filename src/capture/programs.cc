@@ -327,7 +327,7 @@ RecordedSpan Programs::span() const {
 void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
   const auto key = static_cast<uint32_t>(tid);
   const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);
-  bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.windows), &key, &value, BPF_ANY);
+  bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.stack_hints), &key, &value, BPF_ANY);
 }
 
 void Programs::ForgetDefinition(uint64_t id) {

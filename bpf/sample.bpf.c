@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
  * On-CPU samples: what a thread does when its CPU's sampling event fires, by the same stacks as its waits.
  * The program runs in an interrupt, where the event is one of the hardware in an NMI, and may find any other
@@ -8,16 +8,15 @@
  * A thread in user mode is in no stay before the interrupt, which begins one. One in the kernel is in a stay
  * already, whose cookie it has or gets.
  */
-#ifndef OFFCPU_BPF_SAMPLE_BPF_H_
-#define OFFCPU_BPF_SAMPLE_BPF_H_
-
-#include "capture.bpf.h"
+#include "clock.bpf.h"
+#include "counters.bpf.h"
 #include "filter.bpf.h"
 #include "kernel_stack.bpf.h"
-#include "state.bpf.h"
-#include "tasks.bpf.h"
-
-#define CS_PRIVILEGE 3
+#include "machine.bpf.h"
+#include "rings.bpf.h"
+#include "sampled_cpu.bpf.h"
+#include "task.bpf.h"
+#include "user_stack.bpf.h"
 
 static __always_inline void send_sample(struct task_struct *task, __u64 now, __u64 kernel_stack,
 					struct user_side side, bool in_user, bool in_entry)
@@ -65,63 +64,6 @@ static __always_inline void take_sample(void *ctx, struct task_struct *task, boo
 	send_sample(task, now, kernel_stack, side, in_user, in_entry);
 }
 
-/* What a CPU's clock has to be compared with. */
-struct sampled_cpu {
-	__u64 last_ns;	     /* the event fired; CLOCK_MONOTONIC, as the others */
-	__u64 idle_since_ns; /* 0: it is not idle */
-	__u64 idle_ns;	     /* since last_ns */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sampled_cpu);
-} sampled_cpus SEC(".maps");
-
-/* At sched_switch. */
-static __always_inline void note_idle(const struct task_struct *prev, const struct task_struct *next)
-{
-	struct sampled_cpu *cpu;
-	__u32 zero = 0;
-
-	if (!control.clock_period_ns || (prev->pid && next->pid))
-		return;
-	cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
-	if (!cpu)
-		return;
-	if (!prev->pid && cpu->idle_since_ns)
-		cpu->idle_ns += bpf_ktime_get_ns() - cpu->idle_since_ns;
-	cpu->idle_since_ns = next->pid ? 0 : bpf_ktime_get_ns();
-}
-
-/*
- * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or
- * more: because the hypervisor took the CPU, or could not call the program, because the kernel was changing a
- * map for a process. While a CPU is idle nothing is missed.
- */
-static __always_inline void count_missed(void)
-{
-	__u64 now = bpf_ktime_get_ns(), period = control.clock_period_ns, busy_ns, periods;
-	__u32 zero = 0, id = WIRE_COUNT_SAMPLE_MISSED;
-	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
-	struct wire_counter *missed = bpf_map_lookup_elem(&counters, &id);
-
-	if (!cpu || !missed || !period)
-		return;
-	busy_ns = now - cpu->last_ns;
-	busy_ns = busy_ns > cpu->idle_ns ? busy_ns - cpu->idle_ns : 0;
-	periods = (busy_ns + period / 2) / period;
-	if (cpu->last_ns && !cpu->idle_since_ns && periods > 1) {
-		__sync_fetch_and_add(&missed->count, periods - 1);
-		__sync_fetch_and_add(&missed->ns, (periods - 1) * period);
-	}
-	cpu->last_ns = now;
-	cpu->idle_ns = 0;
-	if (cpu->idle_since_ns)
-		cpu->idle_since_ns = now;
-}
-
 SEC("?perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
@@ -148,5 +90,3 @@ int BPF_PROG(sample_nmi, void *handler, __s64 delta_ns, int handled)
 	take_sample(ctx, task, false, false);
 	return 0;
 }
-
-#endif /* OFFCPU_BPF_SAMPLE_BPF_H_ */

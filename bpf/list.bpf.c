@@ -1,48 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* The programs that list threads when they are asked to: what they are, what is mapped in them, where they
- * wait. */
-#ifndef OFFCPU_BPF_TASKS_BPF_H_
-#define OFFCPU_BPF_TASKS_BPF_H_
-
-#include "capture.bpf.h"
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/* The BPF programs that list threads when they are asked to: what they are, what is mapped in them, where
+ * they wait, and where their time went. */
+#include "buffers.bpf.h"
 #include "code.bpf.h"
+#include "counters.bpf.h"
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
-#include "state.bpf.h"
+#include "machine.bpf.h"
+#include "task.bpf.h"
 #include "wakers.bpf.h"
-
-/*
- * See wire_interval. The kernel's entries set orig_ax to -1 for interrupts and faults, with and without an
- * error code. Numbers of 32-bit system calls have other meanings; the registers of a kernel thread or of a
- * worker of io_uring are nobody's, or those of who made it.
- */
-static __always_inline int system_call(struct task_struct *task)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) ||
-	    task->thread_info.status & TS_COMPAT)
-		return -1;
-	return (int)BPF_CORE_READ(regs, orig_ax);
-}
-
-static __always_inline __u32 kind_of(__u32 out_state, int syscall)
-{
-	if (!out_state)
-		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
-	if (out_state & TASK_INTERRUPTIBLE)
-		return WIRE_KIND_SLEEPING;
-	if (out_state & TASK_UNINTERRUPTIBLE)
-		return out_state & TASK_NOLOAD ? WIRE_KIND_OTHER : WIRE_KIND_DISK;
-	if (out_state & TASK_STOPPED_OR_TRACED)
-		return WIRE_KIND_STOPPED;
-	return WIRE_KIND_OTHER;
-}
-
-static __always_inline __u32 kind_of_wait(const struct task_state *state, int syscall)
-{
-	return state->knows_state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
-}
 
 /* Before recording begins: what is seen of a thread now is what it did last. */
 static __always_inline void note_first_sight(struct task_struct *task, struct task_state *state)
@@ -86,6 +52,11 @@ int list_tasks(struct bpf_iter__task *ctx)
 	bpf_seq_write(ctx->meta->seq, &record, sizeof(record));
 	return 0;
 }
+
+/* describe_task takes the time of who asks, but keeps its CPU meanwhile: it looks at so many mappings at any
+ * time, and at more of them, at some 300 ns each, only once a second. Of even more the hash is 0: unknown. */
+#define DESCRIBED_VMAS 8192
+#define DESCRIBED_VMAS_MAX 131072
 
 static __always_inline bool may_walk_long(void)
 {
@@ -251,4 +222,20 @@ int list_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-#endif /* OFFCPU_BPF_TASKS_BPF_H_ */
+/* Accounts that are not closed. */
+SEC("iter/task")
+int list_accounts(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct wire_account *stored, account;
+
+	if (!task || !config.ledger || !task_is_recorded(task))
+		return 0;
+	stored = account_of(task, 0);
+	if (!stored || stored->is_closed)
+		return 0;
+	account = *stored;
+	account.charged_ns = charged_by_now(task);
+	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
+	return 0;
+}

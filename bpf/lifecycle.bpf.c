@@ -1,12 +1,12 @@
-/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* The programs at which threads and processes begin, are given another program, and end. */
-#ifndef OFFCPU_BPF_LIFECYCLE_BPF_H_
-#define OFFCPU_BPF_LIFECYCLE_BPF_H_
-
-#include "capture.bpf.h"
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/* The BPF programs at which threads and processes begin, are given another program, and end. */
+#include "code.bpf.h"
+#include "counters.bpf.h"
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
-#include "state.bpf.h"
+#include "request.bpf.h"
+#include "rings.bpf.h"
+#include "task.bpf.h"
 #include "wakers.bpf.h"
 
 /* A new process is in a set of processes if its parent is; what was known of its number was of another. */
@@ -129,5 +129,3 @@ int BPF_PROG(sched_process_exit, struct task_struct *task)
 		send_lifecycle(WIRE_EXIT, task);
 	return 0;
 }
-
-#endif /* OFFCPU_BPF_LIFECYCLE_BPF_H_ */

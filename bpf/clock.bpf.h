@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * The scheduler's clock, which the kernel books waiting with, and what it read when a thread left a CPU or
+ * came to one. The time that BPF programs take between two readings is not in it.
+ */
+#ifndef OFFCPU_BPF_CLOCK_BPF_H_
+#define OFFCPU_BPF_CLOCK_BPF_H_
+
+#include "task.bpf.h"
+
+/* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
+static __always_inline __u64 scheduler_clock(struct task_struct *task)
+{
+	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
+}
+
+/* When `task`, which is leaving, was last charged for the CPU. Looking for somebody else to run there may
+ * have taken long since, and is part of its wait. */
+static __always_inline __u64 departure_ns(struct task_struct *task)
+{
+	__u64 clock = scheduler_clock(task), charged = task->se.exec_start, now;
+
+	if (!config.has_rq_clock)
+		return clock;
+	now = task->se.cfs_rq->rq->clock_task;
+	return charged <= now ? clock - (now - charged) : clock;
+}
+
+static __always_inline __u64 arrival_ns(struct task_struct *task, const struct task_state *state)
+{
+	__u64 arrived = task->sched_info.last_arrival;
+
+	/* An arrival that was not counted left no time either. */
+	if (!config.has_exit_tp || !config.has_rq_clock || arrived < state->out_ns)
+		return scheduler_clock(task);
+	return arrived;
+}
+
+/* run_delay with this wait in it: the kernel adds it after sched_switch. */
+static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now)
+{
+	__u64 queued = task->sched_info.last_queued;
+
+	if (config.has_exit_tp || !queued || now <= queued)
+		return task->sched_info.run_delay;
+	return task->sched_info.run_delay + (now - queued);
+}
+
+/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch of anybody: who
+ * is recorded from its execve on may not have left a CPU by then. */
+static __always_inline void learn_clock_offset(__u64 scheduler_ns)
+{
+	if (!control.clock_offset && scheduler_ns)
+		__sync_val_compare_and_swap(&control.clock_offset, 0, scheduler_ns - bpf_ktime_get_ns());
+}
+
+static __always_inline __u64 recording_start(void)
+{
+	return control.start_ns + control.clock_offset;
+}
+
+#endif /* OFFCPU_BPF_CLOCK_BPF_H_ */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * The executable mappings of a process: walked, listed, and hashed, all of them or those that are known.
+ * Equal hashes mean equal code. What a hash stands for is sent once.
+ */
+#ifndef OFFCPU_BPF_CODE_LIST_BPF_H_
+#define OFFCPU_BPF_CODE_LIST_BPF_H_
+
+#include "budget.bpf.h"
+#include "rings.bpf.h"
+#include "counters.bpf.h"
+#include "sent.bpf.h"
+#include "space.bpf.h"
+#include "stack_memory.bpf.h"
+#include "vma_iter.bpf.h"
+
+struct code_list {
+	struct wire_code_list head;
+	struct wire_mapping mappings[WIRE_MAPPINGS];
+};
+
+/* Whoever owns a file can set back the time at which it was modified, but not this one. */
+static __always_inline __u64 changed_ns(struct inode *inode)
+{
+	const __u32 ns_mask = (1 << 30) - 1; /* above it may be a flag */
+
+	if (bpf_core_field_exists(inode->i_ctime_sec))
+		return BPF_CORE_READ(inode, i_ctime_sec) * NS_PER_SECOND +
+		       (BPF_CORE_READ(inode, i_ctime_nsec) & ns_mask);
+	return BPF_CORE_READ((struct inode___timespec *)inode, __i_ctime.tv_sec) * NS_PER_SECOND +
+	       (BPF_CORE_READ((struct inode___timespec *)inode, __i_ctime.tv_nsec) & ns_mask);
+}
+
+static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
+{
+	struct file *file = vma->vm_file;
+	struct inode *inode;
+
+	mapping->begin = vma->vm_start;
+	mapping->end = vma->vm_end;
+	mapping->offset = mapping->inode = mapping->device = mapping->changed_ns = 0;
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	mapping->offset = (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES;
+	mapping->inode = BPF_CORE_READ(inode, i_ino);
+	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev) | (__u64)BPF_CORE_READ(inode, i_generation) << 32;
+	mapping->changed_ns = changed_ns(inode);
+}
+
+#define HASH_OF_NO_CODE 0x13198a2e03707344ULL
+
+static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
+{
+	hash = mix(hash, mapping->begin);
+	hash = mix(hash, mapping->end);
+	hash = mix(hash, mapping->offset);
+	hash = mix(hash, mapping->inode);
+	hash = mix(hash, mapping->device);
+	return mix(hash, mapping->changed_ns);
+}
+
+static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)
+{
+	__u32 index = list->head.count;
+
+	if (index >= WIRE_MAPPINGS)
+		return;
+	list->mappings[index] = *mapping;
+	list->head.count = index + 1;
+}
+
+/*
+ * Walks the mappings of `task`, at most `max` of them, lists the executable ones, and hashes them; hash 0 if
+ * they cannot be walked now, or are too many, or changed meanwhile. With `state`, that of the current task,
+ * it notes where the stack is.
+ */
+static __always_inline void walk_code(struct task_struct *task, struct code_list *list, __u32 max,
+				      struct task_state *state)
+{
+	__u64 sp = state ? BPF_CORE_READ((struct pt_regs *)bpf_task_pt_regs(task), sp) : 0;
+	__u64 hash = HASH_OF_NO_CODE, sequence = code_sequence(task);
+	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop
+	 * apart. For the same reason the number of listed mappings is kept in memory. */
+	__u32 seen = control.zero;
+	struct bpf_iter_task_vma it;
+	struct vm_area_struct *vma;
+	bool any = false;
+
+	list->head.hash = 0;
+	list->head.count = 0;
+	bpf_iter_task_vma_new(&it, task, 0);
+	while ((vma = bpf_iter_task_vma_next(&it))) {
+		struct wire_mapping mapping;
+
+		if (++seen > max)
+			break;
+		if (state)
+			note_stack(state, vma, sp, sequence);
+		if (!(vma->vm_flags & VM_EXEC))
+			continue;
+		fill_mapping(&mapping, vma);
+		hash = hash_mapping(hash, &mapping);
+		append_mapping(list, &mapping);
+		any = true;
+	}
+	bpf_iter_task_vma_destroy(&it);
+	if (any && seen <= max && was_not_changed(task, sequence))
+		list->head.hash = hash | 1;
+}
+
+static __always_inline void send_code_once(struct code_list *list, bool may_be_nmi)
+{
+	__u64 hash = list->head.hash;
+	__u32 bytes = sizeof(list->head) + list->head.count * sizeof(struct wire_mapping);
+
+	if (is_sent(hash, may_be_nmi) || bytes > sizeof(*list))
+		return;
+	list->head.type = WIRE_CODE;
+	/* The process may be gone before anybody looks by himself. */
+	if (bpf_ringbuf_output(&intervals, list, bytes, BPF_RB_FORCE_WAKEUP))
+		count(WIRE_COUNT_DEFINITION_DELAYED);
+	else
+		note_sent(hash, may_be_nmi);
+}
+
+/* Hashes the mapping of `task` that begins at `begin`, as walk_code does; 0: there is none that is
+ * executable. With `list`, it is listed too. */
+static __always_inline __u64 hash_mapping_at(struct task_struct *task, __u64 begin, __u64 hash,
+					     struct code_list *list)
+{
+	struct wire_mapping mapping = {};
+	struct bpf_iter_task_vma it;
+	struct vm_area_struct *vma;
+	__u64 result = 0;
+
+	bpf_iter_task_vma_new(&it, task, begin);
+	vma = bpf_iter_task_vma_next(&it);
+	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
+		fill_mapping(&mapping, vma);
+		result = hash_mapping(hash, &mapping);
+		if (list)
+			append_mapping(list, &mapping);
+	}
+	bpf_iter_task_vma_destroy(&it);
+	return result;
+}
+
+#endif /* OFFCPU_BPF_CODE_LIST_BPF_H_ */

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* What the BPF programs are told: once before they are loaded (config), and while they run (control). */
+#ifndef OFFCPU_BPF_CONFIG_BPF_H_
+#define OFFCPU_BPF_CONFIG_BPF_H_
+
+#include "kernel_types.h"
+#include "wire.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define NS_PER_SECOND 1000000000ULL
+
+const volatile struct wire_config config SEC(".rodata.config") = {};
+struct wire_control control = {};
+
+#endif /* OFFCPU_BPF_CONFIG_BPF_H_ */

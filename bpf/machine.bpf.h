@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What is x86-64: the registers that a capture carries, the numbers of system calls, and how user mode is
+ * told from the kernel. Nothing else here depends on the machine, but the fields of pt_regs in
+ * kernel_types.h.
+ */
+#ifndef OFFCPU_BPF_MACHINE_BPF_H_
+#define OFFCPU_BPF_MACHINE_BPF_H_
+
+#include "config.bpf.h"
+
+#define TS_COMPAT 0x2 /* in a 32-bit system call */
+#define CS_PRIVILEGE 3
+
+#define SYS_SCHED_YIELD 24
+#define SYS_CLONE 56
+#define SYS_FORK 57
+#define SYS_VFORK 58
+#define SYS_CLONE3 435
+
+/* The numbers of 32-bit system calls have other meanings. */
+static __always_inline bool is_in_compat_call(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, thread_info.status) & TS_COMPAT;
+}
+
+static __always_inline bool is_fork_call(long syscall)
+{
+	return syscall == SYS_CLONE || syscall == SYS_FORK || syscall == SYS_VFORK || syscall == SYS_CLONE3;
+}
+
+static __always_inline void fill_registers(__u64 *registers, const struct pt_regs *regs)
+{
+	registers[0] = BPF_CORE_READ(regs, ax);
+	registers[1] = BPF_CORE_READ(regs, dx);
+	registers[2] = BPF_CORE_READ(regs, cx);
+	registers[3] = BPF_CORE_READ(regs, bx);
+	registers[4] = BPF_CORE_READ(regs, si);
+	registers[5] = BPF_CORE_READ(regs, di);
+	registers[6] = BPF_CORE_READ(regs, bp);
+	registers[7] = BPF_CORE_READ(regs, sp);
+	registers[8] = BPF_CORE_READ(regs, r8);
+	registers[9] = BPF_CORE_READ(regs, r9);
+	registers[10] = BPF_CORE_READ(regs, r10);
+	registers[11] = BPF_CORE_READ(regs, r11);
+	registers[12] = BPF_CORE_READ(regs, r12);
+	registers[13] = BPF_CORE_READ(regs, r13);
+	registers[14] = BPF_CORE_READ(regs, r14);
+	registers[15] = BPF_CORE_READ(regs, r15);
+	registers[16] = BPF_CORE_READ(regs, ip);
+}
+
+/* rcx and r11 are void then. */
+static __always_inline bool is_in_syscall(const struct pt_regs *regs)
+{
+	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+}
+
+/*
+ * See wire_interval. The kernel's entries set orig_ax to -1 for interrupts and faults, with and without an
+ * error code. Numbers of 32-bit system calls have other meanings; the registers of a kernel thread or of a
+ * worker of io_uring are nobody's, or those of who made it.
+ */
+static __always_inline int system_call(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || is_in_compat_call(task))
+		return -1;
+	return (int)BPF_CORE_READ(regs, orig_ax);
+}
+
+#endif /* OFFCPU_BPF_MACHINE_BPF_H_ */

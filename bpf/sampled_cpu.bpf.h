@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/* Whether the sampling event of a CPU fired as often as it should have. */
+#ifndef OFFCPU_BPF_SAMPLED_CPU_BPF_H_
+#define OFFCPU_BPF_SAMPLED_CPU_BPF_H_
+
+#include "counters.bpf.h"
+
+/* What a CPU's clock has to be compared with. */
+struct sampled_cpu {
+	__u64 last_ns;	     /* the event fired; CLOCK_MONOTONIC, as the others */
+	__u64 idle_since_ns; /* 0: it is not idle */
+	__u64 idle_ns;	     /* since last_ns */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sampled_cpu);
+} sampled_cpus SEC(".maps");
+
+/* At sched_switch. */
+static __always_inline void note_idle(const struct task_struct *prev, const struct task_struct *next)
+{
+	struct sampled_cpu *cpu;
+	__u32 zero = 0;
+
+	if (!control.clock_period_ns || (prev->pid && next->pid))
+		return;
+	cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
+	if (!cpu)
+		return;
+	if (!prev->pid && cpu->idle_since_ns)
+		cpu->idle_ns += bpf_ktime_get_ns() - cpu->idle_since_ns;
+	cpu->idle_since_ns = next->pid ? 0 : bpf_ktime_get_ns();
+}
+
+/*
+ * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or
+ * more: because the hypervisor took the CPU, or could not call the program, because the kernel was changing a
+ * map for a process. While a CPU is idle nothing is missed.
+ */
+static __always_inline void count_missed(void)
+{
+	__u64 now = bpf_ktime_get_ns(), period = control.clock_period_ns, busy_ns, periods;
+	__u32 zero = 0, id = WIRE_COUNT_SAMPLE_MISSED;
+	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
+	struct wire_counter *missed = bpf_map_lookup_elem(&counters, &id);
+
+	if (!cpu || !missed || !period)
+		return;
+	busy_ns = now - cpu->last_ns;
+	busy_ns = busy_ns > cpu->idle_ns ? busy_ns - cpu->idle_ns : 0;
+	periods = (busy_ns + period / 2) / period;
+	if (cpu->last_ns && !cpu->idle_since_ns && periods > 1) {
+		__sync_fetch_and_add(&missed->count, periods - 1);
+		__sync_fetch_and_add(&missed->ns, (periods - 1) * period);
+	}
+	cpu->last_ns = now;
+	cpu->idle_ns = 0;
+	if (cpu->idle_since_ns)
+		cpu->idle_since_ns = now;
+}
+
+#endif /* OFFCPU_BPF_SAMPLED_CPU_BPF_H_ */

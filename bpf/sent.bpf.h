@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Which definitions (kernel stacks, lists of code) user space has been sent. Definitions are named by a hash
+ * of what they say. Only a send that succeeded is noted.
+ */
+#ifndef OFFCPU_BPF_SENT_BPF_H_
+#define OFFCPU_BPF_SENT_BPF_H_
+
+#include "config.bpf.h"
+
+static __always_inline __u64 mix(__u64 hash, __u64 value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+/* Names whose frames have been sent. Whoever throws a definition away deletes the name here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} sent SEC(".maps");
+
+/*
+ * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A
+ * place holds one name and is written by plain stores; whoever finds another name in it sends once more.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_SENT_PLACES);
+	__type(key, __u32);
+	__type(value, __u64);
+} sent_places SEC(".maps");
+
+static __always_inline bool is_sent(__u64 id, bool may_be_nmi)
+{
+	__u32 key = id % WIRE_SENT_PLACES;
+	__u64 *place;
+
+	if (bpf_map_lookup_elem(&sent, &id))
+		return true;
+	if (!may_be_nmi)
+		return false;
+	place = bpf_map_lookup_elem(&sent_places, &key);
+	return place && *place == id;
+}
+
+static __always_inline void note_sent(__u64 id, bool may_be_nmi)
+{
+	__u32 key = id % WIRE_SENT_PLACES;
+	__u64 *place;
+	__u8 one = 1;
+
+	if (!may_be_nmi) {
+		bpf_map_update_elem(&sent, &id, &one, BPF_ANY);
+		return;
+	}
+	place = bpf_map_lookup_elem(&sent_places, &key);
+	if (place)
+		*place = id;
+}
+
+#endif /* OFFCPU_BPF_SENT_BPF_H_ */

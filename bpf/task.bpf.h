@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * A thread: what is kept of it from its first event to its end, who it is, and what its last departure from
+ * the CPU says of its wait.
+ */
+#ifndef OFFCPU_BPF_TASK_BPF_H_
+#define OFFCPU_BPF_TASK_BPF_H_
+
+#include "config.bpf.h"
+#include "machine.bpf.h"
+
+/* The mapping that a thread's stack pointer was in at its last capture. */
+struct stack_mapping {
+	__u64 begin, end; /* equal: none is known, or it is a device */
+	__u64 sequence;	  /* code_sequence() then */
+	__u64 may_fault;  /* its pages come from the kernel alone */
+};
+
+/* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
+ * samples and wakes, which touch the cookie and `stack`. */
+struct task_state {
+	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
+	__u64 out_run_delay;
+	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
+	 * was copied then; 0: none. */
+	__u64 cookie;
+	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
+	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
+	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
+	 * on what changes. */
+	__u64 arrivals;
+	struct stack_mapping stack;
+	__u32 out_state;   /* TASK_*; 0: it was runnable */
+	__u32 knows_state; /* out_state is set: by its leaving, its creation, or when it was first seen */
+	__u32 listed_pass;
+	__u32 has_run; /* since it was first seen, and before recording ended */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_state);
+} tasks SEC(".maps");
+
+static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
+{
+	process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	process->exec_id = BPF_CORE_READ(task, self_exec_id);
+	process->tgid = BPF_CORE_READ(task, tgid);
+	process->tid = BPF_CORE_READ(task, pid);
+}
+
+/* The id of its control group in the hierarchy of version 2; 0 on kernels without control groups. */
+static __always_inline __u64 control_group_of(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->cgroups))
+		return 0;
+	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+}
+
+/* How often it has ever left a CPU, counted by the kernel. */
+static __always_inline __u64 switches_of(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+}
+
+static __always_inline __u32 kind_of(__u32 out_state, int syscall)
+{
+	if (!out_state)
+		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
+	if (out_state & TASK_INTERRUPTIBLE)
+		return WIRE_KIND_SLEEPING;
+	if (out_state & TASK_UNINTERRUPTIBLE)
+		return out_state & TASK_NOLOAD ? WIRE_KIND_OTHER : WIRE_KIND_DISK;
+	if (out_state & TASK_STOPPED_OR_TRACED)
+		return WIRE_KIND_STOPPED;
+	return WIRE_KIND_OTHER;
+}
+
+static __always_inline __u32 kind_of_wait(const struct task_state *state, int syscall)
+{
+	return state->knows_state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
+}
+
+#endif /* OFFCPU_BPF_TASK_BPF_H_ */

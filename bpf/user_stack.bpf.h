@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * How the user stack of an event comes about: by the capture of the stay that is pending, by one that is
+ * asked for now, or, where there is no task work or its budget is spent, by a copy at once, under a cookie
+ * that names this one interval.
+ */
+#ifndef OFFCPU_BPF_USER_STACK_BPF_H_
+#define OFFCPU_BPF_USER_STACK_BPF_H_
+
+#include "budget.bpf.h"
+#include "capture.bpf.h"
+#include "request.bpf.h"
+#include "task.bpf.h"
+#include "watchdog.bpf.h"
+
+/* From here on a wait gets a larger stack copy and may use the last quarter of a budget. */
+#define LONG_WAIT_NS 1000000ULL
+
+/* How many bytes a thread's stack has needed so far. Written by the walker: a hint, so that a tid may be
+ * reused. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32); /* tid */
+	__type(value, __u32);
+} stack_hints SEC(".maps");
+
+/* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich,
+ * the first try takes more. */
+static __always_inline __u32 hinted_bytes(__u32 tid, bool is_generous)
+{
+	__u32 *hint = bpf_map_lookup_elem(&stack_hints, &tid);
+	__u32 bytes = is_generous ? WIRE_STACK_GENEROUS_BYTES : WIRE_STACK_MIN_BYTES;
+
+	if (hint && *hint > bytes)
+		bytes = *hint;
+	return bytes > WIRE_STACK_MAX_BYTES ? WIRE_STACK_MAX_BYTES : bytes;
+}
+
+struct user_side {
+	__u64 cookie;
+	__u32 no_user;
+};
+
+static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
+{
+	return ((__u64)bpf_get_smp_processor_id() << 48) | ((__u64)context << 46) | ++budget->cookies;
+}
+
+/* Decides how the user stack of an event of `task`, the current one, comes about. */
+static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
+						      __u64 now, bool is_long, enum context context)
+{
+	/* Only a pending request proves that the thread has not been back in user mode. */
+	struct user_side side = {.cookie = config.has_task_work ? state->cookie : 0};
+	__u32 key = context;
+	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
+	bool is_published = false;
+	__u64 earned, began;
+	__u32 wanted;
+
+	if (side.cookie)
+		return side;
+	side.no_user = WIRE_NO_USER_KERNEL_THREAD;
+	if (task->flags & PF_KTHREAD)
+		return side;
+	side.no_user = WIRE_NO_USER_UNSUPPORTED;
+	if (!config.can_read_user || !budget)
+		return side;
+	if (!task->mm) {
+		side.no_user = WIRE_NO_USER_EXITING;
+		return side;
+	}
+	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
+	if (is_switched_off())
+		return side;
+	earned = earned_ns(&budget->last_ns, now);
+	earn(&budget->task_work_ns, earned);
+	earn(&budget->bytes_ns, earned);
+	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
+	side.no_user = WIRE_NO_USER_BUDGET;
+	if (!spend(&budget->bytes_ns, price_ns(wanted, context), is_long))
+		return side;
+	side.cookie = new_cookie(budget, context);
+	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(context), is_long)) {
+		/* Set before the request: it may be served before this returns. An event of another context
+		 * may have been quicker since the look at it above. */
+		__u64 other = __sync_val_compare_and_swap(&state->cookie, 0, side.cookie);
+
+		if (other)
+			side.cookie = other;
+		if (other || request_capture(task, side.cookie, wanted))
+			return side;
+		is_published = true;
+		state->cookie = 0;
+	}
+	began = bpf_ktime_get_ns();
+	side.no_user = send_capture(side.cookie, wanted, context, false);
+	book_capture(began, BPF_CORE_READ(task, nivcsw), context);
+	if (side.no_user == WIRE_USER_PENDING) {
+		count(WIRE_COUNT_COPIED_AT_ONCE);
+		return side;
+	}
+	if (is_published) /* another context's event may have taken it */
+		send_failure(side.cookie, side.no_user);
+	side.cookie = 0;
+	return side;
+}
+
+#endif /* OFFCPU_BPF_USER_STACK_BPF_H_ */

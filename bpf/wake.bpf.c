@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/* The BPF program at which a thread is woken. */
+#include "wakers.bpf.h"
+
+/* In the waker, under the lock of the thread that is woken. */
+SEC("?tp_btf/sched_waking")
+int BPF_PROG(sched_waking, struct task_struct *wakee)
+{
+	struct wake *wake;
+
+	if (control.phase != WIRE_RECORDING)
+		return 0;
+	wake = bpf_task_storage_get(&wakes, wakee, 0, 0);
+	if (wake)
+		note_wake(ctx, wakee, wake);
+	return 0;
+}
