@@ -26,12 +26,12 @@ static __always_inline __u64 departure_ns(struct task_struct *task)
 	return charged <= now ? clock - (now - charged) : clock;
 }
 
-static __always_inline __u64 arrival_ns(struct task_struct *task, const struct task_state *state)
+static __always_inline __u64 arrival_ns(struct task_struct *task, const struct stamp *stamp)
 {
 	__u64 arrived = task->sched_info.last_arrival;
 
 	/* An arrival that was not counted left no time either. */
-	if (!config.has_exit_tp || !config.has_rq_clock || arrived < state->out_ns)
+	if (!config.has_exit_tp || !config.has_rq_clock || arrived < stamp->out_ns)
 		return scheduler_clock(task);
 	return arrived;
 }

@@ -13,7 +13,10 @@
 #ifndef OFFCPU_BPF_DRAW_BPF_H_
 #define OFFCPU_BPF_DRAW_BPF_H_
 
+#include "clock.bpf.h"
+#include "counters.bpf.h"
 #include "space.bpf.h"
+#include "task.bpf.h"
 
 #define NOT_DRAWN (~0ULL)
 #define SLICE_NS (1ULL << 27) /* an eighth of a second */
@@ -117,17 +120,60 @@ static __always_inline void count_draw(struct draw *draw)
 		draw->sample_ns *= 2;
 }
 
-static __always_inline bool happens(__u64 waited_ns, __u64 sample_ns)
+/* Is a wait drawn with this random number? */
+static __always_inline bool happens(__u64 waited_ns, __u64 sample_ns, __u32 random)
 {
 	if (waited_ns >= sample_ns)
 		return true;
 	if (sample_ns < 1ULL << 32)
-		return bpf_get_prandom_u32() < (waited_ns << 32) / sample_ns;
-	return bpf_get_prandom_u32() < (waited_ns << 24) / (sample_ns >> 8);
+		return random < (waited_ns << 32) / sample_ns;
+	return random < (waited_ns << 24) / (sample_ns >> 8);
+}
+
+/* What a wait is drawn with: a number, and the T that it has been compared with already, or 0. */
+struct lot {
+	__u64 sample_ns;
+	__u32 random;
+};
+
+static __always_inline struct lot new_lot(void)
+{
+	struct lot lot = {.random = bpf_get_prandom_u32()};
+
+	return lot;
+}
+
+/*
+ * Is the wait that `task` ends now one of the many that are not drawn? Told by its stamp alone, with what was
+ * known of T when a wait of the thread was last looked at closely. If it is not told so, `lot` is what is to
+ * be drawn with: the same number, so that both looks are one draw, and with the larger T of the two.
+ */
+static __always_inline bool passes_by(struct task_struct *task, struct stamp *stamp, __u64 now,
+				      struct lot *lot)
+{
+	__u64 waited_ns = now - stamp->out_ns;
+
+	if (!stamp->out_ns || now >= stamp->until_ns || waited_ns >= NOTICED_NS ||
+	    stamp->out_ns < recording_start() || task->sched_info.pcount != stamp->arrivals)
+		return false;
+	lot->sample_ns = stamp->sample_ns;
+	if (lot->random < waited_ns * stamp->scale)
+		return false;
+	stamp->out_ns = 0;
+	count_own_ns(WIRE_COUNT_NOT_DRAWN, waited_ns);
+	return true;
+}
+
+/* What later waits of the thread may be drawn with at once. */
+static __always_inline void note_draw(struct stamp *stamp, __u64 sample_ns, __u64 until_ns)
+{
+	stamp->sample_ns = sample_ns;
+	stamp->until_ns = until_ns;
+	stamp->scale = sample_ns ? ((1ULL << 32) - 1) / sample_ns + 1 : ~0U;
 }
 
 /* A wait with the T of its process. A global function, so that the verifier goes through it once. */
-__noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now)
+__noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now, __u64 least_ns, __u32 random)
 {
 	struct draw *draw;
 	__u64 sample_ns;
@@ -136,8 +182,8 @@ __noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now)
 		return NOT_DRAWN;
 	draw = waited_ns < NOTICED_NS ? &space->of_short : &space->of_long;
 	renew(draw, now);
-	sample_ns = draw->sample_ns;
-	if (!happens(waited_ns, sample_ns))
+	sample_ns = draw->sample_ns > least_ns ? draw->sample_ns : least_ns;
+	if (!happens(waited_ns, sample_ns, random))
 		return NOT_DRAWN;
 	count_draw(draw);
 	return sample_ns;
@@ -145,13 +191,20 @@ __noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now)
 
 /* Is a wait of `task`, which ended at `now`, recorded? Returns the T that it was drawn with, 0 where all are
  * recorded, or NOT_DRAWN. */
-static __always_inline __u64 draw(struct task_struct *task, __u64 waited_ns, __u64 now)
+static __always_inline __u64 draw(struct task_struct *task, struct stamp *stamp, __u64 waited_ns, __u64 now,
+				  struct lot lot)
 {
 	struct space *space = config.adapts ? space_of(task, !config.has_exit_tp) : NULL;
+	__u64 sample_ns;
 
-	if (space)
-		return draw_of(space, waited_ns, now);
-	if (!config.sample_ns || happens(waited_ns, config.sample_ns))
+	if (space) {
+		sample_ns = draw_of(space, waited_ns, now, lot.sample_ns, lot.random);
+		note_draw(stamp, space->of_short.sample_ns,
+			  space->of_short.began_ns + (space->of_short.slices ?: 1) * SLICE_NS);
+		return sample_ns;
+	}
+	note_draw(stamp, config.sample_ns, config.adapts ? 0 : ~0ULL);
+	if (!config.sample_ns || happens(waited_ns, config.sample_ns, lot.random))
 		return config.sample_ns;
 	return NOT_DRAWN;
 }

@@ -30,18 +30,18 @@ static __always_inline __u64 this_arrival(void)
 
 /* Has it not run since its state was written? One that was preempted on its way to sleep is not counted at
  * all. */
-static __always_inline bool is_first_arrival(struct task_struct *task, const struct task_state *state)
+static __always_inline bool is_first_arrival(struct task_struct *task, const struct stamp *stamp)
 {
-	return task->sched_info.pcount - state->arrivals <= this_arrival();
+	return task->sched_info.pcount - stamp->arrivals <= this_arrival();
 }
 
 /* What lies before the recording is not counted. A thread without a stamp has been off since before it, or
  * has never run before. */
-static __always_inline struct times interval_times(struct task_struct *task, const struct task_state *state,
+static __always_inline struct times interval_times(struct task_struct *task, const struct stamp *stamp,
 						   __u64 now, __u64 run_delay)
 {
 	struct times times = {.end_ns = now};
-	__u64 out = state->out_ns, delay = run_delay - state->out_run_delay, start;
+	__u64 out = stamp->out_ns, delay = run_delay - stamp->out_run_delay, start;
 
 	learn_clock_offset(now);
 	start = recording_start();
@@ -58,7 +58,7 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	}
 	times.waited_ns = now - out;
 	times.runnable_ns = delay < times.waited_ns ? delay : times.waited_ns;
-	if (state->knows_state && !state->out_state)
+	if (stamp->knows_state && !stamp->out_state)
 		times.runnable_ns = times.waited_ns;
 	return times;
 }

@@ -4,22 +4,17 @@
 #define OFFCPU_BPF_KERNEL_STACK_BPF_H_
 
 #include "counters.bpf.h"
-#include "rings.bpf.h"
-#include "sent.bpf.h"
+#include "kernel_walk.bpf.h"
+#include "stack_definition.bpf.h"
 
 #define SCRATCH_SLOTS 4
 #define GLUE_FRAMES                                                                                          \
 	8 /* at most this many frames of BPF and tracepoint glue lie above the scheduler's frame */
 
-struct scratch_slot {
-	struct wire_kernel_stack head;
-	__u64 frames[WIRE_KERNEL_FRAMES];
-};
-
 /* An interrupt's program may run in the middle of another one on this CPU: each takes a slot of its own. */
 struct scratch {
 	__u64 depth;
-	struct scratch_slot slots[SCRATCH_SLOTS];
+	struct stack_definition slots[SCRATCH_SLOTS];
 };
 
 struct {
@@ -30,7 +25,7 @@ struct {
 } scratches SEC(".maps");
 
 /* NULL, counted: as many programs as there are slots have been interrupted on this CPU. To be given back. */
-static __always_inline struct scratch_slot *claim_slot(struct scratch *scratch)
+static __always_inline struct stack_definition *claim_slot(struct scratch *scratch)
 {
 	__u64 index = __sync_fetch_and_add(&scratch->depth, 1);
 
@@ -47,7 +42,7 @@ static __always_inline void release_slot(struct scratch *scratch)
 }
 
 /* How many frames lie above the scheduler's: the profiler's own and the tracepoint's. */
-static __always_inline __u32 glue_frames(const struct scratch_slot *slot)
+static __always_inline __u32 glue_frames(const struct stack_definition *slot)
 {
 	for (__u32 i = 0; i < GLUE_FRAMES; i++) {
 		__u64 address = slot->frames[i];
@@ -61,10 +56,10 @@ static __always_inline __u32 glue_frames(const struct scratch_slot *slot)
 }
 
 /* Drops the glue, closes the gap and returns the name of what is left. */
-static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frames, __u32 glue)
+static __always_inline __u64 cut_and_hash(struct stack_definition *slot, __u32 frames, __u32 glue)
 {
 	__u32 kept = frames > glue ? frames - glue : 0;
-	__u64 hash = 0x243f6a8885a308d3ULL;
+	__u64 hash = HASH_OF_NO_FRAMES;
 
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
 		__u32 from = i + glue;
@@ -78,20 +73,6 @@ static __always_inline __u64 cut_and_hash(struct scratch_slot *slot, __u32 frame
 	return hash ? hash : 1;
 }
 
-static __always_inline void send_once(struct scratch_slot *slot, bool may_be_nmi)
-{
-	__u64 id = slot->head.id;
-	__u32 bytes = sizeof(slot->head) + slot->head.count * sizeof(__u64);
-
-	if (is_sent(id, may_be_nmi) || bytes > sizeof(*slot))
-		return;
-	slot->head.type = WIRE_KERNEL_STACK;
-	if (bpf_ringbuf_output(&intervals, slot, bytes, BPF_RB_NO_WAKEUP))
-		count(WIRE_COUNT_DEFINITION_DELAYED);
-	else
-		note_sent(id, may_be_nmi);
-}
-
 /* Where the frames are taken from. */
 enum stack_source {
 	STACK_OF_CONTEXT, /* of the current task, from where the program was called */
@@ -100,7 +81,7 @@ enum stack_source {
 };
 
 /* Fills the slot's frames and returns how many there are; 0, counted: the kernel gave none. */
-static __always_inline __u32 take_frames(struct scratch_slot *slot, void *ctx, struct task_struct *task,
+static __always_inline __u32 take_frames(struct stack_definition *slot, void *ctx, struct task_struct *task,
 					 enum stack_source source)
 {
 	long bytes = source == STACK_OF_TASK ? bpf_get_task_stack(task, slot->frames, sizeof(slot->frames), 0)
@@ -112,8 +93,35 @@ static __always_inline __u32 take_frames(struct scratch_slot *slot, void *ctx, s
 	return 0;
 }
 
+/* Is a walked stack what the helper tells? Asked of each that is new, and of all where they are checked. */
+static __always_inline bool is_proven(const struct stack_definition *stack, struct task_struct *task)
+{
+	if (!orc_config.checks_all && is_sent(stack->head.id, false))
+		return true;
+	if (asks_helper(task))
+		return true;
+	control.kernel_walk_differs = 1;
+	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
+	return false;
+}
+
+/* The id of a task's stack by the kernel's rows; 0, counted: that cannot be done. */
+static __always_inline __u64 walked_stack_id(struct task_struct *task)
+{
+	struct stack_definition *stack = walk_kernel(task);
+
+	if (!stack || !is_proven(stack, task)) {
+		count_own_ns(WIRE_COUNT_KERNEL_NOT_WALKED, 0);
+		return 0;
+	}
+	count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
+	send_once(stack, false);
+	return stack->head.id;
+}
+
 /* The id of the slot's stack of that many frames, which is sent if it has not been. */
-static __always_inline __u64 name_frames(struct scratch_slot *slot, __u32 frames, enum stack_source source)
+static __always_inline __u64 name_frames(struct stack_definition *slot, __u32 frames,
+					 enum stack_source source)
 {
 	bool is_sample = source == STACK_OF_SAMPLE;
 
@@ -131,7 +139,7 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 {
 	__u32 zero = 0, frames;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
-	struct scratch_slot *slot;
+	struct stack_definition *slot;
 	__u64 id = 0;
 
 	if (!scratch)
@@ -142,6 +150,59 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 		id = name_frames(slot, frames, source);
 	release_slot(scratch);
 	return id;
+}
+
+/* Where every wait is recorded, its stack is walked at sched_switch, as long as all of it is there, and used
+ * at sched_exit_tp. */
+struct kept_stack {
+	__u64 id; /* 0: none */
+	__u32 tid;
+	__u32 reserved;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct kept_stack);
+} kept_stacks SEC(".maps");
+
+static __always_inline void keep_stack(struct task_struct *next)
+{
+	__u32 zero = 0;
+	struct kept_stack *kept = bpf_map_lookup_elem(&kept_stacks, &zero);
+
+	if (!kept)
+		return;
+	kept->tid = next->pid;
+	kept->id = walked_stack_id(next);
+}
+
+static __always_inline __u64 take_kept_stack(struct task_struct *task)
+{
+	__u32 zero = 0;
+	struct kept_stack *kept = bpf_map_lookup_elem(&kept_stacks, &zero);
+	__u64 id;
+
+	if (!kept || kept->tid != (__u32)task->pid)
+		return 0;
+	id = kept->id;
+	kept->id = 0;
+	return id;
+}
+
+/* The id of the stack at which `task` left the CPU: at sched_exit_tp, where it is the current one, or at
+ * sched_switch, where it is about to be. */
+static __always_inline __u64 stack_of_wait(void *ctx, struct task_struct *task)
+{
+	__u64 id;
+
+	if (config.has_exit_tp) {
+		id = config.keeps_stacks ? take_kept_stack(task) : 0;
+		return id ?: kernel_stack_id(ctx, task, STACK_OF_CONTEXT);
+	}
+	id = orc_config.rows ? walked_stack_id(task) : 0;
+	return id ?: kernel_stack_id(ctx, task, STACK_OF_TASK);
 }
 
 #endif /* OFFCPU_BPF_KERNEL_STACK_BPF_H_ */

@@ -181,6 +181,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* of the hierarchy of version 2 */
 };
 
+struct thread_struct {
+	unsigned long sp; /* of the kernel, where it was switched out */
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	const struct cred *cred;
@@ -202,6 +206,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	__u64 self_exec_id;
+	struct thread_struct thread;
 };
 
 struct pt_regs {

@@ -6,6 +6,7 @@
 #include "ledger.bpf.h"
 #include "request.bpf.h"
 #include "rings.bpf.h"
+#include "stamp.bpf.h"
 #include "task.bpf.h"
 #include "wakers.bpf.h"
 
@@ -40,7 +41,7 @@ static __always_inline void take_numbers(struct task_struct *parent, struct task
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct *child)
 {
-	struct task_state *state;
+	struct stamp *stamp;
 
 	take_numbers(parent, child);
 	make_wake(child);
@@ -49,9 +50,10 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	inherit_code(parent, child);
 	if (config.adapts)
 		space_of(child, false);
-	state = bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state)
-		state->knows_state = 1; /* it wants to run */
+	claim_stamp(child, true);
+	stamp = stamp_of(child, bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
+	if (stamp)
+		stamp->knows_state = 1; /* it wants to run */
 	open_account_at_fork(child);
 	return 0;
 }

@@ -7,21 +7,28 @@
 #include "filter.bpf.h"
 #include "ledger.bpf.h"
 #include "machine.bpf.h"
+#include "stamp.bpf.h"
 #include "task.bpf.h"
 #include "wakers.bpf.h"
 
 /* Before recording begins: what is seen of a thread now is what it did last. */
 static __always_inline void note_first_sight(struct task_struct *task, struct task_state *state)
 {
-	if (!state->out_ns) {
-		state->arrivals = task->sched_info.pcount;
-		state->out_run_delay = task->sched_info.run_delay;
-		state->out_state = BPF_CORE_READ(task, __state);
-		state->knows_state = 1;
+	struct stamp *stamp;
+
+	claim_stamp(task, false);
+	stamp = stamp_of(task, state);
+	if (!stamp)
+		return;
+	if (!stamp->out_ns) {
+		stamp->arrivals = task->sched_info.pcount;
+		stamp->out_run_delay = task->sched_info.run_delay;
+		stamp->out_state = BPF_CORE_READ(task, __state);
+		stamp->knows_state = 1;
 	}
 	/* After the storage was made: who comes or goes from here on says so itself. */
 	if (task->on_cpu)
-		state->has_run = 1;
+		stamp->has_run = 1;
 }
 
 /* Every thread: makes its storage, and tells what it is. */
@@ -38,7 +45,7 @@ int list_tasks(struct bpf_iter__task *ctx)
 	if (!kind_of_task_is_recorded(task))
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (state && control.phase == WIRE_WAITING)
+	if (control.phase == WIRE_WAITING)
 		note_first_sight(task, state);
 	if (control.phase == WIRE_WAITING)
 		open_account(task);
@@ -122,17 +129,17 @@ int describe_task(struct bpf_iter__task *ctx)
 }
 
 /* Has this wait lasted long enough to be listed, and not been listed before? */
-static __always_inline bool is_wanted(struct task_state *state, __u64 switches)
+static __always_inline bool is_wanted(struct task_state *state, const struct stamp *stamp, __u64 switches)
 {
 	__u64 since;
 
 	if (!control.list_min_ns)
 		return true;
-	if (!state || (!state->out_ns && state->has_run))
+	if (!state || !stamp || (!stamp->out_ns && stamp->has_run))
 		return false;
 	since = control.start_ns + control.clock_offset;
-	if (state->out_ns > since)
-		since = state->out_ns;
+	if (stamp->out_ns > since)
+		since = stamp->out_ns;
 	if (bpf_ktime_get_ns() + control.clock_offset < since + control.list_min_ns)
 		return false;
 	/* The kernel may show one task twice to one pass. */
@@ -144,19 +151,18 @@ static __always_inline bool is_wanted(struct task_state *state, __u64 switches)
 }
 
 static __always_inline void fill_stamp(struct wire_thread *thread, struct task_struct *task,
-				       const struct task_state *state, int syscall)
+				       const struct stamp *stamp, int syscall)
 {
 	thread->arrivals = task->sched_info.pcount;
 	thread->run_delay = task->sched_info.run_delay;
 	thread->queued_ns = task->sched_info.last_queued;
 	thread->arrived_ns = task->sched_info.last_arrival;
-	thread->cookie = state ? state->cookie : 0;
-	thread->out_ns = state ? state->out_ns : 0;
-	thread->out_run_delay = state ? state->out_run_delay : 0;
-	thread->new_arrivals = state ? thread->arrivals - state->arrivals : 0;
-	thread->has_run = state ? state->has_run : 1;
+	thread->out_ns = stamp ? stamp->out_ns : 0;
+	thread->out_run_delay = stamp ? stamp->out_run_delay : 0;
+	thread->new_arrivals = stamp ? thread->arrivals - stamp->arrivals : 0;
+	thread->has_run = stamp ? stamp->has_run : 1;
 	thread->syscall = syscall;
-	thread->kind = state ? kind_of_wait(state, syscall) : WIRE_KIND_OTHER;
+	thread->kind = stamp ? kind_of_wait(stamp, syscall) : WIRE_KIND_OTHER;
 	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
 }
 
@@ -185,6 +191,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	struct capture_buffer *buffer;
 	struct thread_record *record;
 	struct task_state *state;
+	struct stamp *stamp;
 	__u64 switches;
 	__u32 bytes;
 
@@ -193,7 +200,8 @@ int list_threads(struct bpf_iter__task *ctx)
 		return 0;
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	switches = switches_of(task);
-	if (!is_wanted(state, switches))
+	stamp = stamp_of(task, state);
+	if (!is_wanted(state, stamp, switches))
 		return 0;
 	buffer = claim_buffer();
 	if (!buffer) {
@@ -208,7 +216,8 @@ int list_threads(struct bpf_iter__task *ctx)
 	fill_process(&record->head.process, task);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;
-	fill_stamp(&record->head, task, state, system_call(task));
+	record->head.cookie = state ? state->cookie : 0;
+	fill_stamp(&record->head, task, stamp, system_call(task));
 	if (!record->head.on_cpu)
 		fill_stacks(record, task);
 	if (task->on_cpu || switches_of(task) != switches) {

@@ -12,6 +12,16 @@
 #define TS_COMPAT 0x2 /* in a 32-bit system call */
 #define CS_PRIVILEGE 3
 
+/* Offsets in pt_regs. */
+#define REGS_BP 32
+#define REGS_IP 128
+#define REGS_SP 152
+
+/* What lies at the stack pointer of a thread that was switched out (struct inactive_task_frame). */
+#define SWITCHED_OUT_BP 40
+#define SWITCHED_OUT_IP 48
+#define SWITCHED_OUT_BYTES 56
+
 #define SYS_SCHED_YIELD 24
 #define SYS_CLONE 56
 #define SYS_FORK 57
@@ -48,6 +58,16 @@ static __always_inline void fill_registers(__u64 *registers, const struct pt_reg
 	registers[14] = BPF_CORE_READ(regs, r14);
 	registers[15] = BPF_CORE_READ(regs, r15);
 	registers[16] = BPF_CORE_READ(regs, ip);
+}
+
+/* Where the user's registers of a task are stored. The verifier does not let the pointer be counted with. */
+static __always_inline __u64 address_of_regs(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &regs);
+	return address;
 }
 
 /* rcx and r11 are void then. */

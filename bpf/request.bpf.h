@@ -77,7 +77,7 @@ static __always_inline void cancel_request(struct task_state *state, __u32 no_us
 static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	struct request *request = value;
 	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns(), preempted = BPF_CORE_READ(task, nivcsw);
 	__u32 no_user, context = (cookie >> 46) & 3;

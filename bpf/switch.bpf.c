@@ -8,23 +8,32 @@
 #include "kernel_stack.bpf.h"
 #include "ledger.bpf.h"
 #include "sampled_cpu.bpf.h"
+#include "stamp.bpf.h"
 #include "task.bpf.h"
 #include "user_stack.bpf.h"
 #include "wakers.bpf.h"
+
+/* NULL: nothing is known of the thread. */
+static __always_inline struct stamp *find_stamp(struct task_struct *task)
+{
+	struct stamp *place = placed_stamp(task);
+
+	return place ?: stamp_of(task, bpf_task_storage_get(&tasks, task, 0, 0));
+}
 
 /* After the end. */
 static __always_inline void count_gone(struct task_struct *task, __u32 task_flags)
 {
 	__u64 start = recording_start(), end = control.end_ns + control.clock_offset;
-	const struct task_state *state;
+	const struct stamp *stamp;
 
 	if (control.phase != WIRE_ENDED || !(task_flags & TASK_DEAD))
 		return;
-	state = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!state || (!state->out_ns && state->has_run))
+	stamp = find_stamp(task);
+	if (!stamp || (!stamp->out_ns && stamp->has_run))
 		return;
-	if (state->out_ns > start)
-		start = state->out_ns;
+	if (stamp->out_ns > start)
+		start = stamp->out_ns;
 	if (start < end)
 		count_ns(WIRE_COUNT_GONE_AT_END, end - start);
 }
@@ -32,7 +41,7 @@ static __always_inline void count_gone(struct task_struct *task, __u32 task_flag
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
 	__u64 now = departure_ns(task);
-	struct task_state *state;
+	struct stamp *stamp;
 
 	if (preempt)
 		task_flags = 0;
@@ -42,41 +51,46 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 		return;
 	}
 	book_run(task, now, task_flags);
-	state = bpf_task_storage_get(&tasks, task, 0, 0);
-	if (!state) /* made at fork and when recording began: an allocation failed */
+	if (task_flags & TASK_DEAD)
+		return release_stamp(task);
+	stamp = find_stamp(task) ?: late_stamp(task);
+	if (!stamp) /* made at fork and when recording began: an allocation failed */
 		return;
-	state->out_ns = now;
-	state->out_run_delay = task->sched_info.run_delay;
-	state->out_state = task_flags;
-	state->knows_state = 1;
-	state->arrivals = task->sched_info.pcount;
-	state->has_run = 1;
+	stamp->out_ns = now;
+	stamp->out_run_delay = task->sched_info.run_delay;
+	stamp->out_state = task_flags;
+	stamp->knows_state = 1;
+	stamp->arrivals = task->sched_info.pcount;
+	stamp->has_run = 1;
 }
 
 /* Made when the thread left: see capture_at_leave. */
 static __always_inline struct user_side user_stack_at_leave(struct task_struct *task,
 							    struct task_state *state)
 {
-	struct user_side side = {.cookie = state->cookie};
+	struct user_side side = {};
 
+	if (state)
+		side.cookie = state->cookie;
 	if (task->flags & PF_KTHREAD)
 		side.no_user = WIRE_NO_USER_KERNEL_THREAD;
 	else
 		side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
-	state->cookie = 0;
+	if (state)
+		state->cookie = 0;
 	return side;
 }
 
 /* Only a wait that somebody has to end has a waker. */
-static __always_inline bool waits_for_waker(const struct task_state *state, const struct times *times)
+static __always_inline bool waits_for_waker(const struct stamp *stamp, const struct times *times)
 {
-	return waker_config.enabled && state->knows_state && state->out_state &&
+	return waker_config.enabled && stamp->knows_state && stamp->out_state &&
 	       times->runnable_ns < times->waited_ns;
 }
 
 /* Is it recorded? What is not is counted, or stood for by what is. */
 static __always_inline bool is_kept(struct task_struct *task, struct wire_account *account,
-				    const struct task_state *state, struct times *times)
+				    struct stamp *stamp, struct times *times, struct lot lot)
 {
 	if (times->waited_ns < config.min_wait_ns) {
 		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times->waited_ns);
@@ -86,25 +100,35 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 		lose(account, WIRE_COUNT_ABOVE_MAX_WAIT, times->waited_ns);
 		return false;
 	}
-	if (config.kinds && !(config.kinds & (1u << kind_of_wait(state, system_call(task))))) {
+	if (config.kinds && !(config.kinds & (1u << kind_of_wait(stamp, system_call(task))))) {
 		lose(account, WIRE_COUNT_OTHER_KIND, times->waited_ns);
 		return false;
 	}
-	times->sample_ns = draw(task, times->waited_ns, times->end_ns);
+	times->sample_ns = draw(task, stamp, times->waited_ns, times->end_ns, lot);
 	if (times->sample_ns == NOT_DRAWN) {
-		count_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
+		count_own_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
 		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 		return false;
 	}
 	return true;
 }
 
-/* The thread runs again: at sched_exit_tp, where `task` is the current one, or, on kernels without it, at
- * sched_switch, where it is about to be and its user memory is out of reach. */
-static __always_inline void come_back(void *ctx, struct task_struct *task)
+/* At its arrival, where that is told by then; where not, what was captured when it left. */
+static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
+						     const struct times *times)
+{
+	if (!config.has_exit_tp && !config.has_task_work)
+		return user_stack_at_leave(task, state);
+	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH);
+}
+
+/* The thread runs again: at sched_exit_tp, where `task` is the current one, or at sched_switch, where it is
+ * about to be and its user memory is out of reach. */
+static __always_inline void come_back(void *ctx, struct task_struct *task, struct lot lot)
 {
 	struct task_state *state = bpf_task_storage_get(
 		&tasks, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	struct stamp *stamp = stamp_of(task, state);
 	struct wire_account *account;
 	struct user_side side;
 	struct times times;
@@ -112,77 +136,81 @@ static __always_inline void come_back(void *ctx, struct task_struct *task)
 	__u64 now, stack;
 	int syscall;
 
-	if (!state) {
-		count(WIRE_COUNT_NO_STORAGE);
+	if (!stamp && task->sched_info.pcount <= this_arrival())
+		stamp = late_stamp(task);
+	if (!stamp) {
+		if (!has_free_place(task)) /* else it was never seen leaving: the kernel hides it */
+			count(WIRE_COUNT_NO_STORAGE);
 		return;
 	}
-	if (!config.has_exit_tp && cgroups_matter() && !state->out_ns)
+	if (!config.has_exit_tp && cgroups_matter() && !stamp->out_ns)
 		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
 			   it left */
-	now = arrival_ns(task, state);
-	account = account_at_arrival(task, now, state->out_ns);
-	state->has_run = 1;
-	if (!is_first_arrival(task, state)) {
-		state->out_ns = 0;
+	now = arrival_ns(task, stamp);
+	account = account_at_arrival(task, now, stamp->out_ns);
+	stamp->has_run = 1;
+	if (!is_first_arrival(task, stamp)) {
+		stamp->out_ns = 0;
 		lose(account, WIRE_COUNT_JOINED_AWAY, skip_unseen(account, task, now));
 		take_wake(task);
 		return;
 	}
-	times = interval_times(task, state, now, run_delay_of(task, now));
-	state->out_ns = 0;
+	times = interval_times(task, stamp, now, run_delay_of(task, now));
+	stamp->out_ns = 0;
 	end_stretch(account, task, now, times.waited_ns);
-	if (!is_kept(task, account, state, &times)) {
+	if (!is_kept(task, account, stamp, &times, lot)) {
 		take_wake(task);
 		return;
 	}
 	syscall = system_call(task);
-	/* At which `task` left the CPU: it is the current one, or the one that is about to run. */
-	stack = kernel_stack_id(ctx, task, config.has_exit_tp ? STACK_OF_CONTEXT : STACK_OF_TASK);
-	side = config.has_exit_tp
-		       ? user_stack_of(task, state, now, times.waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH)
-		       : user_stack_at_leave(task, state);
+	stack = stack_of_wait(ctx, task);
+	side = user_side_of(task, state, &times);
 	wake = take_wake(task);
-	if (waits_for_waker(state, &times)) {
+	if (waits_for_waker(stamp, &times)) {
 		if (wake) {
-			send_woken(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall,
+			send_woken(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall,
 				   wake);
 			return;
 		}
 		count_ns(WIRE_COUNT_WAKER_UNKNOWN, times.waited_ns);
 	}
-	send_interval(task, account, &times, stack, side, kind_of_wait(state, syscall), syscall);
+	send_interval(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall);
 }
 
 /* Before recording begins: what was stamped until here is over. */
 static __always_inline void note_arrival(struct task_struct *task)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct stamp *stamp = find_stamp(task);
 
 	note_early_arrival(task, scheduler_clock(task));
-	if (!state)
+	if (!stamp)
 		return;
-	state->out_ns = 0;
-	state->has_run = 1;
+	stamp->out_ns = 0;
+	stamp->has_run = 1;
 }
 
 static __always_inline void arrive(void *ctx, struct task_struct *task)
 {
+	struct lot lot = new_lot();
+	struct stamp *place;
+
 	if (control.phase >= WIRE_ENDED)
 		return;
-	if (control.phase == WIRE_RECORDING)
-		come_back(ctx, task);
-	else
-		note_arrival(task);
+	if (control.phase != WIRE_RECORDING)
+		return note_arrival(task);
+	place = placed_stamp(task);
+	if (!place || !passes_by(task, place, scheduler_clock(task), &lot))
+		come_back(ctx, task, lot);
 }
 
-/* Kernels without sched_exit_tp: the length of the wait is not known yet, so every sleep may cost a capture.
+/* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
  */
 static __always_inline void capture_at_leave(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (state && task->mm && config.can_read_user)
-		state->cookie = user_stack_of(task, state, state->out_ns, false, CONTEXT_SWITCH).cookie;
+		state->cookie = user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH).cookie;
 }
 
 SEC("tp_btf/sched_switch")
@@ -197,11 +225,13 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	 * far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, preempt, prev_state);
-		if (!config.has_exit_tp && control.phase == WIRE_RECORDING)
+		if (!config.has_exit_tp && !config.has_task_work && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
 	if (!config.has_exit_tp && task_is_recorded(next))
 		arrive(ctx, next);
+	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
+		keep_stack(next);
 	return 0;
 }
 

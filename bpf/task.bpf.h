@@ -16,24 +16,36 @@ struct stack_mapping {
 	__u64 may_fault;  /* its pages come from the kernel alone */
 };
 
-/* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
- * samples and wakes, which touch the cookie and `stack`. */
-struct task_state {
-	__u64 out_ns; /* when it left the CPU, scheduler's clock; 0: no stamp */
+/* A thread's last departure from the CPU, and what its next wait is drawn with. */
+struct stamp {
+	__u64 out_ns; /* when it left, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
-	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
-	 * was copied then; 0: none. */
-	__u64 cookie;
-	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	/* How often it had come to a CPU when it left, or when it was first seen: one more now means that it
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
 	 * on what changes. */
 	__u64 arrivals;
+	/* What the draws of its process were like when it was looked at closely last: see passes_by. */
+	__u64 sample_ns;  /* T; 0: not known */
+	__u64 until_ns;	  /* that is not used from then on; scheduler's clock */
+	__u32 scale;	  /* 2^32 / T, rounded up */
+	__u32 tid;	  /* in the array: whose it is; 0: nobody's */
+	__u32 out_state;  /* TASK_*; 0: it was runnable */
+	__u8 knows_state; /* out_state is set: by its leaving, its creation, or when it was first seen */
+	__u8 has_run;	  /* since it was first seen, and before recording ended */
+	__u16 reserved;
+};
+
+/* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
+ * samples and wakes, which touch the cookie and `stack`. */
+struct task_state {
+	struct stamp stamp; /* where it is not in the array, see stamp.bpf.h */
+	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
+	 * was copied then; 0: none. */
+	__u64 cookie;
+	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	struct stack_mapping stack;
-	__u32 out_state;   /* TASK_*; 0: it was runnable */
-	__u32 knows_state; /* out_state is set: by its leaving, its creation, or when it was first seen */
 	__u32 listed_pass;
-	__u32 has_run; /* since it was first seen, and before recording ended */
+	__u32 reserved;
 };
 
 struct {
@@ -78,9 +90,9 @@ static __always_inline __u32 kind_of(__u32 out_state, int syscall)
 	return WIRE_KIND_OTHER;
 }
 
-static __always_inline __u32 kind_of_wait(const struct task_state *state, int syscall)
+static __always_inline __u32 kind_of_wait(const struct stamp *stamp, int syscall)
 {
-	return state->knows_state ? kind_of(state->out_state, syscall) : WIRE_KIND_OTHER;
+	return stamp->knows_state ? kind_of(stamp->out_state, syscall) : WIRE_KIND_OTHER;
 }
 
 #endif /* OFFCPU_BPF_TASK_BPF_H_ */

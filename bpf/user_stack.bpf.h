@@ -47,12 +47,20 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 	return ((__u64)bpf_get_smp_processor_id() << 48) | ((__u64)context << 46) | ++budget->cookies;
 }
 
-/* Decides how the user stack of an event of `task`, the current one, comes about. */
+/* Is the thread not the current one yet, so that its memory is out of reach? */
+static __always_inline bool is_about_to_run(enum context context)
+{
+	return context == CONTEXT_SWITCH && !config.has_exit_tp && config.has_task_work;
+}
+
+/* Decides how the user stack of an event of `task` comes about: of the current one, or, at sched_switch, of
+ * the one that is about to be. Without a state the cookie stands for this event alone, and the capture makes
+ * one. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
 						      __u64 now, bool is_long, enum context context)
 {
 	/* Only a pending request proves that the thread has not been back in user mode. */
-	struct user_side side = {.cookie = config.has_task_work ? state->cookie : 0};
+	struct user_side side = {.cookie = state && config.has_task_work ? state->cookie : 0};
 	__u32 key = context;
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;
@@ -72,7 +80,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	}
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
-	if (is_switched_off())
+	if (is_switched_off(task))
 		return side;
 	earned = earned_ns(&budget->last_ns, now);
 	earn(&budget->task_work_ns, earned);
@@ -85,14 +93,21 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(context), is_long)) {
 		/* Set before the request: it may be served before this returns. An event of another context
 		 * may have been quicker since the look at it above. */
-		__u64 other = __sync_val_compare_and_swap(&state->cookie, 0, side.cookie);
+		__u64 other = state ? __sync_val_compare_and_swap(&state->cookie, 0, side.cookie) : 0;
 
 		if (other)
 			side.cookie = other;
 		if (other || request_capture(task, side.cookie, wanted))
 			return side;
-		is_published = true;
-		state->cookie = 0;
+		is_published = state;
+		if (state)
+			state->cookie = 0;
+	}
+	if (is_about_to_run(context)) {
+		if (is_published)
+			send_failure(side.cookie, side.no_user);
+		side.cookie = 0;
+		return side;
 	}
 	began = bpf_ktime_get_ns();
 	side.no_user = send_capture(side.cookie, wanted, context, false);

@@ -52,8 +52,7 @@ static __always_inline bool was_not_changed(struct task_struct *task, __u64 befo
 static __always_inline bool is_forking(struct mm_struct *mm, __u64 known)
 {
 	struct task_struct *current = bpf_get_current_task_btf(), *owner;
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(current);
-	__u64 own_regs = 0;
+	struct pt_regs *regs;
 	long syscall;
 
 	if (!bpf_core_field_exists(mm->mm_lock_seq.sequence) || !known ||
@@ -62,9 +61,8 @@ static __always_inline bool is_forking(struct mm_struct *mm, __u64 known)
 	owner = (struct task_struct *)(BPF_CORE_READ(mm, mmap_lock.owner.counter) & ~7ULL);
 	if (!owner || is_in_compat_call(owner))
 		return false;
-	/* Registers lie at the same place of every kernel stack. The verifier would not add to a pointer. */
-	bpf_probe_read_kernel(&own_regs, sizeof(own_regs), &regs);
-	regs = (struct pt_regs *)((__u64)BPF_CORE_READ(owner, stack) + own_regs -
+	/* Registers lie at the same place of every kernel stack. */
+	regs = (struct pt_regs *)((__u64)BPF_CORE_READ(owner, stack) + address_of_regs(current) -
 				  (__u64)BPF_CORE_READ(current, stack));
 	syscall = BPF_CORE_READ(regs, orig_ax);
 	if (!is_fork_call(syscall))

@@ -75,7 +75,7 @@ enum origin {
 
 /* What the frames of a waker's kernel stack say: those from `begin` to `end` are its own. */
 struct waker_frames {
-	const struct scratch_slot *slot;
+	const struct stack_definition *slot;
 	__u32 begin;
 	__u32 end;
 	__u32 softirq_end;
@@ -131,9 +131,9 @@ static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 c
 }
 
 /* Keeps a stack's own frames and returns their name. */
-static __always_inline __u64 keep_frames(struct scratch_slot *slot, const struct waker_frames *frames)
+static __always_inline __u64 keep_frames(struct stack_definition *slot, const struct waker_frames *frames)
 {
-	__u64 hash = 0x243f6a8885a308d3ULL;
+	__u64 hash = HASH_OF_NO_FRAMES;
 	__u32 kept = 0;
 
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
@@ -156,7 +156,7 @@ static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, _
 	__u32 zero = 0, origin = ORIGIN_UNKNOWN, count;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	struct waker_frames frames = {};
-	struct scratch_slot *slot;
+	struct stack_definition *slot;
 
 	if (!scratch)
 		return origin;

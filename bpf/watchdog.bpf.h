@@ -49,10 +49,10 @@ __noinline int book_capture(__u64 began, __u64 preempted, __u32 context)
 	return 0;
 }
 
-/* Has the process of the current task no captures now? A global function, likewise. */
-__noinline int is_switched_off(void)
+/* Has the process of the task no captures now? */
+static __always_inline bool is_switched_off(struct task_struct *task)
 {
-	struct space *space = space_of(bpf_get_current_task_btf(), true);
+	struct space *space = space_of(task, true);
 
 	return space && space->time.off_until_ns && bpf_ktime_get_ns() < space->time.off_until_ns;
 }

@@ -209,9 +209,12 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
 	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
 	WIRE_COUNT_NO_SCRATCH,		    /* the same */
-	WIRE_COUNT_DEFINITION_DELAYED,	    /* a kernel stack's frames could not be sent yet */
-	WIRE_COUNT_TASK_WORK,		    /* asked for */
-	WIRE_COUNT_TASK_WORK_REFUSED,	    /* by the kernel or for want of a slot: copied at once instead */
+	WIRE_COUNT_KERNEL_WALKED,	    /* a kernel stack, by the kernel's rows */
+	WIRE_COUNT_KERNEL_NOT_WALKED,	/* likewise, and it could not: the kernel's helper told the stack */
+	WIRE_COUNT_KERNEL_WALK_DIFFERS, /* from what the helper tells: no more walks */
+	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
+	WIRE_COUNT_TASK_WORK,		/* asked for */
+	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
 	WIRE_COUNT_COPIED_AT_ONCE,
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
@@ -355,10 +358,13 @@ struct wire_config {
 	uint8_t exclude_pids;
 	uint8_t has_locking_vma_iter; /* mappings do not change while it walks; else it leaves out those that
 					 do */
-	uint8_t adapts; /* sample_ns is the least; control.draws_per_second says how much is drawn */
-	uint8_t reserved[4];
+	uint8_t adapts;	      /* sample_ns is the least; control.draws_per_second says how much is drawn */
+	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
+	uint8_t reserved[3];
+	uint32_t stamps; /* entries of the map of that name, a power of 2; 0: it is not used */
+	uint32_t reserved2;
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 128);
+WIRE_ASSERT(sizeof(struct wire_config) == 136);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {
@@ -377,6 +383,19 @@ struct wire_waker_config {
 };
 WIRE_ASSERT(sizeof(struct wire_waker_config) == 136);
 
+/* Likewise: the tables by which the kernel unwinds its stacks, see orc.bpf.h. */
+struct wire_orc_config {
+	struct wire_range text;
+	struct wire_range sched_text; /* functions that the kernel's helper for stacks leaves out */
+	struct wire_range lock_text;  /* likewise */
+	uint64_t addresses;	      /* of .orc_unwind_ip */
+	uint64_t entries;	      /* of .orc_unwind */
+	uint64_t ret_from_fork;	      /* where a new thread begins */
+	uint32_t rows;		      /* of both; 0: they are not known */
+	uint32_t checks_all;	      /* every walk is compared with the helper's: for tests */
+};
+WIRE_ASSERT(sizeof(struct wire_orc_config) == 80);
+
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */
 	WIRE_RECORDING, WIRE_ENDED, /* nothing is recorded, and stamps are not touched any more */
@@ -385,19 +404,22 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;	   /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;	   /* likewise, before it ends */
-	uint64_t clock_offset;	   /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
-	uint64_t sample_period_ns; /* that an on-CPU sample stands for */
-	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
-	uint64_t long_walk_ns;	   /* of the programs: when so many mappings were walked last */
-	uint64_t list_min_ns;	   /* threads are listed that have been off for that long; 0: all */
-	uint32_t list_pass;	   /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;		   /* stays 0 */
-	uint32_t draws_per_second; /* of all processes together, where draws adapt; set before recording */
+	uint64_t start_ns;	      /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;	      /* likewise, before it ends */
+	uint64_t clock_offset;	      /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t sample_period_ns;    /* that an on-CPU sample stands for */
+	uint64_t clock_period_ns;     /* of sampling events that count time; 0: they count something else */
+	uint64_t long_walk_ns;	      /* of the programs: when so many mappings were walked last */
+	uint64_t list_min_ns;	      /* threads are listed that have been off for that long; 0: all */
+	uint32_t list_pass;	      /* with list_min_ns, a wait is listed in one pass only */
+	uint32_t phase;		      /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;		      /* stays 0 */
+	uint32_t draws_per_second;    /* of all processes together, where draws adapt; set before recording */
+	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
+					 made */
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 72);
+WIRE_ASSERT(sizeof(struct wire_control) == 80);
 
 #ifdef __cplusplus
 }

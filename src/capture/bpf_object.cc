@@ -20,7 +20,8 @@ BpfMaps MapsOf(const Skeleton& skeleton) {
           .captures = maps.captures,
           .buffers = maps.buffers,
           .counters = maps.counters,
-          .stack_hints = maps.windows,
+          .stack_hints = maps.stack_hints,
+          .stamps = maps.stamps,
           .sent = maps.sent,
           .sent_places = maps.sent_places,
           .pids = maps.pids,
@@ -64,6 +65,7 @@ absl::StatusOr<BpfObject> OpenVariant() {
                    .programs = ProgramsOf(*skeleton),
                    .config = &skeleton->rodata_config->config,
                    .waker_config = &skeleton->rodata_wakers->waker_config,
+                   .orc_config = &skeleton->rodata_orc->orc_config,
                    .control = &skeleton->bss->control};
 }
 

@@ -20,6 +20,7 @@ struct BpfMaps {
   bpf_map* buffers = nullptr;
   bpf_map* counters = nullptr;
   bpf_map* stack_hints = nullptr;
+  bpf_map* stamps = nullptr;
   bpf_map* sent = nullptr;
   bpf_map* sent_places = nullptr;
   bpf_map* pids = nullptr;
@@ -57,6 +58,7 @@ struct BpfObject {
   // Read-only once the object is loaded.
   wire_config* config = nullptr;
   wire_waker_config* waker_config = nullptr;
+  wire_orc_config* orc_config = nullptr;
   // Once it is loaded, shared with the BPF programs.
   wire_control* control = nullptr;
 };

@@ -23,6 +23,8 @@ constexpr CounterOfLoss kLossCounters[] = {
     {WIRE_COUNT_CLOCK_BACKWARDS, LossId::kClockBackwards, false},
     {WIRE_COUNT_KERNEL_STACK_FAILED, LossId::kKernelStackFailed, false},
     {WIRE_COUNT_NO_SCRATCH, LossId::kNoScratch, false},
+    {WIRE_COUNT_KERNEL_NOT_WALKED, LossId::kKernelNotWalked, false},
+    {WIRE_COUNT_KERNEL_WALK_DIFFERS, LossId::kKernelWalkDiffers, false},
     {WIRE_COUNT_DEFINITION_DELAYED, LossId::kKernelStackLate, false},
     {WIRE_COUNT_CAPTURE_RING_FULL, LossId::kCaptureRingFull, true},
     {WIRE_COUNT_CAPTURE_RING_BUSY, LossId::kCaptureRingBusy, true},
@@ -46,8 +48,9 @@ constexpr CounterOfLoss kLossCounters[] = {
 
 // These tell how things were done, not what was lost.
 constexpr wire_counter_id kOtherCounters[] = {
-    WIRE_COUNT_NOT_DRAWN,    WIRE_COUNT_TASK_WORK,       WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,
-    WIRE_COUNT_CAPTURE_TIME, WIRE_COUNT_CAPTURE_LONGEST, WIRE_COUNT_PAGE_FAULTED_IN,   WIRE_COUNT_SAMPLE,
+    WIRE_COUNT_NOT_DRAWN,       WIRE_COUNT_TASK_WORK,    WIRE_COUNT_TASK_WORK_REFUSED,
+    WIRE_COUNT_COPIED_AT_ONCE,  WIRE_COUNT_CAPTURE_TIME, WIRE_COUNT_CAPTURE_LONGEST,
+    WIRE_COUNT_PAGE_FAULTED_IN, WIRE_COUNT_SAMPLE,       WIRE_COUNT_KERNEL_WALKED,
 };
 
 // A counter that is in neither list would be a loss that nobody is told of.

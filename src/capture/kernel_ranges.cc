@@ -70,20 +70,36 @@ AddressRange RangeOfInterruptStubs(const std::vector<Symbol>& symbols) {
   return range;
 }
 
+// Between two marks.
+AddressRange Between(const std::vector<Symbol>& symbols, std::string_view begin, std::string_view end) {
+  return {.begin = RangeOf(symbols, begin).begin, .end = RangeOf(symbols, end).begin};
+}
+
 }  // namespace
+
+bool OrcRanges::can_walk() const {
+  const auto is_there = [](const AddressRange& range) { return range.begin != 0 && range.begin < range.end; };
+  return is_there(text) && is_there(sched_text) && is_there(lock_text) && is_there(addresses) && is_there(entries) &&
+         ret_from_fork != 0 && (entries.end - entries.begin) / 6 == (addresses.end - addresses.begin) / 4;
+}
 
 KernelRanges FindKernelRanges(std::string_view kallsyms) {
   const std::vector<Symbol> symbols = ParseKallsyms(kallsyms);
   return {
       .schedule = RangeOf(symbols, "__schedule"),
       .schedule_tail = RangeOf(symbols, "schedule_tail"),
-      .entry = {.begin = RangeOf(symbols, "__entry_text_start").begin,
-                .end = RangeOf(symbols, "__entry_text_end").begin},
+      .entry = Between(symbols, "__entry_text_start", "__entry_text_end"),
       .wakers = {.try_to_wake_up = RangeOf(symbols, "try_to_wake_up"),
                  .interrupts = {RangeOfInterruptStubs(symbols), RangeOf(symbols, "common_interrupt"),
                                 RangeOf(symbols, "fred_extint"), RangeOf(symbols, "asm_exc_xen_hypervisor_callback")},
                  .softirqs = {RangeOf(symbols, "__do_softirq"), RangeOf(symbols, "handle_softirqs")},
-                 .backlog = RangeOf(symbols, "process_backlog")}};
+                 .backlog = RangeOf(symbols, "process_backlog")},
+      .orc = {.text = Between(symbols, "_stext", "_etext"),
+              .sched_text = Between(symbols, "__sched_text_start", "__sched_text_end"),
+              .lock_text = Between(symbols, "__lock_text_start", "__lock_text_end"),
+              .addresses = Between(symbols, "__start_orc_unwind_ip", "__stop_orc_unwind_ip"),
+              .entries = Between(symbols, "__start_orc_unwind", "__stop_orc_unwind"),
+              .ret_from_fork = RangeOf(symbols, "ret_from_fork_asm").begin}};
 }
 
 }  // namespace offcpu

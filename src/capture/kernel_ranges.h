@@ -28,11 +28,26 @@ struct WakerRanges {
   bool can_tell() const { return interrupts[0].end != 0 && softirqs[0].end != 0; }
 };
 
+// The tables by which the kernel unwinds its own stacks, and what a walk by them needs beside. Addresses.
+struct OrcRanges {
+  AddressRange text;        // that the tables are of; without modules
+  AddressRange sched_text;  // functions that schedule
+  AddressRange lock_text;   // likewise
+  AddressRange addresses;   // of .orc_unwind_ip, 4 bytes a row
+  AddressRange entries;     // of .orc_unwind, 6 bytes a row
+  uint64_t ret_from_fork = 0;
+
+  // All of it is there, and of one size.
+  bool can_walk() const;
+  uint32_t rows() const { return static_cast<uint32_t>((addresses.end - addresses.begin) / 4); }
+};
+
 struct KernelRanges {
   AddressRange schedule;  // __schedule
   AddressRange schedule_tail;
   AddressRange entry;  // code by which the kernel is entered
   WakerRanges wakers;
+  OrcRanges orc;
 };
 
 // Linear in the text. Ranges of what it does not tell are empty.

@@ -64,6 +64,35 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
 
 wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, .end = range.end}; }
 
+bool IsExact(const ProgramsConfig& config) { return config.draws_per_second == 0 && config.sample_ns == 0; }
+
+// With one BPF program a switch: all that is recorded can be told where the thread is switched in, and most waits are
+// short and not drawn, which takes no more than their stamp.
+bool EndsAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
+  const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
+                         !config.cgroups.empty() || !config.excluded_cgroups.empty();
+  return !IsExact(config) && !is_narrow && !config.wakers && !config.ledger && features.can_defer() && features.orc &&
+         features.rq_clock && config.task_works_per_second != 0;
+}
+
+// A place for each thread that a host may have, up to `most`.
+uint32_t StampPlaces(uint32_t most) {
+  uint32_t numbers = 0;
+  std::ifstream("/proc/sys/kernel/pid_max") >> numbers;
+  return std::min(std::bit_ceil(std::clamp<uint32_t>(numbers, 1, 1u << 22)), std::bit_floor(most));
+}
+
+wire_orc_config WireOrcConfig(const OrcRanges& orc) {
+  return {.text = WireRange(orc.text),
+          .sched_text = WireRange(orc.sched_text),
+          .lock_text = WireRange(orc.lock_text),
+          .addresses = orc.addresses.begin,
+          .entries = orc.entries.begin,
+          .ret_from_fork = orc.ret_from_fork,
+          .rows = orc.rows(),
+          .checks_all = 0};
+}
+
 // As many as can be in use at one time: one where each CPU's thread returns to user mode, and one in an interrupt of
 // that. Each takes 80 KiB, and a host may have hundreds of CPUs that are seldom all at it.
 uint32_t CaptureBuffers() {
@@ -144,11 +173,19 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   const uint32_t buffers = CaptureBuffers();
   *bpf.config = WireConfig(config, features, buffers);
   *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
+  if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
+  bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
+  bpf.config->keeps_stacks = features.orc && features.exit_tp && IsExact(config);
+  if (EndsAtSwitch(config, features)) {
+    bpf.config->has_exit_tp = 0;
+    bpf.config->stamps = StampPlaces(config.stamp_places);
+    bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);
+  }
   bpf_map__set_max_entries(bpf.maps.intervals, RingBytes(config.interval_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);
   const BpfPrograms& programs = bpf.programs;
-  bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
+  bpf_program__set_autoload(programs.sched_exit, bpf.config->has_exit_tp != 0);
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);

@@ -64,6 +64,15 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kNoScratch,
      .name = "no scratch memory for a kernel stack",
      .meaning = "The buffers of the CPU were in use: the wait has its time and its user stack only."},
+    {.id = LossId::kKernelNotWalked,
+     .name = "kernel stack without functions that schedule",
+     .meaning = "The kernel's unwind tables have no row for a function on the stack, for example one of a module: "
+                "the kernel told the stack itself, which leaves out functions that lock or schedule."},
+    {.id = LossId::kKernelWalkDiffers,
+     .name = "kernel stack walked wrongly",
+     .meaning = "A kernel stack by the kernel's unwind tables differed from what the kernel tells. The wait has the "
+                "kernel's, and so have all later ones, without functions that lock or schedule.",
+     .advice = "report it, with the version of the kernel"},
     {.id = LossId::kKernelStackLate,
      .name = "kernel stack sent late",
      .meaning = "The ring had no room for the frames of a kernel stack or for a list of code: they were sent again."},

@@ -30,6 +30,8 @@ enum class LossId : uint8_t {
   kClockBackwards,
   kKernelStackFailed,
   kNoScratch,
+  kKernelNotWalked,
+  kKernelWalkDiffers,
   kKernelStackLate,
   kCaptureRingFull,
   kCaptureRingBusy,

@@ -71,5 +71,33 @@ TEST(KernelRangesTest, WithoutAddressesThereAreNone) {
   }
 }
 
+constexpr char kUnwindTables[] =
+    "ffffffff81000000 T _stext\n"
+    "ffffffff81001000 T ret_from_fork_asm\n"
+    "ffffffff821f7be0 T __sched_text_start\n"
+    "ffffffff822006f7 T __sched_text_end\n"
+    "ffffffff82200700 T __lock_text_start\n"
+    "ffffffff82202148 T __lock_text_end\n"
+    "ffffffff822090c8 T _etext\n"
+    "ffffffff83000000 R __start_orc_unwind_ip\n"
+    "ffffffff83000028 R __start_orc_unwind\n"
+    "ffffffff83000028 R __stop_orc_unwind_ip\n";
+
+TEST(KernelRangesTest, UnwindTablesHaveTenRowsOfTwoKinds) {
+  const OrcRanges orc = FindKernelRanges(std::string(kUnwindTables) + "ffffffff83000064 R __stop_orc_unwind\n").orc;
+  EXPECT_TRUE(orc.can_walk());
+  EXPECT_EQ(orc.rows(), 10u);
+  EXPECT_EQ(orc.addresses.begin, 0xffffffff83000000u);
+  EXPECT_EQ(orc.entries.begin, 0xffffffff83000028u);
+  EXPECT_EQ(orc.text.end, 0xffffffff822090c8u);
+  EXPECT_EQ(orc.ret_from_fork, 0xffffffff81001000u);
+}
+
+TEST(KernelRangesTest, UnwindTablesThatAreNotOfOneSizeAreNotUsed) {
+  EXPECT_FALSE(FindKernelRanges(std::string(kUnwindTables) + "ffffffff8300006a R __stop_orc_unwind\n").orc.can_walk());
+  EXPECT_FALSE(FindKernelRanges(kUnwindTables).orc.can_walk());
+  EXPECT_FALSE(FindKernelRanges(kKallsyms).orc.can_walk());
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Walks the kernel stack of a thread that is off the CPU, from where it was switched out, by the kernel's own
+ * rows. The kernel's helper for such threads leaves out all functions that schedule or lock, and so what the
+ * thread waits for. At sched_switch, where the thread that comes has not run yet, everything is still there
+ * that was pushed when it left.
+ *
+ * The frames of each stack that is new are compared with the helper's. A single difference ends the walks for
+ * good: see wire_control.
+ */
+#ifndef OFFCPU_BPF_KERNEL_WALK_BPF_H_
+#define OFFCPU_BPF_KERNEL_WALK_BPF_H_
+
+#include "counters.bpf.h"
+#include "machine.bpf.h"
+#include "orc.bpf.h"
+#include "stack_definition.bpf.h"
+
+#define WALK_BYTES 8192 /* of a stack, at most */
+#define WALK_WORDS (WALK_BYTES / 8)
+
+struct walk_memory {
+	__u64 words[WALK_WORDS];
+	struct stack_definition walked;
+	__u64 helpers_frames[WIRE_KERNEL_FRAMES];
+	__u64 equal; /* of them; here and not on the stack, where the verifier would follow each value */
+};
+
+/* At sched_switch only, which nothing of ours interrupts that walks. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walk_memory);
+} walk_memories SEC(".maps");
+
+static __always_inline struct walk_memory *walk_memory(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&walk_memories, &zero);
+}
+
+struct kernel_walk {
+	struct walk_memory *memory;
+	__u64 begin; /* address of the first word */
+	__u64 top;   /* offset of the user's registers, with which a stack begins */
+	__u64 pc, bp;
+	__u64 sp;   /* offset */
+	__u64 hash; /* of the frames */
+	__u32 count;
+	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
+	__u8 is_complete;
+	__u8 failed;
+};
+
+/* The word at an offset; fails if it is not on the stack. */
+static __always_inline __u64 stack_word(struct kernel_walk *walk, __u64 offset)
+{
+	if (offset & 7 || offset > WALK_BYTES - 8 || offset >= walk->top) {
+		walk->failed = 1;
+		return 0;
+	}
+	return walk->memory->words[(offset >> 3) & (WALK_WORDS - 1)];
+}
+
+static __always_inline __u64 cfa_of(struct kernel_walk *walk, __u64 row)
+{
+	__u64 bp = walk->bp - walk->begin;
+
+	switch (orc_cfa_of(row)) {
+	case ORC_CFA_SP:
+		return walk->sp + orc_cfa_offset(row);
+	case ORC_CFA_BP:
+		return bp + orc_cfa_offset(row);
+	case ORC_CFA_AT_BP:
+		return stack_word(walk, bp + orc_cfa_offset(row)) - walk->begin;
+	default:
+		walk->failed = 1;
+		return 0;
+	}
+}
+
+/* Over the registers that the kernel has stored at `regs`: those of user mode are the end. */
+static __always_inline void walk_interrupt(struct kernel_walk *walk, __u64 regs)
+{
+	if (regs == walk->top) {
+		walk->is_complete = 1;
+		return;
+	}
+	walk->pc = stack_word(walk, regs + REGS_IP);
+	walk->bp = stack_word(walk, regs + REGS_BP);
+	walk->sp = stack_word(walk, regs + REGS_SP) - walk->begin;
+	walk->is_interrupted = 1;
+	if (walk->sp <= regs)
+		walk->failed = 1;
+}
+
+static __always_inline void walk_call(struct kernel_walk *walk, __u64 row, __u64 cfa)
+{
+	if (cfa <= walk->sp) {
+		walk->failed = 1;
+		return;
+	}
+	walk->pc = stack_word(walk, cfa - 8);
+	if (orc_bp_of(row) == ORC_BP_AT_CFA)
+		walk->bp = stack_word(walk, cfa + orc_bp_offset(row));
+	else if (orc_bp_of(row) == ORC_BP_AT_BP)
+		walk->bp = stack_word(walk, walk->bp - walk->begin + orc_bp_offset(row));
+	walk->sp = cfa;
+	walk->is_interrupted = orc_is_signal(row);
+}
+
+/* Of bpf_loop; 1 ends it. */
+static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
+{
+	__u64 row = orc_row(walk->is_interrupted ? walk->pc : walk->pc - 1), cfa;
+	enum orc_type type = orc_type_of(row);
+
+	if (!row || index >= WIRE_KERNEL_FRAMES) {
+		walk->failed = 1;
+		return 1;
+	}
+	walk->memory->walked.frames[index] = walk->pc;
+	walk->hash = mix(walk->hash, walk->pc);
+	walk->count = index + 1;
+	if (type == ORC_TYPE_END_OF_STACK) {
+		walk->is_complete = 1;
+		return 1;
+	}
+	cfa = cfa_of(walk, row);
+	if (type == ORC_TYPE_REGS)
+		walk_interrupt(walk, cfa);
+	else if (type == ORC_TYPE_CALL)
+		walk_call(walk, row, cfa);
+	else
+		walk->failed = 1;
+	return walk->failed || walk->is_complete;
+}
+
+/* Is a function left out by the kernel's helper? */
+static __always_inline bool is_left_out(__u64 address)
+{
+	return address - orc_config.sched_text.begin <
+		       orc_config.sched_text.end - orc_config.sched_text.begin ||
+	       address - orc_config.lock_text.begin < orc_config.lock_text.end - orc_config.lock_text.begin;
+}
+
+struct comparison {
+	struct walk_memory *memory;
+	__u64 helpers_count;
+	__u8 differs;
+};
+
+/* Of bpf_loop; 1 ends it. */
+static long compare_frame(__u32 index, struct comparison *comparison)
+{
+	struct walk_memory *memory = comparison->memory;
+	__u64 equal = memory->equal;
+
+	if (index >= WIRE_KERNEL_FRAMES)
+		return 1;
+	if (is_left_out(memory->walked.frames[index]))
+		return 0;
+	if (equal >= comparison->helpers_count || equal >= WIRE_KERNEL_FRAMES ||
+	    memory->helpers_frames[equal] != memory->walked.frames[index]) {
+		comparison->differs = 1;
+		return 1;
+	}
+	memory->equal = equal + 1;
+	return 0;
+}
+
+/* Are the walked frames those of the kernel's helper, apart from what it leaves out? A global function, so
+ * that the verifier goes through it once. */
+__noinline int is_as_helper_says(__u64 helpers_count)
+{
+	struct comparison comparison = {.memory = walk_memory(), .helpers_count = helpers_count};
+
+	if (!comparison.memory)
+		return 0;
+	comparison.memory->equal = 0;
+	bpf_loop(comparison.memory->walked.head.count, compare_frame, &comparison, 0);
+	return !comparison.differs && comparison.memory->equal == helpers_count;
+}
+
+static __always_inline bool may_walk_kernel(void)
+{
+	return orc_config.rows && !control.kernel_walk_differs;
+}
+
+/* Walks the `bytes` of a stack from `begin` on, where its thread was switched out, and names it. Returns 0 if
+ * it cannot be walked so. A global function, as above. */
+__noinline int walk_words(__u64 begin, __u64 bytes)
+{
+	struct kernel_walk walk = {.memory = walk_memory(), .begin = begin, .hash = HASH_OF_NO_FRAMES};
+	struct walk_memory *memory = walk.memory;
+
+	if (!memory || bytes > WALK_BYTES || bytes < SWITCHED_OUT_BYTES ||
+	    bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
+		return 0;
+	walk.top = bytes;
+	walk.bp = memory->words[SWITCHED_OUT_BP / 8];
+	walk.pc = memory->words[SWITCHED_OUT_IP / 8];
+	walk.sp = SWITCHED_OUT_BYTES;
+	/* A new thread has not been switched out: it begins there. */
+	walk.is_interrupted = walk.pc == orc_config.ret_from_fork;
+	bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &walk, 0);
+	memory->walked.head.count = walk.count;
+	memory->walked.head.id = walk.hash ?: 1;
+	return walk.is_complete;
+}
+
+/* The stack of `task`, which is off the CPU, and its name; NULL: it cannot be walked so. */
+static __always_inline struct stack_definition *walk_kernel(struct task_struct *task)
+{
+	struct walk_memory *memory = may_walk_kernel() ? walk_memory() : NULL;
+	__u64 begin = task->thread.sp;
+
+	if (!memory || !walk_words(begin, address_of_regs(task) - begin))
+		return NULL;
+	return &memory->walked;
+}
+
+/* What the kernel's helper tells of the stack of `task`, which has been walked: is it the same? */
+static __always_inline bool asks_helper(struct task_struct *task)
+{
+	struct walk_memory *memory = walk_memory();
+	long bytes;
+
+	if (!memory)
+		return false;
+	bytes = bpf_get_task_stack(task, memory->helpers_frames, sizeof(memory->helpers_frames), 0);
+	return bytes >= 0 && is_as_helper_says((__u64)bytes / sizeof(__u64));
+}
+
+#endif /* OFFCPU_BPF_KERNEL_WALK_BPF_H_ */
