@@ -24,8 +24,8 @@
 #include "output/ledger_table.h"
 #include "output/summary.h"
 #include "output/table.h"
-#include "profiler/operands.h"
-#include "profiler/recorder.h"
+#include "recorder/operands.h"
+#include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

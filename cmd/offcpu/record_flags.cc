@@ -3,7 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "output/duration.h"
-#include "profiler/operands.h"
+#include "recorder/operands.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {

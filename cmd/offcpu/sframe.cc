@@ -21,7 +21,7 @@
 #include "process/file_image.h"
 #include "process/module_cache.h"
 #include "process/regular_file.h"
-#include "profiler/operands.h"
+#include "recorder/operands.h"
 
 namespace offcpu {
 namespace {

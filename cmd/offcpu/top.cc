@@ -24,7 +24,7 @@
 #include "output/row_value.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
-#include "profiler/operands.h"
+#include "recorder/operands.h"
 
 namespace offcpu {
 namespace {

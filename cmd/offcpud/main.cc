@@ -21,7 +21,7 @@
 #include "daemon/window_export.h"
 #include "offcpud/record_config.h"
 #include "process/reader_pool.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/operands.h"
+#include "recorder/operands.h"
 
 namespace offcpu {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
 #include "process/module_cache.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 
 namespace offcpu {
 

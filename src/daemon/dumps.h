@@ -20,7 +20,7 @@
 #include "daemon/recording.h"
 #include "output/format.h"
 #include "process/reader_pool.h"
-#include "profiler/clocks.h"
+#include "recorder/clocks.h"
 #include "symbolize/idle_patterns.h"
 #include "symbolize/name_cache.h"
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "output/thread_stacks.h"
-#include "profiler/process_stacks.h"
 #include "proto/control.pb.h"
+#include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "process/owned_fd.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 #include "symbolize/named_profile.h"
 
 namespace offcpu::integration {

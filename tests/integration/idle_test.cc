@@ -20,7 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "output/idle.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 #include "symbolize/idle_match.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
