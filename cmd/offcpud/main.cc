@@ -19,7 +19,7 @@
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "daemon/window_export.h"
-#include "offcpud/record_config.h"
+#include "offcpud/record_from_config.h"
 #include "process/reader_pool.h"
 #include "recorder/recorder.h"
 

@@ -16,7 +16,7 @@
 #include "process/identity.h"
 #include "process/module.h"
 #include "profile/ledger.h"
-#include "profile/row.h"
+#include "profile/profile_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {

@@ -23,7 +23,7 @@
 #include "recorder/cgroup_threads.h"
 #include "recorder/clocks.h"
 #include "recorder/drops.h"
-#include "recorder/ledger.h"
+#include "recorder/ledger_maker.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/pipeline.h"
@@ -382,8 +382,8 @@ class RecorderImpl final : public Recorder {
   std::shared_ptr<ModuleCache> modules_;
   EventQueue queue_;
   WorkerTasks tasks_;
-  Pipeline pipeline_;              // of the worker until it has ended
-  Ledger ledger_{kLedgerThreads};  // likewise
+  Pipeline pipeline_;                   // of the worker until it has ended
+  LedgerMaker ledger_{kLedgerThreads};  // likewise
   // Of the caller: the running window's beginning, and what was counted before it.
   Clocks start_;
   std::vector<Drop> drops_before_;

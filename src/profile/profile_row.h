@@ -2,8 +2,8 @@
 //
 // This is the one place that lists what a row has. Two rows are one where their keys are equal; what is not in the key
 // (the longest wait, standard errors) never keeps two apart.
-#ifndef OFFCPU_PROFILE_ROW_H_
-#define OFFCPU_PROFILE_ROW_H_
+#ifndef OFFCPU_PROFILE_PROFILE_ROW_H_
+#define OFFCPU_PROFILE_PROFILE_ROW_H_
 
 #include <cmath>
 #include <cstdint>
@@ -93,4 +93,4 @@ struct ProfileRow : RowKey, RowSums {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_PROFILE_ROW_H_
+#endif  // OFFCPU_PROFILE_PROFILE_ROW_H_

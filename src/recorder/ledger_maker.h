@@ -1,8 +1,8 @@
 // Makes the ledger of a recording out of the accounts of its threads. The worker adds those that are closed while
 // recording; the rest is known when it has ended. Does not look at the profile's rows. Bounded in threads: those beyond
 // the cap are counted.
-#ifndef OFFCPU_RECORDER_LEDGER_H_
-#define OFFCPU_RECORDER_LEDGER_H_
+#ifndef OFFCPU_RECORDER_LEDGER_MAKER_H_
+#define OFFCPU_RECORDER_LEDGER_MAKER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace offcpu {
 
-class Ledger {
+class LedgerMaker {
  public:
-  explicit Ledger(size_t max_threads) : max_threads_(max_threads) {}
+  explicit LedgerMaker(size_t max_threads) : max_threads_(max_threads) {}
 
   void Add(ThreadAccount account);
   // Where the threads that went on were when the recording ended.
@@ -51,4 +51,4 @@ class Ledger {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_RECORDER_LEDGER_H_
+#endif  // OFFCPU_RECORDER_LEDGER_MAKER_H_

@@ -1,4 +1,4 @@
-#include "recorder/ledger.h"
+#include "recorder/ledger_maker.h"
 
 #include <algorithm>
 #include <tuple>
@@ -49,7 +49,7 @@ void Move(uint64_t ns, uint64_t& from, uint64_t& to) {
 
 }  // namespace
 
-void Ledger::Add(ThreadAccount account) {
+void LedgerMaker::Add(ThreadAccount account) {
   if (accounts_.size() < max_threads_) {
     accounts_.push_back(std::move(account));
   } else {
@@ -57,7 +57,7 @@ void Ledger::Add(ThreadAccount account) {
   }
 }
 
-void Ledger::AddWaits(const std::vector<WaitingThread>& threads, const OpenWaitsConfig& config) {
+void LedgerMaker::AddWaits(const std::vector<WaitingThread>& threads, const OpenWaitsConfig& config) {
   for (const WaitingThread& thread : threads) {
     if (!thread.open.has_value()) continue;
     waits_.insert_or_assign({thread.process, thread.tid},
@@ -65,10 +65,10 @@ void Ledger::AddWaits(const std::vector<WaitingThread>& threads, const OpenWaits
   }
 }
 
-void Ledger::AddDropped(const EventQueueStats& queue) { dropped_ = queue.dropped; }
+void LedgerMaker::AddDropped(const EventQueueStats& queue) { dropped_ = queue.dropped; }
 
 // On the CPU it may have been charged beyond the end, and was charged before the start if it had come by then.
-void Ledger::BookLastStretch(const ThreadAccount& account, const RecordedSpan& span, LedgerEntry& entry) const {
+void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSpan& span, LedgerEntry& entry) const {
   const uint64_t begin = std::max(account.is_new ? span.end_ns : account.out_ns, span.start_ns);
   const uint64_t length = span.end_ns > begin ? span.end_ns - begin : 0;
   // A program that began before the end may have booked what came after it.
@@ -92,7 +92,7 @@ void Ledger::BookLastStretch(const ThreadAccount& account, const RecordedSpan& s
   }
 }
 
-void Ledger::MoveDropped(const ThreadKey& thread, LedgerEntry& entry) const {
+void LedgerMaker::MoveDropped(const ThreadKey& thread, LedgerEntry& entry) const {
   const auto dropped = dropped_.find(thread);
   if (dropped == dropped_.end()) return;
   uint64_t& lost = entry.lost_ns[static_cast<size_t>(Loss::kQueueFull)];
@@ -100,7 +100,7 @@ void Ledger::MoveDropped(const ThreadKey& thread, LedgerEntry& entry) const {
   Move(dropped->second.runnable_ns, entry.runnable_ns, lost);
 }
 
-LedgerEntry Ledger::EntryOf(const ThreadAccount& account, const RecordedSpan& span) const {
+LedgerEntry LedgerMaker::EntryOf(const ThreadAccount& account, const RecordedSpan& span) const {
   LedgerEntry entry{.tid = account.tid,
                     .comm = account.comm,
                     .on_cpu_ns = account.on_cpu_ns,
@@ -116,7 +116,7 @@ LedgerEntry Ledger::EntryOf(const ThreadAccount& account, const RecordedSpan& sp
   return entry;
 }
 
-void Ledger::Finish(const RecordedSpan& span, Profile& profile) {
+void LedgerMaker::Finish(const RecordedSpan& span, Profile& profile) {
   ProcessIndex index(profile);
   for (const ThreadAccount& account : accounts_) {
     LedgerEntry entry = EntryOf(account, span);

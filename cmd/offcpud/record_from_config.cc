@@ -1,4 +1,4 @@
-#include "offcpud/record_config.h"
+#include "offcpud/record_from_config.h"
 
 #include <algorithm>
 #include <string>

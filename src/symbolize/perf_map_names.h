@@ -1,8 +1,8 @@
 // Names of compiled code from a perf map: a line for each function, "START SIZE NAME", both numbers in hex, in the
 // order in which they were compiled. (Linux's tools/perf/Documentation/jit-interface.txt.) Any text is safe to read.
 // It is read a piece at a time, whatever its size, and searched for the addresses that are asked for.
-#ifndef OFFCPU_SYMBOLIZE_PERF_MAP_H_
-#define OFFCPU_SYMBOLIZE_PERF_MAP_H_
+#ifndef OFFCPU_SYMBOLIZE_PERF_MAP_NAMES_H_
+#define OFFCPU_SYMBOLIZE_PERF_MAP_NAMES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,4 +22,4 @@ ModuleNames ReadPerfMap(const Memory& map, uint64_t bytes, std::span<const uint6
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_PERF_MAP_H_
+#endif  // OFFCPU_SYMBOLIZE_PERF_MAP_NAMES_H_

@@ -1,4 +1,4 @@
-#include "profile/row.h"
+#include "profile/profile_row.h"
 
 #include <cstdint>
 

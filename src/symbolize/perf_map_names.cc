@@ -1,4 +1,4 @@
-#include "symbolize/perf_map.h"
+#include "symbolize/perf_map_names.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 // What the configuration asks the recorder for. Looks up users, cgroups and containers.
-#ifndef OFFCPU_CMD_OFFCPUD_RECORD_CONFIG_H_
-#define OFFCPU_CMD_OFFCPUD_RECORD_CONFIG_H_
+#ifndef OFFCPU_CMD_OFFCPUD_RECORD_FROM_CONFIG_H_
+#define OFFCPU_CMD_OFFCPUD_RECORD_FROM_CONFIG_H_
 
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
@@ -14,4 +14,4 @@ ModuleCacheLimits ModuleLimitsOf(const DaemonConfig& config);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_CMD_OFFCPUD_RECORD_CONFIG_H_
+#endif  // OFFCPU_CMD_OFFCPUD_RECORD_FROM_CONFIG_H_

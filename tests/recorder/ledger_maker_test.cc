@@ -1,4 +1,4 @@
-#include "recorder/ledger.h"
+#include "recorder/ledger_maker.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -43,7 +43,7 @@ WaitingThread OpenOf(const ThreadAccount& account, uint64_t blocked_ns, uint64_t
 
 LedgerEntry EntryOf(ThreadAccount account, const std::vector<WaitingThread>& waits = {},
                     const OpenWaitsConfig& config = {}) {
-  Ledger ledger(10);
+  LedgerMaker ledger(10);
   ledger.Add(std::move(account));
   ledger.AddWaits(waits, config);
   Profile profile;
@@ -104,7 +104,7 @@ TEST(LedgerTest, StretchThatWasBookedBeyondTheEndIsCut) {
 }
 
 TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
-  Ledger ledger(10);
+  LedgerMaker ledger(10);
   ThreadAccount before = Running();  // the first thread, before another one calls execve and takes its number
   before.until_ns = 4'000;
   ledger.Add(before);
@@ -169,7 +169,7 @@ TEST(LedgerTest, WhatTheQueueDroppedMoves) {
   EventQueueStats queue;
   queue.dropped[{kProcess, 11}] = {.blocked_ns = 100, .runnable_ns = 20};
   queue.dropped[{kProcess, 12}] = {.blocked_ns = 7, .runnable_ns = 7};
-  Ledger ledger(10);
+  LedgerMaker ledger(10);
   ledger.Add(Running());
   ledger.AddDropped(queue);
   Profile profile;
@@ -184,7 +184,7 @@ TEST(LedgerTest, WhatTheQueueDroppedMoves) {
 TEST(LedgerTest, NamesProcessesThatHaveNoRows) {
   Profile profile;
   profile.processes.push_back({.key = {.pid = 5, .start_ns = 1, .exec_id = 1}, .name = "five", .container = {}});
-  Ledger ledger(10);
+  LedgerMaker ledger(10);
   ThreadAccount five = Running();
   five.process = profile.processes[0].key;
   ledger.Add(Running());
@@ -203,7 +203,7 @@ TEST(LedgerTest, AProcessHasTheNameOfItsMainThread) {
   constexpr ProcessKey kNameless = {.pid = 5, .start_ns = 1, .exec_id = 1};
   Profile profile;
   profile.processes.push_back({.key = kNameless, .name = {}, .container = {}});
-  Ledger ledger(10);
+  LedgerMaker ledger(10);
   ledger.Add(Running());
   for (const ProcessKey& process : {kProcess, kNameless}) {
     ThreadAccount main = Running();
@@ -219,7 +219,7 @@ TEST(LedgerTest, AProcessHasTheNameOfItsMainThread) {
 }
 
 TEST(LedgerTest, CountsThreadsBeyondTheCap) {
-  Ledger ledger(2);
+  LedgerMaker ledger(2);
   for (int tid = 1; tid <= 5; ++tid) {
     ThreadAccount account = Running();
     account.tid = tid;
