@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "profile/named_profile.h"
 #include "symbolize/idle_patterns.h"
-#include "symbolize/named_profile.h"
 
 namespace offcpu {
 

@@ -6,7 +6,7 @@
 
 #include "output/byte_sink.h"
 #include "output/json_writer.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -10,7 +10,7 @@
 #include "output/byte_sink.h"
 #include "output/folded.h"
 #include "output/row_labels.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "output/row_labels.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -7,7 +7,7 @@
 #include "output/byte_sink.h"
 #include "output/row_labels.h"
 #include "output/row_value.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 
 #include "output/byte_sink.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

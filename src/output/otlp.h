@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

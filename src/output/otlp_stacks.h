@@ -13,7 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "output/otlp_dictionary.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -16,7 +16,7 @@
 #define OFFCPU_OUTPUT_PPROF_H_
 
 #include "output/byte_sink.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

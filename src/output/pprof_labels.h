@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "output/pprof_fields.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

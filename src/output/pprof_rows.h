@@ -22,7 +22,7 @@
 #include "output/pprof_stacks.h"
 #include "output/pprof_tables.h"
 #include "output/row_labels.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -9,7 +9,7 @@
 #define OFFCPU_OUTPUT_PROFILE_JSON_H_
 
 #include "output/byte_sink.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

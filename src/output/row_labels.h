@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "process/control_groups.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {

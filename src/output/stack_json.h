@@ -11,7 +11,7 @@
 #include <span>
 
 #include "output/json_writer.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "output/byte_sink.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

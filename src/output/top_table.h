@@ -11,7 +11,7 @@
 #include "output/byte_sink.h"
 #include "output/idle.h"
 #include "output/row_value.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 #include "symbolize/wait_cause.h"
 
 namespace offcpu {

@@ -9,8 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "profile/named_profile.h"
 #include "symbolize/idle_patterns.h"
-#include "symbolize/named_profile.h"
 
 namespace offcpu {
 

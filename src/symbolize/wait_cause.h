@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 
 #include "output/pprof_reader.h"
-#include "tests/output/fake_profile.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

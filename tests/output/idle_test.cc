@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
@@ -16,6 +15,7 @@
 #include "output/top_screen.h"
 #include "output/top_table.h"
 #include "symbolize/idle_patterns.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -1,10 +1,10 @@
 #include <string>
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
 #include "output/json_writer.h"
 #include "output/profile_json.h"
 #include "output/stats_json.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

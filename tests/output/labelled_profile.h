@@ -2,8 +2,8 @@
 #ifndef OFFCPU_TESTS_OUTPUT_LABELLED_PROFILE_H_
 #define OFFCPU_TESTS_OUTPUT_LABELLED_PROFILE_H_
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 

@@ -1,13 +1,13 @@
 #include <string>
 #include <vector>
 
-#include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
 #include "output/ledger_table.h"
 #include "output/pprof_ledger.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

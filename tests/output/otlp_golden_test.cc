@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "otlp_reader.h"
 #include "output/otlp.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

@@ -13,7 +13,7 @@
 #include "otlp_to_pprof.h"
 #include "output/otlp.h"
 #include "pprof_texts.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "otlp_reader.h"
 #include "output/otlp.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 

@@ -13,7 +13,7 @@
 #include "otlp_checker.h"
 #include "otlp_reader.h"
 #include "otlp_requests.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

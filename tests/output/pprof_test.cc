@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "output/gzip.h"
 #include "pprof/profile.pb.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

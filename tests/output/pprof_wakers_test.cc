@@ -12,7 +12,7 @@
 #include "output/gzip.h"
 #include "output/pprof_reader.h"
 #include "pprof/profile.pb.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

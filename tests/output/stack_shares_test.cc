@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "fake_profile.h"
 #include "output/summary.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
 #include "output/summary.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fake_profile.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "fake_profile.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

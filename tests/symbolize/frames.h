@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -1,8 +1,8 @@
 // A profile whose frames have names, and whose rows say which of them are waits for work: what every output is made of.
-// symbolizer.h makes it of a profile, output/pprof_reader.h of a file. Plain data; safe to read from any thread. A copy
-// shares the names with what it was copied from, so who adds to them holds all copies.
-#ifndef OFFCPU_SYMBOLIZE_NAMED_PROFILE_H_
-#define OFFCPU_SYMBOLIZE_NAMED_PROFILE_H_
+// symbolize/symbolizer.h makes it of a profile, output/pprof_reader.h of a file. Plain data; safe to read from any
+// thread. A copy shares the names with what it was copied from, so who adds to them holds all copies.
+#ifndef OFFCPU_PROFILE_NAMED_PROFILE_H_
+#define OFFCPU_PROFILE_NAMED_PROFILE_H_
 
 #include <cstdint>
 #include <deque>
@@ -62,4 +62,4 @@ struct NamedProfile : ProfileFacts {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_NAMED_PROFILE_H_
+#endif  // OFFCPU_PROFILE_NAMED_PROFILE_H_

@@ -1,13 +1,13 @@
 // A profile made line by line, with the names that a symbolizer would have found.
-#ifndef OFFCPU_TESTS_OUTPUT_FAKE_PROFILE_H_
-#define OFFCPU_TESTS_OUTPUT_FAKE_PROFILE_H_
+#ifndef OFFCPU_TESTS_PROFILE_FAKE_PROFILE_H_
+#define OFFCPU_TESTS_PROFILE_FAKE_PROFILE_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 
@@ -78,4 +78,4 @@ inline std::vector<std::string_view> IdleOf(const NamedProfile& profile) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_FAKE_PROFILE_H_
+#endif  // OFFCPU_TESTS_PROFILE_FAKE_PROFILE_H_

@@ -1,13 +1,13 @@
 // A profile with everything that a recording can hold, and its names.
-#ifndef OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
-#define OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
+#ifndef OFFCPU_TESTS_PROFILE_RECORDED_PROFILE_H_
+#define OFFCPU_TESTS_PROFILE_RECORDED_PROFILE_H_
 
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 
@@ -162,4 +162,4 @@ struct RecordedProfile {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_RECORDED_PROFILE_H_
+#endif  // OFFCPU_TESTS_PROFILE_RECORDED_PROFILE_H_
