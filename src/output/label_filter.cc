@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "symbolize/glob_match.h"
+#include "classify/glob_match.h"
 
 namespace offcpu {
 namespace {

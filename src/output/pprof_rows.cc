@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "classify/idle_patterns.h"
+#include "classify/system_calls.h"
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
 #include "pprof/profile.pb.h"
-#include "symbolize/idle_patterns.h"
-#include "symbolize/system_calls.h"
 
 namespace offcpu {
 namespace {

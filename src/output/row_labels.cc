@@ -3,7 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "symbolize/system_calls.h"
+#include "classify/system_calls.h"
 
 namespace offcpu {
 namespace {

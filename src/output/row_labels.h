@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "classify/wait_cause.h"
 #include "process/control_groups.h"
 #include "profile/named_profile.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "classify/system_calls.h"
 #include "output/utf8.h"
-#include "symbolize/system_calls.h"
 
 namespace offcpu {
 namespace {

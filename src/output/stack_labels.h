@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/wait_cause.h"
 #include "profile/named_profile.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "classify/wait_cause.h"
 #include "output/byte_sink.h"
 #include "output/idle.h"
 #include "output/row_value.h"
 #include "profile/named_profile.h"
-#include "symbolize/wait_cause.h"
 
 namespace offcpu {
 

@@ -13,7 +13,7 @@
 
 namespace offcpu {
 
-// How a thread left the CPU. What it waited for is told by names: see symbolize/wait_cause.h.
+// How a thread left the CPU. What it waited for is told by names: see classify/wait_cause.h.
 enum class WaitKind : uint8_t {
   kSleeping,   // S: waits and can be interrupted
   kDisk,       // D: waits and cannot be interrupted

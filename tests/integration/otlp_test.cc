@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/idle_match.h"
 #include "output/gzip.h"
 #include "output/pprof_reader.h"
-#include "symbolize/idle_match.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
 #include "tests/output/otlp_checker.h"

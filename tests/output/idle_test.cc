@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/idle_patterns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
@@ -14,7 +15,6 @@
 #include "output/pprof_reader.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
-#include "symbolize/idle_patterns.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

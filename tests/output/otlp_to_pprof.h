@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "classify/system_calls.h"
 #include "gtest/gtest.h"
 #include "otlp_reader.h"
 #include "output/pprof.h"
@@ -20,7 +21,6 @@
 #include "output/pprof_labels.h"
 #include "output/stack_labels.h"
 #include "pprof_texts.h"
-#include "symbolize/system_calls.h"
 
 namespace offcpu {
 

@@ -1,6 +1,6 @@
 // Names by patterns: * stands for any characters, ? for any one. Pure functions.
-#ifndef OFFCPU_SYMBOLIZE_GLOB_MATCH_H_
-#define OFFCPU_SYMBOLIZE_GLOB_MATCH_H_
+#ifndef OFFCPU_CLASSIFY_GLOB_MATCH_H_
+#define OFFCPU_CLASSIFY_GLOB_MATCH_H_
 
 #include <string>
 #include <string_view>
@@ -13,4 +13,4 @@ bool MatchesAny(const std::vector<std::string>& patterns, std::string_view name)
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_GLOB_MATCH_H_
+#endif  // OFFCPU_CLASSIFY_GLOB_MATCH_H_

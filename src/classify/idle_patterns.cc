@@ -1,4 +1,4 @@
-#include "symbolize/idle_patterns.h"
+#include "classify/idle_patterns.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "symbolize/system_calls.h"
+#include "classify/system_calls.h"
 
 namespace offcpu {
 namespace {

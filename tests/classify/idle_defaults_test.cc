@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "classify/idle_match.h"
 #include "gtest/gtest.h"
-#include "symbolize/idle_match.h"
-#include "tests/symbolize/frames.h"
+#include "tests/classify/frames.h"
 
 namespace offcpu {
 namespace {

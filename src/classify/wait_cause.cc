@@ -1,4 +1,4 @@
-#include "symbolize/wait_cause.h"
+#include "classify/wait_cause.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "symbolize/system_calls.h"
+#include "classify/system_calls.h"
 
 namespace offcpu {
 namespace {

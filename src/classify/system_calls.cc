@@ -1,4 +1,4 @@
-#include "symbolize/system_calls.h"
+#include "classify/system_calls.h"
 
 #include <array>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "symbolize/idle_patterns.h"
+#include "classify/idle_patterns.h"
 
 #include <asm/unistd_64.h>
 

@@ -1,6 +1,6 @@
 // Frames of user and kernel stacks, as short texts.
-#ifndef OFFCPU_TESTS_SYMBOLIZE_FRAMES_H_
-#define OFFCPU_TESTS_SYMBOLIZE_FRAMES_H_
+#ifndef OFFCPU_TESTS_CLASSIFY_FRAMES_H_
+#define OFFCPU_TESTS_CLASSIFY_FRAMES_H_
 
 #include <string_view>
 #include <vector>
@@ -32,4 +32,4 @@ inline std::vector<NamedFrame> KernelFrames(const std::vector<std::string_view>&
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_SYMBOLIZE_FRAMES_H_
+#endif  // OFFCPU_TESTS_CLASSIFY_FRAMES_H_

@@ -1,8 +1,8 @@
 // Patterns that tell waits for work from all others: a thread of a pool that has nothing to do, a server between two
 // requests. They are text, which packaging/waiting-for-work.conf describes; this reads it. Nothing is matched here (see
 // idle_match.h), and no file is opened but by ReadIdlePatterns.
-#ifndef OFFCPU_SYMBOLIZE_IDLE_PATTERNS_H_
-#define OFFCPU_SYMBOLIZE_IDLE_PATTERNS_H_
+#ifndef OFFCPU_CLASSIFY_IDLE_PATTERNS_H_
+#define OFFCPU_CLASSIFY_IDLE_PATTERNS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "symbolize/wait_cause.h"
+#include "classify/wait_cause.h"
 
 namespace offcpu {
 
@@ -65,4 +65,4 @@ absl::StatusOr<IdlePatterns> ReadIdlePatterns(const std::vector<std::string>& pa
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_IDLE_PATTERNS_H_
+#endif  // OFFCPU_CLASSIFY_IDLE_PATTERNS_H_

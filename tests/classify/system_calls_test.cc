@@ -1,4 +1,4 @@
-#include "symbolize/system_calls.h"
+#include "classify/system_calls.h"
 
 #include <asm/unistd_64.h>
 

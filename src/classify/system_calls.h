@@ -1,6 +1,6 @@
 // Names of x86-64's system calls. Pure functions.
-#ifndef OFFCPU_SYMBOLIZE_SYSTEM_CALLS_H_
-#define OFFCPU_SYMBOLIZE_SYSTEM_CALLS_H_
+#ifndef OFFCPU_CLASSIFY_SYSTEM_CALLS_H_
+#define OFFCPU_CLASSIFY_SYSTEM_CALLS_H_
 
 #include <cstdint>
 #include <optional>
@@ -17,4 +17,4 @@ std::optional<int32_t> SystemCallNumber(std::string_view name);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_SYSTEM_CALLS_H_
+#endif  // OFFCPU_CLASSIFY_SYSTEM_CALLS_H_

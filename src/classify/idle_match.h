@@ -2,15 +2,15 @@
 // the cause that the pattern is of, and every frame from the pattern's outermost function down to the leaf must be one
 // that the pattern names. Callers further out do not matter. What is not known never matches: no stack, frames that are
 // missing or have no name where one is asked for, stacks that pprof has changed. Pure functions.
-#ifndef OFFCPU_SYMBOLIZE_IDLE_MATCH_H_
-#define OFFCPU_SYMBOLIZE_IDLE_MATCH_H_
+#ifndef OFFCPU_CLASSIFY_IDLE_MATCH_H_
+#define OFFCPU_CLASSIFY_IDLE_MATCH_H_
 
 #include <cstdint>
 #include <span>
 #include <string_view>
 
+#include "classify/idle_patterns.h"
 #include "profile/named_profile.h"
-#include "symbolize/idle_patterns.h"
 
 namespace offcpu {
 
@@ -33,4 +33,4 @@ void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_IDLE_MATCH_H_
+#endif  // OFFCPU_CLASSIFY_IDLE_MATCH_H_

@@ -1,4 +1,4 @@
-#include "symbolize/idle_match.h"
+#include "classify/idle_match.h"
 
 #include <algorithm>
 #include <array>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "symbolize/glob_match.h"
-#include "symbolize/wait_cause.h"
+#include "classify/glob_match.h"
+#include "classify/wait_cause.h"
 
 namespace offcpu {
 namespace {

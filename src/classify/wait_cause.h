@@ -3,8 +3,8 @@
 // functions; nothing is looked up.
 //
 // The kernel's functions change their names. What is not known is kOther, which is no failure.
-#ifndef OFFCPU_SYMBOLIZE_WAIT_CAUSE_H_
-#define OFFCPU_SYMBOLIZE_WAIT_CAUSE_H_
+#ifndef OFFCPU_CLASSIFY_WAIT_CAUSE_H_
+#define OFFCPU_CLASSIFY_WAIT_CAUSE_H_
 
 #include <cstdint>
 #include <span>
@@ -50,4 +50,4 @@ class WaitCauses {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_WAIT_CAUSE_H_
+#endif  // OFFCPU_CLASSIFY_WAIT_CAUSE_H_

@@ -1,4 +1,4 @@
-#include "symbolize/idle_match.h"
+#include "classify/idle_match.h"
 
 #include <asm/unistd_64.h>
 
@@ -8,7 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/symbolize/frames.h"
+#include "tests/classify/frames.h"
 
 namespace offcpu {
 namespace {

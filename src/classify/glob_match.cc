@@ -1,4 +1,4 @@
-#include "symbolize/glob_match.h"
+#include "classify/glob_match.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "symbolize/wait_cause.h"
+#include "classify/wait_cause.h"
 
 #include <asm/unistd_64.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tests/symbolize/frames.h"
+#include "tests/classify/frames.h"
 
 namespace offcpu {
 namespace {
