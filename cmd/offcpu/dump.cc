@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bytes/duration.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/duration.h"
 #include "output/pprof_reader.h"
 #include "proto/control.pb.h"
 

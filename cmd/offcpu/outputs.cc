@@ -9,9 +9,9 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/write_file.h"
 #include "output/idle.h"
 #include "output/label_filter.h"
-#include "output/write_file.h"
 
 namespace offcpu {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "output/gzip.h"
+#include "bytes/gzip.h"
 #include "output/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"

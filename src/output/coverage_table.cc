@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bytes/utf8.h"
 #include "output/coverage.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -14,7 +14,7 @@
 #ifndef OFFCPU_OUTPUT_FOLDED_H_
 #define OFFCPU_OUTPUT_FOLDED_H_
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "output/row_value.h"
 #include "profile/named_profile.h"
 

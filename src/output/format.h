@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "output/folded.h"
 #include "output/row_labels.h"
 #include "profile/named_profile.h"

@@ -7,8 +7,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "output/units.h"
-#include "output/utf8.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 

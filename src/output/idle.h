@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "output/utf8.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 
 namespace offcpu {
 

@@ -8,10 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 #include "output/idle.h"
 #include "output/keep_most.h"
-#include "output/units.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -1,7 +1,7 @@
 #include "output/otlp_attributes.h"
 
+#include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <limits>
 
 #include "absl/strings/string_view.h"
+#include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
 #include "output/otlp_wire.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -15,12 +15,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "output/gzip.h"
+#include "bytes/gzip.h"
+#include "bytes/utf8.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
 #include "output/row_labels.h"
 #include "output/stack_labels.h"
-#include "output/utf8.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -15,7 +15,7 @@
 #ifndef OFFCPU_OUTPUT_PPROF_H_
 #define OFFCPU_OUTPUT_PPROF_H_
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

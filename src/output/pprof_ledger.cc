@@ -8,7 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "output/utf8.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 namespace {

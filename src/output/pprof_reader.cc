@@ -14,12 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "output/gzip.h"
+#include "bytes/gzip.h"
+#include "bytes/utf8.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
 #include "output/pprof_rows.h"
 #include "output/pprof_tables.h"
-#include "output/utf8.h"
 #include "pprof/profile.pb.h"
 #include "process/regular_file.h"
 

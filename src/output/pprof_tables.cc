@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 #include "output/pprof_labels.h"
-#include "output/utf8.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "output/units.h"
+#include "bytes/units.h"
 
 namespace offcpu {
 

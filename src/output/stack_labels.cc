@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 #include "classify/system_calls.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -11,10 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 #include "output/row_value.h"
 #include "output/stack_shares.h"
-#include "output/units.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "output/row_value.h"
 #include "profile/named_profile.h"
 

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
 #include "output/json_writer.h"
 #include "output/stack_json.h"
 #include "output/stack_labels.h"
-#include "output/units.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "output/units.h"
-#include "output/utf8.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bytes/byte_sink.h"
 #include "classify/wait_cause.h"
-#include "output/byte_sink.h"
 #include "output/idle.h"
 #include "output/row_value.h"
 #include "profile/named_profile.h"

@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "export/exporter.h"
-#include "output/gzip.h"
 #include "output/otlp.h"
 #include "output/pprof.h"
 #include "symbolize/symbolizer.h"

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/gzip.h"
 #include "output/pprof_reader.h"
 #include "tests/export/fake_collector.h"
 #include "tests/integration/cli.h"

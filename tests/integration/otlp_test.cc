@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "classify/idle_match.h"
-#include "output/gzip.h"
 #include "output/pprof_reader.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"

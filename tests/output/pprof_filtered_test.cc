@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
-#include "output/gzip.h"
 #include "output/pprof_reader.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/gzip.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"
 

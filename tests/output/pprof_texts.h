@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "gtest/gtest.h"
-#include "output/gzip.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

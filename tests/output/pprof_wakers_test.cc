@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
-#include "output/gzip.h"
 #include "output/pprof_reader.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"

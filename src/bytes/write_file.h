@@ -3,14 +3,14 @@
 // terminal, /dev/stdout) is written directly, and so is "-", the standard output.
 //
 // Does not sync: a crash of the machine may lose the file. A caller that writes to pipes ignores SIGPIPE.
-#ifndef OFFCPU_OUTPUT_WRITE_FILE_H_
-#define OFFCPU_OUTPUT_WRITE_FILE_H_
+#ifndef OFFCPU_BYTES_WRITE_FILE_H_
+#define OFFCPU_BYTES_WRITE_FILE_H_
 
 #include <string>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 
 namespace offcpu {
 
@@ -19,4 +19,4 @@ absl::Status WriteFile(const std::string& path, absl::FunctionRef<void(ByteSink)
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_WRITE_FILE_H_
+#endif  // OFFCPU_BYTES_WRITE_FILE_H_

@@ -1,7 +1,7 @@
 // Bytes of anyone, for formats and terminals: valid UTF-8, and nothing in it that a terminal obeys or that hides or
 // turns round what stands beside it. Whatever names reach people goes through here. Pure functions.
-#ifndef OFFCPU_OUTPUT_UTF8_H_
-#define OFFCPU_OUTPUT_UTF8_H_
+#ifndef OFFCPU_BYTES_UTF8_H_
+#define OFFCPU_BYTES_UTF8_H_
 
 #include <cstddef>
 #include <string>
@@ -27,4 +27,4 @@ char32_t DecodeUtf8(std::string_view sequence);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_UTF8_H_
+#endif  // OFFCPU_BYTES_UTF8_H_

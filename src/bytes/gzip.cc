@@ -1,4 +1,4 @@
-#include "output/gzip.h"
+#include "bytes/gzip.h"
 
 #include <zlib.h>
 

@@ -1,6 +1,6 @@
 // gzip in both directions. One thread.
-#ifndef OFFCPU_OUTPUT_GZIP_H_
-#define OFFCPU_OUTPUT_GZIP_H_
+#ifndef OFFCPU_BYTES_GZIP_H_
+#define OFFCPU_BYTES_GZIP_H_
 
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 
 struct z_stream_s;  // zlib's
 
@@ -44,4 +44,4 @@ absl::StatusOr<std::string> Gunzip(std::string_view bytes, size_t max_bytes);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_GZIP_H_
+#endif  // OFFCPU_BYTES_GZIP_H_

@@ -1,4 +1,4 @@
-#include "output/utf8.h"
+#include "bytes/utf8.h"
 
 #include <cstdint>
 #include <string>

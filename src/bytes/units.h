@@ -1,6 +1,6 @@
 // Numbers as a person reads them. Pure functions.
-#ifndef OFFCPU_OUTPUT_UNITS_H_
-#define OFFCPU_OUTPUT_UNITS_H_
+#ifndef OFFCPU_BYTES_UNITS_H_
+#define OFFCPU_BYTES_UNITS_H_
 
 #include <cstdint>
 #include <string>
@@ -15,4 +15,4 @@ std::string FormatPercent(uint64_t part, uint64_t whole);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_UNITS_H_
+#endif  // OFFCPU_BYTES_UNITS_H_

@@ -1,6 +1,6 @@
 // A length of time as a person writes it: a number and a unit, as "50us", "1.5ms", "2s", "1m"; "0" needs no unit.
-#ifndef OFFCPU_OUTPUT_DURATION_H_
-#define OFFCPU_OUTPUT_DURATION_H_
+#ifndef OFFCPU_BYTES_DURATION_H_
+#define OFFCPU_BYTES_DURATION_H_
 
 #include <cstdint>
 #include <string>
@@ -14,4 +14,4 @@ absl::StatusOr<uint64_t> ParseDuration(const std::string& text, const std::strin
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_DURATION_H_
+#endif  // OFFCPU_BYTES_DURATION_H_

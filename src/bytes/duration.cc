@@ -1,4 +1,4 @@
-#include "output/duration.h"
+#include "bytes/duration.h"
 
 #include <cmath>
 

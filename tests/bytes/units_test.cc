@@ -1,4 +1,4 @@
-#include "output/units.h"
+#include "bytes/units.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "output/write_file.h"
+#include "bytes/write_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
