@@ -10,7 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
-#include "output/idle.h"
+#include "classify/idle.h"
+#include "output/idle_table.h"
 #include "output/label_filter.h"
 
 namespace offcpu {

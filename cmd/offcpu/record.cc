@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "classify/idle.h"
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
 #include "offcpu/verb.h"
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
-#include "output/idle.h"
+#include "output/idle_table.h"
 #include "output/label_table.h"
 #include "output/ledger_table.h"
 #include "output/summary.h"

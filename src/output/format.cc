@@ -7,9 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "classify/idle.h"
 #include "output/coverage_table.h"
 #include "output/frame_sources.h"
-#include "output/idle.h"
+#include "output/idle_table.h"
 #include "output/label_table.h"
 #include "output/ledger_table.h"
 #include "output/otlp.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
-#include "output/idle.h"
+#include "classify/idle.h"
 #include "output/keep_most.h"
 
 namespace offcpu {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "classify/idle.h"
 #include "output/coverage_table.h"
-#include "output/idle.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
 #include "output/row_labels.h"

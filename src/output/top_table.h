@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bytes/byte_sink.h"
+#include "classify/idle.h"
 #include "classify/wait_cause.h"
-#include "output/idle.h"
 #include "output/row_value.h"
 #include "profile/named_profile.h"
 

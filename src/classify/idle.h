@@ -1,14 +1,13 @@
 // Waits for work, as the rows of a profile say, apart from all others: how much they are by pattern, and a profile
 // without them. Where nothing is marked, they are none. Pure functions.
-#ifndef OFFCPU_OUTPUT_IDLE_H_
-#define OFFCPU_OUTPUT_IDLE_H_
+#ifndef OFFCPU_CLASSIFY_IDLE_H_
+#define OFFCPU_CLASSIFY_IDLE_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -33,12 +32,6 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums);
 // work and waits for a CPU still has its row, with that time alone, a count of 0 and no longest wait.
 NamedProfile WithoutIdle(const NamedProfile& profile);
 
-// "waiting for work: 12 waits, 3.4 s, hidden; --idle=show shows them\n", or "" if there are none.
-std::string IdleLine(const std::vector<IdleSum>& sums);
-
-// A line for each pattern below a title with the sum and "hidden" or "shown"; nothing if there are none.
-void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink);
-
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_IDLE_H_
+#endif  // OFFCPU_CLASSIFY_IDLE_H_
