@@ -11,8 +11,8 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
 #include "classify/idle.h"
+#include "labels/label_filter.h"
 #include "output/idle_table.h"
-#include "output/label_filter.h"
 
 namespace offcpu {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "bytes/utf8.h"
-#include "output/coverage.h"
+#include "labels/coverage.h"
 
 namespace offcpu {
 namespace {

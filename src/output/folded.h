@@ -15,7 +15,7 @@
 #define OFFCPU_OUTPUT_FOLDED_H_
 
 #include "bytes/byte_sink.h"
-#include "output/row_value.h"
+#include "labels/row_value.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
+#include "labels/row_labels.h"
 #include "output/folded.h"
-#include "output/row_labels.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

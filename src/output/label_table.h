@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include "bytes/byte_sink.h"
-#include "output/row_labels.h"
-#include "output/row_value.h"
+#include "labels/row_labels.h"
+#include "labels/row_value.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

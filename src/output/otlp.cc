@@ -7,12 +7,12 @@
 #include <string_view>
 
 #include "absl/strings/str_join.h"
+#include "labels/row_labels.h"
+#include "labels/stack_labels.h"
 #include "output/otlp_attributes.h"
 #include "output/otlp_request.h"
 #include "output/otlp_stacks.h"
 #include "output/pprof_comments.h"
-#include "output/row_labels.h"
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

@@ -23,8 +23,8 @@
 #include <utility>
 #include <vector>
 
+#include "labels/row_labels.h"
 #include "output/otlp_profiles.h"
-#include "output/row_labels.h"
 #include "profile/profile.h"
 
 namespace offcpu {

@@ -2,9 +2,9 @@
 
 #include <cstddef>
 
+#include "labels/stack_labels.h"
 #include "output/otlp_attributes.h"
 #include "output/pprof_labels.h"
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

@@ -17,10 +17,10 @@
 #include "absl/strings/string_view.h"
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
+#include "labels/row_labels.h"
+#include "labels/stack_labels.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
-#include "output/row_labels.h"
-#include "output/stack_labels.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "classify/idle_patterns.h"
 #include "classify/system_calls.h"
+#include "labels/stack_labels.h"
 #include "output/pprof_labels.h"
-#include "output/stack_labels.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -18,10 +18,10 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "labels/row_labels.h"
 #include "output/pprof_fields.h"
 #include "output/pprof_stacks.h"
 #include "output/pprof_tables.h"
-#include "output/row_labels.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "labels/stack_labels.h"
 #include "output/pprof_labels.h"
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

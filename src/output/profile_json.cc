@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "classify/idle.h"
+#include "labels/row_labels.h"
+#include "labels/stack_labels.h"
 #include "output/coverage_table.h"
 #include "output/json_writer.h"
 #include "output/ledger_json.h"
-#include "output/row_labels.h"
 #include "output/stack_json.h"
-#include "output/stack_labels.h"
 #include "output/stats_json.h"
 
 namespace offcpu {

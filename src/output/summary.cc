@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
-#include "output/row_value.h"
+#include "labels/row_value.h"
 #include "output/stack_shares.h"
 
 namespace offcpu {

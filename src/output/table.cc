@@ -17,8 +17,8 @@
 #include "bytes/utf8.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
+#include "labels/stack_labels.h"
 #include "output/keep_most.h"
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

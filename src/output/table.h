@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "bytes/byte_sink.h"
-#include "output/row_value.h"
+#include "labels/row_value.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

@@ -10,9 +10,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "bytes/utf8.h"
+#include "labels/stack_labels.h"
 #include "output/json_writer.h"
 #include "output/keep_most.h"
-#include "output/stack_labels.h"
 
 namespace offcpu {
 namespace {

@@ -11,7 +11,7 @@
 #include "bytes/byte_sink.h"
 #include "classify/idle.h"
 #include "classify/wait_cause.h"
-#include "output/row_value.h"
+#include "labels/row_value.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {

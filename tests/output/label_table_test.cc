@@ -4,7 +4,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "labelled_profile.h"
+#include "tests/labels/labelled_profile.h"
 
 namespace offcpu {
 namespace {

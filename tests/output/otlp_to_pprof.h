@@ -15,11 +15,11 @@
 
 #include "classify/system_calls.h"
 #include "gtest/gtest.h"
+#include "labels/stack_labels.h"
 #include "otlp_reader.h"
 #include "output/pprof.h"
 #include "output/pprof_comments.h"
 #include "output/pprof_labels.h"
-#include "output/stack_labels.h"
 #include "pprof_texts.h"
 
 namespace offcpu {

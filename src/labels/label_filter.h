@@ -1,12 +1,12 @@
 // Rows of a profile by what their labels say, as a user asks for them. Pure functions.
-#ifndef OFFCPU_OUTPUT_LABEL_FILTER_H_
-#define OFFCPU_OUTPUT_LABEL_FILTER_H_
+#ifndef OFFCPU_LABELS_LABEL_FILTER_H_
+#define OFFCPU_LABELS_LABEL_FILTER_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "output/row_labels.h"
+#include "labels/row_labels.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -24,4 +24,4 @@ void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_LABEL_FILTER_H_
+#endif  // OFFCPU_LABELS_LABEL_FILTER_H_

@@ -1,4 +1,4 @@
-#include "output/row_value.h"
+#include "labels/row_value.h"
 
 #include <array>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "output/coverage.h"
+#include "labels/coverage.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "output/label_filter.h"
+#include "labels/label_filter.h"
 
 #include <array>
 #include <cstddef>

@@ -1,11 +1,11 @@
-#include "output/label_filter.h"
+#include "labels/label_filter.h"
 
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "labelled_profile.h"
+#include "tests/labels/labelled_profile.h"
 
 namespace offcpu {
 namespace {

@@ -1,4 +1,4 @@
-#include "output/row_labels.h"
+#include "labels/row_labels.h"
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // The labels of a row: what a reader sees of its key beside its stacks. This is the one list of them; every format that
 // has labels goes through it, and so does who reads them back.
-#ifndef OFFCPU_OUTPUT_ROW_LABELS_H_
-#define OFFCPU_OUTPUT_ROW_LABELS_H_
+#ifndef OFFCPU_LABELS_ROW_LABELS_H_
+#define OFFCPU_LABELS_ROW_LABELS_H_
 
 #include <array>
 #include <cstddef>
@@ -128,4 +128,4 @@ void VisitLabels(const RowLabelValues& values, Visit visit) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_ROW_LABELS_H_
+#endif  // OFFCPU_LABELS_ROW_LABELS_H_

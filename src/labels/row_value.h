@@ -1,6 +1,6 @@
 // Which of a row's figures an output shows and sorts by. Pure functions.
-#ifndef OFFCPU_OUTPUT_ROW_VALUE_H_
-#define OFFCPU_OUTPUT_ROW_VALUE_H_
+#ifndef OFFCPU_LABELS_ROW_VALUE_H_
+#define OFFCPU_LABELS_ROW_VALUE_H_
 
 #include <cstdint>
 #include <string>
@@ -35,4 +35,4 @@ std::string FormatValue(uint64_t amount, RowValue value);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_ROW_VALUE_H_
+#endif  // OFFCPU_LABELS_ROW_VALUE_H_

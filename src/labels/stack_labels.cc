@@ -1,4 +1,4 @@
-#include "output/stack_labels.h"
+#include "labels/stack_labels.h"
 
 #include <algorithm>
 #include <iterator>

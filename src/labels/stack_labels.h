@@ -5,8 +5,8 @@
 //   [no user stack: REASON]   instead of the whole user stack
 //   [unknown kernel stack]    its frames were lost
 //   [other]                   all stacks that found no place in the table
-#ifndef OFFCPU_OUTPUT_STACK_LABELS_H_
-#define OFFCPU_OUTPUT_STACK_LABELS_H_
+#ifndef OFFCPU_LABELS_STACK_LABELS_H_
+#define OFFCPU_LABELS_STACK_LABELS_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ std::string WaitLabel(WaitCause cause, int32_t syscall);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_STACK_LABELS_H_
+#endif  // OFFCPU_LABELS_STACK_LABELS_H_

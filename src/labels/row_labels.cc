@@ -1,4 +1,4 @@
-#include "output/row_labels.h"
+#include "labels/row_labels.h"
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"

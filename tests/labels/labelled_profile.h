@@ -1,6 +1,6 @@
 // A server and a client, each in a control group of its own, and a wait of the client in none: 4, 5 and 1 ms.
-#ifndef OFFCPU_TESTS_OUTPUT_LABELLED_PROFILE_H_
-#define OFFCPU_TESTS_OUTPUT_LABELLED_PROFILE_H_
+#ifndef OFFCPU_TESTS_LABELS_LABELLED_PROFILE_H_
+#define OFFCPU_TESTS_LABELS_LABELLED_PROFILE_H_
 
 #include "gtest/gtest.h"
 #include "tests/profile/fake_profile.h"
@@ -28,4 +28,4 @@ class LabelledProfile : public ::testing::Test {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_LABELLED_PROFILE_H_
+#endif  // OFFCPU_TESTS_LABELS_LABELLED_PROFILE_H_

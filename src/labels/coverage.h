@@ -1,7 +1,7 @@
 // What each module's unwind tables were good for: by which source its frames led to their callers, and why walks ended
 // in it too early. So that one sees which binary lacks tables. A pure function of a profile.
-#ifndef OFFCPU_OUTPUT_COVERAGE_H_
-#define OFFCPU_OUTPUT_COVERAGE_H_
+#ifndef OFFCPU_LABELS_COVERAGE_H_
+#define OFFCPU_LABELS_COVERAGE_H_
 
 #include <array>
 #include <cstdint>
@@ -29,4 +29,4 @@ std::vector<ModuleCoverage> CoverageOf(const NamedProfile& profile);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_COVERAGE_H_
+#endif  // OFFCPU_LABELS_COVERAGE_H_
