@@ -11,7 +11,7 @@
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {

@@ -5,7 +5,7 @@
 
 #include "offcpu/daemon.h"
 #include "offcpu/record_flags.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
 #include "recorder/clocks.h"
 #include "recorder/recorder.h"

@@ -14,10 +14,10 @@
 #include "output/label_table.h"
 #include "output/ledger_table.h"
 #include "output/otlp.h"
-#include "output/pprof.h"
 #include "output/profile_json.h"
 #include "output/summary.h"
 #include "output/table.h"
+#include "pprof/pprof.h"
 
 namespace offcpu {
 namespace {

@@ -12,7 +12,7 @@
 #include "output/otlp_attributes.h"
 #include "output/otlp_request.h"
 #include "output/otlp_stacks.h"
-#include "output/pprof_comments.h"
+#include "pprof/pprof_comments.h"
 
 namespace offcpu {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "labels/stack_labels.h"
 #include "output/otlp_attributes.h"
-#include "output/pprof_labels.h"
+#include "pprof/pprof_labels.h"
 
 namespace offcpu {
 namespace {

@@ -1,5 +1,5 @@
 // A profile whose frames have names, and whose rows say which of them are waits for work: what every output is made of.
-// symbolize/symbolizer.h makes it of a profile, output/pprof_reader.h of a file. Plain data; safe to read from any
+// symbolize/symbolizer.h makes it of a profile, pprof/pprof_reader.h of a file. Plain data; safe to read from any
 // thread. A copy shares the names with what it was copied from, so who adds to them holds all copies.
 #ifndef OFFCPU_PROFILE_NAMED_PROFILE_H_
 #define OFFCPU_PROFILE_NAMED_PROFILE_H_

@@ -21,7 +21,7 @@
 #include "bytes/gzip.h"
 #include "export/exporter.h"
 #include "output/otlp.h"
-#include "output/pprof.h"
+#include "pprof/pprof.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

@@ -11,7 +11,7 @@
 
 #include "bytes/gzip.h"
 #include "classify/idle_match.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
 #include "tests/output/otlp_checker.h"

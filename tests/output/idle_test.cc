@@ -8,10 +8,10 @@
 #include "output/format.h"
 #include "output/frame_sources.h"
 #include "output/otlp.h"
-#include "output/pprof.h"
-#include "output/pprof_reader.h"
 #include "output/top_screen.h"
 #include "output/top_table.h"
+#include "pprof/pprof.h"
+#include "pprof/pprof_reader.h"
 #include "tests/classify/fake_idle.h"
 #include "tests/profile/fake_profile.h"
 

@@ -12,7 +12,7 @@
 #include "otlp_requests.h"
 #include "otlp_to_pprof.h"
 #include "output/otlp.h"
-#include "pprof_texts.h"
+#include "tests/pprof/pprof_texts.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {

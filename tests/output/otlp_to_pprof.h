@@ -17,10 +17,10 @@
 #include "gtest/gtest.h"
 #include "labels/stack_labels.h"
 #include "otlp_reader.h"
-#include "output/pprof.h"
-#include "output/pprof_comments.h"
-#include "output/pprof_labels.h"
-#include "pprof_texts.h"
+#include "pprof/pprof.h"
+#include "pprof/pprof_comments.h"
+#include "pprof/pprof_labels.h"
+#include "tests/pprof/pprof_texts.h"
 
 namespace offcpu {
 

@@ -1,4 +1,4 @@
-#include "output/pprof.h"
+#include "pprof/pprof.h"
 
 #include <cstdint>
 #include <limits>

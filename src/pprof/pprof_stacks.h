@@ -2,8 +2,8 @@
 // a file that pprof has written again is marked as filtered, if it has callers: pprof may have left out or put in
 // frames
 // (-hide, -show_from, -tagroot, ...), and what would tell is in a field that it does not write.
-#ifndef OFFCPU_OUTPUT_PPROF_STACKS_H_
-#define OFFCPU_OUTPUT_PPROF_STACKS_H_
+#ifndef OFFCPU_PPROF_PPROF_STACKS_H_
+#define OFFCPU_PPROF_PPROF_STACKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "output/pprof_fields.h"
-#include "output/pprof_tables.h"
+#include "pprof/pprof_fields.h"
+#include "pprof/pprof_tables.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -80,4 +80,4 @@ class PprofStacks {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_STACKS_H_
+#endif  // OFFCPU_PPROF_PPROF_STACKS_H_

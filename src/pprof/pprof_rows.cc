@@ -1,4 +1,4 @@
-#include "output/pprof_rows.h"
+#include "pprof/pprof_rows.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 #include "classify/idle_patterns.h"
 #include "classify/system_calls.h"
 #include "labels/stack_labels.h"
-#include "output/pprof_labels.h"
+#include "pprof/pprof_labels.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/pprof_ledger.h"
+#include "pprof/pprof_ledger.h"
 
 #include <array>
 #include <cstdint>

@@ -12,8 +12,8 @@
 // places share its frames; a mapping therefore spans the whole address space, which tells pprof not to move them.
 // Code without a file keeps its address in the process and has no mapping. Names are as valid UTF-8 as the format
 // demands: bytes that are not become U+FFFD, control characters '?'.
-#ifndef OFFCPU_OUTPUT_PPROF_H_
-#define OFFCPU_OUTPUT_PPROF_H_
+#ifndef OFFCPU_PPROF_PPROF_H_
+#define OFFCPU_PPROF_PPROF_H_
 
 #include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
@@ -24,4 +24,4 @@ void WritePprof(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_H_
+#endif  // OFFCPU_PPROF_PPROF_H_

@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"
 

@@ -6,14 +6,14 @@
 // The file is anyone's: its sizes are capped, its numbers and references checked. What does not come back: stacks and
 // processes that no row refers to, ids of kernel stacks, start times of processes (ProcessKey::exec_id counts the
 // programs of one pid instead), and of modules all but path and build id.
-#ifndef OFFCPU_OUTPUT_PPROF_READER_H_
-#define OFFCPU_OUTPUT_PPROF_READER_H_
+#ifndef OFFCPU_PPROF_PPROF_READER_H_
+#define OFFCPU_PPROF_PPROF_READER_H_
 
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "output/pprof_fields.h"
+#include "pprof/pprof_fields.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -30,4 +30,4 @@ absl::StatusOr<NamedProfile> ReadPprofFile(const std::string& path);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_READER_H_
+#endif  // OFFCPU_PPROF_PPROF_READER_H_

@@ -1,4 +1,4 @@
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,10 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
-#include "output/pprof_comments.h"
-#include "output/pprof_labels.h"
-#include "output/pprof_rows.h"
-#include "output/pprof_tables.h"
+#include "pprof/pprof_comments.h"
+#include "pprof/pprof_labels.h"
+#include "pprof/pprof_rows.h"
+#include "pprof/pprof_tables.h"
 #include "pprof/profile.pb.h"
 #include "process/regular_file.h"
 

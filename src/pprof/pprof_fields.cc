@@ -1,4 +1,4 @@
-#include "output/pprof_fields.h"
+#include "pprof/pprof_fields.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/wire_format_lite.h>

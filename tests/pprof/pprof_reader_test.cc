@@ -1,4 +1,4 @@
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
-#include "output/pprof.h"
+#include "pprof/pprof.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"
 

@@ -1,7 +1,7 @@
 // The fields of a pprof message where they lie: nothing is copied but the few that stand alone. The bytes are anyone's:
 // every number of entries is capped, and so is the size of those that are parsed later.
-#ifndef OFFCPU_OUTPUT_PPROF_FIELDS_H_
-#define OFFCPU_OUTPUT_PPROF_FIELDS_H_
+#ifndef OFFCPU_PPROF_PPROF_FIELDS_H_
+#define OFFCPU_PPROF_PPROF_FIELDS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "output/pprof_ledger.h"
+#include "pprof/pprof_ledger.h"
 #include "symbolize/demangle.h"
 
 namespace offcpu {
@@ -61,4 +61,4 @@ absl::StatusOr<PprofFields> SplitPprof(std::string_view bytes, const PprofLimits
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_FIELDS_H_
+#endif  // OFFCPU_PPROF_PPROF_FIELDS_H_

@@ -1,5 +1,5 @@
 // What `go tool pprof -proto` makes of our files, change by change: each test does to the message what one of pprof's
-// options does. tests/integration/pprof_test.cc has pprof itself do it.
+// options does. tests/integration/pprof_recordings_test.cc has pprof itself do it.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/format.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "pprof/profile.pb.h"
 #include "tests/profile/recorded_profile.h"
 

@@ -1,6 +1,6 @@
 // The ledger in a pprof file, which has no place for it: a comment for each entry. Pure functions.
-#ifndef OFFCPU_OUTPUT_PPROF_LEDGER_H_
-#define OFFCPU_OUTPUT_PPROF_LEDGER_H_
+#ifndef OFFCPU_PPROF_PPROF_LEDGER_H_
+#define OFFCPU_PPROF_PPROF_LEDGER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -32,4 +32,4 @@ class LedgerReader {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_LEDGER_H_
+#endif  // OFFCPU_PPROF_PPROF_LEDGER_H_

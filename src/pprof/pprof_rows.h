@@ -3,8 +3,8 @@
 // wrote the file may have had patterns of their own.
 // Each number, name and reference is checked. A label that pprof has taken off leaves what it said empty: no pid, no
 // name, the kind "other".
-#ifndef OFFCPU_OUTPUT_PPROF_ROWS_H_
-#define OFFCPU_OUTPUT_PPROF_ROWS_H_
+#ifndef OFFCPU_PPROF_PPROF_ROWS_H_
+#define OFFCPU_PPROF_PPROF_ROWS_H_
 
 #include <array>
 #include <cstddef>
@@ -19,9 +19,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "labels/row_labels.h"
-#include "output/pprof_fields.h"
-#include "output/pprof_stacks.h"
-#include "output/pprof_tables.h"
+#include "pprof/pprof_fields.h"
+#include "pprof/pprof_stacks.h"
+#include "pprof/pprof_tables.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -102,4 +102,4 @@ class PprofRows {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_ROWS_H_
+#endif  // OFFCPU_PPROF_PPROF_ROWS_H_

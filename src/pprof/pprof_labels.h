@@ -1,7 +1,7 @@
 // What the samples of our pprof files say beside their stacks: the keys of their labels, and how the sources of a
 // stack's frames become the text of one. Pure functions.
-#ifndef OFFCPU_OUTPUT_PPROF_LABELS_H_
-#define OFFCPU_OUTPUT_PPROF_LABELS_H_
+#ifndef OFFCPU_PPROF_PPROF_LABELS_H_
+#define OFFCPU_PPROF_PPROF_LABELS_H_
 
 #include <array>
 #include <cstddef>
@@ -65,4 +65,4 @@ std::optional<Enum> ByName(std::string_view name, int count) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_LABELS_H_
+#endif  // OFFCPU_PPROF_PPROF_LABELS_H_

@@ -1,4 +1,4 @@
-#include "output/pprof_labels.h"
+#include "pprof/pprof_labels.h"
 
 #include <string>
 #include <utility>

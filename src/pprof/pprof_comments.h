@@ -7,8 +7,8 @@
 //   walk_ends complete: 5756
 //   lost: budget: 3 times, 1500 ns                   each of ProfileStats::drops
 //   idle: told                                       a wait for work has the label that says so, and others do not
-#ifndef OFFCPU_OUTPUT_PPROF_COMMENTS_H_
-#define OFFCPU_OUTPUT_PPROF_COMMENTS_H_
+#ifndef OFFCPU_PPROF_PPROF_COMMENTS_H_
+#define OFFCPU_PPROF_PPROF_COMMENTS_H_
 
 #include <string>
 #include <string_view>
@@ -28,4 +28,4 @@ absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, Na
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_COMMENTS_H_
+#endif  // OFFCPU_PPROF_PPROF_COMMENTS_H_

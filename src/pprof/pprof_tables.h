@@ -1,8 +1,8 @@
 // The tables of a pprof file that its samples refer to, checked: strings, and locations with the name of their function
 // and their mapping. Strings are copied once, where they are first needed, so that nothing here points into the file,
 // with '?' for control characters, as everywhere where names of others are shown.
-#ifndef OFFCPU_OUTPUT_PPROF_TABLES_H_
-#define OFFCPU_OUTPUT_PPROF_TABLES_H_
+#ifndef OFFCPU_PPROF_PPROF_TABLES_H_
+#define OFFCPU_PPROF_PPROF_TABLES_H_
 
 #include <cstdint>
 #include <deque>
@@ -14,7 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "output/pprof_fields.h"
+#include "pprof/pprof_fields.h"
 #include "process/module.h"
 
 namespace offcpu {
@@ -66,4 +66,4 @@ class PprofTables {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PPROF_TABLES_H_
+#endif  // OFFCPU_PPROF_PPROF_TABLES_H_

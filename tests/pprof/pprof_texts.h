@@ -1,6 +1,6 @@
 // What a pprof file says, in an order that does not depend on that of its tables and samples.
-#ifndef OFFCPU_TESTS_OUTPUT_PPROF_TEXTS_H_
-#define OFFCPU_TESTS_OUTPUT_PPROF_TEXTS_H_
+#ifndef OFFCPU_TESTS_PPROF_PPROF_TEXTS_H_
+#define OFFCPU_TESTS_PPROF_PPROF_TEXTS_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -59,4 +59,4 @@ inline std::vector<std::string> PprofTexts(const std::string& gzipped) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_PPROF_TEXTS_H_
+#endif  // OFFCPU_TESTS_PPROF_PPROF_TEXTS_H_

@@ -1,4 +1,4 @@
-#include "output/pprof_stacks.h"
+#include "pprof/pprof_stacks.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "labels/stack_labels.h"
-#include "output/pprof_labels.h"
+#include "pprof/pprof_labels.h"
 
 namespace offcpu {
 namespace {

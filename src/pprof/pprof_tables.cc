@@ -1,11 +1,11 @@
-#include "output/pprof_tables.h"
+#include "pprof/pprof_tables.h"
 
 #include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
-#include "output/pprof_labels.h"
+#include "pprof/pprof_labels.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/pprof.h"
+#include "pprof/pprof.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -19,8 +19,8 @@
 #include "bytes/utf8.h"
 #include "labels/row_labels.h"
 #include "labels/stack_labels.h"
-#include "output/pprof_comments.h"
-#include "output/pprof_labels.h"
+#include "pprof/pprof_comments.h"
+#include "pprof/pprof_labels.h"
 #include "pprof/profile.pb.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/pprof_comments.h"
+#include "pprof/pprof_comments.h"
 
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "output/pprof_ledger.h"
+#include "pprof/pprof_ledger.h"
 
 namespace offcpu {
 namespace {
