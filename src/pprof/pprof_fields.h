@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "pprof/pprof_ledger.h"
-#include "symbolize/demangle.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -4,6 +4,7 @@
 #ifndef OFFCPU_PROFILE_NAMED_PROFILE_H_
 #define OFFCPU_PROFILE_NAMED_PROFILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -14,6 +15,9 @@
 #include "profile/profile.h"
 
 namespace offcpu {
+
+// The longest name of a function that a symbolizer makes of a mangled one. Who reads names from files allows as much.
+inline constexpr size_t kMaxDemangledBytes = 16384;
 
 enum class FrameKind : uint8_t { kNative, kKernel };
 
