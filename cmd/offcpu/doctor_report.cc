@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bytes/utf8.h"
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 
 namespace offcpu {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bytes/utf8.h"
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 #include "unwind/sframe_dump.h"
 
 namespace offcpu {

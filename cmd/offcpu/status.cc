@@ -7,10 +7,10 @@
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
+#include "json/json_writer.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/json_writer.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {

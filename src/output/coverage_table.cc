@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -50,19 +49,6 @@ void WriteCoverageTable(const NamedProfile& profile, bool all, size_t limit, Byt
     sink(ends.empty() ? absl::StrCat(" ", path, "\n") : absl::StrFormat(" %-30s  %s\n", path, ends));
   }
   if (shown < modules.size()) sink(absl::StrCat("not shown: ", modules.size() - shown, "\n"));
-}
-
-void WriteCoverageJson(const NamedProfile& profile, JsonWriter& json) {
-  json.BeginArray();
-  for (const ModuleCoverage& coverage : CoverageOf(profile)) {
-    json.BeginObject();
-    json.Field("path", coverage.module == nullptr ? std::string_view() : std::string_view(coverage.module->path));
-    json.Field("build_id", coverage.module == nullptr ? std::string_view() : coverage.module->build_id);
-    WriteNonZero<FrameSource>("frames", coverage.frames, json);
-    WriteNonZero<EndReason>("walk_ends", coverage.ends, json);
-    json.EndObject();
-  }
-  json.EndArray();
 }
 
 }  // namespace offcpu

@@ -10,9 +10,9 @@
 #include "bytes/utf8.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
+#include "json/json_writer.h"
+#include "json/stack_json.h"
 #include "labels/stack_labels.h"
-#include "output/json_writer.h"
-#include "output/stack_json.h"
 
 namespace offcpu {
 namespace {

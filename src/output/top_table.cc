@@ -10,8 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "bytes/utf8.h"
+#include "json/json_writer.h"
 #include "labels/stack_labels.h"
-#include "output/json_writer.h"
 #include "output/keep_most.h"
 
 namespace offcpu {

@@ -1,8 +1,6 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "output/json_writer.h"
-#include "output/ledger_json.h"
 #include "output/ledger_table.h"
 #include "tests/profile/fake_ledger.h"
 #include "tests/profile/fake_profile.h"
@@ -43,18 +41,6 @@ TEST(LedgerTableTest, HasALineForEachThreadWhereThreadsAreToldApart) {
 }
 
 TEST(LedgerTableTest, IsEmptyWithoutALedger) { EXPECT_EQ(Table(FakeProfile()), ""); }
-
-TEST(LedgerJsonTest, HasAnElementForEachThread) {
-  FakeProfile fake = FakeWithLedger();
-  fake.profile.ledger.erase(fake.profile.ledger.begin() + 1, fake.profile.ledger.end());
-  std::string text;
-  auto sink = [&](std::string_view bytes) { text += bytes; };
-  JsonWriter json(sink);
-  WriteLedgerJson(fake.profile, json);
-  EXPECT_EQ(text, R"([{"process":"server","pid":10,"tid":10,"comm":"main","wall_ns":100000000,"on_cpu_ns":10000000,)"
-                  R"("blocked_ns":50000000,"runnable_ns":30000000,"stolen_ns":1000000,)"
-                  R"("lost_ns":{"interval ring full":4000000,"shorter than --min-wait":5000000},"rest_ns":0}])");
-}
 
 }  // namespace
 }  // namespace offcpu

@@ -1,4 +1,4 @@
-#include "output/stack_json.h"
+#include "json/stack_json.h"
 
 #include <cstddef>
 

@@ -5,8 +5,8 @@
 // "blocked_ns", "runnable_ns", "max_ns", the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf
 // first. "idle" is there if it is a wait for work: the pattern that says so, of which the list has {"name", "count",
 // "blocked_ns"}.
-#ifndef OFFCPU_OUTPUT_PROFILE_JSON_H_
-#define OFFCPU_OUTPUT_PROFILE_JSON_H_
+#ifndef OFFCPU_JSON_PROFILE_JSON_H_
+#define OFFCPU_JSON_PROFILE_JSON_H_
 
 #include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
@@ -17,4 +17,4 @@ void WriteProfileJson(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_PROFILE_JSON_H_
+#endif  // OFFCPU_JSON_PROFILE_JSON_H_

@@ -4,13 +4,13 @@
 //   file again and may have changed which frames there are, so that neither the end nor any "source" is known.
 // "address" is the link-time one, of a caller the one to return to, or if filtered the one to look up; "pc" that in the
 // process, there only if it is known; both hexadecimal strings.
-#ifndef OFFCPU_OUTPUT_STACK_JSON_H_
-#define OFFCPU_OUTPUT_STACK_JSON_H_
+#ifndef OFFCPU_JSON_STACK_JSON_H_
+#define OFFCPU_JSON_STACK_JSON_H_
 
 #include <cstdint>
 #include <span>
 
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -20,4 +20,4 @@ void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t>
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_STACK_JSON_H_
+#endif  // OFFCPU_JSON_STACK_JSON_H_

@@ -1,9 +1,9 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "output/json_writer.h"
-#include "output/profile_json.h"
-#include "output/stats_json.h"
+#include "json/json_writer.h"
+#include "json/profile_json.h"
+#include "json/stats_json.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/stats_json.h"
+#include "json/stats_json.h"
 
 #include <array>
 #include <cstddef>

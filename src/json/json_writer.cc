@@ -1,4 +1,4 @@
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "output/ledger_json.h"
+#include "json/ledger_json.h"
 
 namespace offcpu {
 namespace {

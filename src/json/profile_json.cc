@@ -1,4 +1,4 @@
-#include "output/profile_json.h"
+#include "json/profile_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "classify/idle.h"
+#include "json/coverage_json.h"
+#include "json/json_writer.h"
+#include "json/ledger_json.h"
+#include "json/stack_json.h"
+#include "json/stats_json.h"
 #include "labels/row_labels.h"
 #include "labels/stack_labels.h"
-#include "output/coverage_table.h"
-#include "output/json_writer.h"
-#include "output/ledger_json.h"
-#include "output/stack_json.h"
-#include "output/stats_json.h"
 
 namespace offcpu {
 namespace {

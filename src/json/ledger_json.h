@@ -1,8 +1,8 @@
 // The ledger as a JSON array, a thread an element.
-#ifndef OFFCPU_OUTPUT_LEDGER_JSON_H_
-#define OFFCPU_OUTPUT_LEDGER_JSON_H_
+#ifndef OFFCPU_JSON_LEDGER_JSON_H_
+#define OFFCPU_JSON_LEDGER_JSON_H_
 
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -11,4 +11,4 @@ void WriteLedgerJson(const ProfileFacts& profile, JsonWriter& json);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_LEDGER_JSON_H_
+#endif  // OFFCPU_JSON_LEDGER_JSON_H_

@@ -1,7 +1,7 @@
 // Writes JSON piece by piece, commas and escapes included. The caller opens and closes in the right order. Strings come
 // out as valid UTF-8: what is not, becomes U+FFFD.
-#ifndef OFFCPU_OUTPUT_JSON_WRITER_H_
-#define OFFCPU_OUTPUT_JSON_WRITER_H_
+#ifndef OFFCPU_JSON_JSON_WRITER_H_
+#define OFFCPU_JSON_JSON_WRITER_H_
 
 #include <cstdint>
 #include <string_view>
@@ -62,4 +62,4 @@ void WriteNonZero(std::string_view key, const Counts& counts, JsonWriter& json) 
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_JSON_WRITER_H_
+#endif  // OFFCPU_JSON_JSON_WRITER_H_
