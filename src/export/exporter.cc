@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
-#include "output/otlp.h"
+#include "otlp/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
 #include "symbolize/symbolizer.h"

@@ -20,7 +20,7 @@
 
 #include "bytes/gzip.h"
 #include "export/exporter.h"
-#include "output/otlp.h"
+#include "otlp/otlp.h"
 #include "pprof/pprof.h"
 #include "symbolize/symbolizer.h"
 

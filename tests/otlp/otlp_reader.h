@@ -1,6 +1,6 @@
 // OTLP requests as the generated classes read them, with indices resolved.
-#ifndef OFFCPU_TESTS_OUTPUT_OTLP_READER_H_
-#define OFFCPU_TESTS_OUTPUT_OTLP_READER_H_
+#ifndef OFFCPU_TESTS_OTLP_OTLP_READER_H_
+#define OFFCPU_TESTS_OTLP_OTLP_READER_H_
 
 #include <cstdint>
 #include <map>
@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/otlp.h"
+#include "otlp/otlp.h"
 
 namespace offcpu {
 
@@ -102,4 +102,4 @@ class OtlpReader {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_OTLP_READER_H_
+#endif  // OFFCPU_TESTS_OTLP_OTLP_READER_H_

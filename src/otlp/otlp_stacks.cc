@@ -1,9 +1,9 @@
-#include "output/otlp_stacks.h"
+#include "otlp/otlp_stacks.h"
 
 #include <cstddef>
 
 #include "labels/stack_labels.h"
-#include "output/otlp_attributes.h"
+#include "otlp/otlp_attributes.h"
 #include "pprof/pprof_labels.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/otlp.h"
+#include "otlp/otlp.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "labels/row_labels.h"
 #include "labels/stack_labels.h"
-#include "output/otlp_attributes.h"
-#include "output/otlp_request.h"
-#include "output/otlp_stacks.h"
+#include "otlp/otlp_attributes.h"
+#include "otlp/otlp_request.h"
+#include "otlp/otlp_stacks.h"
 #include "pprof/pprof_comments.h"
 
 namespace offcpu {

@@ -1,4 +1,4 @@
-#include "output/otlp.h"
+#include "otlp/otlp.h"
 
 #include <cstdint>
 #include <limits>

@@ -1,10 +1,10 @@
-#include "output/otlp_profiles.h"
+#include "otlp/otlp_profiles.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "output/otlp_wire.h"
+#include "otlp/otlp_wire.h"
 
 namespace offcpu {
 namespace {

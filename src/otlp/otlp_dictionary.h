@@ -3,8 +3,8 @@
 // taken back, so that a request is filled to its limit and holds nothing that it does not refer to.
 //
 // One thread. Texts are made valid UTF-8 without control characters, as in pprof.
-#ifndef OFFCPU_OUTPUT_OTLP_DICTIONARY_H_
-#define OFFCPU_OUTPUT_OTLP_DICTIONARY_H_
+#ifndef OFFCPU_OTLP_OTLP_DICTIONARY_H_
+#define OFFCPU_OTLP_OTLP_DICTIONARY_H_
 
 #include <array>
 #include <cstddef>
@@ -73,4 +73,4 @@ class OtlpDictionary {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_DICTIONARY_H_
+#endif  // OFFCPU_OTLP_OTLP_DICTIONARY_H_

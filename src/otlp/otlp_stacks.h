@@ -1,8 +1,8 @@
 // The stacks of a profile in the dictionary of an OTLP request: kernel frames, then user frames, leaf first, with what
 // is missing as a frame of its own without an address, named as in the folded form; and what their labels in pprof say
 // as attributes of samples. Addresses and names are those of pprof.h. One thread.
-#ifndef OFFCPU_OUTPUT_OTLP_STACKS_H_
-#define OFFCPU_OUTPUT_OTLP_STACKS_H_
+#ifndef OFFCPU_OTLP_OTLP_STACKS_H_
+#define OFFCPU_OTLP_OTLP_STACKS_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "output/otlp_dictionary.h"
+#include "otlp/otlp_dictionary.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -54,4 +54,4 @@ class OtlpStacks {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_STACKS_H_
+#endif  // OFFCPU_OTLP_OTLP_STACKS_H_

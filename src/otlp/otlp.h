@@ -12,8 +12,8 @@
 // no place with it are in requests of their own), and what was lost by reason. So there is always a request, and none
 // without a sample. Rows whose stack fits no request have the stack "[too large]"; what fits none without it is lost as
 // well, and is told with the rest.
-#ifndef OFFCPU_OUTPUT_OTLP_H_
-#define OFFCPU_OUTPUT_OTLP_H_
+#ifndef OFFCPU_OTLP_OTLP_H_
+#define OFFCPU_OTLP_OTLP_H_
 
 #include <array>
 #include <cstddef>
@@ -48,4 +48,4 @@ void WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_H_
+#endif  // OFFCPU_OTLP_OTLP_H_

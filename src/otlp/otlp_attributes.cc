@@ -1,4 +1,4 @@
-#include "output/otlp_attributes.h"
+#include "otlp/otlp_attributes.h"
 
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"

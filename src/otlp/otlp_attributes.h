@@ -14,8 +14,8 @@
 // The conventions want a build id or a hash of the file (htlhash) of every mapping. Modules that have no build id have
 // neither here: the hash would mean to read files of targets, some of them long gone, where bytes are only put in
 // order.
-#ifndef OFFCPU_OUTPUT_OTLP_ATTRIBUTES_H_
-#define OFFCPU_OUTPUT_OTLP_ATTRIBUTES_H_
+#ifndef OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
+#define OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
 
 #include <cstdint>
 #include <string>
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "labels/row_labels.h"
-#include "output/otlp_profiles.h"
+#include "otlp/otlp_profiles.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -57,4 +57,4 @@ OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourc
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_ATTRIBUTES_H_
+#endif  // OFFCPU_OTLP_OTLP_ATTRIBUTES_H_

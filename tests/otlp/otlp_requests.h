@@ -1,14 +1,14 @@
 // What the tests of OTLP share: requests of a profile that is made by hand, and what is found in them.
-#ifndef OFFCPU_TESTS_OUTPUT_OTLP_REQUESTS_H_
-#define OFFCPU_TESTS_OUTPUT_OTLP_REQUESTS_H_
+#ifndef OFFCPU_TESTS_OTLP_OTLP_REQUESTS_H_
+#define OFFCPU_TESTS_OTLP_OTLP_REQUESTS_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "otlp/otlp.h"
 #include "otlp_reader.h"
-#include "output/otlp.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -48,4 +48,4 @@ inline RecordedProfile OneReader() {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_OTLP_REQUESTS_H_
+#endif  // OFFCPU_TESTS_OTLP_OTLP_REQUESTS_H_

@@ -1,7 +1,7 @@
 // The profiles of one resource in an OTLP request, while they are filled: OTLP has one value a sample, so a sample of
 // ours is one in each profile of which it has a value. Samples with the same identity become one. One thread.
-#ifndef OFFCPU_OUTPUT_OTLP_PROFILES_H_
-#define OFFCPU_OUTPUT_OTLP_PROFILES_H_
+#ifndef OFFCPU_OTLP_OTLP_PROFILES_H_
+#define OFFCPU_OTLP_OTLP_PROFILES_H_
 
 #include <array>
 #include <cstddef>
@@ -92,4 +92,4 @@ class OtlpProfiles {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_PROFILES_H_
+#endif  // OFFCPU_OTLP_OTLP_PROFILES_H_

@@ -1,10 +1,10 @@
-#include "output/otlp_request.h"
+#include "otlp/otlp_request.h"
 
 #include <utility>
 
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
-#include "output/otlp_attributes.h"
-#include "output/otlp_wire.h"
+#include "otlp/otlp_attributes.h"
+#include "otlp/otlp_wire.h"
 
 namespace offcpu {
 namespace {

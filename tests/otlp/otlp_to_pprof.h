@@ -1,7 +1,7 @@
 // The profile that OTLP requests of one window were made of, as far as pprof tells of it; and what a pprof file says,
 // in an order that does not depend on that of its tables and samples.
-#ifndef OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
-#define OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
+#ifndef OFFCPU_TESTS_OTLP_OTLP_TO_PPROF_H_
+#define OFFCPU_TESTS_OTLP_OTLP_TO_PPROF_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -214,4 +214,4 @@ inline std::vector<std::string> PprofTextsOf(const std::vector<std::string>& req
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_OTLP_TO_PPROF_H_
+#endif  // OFFCPU_TESTS_OTLP_OTLP_TO_PPROF_H_

@@ -14,8 +14,8 @@
 #include "pprof/pprof_reader.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
-#include "tests/output/otlp_checker.h"
-#include "tests/output/otlp_to_pprof.h"
+#include "tests/otlp/otlp_checker.h"
+#include "tests/otlp/otlp_to_pprof.h"
 
 namespace offcpu::integration {
 namespace {

@@ -7,11 +7,11 @@
 #include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "otlp/otlp.h"
 #include "otlp_checker.h"
 #include "otlp_reader.h"
 #include "otlp_requests.h"
 #include "otlp_to_pprof.h"
-#include "output/otlp.h"
 #include "tests/pprof/pprof_texts.h"
 #include "tests/profile/recorded_profile.h"
 

@@ -1,4 +1,4 @@
-#include "output/otlp_profiles.h"
+#include "otlp/otlp_profiles.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // What every OTLP request must keep to.
-#ifndef OFFCPU_TESTS_OUTPUT_OTLP_CHECKER_H_
-#define OFFCPU_TESTS_OUTPUT_OTLP_CHECKER_H_
+#ifndef OFFCPU_TESTS_OTLP_OTLP_CHECKER_H_
+#define OFFCPU_TESTS_OTLP_OTLP_CHECKER_H_
 
 #include <cstdint>
 #include <map>
@@ -161,4 +161,4 @@ inline void CheckOtlp(const std::vector<std::string>& requests) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_OUTPUT_OTLP_CHECKER_H_
+#endif  // OFFCPU_TESTS_OTLP_OTLP_CHECKER_H_

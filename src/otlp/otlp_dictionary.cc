@@ -1,11 +1,11 @@
-#include "output/otlp_dictionary.h"
+#include "otlp/otlp_dictionary.h"
 
 #include <limits>
 
 #include "absl/strings/string_view.h"
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
-#include "output/otlp_wire.h"
+#include "otlp/otlp_wire.h"
 
 namespace offcpu {
 namespace {

@@ -1,7 +1,7 @@
 // The frames of protobuf's wire format around messages that are serialized already: a message is the same as its fields
 // one after the other, so a large one is put together of parts whose sizes are known. Pure functions.
-#ifndef OFFCPU_OUTPUT_OTLP_WIRE_H_
-#define OFFCPU_OUTPUT_OTLP_WIRE_H_
+#ifndef OFFCPU_OTLP_OTLP_WIRE_H_
+#define OFFCPU_OTLP_OTLP_WIRE_H_
 
 #include <bit>
 #include <cstddef>
@@ -35,4 +35,4 @@ inline void AppendFramed(int field, std::string_view content, std::string* out) 
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_WIRE_H_
+#endif  // OFFCPU_OTLP_OTLP_WIRE_H_

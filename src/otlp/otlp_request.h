@@ -1,8 +1,8 @@
 // One ExportProfilesServiceRequest while it is filled: profiles by resource, and the dictionary that they refer to. A
 // sample that would make it too large is not added, with all that only it needs. Used again for the next request. One
 // thread.
-#ifndef OFFCPU_OUTPUT_OTLP_REQUEST_H_
-#define OFFCPU_OUTPUT_OTLP_REQUEST_H_
+#ifndef OFFCPU_OTLP_OTLP_REQUEST_H_
+#define OFFCPU_OTLP_OTLP_REQUEST_H_
 
 #include <array>
 #include <cstddef>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
-#include "output/otlp_dictionary.h"
-#include "output/otlp_profiles.h"
+#include "otlp/otlp_dictionary.h"
+#include "otlp/otlp_profiles.h"
 
 namespace offcpu {
 
@@ -64,4 +64,4 @@ class OtlpRequest {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_OTLP_REQUEST_H_
+#endif  // OFFCPU_OTLP_OTLP_REQUEST_H_

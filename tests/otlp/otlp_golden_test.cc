@@ -4,8 +4,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "otlp/otlp.h"
 #include "otlp_reader.h"
-#include "output/otlp.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
