@@ -12,7 +12,7 @@
 #include "bytes/write_file.h"
 #include "classify/idle.h"
 #include "labels/label_filter.h"
-#include "output/idle_table.h"
+#include "tables/idle_table.h"
 
 namespace offcpu {
 

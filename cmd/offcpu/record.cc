@@ -18,16 +18,16 @@
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
 #include "offcpu/verb.h"
-#include "output/coverage_table.h"
 #include "output/frame_sources.h"
-#include "output/idle_table.h"
-#include "output/label_table.h"
-#include "output/ledger_table.h"
-#include "output/summary.h"
-#include "output/table.h"
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
+#include "tables/coverage_table.h"
+#include "tables/idle_table.h"
+#include "tables/label_table.h"
+#include "tables/ledger_table.h"
+#include "tables/summary.h"
+#include "tables/table.h"
 
 namespace offcpu {
 namespace {

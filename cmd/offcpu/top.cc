@@ -22,9 +22,9 @@
 #include "offcpu/screen.h"
 #include "offcpu/top_source.h"
 #include "offcpu/verb.h"
-#include "output/top_screen.h"
-#include "output/top_table.h"
 #include "recorder/operands.h"
+#include "tables/top_screen.h"
+#include "tables/top_table.h"
 
 namespace offcpu {
 namespace {

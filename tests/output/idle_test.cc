@@ -8,10 +8,10 @@
 #include "otlp/otlp.h"
 #include "output/format.h"
 #include "output/frame_sources.h"
-#include "output/top_screen.h"
-#include "output/top_table.h"
 #include "pprof/pprof.h"
 #include "pprof/pprof_reader.h"
+#include "tables/top_screen.h"
+#include "tables/top_table.h"
 #include "tests/classify/fake_idle.h"
 #include "tests/profile/fake_profile.h"
 

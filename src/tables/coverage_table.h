@@ -1,6 +1,6 @@
 // Which modules' frames were walked by what, and where walks ended early. Plain text.
-#ifndef OFFCPU_OUTPUT_COVERAGE_TABLE_H_
-#define OFFCPU_OUTPUT_COVERAGE_TABLE_H_
+#ifndef OFFCPU_TABLES_COVERAGE_TABLE_H_
+#define OFFCPU_TABLES_COVERAGE_TABLE_H_
 
 #include <cstddef>
 
@@ -15,4 +15,4 @@ void WriteCoverageTable(const NamedProfile& profile, bool all, size_t limit, Byt
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_COVERAGE_TABLE_H_
+#endif  // OFFCPU_TABLES_COVERAGE_TABLE_H_

@@ -1,10 +1,10 @@
-#include "output/stack_shares.h"
+#include "tables/stack_shares.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "output/summary.h"
+#include "tables/summary.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

@@ -1,6 +1,6 @@
 // How much of the time off a CPU has a complete user stack, why the rest has none, and what a user can do about it.
-#ifndef OFFCPU_OUTPUT_STACK_SHARES_H_
-#define OFFCPU_OUTPUT_STACK_SHARES_H_
+#ifndef OFFCPU_TABLES_STACK_SHARES_H_
+#define OFFCPU_TABLES_STACK_SHARES_H_
 
 #include <cstdint>
 #include <string>
@@ -32,4 +32,4 @@ std::string_view RemedyOf(EndReason reason);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_STACK_SHARES_H_
+#endif  // OFFCPU_TABLES_STACK_SHARES_H_

@@ -1,6 +1,6 @@
 // The ledger for a reader: a line for each process, or for each thread of one, and the sum of all. Plain text.
-#ifndef OFFCPU_OUTPUT_LEDGER_TABLE_H_
-#define OFFCPU_OUTPUT_LEDGER_TABLE_H_
+#ifndef OFFCPU_TABLES_LEDGER_TABLE_H_
+#define OFFCPU_TABLES_LEDGER_TABLE_H_
 
 #include <cstddef>
 
@@ -15,4 +15,4 @@ void WriteLedgerTable(const NamedProfile& profile, size_t limit, ByteSink sink);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_LEDGER_TABLE_H_
+#endif  // OFFCPU_TABLES_LEDGER_TABLE_H_

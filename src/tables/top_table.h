@@ -1,7 +1,7 @@
 // What `offcpu top` shows of one interval: the processes and the stacks that were off the CPU longest in it. A pure
 // function of a profile; how it looks on a screen is another one, top_screen.h.
-#ifndef OFFCPU_OUTPUT_TOP_TABLE_H_
-#define OFFCPU_OUTPUT_TOP_TABLE_H_
+#ifndef OFFCPU_TABLES_TOP_TABLE_H_
+#define OFFCPU_TABLES_TOP_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -60,4 +60,4 @@ void WriteTopJson(const TopTable& table, ByteSink sink);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_TOP_TABLE_H_
+#endif  // OFFCPU_TABLES_TOP_TABLE_H_

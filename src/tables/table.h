@@ -1,7 +1,7 @@
 // Tables for a reader: the processes that were off the CPU longest, and the stacks that cost most. Plain text without
 // colours, UTF-8 only where a name has it. Sums are over threads, and so may exceed the length of the recording.
-#ifndef OFFCPU_OUTPUT_TABLE_H_
-#define OFFCPU_OUTPUT_TABLE_H_
+#ifndef OFFCPU_TABLES_TABLE_H_
+#define OFFCPU_TABLES_TABLE_H_
 
 #include <cstddef>
 
@@ -20,4 +20,4 @@ void WriteStackTable(const NamedProfile& profile, RowValue value, size_t limit, 
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_TABLE_H_
+#endif  // OFFCPU_TABLES_TABLE_H_

@@ -1,4 +1,4 @@
-#include "output/idle_table.h"
+#include "tables/idle_table.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

@@ -1,9 +1,9 @@
-#include "output/table.h"
+#include "tables/table.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
-#include "output/summary.h"
+#include "tables/summary.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

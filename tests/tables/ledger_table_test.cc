@@ -1,7 +1,10 @@
+#include "tables/ledger_table.h"
+
+#include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
-#include "output/ledger_table.h"
 #include "tests/profile/fake_ledger.h"
 #include "tests/profile/fake_profile.h"
 

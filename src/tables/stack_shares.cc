@@ -1,4 +1,4 @@
-#include "output/stack_shares.h"
+#include "tables/stack_shares.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,7 @@
 // What `offcpu top` shows, as lines of text: who recorded what, the processes, then the costliest stacks, one line
 // each. All figures are per second, so that intervals of any length compare. Pure functions; no escape sequences.
-#ifndef OFFCPU_OUTPUT_TOP_SCREEN_H_
-#define OFFCPU_OUTPUT_TOP_SCREEN_H_
+#ifndef OFFCPU_TABLES_TOP_SCREEN_H_
+#define OFFCPU_TABLES_TOP_SCREEN_H_
 
 #include <cstddef>
 #include <limits>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "output/top_table.h"
+#include "tables/top_table.h"
 
 namespace offcpu {
 
@@ -32,4 +32,4 @@ std::string ForScreen(std::string_view text, size_t columns);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_TOP_SCREEN_H_
+#endif  // OFFCPU_TABLES_TOP_SCREEN_H_

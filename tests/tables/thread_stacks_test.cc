@@ -1,4 +1,4 @@
-#include "output/thread_stacks.h"
+#include "tables/thread_stacks.h"
 
 #include <string>
 

@@ -1,6 +1,6 @@
 // Waits for work as people read of them: how much of them is hidden, or shown. Plain text.
-#ifndef OFFCPU_OUTPUT_IDLE_TABLE_H_
-#define OFFCPU_OUTPUT_IDLE_TABLE_H_
+#ifndef OFFCPU_TABLES_IDLE_TABLE_H_
+#define OFFCPU_TABLES_IDLE_TABLE_H_
 
 #include <string>
 #include <vector>
@@ -18,4 +18,4 @@ void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_IDLE_TABLE_H_
+#endif  // OFFCPU_TABLES_IDLE_TABLE_H_

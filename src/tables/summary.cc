@@ -1,4 +1,4 @@
-#include "output/summary.h"
+#include "tables/summary.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,7 +14,7 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "labels/row_value.h"
-#include "output/stack_shares.h"
+#include "tables/stack_shares.h"
 
 namespace offcpu {
 namespace {

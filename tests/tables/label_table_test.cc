@@ -1,4 +1,4 @@
-#include "output/label_table.h"
+#include "tables/label_table.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "output/table.h"
+#include "tables/table.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
 #include "labels/stack_labels.h"
-#include "output/keep_most.h"
+#include "tables/keep_most.h"
 
 namespace offcpu {
 namespace {

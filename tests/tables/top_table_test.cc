@@ -1,4 +1,4 @@
-#include "output/top_table.h"
+#include "tables/top_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // What a recording contains and what it lost, for a reader.
-#ifndef OFFCPU_OUTPUT_SUMMARY_H_
-#define OFFCPU_OUTPUT_SUMMARY_H_
+#ifndef OFFCPU_TABLES_SUMMARY_H_
+#define OFFCPU_TABLES_SUMMARY_H_
 
 #include "bytes/byte_sink.h"
 #include "profile/named_profile.h"
@@ -11,4 +11,4 @@ void WriteSummary(const NamedProfile& profile, ByteSink sink);
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_SUMMARY_H_
+#endif  // OFFCPU_TABLES_SUMMARY_H_

@@ -1,4 +1,4 @@
-#include "output/top_screen.h"
+#include "tables/top_screen.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

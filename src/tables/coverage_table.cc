@@ -1,4 +1,4 @@
-#include "output/coverage_table.h"
+#include "tables/coverage_table.h"
 
 #include <algorithm>
 #include <cstdint>

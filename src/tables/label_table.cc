@@ -1,4 +1,4 @@
-#include "output/label_table.h"
+#include "tables/label_table.h"
 
 #include <string>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "classify/idle.h"
-#include "output/keep_most.h"
+#include "tables/keep_most.h"
 
 namespace offcpu {
 namespace {

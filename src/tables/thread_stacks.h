@@ -5,8 +5,8 @@
 //
 // The profile is of one process, and each of its rows is one thread: the kind is the state that it is in, the times say
 // how long it has been off the CPU so far (0: not known). A running thread has no stacks, NoUserStack::kOnCpu.
-#ifndef OFFCPU_OUTPUT_THREAD_STACKS_H_
-#define OFFCPU_OUTPUT_THREAD_STACKS_H_
+#ifndef OFFCPU_TABLES_THREAD_STACKS_H_
+#define OFFCPU_TABLES_THREAD_STACKS_H_
 
 #include <cstdint>
 #include <vector>
@@ -24,4 +24,4 @@ void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, Byt
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_THREAD_STACKS_H_
+#endif  // OFFCPU_TABLES_THREAD_STACKS_H_

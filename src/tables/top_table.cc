@@ -1,4 +1,4 @@
-#include "output/top_table.h"
+#include "tables/top_table.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "bytes/utf8.h"
 #include "json/json_writer.h"
 #include "labels/stack_labels.h"
-#include "output/keep_most.h"
+#include "tables/keep_most.h"
 
 namespace offcpu {
 namespace {

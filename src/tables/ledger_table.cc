@@ -1,4 +1,4 @@
-#include "output/ledger_table.h"
+#include "tables/ledger_table.h"
 
 #include <algorithm>
 #include <array>

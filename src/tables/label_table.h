@@ -1,6 +1,6 @@
 // The time of a profile by one label of its rows: by control group, by cause, by thread name. Pure functions.
-#ifndef OFFCPU_OUTPUT_LABEL_TABLE_H_
-#define OFFCPU_OUTPUT_LABEL_TABLE_H_
+#ifndef OFFCPU_TABLES_LABEL_TABLE_H_
+#define OFFCPU_TABLES_LABEL_TABLE_H_
 
 #include <cstddef>
 
@@ -18,4 +18,4 @@ void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_LABEL_TABLE_H_
+#endif  // OFFCPU_TABLES_LABEL_TABLE_H_

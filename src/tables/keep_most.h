@@ -1,6 +1,6 @@
 // The head of a table: the items that cost most. A pure function.
-#ifndef OFFCPU_OUTPUT_KEEP_MOST_H_
-#define OFFCPU_OUTPUT_KEEP_MOST_H_
+#ifndef OFFCPU_TABLES_KEEP_MOST_H_
+#define OFFCPU_TABLES_KEEP_MOST_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -17,4 +17,4 @@ void KeepMost(std::vector<T>& items, size_t limit, Amount amount) {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_OUTPUT_KEEP_MOST_H_
+#endif  // OFFCPU_TABLES_KEEP_MOST_H_
