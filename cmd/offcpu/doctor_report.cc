@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "output/json_writer.h"
-#include "output/utf8.h"
+#include "bytes/utf8.h"
+#include "json/json_writer.h"
 
 namespace offcpu {
 namespace {

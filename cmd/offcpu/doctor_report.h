@@ -7,8 +7,8 @@
 
 #include <vector>
 
+#include "bytes/byte_sink.h"
 #include "capture/checks.h"
-#include "output/byte_sink.h"
 
 namespace offcpu {
 

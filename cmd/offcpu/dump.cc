@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bytes/duration.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/duration.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {

@@ -1,6 +1,6 @@
 #include "offcpu/idle_flags.h"
 
-#include "symbolize/idle_match.h"
+#include "classify/idle_match.h"
 
 namespace offcpu {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "symbolize/idle_patterns.h"
-#include "symbolize/named_profile.h"
+#include "classify/idle_patterns.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

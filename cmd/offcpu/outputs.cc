@@ -9,9 +9,10 @@
 #include <filesystem>
 
 #include "absl/strings/str_cat.h"
-#include "output/idle.h"
-#include "output/label_filter.h"
-#include "output/write_file.h"
+#include "bytes/write_file.h"
+#include "classify/idle.h"
+#include "labels/label_filter.h"
+#include "tables/idle_table.h"
 
 namespace offcpu {
 

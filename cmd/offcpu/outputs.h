@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "offcpu/idle_flags.h"
 #include "output/format.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

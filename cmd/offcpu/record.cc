@@ -13,20 +13,21 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "classify/idle.h"
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
 #include "offcpu/verb.h"
-#include "output/coverage_table.h"
 #include "output/frame_sources.h"
-#include "output/idle.h"
-#include "output/label_table.h"
-#include "output/ledger_table.h"
-#include "output/summary.h"
-#include "output/table.h"
-#include "profiler/operands.h"
-#include "profiler/recorder.h"
+#include "recorder/operands.h"
+#include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
+#include "tables/coverage_table.h"
+#include "tables/idle_table.h"
+#include "tables/label_table.h"
+#include "tables/ledger_table.h"
+#include "tables/summary.h"
+#include "tables/table.h"
 
 namespace offcpu {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "output/duration.h"
-#include "profiler/operands.h"
+#include "bytes/duration.h"
+#include "recorder/operands.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {

@@ -9,7 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
 #include "offcpu/outputs.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 
 namespace offcpu {
 

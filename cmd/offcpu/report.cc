@@ -4,7 +4,7 @@
 #include "absl/status/statusor.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 
 namespace offcpu {
 namespace {

@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "output/json_writer.h"
-#include "output/utf8.h"
+#include "bytes/utf8.h"
+#include "json/json_writer.h"
 #include "unwind/sframe_dump.h"
 
 namespace offcpu {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
 #include "process/module.h"
 #include "unwind/sframe.h"
 

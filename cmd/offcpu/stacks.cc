@@ -8,11 +8,11 @@
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/thread_stacks.h"
-#include "profiler/operands.h"
-#include "profiler/process_stacks.h"
 #include "proto/control.pb.h"
+#include "recorder/operands.h"
+#include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
+#include "tables/thread_stacks.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {

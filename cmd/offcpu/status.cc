@@ -5,12 +5,12 @@
 #include <string_view>
 
 #include "absl/strings/str_format.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
+#include "json/json_writer.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "output/json_writer.h"
-#include "output/units.h"
-#include "output/utf8.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {

@@ -14,17 +14,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "bytes/duration.h"
+#include "labels/row_value.h"
 #include "offcpu/daemon.h"
 #include "offcpu/idle_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/screen.h"
 #include "offcpu/top_source.h"
 #include "offcpu/verb.h"
-#include "output/duration.h"
-#include "output/row_value.h"
-#include "output/top_screen.h"
-#include "output/top_table.h"
-#include "profiler/operands.h"
+#include "recorder/operands.h"
+#include "tables/top_screen.h"
+#include "tables/top_table.h"
 
 namespace offcpu {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "offcpu/daemon.h"
 #include "offcpu/record_flags.h"
-#include "output/pprof_reader.h"
-#include "profiler/clocks.h"
-#include "profiler/recorder.h"
+#include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
+#include "recorder/clocks.h"
+#include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

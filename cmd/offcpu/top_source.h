@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <string>
 
-#include "output/utf8.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 

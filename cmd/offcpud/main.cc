@@ -19,9 +19,9 @@
 #include "daemon/log.h"
 #include "daemon/service.h"
 #include "daemon/window_export.h"
-#include "offcpud/record_config.h"
+#include "offcpud/record_from_config.h"
 #include "process/reader_pool.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 
 namespace {
 

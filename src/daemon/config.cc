@@ -16,8 +16,8 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bytes/duration.h"
 #include "capture/glob.h"
-#include "output/duration.h"
 
 namespace offcpu {
 namespace {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "classify/glob_match.h"
 #include "profile/merge.h"
-#include "symbolize/glob_match.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "classify/idle_patterns.h"
 #include "daemon/recording.h"
 #include "output/format.h"
 #include "process/reader_pool.h"
-#include "profiler/clocks.h"
-#include "symbolize/idle_patterns.h"
+#include "recorder/clocks.h"
 #include "symbolize/name_cache.h"
 
 namespace offcpu {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/http_answers.h"
 #include "process/start_thread.h"
-#include "profiler/clocks.h"
+#include "recorder/clocks.h"
 
 namespace offcpu {
 namespace {

@@ -12,9 +12,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 #include "daemon/http_answers.h"
 #include "daemon/metrics.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

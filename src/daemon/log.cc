@@ -1,5 +1,5 @@
 #include "daemon/log.h"
-#include "output/utf8.h"
+#include "bytes/utf8.h"
 
 #include <unistd.h>
 

@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
 #include "daemon/window_store.h"
-#include "profiler/recorder.h"
+#include "recorder/recorder.h"
 
 namespace offcpu {
 

@@ -23,7 +23,7 @@
 #include "daemon/stack_requests.h"
 #include "daemon/systemd.h"
 #include "daemon/window_export.h"
-#include "profiler/listing.h"
+#include "recorder/listing.h"
 
 namespace offcpu {
 namespace {

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "output/thread_stacks.h"
-#include "profiler/process_stacks.h"
 #include "proto/control.pb.h"
+#include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
+#include "tables/thread_stacks.h"
 
 namespace offcpu {
 namespace {

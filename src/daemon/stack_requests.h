@@ -18,7 +18,7 @@
 #include "absl/status/statusor.h"
 #include "process/module_cache.h"
 #include "process/reader_pool.h"
-#include "profiler/listing.h"
+#include "recorder/listing.h"
 #include "symbolize/name_cache.h"
 #include "symbolize/symbolizer.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/utf8.h"
 
 namespace offcpu {
 namespace {

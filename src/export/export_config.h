@@ -10,8 +10,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "classify/idle_patterns.h"
 #include "export/http_poster.h"
-#include "symbolize/idle_patterns.h"
 
 namespace offcpu {
 

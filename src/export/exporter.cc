@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "output/gzip.h"
-#include "output/otlp.h"
+#include "bytes/gzip.h"
+#include "otlp/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
 #include "symbolize/symbolizer.h"

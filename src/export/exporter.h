@@ -30,9 +30,9 @@
 #include "export/pprof_files.h"
 #include "export/spool.h"
 #include "process/timed_read.h"
+#include "profile/named_profile.h"
 #include "profile/profile.h"
 #include "symbolize/name_cache.h"
-#include "symbolize/named_profile.h"
 
 namespace offcpu {
 

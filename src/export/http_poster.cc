@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "output/gzip.h"
+#include "bytes/gzip.h"
 
 namespace offcpu {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "export/spool_files.h"
-#include "output/pprof.h"
+#include "pprof/pprof.h"
 
 namespace offcpu {
 namespace {

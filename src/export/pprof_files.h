@@ -21,7 +21,7 @@
 #include "absl/status/statusor.h"
 #include "export/spool_files.h"
 #include "process/owned_fd.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

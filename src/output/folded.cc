@@ -12,7 +12,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "output/stack_labels.h"
+#include "labels/stack_labels.h"
 
 namespace offcpu {
 namespace {

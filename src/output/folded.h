@@ -14,9 +14,9 @@
 #ifndef OFFCPU_OUTPUT_FOLDED_H_
 #define OFFCPU_OUTPUT_FOLDED_H_
 
-#include "output/byte_sink.h"
-#include "output/row_value.h"
-#include "symbolize/named_profile.h"
+#include "bytes/byte_sink.h"
+#include "labels/row_value.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

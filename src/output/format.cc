@@ -7,16 +7,17 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "output/coverage_table.h"
+#include "classify/idle.h"
+#include "json/profile_json.h"
+#include "otlp/otlp.h"
 #include "output/frame_sources.h"
-#include "output/idle.h"
-#include "output/label_table.h"
-#include "output/ledger_table.h"
-#include "output/otlp.h"
-#include "output/pprof.h"
-#include "output/profile_json.h"
-#include "output/summary.h"
-#include "output/table.h"
+#include "pprof/pprof.h"
+#include "tables/coverage_table.h"
+#include "tables/idle_table.h"
+#include "tables/label_table.h"
+#include "tables/ledger_table.h"
+#include "tables/summary.h"
+#include "tables/table.h"
 
 namespace offcpu {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "output/byte_sink.h"
+#include "bytes/byte_sink.h"
+#include "labels/row_labels.h"
 #include "output/folded.h"
-#include "output/row_labels.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

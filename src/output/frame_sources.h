@@ -2,7 +2,7 @@
 #ifndef OFFCPU_OUTPUT_FRAME_SOURCES_H_
 #define OFFCPU_OUTPUT_FRAME_SOURCES_H_
 
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
 
 namespace offcpu {
 

@@ -1,6 +1,6 @@
 // The file in which a runtime tells what it has compiled: /tmp/perf-PID.map, by the number that the process has in its
 // own pid namespace, below its own root. Opening it touches the target's file system, which may block: it belongs on a
-// reader thread. Does not read it: see symbolize/perf_map.h.
+// reader thread. Does not read it: see symbolize/perf_map_names.h.
 //
 // Anybody can write to /tmp and guess the name, so that a file counts only if the process could have read it, and
 // nobody else put it there: it is a regular file with this one name, of the process's own user or of root's, readable

@@ -1,6 +1,6 @@
 // One recording, or one window of it: where threads waited, and what could not be told. Plain data, never changed after
-// the off-CPU table has made it; safe to read from any thread. Its code is addresses: symbolize/named_profile.h is the
-// same with names.
+// the off-CPU table has made it; safe to read from any thread. Its code is addresses: named_profile.h is the same
+// with names.
 #ifndef OFFCPU_PROFILE_PROFILE_H_
 #define OFFCPU_PROFILE_PROFILE_H_
 
@@ -16,7 +16,7 @@
 #include "process/identity.h"
 #include "process/module.h"
 #include "profile/ledger.h"
-#include "profile/row.h"
+#include "profile/profile_row.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {

@@ -10,14 +10,15 @@
 #include <string>
 #include <string_view>
 
+#include "profile/named_profile.h"
+
 namespace offcpu {
 
 // A longer name is not demangled, and of C++ none longer than a quarter of it: libiberty's guard against deep
 // recursion.
 inline constexpr size_t kMaxMangledBytes = 4096;
-// Neither is one whose meaning is longer: a few hundred bytes can stand for gigabytes.
-inline constexpr size_t kMaxDemangledBytes = 16384;
 
+// Neither is one whose meaning is longer than kMaxDemangledBytes: a few hundred bytes can stand for gigabytes.
 std::string Demangle(std::string_view name);
 
 }  // namespace offcpu

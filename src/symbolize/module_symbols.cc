@@ -17,7 +17,7 @@
 #include "symbolize/elf_file.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/go_symbols.h"
-#include "symbolize/perf_map.h"
+#include "symbolize/perf_map_names.h"
 
 namespace offcpu {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "classify/idle_match.h"
 #include "process/memory_budget.h"
 #include "process/proc_file.h"
 #include "profile/losses.h"
 #include "symbolize/demangle.h"
-#include "symbolize/idle_match.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/name_pool.h"

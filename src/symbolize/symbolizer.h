@@ -8,11 +8,11 @@
 
 #include <string>
 
+#include "classify/idle_patterns.h"
 #include "process/timed_read.h"
+#include "profile/named_profile.h"
 #include "profile/profile.h"
-#include "symbolize/idle_patterns.h"
 #include "symbolize/name_cache.h"
-#include "symbolize/named_profile.h"
 
 namespace offcpu {
 

@@ -18,10 +18,10 @@
 #include <thread>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "export/exporter.h"
-#include "output/gzip.h"
-#include "output/otlp.h"
-#include "output/pprof.h"
+#include "otlp/otlp.h"
+#include "pprof/pprof.h"
 #include "symbolize/symbolizer.h"
 
 namespace offcpu {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "daemon/recording.h"
-#include "profiler/clocks.h"
+#include "recorder/clocks.h"
 
 namespace offcpu {
 

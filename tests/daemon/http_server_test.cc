@@ -11,7 +11,7 @@
 #include "fake_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 
 namespace offcpu {
 namespace {

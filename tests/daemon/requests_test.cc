@@ -10,7 +10,7 @@
 #include "fake_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
 
 namespace offcpu {

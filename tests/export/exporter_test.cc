@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "fake_collector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/gzip.h"
 
 namespace offcpu {
 namespace {

@@ -17,8 +17,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-#include "output/pprof_reader.h"
-#include "tests/output/fake_profile.h"
+#include "pprof/pprof_reader.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

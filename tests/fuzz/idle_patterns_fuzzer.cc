@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "symbolize/idle_match.h"
+#include "classify/idle_match.h"
 
 namespace {
 

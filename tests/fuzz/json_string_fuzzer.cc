@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "output/json_writer.h"
+#include "json/json_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text;

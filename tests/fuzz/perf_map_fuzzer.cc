@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "process/memory.h"
-#include "symbolize/perf_map.h"
+#include "symbolize/perf_map_names.h"
 
 namespace {
 

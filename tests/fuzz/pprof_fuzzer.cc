@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "output/format.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include "classify/system_calls.h"
+#include "classify/wait_cause.h"
 #include "symbolize/symbolizer.h"
-#include "symbolize/system_calls.h"
-#include "symbolize/wait_cause.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "profiler/record_config.h"
+#include "recorder/record_config.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/load.h"
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "process/owned_fd.h"
-#include "profiler/recorder.h"
-#include "symbolize/named_profile.h"
+#include "profile/named_profile.h"
+#include "recorder/recorder.h"
 
 namespace offcpu::integration {
 

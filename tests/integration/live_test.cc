@@ -12,9 +12,9 @@
 
 #include "capture/kernel.h"
 #include "capture/programs.h"
-#include "profiler/listing.h"
-#include "profiler/live.h"
-#include "profiler/process_stacks.h"
+#include "recorder/listing.h"
+#include "recorder/live.h"
+#include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 

@@ -19,9 +19,9 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/gzip.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
-#include "output/gzip.h"
-#include "output/pprof_reader.h"
+#include "pprof/pprof_reader.h"
 #include "tests/export/fake_collector.h"
 #include "tests/integration/cli.h"
 

@@ -19,7 +19,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "process/memory.h"
-#include "profiler/process_stacks.h"
+#include "recorder/process_stacks.h"
 #include "tests/integration/harness.h"
 #include "tests/integration/real_program.h"
 

@@ -9,7 +9,7 @@
 
 #include "capture/events.h"
 #include "capture/programs.h"
-#include "profiler/record_config.h"
+#include "recorder/record_config.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {

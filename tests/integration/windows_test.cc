@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "capture/kernel.h"
 #include "profile/losses.h"
-#include "profiler/open_waits.h"
+#include "recorder/open_waits.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 

@@ -5,8 +5,8 @@
 #include <sstream>
 #include <string>
 
-#include "fake_profile.h"
 #include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

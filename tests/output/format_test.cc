@@ -3,9 +3,9 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "fake_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {

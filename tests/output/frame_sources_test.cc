@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "output/folded.h"
-#include "recorded_profile.h"
+#include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {

@@ -1,21 +1,19 @@
-#include "output/idle.h"
-
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "fake_profile.h"
+#include "classify/idle_patterns.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "otlp/otlp.h"
 #include "output/format.h"
 #include "output/frame_sources.h"
-#include "output/otlp.h"
-#include "output/pprof.h"
-#include "output/pprof_reader.h"
-#include "output/top_screen.h"
-#include "output/top_table.h"
-#include "symbolize/idle_patterns.h"
+#include "pprof/pprof.h"
+#include "pprof/pprof_reader.h"
+#include "tables/top_screen.h"
+#include "tables/top_table.h"
+#include "tests/classify/fake_idle.h"
+#include "tests/profile/fake_profile.h"
 
 namespace offcpu {
 namespace {
@@ -26,23 +24,9 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
 
-// Two waits for work by one pattern, of which one has waited for a CPU too, one by another, and one for a lock.
+// What each format does with waits for work.
 class IdleTest : public ::testing::Test {
  protected:
-  IdleTest() {
-    const uint32_t server = fake_.Process(10, "server");
-    const uint32_t pool = fake_.Process(11, "pool");
-    const uint32_t comm = fake_.Comm("worker");
-    const uint32_t kernel = fake_.Kernel({"schedule", "do_epoll_wait"});
-    fake_.Row(server, comm, fake_.User({"epoll_wait", "loop"}), kernel, 5'000'000, 1'000'000);
-    fake_.Row(server, comm, fake_.User({"lock", "work"}), kernel, 2'000'000, 500'000);
-    fake_.Row(pool, comm, fake_.User({"wait", "pool"}), kernel, 9'000'000);
-    fake_.Row(server, comm, fake_.User({"epoll_wait", "other_loop"}), kernel, 3'000'000);
-    fake_.profile.rows[3].count = 4;
-    fake_.profile.duration_ns = 1'000'000'000;
-    fake_.Idle({"s: loop", "", "p: pool", "s: loop"});
-  }
-
   std::string Written(OutputFormat format, bool hide_idle = true, bool frame_sources = false) {
     FormatOptions options = {.folded = {.nanoseconds = true}, .frame_sources = frame_sources, .hide_idle = hide_idle};
     std::string text;
@@ -50,40 +34,8 @@ class IdleTest : public ::testing::Test {
     return text;
   }
 
-  FakeProfile fake_;
+  FakeProfile fake_ = FakeWithIdle();
 };
-
-TEST_F(IdleTest, SumsByPattern) {
-  EXPECT_THAT(SumIdle(fake_.profile), ElementsAre(IdleSum{"p: pool", 1, 9'000'000}, IdleSum{"s: loop", 5, 8'000'000}));
-  EXPECT_EQ(TotalOf(SumIdle(fake_.profile)), (IdleSum{"", 6, 17'000'000}));
-  fake_.Idle({});
-  EXPECT_THAT(SumIdle(fake_.profile), IsEmpty());
-}
-
-TEST_F(IdleTest, WhatIsHiddenAndWhatIsLeftAddUp) {
-  const auto sums_of = [](const NamedProfile& profile) {
-    IdleSum sums;
-    uint64_t runnable_ns = 0;
-    for (const ProfileRow& row : profile.rows) {
-      sums.count += row.count;
-      sums.blocked_ns += row.blocked_ns;
-      runnable_ns += row.runnable_ns;
-    }
-    return std::pair(sums, runnable_ns);
-  };
-  const IdleSum hidden = TotalOf(SumIdle(fake_.profile));
-  const NamedProfile rest = WithoutIdle(fake_.profile);
-  const auto [left, left_runnable_ns] = sums_of(rest);
-  const auto [all, all_runnable_ns] = sums_of(fake_.profile);
-  EXPECT_EQ(hidden.count + left.count, all.count);
-  EXPECT_EQ(hidden.blocked_ns + left.blocked_ns, all.blocked_ns);
-  EXPECT_EQ(left_runnable_ns, all_runnable_ns) << "who has work and no CPU does not wait for work";
-  ASSERT_THAT(rest.rows, SizeIs(2));
-  EXPECT_EQ(rest.rows[0].runnable_ns, 1'000'000u);
-  EXPECT_EQ(rest.rows[0].max_ns, 0u) << "the longest wait is one that is hidden";
-  EXPECT_EQ(rest.rows[1].total_ns(), 2'500'000u);
-  EXPECT_EQ(rest.user_stacks.size(), fake_.profile.user_stacks.size());
-}
 
 TEST_F(IdleTest, Tables) {
   const std::string text = Written(OutputFormat::kText);

@@ -1,0 +1,48 @@
+#include "classify/idle.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace offcpu {
+
+std::vector<IdleSum> SumIdle(const NamedProfile& profile) {
+  std::vector<IdleSum> sums;
+  absl::flat_hash_map<std::string_view, size_t> index;
+  for (const NamedRow& row : profile.rows) {
+    if (!IsIdle(row)) continue;
+    const auto [it, inserted] = index.try_emplace(row.idle, sums.size());
+    if (inserted) sums.push_back({.name = std::string(row.idle)});
+    sums[it->second].count += row.count;
+    sums[it->second].blocked_ns += row.blocked_ns;
+  }
+  std::sort(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
+    return std::tie(b.blocked_ns, a.name) < std::tie(a.blocked_ns, b.name);
+  });
+  return sums;
+}
+
+IdleSum TotalOf(const std::vector<IdleSum>& sums) {
+  IdleSum total;
+  for (const IdleSum& sum : sums) {
+    total.count += sum.count;
+    total.blocked_ns += sum.blocked_ns;
+  }
+  return total;
+}
+
+NamedProfile WithoutIdle(const NamedProfile& profile) {
+  NamedProfile rest = profile;
+  std::erase_if(rest.rows, [](const NamedRow& row) { return IsIdle(row) && row.runnable_ns == 0; });
+  for (NamedRow& row : rest.rows) {
+    if (!IsIdle(row)) continue;
+    row.count = row.blocked_ns = row.max_ns = 0;
+    row.count_variance = 0;
+    row.idle = "";
+  }
+  return rest;
+}
+
+}  // namespace offcpu

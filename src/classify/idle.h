@@ -1,0 +1,37 @@
+// Waits for work, as the rows of a profile say, apart from all others: how much they are by pattern, and a profile
+// without them. Where nothing is marked, they are none. Pure functions.
+#ifndef OFFCPU_CLASSIFY_IDLE_H_
+#define OFFCPU_CLASSIFY_IDLE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// Of one pattern: its waits, and how long they were until they were over. From there on the thread has work.
+struct IdleSum {
+  std::string name;
+  uint64_t count = 0;
+  uint64_t blocked_ns = 0;
+
+  bool operator==(const IdleSum&) const = default;
+};
+
+// Is the wait of this row marked?
+inline bool IsIdle(const NamedRow& row) { return !row.idle.empty(); }
+
+// Of those patterns that match, the longest time first.
+std::vector<IdleSum> SumIdle(const NamedProfile& profile);
+IdleSum TotalOf(const std::vector<IdleSum>& sums);
+
+// What is left when those sums are taken out: counts and times add up to the profile's. A thread that has been woken to
+// work and waits for a CPU still has its row, with that time alone, a count of 0 and no longest wait.
+NamedProfile WithoutIdle(const NamedProfile& profile);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CLASSIFY_IDLE_H_

@@ -1,0 +1,190 @@
+#include "classify/idle_match.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "classify/glob_match.h"
+#include "classify/wait_cause.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxOwnCallees = 8;
+
+// Of functions that compilers have split or specialized, "f.part.0"; C++ names come without (demangle.h).
+std::string_view WithoutSuffix(std::string_view name) {
+  for (bool is_found = true; is_found;) {
+    is_found = false;
+    for (const std::string_view suffix : {".constprop", ".isra", ".part", ".lto_priv", ".cold"}) {
+      const size_t digits = name.find_last_not_of("0123456789") + 1;
+      const bool has_number = digits < name.size() && name.substr(0, digits).ends_with('.');
+      const std::string_view stem = has_number ? name.substr(0, digits - 1) : name;
+      if (!stem.ends_with(suffix)) continue;
+      name = stem.substr(0, stem.size() - suffix.size());
+      is_found = true;
+    }
+  }
+  return name;
+}
+
+// What the kernel has a thread return to from a handler of a signal.
+bool IsTrampoline(const NamedFrame& frame) {
+  return frame.named && (frame.name == "__restore_rt" || frame.name.starts_with("runtime.sigreturn"));
+}
+
+bool IsCalled(const IdleFrame& frame, const NamedFrame& function) {
+  if (!function.named) return false;
+  const std::string_view stem = WithoutSuffix(function.name);
+  return MatchesAny(frame.names, stem) ||
+         (stem.size() != function.name.size() && MatchesAny(frame.names, function.name));
+}
+
+// musl's waits look alike without names: as many functions wait for an event as for the mutex behind it.
+bool IsMusl(std::string_view module) { return module.starts_with("ld-musl") || module.starts_with("libc.musl"); }
+
+// Has it no name, as static functions in stripped programs have none, and is of the module that calls it or that it
+// calls? Code of any other module is none that the pattern can mean.
+bool IsStripped(std::span<const NamedFrame> frames, size_t index) {
+  const NamedFrame& frame = frames[index];
+  if (frame.named || frame.module_name.empty() || IsMusl(frame.module_name)) return false;
+  const bool of_callee = index > 0 && frames[index - 1].module_name == frame.module_name;
+  const bool of_caller = index + 1 < frames.size() && frames[index + 1].module_name == frame.module_name;
+  return of_callee || of_caller;
+}
+
+// From frames[begin], which is to be the pattern's first, outwards. Which functions of the pattern can come next is
+// kept as a set of bits: that takes no longer for a stack that is made to take long.
+bool MatchesFrom(const IdleStack& stack, std::span<const NamedFrame> frames, size_t begin) {
+  const size_t end = stack.frames.size();
+  uint64_t next = 1;
+  for (size_t at = begin; next != 0; ++at) {
+    for (size_t i = 0; i < end; ++i) {
+      if ((next >> i & 1) != 0 && stack.frames[i].may_be_missing) next |= uint64_t{2} << i;
+    }
+    if ((next >> end & 1) != 0) return true;
+    if (at == frames.size()) return false;
+    uint64_t taken = 0;
+    for (size_t i = 0; i < end; ++i) {
+      if ((next >> i & 1) == 0) continue;
+      const IdleFrame& frame = stack.frames[i];
+      if (IsCalled(frame, frames[at]) || (frame.may_be_unnamed && IsStripped(frames, at))) taken |= uint64_t{2} << i;
+    }
+    next = taken;
+  }
+  return false;
+}
+
+template <typename Values, typename Value>
+bool Has(const Values& values, const Value& value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// A wait of the kernel's own within the call, for its locks, for memory, for a disk; or for a futex that is always
+// somebody's, because the kernel hands it on.
+bool IsNeverForWork(const NamedFrame& frame) {
+  constexpr std::array<std::string_view, 8> kBeginnings = {
+      "__mutex_lock", "mutex_lock",  "rwsem_down_",        "down_",
+      "io_schedule",  "folio_wait_", "asm_exc_page_fault", "futex_lock_pi"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&frame](std::string_view beginning) { return frame.name.starts_with(beginning); });
+}
+
+// One that ends by a signal, as every wait for work does. The kind of an open wait does not tell, the stack does.
+bool IsInterruptible(const IdleWait& wait) {
+  if (std::any_of(wait.kernel.begin(), wait.kernel.end(), IsNeverForWork)) return false;
+  if (wait.kind != WaitKind::kOpen) return wait.kind == WaitKind::kSleeping;
+  return !wait.kernel.empty() && wait.kernel.front().named;
+}
+
+// Rows that share what decides share the work.
+class Marker {
+ public:
+  Marker(const IdlePatterns& patterns, const NamedProfile& profile)
+      : patterns_(patterns), profile_(profile), by_stack_(profile.user_stacks.size()) {
+    for (const IdlePattern& pattern : patterns) names_.emplace_back(profile.names->emplace_back(pattern.name));
+  }
+
+  std::string_view Of(const ProfileRow& row) {
+    RowKey key = row.key();  // whichever thread it is, and whoever ended it
+    key.tid = 0;
+    key.waker = key.control_group = 0;
+    const auto [it, inserted] = known_.try_emplace(key);
+    if (inserted) it->second = Find(row);
+    return it->second;
+  }
+
+ private:
+  struct OfStack {
+    bool is_known = false;
+    std::vector<size_t> patterns;  // that have such a stack
+  };
+
+  const std::vector<size_t>& WithStack(uint32_t index) {
+    OfStack& stack = by_stack_[index];
+    const NamedUserStack& user = profile_.user_stacks[index];
+    if (std::exchange(stack.is_known, true) || user.filtered) return stack.patterns;
+    for (size_t i = 0; i < patterns_.size(); ++i) {
+      const std::vector<IdleStack>& stacks = patterns_[i].stacks;
+      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, user.frames); };
+      if (std::any_of(stacks.begin(), stacks.end(), matches)) stack.patterns.push_back(i);
+    }
+    return stack.patterns;
+  }
+
+  std::string_view Find(const ProfileRow& row) {
+    const IdleWait wait = {.process = profile_.processes[row.process].name,
+                           .thread = profile_.comms[row.comm],
+                           .kind = row.kind,
+                           .syscall = row.syscall,
+                           .kernel = profile_.kernel_stacks[row.kernel_stack].frames};
+    for (const size_t pattern : WithStack(row.user_stack)) {
+      if (MatchesWait(patterns_[pattern], wait)) return names_[pattern];
+    }
+    return "";
+  }
+
+  const IdlePatterns& patterns_;
+  const NamedProfile& profile_;
+  std::vector<std::string_view> names_;  // of the patterns
+  std::vector<OfStack> by_stack_;
+  absl::flat_hash_map<RowKey, std::string_view> known_;
+};
+
+}  // namespace
+
+bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames) {
+  for (size_t begin = 0; begin < frames.size(); ++begin) {
+    if (MatchesFrom(stack, frames, begin)) return true;
+    // What is further in than the pattern must be of the module of its first function, and no handler of a signal,
+    // which can interrupt any wait.
+    const bool goes_on = stack.own_callees && begin < kMaxOwnCallees && begin + 1 < frames.size();
+    if (!goes_on || IsTrampoline(frames[begin]) || frames[begin].module_name.empty()) return false;
+    if (frames[begin].module_name != frames[begin + 1].module_name) return false;
+  }
+  return false;
+}
+
+bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
+  if (!Has(pattern.syscalls, wait.syscall) || !IsInterruptible(wait)) return false;
+  if (!pattern.processes.empty() && !MatchesAny(pattern.processes, wait.process)) return false;
+  if (!pattern.threads.empty() && !MatchesAny(pattern.threads, wait.thread)) return false;
+  const WaitCause cause = CauseOf(wait.kind, wait.syscall, wait.kernel);
+  if (pattern.causes.empty()) return cause == CauseOf(WaitKind::kSleeping, wait.syscall, {});
+  return Has(pattern.causes, cause);
+}
+
+void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile) {
+  Marker marker(patterns, *profile);
+  for (NamedRow& row : profile->rows) {
+    const bool stays = profile->idle_is_told && profile->user_stacks[row.user_stack].filtered;
+    if (!stays) row.idle = marker.Of(row);
+  }
+  profile->idle_is_told = true;
+}
+
+}  // namespace offcpu

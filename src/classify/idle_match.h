@@ -1,0 +1,36 @@
+// Does a wait match a pattern of waiting for work? It must be one that can be interrupted, in the system call and for
+// the cause that the pattern is of, and every frame from the pattern's outermost function down to the leaf must be one
+// that the pattern names. Callers further out do not matter. What is not known never matches: no stack, frames that are
+// missing or have no name where one is asked for, stacks that pprof has changed. Pure functions.
+#ifndef OFFCPU_CLASSIFY_IDLE_MATCH_H_
+#define OFFCPU_CLASSIFY_IDLE_MATCH_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "classify/idle_patterns.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// `frames`: leaf first.
+bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames);
+
+// What a row says of its wait, but the user stack.
+struct IdleWait {
+  std::string_view process;
+  std::string_view thread;
+  WaitKind kind = WaitKind::kSleeping;
+  int32_t syscall = kNoSystemCall;
+  std::span<const NamedFrame> kernel;  // leaf first
+};
+bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
+
+// Tells of each row what it waits for work in. What rows said before is told again, but for stacks that pprof has
+// changed: their frames may be fewer than they were.
+void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CLASSIFY_IDLE_MATCH_H_

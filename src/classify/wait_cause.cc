@@ -1,0 +1,292 @@
+#include "classify/wait_cause.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "classify/system_calls.h"
+
+namespace offcpu {
+namespace {
+
+struct Rule {
+  std::string_view name;  // "tcp_*": whatever begins so
+  WaitCause cause;
+};
+
+// Where threads are that left the CPU and wanted to go on, or that have not run yet: the kind does not tell while the
+// wait is open, nor of a new thread.
+constexpr std::string_view kWantsToRun[] = {
+    "exit_to_user_mode_*", "irqentry_exit*", "raw_irqentry_exit*", "syscall_exit_to_user_mode*", "do_syscall_64",
+    "preempt_schedule*",   "__cond_resched", "do_sched_yield",     "__x64_sys_sched_yield",      "ret_from_fork*",
+};
+
+// Found on every path into the scheduler: they say nothing.
+constexpr std::string_view kScheduler[] = {"__schedule", "schedule", "__schedule_loop", "schedule_tail"};
+
+// The innermost function that has a rule decides, the first of its rules.
+constexpr Rule kByFunction[] = {
+    // Stops for a debugger or a signal, whatever the thread was doing.
+    {"ptrace_stop", WaitCause::kOther},
+    {"do_signal_stop", WaitCause::kOther},
+    {"do_freezer_trap", WaitCause::kOther},
+    // Locks.
+    {"futex_*", WaitCause::kLock},
+    {"__futex_*", WaitCause::kLock},
+    {"do_futex", WaitCause::kLock},
+    {"__mutex_lock*", WaitCause::kLock},
+    {"mutex_lock*", WaitCause::kLock},
+    {"__ww_mutex_lock*", WaitCause::kLock},
+    {"rwsem_down_*", WaitCause::kLock},
+    {"down_read*", WaitCause::kLock},
+    {"down_write*", WaitCause::kLock},
+    {"percpu_rwsem_wait", WaitCause::kLock},
+    {"__percpu_down_*", WaitCause::kLock},
+    {"percpu_down_*", WaitCause::kLock},
+    {"__down*", WaitCause::kLock},
+    {"rt_mutex_slowlock*", WaitCause::kLock},
+    {"flock_lock_inode_wait", WaitCause::kLock},
+    {"posix_lock_inode_wait", WaitCause::kLock},
+    {"locks_lock_inode_wait", WaitCause::kLock},
+    {"do_semtimedop", WaitCause::kLock},
+    {"__do_semtimedop", WaitCause::kLock},
+    // Time.
+    {"do_nanosleep", WaitCause::kSleep},
+    {"hrtimer_nanosleep*", WaitCause::kSleep},
+    {"alarm_timer_nsleep*", WaitCause::kSleep},
+    {"common_nsleep*", WaitCause::kSleep},
+    {"timerfd_read*", WaitCause::kSleep},
+    {"msleep*", WaitCause::kSleep},
+    {"usleep_range*", WaitCause::kSleep},
+    // Faults, where nothing further in has said more; see also IsPageFault.
+    {"handle_userfault", WaitCause::kPageFault},
+    {"do_user_addr_fault", WaitCause::kPageFault},
+    {"exc_page_fault", WaitCause::kPageFault},
+    {"asm_exc_page_fault", WaitCause::kPageFault},
+    // Block devices.
+    {"io_schedule*", WaitCause::kBlockIo},
+    {"folio_wait_*", WaitCause::kBlockIo},
+    {"__folio_lock*", WaitCause::kBlockIo},
+    {"wait_on_page_*", WaitCause::kBlockIo},
+    {"bit_wait_io*", WaitCause::kBlockIo},
+    {"__wait_on_buffer", WaitCause::kBlockIo},
+    {"__lock_buffer", WaitCause::kBlockIo},
+    {"balance_dirty_pages*", WaitCause::kBlockIo},
+    {"rq_qos_wait", WaitCause::kBlockIo},
+    {"wbt_wait", WaitCause::kBlockIo},
+    {"blk_*", WaitCause::kBlockIo},
+    {"blkdev_*", WaitCause::kBlockIo},
+    {"__blkdev_*", WaitCause::kBlockIo},
+    {"submit_bio*", WaitCause::kBlockIo},
+    {"bio_await*", WaitCause::kBlockIo},
+    {"__blockdev_direct_IO", WaitCause::kBlockIo},
+    {"iomap_dio_*", WaitCause::kBlockIo},
+    {"__iomap_dio_*", WaitCause::kBlockIo},
+    {"read_events", WaitCause::kBlockIo},  // io_getevents
+    // Pipes and eventfds.
+    {"pipe_*", WaitCause::kPipe},
+    {"anon_pipe_*", WaitCause::kPipe},
+    {"fifo_*", WaitCause::kPipe},
+    {"wait_for_partner", WaitCause::kPipe},
+    {"wait_for_space", WaitCause::kPipe},
+    {"ipipe_prep*", WaitCause::kPipe},
+    {"opipe_prep*", WaitCause::kPipe},
+    {"eventfd_*", WaitCause::kPipe},
+    // Several things at once.
+    {"ep_poll", WaitCause::kPoll},
+    {"do_epoll_*", WaitCause::kPoll},
+    {"do_poll*", WaitCause::kPoll},
+    {"do_sys_poll", WaitCause::kPoll},
+    {"do_select", WaitCause::kPoll},
+    {"core_sys_select", WaitCause::kPoll},
+    {"io_cqring_*", WaitCause::kPoll},
+    // Sockets.
+    {"sock_*", WaitCause::kNetwork},
+    {"sk_*", WaitCause::kNetwork},
+    {"__lock_sock", WaitCause::kNetwork},
+    {"lock_sock*", WaitCause::kNetwork},
+    {"__skb_*", WaitCause::kNetwork},
+    {"skb_*", WaitCause::kNetwork},
+    {"tcp_*", WaitCause::kNetwork},
+    {"udp_*", WaitCause::kNetwork},
+    {"udpv6_*", WaitCause::kNetwork},
+    {"inet_*", WaitCause::kNetwork},
+    {"inet6_*", WaitCause::kNetwork},
+    {"__inet_*", WaitCause::kNetwork},
+    {"unix_*", WaitCause::kNetwork},
+    {"__unix_*", WaitCause::kNetwork},
+    {"netlink_*", WaitCause::kNetwork},
+    {"packet_*", WaitCause::kNetwork},
+    {"vsock_*", WaitCause::kNetwork},
+    {"mptcp_*", WaitCause::kNetwork},
+    {"tls_*", WaitCause::kNetwork},
+    {"do_accept", WaitCause::kNetwork},
+    // Children.
+    {"do_wait", WaitCause::kChild},
+    {"kernel_wait*", WaitCause::kChild},
+    {"kernel_clone", WaitCause::kChild},  // with CLONE_VFORK, as posix_spawn does
+    // File systems: their journals, servers and locks that are none of the above.
+    {"jbd2_*", WaitCause::kFile},
+    {"ext4_*", WaitCause::kFile},
+    {"xfs_*", WaitCause::kFile},
+    {"xlog_*", WaitCause::kFile},
+    {"btrfs_*", WaitCause::kFile},
+    {"f2fs_*", WaitCause::kFile},
+    {"ovl_*", WaitCause::kFile},
+    {"fuse_*", WaitCause::kFile},
+    {"__fuse_*", WaitCause::kFile},
+    {"request_wait_answer", WaitCause::kFile},
+    {"nfs_*", WaitCause::kFile},
+    {"nfs4_*", WaitCause::kFile},
+    {"rpc_*", WaitCause::kFile},
+    {"cifs_*", WaitCause::kFile},
+    {"smb2_*", WaitCause::kFile},
+    {"ceph_*", WaitCause::kFile},
+    {"p9_*", WaitCause::kFile},
+    {"v9fs_*", WaitCause::kFile},
+    {"vfs_fsync*", WaitCause::kFile},
+    {"wb_wait_for_completion", WaitCause::kFile},
+    {"__d_wait_*", WaitCause::kFile},
+    {"d_alloc_parallel", WaitCause::kFile},
+    // Work that is done on the way back to user mode is not the system call's.
+    {"task_work_run", WaitCause::kOther},
+};
+
+// Calls that can wait for one thing only. Others (read, write, ioctl) are for the stack to tell.
+constexpr Rule kBySystemCall[] = {
+    {"futex", WaitCause::kLock},
+    {"futex_*", WaitCause::kLock},
+    {"flock", WaitCause::kLock},
+    {"semop", WaitCause::kLock},
+    {"semtimedop", WaitCause::kLock},
+    {"nanosleep", WaitCause::kSleep},
+    {"clock_nanosleep", WaitCause::kSleep},
+    {"poll", WaitCause::kPoll},
+    {"ppoll", WaitCause::kPoll},
+    {"select", WaitCause::kPoll},
+    {"pselect6", WaitCause::kPoll},
+    {"epoll_wait", WaitCause::kPoll},
+    {"epoll_pwait", WaitCause::kPoll},
+    {"epoll_pwait2", WaitCause::kPoll},
+    {"io_uring_enter", WaitCause::kPoll},
+    {"io_getevents", WaitCause::kBlockIo},
+    {"io_pgetevents", WaitCause::kBlockIo},
+    {"accept", WaitCause::kNetwork},
+    {"accept4", WaitCause::kNetwork},
+    {"connect", WaitCause::kNetwork},
+    {"recvfrom", WaitCause::kNetwork},
+    {"recvmsg", WaitCause::kNetwork},
+    {"recvmmsg", WaitCause::kNetwork},
+    {"sendto", WaitCause::kNetwork},
+    {"sendmsg", WaitCause::kNetwork},
+    {"sendmmsg", WaitCause::kNetwork},
+    {"wait4", WaitCause::kChild},
+    {"waitid", WaitCause::kChild},
+    {"vfork", WaitCause::kChild},
+    {"fsync", WaitCause::kFile},
+    {"fdatasync", WaitCause::kFile},
+    {"sync", WaitCause::kFile},
+    {"syncfs", WaitCause::kFile},
+    {"sync_file_range", WaitCause::kFile},
+    {"msync", WaitCause::kFile},
+    {"open", WaitCause::kFile},
+    {"openat", WaitCause::kFile},
+    {"openat2", WaitCause::kFile},
+    {"creat", WaitCause::kFile},
+    {"stat", WaitCause::kFile},
+    {"lstat", WaitCause::kFile},
+    {"newfstatat", WaitCause::kFile},
+    {"statx", WaitCause::kFile},
+    {"access", WaitCause::kFile},
+    {"faccessat", WaitCause::kFile},
+    {"faccessat2", WaitCause::kFile},
+    {"readlink", WaitCause::kFile},
+    {"readlinkat", WaitCause::kFile},
+    {"getdents", WaitCause::kFile},
+    {"getdents64", WaitCause::kFile},
+    {"mkdir", WaitCause::kFile},
+    {"mkdirat", WaitCause::kFile},
+    {"rmdir", WaitCause::kFile},
+    {"unlink", WaitCause::kFile},
+    {"unlinkat", WaitCause::kFile},
+    {"rename", WaitCause::kFile},
+    {"renameat", WaitCause::kFile},
+    {"renameat2", WaitCause::kFile},
+    {"truncate", WaitCause::kFile},
+    {"ftruncate", WaitCause::kFile},
+    {"fallocate", WaitCause::kFile},
+    {"pread64", WaitCause::kFile},
+    {"pwrite64", WaitCause::kFile},
+    {"preadv", WaitCause::kFile},
+    {"pwritev", WaitCause::kFile},
+    {"preadv2", WaitCause::kFile},
+    {"pwritev2", WaitCause::kFile},
+};
+
+// Compilers put ".constprop.0" and the like behind the names of what they specialize.
+bool Matches(std::string_view name, std::string_view pattern) {
+  const bool is_prefix = pattern.ends_with('*');
+  if (is_prefix) pattern.remove_suffix(1);
+  if (!name.starts_with(pattern)) return false;
+  return is_prefix || name.size() == pattern.size() || name[pattern.size()] == '.';
+}
+
+template <typename Patterns>
+bool MatchesAny(std::string_view name, const Patterns& patterns) {
+  return std::any_of(std::begin(patterns), std::end(patterns),
+                     [name](std::string_view pattern) { return Matches(name, pattern); });
+}
+
+template <typename Rules>
+std::optional<WaitCause> Find(std::string_view name, const Rules& rules) {
+  const auto rule =
+      std::find_if(std::begin(rules), std::end(rules), [name](const Rule& r) { return Matches(name, r.name); });
+  return rule == std::end(rules) ? std::nullopt : std::optional(rule->cause);
+}
+
+bool WantsToRun(std::span<const NamedFrame> kernel) {
+  const auto leaf = std::find_if_not(kernel.begin(), kernel.end(),
+                                     [](const NamedFrame& frame) { return MatchesAny(frame.name, kScheduler); });
+  return leaf != kernel.end() && MatchesAny(leaf->name, kWantsToRun);
+}
+
+// The whole of what is done for a fault of user mode is the fault. In a system call it is part of that.
+bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
+  constexpr std::string_view kFault[] = {"asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault"};
+  constexpr std::string_view kCall[] = {"do_syscall_64", "do_int80_*", "do_fast_syscall_32", "do_SYSENTER_32"};
+  const auto any = [kernel](const auto& patterns) {
+    const auto matches = [&patterns](const NamedFrame& frame) { return MatchesAny(frame.name, patterns); };
+    return std::any_of(kernel.begin(), kernel.end(), matches);
+  };
+  return syscall == kNoSystemCall && any(kFault) && !any(kCall);
+}
+
+}  // namespace
+
+std::string_view Name(WaitCause cause) {
+  constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
+      "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted", "other"};
+  return kNames[static_cast<size_t>(cause)];
+}
+
+WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel) {
+  if (kind == WaitKind::kPreempted || kind == WaitKind::kYielded) return WaitCause::kPreempted;
+  if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
+  if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;
+  if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
+  for (const NamedFrame& frame : kernel) {
+    if (const std::optional<WaitCause> cause = Find(frame.name, kByFunction)) return *cause;
+  }
+  return Find(SystemCallName(syscall), kBySystemCall).value_or(WaitCause::kOther);
+}
+
+WaitCause WaitCauses::Of(const RowKey& row) {
+  const auto [it, inserted] = known_.try_emplace({row.kind, row.syscall, row.kernel_stack});
+  if (inserted) it->second = CauseOf(row.kind, row.syscall, profile_.kernel_stacks[row.kernel_stack].frames);
+  return it->second;
+}
+
+}  // namespace offcpu

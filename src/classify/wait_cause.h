@@ -1,0 +1,53 @@
+// What a wait is for, told by names: those of the kernel's functions that the thread waits in, innermost first, and,
+// where none of them says it, that of the system call. The kind says how a thread waits, the cause what for. Pure
+// functions; nothing is looked up.
+//
+// The kernel's functions change their names. What is not known is kOther, which is no failure.
+#ifndef OFFCPU_CLASSIFY_WAIT_CAUSE_H_
+#define OFFCPU_CLASSIFY_WAIT_CAUSE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+enum class WaitCause : uint8_t {
+  kLock,       // a futex, a lock on a file, a semaphore, or a lock of the kernel's own
+  kSleep,      // for a time
+  kBlockIo,    // a block device, or a page that is being read from one or written to it
+  kFile,       // a file system, without a block device in sight: its journal, its server
+  kNetwork,    // a socket of any family
+  kPoll,       // for one of several things: poll, select, epoll, completions of io_uring
+  kPipe,       // a pipe, or an eventfd
+  kChild,      // the end of a child, or of its borrowing this one's memory (vfork)
+  kPageFault,  // memory that was touched, and not by a system call
+  kPreempted,  // nothing: it wants to run
+  kOther,
+};
+inline constexpr int kWaitCauseCount = 11;
+// "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted", "other"
+std::string_view Name(WaitCause cause);
+
+// `kernel`: leaf first, empty if it is not known. Of a stay without a system call the stack and the kind speak alone.
+WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel);
+
+// The causes of a profile's rows; rows that share what decides share the work. It must outlive this.
+class WaitCauses {
+ public:
+  explicit WaitCauses(const NamedProfile& profile) : profile_(profile) {}
+
+  WaitCause Of(const RowKey& row);
+
+ private:
+  const NamedProfile& profile_;
+  absl::flat_hash_map<std::tuple<WaitKind, int32_t, uint32_t>, WaitCause> known_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CLASSIFY_WAIT_CAUSE_H_

@@ -1,0 +1,127 @@
+#include "json/profile_json.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "classify/idle.h"
+#include "json/coverage_json.h"
+#include "json/json_writer.h"
+#include "json/ledger_json.h"
+#include "json/stack_json.h"
+#include "json/stats_json.h"
+#include "labels/row_labels.h"
+#include "labels/stack_labels.h"
+
+namespace offcpu {
+namespace {
+
+void WriteKernelStack(const NamedKernelStack& stack, JsonWriter& json) {
+  std::vector<std::string> labels = KernelLabels(stack);
+  json.Key("kernel");
+  json.BeginArray();
+  for (auto label = labels.rbegin(); label != labels.rend(); ++label) json.String(*label);
+  json.EndArray();
+}
+
+void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
+  VisitLabels(values, [&json](const RowLabelInfo& info, const RowLabelValue& value) {
+    json.Key(info.name);
+    if (info.is_number) {
+      json.Signed(value.number);
+    } else {
+      json.String(value.text);
+    }
+  });
+}
+
+// An empty chain stands for all that found no place.
+void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels& labels, JsonWriter& json) {
+  json.Key("wakers");
+  json.BeginArray();
+  for (const WakerLink& link : chain) {
+    json.BeginObject();
+    if (link.interrupt) {
+      json.Key("interrupt");
+      json.Bool(true);
+    } else {
+      WriteLabels(labels.OfProcess(link.process), json);
+      json.Field("comm", profile.comms[link.comm]);
+      WriteUserStackFields(profile.user_stacks[link.user_stack], {}, json);
+    }
+    WriteKernelStack(profile.kernel_stacks[link.kernel_stack], json);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& labels, JsonWriter& json) {
+  json.BeginObject();
+  WriteLabels(labels.OfRow(row), json);
+  json.Field("count", row.count);
+  json.Field("blocked_ns", row.blocked_ns);
+  json.Field("runnable_ns", row.runnable_ns);
+  json.Field("max_ns", row.max_ns);
+  if (profile.stats.oncpu_period_ns != 0) {
+    json.Field("samples", row.samples);
+    json.Field("cpu_ns", row.cpu_ns);
+  }
+  if (profile.stats.sample_ns != 0) {
+    json.Field("count_error", row.count_error());
+    json.Field("ns_error", row.ns_error());
+  }
+  WriteUserStackFields(profile.user_stacks[row.user_stack], {}, json);
+  WriteKernelStack(profile.kernel_stacks[row.kernel_stack], json);
+  if (row.waker != 0) WriteWakers(profile, profile.wakers[row.waker - 1], labels, json);
+  json.EndObject();
+}
+
+void WriteIdle(const std::vector<IdleSum>& sums, JsonWriter& json) {
+  json.Key("idle");
+  json.BeginArray();
+  for (const IdleSum& sum : sums) {
+    json.BeginObject();
+    json.Field("name", sum.name);
+    json.Field("count", sum.count);
+    json.Field("blocked_ns", sum.blocked_ns);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+void WriteProfileJson(const NamedProfile& profile, ByteSink sink) {
+  uint64_t total_ns = 0;
+  uint64_t cpu_ns = 0;
+  for (const ProfileRow& row : profile.rows) {
+    total_ns += row.total_ns();
+    cpu_ns += row.cpu_ns;
+  }
+  JsonWriter json(sink);
+  json.BeginObject();
+  json.Field("start_unix_ns", profile.start_unix_ns);
+  json.Field("duration_ns", profile.duration_ns);
+  json.Field("total_ns", total_ns);
+  if (profile.stats.oncpu_period_ns != 0) json.Field("cpu_ns", cpu_ns);
+  json.Field("host", profile.host);
+  json.Key("stacks");
+  json.BeginArray();
+  RowLabels labels(profile);
+  for (const NamedRow& row : profile.rows) WriteRow(profile, row, labels, json);
+  json.EndArray();
+  WriteIdle(SumIdle(profile), json);
+  if (!profile.ledger.empty()) {
+    json.Key("ledger");
+    WriteLedgerJson(profile, json);
+  }
+  json.Key("modules");
+  WriteCoverageJson(profile, json);
+  json.Key("stats");
+  WriteStatsJson(profile.stats, json);
+  json.EndObject();
+  sink("\n");
+}
+
+}  // namespace offcpu

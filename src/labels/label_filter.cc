@@ -1,0 +1,43 @@
+#include "labels/label_filter.h"
+
+#include <array>
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "classify/glob_match.h"
+
+namespace offcpu {
+namespace {
+
+bool IsKept(const std::vector<LabelFilter>& filters, const RowLabelValues& values) {
+  std::array<bool, kRowLabelCount> is_asked = {};
+  std::array<bool, kRowLabelCount> is_met = {};
+  for (const LabelFilter& filter : filters) {
+    const auto label = static_cast<size_t>(filter.label);
+    is_asked[label] = true;
+    is_met[label] = is_met[label] || Matches(filter.pattern, TextOf(values, filter.label));
+  }
+  return is_asked == is_met;
+}
+
+}  // namespace
+
+absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", text, "' is not of the form LABEL=PATTERN, as in comm=postgres*"));
+  }
+  const absl::StatusOr<RowLabel> label = ParseRowLabel(text.substr(0, equals));
+  if (!label.ok()) return label.status();
+  return LabelFilter{.label = *label, .pattern = text.substr(equals + 1)};
+}
+
+void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile) {
+  if (filters.empty()) return;
+  RowLabels labels(*profile);
+  std::erase_if(profile->rows, [&](const NamedRow& row) { return !IsKept(filters, labels.OfRow(row)); });
+}
+
+}  // namespace offcpu

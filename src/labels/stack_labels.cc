@@ -1,0 +1,91 @@
+#include "labels/stack_labels.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
+#include "classify/system_calls.h"
+
+namespace offcpu {
+namespace {
+
+std::string Bracketed(std::string_view what, std::string_view reason) {
+  std::string label = "[";
+  label += what;
+  label += ": ";
+  label += reason;
+  label += "]";
+  return label;
+}
+
+void AppendOutermostFirst(const std::vector<NamedFrame>& frames, std::vector<std::string>* labels) {
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels->push_back(Printable(frame->name));
+}
+
+}  // namespace
+
+std::string WaitLabel(WaitCause cause, int32_t syscall) {
+  return absl::StrCat(std::string(Name(cause)), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
+}
+
+std::string EndLabel(const NamedUserStack& stack) {
+  if (stack.overflow) return "[other]";
+  if (stack.missing != NoUserStack::kNone) return Bracketed("no user stack", Name(stack.missing));
+  return stack.end == EndReason::kComplete ? "" : Bracketed("truncated", Name(stack.end));
+}
+
+std::vector<std::string> UserLabels(const NamedUserStack& stack) {
+  std::vector<std::string> labels;
+  labels.reserve(stack.frames.size() + 1);
+  if (std::string end = EndLabel(stack); !end.empty()) labels.push_back(std::move(end));
+  AppendOutermostFirst(stack.frames, &labels);
+  return labels;
+}
+
+std::vector<std::string> KernelLabels(const NamedKernelStack& stack) {
+  if (stack.overflow) return {"[other]"};
+  if (stack.user_mode) return {};
+  if (stack.is_lost()) return {"[unknown kernel stack]"};
+  std::vector<std::string> labels;
+  labels.reserve(stack.frames.size());
+  AppendOutermostFirst(stack.frames, &labels);
+  return labels;
+}
+
+std::string ThreadLabel(std::string_view comm) { return comm.empty() ? "[no name]" : Printable(comm); }
+
+std::string ProcessLabel(const ProcessInfo& process) {
+  return absl::StrCat(Printable(process.name), "-", process.key.pid);
+}
+
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process) {
+  if (chain.empty()) return {std::string(kWakerMark), "[other]"};
+  std::vector<std::string> labels;
+  const auto append_reversed = [&labels](std::vector<std::string> stack) {
+    labels.insert(labels.end(), std::make_move_iterator(stack.rbegin()), std::make_move_iterator(stack.rend()));
+  };
+  for (const WakerLink& link : chain) {
+    labels.emplace_back(kWakerMark);
+    append_reversed(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
+    labels.emplace_back("-");
+    if (link.interrupt) {
+      labels.emplace_back(kInterrupt);
+      continue;
+    }
+    append_reversed(UserLabels(profile.user_stacks[link.user_stack]));
+    labels.push_back(ThreadLabel(profile.comms[link.comm]));
+    if (with_process) labels.push_back(ProcessLabel(profile.processes[link.process]));
+  }
+  return labels;
+}
+
+std::string KernelLeaf(const std::vector<std::string>& labels) {
+  if (labels.empty()) return "";
+  const auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
+  const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
+  return leaf == labels.rend() ? labels.back() : *leaf;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,46 @@
+// The frames of a stack as a reader sees them, outermost first, with what is missing named in brackets where it would
+// be. Names come from files of the target, so they are made printable (utf8.h).
+//
+//   [truncated: REASON]       the callers of the frame below are not known
+//   [no user stack: REASON]   instead of the whole user stack
+//   [unknown kernel stack]    its frames were lost
+//   [other]                   all stacks that found no place in the table
+#ifndef OFFCPU_LABELS_STACK_LABELS_H_
+#define OFFCPU_LABELS_STACK_LABELS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "classify/wait_cause.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+std::vector<std::string> UserLabels(const NamedUserStack& stack);
+// Empty if there is no kernel stack: the thread was in user mode.
+std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
+
+// Of a chain of the profile's: for each link the way back from where it woke, behind kWakerMark, to the name of its
+// thread, and with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
+inline constexpr std::string_view kWakerMark = "--";
+inline constexpr std::string_view kInterrupt = "[interrupt]";
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process);
+
+// The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more. Empty of none.
+std::string KernelLeaf(const std::vector<std::string>& labels);
+
+// What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
+std::string EndLabel(const NamedUserStack& stack);
+
+// A thread's name, and its process as the folded form has it.
+std::string ThreadLabel(std::string_view comm);
+std::string ProcessLabel(const ProcessInfo& process);
+
+// "lock in futex", "page fault".
+std::string WaitLabel(WaitCause cause, int32_t syscall);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_LABELS_STACK_LABELS_H_

@@ -1,0 +1,76 @@
+#include "otlp/otlp_attributes.h"
+
+#include "bytes/utf8.h"
+#include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = opentelemetry::proto::profiles::v1development;
+namespace common = opentelemetry::proto::common::v1;
+namespace resource = opentelemetry::proto::resource::v1;
+
+// What readers show where a resource has no service.
+constexpr std::string_view kUnknownService = "unknown_service";
+
+common::AnyValue* ValueOf(std::string_view key, resource::Resource* resource) {
+  const std::string valid = Printable(key);
+  for (common::KeyValue& attribute : *resource->mutable_attributes()) {
+    if (attribute.key() == valid) return attribute.mutable_value();
+  }
+  common::KeyValue* attribute = resource->add_attributes();
+  attribute->set_key(valid);
+  return attribute->mutable_value();
+}
+
+void SetText(std::string_view key, std::string_view text, resource::Resource* resource) {
+  if (!text.empty()) ValueOf(key, resource)->set_string_value(Printable(text));
+}
+
+OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
+  OtlpProfiles::Frame frame;
+  pb::ResourceProfiles profiles;
+  *profiles.mutable_resource() = of;
+  frame.resource = profiles.SerializeAsString();
+  pb::ScopeProfiles scope;
+  scope.mutable_scope()->set_name(std::string(kOtlpScope));
+  scope.mutable_scope()->set_version(OFFCPU_VERSION);
+  common::KeyValue* attribute = scope.mutable_scope()->add_attributes();
+  attribute->set_key(std::string(kOtlpDefaultType));
+  attribute->mutable_value()->set_string_value(std::string(default_type));
+  frame.scope = scope.SerializeAsString();
+  pb::ResourceProfiles schema;
+  schema.set_schema_url(std::string(kOtlpSchema));
+  frame.schema_url = schema.SerializeAsString();
+  return frame;
+}
+
+}  // namespace
+
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& process,
+                                     const OtlpResourceAttributes& more) {
+  const std::string name(process[static_cast<size_t>(RowLabel::kProcess)].text);
+  resource::Resource of;
+  SetText(kOtlpHost, host, &of);
+  SetText(kOtlpService, kUnknownService, &of);
+  SetText(kOtlpService, service.empty() ? name : service, &of);
+  VisitLabels(process, [&of](const RowLabelInfo& info, const RowLabelValue& value) {
+    if (info.is_number) {
+      ValueOf(info.attribute, &of)->set_int_value(value.number);
+    } else {
+      SetText(info.attribute, value.text, &of);
+    }
+  });
+  for (const auto& [key, text] : more) SetText(key, text, &of);
+  return Framed(of, NameAndUnit(OtlpType::kOffCpu).first);
+}
+
+OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more) {
+  resource::Resource of;
+  SetText(kOtlpHost, host, &of);
+  SetText(kOtlpService, kOtlpScope, &of);
+  for (const auto& [key, text] : more) SetText(key, text, &of);
+  return Framed(of, NameAndUnit(OtlpType::kRecording).first);
+}
+
+}  // namespace offcpu

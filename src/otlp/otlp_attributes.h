@@ -1,0 +1,60 @@
+// The names of our attributes in OTLP, and what a request says of the resource that its profiles are of. Names are
+// those of OpenTelemetry's semantic conventions where they have one; our own begin with "offcpu.". Pure functions.
+//
+//   resource          host.name, service.name, and the labels of a process (row_labels.h)
+//   profile           offcpu.sample_period: shorter intervals are a sample, values are what it stands for;
+//                     pprof.profile.comment: the counters of the recording, as in pprof
+//   sample            the other labels of a row, but for the cause "other"; offcpu.user_end, offcpu.no_user_stack and
+//                     offcpu.no_kernel_stack, as the labels of pprof;
+//                     offcpu.waker: who ended the wait, as the folded form has it, from behind the first "--";
+//                     offcpu.lost.where: "recording", or "export" for what was lost afterwards
+//   location          profile.frame.type: kernel, go or native; none for generated code and for words in brackets
+//   mapping           process.executable.build_id.gnu
+//
+// The conventions want a build id or a hash of the file (htlhash) of every mapping. Modules that have no build id have
+// neither here: the hash would mean to read files of targets, some of them long gone, where bytes are only put in
+// order.
+#ifndef OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
+#define OFFCPU_OTLP_OTLP_ATTRIBUTES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "labels/row_labels.h"
+#include "otlp/otlp_profiles.h"
+#include "profile/profile.h"
+
+namespace offcpu {
+
+inline constexpr std::string_view kOtlpHost = "host.name";
+inline constexpr std::string_view kOtlpService = "service.name";
+inline constexpr std::string_view kOtlpDefaultType = "pprof.scope.default_sample_type";
+inline constexpr std::string_view kOtlpSamplePeriod = "offcpu.sample_period";
+inline constexpr std::string_view kOtlpComment = "pprof.profile.comment";
+inline constexpr std::string_view kOtlpUserEnd = "offcpu.user_end";
+inline constexpr std::string_view kOtlpNoUserStack = "offcpu.no_user_stack";
+inline constexpr std::string_view kOtlpNoKernelStack = "offcpu.no_kernel_stack";
+inline constexpr std::string_view kOtlpWaker = "offcpu.waker";
+inline constexpr std::string_view kOtlpLostWhere = "offcpu.lost.where";
+inline constexpr std::string_view kOtlpFrameType = "profile.frame.type";
+inline constexpr std::string_view kOtlpBuildId = "process.executable.build_id.gnu";
+
+inline constexpr std::string_view kOtlpScope = "offcpud";
+inline constexpr std::string_view kOtlpSchema = "https://opentelemetry.io/schemas/1.43.0";
+
+using OtlpResourceAttributes = std::vector<std::pair<std::string, std::string>>;
+
+// `more` takes the place of an attribute of ours with the same key; of several with one key the last counts.
+// `service`: "" for the name of the process. `process`: its labels.
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& process,
+                                     const OtlpResourceAttributes& more);
+
+// Of the profiler on its host, for what is said of the recording.
+OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OTLP_OTLP_ATTRIBUTES_H_

@@ -1,0 +1,132 @@
+#include "otlp/otlp_stacks.h"
+
+#include <cstddef>
+
+#include "labels/stack_labels.h"
+#include "otlp/otlp_attributes.h"
+#include "pprof/pprof_labels.h"
+
+namespace offcpu {
+namespace {
+
+int32_t FrameType(const Module* module, OtlpDictionary& dictionary) {
+  if (module == nullptr || module->is_perf_map) return 0;
+  return dictionary.Attribute(kOtlpFrameType, module->is_go ? "go" : "native");
+}
+
+int32_t WordLocation(std::string_view word, OtlpDictionary& dictionary) {
+  return dictionary.Location({.function = dictionary.Function(word)});
+}
+
+}  // namespace
+
+int32_t OtlpStacks::Word(std::string_view word, OtlpDictionary& dictionary) {
+  const int32_t location = WordLocation(word, dictionary);
+  return dictionary.Stack({&location, 1});
+}
+
+int32_t OtlpStacks::Mapping(const Module& module, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = mappings_.try_emplace(&module);
+  if (inserted) {
+    const int32_t build_id = module.build_id.empty() ? 0 : dictionary.Attribute(kOtlpBuildId, module.build_id);
+    it->second = dictionary.Mapping(module.path, build_id);
+  }
+  return it->second;
+}
+
+int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = locations_.try_emplace({frame.module, frame.lookup_address(), frame.name.data()});
+  if (inserted) {
+    OtlpLocation location = {.address = frame.lookup_address()};
+    if (frame.module != nullptr) location.mapping = Mapping(*frame.module, dictionary);
+    location.frame_type = FrameType(frame.module, dictionary);
+    const bool looked_up_later = !names_ && frame.module != nullptr && !frame.module->build_id.empty();
+    if (!looked_up_later) location.function = dictionary.Function(frame.name);
+    it->second = dictionary.Location(location);
+  }
+  return it->second;
+}
+
+int32_t OtlpStacks::KernelLocation(uint64_t address, std::string_view name, OtlpDictionary& dictionary) {
+  return dictionary.Location({.mapping = dictionary.Mapping(kKernelMapping, 0),
+                              .address = address,
+                              .function = dictionary.Function(name),
+                              .frame_type = dictionary.Attribute(kOtlpFrameType, "kernel")});
+}
+
+const OtlpStacks::Indices& OtlpStacks::UserLocations(uint32_t index, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = user_locations_.try_emplace(index);
+  if (inserted) {
+    const NamedUserStack& stack = profile_.user_stacks[index];
+    for (const NamedFrame& frame : stack.frames) it->second.push_back(UserLocation(frame, dictionary));
+    const std::string end = EndLabel(stack);
+    if (!end.empty()) it->second.push_back(WordLocation(end, dictionary));
+  }
+  return it->second;
+}
+
+const OtlpStacks::Indices& OtlpStacks::KernelLocations(uint32_t index, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = kernel_locations_.try_emplace(index);
+  if (inserted) {
+    const NamedKernelStack& stack = profile_.kernel_stacks[index];
+    const std::vector<std::string> labels = KernelLabels(stack);  // outermost first
+    const bool has_frames = !stack.overflow && !stack.frames.empty();
+    for (size_t i = 0; i < labels.size(); ++i) {
+      const uint64_t address = has_frames ? stack.frames[i].lookup_address() : 0;
+      it->second.push_back(KernelLocation(address, labels[labels.size() - 1 - i], dictionary));
+    }
+  }
+  return it->second;
+}
+
+int32_t OtlpStacks::Stack(const ProfileRow& row, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = stacks_.try_emplace({row.kernel_stack, row.user_stack});
+  if (inserted) {
+    Indices locations = KernelLocations(row.kernel_stack, dictionary);
+    const Indices& user = UserLocations(row.user_stack, dictionary);
+    locations.insert(locations.end(), user.begin(), user.end());
+    it->second = dictionary.Stack(locations);
+  }
+  return it->second;
+}
+
+const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = user_attributes_.try_emplace(index);
+  if (!inserted) return it->second;
+  const NamedUserStack& user = profile_.user_stacks[index];
+  const auto add = [&indices = it->second, &dictionary](std::string_view key, std::string_view text) {
+    if (!text.empty()) indices.push_back(dictionary.Attribute(key, text));
+  };
+  if (user.filtered) {
+    // As in the file that it is from: nothing is known.
+  } else if (user.overflow) {
+    add(kOtlpNoUserStack, kOtherStack);
+  } else if (user.missing != NoUserStack::kNone) {
+    add(kOtlpNoUserStack, Name(user.missing));
+  } else {
+    add(kOtlpUserEnd, Name(user.end));
+  }
+  return it->second;
+}
+
+void OtlpStacks::AppendAttributes(const ProfileRow& row, OtlpDictionary& dictionary, std::vector<int32_t>* attributes) {
+  const Indices& user = UserAttributes(row.user_stack, dictionary);
+  attributes->insert(attributes->end(), user.begin(), user.end());
+  const NamedKernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
+  if (kernel.overflow) {
+    attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kOtherStack));
+  } else if (kernel.is_lost()) {
+    attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kLostStack));
+  }
+}
+
+void OtlpStacks::Forget() {
+  mappings_.clear();
+  locations_.clear();
+  user_locations_.clear();
+  kernel_locations_.clear();
+  user_attributes_.clear();
+  stacks_.clear();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,358 @@
+#include "pprof/pprof.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "bytes/gzip.h"
+#include "bytes/utf8.h"
+#include "labels/row_labels.h"
+#include "labels/stack_labels.h"
+#include "pprof/pprof_comments.h"
+#include "pprof/pprof_labels.h"
+#include "pprof/profile.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = offcpu::pprof;
+
+int64_t Number(uint64_t value) {
+  return static_cast<int64_t>(std::min<uint64_t>(value, std::numeric_limits<int64_t>::max()));
+}
+
+// pprof shows the first mapping as the name of the whole.
+bool LooksLikeProgram(const Module* module) {
+  return module->path.find(".so") == std::string::npos && !module->path.starts_with('[');
+}
+
+// A message is the same as its parts one after the other, so each table entry and each sample is written as soon as it
+// is complete: only the tables that later ones refer to are kept.
+class Writer {
+ public:
+  Writer(const NamedProfile& profile, ByteSink sink)
+      : profile_(profile),
+        gzip_(sink),
+        user_locations_(profile.user_stacks.size()),
+        kernel_locations_(profile.kernel_stacks.size()),
+        labels_(profile) {}
+
+  void Write() {
+    String("");
+    WriteHeader();
+    WriteMappings();
+    for (const NamedRow& row : profile_.rows) WriteSample(row);
+    WriteStrings();
+    gzip_.Finish();
+  }
+
+ private:
+  using Locations = std::optional<std::vector<uint64_t>>;  // ids, leaf first; nothing: not made yet
+  struct Place {
+    uint64_t mapping = 0;
+    uint64_t address = 0;
+  };
+
+  void WritePart(const pb::Profile& part) {
+    part.SerializeToString(&buffer_);
+    gzip_.Append(buffer_);
+  }
+
+  // The same few texts come again and again: as they are, they are found without being checked again.
+  int64_t String(std::string_view text) {
+    const auto known = string_index_.find(absl::string_view(text.data(), text.size()));
+    if (known != string_index_.end()) return known->second;
+    const std::string valid = Printable(text);
+    const auto [it, inserted] = string_index_.try_emplace(valid, static_cast<int64_t>(strings_.size()));
+    if (inserted) strings_.push_back(valid);
+    const int64_t index = it->second;
+    if (valid != text) string_index_.try_emplace(std::string(text), index);
+    return index;
+  }
+
+  void SetType(std::pair<std::string_view, std::string_view> type, pb::ValueType* value_type) {
+    value_type->set_type(String(type.first));
+    value_type->set_unit(String(type.second));
+  }
+
+  void WriteHeader() {
+    pb::Profile part;
+    for (const auto& type : kPprofValues) SetType(type, part.add_sample_type());
+    if (has_samples_) {
+      for (const auto& type : kPprofOnCpuValues) SetType(type, part.add_sample_type());
+    }
+    part.set_default_sample_type(String("off_cpu"));
+    SetType(kPprofValues[0], part.mutable_period_type());
+    part.set_period(1);
+    part.set_time_nanos(Number(profile_.start_unix_ns));
+    part.set_duration_nanos(Number(profile_.duration_ns));
+    for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
+    WritePart(part);
+  }
+
+  std::span<const WakerLink> WakersOf(const ProfileRow& row) const {
+    if (row.waker == 0) return {};
+    return profile_.wakers[row.waker - 1];
+  }
+
+  // In the order of their first use, so that it does not depend on what no row refers to.
+  std::vector<const Module*> Modules() const {
+    std::vector<const Module*> modules;
+    absl::flat_hash_map<const Module*, bool> seen = {{nullptr, true}};
+    std::vector<bool> done(profile_.user_stacks.size());
+    const auto add = [&](uint32_t user_stack) {
+      if (done[user_stack]) return;
+      done[user_stack] = true;
+      for (const NamedFrame& frame : profile_.user_stacks[user_stack].frames) {
+        if (seen.try_emplace(frame.module, true).second) modules.push_back(frame.module);
+      }
+    };
+    for (const ProfileRow& row : profile_.rows) {
+      add(row.user_stack);
+      for (const WakerLink& link : WakersOf(row)) add(link.user_stack);
+    }
+    std::stable_partition(modules.begin(), modules.end(), LooksLikeProgram);
+    return modules;
+  }
+
+  uint64_t WriteMapping(std::string_view path, std::string_view build_id) {
+    pb::Profile part;
+    pb::Mapping* mapping = part.add_mapping();
+    mapping->set_id(++mappings_);
+    mapping->set_memory_limit(std::numeric_limits<uint64_t>::max());
+    mapping->set_filename(String(path));
+    mapping->set_build_id(String(build_id));
+    mapping->set_has_functions(true);
+    WritePart(part);
+    return mappings_;
+  }
+
+  void WriteMappings() {
+    mapping_of_[nullptr] = 0;
+    for (const Module* module : Modules()) mapping_of_[module] = WriteMapping(module->path, module->build_id);
+    kernel_mapping_ = WriteMapping(kKernelMapping, "");
+  }
+
+  // Its system_name stays empty: pprof demangles, and so spoils, names that are the same in both.
+  uint64_t Function(int64_t name) {
+    const auto [it, inserted] = function_of_.try_emplace(name, function_of_.size() + 1);
+    if (inserted) {
+      pb::Profile part;
+      pb::Function* function = part.add_function();
+      function->set_id(it->second);
+      function->set_name(name);
+      WritePart(part);
+    }
+    return it->second;
+  }
+
+  uint64_t Location(const Place& place, std::string_view label) {
+    const int64_t name = String(label);
+    const uint64_t next = location_of_.size() + 1;
+    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, name}, next);
+    if (inserted) {
+      pb::Profile part;
+      pb::Location* location = part.add_location();
+      location->set_id(next);
+      location->set_mapping_id(place.mapping);
+      location->set_address(place.address);
+      location->add_line()->set_function_id(Function(name));
+      WritePart(part);
+    }
+    return it->second;
+  }
+
+  Place PlaceOf(const NamedFrame& frame) {
+    return {frame.kind == FrameKind::kKernel ? kernel_mapping_ : mapping_of_[frame.module], frame.lookup_address()};
+  }
+
+  // `labels` outermost first, `frames` those of them that are frames; the others are at `missing`.
+  std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<NamedFrame>& frames,
+                              const Place& missing) {
+    std::vector<uint64_t> ids;
+    ids.reserve(labels.size());
+    for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
+      ids.push_back(Location(ids.size() < frames.size() ? PlaceOf(frames[ids.size()]) : missing, *label));
+    }
+    return ids;
+  }
+
+  const std::vector<uint64_t>& UserLocations(uint32_t index) {
+    Locations& locations = user_locations_[index];
+    const NamedUserStack& stack = profile_.user_stacks[index];
+    if (!locations.has_value()) locations = Stack(UserLabels(stack), stack.frames, {});
+    return *locations;
+  }
+
+  const std::vector<uint64_t>& KernelLocations(uint32_t index) {
+    Locations& locations = kernel_locations_[index];
+    const NamedKernelStack& stack = profile_.kernel_stacks[index];
+    if (!locations.has_value()) locations = Stack(KernelLabels(stack), stack.frames, {kernel_mapping_, 0});
+    return *locations;
+  }
+
+  void AddText(std::string_view key, std::string_view text, pb::Sample* sample) {
+    if (text.empty()) return;
+    pb::Label* label = sample->add_label();
+    label->set_key(String(key));
+    label->set_str(String(text));
+  }
+
+  void AddNumber(std::string_view key, int64_t number, pb::Sample* sample) {
+    pb::Label* label = sample->add_label();
+    label->set_key(String(key));
+    label->set_num(number);
+  }
+
+  void AddRowLabels(const RowLabelValues& values, const std::string& prefix, pb::Sample* sample) {
+    VisitLabels(values, [&](const RowLabelInfo& info, const RowLabelValue& value) {
+      const std::string key = absl::StrCat(prefix, std::string(info.name));
+      if (info.is_number) {
+        AddNumber(key, value.number, sample);
+      } else {
+        AddText(key, value.text, sample);
+      }
+    });
+  }
+
+  // Returns what is said of how its frames were found.
+  int64_t AddUserLabels(uint32_t user_stack, const std::string& prefix, pb::Sample* sample) {
+    const auto add = [&](std::string_view key, std::string_view text) {
+      AddText(absl::StrCat(prefix, std::string(key)), text, sample);
+    };
+    const NamedUserStack& user = profile_.user_stacks[user_stack];
+    if (user.filtered) {
+      // As in the file that it is from: nothing is known.
+    } else if (user.overflow) {
+      add(kNoUserStackLabel, kOtherStack);
+    } else if (user.missing != NoUserStack::kNone) {
+      add(kNoUserStackLabel, Name(user.missing));
+    } else {
+      add(kUserEndLabel, Name(user.end));
+      return String(SourcesText(user.frames));
+    }
+    return 0;
+  }
+
+  void AddKernelLabels(uint32_t kernel_stack, const std::string& prefix, pb::Sample* sample) {
+    const std::string key = absl::StrCat(prefix, std::string(kNoKernelStackLabel));
+    const NamedKernelStack& kernel = profile_.kernel_stacks[kernel_stack];
+    if (kernel.overflow) {
+      AddText(key, kOtherStack, sample);
+    } else if (kernel.user_mode) {
+      AddText(key, kUserModeStack, sample);
+    } else if (kernel.is_lost()) {
+      AddText(key, kLostStack, sample);
+    }
+  }
+
+  void AddWakerLabels(const ProfileRow& row, pb::Sample* sample) {
+    if (row.waker == 0) return;
+    const std::span<const WakerLink> chain = WakersOf(row);
+    if (chain.empty()) AddText(kWakerLabel, kOtherStack, sample);
+    for (size_t i = 0; i < chain.size(); ++i) {
+      const std::string prefix = WakerPrefix(i);
+      int64_t unwind = 0;
+      if (chain[i].interrupt) {
+        AddText(WakerLabel(i), kInterrupt, sample);
+      } else {
+        AddText(WakerLabel(i), ThreadLabel(profile_.comms[chain[i].comm]), sample);
+        AddRowLabels(labels_.OfProcess(chain[i].process), prefix, sample);
+        unwind = AddUserLabels(chain[i].user_stack, prefix, sample);
+      }
+      sample->mutable_details()->add_waker_unwind(unwind);
+      AddKernelLabels(chain[i].kernel_stack, prefix, sample);
+    }
+  }
+
+  // The chain's last link first, each from its outermost frame to its leaf, and the mark behind it: as in the folded
+  // form, the wait goes on where it was ended.
+  void AddWakerLocations(const ProfileRow& row, pb::Sample* sample) {
+    if (row.waker == 0) return;
+    auto& ids = *sample->mutable_location_id();
+    const std::span<const WakerLink> chain = WakersOf(row);
+    if (chain.empty()) {
+      ids.Add(Location({}, "[other]"));
+      ids.Add(Location({}, kWakerMark));
+    }
+    for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
+      if (link->interrupt) {
+        ids.Add(Location({}, kInterrupt));
+      } else {
+        const std::vector<uint64_t>& user = UserLocations(link->user_stack);
+        ids.Add(user.rbegin(), user.rend());
+      }
+      const std::vector<uint64_t>& kernel = KernelLocations(link->kernel_stack);
+      ids.Add(kernel.rbegin(), kernel.rend());
+      ids.Add(Location({}, kWakerMark));
+    }
+  }
+
+  void AddLabels(const NamedRow& row, pb::Sample* sample) {
+    AddRowLabels(labels_.OfRow(row), "", sample);
+    pb::SampleDetails* details = sample->mutable_details();
+    details->set_max_ns(Number(row.max_ns));
+    details->set_count_error(Number(row.count_error()));
+    details->set_time_error(Number(row.ns_error()));
+    details->set_unwind(AddUserLabels(row.user_stack, "", sample));
+    AddKernelLabels(row.kernel_stack, "", sample);
+    AddWakerLabels(row, sample);
+  }
+
+  void WriteSample(const NamedRow& row) {
+    pb::Profile part;
+    pb::Sample* sample = part.add_sample();
+    AddWakerLocations(row, sample);
+    const std::vector<uint64_t>& kernel = KernelLocations(row.kernel_stack);
+    const std::vector<uint64_t>& user = UserLocations(row.user_stack);
+    sample->mutable_location_id()->Add(kernel.begin(), kernel.end());
+    sample->mutable_location_id()->Add(user.begin(), user.end());
+    for (uint64_t value : {row.count, row.total_ns(), row.blocked_ns, row.runnable_ns})
+      sample->add_value(Number(value));
+    if (has_samples_) {
+      for (uint64_t value : {row.samples, row.cpu_ns, row.wall_ns()}) sample->add_value(Number(value));
+    }
+    AddLabels(row, sample);
+    WritePart(part);
+  }
+
+  void WriteStrings() {
+    for (const std::string& text : strings_) {
+      pb::Profile part;
+      part.add_string_table(text);
+      WritePart(part);
+    }
+  }
+
+  const NamedProfile& profile_;
+  const bool has_samples_ = profile_.stats.oncpu_period_ns != 0;
+  GzipWriter gzip_;
+  std::string buffer_;
+  absl::flat_hash_map<std::string, int64_t> string_index_;  // by the text as it is, and as it is written
+  std::vector<std::string> strings_;
+  uint64_t mappings_ = 0;
+  uint64_t kernel_mapping_ = 0;
+  absl::flat_hash_map<const Module*, uint64_t> mapping_of_;
+  absl::flat_hash_map<int64_t, uint64_t> function_of_;                                  // by name
+  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t>, uint64_t> location_of_;  // by mapping, address, name
+  std::vector<Locations> user_locations_;
+  std::vector<Locations> kernel_locations_;
+  RowLabels labels_;
+};
+
+}  // namespace
+
+void WritePprof(const NamedProfile& profile, ByteSink sink) { Writer(profile, sink).Write(); }
+
+}  // namespace offcpu

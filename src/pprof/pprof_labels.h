@@ -1,0 +1,68 @@
+// What the samples of our pprof files say beside their stacks: the keys of their labels, and how the sources of a
+// stack's frames become the text of one. Pure functions.
+#ifndef OFFCPU_PPROF_PPROF_LABELS_H_
+#define OFFCPU_PPROF_PPROF_LABELS_H_
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// The values of a sample, by type and unit.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPprofValues = {{
+    {"contentions", "count"},
+    {"off_cpu", "nanoseconds"},
+    {"blocked", "nanoseconds"},
+    {"runnable", "nanoseconds"},
+}};
+
+// And behind them, in a profile with on-CPU samples. The last is for a wall-clock view: readers show one value at a
+// time.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPprofOnCpuValues = {{
+    {"samples", "count"},
+    {"cpu", "nanoseconds"},
+    {"wall", "nanoseconds"},
+}};
+
+// Beside those of row_labels.h; texts, none if empty.
+inline constexpr std::string_view kUserEndLabel = "user_end";               // why the walk ended
+inline constexpr std::string_view kNoUserStackLabel = "no_user_stack";      // or why there was none; "other"
+inline constexpr std::string_view kNoKernelStackLabel = "no_kernel_stack";  // "lost", "other" or "user mode"
+inline constexpr std::string_view kOtherStack = "other";
+inline constexpr std::string_view kLostStack = "lost";
+inline constexpr std::string_view kUserModeStack = "user mode";  // there is none
+inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
+
+// Of the chain of wakers: these, and the labels of its process and of its stacks, behind WakerPrefix(link). The name of
+// an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
+inline constexpr std::string_view kWakerLabel = "waker";  // thread name
+std::string WakerPrefix(size_t link);                     // "waker_", "waker2_", "waker3_", "waker4_"
+std::string WakerLabel(size_t link);                      // "waker", "waker2", ...
+
+// How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
+// behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers
+// tell a reader whether the frames are still those of the walk.
+std::string SourcesText(const std::vector<NamedFrame>& frames);
+
+// Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer or more frames.
+bool ReadSources(std::string_view text, std::vector<NamedFrame>& frames);
+
+// The value of an enum with such a name.
+template <typename Enum>
+std::optional<Enum> ByName(std::string_view name, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (Name(static_cast<Enum>(i)) == name) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PPROF_PPROF_LABELS_H_

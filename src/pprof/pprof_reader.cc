@@ -1,0 +1,146 @@
+#include "pprof/pprof_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bytes/gzip.h"
+#include "bytes/utf8.h"
+#include "pprof/pprof_comments.h"
+#include "pprof/pprof_labels.h"
+#include "pprof/pprof_rows.h"
+#include "pprof/pprof_tables.h"
+#include "pprof/profile.pb.h"
+#include "process/regular_file.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = offcpu::pprof;
+
+constexpr size_t kMaxShown = 150;  // bytes of what a file says, in a message
+
+absl::Status Naming(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, " ", std::string(status.message())));
+}
+
+// "samples/count, cpu/nanoseconds"
+absl::StatusOr<std::string> Values(const pb::Profile& header, PprofTables& tables) {
+  std::string values;
+  for (const pb::ValueType& value : header.sample_type()) {
+    if (values.size() > kMaxShown) break;  // more than ours
+    const absl::StatusOr<std::string_view> type = tables.String(value.type());
+    if (!type.ok()) return type.status();
+    const absl::StatusOr<std::string_view> unit = tables.String(value.unit());
+    if (!unit.ok()) return unit.status();
+    absl::StrAppend(&values, values.empty() ? "" : ", ", Printable(*type), "/", Printable(*unit));
+  }
+  return values;
+}
+
+std::string OurValues(bool with_samples) {
+  std::string values;
+  const auto append = [&values](const auto& types) {
+    for (const auto& [type, unit] : types) {
+      absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(type), "/", std::string(unit));
+    }
+  };
+  append(kPprofValues);
+  if (with_samples) append(kPprofOnCpuValues);
+  return values;
+}
+
+absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, NamedProfile& profile) {
+  const absl::StatusOr<std::string> values = Values(header, tables);
+  if (!values.ok()) return values.status();
+  if (*values != OurValues(false) && *values != OurValues(true)) {
+    return absl::InvalidArgumentError(absl::StrCat("was not written by offcpu: it holds ",
+                                                   values->empty() ? "nothing" : values->substr(0, kMaxShown),
+                                                   " and not ", OurValues(false)));
+  }
+  if (static_cast<size_t>(header.comment_size()) > max_comments) {
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: more than ", max_comments, " comments"));
+  }
+  std::vector<std::string_view> comments;
+  for (const int64_t index : header.comment()) {
+    const absl::StatusOr<std::string_view> comment = tables.String(index);
+    if (!comment.ok()) return comment.status();
+    comments.push_back(*comment);
+  }
+  if (header.duration_nanos() < 0) return absl::DataLossError("is damaged: a negative duration");
+  profile.duration_ns = static_cast<uint64_t>(header.duration_nanos());
+  return ReadPprofComments(comments, profile);
+}
+
+absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLimits& limits) {
+  const absl::StatusOr<PprofFields> fields = SplitPprof(bytes, limits);
+  if (!fields.ok()) return fields.status();
+  pb::Profile header;
+  if (!header.ParseFromString(fields->rest)) return absl::DataLossError("is damaged, or no pprof file");
+  NamedProfile profile;
+  PprofBudget held("names and stacks", limits.held_bytes);
+  absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, profile.names.get(), held);
+  if (!tables.ok()) return tables.status();
+  if (absl::Status status = ReadHeader(header, limits.comments, *tables, profile); !status.ok()) return status;
+  // Whatever has become of the comment that says it.
+  const auto values = static_cast<size_t>(header.sample_type_size());
+  uint64_t& period_ns = profile.stats.oncpu_period_ns;
+  period_ns = values == kPprofValues.size() ? 0 : std::max<uint64_t>(period_ns, 1);
+  PprofRows rows(*tables, values, limits, held, profile);
+  for (const std::string_view sample : fields->samples) {
+    if (absl::Status status = rows.Add(sample); !status.ok()) return status;
+  }
+  profile.modules = tables->modules();
+  return profile;
+}
+
+absl::Status CannotRead() {
+  const int error = errno;
+  return absl::Status(absl::ErrnoToStatusCode(error), absl::StrCat("cannot be read: ", strerror(error)));
+}
+
+absl::StatusOr<std::string> ReadWhole(const std::string& path) {
+  const OwnedFd name(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!name) return CannotRead();
+  const OwnedFd fd = OpenRegularFile(name);
+  if (!fd) return absl::InvalidArgumentError("is not a regular file that can be read");
+  std::string bytes;
+  std::array<char, 1 << 16> piece;
+  for (;;) {
+    const ssize_t n = read(fd.get(), piece.data(), piece.size());
+    if (n == 0) return bytes;
+    if (n < 0 && errno != EINTR) return CannotRead();
+    if (n > 0) bytes.append(piece.data(), static_cast<size_t>(n));
+    if (bytes.size() > kMaxPprofFileBytes) {
+      return absl::ResourceExhaustedError(absl::StrCat("is larger than ", kMaxPprofFileBytes >> 20, " MiB"));
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<NamedProfile> ParsePprof(std::string_view bytes, const PprofLimits& limits) {
+  if (!IsGzip(bytes)) return ParseMessage(bytes, limits);
+  const absl::StatusOr<std::string> message = Gunzip(bytes, kMaxPprofBytes);
+  if (!message.ok()) return message.status();
+  return ParseMessage(*message, limits);
+}
+
+absl::StatusOr<NamedProfile> ReadPprofFile(const std::string& path) {
+  const absl::StatusOr<std::string> bytes = ReadWhole(path);
+  if (!bytes.ok()) return Naming(path, bytes.status());
+  absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
+  return profile.ok() ? std::move(profile) : Naming(path, profile.status());
+}
+
+}  // namespace offcpu

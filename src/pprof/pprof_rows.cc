@@ -1,0 +1,288 @@
+#include "pprof/pprof_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "classify/idle_patterns.h"
+#include "classify/system_calls.h"
+#include "labels/stack_labels.h"
+#include "pprof/pprof_labels.h"
+#include "pprof/profile.pb.h"
+
+namespace offcpu {
+namespace {
+
+namespace pb = offcpu::pprof;
+
+constexpr uint64_t kMaxSum = std::numeric_limits<int64_t>::max();
+
+absl::Status Damaged(std::string_view what) {
+  return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
+}
+
+bool IsPid(int64_t value) { return value >= 0 && value <= std::numeric_limits<int32_t>::max(); }
+
+bool IsKernelLabel(std::string_view label) {
+  return label.empty() || label == kOtherStack || label == kLostStack || label == kUserModeStack;
+}
+
+// What pprof has divided (-divide_by) is rounded, the sum and both of its parts each by itself.
+bool IsSum(int64_t value, uint64_t sum) {
+  const auto total = static_cast<uint64_t>(value);
+  return total == sum || total + 1 == sum || total == sum + 1;
+}
+
+// Without a label nothing is known of it.
+std::optional<WaitKind> KindOf(std::string_view name) {
+  return name.empty() ? WaitKind::kOther : ByName<WaitKind>(name, kWaitKindCount);
+}
+
+// Adds to a sum that stays a number for every format.
+bool AddTo(uint64_t value, uint64_t* sum) {
+  if (value > kMaxSum - *sum) return false;
+  *sum += value;
+  return true;
+}
+
+}  // namespace
+
+struct PprofRows::LabelNames {
+  static constexpr std::pair<std::string_view, std::string_view PprofStackLabels::*> kTexts[] = {
+      {kUserEndLabel, &PprofStackLabels::user_end},
+      {kNoUserStackLabel, &PprofStackLabels::no_user_stack},
+      {kNoKernelStackLabel, &PprofStackLabels::no_kernel_stack},
+  };
+};
+
+uint64_t PprofRows::AnyLabels::bytes() const {
+  uint64_t bytes = 0;
+  for (const RowLabelValue& value : values) bytes += value.text.size();
+  return bytes;
+}
+
+void PprofRows::ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels) {
+  for (size_t i = 0; i < kRowLabelCount; ++i) {
+    if (key != kRowLabels[i].name) continue;
+    if (kRowLabels[i].is_number) {
+      labels->values[i].number = number;
+    } else {
+      labels->values[i].text = text;
+    }
+  }
+  for (const auto& [name, field] : LabelNames::kTexts) {
+    if (key == name) labels->*field = text;
+  }
+}
+
+// `key` begins with kWakerLabel.
+void PprofRows::ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels) {
+  for (size_t link = kMaxLinks; link-- > 0;) {
+    const std::string name = WakerLabel(link);
+    const std::string prefix = WakerPrefix(link);
+    if (key != name && !key.starts_with(prefix)) continue;
+    const std::string_view rest = key == name ? "" : key.substr(prefix.size());
+    WakerLabels& waker = labels->wakers[link];
+    if (rest.empty()) {
+      waker.name = text;
+    } else {
+      ReadAnyLabel(rest, text, number, &waker);
+    }
+    return;
+  }
+}
+
+template <typename Message>
+absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
+  Labels labels;
+  for (const pb::Label& label : sample.label()) {
+    const absl::StatusOr<std::string_view> key = tables_.String(label.key());
+    if (!key.ok()) return key.status();
+    const absl::StatusOr<std::string_view> text = tables_.String(label.str());
+    if (!text.ok()) return text.status();
+    if (key->starts_with(kWakerLabel)) {
+      ReadWakerLabel(*key, *text, label.num(), &labels);
+      continue;
+    }
+    ReadAnyLabel(*key, *text, label.num(), &labels);
+  }
+  const absl::Status status = ReadDetails(sample.details(), &labels);
+  if (!status.ok()) return status;
+  while (labels.links < kMaxLinks && !labels.wakers[labels.links].name.empty()) ++labels.links;
+  return labels;
+}
+
+// Of a sample that others have written again there are none.
+template <typename Message>
+absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
+  labels->max_ns = details.max_ns();
+  labels->count_error = details.count_error();
+  labels->ns_error = details.time_error();
+  const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
+  if (!unwind.ok()) return unwind.status();
+  labels->unwind = *unwind;
+  for (int i = 0; i < details.waker_unwind_size() && i < static_cast<int>(kMaxLinks); ++i) {
+    const absl::StatusOr<std::string_view> of_waker = tables_.String(details.waker_unwind(i));
+    if (!of_waker.ok()) return of_waker.status();
+    labels->wakers[static_cast<size_t>(i)].unwind = *of_waker;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
+  if (!IsPid(labels.number(RowLabel::kPid)) || !IsPid(labels.number(RowLabel::kTid))) return Damaged("no such pid");
+  if (labels.number(RowLabel::kImage) < 0) return Damaged("a negative number");
+  if (!IsKernelLabel(labels.no_kernel_stack)) return Damaged("an unknown kernel stack");
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::CheckLabels(const Labels& labels) {
+  if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
+  if (labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) return Damaged("a negative number");
+  for (const WakerLabels& waker : labels.wakers) {
+    if (absl::Status status = CheckAnyLabels(waker); !status.ok()) return status;
+    if (waker.no_kernel_stack == kUserModeStack) return Damaged("an unknown kernel stack");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
+  if (values.size() != values_) return Damaged("too few or too many values");
+  if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
+    return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
+  }
+  row->count = static_cast<uint64_t>(values[0]);
+  row->blocked_ns = static_cast<uint64_t>(values[2]);
+  row->runnable_ns = static_cast<uint64_t>(values[3]);
+  if (!IsSum(values[1], row->total_ns())) return Damaged("a time that is not the sum of its parts");
+  if (values_ > kPprofValues.size()) {
+    row->samples = static_cast<uint64_t>(values[4]);
+    row->cpu_ns = static_cast<uint64_t>(values[5]);
+  }
+  if (!AddTo(row->count, &count_) || !AddTo(row->samples, &count_) || !AddTo(row->total_ns(), &ns_) ||
+      !AddTo(row->cpu_ns, &ns_)) {
+    return Damaged("more time than there can be");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PprofRows::Add(std::string_view bytes) {
+  pb::Sample sample;
+  if (!sample.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return Damaged("no valid form");
+  const absl::StatusOr<Labels> labels = ReadLabels(sample);
+  if (!labels.ok()) return labels.status();
+  if (absl::Status status = CheckLabels(*labels); !status.ok()) return status;
+  NamedRow row;
+  if (absl::Status status = ReadValues({sample.value().data(), static_cast<size_t>(sample.value_size())}, &row);
+      !status.ok()) {
+    return status;
+  }
+  const std::optional<WaitKind> kind = KindOf(labels->text(RowLabel::kKind));
+  if (!kind.has_value()) return Damaged("an unknown kind of wait");
+  const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
+  if (!syscall.has_value()) return Damaged("an unknown system call");
+  bool marked = false;
+  const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
+                                   labels->links, &marked);
+  if (!split.ok()) return split.status();
+  const auto stacks = stacks_.Intern(split->front(), *labels);
+  if (!stacks.ok()) return stacks.status();
+  const absl::StatusOr<uint32_t> process = InternProcess(*labels);
+  if (!process.ok()) return process.status();
+  if (absl::Status status = shown_.Take(stacks->bytes + labels->bytes()); !status.ok()) return status;
+  row.kernel_stack = stacks->kernel;
+  row.user_stack = stacks->user;
+  row.process = *process;
+  row.tid = static_cast<int32_t>(labels->number(RowLabel::kTid));
+  row.comm = InternComm(labels->text(RowLabel::kComm));
+  const absl::StatusOr<uint32_t> control_group = InternControlGroup(labels->text(RowLabel::kControlGroup));
+  if (!control_group.ok()) return control_group.status();
+  row.control_group = *control_group;
+  if (marked || labels->links != 0) {
+    const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
+    if (!waker.ok()) return waker.status();
+    row.waker = *waker;
+  }
+  row.kind = *kind;
+  row.syscall = *syscall;
+  row.max_ns = static_cast<uint64_t>(labels->max_ns);
+  row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
+  row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
+  row.idle = Idle(labels->text(RowLabel::kIdle));
+  profile_.rows.push_back(row);
+  return absl::OkStatus();
+}
+
+// Chains that cannot be told any more are those that stand for all others.
+absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
+                                                const std::vector<PprofStacks::Locations>& stacks) {
+  WakerChain chain;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i + 1 < stacks.size() && !labels.wakers[0].is_one_of(kOtherStack); ++i) {
+    const WakerLabels& waker = labels.wakers[i];
+    const bool interrupt = waker.is_one_of(kInterrupt);
+    const auto found = interrupt ? stacks_.InternInterrupt(stacks[i + 1], waker) : stacks_.Intern(stacks[i + 1], waker);
+    if (!found.ok()) return found.status();
+    WakerLink& link = chain.emplace_back();
+    link = {.interrupt = interrupt, .kernel_stack = found->kernel, .user_stack = found->user};
+    bytes += found->bytes + waker.name.size() + waker.bytes();
+    if (interrupt) continue;
+    const absl::StatusOr<uint32_t> process = InternProcess(waker);
+    if (!process.ok()) return process.status();
+    link.process = *process;
+    link.comm = InternComm(waker.name);
+  }
+  if (absl::Status status = shown_.Take(bytes); !status.ok()) return status;
+  const auto [it, inserted] = waker_index_.try_emplace(chain, static_cast<uint32_t>(profile_.wakers.size() + 1));
+  if (inserted) profile_.wakers.push_back(std::move(chain));
+  return it->second;
+}
+
+absl::StatusOr<uint32_t> PprofRows::InternProcess(const AnyLabels& labels) {
+  const auto next = static_cast<uint32_t>(profile_.processes.size());
+  const std::string_view text = labels.text(RowLabel::kProcess);
+  const std::string_view container = labels.text(RowLabel::kContainer);
+  const int64_t pid = labels.number(RowLabel::kPid);
+  const int64_t image = labels.number(RowLabel::kImage);
+  const auto [it, inserted] = process_index_.try_emplace({pid, image, text, container}, next);
+  if (inserted) {
+    if (absl::Status status = held_.Take(text.size() + container.size()); !status.ok()) return status;
+    ProcessInfo& process = profile_.processes.emplace_back();
+    process.key.pid = static_cast<int32_t>(pid);
+    process.key.exec_id = static_cast<uint64_t>(image);
+    process.name = std::string(text);
+    process.container = std::string(container);
+  }
+  return it->second;
+}
+
+uint32_t PprofRows::InternComm(std::string_view comm) {
+  const auto [it, inserted] = comm_index_.try_emplace(comm, static_cast<uint32_t>(profile_.comms.size()));
+  if (inserted) profile_.comms.emplace_back(comm);
+  return it->second;
+}
+
+absl::StatusOr<uint32_t> PprofRows::InternControlGroup(std::string_view path) {
+  if (path.empty()) return 0;
+  const auto [it, inserted] =
+      control_group_index_.try_emplace(path, static_cast<uint32_t>(profile_.control_groups.size() + 1));
+  if (inserted) {
+    if (absl::Status status = held_.Take(sizeof(std::string) + path.size()); !status.ok()) return status;
+    profile_.control_groups.emplace_back(path);
+  }
+  return it->second;
+}
+
+// More patterns than anybody can have say nothing.
+std::string_view PprofRows::Idle(std::string_view pattern) {
+  if (!profile_.idle_is_told || pattern.empty()) return "";
+  if (idle_patterns_.contains(pattern)) return pattern;
+  if (idle_patterns_.size() >= kMaxIdlePatterns) return "";
+  idle_patterns_.insert(pattern);
+  return pattern;
+}
+
+}  // namespace offcpu

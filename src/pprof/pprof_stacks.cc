@@ -1,0 +1,231 @@
+#include "pprof/pprof_stacks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "labels/stack_labels.h"
+#include "pprof/pprof_labels.h"
+
+namespace offcpu {
+namespace {
+
+absl::Status Damaged(std::string_view what) {
+  return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
+}
+
+// Of a frame without a name, the symbolizer makes one out of file and address.
+bool IsNamed(const NamedFrame& frame) {
+  if (frame.kind == FrameKind::kKernel) return !frame.name.starts_with("[kernel] 0x");
+  const std::string_view file = frame.module_name;
+  return frame.module != nullptr &&
+         !(frame.name.starts_with(file) && frame.name.substr(file.size()).starts_with("+0x"));
+}
+
+// No code: what stands for frames that are not known, or the value of a label (-tagroot, -tagleaf).
+bool IsWord(const PprofLocation& location) {
+  return location.module == nullptr && !location.kernel && location.address == 0;
+}
+
+// A stack without its frames, as the words for what it lacks have it; nothing if there are no such words.
+std::optional<NamedUserStack> StackOf(std::string_view no_user_stack, std::string_view user_end) {
+  NamedUserStack stack;
+  if (no_user_stack.empty() && user_end.empty()) {
+    stack.filtered = true;
+    return stack;
+  }
+  if (no_user_stack == kOtherStack) {
+    stack.overflow = true;
+    return stack;
+  }
+  if (!no_user_stack.empty()) {
+    const std::optional<NoUserStack> reason = ByName<NoUserStack>(no_user_stack, kNoUserStackCount);
+    if (!reason.has_value() || *reason == NoUserStack::kNone) return std::nullopt;
+    stack.missing = *reason;
+    return stack;
+  }
+  const std::optional<EndReason> end = ByName<EndReason>(user_end, kEndReasonCount);
+  if (!end.has_value()) return std::nullopt;
+  stack.end = *end;
+  return stack;
+}
+
+std::string MadeName(const PprofLocation& location) {
+  const std::string address = absl::StrCat("0x", absl::Hex(location.address));
+  if (location.kernel) return absl::StrCat("[kernel] ", address);
+  if (location.module != nullptr) return absl::StrCat(std::string(location.file), "+", address);
+  return location.address == 0 ? "[unknown]" : absl::StrCat("[unknown] ", address);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t> location_ids) const {
+  std::vector<uint32_t> locations;
+  for (const uint64_t id : location_ids) {
+    const absl::StatusOr<uint32_t> location = tables_.FindLocation(id);
+    if (!location.ok()) return location.status();
+    locations.push_back(*location);
+  }
+  return locations;
+}
+
+bool PprofStacks::IsMark(uint32_t index) const {
+  const PprofLocation& location = tables_.location(index);
+  return IsWord(location) && location.name == kWakerMark;
+}
+
+absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span<const uint64_t> location_ids,
+                                                                       size_t wakers, bool* marked) const {
+  const size_t max_locations = (max_frames_ + 1) * (1 + kMaxLinks);
+  if (location_ids.size() > max_locations) {
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: stacks of more than ", max_locations, " frames"));
+  }
+  const absl::StatusOr<std::vector<uint32_t>> all = Find(location_ids);
+  if (!all.ok()) return all.status();
+  std::vector<Locations> stacks;
+  auto begin = all->begin();
+  // The mark is never the outermost one: that is a word that pprof has put there.
+  for (auto it = begin; it != all->end() && it + 1 != all->end(); ++it) {
+    if (!IsMark(*it)) continue;
+    stacks.emplace_back(std::make_reverse_iterator(it), std::make_reverse_iterator(begin));
+    begin = it + 1;
+  }
+  *marked = !stacks.empty();
+  stacks.emplace_back(begin, all->end());
+  std::reverse(stacks.begin(), stacks.end());
+  if (stacks.size() == 1 && wakers != 0) stacks[0].clear();  // whose is which is not known any more
+  if (stacks.size() != 1 + wakers) stacks.resize(1);
+  for (const Locations& stack : stacks) {
+    if (stack.size() <= max_frames_) continue;
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " frames"));
+  }
+  return stacks;
+}
+
+absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(const Locations& locations, const PprofStackLabels& labels) {
+  const auto is_kernel = [this](uint32_t index) { return tables_.location(index).kernel; };
+  const auto is_word = [this](uint32_t index) { return IsWord(tables_.location(index)); };
+  const auto kernel = std::find_if(locations.begin(), locations.end(), is_kernel);
+  const auto user =
+      kernel == locations.end() ? locations.begin() : std::find_if_not(kernel, locations.end(), is_kernel);
+  // Words at the leaf go with the kernel stack, if there is one.
+  if (std::any_of(user, locations.end(), is_kernel) ||
+      (user != locations.begin() && !std::all_of(locations.begin(), kernel, is_word))) {
+    return Damaged("a kernel frame that user code called");
+  }
+  const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations.begin(), user}, labels.no_kernel_stack);
+  if (!kernel_stack.ok()) return kernel_stack.status();
+  // Ours have at least the word for a stack that is not known, unless there is none.
+  const bool cut = user == locations.begin() && labels.no_kernel_stack != kUserModeStack;
+  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations.end()}, labels, cut);
+  if (!user_stack.ok()) return user_stack.status();
+  return Stacks{.kernel = *kernel_stack, .user = *user_stack, .bytes = Bytes(locations)};
+}
+
+absl::StatusOr<PprofStacks::Stacks> PprofStacks::InternInterrupt(const Locations& locations,
+                                                                 const PprofStackLabels& labels) {
+  Locations kernel = locations;
+  std::erase_if(kernel, [this](uint32_t index) { return !tables_.location(index).kernel; });
+  const absl::StatusOr<uint32_t> kernel_stack = InternKernel(kernel, labels.no_kernel_stack);
+  if (!kernel_stack.ok()) return kernel_stack.status();
+  const auto next = static_cast<uint32_t>(profile_.user_stacks.size());
+  if (!no_user_of_interrupts_.has_value()) {
+    no_user_of_interrupts_ = next;
+    profile_.user_stacks.push_back({.missing = NoUserStack::kKernelThread});
+  }
+  return Stacks{.kernel = *kernel_stack, .user = *no_user_of_interrupts_, .bytes = Bytes(kernel)};
+}
+
+uint64_t PprofStacks::Bytes(LocationSpan locations) const {
+  uint64_t bytes = 0;
+  for (const uint32_t index : locations) {
+    const PprofLocation& location = tables_.location(index);
+    bytes += PprofFrameBytes(location.name, location.file);
+  }
+  return bytes;
+}
+
+void PprofStacks::SetName(const PprofLocation& location, NamedFrame* frame) {
+  frame->name = location.name.empty() ? profile_.names->emplace_back(MadeName(location)) : location.name;
+  frame->module_name = location.file;
+  frame->named = IsNamed(*frame);
+}
+
+absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::string_view label) {
+  bool overflow = locations.empty() && label == kOtherStack;
+  const bool user_mode = locations.empty() && label == kUserModeStack;
+  if (locations.size() == 1 && tables_.location(locations[0]).address == 0) {
+    overflow = tables_.location(locations[0]).name == EndLabel(NamedUserStack{.overflow = true});
+    locations = {};
+  }
+  std::vector<uint32_t> key(locations.begin(), locations.end());
+  key.push_back((overflow ? 1 : 0) + (user_mode ? 2 : 0));
+  const auto [it, inserted] =
+      kernel_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.kernel_stacks.size()));
+  if (!inserted) return it->second;
+  if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
+  NamedKernelStack& stack = profile_.kernel_stacks.emplace_back();
+  stack.overflow = overflow;
+  stack.user_mode = user_mode;
+  for (const uint32_t index : locations) {
+    const PprofLocation& location = tables_.location(index);
+    // The address to return to.
+    stack.frames.push_back({{.address = location.address + 1, .exact = false}, FrameKind::kKernel});
+    SetName(location, &stack.frames.back());
+  }
+  return it->second;
+}
+
+// Takes the word for what the stack lacks off the outer end. False if the frames are not those of such a stack.
+bool PprofStacks::TakeMarker(const NamedUserStack& stack, LocationSpan* locations) const {
+  const std::string label = EndLabel(stack);
+  const PprofLocation* last = locations->empty() ? nullptr : &tables_.location(locations->back());
+  if (label.empty()) return last != nullptr && !IsWord(*last);
+  if (last == nullptr || !IsWord(*last) || last->name != label) return false;
+  *locations = locations->first(locations->size() - 1);
+  return locations->empty() || (stack.missing == NoUserStack::kNone && !stack.overflow);
+}
+
+// False if the sources are those of other frames.
+bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, NamedUserStack* stack) const {
+  std::vector<NamedFrame>& frames = stack->frames;
+  for (const uint32_t index : locations) {
+    const PprofLocation& location = tables_.location(index);
+    frames.push_back({{.module = location.module, .address = location.address}});
+  }
+  if (stack->filtered) return true;
+  if (!ReadSources(sources, frames)) return false;
+  for (NamedFrame& frame : frames) {
+    if (!frame.exact) ++frame.address;  // back to the return address
+  }
+  return true;
+}
+
+absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut) {
+  std::optional<NamedUserStack> stack = StackOf(labels.no_user_stack, labels.user_end);
+  if (!stack.has_value()) return Damaged("an unknown user stack");
+  std::vector<uint32_t> key(locations.begin(), locations.end());
+  key.push_back(sources_index_.try_emplace(labels.unwind, static_cast<uint32_t>(sources_index_.size())).first->second);
+  key.push_back(static_cast<uint32_t>(stack->end));
+  key.push_back(static_cast<uint32_t>(stack->missing));
+  key.push_back((stack->overflow ? 1 : 0) + (stack->filtered ? 2 : 0) + (cut ? 4 : 0));
+  const auto [it, inserted] =
+      user_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.user_stacks.size()));
+  if (!inserted) return it->second;
+  if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
+  LocationSpan frames = locations;
+  if (stack->filtered || cut || !TakeMarker(*stack, &frames) || !FillFrames(frames, labels.unwind, &*stack)) {
+    frames = locations;
+    *stack = {.filtered = true};
+    FillFrames(frames, "", &*stack);
+  }
+  for (size_t i = 0; i < frames.size(); ++i) SetName(tables_.location(frames[i]), &stack->frames[i]);
+  profile_.user_stacks.push_back(*std::move(stack));
+  return it->second;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,28 @@
+#include "recorder/drops.h"
+
+#include "profile/losses.h"
+
+namespace offcpu {
+
+std::vector<Drop> NameDrops(const Counters& counters, const EventQueueStats& queue, const ModuleCacheStats& modules,
+                            uint64_t oncpu_period_ns) {
+  std::vector<Drop> drops = NameCounters(counters);
+  const auto add = [&drops](LossId loss, uint64_t count, uint64_t ns) {
+    if (count != 0) drops.push_back(DropOf(loss, count, ns));
+  };
+  add(LossId::kQueueIntervals, queue.intervals_dropped, queue.interval_ns_dropped);
+  add(LossId::kQueueCaptures, queue.captures_dropped, 0);
+  add(LossId::kQueueSamples, queue.samples_dropped, queue.samples_dropped * oncpu_period_ns);
+  for (size_t i = 1; i < modules.perf_maps_refused.size(); ++i) {
+    const uint64_t count = modules.perf_maps_refused[i];
+    if (count != 0) drops.push_back({.reason = DropName(static_cast<PerfMapRefusal>(i)), .count = count});
+  }
+  add(LossId::kModuleUnreadable, modules.unreadable, 0);
+  add(LossId::kMemoryShare, modules.memory_refused, 0);
+  add(LossId::kMappingLeftOut, modules.mappings_left_out, 0);
+  add(LossId::kModuleTables, modules.over_limit, 0);
+  add(LossId::kModuleFile, modules.over_file_limit, 0);
+  return drops;
+}
+
+}  // namespace offcpu

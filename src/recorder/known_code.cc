@@ -1,0 +1,64 @@
+#include "recorder/known_code.h"
+
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxLists = 1 << 14;
+constexpr size_t kMaxListEntries = 1 << 18;  // in all of them: 12 MiB
+
+}  // namespace
+
+void KnownCode::Learn(CodeListEvent&& list) {
+  list_entries_ += list.mappings.size();
+  if (lists_.size() >= kMaxLists || list_entries_ > kMaxListEntries) {
+    for (const auto& [hash, mappings] : lists_) forget_list_(hash);
+    lists_.clear();
+    list_entries_ = list.mappings.size();
+  }
+  lists_.insert_or_assign(list.hash, std::move(list.mappings));
+}
+
+void KnownCode::Learn(Target& target, const ProcessLook& look) {
+  target.Remember(look.code, look.mappings, look.space);
+  // A child that is gone before it is looked at has the same.
+  if (look.code.hash != 0 && !look.mappings.empty() && !lists_.contains(look.code.hash)) {
+    Learn(CodeListEvent{look.code.hash, look.mappings});
+  }
+  for (const CodeMapping& mapping : look.mappings) {
+    if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
+  }
+}
+
+std::optional<CaptureCode> KnownCode::FindWhole(Target& target, const CodeVersion& version) const {
+  if (std::shared_ptr<const AddressSpace> space = target.Find(version)) return CaptureCode{std::move(space)};
+  std::optional<CaptureCode> code = FindPart(target, version);
+  return code.has_value() && code->whole ? code : std::nullopt;
+}
+
+std::optional<CaptureCode> KnownCode::FindPart(Target& target, const CodeVersion& version) const {
+  const auto list = lists_.find(version.hash);
+  if (version.hash == 0 || list == lists_.end()) return std::nullopt;
+  CaptureCode code = Compose(target, list->second);
+  if (code.space->code().empty()) return std::nullopt;
+  if (code.whole) target.AddVersion(version, code.space);
+  return code;
+}
+
+CaptureCode KnownCode::Compose(const Target& target, const std::vector<CodeMapping>& mappings) const {
+  std::vector<MappedCode> known;
+  for (const CodeMapping& mapping : mappings) {
+    if (const MappedCode* own = target.FindPiece(mapping)) {
+      known.push_back(*own);
+      known.back().begin = mapping.begin;
+      known.back().end = mapping.end;
+    } else if (std::optional<MappedCode> shared = files_.Find(mapping)) {
+      known.push_back(*std::move(shared));
+    }
+  }
+  const bool whole = known.size() == mappings.size() && mappings.size() < kMaxListedMappings;  // a full list may go on
+  return {.space = std::make_shared<const AddressSpace>(std::move(known)), .whole = whole};
+}
+
+}  // namespace offcpu

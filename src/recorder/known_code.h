@@ -1,0 +1,55 @@
+// The code that processes have mapped, as far as any look has seen it: an address space that was read, or one that is
+// put together of the list of mappings that stands for a hash, and of pieces that looks have found. So a capture may
+// not need a look at its process, and a process that has ended may still have its stacks walked. One thread.
+//
+// Does not look at processes. What is not known is left out, and said to be.
+#ifndef OFFCPU_RECORDER_KNOWN_CODE_H_
+#define OFFCPU_RECORDER_KNOWN_CODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "capture/events.h"
+#include "recorder/look.h"
+#include "recorder/shared_files.h"
+#include "recorder/target.h"
+
+namespace offcpu {
+
+// What a capture is walked with.
+struct CaptureCode {
+  std::shared_ptr<const AddressSpace> space;
+  bool whole = true;  // false: the process had more code mapped, of which nothing is known
+};
+
+class KnownCode {
+ public:
+  // `forget_list` is told the hashes of lists that are forgotten: they have to be sent again.
+  explicit KnownCode(std::function<void(uint64_t hash)> forget_list) : forget_list_(std::move(forget_list)) {}
+
+  void Learn(CodeListEvent&& list);
+  // `look` is one that has seen `target`.
+  void Learn(Target& target, const ProcessLook& look);
+
+  // The code of exactly this version, if all of it is known. `target` remembers it.
+  std::optional<CaptureCode> FindWhole(Target& target, const CodeVersion& version) const;
+  // Also if only a part of it is known.
+  std::optional<CaptureCode> FindPart(Target& target, const CodeVersion& version) const;
+
+ private:
+  CaptureCode Compose(const Target& target, const std::vector<CodeMapping>& mappings) const;
+
+  const std::function<void(uint64_t hash)> forget_list_;
+  SharedFiles files_{1 << 14};
+  absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> lists_;  // by code hash
+  size_t list_entries_ = 0;                                        // in all of them
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_KNOWN_CODE_H_

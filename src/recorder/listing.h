@@ -1,0 +1,30 @@
+// What the kernel's iterators say of threads, as functions that own the programs behind them: they are called on
+// threads that may outlive their starter.
+#ifndef OFFCPU_RECORDER_LISTING_H_
+#define OFFCPU_RECORDER_LISTING_H_
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "capture/programs.h"
+#include "recorder/live.h"
+#include "recorder/look.h"
+
+namespace offcpu {
+
+struct Listing {
+  DescribeFunction describe;
+  FindThreadFunction find;
+  std::function<absl::StatusOr<std::vector<WaitingThread>>(pid_t process)> list;  // all threads of it
+};
+
+// Of programs of its own, which record nothing. Needs what CheckProcessContext names.
+absl::StatusOr<Listing> LoadListing();
+
+Listing ListingOf(const std::shared_ptr<const Programs>& programs);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_LISTING_H_

@@ -1,0 +1,54 @@
+// One look at a process: what it is and what code it has mapped. Reads the target's memory and files, which may block
+// for ever: runs on reader threads, touches nothing shared but the module cache.
+#ifndef OFFCPU_RECORDER_LOOK_H_
+#define OFFCPU_RECORDER_LOOK_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/events.h"
+#include "process/address_space.h"
+#include "process/identity.h"
+#include "process/module_cache.h"
+
+namespace offcpu {
+
+enum class LookOutcome : uint8_t {
+  kSeen,
+  kGone,        // it has ended, or is another program by now
+  kUnreadable,  // it is there, but its mappings could not be read
+  kChanging,    // they changed while they were read: a program that is starting
+  kStuck,       // the look did not come back in time
+};
+
+struct ProcessLook {
+  LookOutcome outcome = LookOutcome::kUnreadable;
+  std::string name;                           // comm
+  std::string container;                      // id, "" outside of any
+  CodeVersion code;                           // of `space`
+  std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
+  std::shared_ptr<const AddressSpace> space;  // set iff kSeen
+};
+
+// What the kernel says of the process of a thread now: the key and the code version; nothing if the thread is gone.
+struct ProcessVersion {
+  ProcessKey process;
+  CodeVersion code;
+  std::vector<CodeMapping> mappings;
+};
+using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t tid)>;
+
+// `tid` is a thread of it: its first one may have ended before the others. `previous` (may be null) spares reading
+// again what has not changed.
+ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                          const DescribeFunction& describe, ModuleCache& modules);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_LOOK_H_

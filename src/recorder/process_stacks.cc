@@ -1,0 +1,245 @@
+#include "recorder/process_stacks.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "process/owner.h"
+#include "recorder/clocks.h"
+#include "recorder/listing.h"
+#include "recorder/live.h"
+#include "recorder/look.h"
+#include "recorder/walk_capture.h"
+#include "unwind/walk.h"
+
+namespace offcpu {
+namespace {
+
+constexpr int kAttempts = 5;  // to find a thread waiting, and to find it so until its stack is copied
+constexpr std::chrono::milliseconds kPause(2);
+constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
+constexpr size_t kMaxStackBytes = 32 << 20;
+constexpr size_t kMaxBytesAtOnce = 32 << 20;
+
+// What one attempt brings.
+struct Snapshot {
+  std::string name;
+  NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
+  std::shared_ptr<const AddressSpace> space;
+  CodeVersion code;
+  std::vector<LiveStack> stacks;  // parallel to the threads asked for
+};
+
+// Where the kernel tells no code version, the code is that of the stacks if it was the same before and after.
+Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
+                      ModuleCache& modules) {
+  const WaitingThread& thread = threads.front();
+  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules);
+  Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess};
+  snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
+  const ProcessLook look = LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules);
+  if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
+  if (look.outcome != LookOutcome::kSeen) return snapshot;
+  const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);
+  if (look.code.hash == 0 && !same_around) return snapshot;
+  snapshot.failed = NoUserStack::kNone;
+  snapshot.space = look.space;
+  snapshot.code = look.code;
+  return snapshot;
+}
+
+// The best that is known of a thread so far: all of it of one moment.
+struct Found {
+  WaitingThread thread;
+  UserStack stack;
+  std::shared_ptr<const AddressSpace> space;  // keeps the modules of `stack`
+  std::vector<uint64_t> pcs;
+  NoUserStack missing = NoUserStack::kOnCpu;
+};
+
+Found WalkStack(const WaitingThread& thread, const Snapshot& snapshot, const LiveStack& live, Walker& walker) {
+  Found found = {.thread = thread, .missing = live.missing};
+  // What it ran through meanwhile is not known.
+  if (live.missing == NoUserStack::kStale) found.thread.kernel.clear();
+  if (live.missing != NoUserStack::kNone) return found;
+  found.missing = snapshot.failed;
+  if (snapshot.failed != NoUserStack::kNone) return found;
+  if (live.capture.code.hash != snapshot.code.hash) {
+    found.missing = NoUserStack::kStale;
+    return found;
+  }
+  found.space = snapshot.space;
+  if (!WalkCapture(live.capture, {snapshot.space}, walker, &found.stack, &found.pcs))
+    found.missing = NoUserStack::kUnreadable;
+  return found;
+}
+
+void AddToProfile(Found found, ProcessStacks* result) {
+  Profile& profile = result->profile;
+  const auto index = static_cast<uint32_t>(profile.rows.size());
+  profile.comms.push_back(found.thread.comm);
+  profile.kernel_stacks.push_back({.id = index + 1u, .addresses = std::move(found.thread.kernel)});
+  for (const Frame& frame : found.stack.frames) {
+    if (frame.module != nullptr) profile.modules.push_back(frame.module->shared_from_this());
+  }
+  profile.user_stacks.push_back({.stack = std::move(found.stack), .missing = found.missing});
+  result->pcs.push_back(std::move(found.pcs));
+  profile.rows.push_back({{.tid = found.thread.tid,
+                           .comm = index,
+                           .kernel_stack = index,
+                           .user_stack = index,
+                           .kind = found.thread.state,
+                           .syscall = found.thread.syscall},
+                          {.count = 1}});
+}
+
+// A kernel may keep a process from being looked at.
+absl::Status NothingListed(pid_t pid) {
+  if (access(absl::StrCat("/proc/", pid).c_str(), F_OK) != 0)
+    return absl::NotFoundError(absl::StrCat("there is no process ", pid));
+  return absl::AbortedError(
+      absl::StrCat("the kernel lists no thread of process ", pid, ": it is kept from being looked at, or has ended"));
+}
+
+class Reading {
+ public:
+  Reading(pid_t pid, const UnwindOrder& unwind, Listing listing, std::shared_ptr<ModuleCache> modules, TimedRead read,
+          IsCancelled is_cancelled)
+      : pid_(pid),
+        listing_(std::move(listing)),
+        read_(std::move(read)),
+        is_cancelled_(std::move(is_cancelled)),
+        walker_(unwind),
+        modules_(std::move(modules)) {}
+
+  absl::StatusOr<ProcessStacks> Run() {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      if (attempt != 0) std::this_thread::sleep_for(kPause);
+      const absl::StatusOr<std::vector<WaitingThread>> threads = listing_.list(pid_);
+      if (!threads.ok()) return threads.status();
+      if (attempt == 0 && threads->empty()) return NothingListed(pid_);
+      const bool again = Attempt(*threads);
+      if (is_cancelled_()) return absl::CancelledError("nobody waits for the stacks any more");
+      if (!again) break;
+    }
+    return Result();
+  }
+
+ private:
+  // What is known of a thread, and how to go on with it.
+  struct State {
+    Found found;
+    bool again = true;  // another attempt may bring more
+    size_t stack_bytes = 64 << 10;
+  };
+
+  // False if there is nothing left to try.
+  bool Attempt(const std::vector<WaitingThread>& threads) {
+    std::map<size_t, std::vector<WaitingThread>> wanted;  // by the size of the stack
+    for (const WaitingThread& thread : threads) {
+      const auto [state, is_new] = states_.try_emplace(thread.tid);
+      if (is_new) state->second.found.thread = thread;
+      if (state->second.again) wanted[state->second.stack_bytes].push_back(thread);
+    }
+    bool again = false;
+    for (const auto& [stack_bytes, all] : wanted) {
+      const size_t at_once = std::min(kLiveThreadsAtOnce, kMaxBytesAtOnce / stack_bytes);
+      for (size_t begin = 0; begin < all.size(); begin += at_once) {
+        const size_t count = std::min(at_once, all.size() - begin);
+        const auto batch = std::span(all).subspan(begin, count);
+        again |= ReadSome({batch.begin(), batch.end()}, stack_bytes);
+      }
+    }
+    return again;
+  }
+
+  // Null if it was not to be had in time; another try would only lose another thread.
+  std::shared_ptr<const Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
+    if (is_stuck_) return nullptr;
+    const auto snapshot = std::make_shared<Snapshot>();
+    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_] {
+      *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules);
+    };
+    is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)}, take);
+    return is_stuck_ ? nullptr : snapshot;
+  }
+
+  bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
+    const std::shared_ptr<const Snapshot> snapshot = TakeInTime(threads, stack_bytes);
+    if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
+    bool again = false;
+    for (size_t i = 0; i < threads.size(); ++i) {
+      State& state = states_[threads[i].tid];
+      if (snapshot != nullptr) {
+        Keep(WalkStack(threads[i], *snapshot, snapshot->stacks[i], walker_), &state);
+      } else {
+        Keep({.thread = threads[i], .missing = NoUserStack::kTargetStuck}, &state);
+      }
+      again |= state.again;
+    }
+    return again;
+  }
+
+  static void Keep(Found found, State* state) {
+    const bool has_stack = found.missing == NoUserStack::kNone;
+    state->again = found.missing != NoUserStack::kGone && found.missing != NoUserStack::kTargetStuck &&
+                   found.missing != NoUserStack::kUnreadable;
+    if (has_stack) state->again = found.stack.end == EndReason::kWindow && state->stack_bytes < kMaxStackBytes;
+    if (has_stack && state->again) state->stack_bytes *= 8;
+    if (has_stack || state->found.missing != NoUserStack::kNone) state->found = std::move(found);
+  }
+
+  ProcessStacks Result() {
+    ProcessStacks result;
+    timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    result.profile.start_unix_ns =
+        static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    const ProcessKey key = states_.empty() ? ProcessKey{.pid = pid_} : states_.begin()->second.found.thread.process;
+    if (name_.empty() && !states_.empty()) name_ = states_.begin()->second.found.thread.comm;
+    result.profile.processes.push_back({.key = key, .name = name_});
+    for (auto& [tid, state] : states_) AddToProfile(std::move(state.found), &result);
+    return result;
+  }
+
+  const pid_t pid_;
+  const Listing listing_;
+  const TimedRead read_;
+  const IsCancelled is_cancelled_;
+  bool is_stuck_ = false;
+  Walker walker_;
+  const std::shared_ptr<ModuleCache> modules_;
+  std::map<pid_t, State> states_;  // by tid
+  std::string name_;
+};
+
+}  // namespace
+
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind) {
+  if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
+  const absl::StatusOr<Listing> listing = LoadListing();
+  if (!listing.ok()) return listing.status();
+  const auto readers = std::make_shared<ReaderPool>();
+  if (readers->stats().threads == 0)
+    return absl::ResourceExhaustedError("no thread to read a process with can be started");
+  const auto never = [] { return false; };
+  return ReadProcessStacks(pid, unwind, *listing, std::make_shared<ModuleCache>(),
+                           TimedReadOn(readers, kDeadline, never), never);
+}
+
+absl::StatusOr<ProcessStacks> ReadProcessStacks(pid_t pid, const UnwindOrder& unwind, const Listing& listing,
+                                                std::shared_ptr<ModuleCache> modules, const TimedRead& read,
+                                                const IsCancelled& is_cancelled) {
+  return Reading(pid, unwind, listing, std::move(modules), read, is_cancelled).Run();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,67 @@
+#include "recorder/record_config.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+#include "capture/kernel.h"
+#include "capture/programs.h"
+#include "recorder/open_waits.h"
+#include "recorder/pipeline.h"
+
+namespace offcpu {
+
+uint64_t OnCpuPeriodNs(const RecordConfig& config) {
+  return config.oncpu_hz == 0 ? 0 : 1'000'000'000 / config.oncpu_hz;
+}
+
+OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) { return {config, config.show_sleepers}; }
+
+void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config) {
+  constexpr uint64_t kLeastNs = 50'000;
+  config.sample_ns = kLeastNs;
+  config.draws_per_second = draws_per_cpu * std::max(1u, std::thread::hardware_concurrency());
+}
+
+namespace {
+
+// At most 4.29 s, which is what the BPF programs can count: 25 % of 17 CPUs.
+uint32_t ProcessNsPerSecond(const RecordConfig& config) {
+  const uint64_t ns =
+      uint64_t{config.process_ms_per_second} * 1'000'000 * std::max(1u, std::thread::hardware_concurrency());
+  return static_cast<uint32_t>(std::min<uint64_t>(ns, UINT32_MAX));
+}
+
+}  // namespace
+
+ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
+  ProgramsConfig programs = {config};
+  programs.sample_ns = config.sample_ns;
+  programs.draws_per_second = config.draws_per_second;
+  programs.ledger = config.ledger;
+  programs.oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz;
+  programs.oncpu_in_nmi = config.oncpu_in_nmi;
+  programs.wakers = config.wakers;
+  programs.interval_ring_bytes = config.interval_ring_bytes;
+  programs.capture_ring_bytes = config.capture_ring_bytes;
+  programs.task_works_per_second = config.task_works_per_second;
+  programs.capture_bytes_per_second = config.capture_bytes_per_second;
+  programs.mappings_per_second = config.mappings_per_second;
+  programs.process_ns_per_second = ProcessNsPerSecond(config);
+  return programs;
+}
+
+PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features) {
+  PipelineConfig settings;
+  settings.unwind = config.unwind;
+  settings.windows.window.per_thread = config.per_thread;
+  settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
+  settings.windows.window.wakers = config.wakers;
+  settings.windows.open_waits = OpenWaitsConfigOf(config);
+  settings.targets.code_hash = features.vma_iter;
+  settings.targets.deadline = std::chrono::milliseconds(config.target_deadline_ms);
+  return settings;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,57 @@
+// What a recording is asked for, and what that means to the parts that make it. Plain data and pure functions.
+#ifndef OFFCPU_RECORDER_RECORD_CONFIG_H_
+#define OFFCPU_RECORDER_RECORD_CONFIG_H_
+
+#include <cstdint>
+
+#include "capture/selection.h"
+#include "unwind/unwind_order.h"
+
+namespace offcpu {
+
+struct KernelFeatures;
+struct OpenWaitsConfig;
+struct PipelineConfig;
+struct ProgramsConfig;
+
+struct RecordConfig : Selection {
+  // Intervals shorter than a time T are drawn with the probability length / T, and those that are drawn stand for T
+  // each, so that sums are right on average and long intervals exactly. This is T; 0: every interval is recorded.
+  uint64_t sample_ns = 0;
+  // Not 0: this is what is drawn at most, of all processes together, and each process has a T of its own that follows
+  // from it, of `sample_ns` at least.
+  uint32_t draws_per_second = 0;
+  UnwindOrder unwind;
+  bool per_thread = false;    // rows tell the threads of a process apart
+  bool show_sleepers = true;  // threads that never run have rows; else they are only counted
+  bool ledger = false;        // account for all the time of every thread
+  uint32_t oncpu_hz = 0;      // samples of what runs, a second and CPU; 0: none
+  bool oncpu_in_nmi = false;  // in every NMI there is, each for a period of oncpu_hz: for tests
+  bool wakers = false;        // tell who ended each wait
+
+  // Limits.
+  uint32_t interval_ring_bytes = 32u << 20;
+  uint32_t capture_ring_bytes = 32u << 20;
+  uint32_t queue_bytes = 128u << 20;              // between the reader and the worker
+  uint32_t task_works_per_second = 1000;          // per CPU; each costs an interrupt
+  uint64_t capture_bytes_per_second = 16u << 20;  // per CPU
+  uint32_t mappings_per_second = 50'000;          // per CPU, looked at by captures; each takes some 300 ns
+  uint32_t process_ms_per_second = 250;  // per CPU of the host: what captures may take of one process's threads
+  uint32_t target_deadline_ms = 1000;    // for one look at one process
+  uint32_t finish_ms = 30'000;           // at the end, with looks and readings that are under way
+  uint32_t live_after_ms = 10'000;       // a wait of that length has its stack read while it lasts; 0: only at the end
+};
+
+// How many waits are drawn in a second for each CPU of the host where nobody says what T is to be. What is always on
+// draws less than what somebody waits for, because each draw costs a capture and a walk.
+inline constexpr uint32_t kDrawsPerCpuAlways = 200;
+inline constexpr uint32_t kDrawsPerCpuOnce = 1000;
+void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config);
+ProgramsConfig ProgramsConfigOf(const RecordConfig& config);
+PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features);
+OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config);
+uint64_t OnCpuPeriodNs(const RecordConfig& config);  // that a sample stands for; 0: there are none
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_RECORD_CONFIG_H_

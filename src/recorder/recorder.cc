@@ -1,0 +1,432 @@
+#include "recorder/recorder.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <unordered_set>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "capture/decode.h"
+#include "capture/event_queue.h"
+#include "capture/kernel.h"
+#include "capture/process_context.h"
+#include "capture/programs.h"
+#include "process/module_cache.h"
+#include "process/owner.h"
+#include "process/start_thread.h"
+#include "recorder/cgroup_threads.h"
+#include "recorder/clocks.h"
+#include "recorder/drops.h"
+#include "recorder/ledger_maker.h"
+#include "recorder/listing.h"
+#include "recorder/live.h"
+#include "recorder/pipeline.h"
+#include "recorder/scheduler_clock.h"
+#include "recorder/window.h"
+#include "recorder/worker_tasks.h"
+
+namespace offcpu {
+namespace {
+
+// How often waits are looked for that last long, and how long that is where a stack can be read in no other way.
+constexpr uint64_t kLivePeriodNs = 1'000'000'000;
+constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
+constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
+
+constexpr size_t kLedgerThreads = 1 << 17;
+
+// Of decoding without a look at what else there is to do.
+constexpr std::chrono::seconds kDecodeAtMost{1};
+// Between two looks at the rings: where much comes, and where less than kFewRecords do.
+constexpr std::chrono::milliseconds kDrainPeriod{5};
+constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
+constexpr size_t kFewRecords = 16;
+constexpr std::chrono::milliseconds kGathering{1};  // what comes together
+constexpr std::chrono::milliseconds kLastTurn{1};   // of the worker, while readings end
+
+using Clock = std::chrono::steady_clock;
+
+uint64_t NowNs(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : std::string();
+}
+
+// With reads of targets when all else is done: as long as they come to an end, one way or the other, and not for ever.
+class Patience {
+ public:
+  Patience(Clock::duration without_progress, Clock::duration at_most)
+      : without_progress_(without_progress), progress_(Clock::now()), end_(progress_ + at_most) {}
+
+  bool IsOver(uint64_t readings) {
+    const Clock::time_point now = Clock::now();
+    if (readings != readings_) progress_ = now;
+    readings_ = readings;
+    return now > end_ || now - progress_ > without_progress_;
+  }
+
+ private:
+  const Clock::duration without_progress_;
+  Clock::time_point progress_;
+  const Clock::time_point end_;
+  uint64_t readings_ = 0;
+};
+
+class RecorderImpl final : public Recorder {
+ public:
+  RecorderImpl(const RecordConfig& config, const KernelFeatures& features, std::shared_ptr<Programs> programs,
+               std::shared_ptr<ModuleCache> modules, const std::shared_ptr<ReaderPool>& readers)
+      : config_(config),
+        can_capture_(features.can_read_user),
+        programs_(std::move(programs)),
+        clock_(features.rq_clock),
+        modules_(std::move(modules)),
+        queue_(config.queue_bytes),
+        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_, readers), NowNs(CLOCK_MONOTONIC)),
+        drops_before_(NameDrops({}, {}, modules_->stats())) {
+    for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
+    start_ = ReadClocks();
+    programs_->Arm();
+    armed_ns_ = clock_.ReadNs();
+  }
+
+  // If it fails, nothing goes on.
+  absl::Status StartThreads() {
+    absl::StatusOr<std::thread> drainer = StartThread("drainer", [this] { DrainLoop(); });
+    if (!drainer.ok()) return drainer.status();
+    drainer_ = *std::move(drainer);
+    absl::StatusOr<std::thread> worker = StartThread("worker", [this] { WorkLoop(); });
+    if (!worker.ok()) return worker.status();
+    worker_ = *std::move(worker);
+    return absl::OkStatus();
+  }
+
+  ~RecorderImpl() override {
+    programs_->Disarm();
+    Join();
+  }
+
+  RecorderProgress progress() const override {
+    return {.intervals = intervals_.load(std::memory_order_relaxed),
+            .stacks = rows_.load(std::memory_order_relaxed),
+            .drops = CountLost(programs_->ReadCounters()),
+            .drains = drains_.load(std::memory_order_relaxed),
+            .turns = turns_.load(std::memory_order_relaxed)};
+  }
+
+  absl::StatusOr<Profile> Cut() override {
+    absl::Status status;
+    Clocks end;
+    tasks_.Run([&] { status = BeginNextWindow(&end); });
+    if (!status.ok()) return status;
+    was_cut_ = true;
+    // What was recorded before the threads were listed is in the queue after this, and handled before the next task.
+    programs_->Settle();
+    AwaitDrain();
+    std::vector<Drop> drops = CountDrops();
+    std::optional<Profile> profile;
+    while (!profile.has_value()) {
+      tasks_.Run([&] {
+        if (pipeline_.IsClosed(all_decoded_)) profile = pipeline_.TakeClosed(std::move(drops));
+      });
+    }
+    Complete(end, *profile);
+    return *std::move(profile);
+  }
+
+  absl::StatusOr<Profile> Stop() override {
+    // The only window ends where its ledger does.
+    const uint64_t open_at_ns = was_cut_ ? SchedulerNs() : 0;
+    programs_->Disarm();
+    const Clocks end = Following(start_, ReadClocks());
+    // At once: the longer it takes, the more threads have gone on.
+    const std::vector<WaitingThread> first = OpenThreads(open_at_ns);
+    tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
+    programs_->Settle();
+    programs_->BeginLastListing();
+    const std::vector<WaitingThread> last = OpenThreads(open_at_ns);
+    std::vector<ThreadAccount> accounts = OpenAccounts();
+    tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
+    Join();
+    Profile profile = pipeline_.Finish(CountDrops());
+    Complete(end, profile);
+    if (config_.ledger) CloseLedger(std::move(accounts), last, profile);
+    return profile;
+  }
+
+ private:
+  // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
+  static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
+                                   const std::shared_ptr<ModuleCache>& modules,
+                                   const std::shared_ptr<ReaderPool>& readers) {
+    const Listing listing = ListingOf(programs);
+    return {.look =
+                [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
+                                                       const std::shared_ptr<const AddressSpace>& previous) {
+                  return LookAtProcess(process, tid, previous.get(), describe, *modules);
+                },
+            .read_stacks =
+                [listing](const std::vector<WaitingThread>& threads) {
+                  return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
+                },
+            .grow_copy = [programs](int32_t tid, uint32_t bytes) { programs->GrowWindow(tid, bytes); },
+            .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
+            .owner = OwnerOf,
+            .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
+            .readers = readers};
+  }
+
+  // False: this was the last time.
+  bool DrainOnce() {
+    const std::lock_guard lock(mutex_);
+    const size_t records = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
+    queue_.Flush();
+    if (records != 0) tasks_.Poke();
+    drain_period_ = records < kFewRecords ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
+    ++drains_;
+    changed_.notify_all();
+    return !stop_;
+  }
+
+  // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
+  // soon is worth one; what comes with it takes a moment.
+  void DrainLoop() {
+    while (DrainOnce()) {
+      programs_->AwaitNews(drain_period_);
+      std::this_thread::sleep_for(kGathering);
+    }
+    // What was asked for before recording stopped may still be on its way.
+    std::this_thread::sleep_for(kDrainPeriod);
+    DrainOnce();
+    drained_ = true;
+    tasks_.Poke();
+  }
+
+  void WorkLoop() {
+    std::optional<Patience> patience;
+    while (true) {
+      const bool last = drained_;
+      const std::vector<WorkerTasks::Task> tasks = tasks_.Take();
+      all_decoded_ = DecodeQueued();
+      for (const WorkerTasks::Task& task : tasks) task();
+      tasks_.CountDone(tasks.size());
+      if (!last) ReadLongWaits();
+      Publish();
+      if (last && !patience.has_value()) {
+        patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms),
+                         std::chrono::milliseconds(config_.finish_ms));
+      }
+      if (last && all_decoded_ && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
+      tasks_.Await(last ? kLastTurn : pipeline_.idle() ? kLongestDrainPeriod : kDrainPeriod);
+    }
+  }
+
+  // False if there is more than can be done in time.
+  bool DecodeQueued() {
+    const auto decode = [this](std::span<const std::byte> record) {
+      if (std::optional<ThreadAccount> account = DecodeAccount(record)) return ledger_.Add(*std::move(account));
+      std::optional<Event> event = Decode(record);
+      event.has_value() ? pipeline_.Handle(*std::move(event)) : pipeline_.CountUndecodable();
+    };
+    const Clock::time_point end = Clock::now() + kDecodeAtMost;
+    while (queue_.PopBatch(decode)) {
+      Publish();
+      if (Clock::now() > end) return false;
+    }
+    return true;
+  }
+
+  void Publish() {
+    pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
+    turns_.fetch_add(1, std::memory_order_relaxed);
+    intervals_.store(pipeline_.intervals(), std::memory_order_relaxed);
+    rows_.store(pipeline_.rows(), std::memory_order_relaxed);
+  }
+
+  void Join() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    programs_->Hurry();
+    if (drainer_.joinable()) drainer_.join();
+    if (worker_.joinable()) worker_.join();
+  }
+
+  // Whose processes can be looked at.
+  std::vector<TaskDescription> RecordedTasks() const {
+    absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
+    if (!tasks.ok()) return {};
+    std::erase_if(*tasks, [](const TaskDescription& task) { return !task.recorded || task.is_kernel; });
+    KeepMembers(&*tasks);
+    return *std::move(tasks);
+  }
+
+  absl::StatusOr<std::vector<WaitingThread>> ListMembers(uint64_t min_off_ns, uint64_t open_at_ns) const {
+    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads({}, min_off_ns, open_at_ns);
+    if (threads.ok()) KeepMembers(&*threads);
+    return threads;
+  }
+
+  std::vector<WaitingThread> OpenThreads(uint64_t open_at_ns) const {
+    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, open_at_ns);
+    return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
+  }
+
+  // Of its clock, not later than now; 0 if it cannot be read.
+  uint64_t SchedulerNs() const {
+    const uint64_t now_ns = clock_.ReadNs();
+    return now_ns < armed_ns_ ? 0 : programs_->span().start_ns + (now_ns - armed_ns_);
+  }
+
+  // Of the worker: nothing that ends later has been handled yet.
+  absl::Status BeginNextWindow(Clocks* end) {
+    const uint64_t cut_ns = SchedulerNs();
+    *end = Following(start_, ReadClocks());
+    const absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, cut_ns);
+    if (!threads.ok()) return threads.status();
+    return pipeline_.Cut(cut_ns, *threads);
+  }
+
+  // Those of the window that ends.
+  std::vector<Drop> CountDrops() {
+    const std::lock_guard lock(mutex_);  // the drainer holds it while it fills the queue
+    const Counters counters = programs_->ReadCounters();
+    std::vector<Drop> drops = NameDrops(counters, queue_.stats(), modules_->stats(), OnCpuPeriodNs(config_));
+    std::vector<Drop> since = DropsSince(drops_before_, drops);
+    drops_before_ = std::move(drops);
+    not_drawn_ = NotDrawn(counters) - not_drawn_before_;
+    not_drawn_before_ += not_drawn_;
+    capture_ns_ = CaptureNs(counters) - capture_ns_before_;
+    capture_ns_before_ += capture_ns_;
+    capture_longest_ns_ = LongestCaptureNs(counters);
+    return since;
+  }
+
+  // What the pipeline does not know of a window that ended at `end`.
+  void Complete(const Clocks& end, Profile& profile) {
+    SetTimes(start_, end, profile);
+    profile.host = HostName();
+    profile.stats.sample_ns = config_.sample_ns;
+    profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);
+    profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
+    profile.stats.not_drawn = not_drawn_;
+    profile.stats.capture_ns = capture_ns_;
+    profile.stats.capture_longest_ns = capture_longest_ns_;
+    start_ = end;
+  }
+
+  std::vector<ThreadAccount> OpenAccounts() const {
+    if (!config_.ledger) return {};
+    absl::StatusOr<std::vector<ThreadAccount>> accounts = programs_->ListAccounts();
+    if (!accounts.ok()) return {};
+    KeepMembers(&*accounts);
+    return *std::move(accounts);
+  }
+
+  // When the worker has ended.
+  void CloseLedger(std::vector<ThreadAccount> open, const std::vector<WaitingThread>& waiting, Profile& profile) {
+    for (ThreadAccount& account : open) ledger_.Add(std::move(account));
+    ledger_.AddWaits(waiting, OpenWaitsConfigOf(config_));
+    ledger_.AddDropped(queue_.stats());
+    ledger_.Finish(programs_->span(), profile);
+  }
+
+  // The kernel tells of running tasks only whether they are in a cgroup.
+  template <typename Thread>
+  void KeepMembers(std::vector<Thread>* threads) const {
+    if (threads->empty()) return;
+    if (!config_.cgroups.empty()) {
+      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.cgroups);
+      std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
+    }
+    if (!config_.excluded_cgroups.empty()) {
+      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.excluded_cgroups);
+      std::erase_if(*threads, [&](const Thread& thread) { return members.contains(thread.tid); });
+    }
+  }
+
+  // Until the rings have been drained once more.
+  void AwaitDrain() {
+    programs_->Hurry();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this, next = drains_ + 1] { return drains_ >= next; });
+  }
+
+  // Who has waited for long may never come back, or be killed where it waits.
+  void ReadLongWaits() {
+    const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
+    if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
+    const uint64_t after_ns = uint64_t{config_.live_after_ms} * 1'000'000;
+    // Every thread of the host is looked at for this.
+    next_live_ns_ = now_ns + (can_capture_ ? std::max(kLivePeriodNs, after_ns / 4) : kOnlyLivePeriodNs);
+    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(can_capture_ ? after_ns : kOnlyLiveAfterNs, 0);
+    if (threads.ok()) pipeline_.ReadWaiting(*std::move(threads));
+  }
+
+  const RecordConfig config_;
+  const bool can_capture_;
+  std::shared_ptr<Programs> programs_;
+  const SchedulerClock clock_;
+  std::shared_ptr<ModuleCache> modules_;
+  EventQueue queue_;
+  WorkerTasks tasks_;
+  Pipeline pipeline_;                   // of the worker until it has ended
+  LedgerMaker ledger_{kLedgerThreads};  // likewise
+  // Of the caller: the running window's beginning, and what was counted before it.
+  Clocks start_;
+  std::vector<Drop> drops_before_;
+  uint64_t not_drawn_ = 0;  // in the window that has ended
+  uint64_t not_drawn_before_ = 0;
+  uint64_t capture_ns_ = 0;  // likewise
+  uint64_t capture_ns_before_ = 0;
+  uint64_t capture_longest_ns_ = 0;
+  bool was_cut_ = false;
+  uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stop_ = false;                                      // guarded by mutex_
+  std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
+  std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
+  bool all_decoded_ = false;   // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_live_ns_ = 0;  // of the worker
+  std::atomic<bool> drained_{false};
+  std::atomic<uint64_t> intervals_{0};
+  std::atomic<uint64_t> rows_{0};
+  std::atomic<uint64_t> turns_{0};  // of the worker
+  std::thread drainer_;
+  std::thread worker_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config,
+                                                          std::shared_ptr<ModuleCache> modules,
+                                                          std::shared_ptr<ReaderPool> readers) {
+  if (absl::Status status = CheckProcessContext(); !status.ok()) return status;
+  if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
+  absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  if (!features.ok()) return features.status();
+  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ProgramsConfigOf(config), *features);
+  if (!programs.ok()) return programs.status();
+  if (modules == nullptr) modules = std::make_shared<ModuleCache>();
+  if (readers == nullptr) readers = std::make_shared<ReaderPool>();
+  if (readers->stats().threads == 0)
+    return absl::ResourceExhaustedError("no thread to read processes with can be started");
+  auto recorder = std::make_unique<RecorderImpl>(config, *features, *std::move(programs), std::move(modules), readers);
+  if (absl::Status status = recorder->StartThreads(); !status.ok()) return status;
+  return recorder;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,49 @@
+// Code of files that some process has been seen to map, so that a process which ends before anybody can look at it may
+// still have its stack walked: most short-lived programs are made of files that are known already. One thread.
+//
+// Files are told apart as the kernel does, by device, inode, generation and time of change. That can be trusted because
+// the modules that are learned hold their files open: neither inode nor device is another one's as long as they do,
+// even where there are no generations and all times are the same (images of squashfs, erofs). Only modules whose tables
+// are the file's own are learned, and only from mappings of that file: a process can write to its copy, or exchange its
+// mappings while it is looked at, and must not lead the walks of others astray.
+#ifndef OFFCPU_RECORDER_SHARED_FILES_H_
+#define OFFCPU_RECORDER_SHARED_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "capture/events.h"
+#include "process/address_space.h"
+
+namespace offcpu {
+
+class SharedFiles {
+ public:
+  explicit SharedFiles(size_t max_pieces) : max_pieces_(max_pieces) {}
+
+  // `piece` is what a look found at `mapping`.
+  void Learn(const CodeMapping& mapping, const MappedCode& piece);
+  // The code at `mapping`, in whatever process and wherever it is mapped there.
+  std::optional<MappedCode> Find(const CodeMapping& mapping) const;
+
+  size_t pieces() const { return pieces_.size(); }
+
+ private:
+  using Key = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;  // offset, inode, device, time of change
+  struct Piece {
+    std::shared_ptr<const Module> module;
+    uint64_t link_address = 0;  // of the mapping's first byte
+  };
+  static Key KeyOf(const CodeMapping& mapping);
+
+  size_t max_pieces_;  // all are forgotten when there are more
+  absl::flat_hash_map<Key, Piece> pieces_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_SHARED_FILES_H_

@@ -1,0 +1,302 @@
+#include "recorder/targets.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr int kMaxChanging = 100;  // looks, a tick apart
+constexpr uint64_t kLookAgainNs = 1'000'000'000;
+constexpr uint64_t kOwnerKnownForNs = 1'000'000'000;
+
+// Of a capture that was made before the look began.
+CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEvent& event, const ProcessLook& look,
+                       bool same_around) {
+  if (std::shared_ptr<const AddressSpace> space = target.Find(event.code)) return {std::move(space)};
+  if (same_around && event.code.hash == 0) return {look.space};
+  // Of its mappings, those that have never been seen are gone.
+  if (std::optional<CaptureCode> part = known.FindPart(target, event.code)) return *std::move(part);
+  return {.space = std::make_shared<const AddressSpace>(std::vector<MappedCode>()), .whole = false};
+}
+
+}  // namespace
+
+Targets::Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns)
+    : config_(config),
+      hooks_(std::move(hooks)),
+      readers_(hooks_.readers, config.deadline),
+      code_(hooks_.forget_code_list),
+      now_ns_(now_ns) {}
+
+Target* Targets::Find(const ProcessKey& process) const {
+  const auto found = targets_.find(process);
+  return found != targets_.end() ? found->second.get() : nullptr;
+}
+
+// A new process is looked at before its first capture comes: it may not live long. Should it end before that, its main
+// thread has told its name.
+Target* Targets::FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm) {
+  Target* target = Find(process);
+  const bool is_new = target == nullptr;
+  if (is_new) {
+    if (targets_.size() >= config_.processes) EvictExited();
+    if (targets_.size() >= config_.processes) {
+      ++stats_.over_limit;
+      return nullptr;
+    }
+    target = targets_.emplace(process, std::make_unique<Target>(process)).first->second.get();
+  }
+  target->tid = tid;
+  target->heard_in = windows_;
+  if (tid == process.pid && !comm.empty()) target->main_comm = comm;
+  if (is_new) Ask(process, *target);
+  return target;
+}
+
+void Targets::EvictExited() {
+  for (size_t left = exited_.size(); left > 0 && targets_.size() >= config_.processes; --left) {
+    const ProcessKey process = exited_.front();
+    exited_.pop_front();
+    const Target* target = Find(process);
+    if (target == nullptr) continue;
+    if (target->looking || !target->waiting.empty()) {
+      exited_.push_back(process);
+    } else {
+      hooks_.describe(target->Named());
+      targets_.erase(process);
+    }
+  }
+}
+
+// The program that called execve is gone; it makes no exit event under its old key.
+void Targets::OnExec(const ProcessKey& process) {
+  ProcessKey before = process;
+  --before.exec_id;
+  OnExit(before);
+  HearOf(process, process.pid, {});
+}
+
+void Targets::OnCapture(CaptureEvent&& event) {
+  const ProcessKey process = event.process;
+  Target* target = FindOrAdd(process, event.tid, {});
+  if (target == nullptr) return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+  // What is known already serves even a process that is gone.
+  if (const std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) return hooks_.walk(event, *code);
+  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, event, target->refused);
+  Wait(process, *target, std::move(event));
+}
+
+bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
+  if (target.refused == NoUserStack::kNone) return true;
+  // A first thread that has ended takes its view of the memory along; the others still have theirs.
+  const bool other_thread = target.asked_tid == process.pid && target.tid != process.pid;
+  if (target.refused == NoUserStack::kUnreadableProcess && other_thread) {
+    target.refused = NoUserStack::kNone;
+    return true;
+  }
+  if (target.refused_until_ns == 0 || now_ns_ < target.refused_until_ns) return false;
+  // As long as one is stuck there, another look would only lose another thread.
+  if (target.refused == NoUserStack::kTargetStuck && target.stuck_reads != 0) return false;
+  target.refused = NoUserStack::kNone;
+  return true;
+}
+
+void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
+  if (waiting_bytes_ + event.stack.size() > config_.waiting_bytes) {
+    ++stats_.waiting_over_limit;
+    return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+  }
+  waiting_bytes_ += event.stack.size();
+  target.waiting.push_back(std::move(event));
+  Ask(process, target);
+}
+
+CaptureEvent Targets::TakeWaiting(Target& target) {
+  CaptureEvent event = std::move(target.waiting.front());
+  target.waiting.pop_front();
+  waiting_bytes_ -= event.stack.size();
+  return event;
+}
+
+void Targets::Ask(const ProcessKey& process, Target& target) {
+  if (target.looking) return;
+  const std::shared_ptr<const AddressSpace> previous = target.newest();
+  const uint64_t number = target.looks + 1;
+  // The job holds copies only: it may be abandoned and outlive this.
+  const ReadTaken taken = Read(
+      process, OwnerOf(process),
+      [this, process, number, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
+        auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
+        return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
+      },
+      [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
+  if (taken == ReadTaken::kFull) {
+    unasked_.insert(process);
+    return;
+  }
+  unasked_.erase(process);
+  if (taken == ReadTaken::kUserStuck) return Refuse(target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
+  target.looking = true;
+  target.looks = number;
+  target.asked = target.waiting.size();
+  target.asked_tid = target.tid;
+}
+
+// Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. Whoever has such
+// code is looked at again, for the captures to come.
+void Targets::LookAgain(const ProcessKey& process) {
+  Target* target = Find(process);
+  if (target == nullptr || now_ns_ < target->look_again_ns) return;
+  if (!MayBeLookedAt(process, *target)) return;
+  target->look_again_ns = now_ns_ + kLookAgainNs;
+  Ask(process, *target);
+}
+
+ReadTaken Targets::Read(const ProcessKey& process, uid_t owner, ReaderThreads::Job job, std::function<void()> stuck) {
+  const auto hangs = std::make_shared<bool>(false);
+  return readers_.Submit(
+      owner,
+      [this, process, hangs, job = std::move(job)]() -> ReaderThreads::Completion {
+        return [this, process, hangs, completion = job()] {
+          if (*hangs) CountStuck(process, false);
+          completion();
+        };
+      },
+      [this, process, hangs, stuck = std::move(stuck)](ReaderThreads::GivenUp why) {
+        *hangs = why == ReaderThreads::GivenUp::kStuck;
+        if (*hangs) CountStuck(process, true);
+        stuck();
+      });
+}
+
+void Targets::CountStuck(const ProcessKey& process, bool hangs) {
+  Target* target = Find(process);
+  if (target == nullptr) return;
+  size_t& reads = target->stuck_reads;
+  reads = hangs ? reads + 1 : reads - std::min<size_t>(reads, 1);
+}
+
+bool Targets::IsStuck(const ProcessKey& process) const {
+  const Target* target = Find(process);
+  return target != nullptr && target->stuck_reads != 0;
+}
+
+// It may have changed since it was last asked for, because root's process may go over to another user; and who waits
+// for a free thread asks often.
+uid_t Targets::OwnerOf(const ProcessKey& process) {
+  Target* target = Find(process);
+  if (target == nullptr) return hooks_.owner(process.pid);
+  if (target->owner_at_ns == 0 || now_ns_ - target->owner_at_ns > kOwnerKnownForNs) {
+    target->owner = hooks_.owner(process.pid);
+    target->owner_at_ns = now_ns_;
+  }
+  return target->owner;
+}
+
+void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
+  Target* target = Find(process);
+  if (target == nullptr) return;
+  const bool given_up = !target->looking || target->looks != number;
+  if (given_up) return OnLateLook(*target, look);
+  target->looking = false;
+  if (target->info.name.empty()) target->info.name = look.name;
+  if (target->info.container.empty()) target->info.container = look.container;
+  switch (look.outcome) {
+    case LookOutcome::kSeen:
+      return OnSeen(process, *target, look);
+    case LookOutcome::kGone:
+      OnExit(process);
+      return Refuse(*target, NoUserStack::kGone, 0);
+    case LookOutcome::kStuck:
+      return Refuse(*target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
+    case LookOutcome::kChanging:
+      if (++target->changing < kMaxChanging) {
+        unasked_.insert(process);  // at the next tick
+        return;
+      }
+      [[fallthrough]];
+    case LookOutcome::kUnreadable:
+      return Refuse(*target, NoUserStack::kUnreadableProcess, now_ns_ + config_.retry_ns);
+  }
+}
+
+// It was only slow, and what it has seen is true of its time.
+void Targets::OnLateLook(Target& target, const ProcessLook& look) {
+  if (look.outcome != LookOutcome::kSeen) return;
+  code_.Learn(target, look);
+  if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
+}
+
+void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look) {
+  target.changing = 0;
+  // Where there is no hash, code that is the same before and after a capture is taken to have been the same at it; that
+  // can be wrong only if a library was exchanged for another and back in between.
+  const std::shared_ptr<const AddressSpace> previous = target.newest();
+  const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
+  code_.Learn(target, look);
+  const size_t asked = target.asked;
+  const size_t count = target.waiting.size();
+  // A walk may ask for another look, which may be refused; then nothing waits any more.
+  for (size_t i = 0; i < count && !target.waiting.empty(); ++i) {
+    CaptureEvent event = TakeWaiting(target);
+    if (i < asked || target.Find(event.code) != nullptr) {
+      hooks_.walk(event, CodeAtLook(target, code_, event, look, same_around));
+    } else {  // it came while the look was under way, and may match the next one
+      waiting_bytes_ += event.stack.size();
+      target.waiting.push_back(std::move(event));
+    }
+  }
+  if (target.looking) target.asked = target.waiting.size();
+  if (!target.waiting.empty()) Ask(process, target);
+}
+
+void Targets::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
+  target.refused = reason;
+  target.refused_until_ns = until_ns;
+  while (!target.waiting.empty()) WalkPartOrGiveUp(target, TakeWaiting(target), reason);
+}
+
+void Targets::WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason) {
+  if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code)) return hooks_.walk(event, *code);
+  hooks_.give_up(event.cookie, reason);
+}
+
+void Targets::Tick(uint64_t now_ns) {
+  now_ns_ = now_ns;
+  readers_.Poll();
+  if (unasked_.empty()) return;
+  const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
+  unasked_.clear();
+  for (const ProcessKey& process : again) {
+    if (Target* target = Find(process)) Ask(process, *target);
+  }
+}
+
+void Targets::GiveUpAll() {
+  for (auto& [process, target] : targets_) {
+    const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
+    while (!target->waiting.empty()) hooks_.give_up(TakeWaiting(*target).cookie, reason);
+  }
+}
+
+void Targets::HearOfInWindow(const ProcessKey& process) {
+  if (Target* target = Find(process)) target->heard_in = windows_;
+}
+
+void Targets::Forget() {
+  absl::erase_if(targets_, [this](const auto& entry) {
+    const Target& target = *entry.second;
+    return target.heard_in != windows_ && !target.looking && target.waiting.empty();
+  });
+  std::erase_if(exited_, [this](const ProcessKey& process) { return !targets_.contains(process); });
+}
+
+std::vector<ProcessInfo> Targets::Describe() const {
+  std::vector<ProcessInfo> processes;
+  processes.reserve(targets_.size());
+  for (const auto& [process, target] : targets_) processes.push_back(target->Named());
+  return processes;
+}
+
+}  // namespace offcpu

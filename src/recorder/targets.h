@@ -1,0 +1,137 @@
+// Who the targets are: the processes that are recorded, the looks at them, and the captures that wait for a look. A
+// process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
+// code is not known. Each capture is handed on exactly once: with the code that it is walked with, or given up with a
+// reason.
+//
+// A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.
+//
+// One thread. Looks run on reader threads, where they may block for ever; nothing here waits for them. Does not walk,
+// and knows nothing of windows but that a target which was not heard of in one can be forgotten.
+#ifndef OFFCPU_RECORDER_TARGETS_H_
+#define OFFCPU_RECORDER_TARGETS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "capture/events.h"
+#include "process/reader_threads.h"
+#include "profile/profile.h"
+#include "recorder/known_code.h"
+#include "recorder/look.h"
+#include "recorder/target.h"
+
+namespace offcpu {
+
+struct TargetsConfig {
+  size_t processes = 8192;                   // known at one time
+  size_t waiting_bytes = 64u << 20;          // of stacks that wait for a look
+  uint64_t retry_ns = 5'000'000'000;         // until a process that could not be read is looked at again
+  bool code_hash = true;                     // captures carry a hash of the executable mappings
+  std::chrono::milliseconds deadline{1000};  // for one look at a process, or one other reading of it
+};
+
+class Targets {
+ public:
+  struct Hooks {
+    // Runs on reader threads, may block for ever and owns all that it uses.
+    std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
+        look;
+    std::function<uid_t(pid_t)> owner;  // of a process; does not block
+    std::shared_ptr<ReaderPool> readers;
+    std::function<void(uint64_t hash)> forget_code_list;
+    // What becomes of captures.
+    std::function<void(const CaptureEvent&, const CaptureCode&)> walk;
+    std::function<void(uint64_t cookie, NoUserStack reason)> give_up;
+    // A process that there is no room for any more, as it is known.
+    std::function<void(const ProcessInfo&)> describe;
+  };
+  struct Stats {
+    uint64_t over_limit = 0;          // times that there was no room for another process
+    uint64_t waiting_over_limit = 0;  // captures that there was no room for
+  };
+
+  // `now_ns`: as of Tick.
+  Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns);
+  Targets(const Targets&) = delete;
+  Targets& operator=(const Targets&) = delete;
+
+  // Something has happened to a thread of the process. `comm`: the thread's name, "" if that is not known.
+  void HearOf(const ProcessKey& process, int32_t tid, const std::string& comm) { FindOrAdd(process, tid, comm); }
+  void OnCapture(CaptureEvent&& event);
+  void OnCodeList(CodeListEvent&& event) { code_.Learn(std::move(event)); }
+  void OnExec(const ProcessKey& process);
+  void OnExit(const ProcessKey& process) { exited_.push_back(process); }
+  // A walk with all of the process's code left that code.
+  void LookAgain(const ProcessKey& process);
+
+  // Reads of a target for others. `stuck` runs in place of the job's completion, and that after it if the job was only
+  // slow. As long as a job hangs, its process is not read by another one.
+  uid_t OwnerOf(const ProcessKey& process);
+  bool IsStuck(const ProcessKey& process) const;
+  ReadTaken Read(const ProcessKey& process, uid_t owner, ReaderThreads::Job job, std::function<void()> stuck);
+
+  // Takes in finished looks and lets time pass. Any clock that does not go back.
+  void Tick(uint64_t now_ns);
+  // No look is under way: nothing more will come of waiting.
+  bool idle() const { return readers_.pending() == 0 && unasked_.empty(); }
+
+  // Gives up the captures that still wait.
+  void GiveUpAll();
+
+  // Another window begins.
+  void BeginWindow() { ++windows_; }
+  // Only of targets that are known already.
+  void HearOfInWindow(const ProcessKey& process);
+  // All that happened before the window began has been handled. Of what was not heard of since, no more will come;
+  // should it after all, it is met as if it were new.
+  void Forget();
+
+  std::vector<ProcessInfo> Describe() const;
+  const Stats& stats() const { return stats_; }
+  const ReaderStats& reader_stats() const { return readers_.stats(); }
+  size_t size() const { return targets_.size(); }
+  size_t exited() const { return exited_.size(); }
+
+ private:
+  Target* Find(const ProcessKey& process) const;
+  Target* FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm);
+  void EvictExited();
+  bool MayBeLookedAt(const ProcessKey& process, Target& target) const;
+  void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
+  CaptureEvent TakeWaiting(Target& target);
+  void Ask(const ProcessKey& process, Target& target);
+  void CountStuck(const ProcessKey& process, bool hangs);
+  void OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look);
+  void OnLateLook(Target& target, const ProcessLook& look);
+  void OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look);
+  // The process cannot be looked at, until then or, if `until_ns` is 0, any more.
+  void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
+  // Part of a stack is better than none.
+  void WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason);
+
+  const TargetsConfig config_;
+  const Hooks hooks_;
+  ReaderThreads readers_;
+  KnownCode code_;
+  absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
+  absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free
+  std::deque<ProcessKey> exited_;
+  size_t waiting_bytes_ = 0;
+  uint64_t windows_ = 0;  // begun after the first
+  uint64_t now_ns_;
+  Stats stats_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_TARGETS_H_

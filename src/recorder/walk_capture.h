@@ -1,0 +1,29 @@
+// The one way from a capture, and the code that was mapped when it was made, to a user stack. Pure but for the walker,
+// whose caches it uses.
+#ifndef OFFCPU_RECORDER_WALK_CAPTURE_H_
+#define OFFCPU_RECORDER_WALK_CAPTURE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "capture/events.h"
+#include "profile/profile.h"
+#include "recorder/known_code.h"
+#include "unwind/walk.h"
+
+namespace offcpu {
+
+// False if the capture cannot be one of a stack; then `out` says nothing. `pcs` as in Walker::Walk.
+[[nodiscard]] bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& walker, UserStack* out,
+                               std::vector<uint64_t>* pcs = nullptr);
+
+// Did the walk leave the code that is known? It may have met code that was mapped later.
+inline bool HasLeftCode(const UserStack& stack) {
+  return stack.end == EndReason::kNotMapped || stack.end == EndReason::kBadReturnAddress;
+}
+
+void CountWalk(const UserStack& stack, ProfileStats& stats);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_WALK_CAPTURE_H_

@@ -1,0 +1,147 @@
+#include "recorder/window.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxThreads = 1 << 17;
+constexpr size_t kMaxControlGroups = 1 << 14;
+
+}  // namespace
+
+Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks,
+               ControlGroups& control_groups)
+    : begin_ns_(begin_ns),
+      config_(config),
+      kernel_stacks_(kernel_stacks),
+      control_groups_(control_groups),
+      stacks_({}),
+      table_({}),
+      joiner_({.wait_ns = config.join_ns, .remember_ns = config.wakers ? config.join_ns : Joiner::Limits().remember_ns},
+              stacks_, table_) {}
+
+Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
+  CountCookie(event.tid, event.cookie);
+  stats_.sample_most_ns = std::max(stats_.sample_most_ns, event.sample_ns);
+  return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind),
+                  RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns,
+                                  event.sample_ns)},
+          .cookie = event.cookie,
+          .missing = event.missing,
+          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
+}
+
+template <typename AnyEvent>
+RowKey Window::KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind) {
+  return {.process = table_.InternProcess({.key = event.process}),
+          .tid = config_.per_thread ? event.tid : 0,
+          .comm = table_.InternComm(event.comm),
+          .kernel_stack = kernel_stack,
+          .kind = kind,
+          .syscall = event.syscall,
+          .control_group = InternControlGroup(event.control_group)};
+}
+
+std::vector<IntervalWaker> Window::WakersOf(const IntervalEvent& event) {
+  std::vector<IntervalWaker> wakers;
+  for (const WakerEvent& waker : event.wakers) {
+    IntervalWaker& known = wakers.emplace_back();
+    known.cookie = waker.cookie;
+    known.missing = waker.missing;
+    known.link.interrupt = waker.interrupt;
+    known.link.kernel_stack = InternKernelStack(waker.kernel_stack);
+    if (waker.interrupt) continue;
+    // Nobody looks at kernel threads.
+    const bool is_kernel = waker.missing == NoUserStack::kKernelThread;
+    known.link.process = table_.InternProcess({.key = waker.process, .name = is_kernel ? waker.comm : ""});
+    known.link.comm = table_.InternComm(waker.comm);
+  }
+  return wakers;
+}
+
+uint32_t Window::InternControlGroup(uint64_t id) {
+  const auto known = control_group_by_id_.find(id);
+  if (known != control_group_by_id_.end()) return known->second;
+  if (control_group_by_id_.size() >= kMaxControlGroups) control_group_by_id_.clear();
+  const std::string& path = control_groups_.Path(id);
+  const uint32_t index = table_.InternControlGroup(path);
+  if (!path.empty()) control_group_by_id_.emplace(id, index);
+  return index;
+}
+
+void Window::Add(const SampleEvent& event) {
+  ++stats_.oncpu_samples;
+  CountCookie(event.tid, event.cookie);
+  const uint32_t kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack);
+  joiner_.Add({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), RowSums::OfSample(config_.oncpu_period_ns)},
+               .cookie = event.cookie,
+               .missing = event.missing,
+               .wakers = {}});
+}
+
+void Window::CountCookie(int32_t tid, uint64_t cookie) {
+  if (cookie == 0) return;
+  if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
+  uint64_t& last = last_cookie_[tid];
+  if (last != cookie) ++stats_.cookies;
+  last = cookie;
+}
+
+uint32_t Window::InternKernelStack(uint64_t id) {
+  const bool is_new = !stacks_.HasKernel(id);
+  const uint32_t index = stacks_.InternKernel(id);
+  if (!is_new) return index;
+  if (const std::vector<uint64_t>* frames = kernel_stacks_.Find(id)) stacks_.DefineKernel(id, *frames);
+  return index;
+}
+
+void Window::Resolve(uint64_t cookie, const UserStack& stack) { joiner_.Resolve(cookie, stacks_.InternUser(stack)); }
+
+void Window::ResolveMissing(uint64_t cookie, NoUserStack reason) {
+  joiner_.Resolve(cookie, stacks_.InternMissing(reason));
+}
+
+const UserStackEntry* Window::FindOutcome(uint64_t cookie) const {
+  const std::optional<uint32_t> outcome = joiner_.FindOutcome(cookie);
+  return outcome.has_value() ? &stacks_.user(*outcome) : nullptr;
+}
+
+void Window::Adopt(uint64_t cookie, const UserStackEntry& outcome) {
+  if (outcome.overflow) return joiner_.Resolve(cookie, stacks_.UserOverflow());
+  if (outcome.missing != NoUserStack::kNone) return ResolveMissing(cookie, outcome.missing);
+  Resolve(cookie, outcome.stack);
+}
+
+void Window::CountDrop(LossId loss, uint64_t count, uint64_t ns) {
+  if (count == 0) return;
+  const std::string_view reason = InfoOf(loss).name;
+  const auto is_it = [reason](const Drop& drop) { return drop.reason == reason; };
+  const auto known = std::find_if(drops_.begin(), drops_.end(), is_it);
+  Drop& drop = known != drops_.end() ? *known : drops_.emplace_back(Drop{.reason = std::string(reason)});
+  drop.count += count;
+  drop.ns += ns;
+}
+
+Profile Window::Finish(std::vector<Drop> drops) {
+  joiner_.Flush();
+  drops.insert(drops.end(), drops_.begin(), drops_.end());
+  stats_.drops = std::move(drops);
+  return table_.Finish(stacks_, std::move(stats_));
+}
+
+std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now) {
+  std::vector<Drop> since;
+  for (const Drop& drop : now) {
+    const auto is_it = [&drop](const Drop& other) { return other.reason == drop.reason; };
+    const auto known = std::find_if(before.begin(), before.end(), is_it);
+    Drop change = drop;
+    if (known != before.end()) change = {drop.reason, drop.count - known->count, drop.ns - known->ns};
+    if (change.count != 0 || change.ns != 0) since.push_back(std::move(change));
+  }
+  return since;
+}
+
+}  // namespace offcpu

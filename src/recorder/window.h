@@ -1,0 +1,99 @@
+// What one window of a recording gathers: intervals and parts of intervals, joined with their user stacks and summed,
+// and what was counted meanwhile. Made anew for every window, so that nothing of it outlives its Profile. One thread.
+// Does not know which window an interval belongs to.
+#ifndef OFFCPU_RECORDER_WINDOW_H_
+#define OFFCPU_RECORDER_WINDOW_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "capture/events.h"
+#include "process/control_groups.h"
+#include "profile/interval.h"
+#include "profile/joiner.h"
+#include "profile/kernel_stacks.h"
+#include "profile/losses.h"
+#include "profile/off_cpu_table.h"
+#include "profile/stack_table.h"
+#include "recorder/wait_part.h"
+
+namespace offcpu {
+
+struct WindowConfig {
+  uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
+  bool per_thread = false;             // rows tell the threads of a process apart
+  uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
+  bool wakers = false;                 // stacks are needed as long after as a wait lasts
+};
+
+class Window {
+ public:
+  // From `begin_ns` on, scheduler's clock; 0: since the recording began. The last two must outlive it.
+  Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks, ControlGroups& control_groups);
+  Window(const Window&) = delete;
+  Window& operator=(const Window&) = delete;
+
+  uint64_t begin_ns() const { return begin_ns_; }
+
+  // What `part` of the event's wait is here, for Add. What is open has not been ended by anybody yet.
+  Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
+  void Add(Interval interval) { joiner_.Add(std::move(interval)); }
+  void Add(const SampleEvent& event);
+
+  // The outcome of a cookie's capture. The first one stays.
+  void Resolve(uint64_t cookie, const UserStack& stack);
+  void ResolveMissing(uint64_t cookie, NoUserStack reason);
+  // Null if it is not known. Valid until the next Resolve of this window.
+  const UserStackEntry* FindOutcome(uint64_t cookie) const;
+  // As another window knows it.
+  void Adopt(uint64_t cookie, const UserStackEntry& outcome);
+  bool IsWaitedFor(uint64_t cookie) const { return joiner_.IsWaitedFor(cookie); }
+  // No interval waits for its user stack.
+  bool has_all_stacks() const { return joiner_.waiting_stays() == 0; }
+  void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
+
+  // Of a stack that this window uses, and before it is used too.
+  void DefineKernelStack(const KernelStackEvent& event) { stacks_.DefineKernel(event.id, event.addresses); }
+  bool HasKernelStack(uint64_t id) const { return stacks_.HasKernel(id); }
+
+  // Name and container, now or at last.
+  void Describe(const ProcessInfo& process) { table_.InternProcess(process); }
+  void CountDrop(LossId loss, uint64_t count, uint64_t ns);
+  ProfileStats& stats() { return stats_; }
+  size_t rows() const { return table_.rows(); }
+
+  // Ends it. What still waits is given up. `drops` are those of others.
+  Profile Finish(std::vector<Drop> drops);
+
+ private:
+  // Of an interval or a sample.
+  template <typename AnyEvent>
+  RowKey KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind);
+  uint32_t InternKernelStack(uint64_t id);
+  uint32_t InternControlGroup(uint64_t id);
+  std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
+  void CountCookie(int32_t tid, uint64_t cookie);
+
+  const uint64_t begin_ns_;
+  const WindowConfig config_;
+  KernelStacks& kernel_stacks_;
+  ControlGroups& control_groups_;
+  absl::flat_hash_map<uint64_t, uint32_t> control_group_by_id_;
+  StackTable stacks_;
+  OffCpuTable table_;
+  Joiner joiner_;
+  absl::flat_hash_map<int32_t, uint64_t> last_cookie_;  // by tid: a thread never comes back to an older one
+  std::vector<Drop> drops_;
+  ProfileStats stats_;
+};
+
+// What has been dropped since `before`: lists of sums that only grow, by reason.
+std::vector<Drop> DropsSince(const std::vector<Drop>& before, const std::vector<Drop>& now);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_WINDOW_H_

@@ -1,0 +1,153 @@
+#include "recorder/window_book.h"
+
+#include <utility>
+
+#include "profile/losses.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxThreads = 1 << 17;
+
+Profile FinishWindow(Window& window, const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
+  for (const ProcessInfo& process : processes) window.Describe(process);
+  return window.Finish(std::move(drops));
+}
+
+}  // namespace
+
+WindowBook::WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now_ns)
+    : config_(config),
+      hooks_(std::move(hooks)),
+      kernel_stacks_(config.kernel_stacks, hooks_.forget_kernel_stack),
+      control_groups_(hooks_.control_group),
+      current_(std::make_unique<Window>(0, config.window, kernel_stacks_, control_groups_)),
+      reported_(kMaxThreads),
+      now_ns_(now_ns) {
+  current_->Advance(now_ns);
+}
+
+void WindowBook::Add(const IntervalEvent& event) {
+  ++intervals_;
+  const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns};
+  WaitPart part = reported_.Rest(event.tid, event.end_ns - all.total_ns(), all);
+  const uint64_t begin_ns = current_->begin_ns();
+  if (begin_ns == 0) {  // the first window: the programs clip to it
+    ++current_->stats().intervals;
+    return AddTo(*current_, event, part, event.kind);
+  }
+  if (event.end_ns <= begin_ns) {
+    if (closing_ == nullptr) return CountLost(LossId::kIntervalLate, event, part);
+    ++closing_->stats().intervals;
+    return AddTo(*closing_, event, part, event.kind);
+  }
+  if (closing_ != nullptr) {
+    WaitPart earlier = part.TakeAllBut(event.end_ns - begin_ns);
+    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(begin_ns - closing_->begin_ns(), earlier));
+    // Its thread had come back when the threads were listed.
+    if (earlier.total_ns() != 0) AddTo(*closing_, event, earlier, WaitKind::kOpen);
+  } else {
+    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(event.end_ns - begin_ns, part));
+  }
+  ++current_->stats().intervals;
+  AddTo(*current_, event, part, event.kind);
+}
+
+// It belongs to the window that its instant lies in.
+void WindowBook::Add(const SampleEvent& event) {
+  Window* window = current_.get();
+  if (event.at_ns <= window->begin_ns()) window = closing_.get();
+  if (window == nullptr) return current_->CountDrop(LossId::kSampleLate, 1, config_.window.oncpu_period_ns);
+  ShareOutcome(event.cookie, *window);
+  window->Add(event);
+}
+
+void WindowBook::Define(KernelStackEvent&& event) {
+  ++current_->stats().kernel_stacks;
+  // It may come after its first interval.
+  for (Window* window : {current_.get(), closing_.get()}) {
+    if (window != nullptr && window->HasKernelStack(event.id)) window->DefineKernelStack(event);
+  }
+  kernel_stacks_.Define(event.id, std::move(event.addresses));
+}
+
+// By its weight, as if it were in the sample.
+void WindowBook::CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part) {
+  if (part.total_ns() == 0) return;
+  const RowSums sums =
+      RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns, event.sample_ns);
+  current_->CountDrop(loss, 1, sums.total_ns());
+}
+
+void WindowBook::AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
+  Interval interval = window.IntervalOf(event, part, kind);
+  hooks_.find_stack(event, window, &interval);
+  ShareOutcome(interval.cookie, window);
+  for (const IntervalWaker& waker : interval.wakers) ShareOutcome(waker.cookie, window);
+  window.Add(std::move(interval));
+}
+
+void WindowBook::ShareOutcome(uint64_t cookie, Window& window) {
+  if (closing_ == nullptr || cookie == 0 || window.FindOutcome(cookie) != nullptr) return;
+  const Window& other = &window == closing_.get() ? *current_ : *closing_;
+  if (const UserStackEntry* outcome = other.FindOutcome(cookie)) window.Adopt(cookie, *outcome);
+}
+
+void WindowBook::Resolve(uint64_t cookie, const UserStack& stack) {
+  current_->Resolve(cookie, stack);
+  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->Resolve(cookie, stack);
+}
+
+void WindowBook::ResolveMissing(uint64_t cookie, NoUserStack reason) {
+  current_->ResolveMissing(cookie, reason);
+  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->ResolveMissing(cookie, reason);
+}
+
+void WindowBook::Describe(const ProcessInfo& process) {
+  current_->Describe(process);
+  if (closing_ != nullptr) closing_->Describe(process);
+}
+
+void WindowBook::Tick(uint64_t now_ns) {
+  now_ns_ = now_ns;
+  current_->Advance(now_ns);
+  if (closing_ != nullptr) closing_->Advance(now_ns);
+}
+
+std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThread>& first,
+                                                    const std::vector<WaitingThread>& last) {
+  OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, reported_);
+  for (const KernelStackEvent& stack : open.kernel_stacks) current_->DefineKernelStack(stack);
+  for (const IntervalEvent& event : open.intervals) {
+    AddTo(*current_, event, {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns}, event.kind);
+  }
+  intervals_ += open.intervals.size();
+  current_->stats().intervals += open.intervals.size();
+  current_->stats().slept_throughout = open.sleepers;
+  current_->CountDrop(LossId::kOpenWaitFiltered, open.filtered.count, open.filtered.ns);
+  current_->CountDrop(LossId::kOpenWaitMissed, open.missed.count, open.missed.ns);
+  return std::move(open.intervals);
+}
+
+void WindowBook::Cut(uint64_t end_ns) {
+  closing_ = std::exchange(current_, std::make_unique<Window>(end_ns, config_.window, kernel_stacks_, control_groups_));
+  current_->Advance(now_ns_);
+  close_by_ns_ = now_ns_ + config_.close_ns;
+}
+
+bool WindowBook::IsClosed(bool all_handled) const {
+  return closing_ != nullptr && ((all_handled && closing_->has_all_stacks()) || now_ns_ >= close_by_ns_);
+}
+
+Profile WindowBook::TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
+  Profile profile = FinishWindow(*closing_, processes, std::move(drops));
+  closing_ = nullptr;
+  reported_.CountWindow();
+  return profile;
+}
+
+Profile WindowBook::Finish(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
+  return FinishWindow(*current_, processes, std::move(drops));
+}
+
+}  // namespace offcpu

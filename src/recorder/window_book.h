@@ -1,0 +1,105 @@
+// The book of windows: the one that is being filled, the one before as long as it is being closed, and which of them an
+// interval belongs to. A window is cut at an instant of the scheduler's clock that no event handled so far lies behind.
+// It is kept until all that happened in it has been handled and its stacks are known, while the next one is filled. An
+// interval that reaches from the one into the other is shared out between them.
+//
+// One thread. Does not know where stacks come from: it is told the outcome of each cookie.
+#ifndef OFFCPU_RECORDER_WINDOW_BOOK_H_
+#define OFFCPU_RECORDER_WINDOW_BOOK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "capture/events.h"
+#include "capture/waiting_thread.h"
+#include "process/control_groups.h"
+#include "profile/kernel_stacks.h"
+#include "profile/profile.h"
+#include "recorder/open_waits.h"
+#include "recorder/reported_waits.h"
+#include "recorder/wait_part.h"
+#include "recorder/window.h"
+
+namespace offcpu {
+
+struct WindowBookConfig {
+  WindowConfig window;
+  OpenWaitsConfig open_waits;
+  size_t kernel_stacks = 1 << 16;  // of which the frames are known
+  // That a window which has been cut waits for stacks: a look at a process comes to an end in a second, and another one
+  // for a stack of its threads. A stay in the kernel that lasts longer may last for ever.
+  uint64_t close_ns = 2'000'000'000;
+};
+
+class WindowBook {
+ public:
+  struct Hooks {
+    // Finds a better cookie for an interval of this window than the event's own.
+    std::function<void(const IntervalEvent&, Window&, Interval*)> find_stack;
+    std::function<void(uint64_t id)> forget_kernel_stack;  // it has to be sent again
+    ControlGroups::Find control_group;
+  };
+
+  // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
+  WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now_ns);
+  WindowBook(const WindowBook&) = delete;
+  WindowBook& operator=(const WindowBook&) = delete;
+
+  void Add(const IntervalEvent& event);
+  void Add(const SampleEvent& event);
+  void Define(KernelStackEvent&& event);
+  void Resolve(uint64_t cookie, const UserStack& stack);
+  void ResolveMissing(uint64_t cookie, NoUserStack reason);
+  // Of a process that nothing more will be known of.
+  void Describe(const ProcessInfo& process);
+  void Tick(uint64_t now_ns);
+
+  // Ends the window and begins the next one, at `end_ns` of the scheduler's clock, which is later than its beginning.
+  // Not while another window is being closed.
+  void Cut(uint64_t end_ns);
+  // Has the window that was cut all its intervals and their stacks, or waited for long enough? `all_handled`: all
+  // events from before the cut have been.
+  bool IsClosed(bool all_handled) const;
+  // Ends the closing. `processes` is what is known of them, `drops` are those of others in that window.
+  Profile TakeClosed(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+  // Ends the last window.
+  Profile Finish(const std::vector<ProcessInfo>& processes, std::vector<Drop> drops);
+
+  // What the waits that are open have of the window, which ends; see CloseOpenWaits. Gives the intervals it has added.
+  std::vector<IntervalEvent> AddOpenWaits(const std::vector<WaitingThread>& first,
+                                          const std::vector<WaitingThread>& last);
+
+  // The window that is being filled.
+  uint64_t begin_ns() const { return current_->begin_ns(); }
+  ProfileStats& stats() { return current_->stats(); }
+  size_t rows() const { return current_->rows(); }
+  uint64_t intervals() const { return intervals_; }  // in all windows
+  uint64_t control_groups_not_told() const { return control_groups_.not_told(); }
+  size_t kernel_stacks() const { return kernel_stacks_.size(); }
+  size_t reported_waits() const { return reported_.size(); }
+
+ private:
+  void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
+  // What of a wait lies in a window that can be told no more.
+  void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);
+  // A stay may have intervals in two windows.
+  void ShareOutcome(uint64_t cookie, Window& window);
+
+  const WindowBookConfig config_;
+  const Hooks hooks_;
+  KernelStacks kernel_stacks_;
+  ControlGroups control_groups_;
+  std::unique_ptr<Window> current_;
+  std::unique_ptr<Window> closing_;  // the one before, from Cut to TakeClosed
+  uint64_t close_by_ns_ = 0;         // of it
+  ReportedWaits reported_;
+  uint64_t now_ns_;
+  uint64_t intervals_ = 0;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_WINDOW_BOOK_H_

@@ -1,0 +1,130 @@
+#include "tables/summary.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
+#include "labels/row_value.h"
+#include "tables/stack_shares.h"
+
+namespace offcpu {
+namespace {
+
+std::string Share(std::string_view name, uint64_t part, uint64_t whole) {
+  return absl::StrCat(std::string(name), " ", FormatPercent(part, whole));
+}
+
+// Whole walks by the source of their rows; where it was not one source alone, "mixed".
+std::string CompleteShares(const ProfileStats& stats) {
+  uint64_t mixed = stats.walk_ends[static_cast<size_t>(EndReason::kComplete)];
+  std::vector<std::string> shares;
+  for (size_t i = 0; i < stats.complete_walks_by_source.size(); ++i) {
+    uint64_t walks = stats.complete_walks_by_source[i];
+    mixed -= walks <= mixed ? walks : mixed;
+    if (walks != 0) shares.push_back(Share(Name(static_cast<FrameSource>(i)), walks, stats.walks));
+  }
+  if (mixed != 0) shares.push_back(Share("mixed", mixed, stats.walks));
+  return absl::StrJoin(shares, ", ");
+}
+
+std::string IncompleteShares(const ProfileStats& stats) {
+  std::vector<std::string> shares;
+  for (size_t i = 0; i < stats.walk_ends.size(); ++i) {
+    auto end = static_cast<EndReason>(i);
+    if (end != EndReason::kComplete && stats.walk_ends[i] != 0) {
+      shares.push_back(Share(Name(end), stats.walk_ends[i], stats.walks));
+    }
+  }
+  return absl::StrJoin(shares, ", ");
+}
+
+// Those that a row refers to.
+size_t Stacks(const NamedProfile& profile, uint32_t ProfileRow::*stack) {
+  absl::flat_hash_set<uint32_t> stacks;
+  for (const ProfileRow& row : profile.rows) stacks.insert(row.*stack);
+  return stacks.size();
+}
+
+// Why the time of day says another length.
+std::string WhatClocksDid(const ProfileStats& stats) {
+  std::vector<std::string> events;
+  const auto add = [&events](const char* what, uint64_t ns) {
+    if (ns != 0) events.push_back(absl::StrCat(what, FormatDuration(ns)));
+  };
+  add("the host was suspended for ", stats.suspended_ns);
+  add("its clock was set forward by ", stats.clock_forward_ns);
+  add("its clock was set back by ", stats.clock_back_ns);
+  return absl::StrJoin(events, ", ");
+}
+
+// Most of what a user wants to know of a recording; if it is less, the largest gaps, and what to do about them.
+void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
+  constexpr size_t kMostGaps = 3;
+  const StackShares shares = SharesOf(profile);
+  if (shares.ns == 0) return;
+  sink(absl::StrFormat("with stacks   %s of the time off a CPU has all of its user stack\n",
+                       FormatPercent(shares.complete_ns, shares.ns)));
+  if (shares.complete_ns >= shares.ns / 100 * 99) return;
+  for (size_t i = 0; i < std::min(kMostGaps, shares.gaps.size()); ++i) {
+    const StackGap& gap = shares.gaps[i];
+    sink(absl::StrFormat("  %s %s%s%s\n", FormatPercent(gap.ns, shares.ns), gap.reason, gap.remedy.empty() ? "" : ": ",
+                         gap.remedy));
+  }
+}
+
+}  // namespace
+
+void WriteSummary(const NamedProfile& profile, ByteSink sink) {
+  const ProfileStats& stats = profile.stats;
+  sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
+                       stats.intervals, stats.processes, profile.rows.size()));
+  WriteStackShares(profile, sink);
+  const std::string clocks = WhatClocksDid(stats);
+  if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
+  sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
+                       Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
+                       stats.captures, stats.cookies));
+  if (stats.captures != 0 && stats.capture_ns != 0) {
+    sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",
+                         FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
+  }
+  if (stats.not_drawn != 0) {
+    const std::string most =
+        stats.sample_most_ns > stats.sample_ns ? absl::StrCat(" to ", FormatDuration(stats.sample_most_ns)) : "";
+    sink(absl::StrFormat("sample        of waits below %s%s: %d did not come into it, and are stood for\n",
+                         FormatDuration(stats.sample_ns), most, stats.not_drawn));
+  }
+  if (stats.oncpu_period_ns != 0) {
+    sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
+                         FormatDuration(Total(profile, RowValue::kCpu))));
+  }
+  if (stats.slept_throughout != 0) {
+    sink(absl::StrFormat("asleep        %d threads slept through the whole recording\n", stats.slept_throughout));
+  }
+  std::string complete = CompleteShares(stats);
+  sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
+                       FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),
+                       complete.empty() ? "" : absl::StrCat(" (", complete, ")")));
+  std::string incomplete = IncompleteShares(stats);
+  if (!incomplete.empty()) sink(absl::StrCat("  truncated   ", incomplete, "\n"));
+  if (stats.drops.empty()) {
+    sink("lost          nothing\n");
+    return;
+  }
+  sink("lost or without a stack\n");
+  for (const Drop& drop : stats.drops) {
+    std::string time = drop.ns == 0 ? "" : FormatDuration(drop.ns);
+    sink(absl::StrFormat("  %-36s %10d  %s\n", Printable(drop.reason), drop.count, time));
+  }
+}
+
+}  // namespace offcpu

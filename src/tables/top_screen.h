@@ -1,0 +1,35 @@
+// What `offcpu top` shows, as lines of text: who recorded what, the processes, then the costliest stacks, one line
+// each. All figures are per second, so that intervals of any length compare. Pure functions; no escape sequences.
+#ifndef OFFCPU_TABLES_TOP_SCREEN_H_
+#define OFFCPU_TABLES_TOP_SCREEN_H_
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tables/top_table.h"
+
+namespace offcpu {
+
+inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
+
+struct TopScreenOptions {
+  std::string time_of_day;             // of the refresh
+  std::string recorder;                // who recorded it
+  RowValue value = RowValue::kOffCpu;  // that the stacks are sorted by
+  size_t columns = kNoLimit;
+  size_t lines = kNoLimit;
+};
+
+// As many lines as there are, at most `lines`; none has more characters than `columns`. Room that the one table does
+// not need is the other's.
+std::vector<std::string> TopScreen(const TopTable& table, const TopScreenOptions& options);
+
+// The first `columns` characters of a text of anyone, as valid UTF-8 without characters that control a terminal.
+std::string ForScreen(std::string_view text, size_t columns);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TABLES_TOP_SCREEN_H_

@@ -1,0 +1,236 @@
+#include "tables/top_table.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "bytes/utf8.h"
+#include "json/json_writer.h"
+#include "labels/stack_labels.h"
+#include "tables/keep_most.h"
+
+namespace offcpu {
+namespace {
+
+// Which wrapper of a system call it was tells less than who called it.
+bool IsCLibrary(std::string_view module) {
+  constexpr std::array<std::string_view, 6> kBeginnings = {"libc.so",  "libc-2.", "libpthread",
+                                                           "ld-linux", "ld-musl", "[vdso]"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [module](std::string_view beginning) { return module.starts_with(beginning); });
+}
+
+// Without what calls main, or a thread's own function: it is the same for all. The outermost frame of a program calls
+// the C library, that of a thread is in it.
+std::span<const NamedFrame> WithoutStart(std::span<const NamedFrame> frames) {
+  const size_t size = frames.size();
+  if (size > 1 && IsCLibrary(frames[size - 2].module_name)) frames = frames.first(size - 1);
+  while (!frames.empty() && IsCLibrary(frames.back().module_name)) frames = frames.first(frames.size() - 1);
+  return frames;
+}
+
+std::vector<std::string> UserFrames(const NamedUserStack& stack) {
+  const std::string end = EndLabel(stack);
+  std::span<const NamedFrame> shown = end.empty() ? WithoutStart(stack.frames) : stack.frames;
+  while (!shown.empty() && IsCLibrary(shown.front().module_name)) shown = shown.subspan(1);
+  if (shown.empty()) shown = stack.frames;
+  std::vector<std::string> frames;
+  for (const NamedFrame& frame : shown) frames.push_back(Printable(frame.name));
+  if (!end.empty()) frames.push_back(end);
+  return frames;
+}
+
+// From the one that waits_in names outwards.
+std::vector<std::string> KernelFrames(std::vector<std::string> labels, const std::string& leaf) {
+  std::reverse(labels.begin(), labels.end());
+  labels.erase(labels.begin(), std::find(labels.begin(), labels.end(), leaf));
+  return labels;
+}
+
+// Sums rows by what is shown of them.
+class StackSums {
+ public:
+  explicit StackSums(const NamedProfile& profile) : profile_(profile), wait_causes_(profile) {
+    for (const NamedUserStack& stack : profile.user_stacks) user_.push_back(UserFrames(stack));
+    for (const NamedKernelStack& stack : profile.kernel_stacks) kernel_.push_back(KernelLabels(stack));
+  }
+
+  void Add(const ProfileRow& row) {
+    TopStack stack = Describe(row);
+    auto [it, inserted] = index_.try_emplace(
+        {row.process, row.comm, absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in}, stacks_.size());
+    if (inserted) {
+      stacks_.push_back(std::move(stack));
+      kinds_.emplace_back();
+      causes_.emplace_back();
+    }
+    stacks_[it->second].sums.Add(row);
+    kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
+    causes_[it->second][static_cast<size_t>(wait_causes_.Of(row))] += row.total_ns();
+  }
+
+  std::vector<TopStack> Take() {
+    for (size_t i = 0; i < stacks_.size(); ++i) {
+      const auto kind = std::max_element(kinds_[i].begin(), kinds_[i].end());
+      stacks_[i].kind = static_cast<WaitKind>(kind - kinds_[i].begin());
+      const auto cause = std::max_element(causes_[i].begin(), causes_[i].end());
+      stacks_[i].cause = static_cast<WaitCause>(cause - causes_[i].begin());
+    }
+    return std::move(stacks_);
+  }
+
+ private:
+  using Key = std::tuple<uint32_t, uint32_t, std::string, bool, std::string>;
+
+  TopStack Describe(const ProfileRow& row) const {
+    const ProcessInfo& process = profile_.processes[row.process];
+    TopStack stack = {.pid = process.key.pid,
+                      .process = Printable(process.name),
+                      .thread = Printable(profile_.comms[row.comm]),
+                      .frames = user_[row.user_stack],
+                      .waits_in = KernelLeaf(kernel_[row.kernel_stack])};
+    stack.is_kernel =
+        stack.frames.empty() || profile_.user_stacks[row.user_stack].missing == NoUserStack::kKernelThread;
+    if (stack.is_kernel) stack.frames = KernelFrames(kernel_[row.kernel_stack], stack.waits_in);
+    return stack;
+  }
+
+  const NamedProfile& profile_;
+  std::vector<std::vector<std::string>> user_;
+  std::vector<std::vector<std::string>> kernel_;
+  absl::flat_hash_map<Key, size_t> index_;
+  std::vector<TopStack> stacks_;
+  // Nanoseconds; parallel to stacks_.
+  std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;
+  std::vector<std::array<uint64_t, kWaitCauseCount>> causes_;
+  WaitCauses wait_causes_;
+};
+
+std::vector<TopProcess> SumProcesses(const NamedProfile& profile) {
+  std::vector<TopProcess> processes;
+  for (const ProcessInfo& process : profile.processes)
+    processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
+  for (const ProfileRow& row : profile.rows) {
+    if (row.kind != WaitKind::kRunning) processes[row.process].sums.Add(row);
+  }
+  std::erase_if(processes,
+                [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
+  return processes;
+}
+
+void WriteSums(const RowSums& sums, JsonWriter& json) {
+  json.Field("count", sums.count);
+  json.Field("blocked_ns", sums.blocked_ns);
+  json.Field("runnable_ns", sums.runnable_ns);
+  json.Field("max_ns", sums.max_ns);
+}
+
+void WritePid(int32_t pid, JsonWriter& json) {
+  json.Key("pid");
+  json.Signed(pid);
+}
+
+void WriteProcess(const TopProcess& process, JsonWriter& json) {
+  json.BeginObject();
+  WritePid(process.pid, json);
+  json.Field("name", process.name);
+  WriteSums(process.sums, json);
+  json.EndObject();
+}
+
+void WriteStack(const TopStack& stack, JsonWriter& json) {
+  json.BeginObject();
+  WritePid(stack.pid, json);
+  json.Field("process", stack.process);
+  json.Field("thread", stack.thread);
+  json.Field("kind", Name(stack.kind));
+  json.Field("cause", Name(stack.cause));
+  WriteSums(stack.sums, json);
+  json.Key("kernel_frames");
+  json.Bool(stack.is_kernel);
+  json.Key("frames");
+  json.BeginArray();
+  for (const std::string& frame : stack.frames) json.String(frame);
+  json.EndArray();
+  json.Field("waits_in", stack.waits_in);
+  json.EndObject();
+}
+
+void WriteIdleSum(const IdleSum& sum, JsonWriter& json) {
+  json.BeginObject();
+  json.Field("name", sum.name);
+  json.Field("count", sum.count);
+  json.Field("blocked_ns", sum.blocked_ns);
+  json.EndObject();
+}
+
+void WriteDrop(const Drop& drop, JsonWriter& json) {
+  json.BeginObject();
+  json.Field("reason", drop.reason);
+  json.Field("count", drop.count);
+  json.Field("ns", drop.ns);
+  json.EndObject();
+}
+
+template <typename T>
+void WriteArray(std::string_view key, const std::vector<T>& values, void (*write)(const T&, JsonWriter&),
+                JsonWriter& json) {
+  json.Key(key);
+  json.BeginArray();
+  for (const T& value : values) write(value, json);
+  json.EndArray();
+}
+
+}  // namespace
+
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle) {
+  if (std::vector<IdleSum> idle = SumIdle(profile); hide_idle && !idle.empty()) {
+    TopTable table = MakeTopTable(WithoutIdle(profile), value, limit, false);
+    table.idle = std::move(idle);
+    return table;
+  }
+  TopTable table = {.start_unix_ns = profile.start_unix_ns,
+                    .duration_ns = profile.duration_ns,
+                    .host = Printable(profile.host),
+                    .sums = {},
+                    .slept_throughout = profile.stats.slept_throughout,
+                    .drops = profile.stats.drops,
+                    .processes = SumProcesses(profile)};
+  StackSums stacks(profile);
+  for (const ProfileRow& row : profile.rows) {
+    if (row.kind == WaitKind::kRunning) continue;
+    table.sums.Add(row);
+    stacks.Add(row);
+  }
+  table.stacks = stacks.Take();
+  table.all_processes = table.processes.size();
+  const auto amount = [value](const auto& item) { return ValueOf(item.sums, value); };
+  KeepMost(table.processes, limit, amount);
+  KeepMost(table.stacks, limit, amount);
+  KeepMost(table.drops, table.drops.size(), [](const Drop& drop) { return std::pair(drop.ns, drop.count); });
+  return table;
+}
+
+void WriteTopJson(const TopTable& table, ByteSink sink) {
+  JsonWriter json(sink);
+  json.BeginObject();
+  json.Field("start_unix_ns", table.start_unix_ns);
+  json.Field("duration_ns", table.duration_ns);
+  json.Field("host", table.host);
+  WriteSums(table.sums, json);
+  json.Field("slept_throughout", table.slept_throughout);
+  WriteArray("idle", table.idle, WriteIdleSum, json);
+  json.Field("all_processes", table.all_processes);
+  WriteArray("processes", table.processes, WriteProcess, json);
+  WriteArray("stacks", table.stacks, WriteStack, json);
+  WriteArray("drops", table.drops, WriteDrop, json);
+  json.EndObject();
+  sink("\n");
+}
+
+}  // namespace offcpu

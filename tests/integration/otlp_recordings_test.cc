@@ -1,0 +1,84 @@
+// Recordings of a whole host as OTLP: made into pprof again they say what the pprof file of the same recording says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytes/gzip.h"
+#include "classify/idle_match.h"
+#include "pprof/pprof_reader.h"
+#include "tests/integration/cli.h"
+#include "tests/integration/harness.h"
+#include "tests/otlp/otlp_checker.h"
+#include "tests/otlp/otlp_to_pprof.h"
+
+namespace offcpu::integration {
+namespace {
+
+class Otlp : public CliTest {
+ protected:
+  void Record(std::vector<std::string> words) {
+    words.insert(words.begin(), {"record", "-o", Path("out.pb.gz"), "-o", Path("out.otlp")});
+    words.emplace_back("2");
+    ASSERT_EQ(Run(words), 0) << errors_;
+  }
+  std::set<std::string> LabelsOf(const std::vector<std::string>& texts, const std::string& key) const {
+    std::set<std::string> labels;
+    for (const std::string& text : texts) {
+      const size_t begin = text.find("\n  " + key + "=");
+      if (begin != std::string::npos) labels.insert(text.substr(begin + 3, text.find(' ', begin + 3) - begin - 3));
+    }
+    return labels;
+  }
+};
+
+TEST_F(Otlp, AFileSaysWhatThePprofFileSays) {
+  const std::unique_ptr<Target> waits = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(waits, nullptr);
+  // Programs one after the other under one pid, longer than it lasts.
+  const std::unique_ptr<Program> images =
+      Start({"sh", "-c", R"(export again='sleep 0.2; exec sh -c "$again"'; exec sh -c "$again")"});
+  ASSERT_NE(images, nullptr);
+  Record({"--kernel-threads", "--per-thread", "--ledger", "--idle=show"});
+  const std::vector<std::string> requests = {ReadFile(Path("out.otlp"))};
+  CheckOtlp(requests);
+  const std::vector<std::string> wanted = PprofTexts(ReadFile(Path("out.pb.gz")));
+  EXPECT_EQ(PprofTextsOf(requests), wanted);
+  // It is a recording of all sorts.
+  EXPECT_GT(wanted.size(), 100u);
+  EXPECT_THAT(LabelsOf(wanted, "no_user_stack"), testing::Contains("no_user_stack=kernel"));
+  EXPECT_THAT(LabelsOf(wanted, "count_error"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(LabelsOf(wanted, "image"), testing::Not(testing::IsEmpty()));
+}
+
+TEST_F(Otlp, ReportWritesIt) {
+  const std::unique_ptr<Target> waits = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(waits, nullptr);
+  Record({"-p", std::to_string(waits->pid())});
+  ASSERT_EQ(Run({"report", Path("out.pb.gz"), "-o", Path("again.otlp")}), 0) << errors_;
+  EXPECT_EQ(ReadFile(Path("again.otlp")), ReadFile(Path("out.otlp")));
+}
+
+TEST_F(Otlp, RequestsOfALimitedSizeSayItToo) {
+  const std::unique_ptr<Target> waits = StartedTarget({"waits", "--seconds", "20"});
+  ASSERT_NE(waits, nullptr);
+  Record({"--kernel-threads", "--idle=show"});
+  const std::string file = ReadFile(Path("out.pb.gz"));
+  absl::StatusOr<NamedProfile> stored = ParsePprof(file);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  MarkIdle(DefaultIdlePatterns(), &*stored);
+  OtlpOptions options;
+  options.max_bytes = kMinOtlpBytes;
+  const std::vector<std::string> requests = OtlpRequests(*stored, options);
+  EXPECT_GT(requests.size(), 1u);
+  CheckOtlp(requests);
+  EXPECT_EQ(PprofTextsOf(requests), PprofTexts(file));
+}
+
+}  // namespace
+}  // namespace offcpu::integration

@@ -1,0 +1,52 @@
+#include "labels/label_filter.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/labels/labelled_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class LabelFilterTest : public LabelledProfile {
+ protected:
+  std::vector<uint64_t> Kept(const std::vector<std::string>& filters) {
+    NamedProfile profile = fake_.profile;
+    std::vector<LabelFilter> parsed;
+    for (const std::string& filter : filters) parsed.push_back(*ParseLabelFilter(filter));
+    KeepRows(parsed, &profile);
+    std::vector<uint64_t> times;
+    for (const ProfileRow& row : profile.rows) times.push_back(row.total_ns());
+    return times;
+  }
+};
+
+TEST_F(LabelFilterTest, FiltersOfOneLabelAreOrAndOfSeveralAnd) {
+  EXPECT_EQ(Kept({}), (std::vector<uint64_t>{4'000'000, 5'000'000, 1'000'000}));
+  EXPECT_EQ(Kept({"process=serv*"}), (std::vector<uint64_t>{4'000'000}));
+  EXPECT_EQ(Kept({"pid=10", "pid=11"}), (std::vector<uint64_t>{4'000'000, 5'000'000, 1'000'000}));
+  EXPECT_EQ(Kept({"pid=11", "cgroup=/user*"}), (std::vector<uint64_t>{5'000'000}));
+  EXPECT_EQ(Kept({"unit=web.service"}), (std::vector<uint64_t>{4'000'000}));
+  EXPECT_EQ(Kept({"cgroup="}), (std::vector<uint64_t>{1'000'000})) << "that have none";
+  EXPECT_EQ(Kept({"comm=nobody"}), (std::vector<uint64_t>{}));
+}
+
+TEST_F(LabelFilterTest, MarksOfWaitsForWorkStayWithTheirRows) {
+  fake_.Idle({"", "a pool", ""});
+  KeepRows({*ParseLabelFilter("pid=11")}, &fake_.profile);
+  ASSERT_THAT(fake_.profile.rows, SizeIs(2));
+  EXPECT_THAT(IdleOf(fake_.profile), ElementsAre("a pool", ""));
+}
+
+TEST_F(LabelFilterTest, AnErrorSaysWhatOneLooksLike) {
+  EXPECT_THAT(std::string(ParseLabelFilter("lock").status().message()), HasSubstr("LABEL=PATTERN"));
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,298 @@
+#include "otlp/otlp.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "otlp_checker.h"
+#include "otlp_reader.h"
+#include "otlp_requests.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsSupersetOf;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+// The only request.
+OtlpReader OneOf(const RecordedProfile& recorded, const OtlpOptions& options = {}) {
+  const std::vector<std::string> requests = RequestsOf(recorded, options);
+  EXPECT_EQ(requests.size(), 1u);
+  CheckOtlp(requests);
+  return OtlpReader(requests.at(0));
+}
+
+TEST(OtlpTest, EachValueIsAProfile) {
+  const OtlpReader reader = OneOf(OneReader());
+  ASSERT_EQ(reader.message().resource_profiles_size(), 2);
+  std::vector<std::pair<std::string, int64_t>> values;
+  for (const otlp::Profile& profile : reader.message().resource_profiles(0).scope_profiles(0).profiles()) {
+    ASSERT_EQ(profile.samples_size(), 1);
+    values.emplace_back(reader.Type(profile), profile.samples(0).values(0));
+    EXPECT_THAT(reader.Functions(profile.samples(0)),
+                ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
+    EXPECT_THAT(
+        reader.Attributes(profile.samples(0).attribute_indices()),
+        UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "disk"), Pair("offcpu.cause", "pipe"),
+                             Pair("offcpu.syscall", "read"), Pair("offcpu.user_end", "complete")));
+  }
+  EXPECT_THAT(values, ElementsAre(Pair("off_cpu/nanoseconds", 5001), Pair("contentions/count", 2),
+                                  Pair("blocked/nanoseconds", 5000), Pair("runnable/nanoseconds", 1),
+                                  Pair("longest/nanoseconds", 4000)));
+}
+
+TEST(OtlpTest, AProcessIsAResource) {
+  const OtlpReader reader = OneOf(OneReader());
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)),
+              UnorderedElementsAre(Pair("host.name", "web1"), Pair("service.name", "server"), Pair("process.pid", "10"),
+                                   Pair("process.executable.name", "server"), Pair("container.id", "3f5c0b1e2a77")));
+  const auto& scope = reader.message().resource_profiles(0).scope_profiles(0).scope();
+  EXPECT_EQ(scope.version(), OFFCPU_VERSION);
+  ASSERT_EQ(scope.attributes_size(), 1);
+  EXPECT_EQ(scope.attributes(0).key(), "pprof.scope.default_sample_type");
+  EXPECT_EQ(scope.attributes(0).value().string_value(), "off_cpu");
+}
+
+TEST(OtlpTest, ProgramsOfOnePidAreToldApartAndThreadsWhereTheyWere) {
+  const OtlpReader reader = OneOf(RecordedProfile::All());
+  ASSERT_EQ(reader.message().resource_profiles_size(), 4);
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)), Not(Contains(Key("offcpu.image"))));
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(1)),
+              IsSupersetOf({Pair("process.pid", "10"), Pair("offcpu.image", "1")}));
+  EXPECT_THAT(reader.Attributes(Find(reader, 0, "off_cpu/nanoseconds")->samples(0).attribute_indices()),
+              Contains(Pair("thread.id", "11")));
+  EXPECT_THAT(reader.Attributes(Find(reader, 2, "off_cpu/nanoseconds")->samples(0).attribute_indices()),
+              Not(Contains(Key("thread.id"))));
+}
+
+TEST(OtlpTest, ResourcesAreAsTheOptionsSay) {
+  OtlpOptions options;
+  options.service_name = "shop";
+  options.resource = {{"deployment.environment.name", "prod"}, {"host.name", "alias"}, {"a", "1"}, {"a", "2"}};
+  const OtlpReader reader = OneOf(OneReader(), options);
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)),
+              IsSupersetOf({Pair("host.name", "alias"), Pair("service.name", "shop"), Pair("a", "2"),
+                            Pair("process.executable.name", "server"), Pair("deployment.environment.name", "prod")}));
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(1)),
+              UnorderedElementsAre(Pair("host.name", "alias"), Pair("service.name", "offcpud"), Pair("a", "2"),
+                                   Pair("deployment.environment.name", "prod")));
+}
+
+TEST(OtlpTest, AProcessWithoutANameHasAService) {
+  RecordedProfile one = OneReader();
+  one.profile.processes[0].name = "";
+  const OtlpReader::Texts of = OtlpReader::Attributes(OneOf(one).message().resource_profiles(0));
+  EXPECT_THAT(of, Contains(Pair("service.name", "unknown_service")));
+  EXPECT_THAT(of, Not(Contains(Key("process.executable.name"))));
+}
+
+TEST(OtlpTest, LocationsSayWhereTheyAre) {
+  RecordedProfile one = OneReader();
+  auto go = std::make_shared<Module>();
+  go->path = "/opt/go";
+  go->is_go = true;
+  one.profile.modules.push_back(go);
+  one.profile.user_stacks[0].frames[2].module = go.get();
+  one.profile.user_stacks[0].frames[1].module = nullptr;
+  const OtlpReader reader = OneOf(one);
+  std::vector<std::vector<std::string>> places;
+  for (const otlp::Location* location : reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0))) {
+    const otlp::Mapping& mapping = reader.dictionary().mapping_table(location->mapping_index());
+    OtlpReader::Texts of_mapping = reader.Attributes(mapping.attribute_indices());
+    OtlpReader::Texts of_location = reader.Attributes(location->attribute_indices());
+    places.push_back({std::to_string(location->address()), reader.Text(mapping.filename_strindex()),
+                      of_mapping["process.executable.build_id.gnu"], of_location["profile.frame.type"]});
+    EXPECT_EQ(mapping.memory_start(), 0u);
+    EXPECT_EQ(mapping.memory_limit(), location->mapping_index() == 0 ? 0 : ~uint64_t{0});
+  }
+  EXPECT_THAT(places,
+              ElementsAre(ElementsAre("18446744071578845199", "[kernel.kallsyms]", "", "kernel"),  // 0x...100000f
+                          ElementsAre("18446744071578845215", "[kernel.kallsyms]", "", "kernel"),
+                          ElementsAre("4096", "/usr/lib/libc.so.6", "aa01", "native"),
+                          ElementsAre("8196", "", "", ""),  // generated
+                          ElementsAre("12294", "/opt/go", "", "go")));
+}
+
+TEST(OtlpTest, CodeThatAProcessHasMadeIsOfNoKnownType) {
+  RecordedProfile one = OneReader();
+  auto made = std::make_shared<Module>();
+  made->path = "/tmp/perf-10.map";
+  made->is_perf_map = true;
+  one.profile.modules.push_back(made);
+  one.profile.user_stacks[0].frames[1].module = made.get();
+  const OtlpReader reader = OneOf(one);
+  const auto locations = reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0));
+  EXPECT_EQ(locations[3]->attribute_indices_size(), 0);
+  EXPECT_EQ(locations[4]->attribute_indices_size(), 1);
+}
+
+TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
+  RecordedProfile one = OneReader();
+  const Module* nameless = one.AddModule("/opt/plugin", "");
+  one.profile.user_stacks[0].frames[1].module = nameless;
+  one.profile.user_stacks[0].end = EndReason::kWindow;
+  OtlpOptions options;
+  options.names = false;
+  const OtlpReader reader = OneOf(one, options);
+  EXPECT_THAT(reader.Functions(Find(reader, 0, "off_cpu/nanoseconds")->samples(0)),
+              ElementsAre("schedule", "pipe_read", "", "loop", "", "[truncated: window]"));
+}
+
+TEST(OtlpTest, ASampleHasItsErrorsAndItsPeriod) {
+  const OtlpReader reader = OneOf(RecordedProfile::All());
+  const otlp::Profile* counts = Find(reader, 0, "contentions_error/count");
+  const otlp::Profile* times = Find(reader, 0, "off_cpu_error/nanoseconds");
+  ASSERT_TRUE(counts != nullptr && times != nullptr);
+  ASSERT_EQ(counts->samples_size(), 1);
+  EXPECT_EQ(counts->samples(0).values(0), 5);
+  EXPECT_EQ(times->samples(0).values(0), 50990);
+  EXPECT_EQ(Find(reader, 1, "contentions_error/count"), nullptr);
+  for (int resource : {0, 3}) {
+    const otlp::Profile& profile = reader.message().resource_profiles(resource).scope_profiles(0).profiles(0);
+    EXPECT_THAT(reader.Attributes(profile.attribute_indices()), Contains(Pair("offcpu.sample_period", "64000000")));
+    EXPECT_EQ(reader.Text(reader.dictionary().attribute_table(profile.attribute_indices(0)).unit_strindex()), "ns");
+  }
+}
+
+TEST(OtlpTest, WhatWasLostIsTold) {
+  RecordedProfile one = OneReader();
+  one.profile.stats.drops = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
+  OtlpOptions options;
+  options.export_losses = {{"spool full", 4, 60'000'000'000}, {"ring full", 1, 2}};
+  const OtlpReader reader = OneOf(one, options);
+  const auto told = [&](const char* type) {
+    std::vector<std::string> lines;
+    for (const otlp::Sample& sample : Find(reader, 1, type)->samples()) {
+      OtlpReader::Texts attributes = reader.Attributes(sample.attribute_indices());
+      lines.push_back(attributes["offcpu.lost.where"] + ": " + reader.Functions(sample).at(0) + " " +
+                      std::to_string(sample.values(0)));
+      EXPECT_EQ(reader.Locations(sample).size(), 1u);
+    }
+    return lines;
+  };
+  EXPECT_THAT(told("lost/nanoseconds"),
+              ElementsAre("recording: ring full 1500", "export: spool full 60000000000", "export: ring full 2"));
+  EXPECT_THAT(told("lost/count"), ElementsAre("recording: ring full 3", "recording: module damaged 2",
+                                              "export: spool full 4", "export: ring full 1"));
+}
+
+TEST(OtlpTest, AWindowWithoutSamplesTellsOfItself) {
+  RecordedProfile empty;
+  empty.AddStats();
+  const OtlpReader reader = OneOf(empty);
+  ASSERT_EQ(reader.message().resource_profiles_size(), 1);
+  const otlp::Profile* recording = Find(reader, 0, "recording/nanoseconds");
+  ASSERT_NE(recording, nullptr);
+  EXPECT_EQ(recording->samples(0).values(0), 5'000'000'001);
+  EXPECT_EQ(recording->time_unix_nano(), 1'790'000'000'123'456'789u);
+  EXPECT_EQ(recording->duration_nano(), 5'000'000'001u);
+  EXPECT_THAT(reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
+              ::testing::StartsWith("[offcpu recording 1, start 1790000000123456789, host: web1, intervals: 101, "));
+  EXPECT_EQ(SumsOf(RequestsOf(empty))["lost/nanoseconds"], 1500);
+}
+
+TEST(OtlpTest, NothingAtAllIsStillASample) {
+  const OtlpReader reader = OneOf(RecordedProfile{});
+  EXPECT_THAT(reader.Sums(), ElementsAre(Pair("recording/nanoseconds", 1)));
+}
+
+TEST(OtlpTest, TheSameWindowGivesTheSameBytesAndAnotherWindowOtherIds) {
+  const std::vector<std::string> requests = RequestsOf(RecordedProfile::All());
+  EXPECT_EQ(requests, RequestsOf(RecordedProfile::All()));
+  std::set<std::string> ids;
+  for (uint8_t i = 0; i < 4; ++i) {  // ids that differ little, in either half
+    OtlpOptions options;
+    options.window_id[0] = i & 1;
+    options.window_id[15] = i >> 1;
+    for (const std::string& request : RequestsOf(RecordedProfile::All(), options)) OtlpChecker(request).Check(&ids);
+  }
+}
+
+TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
+  RecordedProfile one = OneReader();
+  one.AddComm("work\x01r");
+  one.AddComm("work\x02r");
+  one.profile.rows = {{{{0, 0, 1, 0, 0, WaitKind::kDisk, kNoSystemCall}, {2, 5000, 1, 4000, 0, 9, 16}}},
+                      {{{0, 0, 0, 0, 0, WaitKind::kDisk, kNoSystemCall}, {7, 70, 7, 7}}},
+                      {{{0, 0, 2, 0, 0, WaitKind::kDisk, kNoSystemCall}, {3, 6000, 2, 3000, 0, 16, 9}}}};
+  const OtlpReader reader = OneOf(one);
+  EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples_size(), 2);
+  EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples(0).values(0), 11003);
+  EXPECT_EQ(Find(reader, 0, "contentions/count")->samples(0).values(0), 5);
+  EXPECT_EQ(Find(reader, 0, "longest/nanoseconds")->samples(0).values(0), 4000);
+  EXPECT_EQ(Find(reader, 0, "contentions_error/count")->samples(0).values(0), 5);    // 3 and 4
+  EXPECT_EQ(Find(reader, 0, "off_cpu_error/nanoseconds")->samples(0).values(0), 5);  // 4 and 3
+}
+
+TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
+  RecordedProfile one = OneReader();
+  const uint32_t timer = one.AddKernel({{0x1001, "try_to_wake_up"}, {0x2001, "asm_timer"}});
+  const WakerLink thread = {.process = one.profile.rows[0].process,
+                            .comm = one.profile.rows[0].comm,
+                            .kernel_stack = timer,
+                            .user_stack = one.profile.rows[0].user_stack};
+  one.profile.wakers = {{{.interrupt = true, .kernel_stack = timer}},
+                        {thread, {.interrupt = true, .kernel_stack = timer}}};
+  one.profile.rows.resize(1);
+  one.profile.rows.push_back(one.profile.rows[0]);
+  one.profile.rows[0].waker = 1;
+  one.profile.rows[1].waker = 2;
+  const OtlpReader reader = OneOf(one);
+  const otlp::Profile* profile = Find(reader, 0, "off_cpu/nanoseconds");
+  ASSERT_EQ(profile->samples_size(), 2);
+  const auto has = [&](int sample, const std::string& text) {
+    EXPECT_THAT(reader.Attributes(profile->samples(sample).attribute_indices()), Contains(Pair("offcpu.waker", text)));
+  };
+  has(0, "try_to_wake_up;asm_timer;-;[interrupt]");
+  has(1, "try_to_wake_up;asm_timer;-;read;loop;app+0x3006;worker;--;try_to_wake_up;asm_timer;-;[interrupt]");
+}
+
+TEST(OtlpTest, RowsThatAreNotInOrderAreOneResourceAProcess) {
+  RecordedProfile all = RecordedProfile::All();
+  const auto sums = SumsOf(RequestsOf(all));
+  std::swap(all.profile.rows[1], all.profile.rows[4]);
+  const OtlpReader reader = OneOf(all);
+  EXPECT_EQ(reader.message().resource_profiles_size(), 4);
+  EXPECT_EQ(reader.Sums(), sums);
+}
+
+TEST(OtlpTest, NamesOfAnyoneAreValid) {
+  RecordedProfile one = OneReader();
+  const std::string nul("a\0b", 3);
+  const std::string huge(1 << 20, 'x');
+  one.profile.user_stacks[0].frames[0].name = "l\xc3\xa9\xff\n";
+  one.profile.user_stacks[0].frames[1].name = nul;
+  one.profile.user_stacks[0].frames[2].name = huge;
+  one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
+  one.profile.processes[0].name = "\xfe";
+  const OtlpReader reader = OneOf(one);
+  const otlp::Sample& sample = Find(reader, 0, "off_cpu/nanoseconds")->samples(0);
+  EXPECT_THAT(reader.Functions(sample), ElementsAre("schedule", "pipe_read", "l\xc3\xa9\xef\xbf\xbd?", "a?b", huge));
+  EXPECT_EQ(reader.Attributes(sample.attribute_indices())["thread.name"], "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd?");
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)),
+              Contains(Pair("service.name", "\xef\xbf\xbd")));
+}
+
+TEST(OtlpTest, ValuesBeyondTheFormatsAreTheMostThatItHas) {
+  RecordedProfile one = OneReader();
+  one.profile.rows[0].blocked_ns = ~uint64_t{0} - 5;
+  one.profile.rows[0].count = ~uint64_t{0};
+  const OtlpReader reader = OneOf(one);
+  EXPECT_EQ(Find(reader, 0, "contentions/count")->samples(0).values(0), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(Find(reader, 0, "blocked/nanoseconds")->samples(0).values(0), std::numeric_limits<int64_t>::max());
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,440 @@
+#include "pprof/pprof_reader.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bytes/gzip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "output/format.h"
+#include "pprof/pprof.h"
+#include "pprof/profile.pb.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+namespace pb = offcpu::pprof;
+
+std::string Written(OutputFormat format, const NamedProfile& profile, const FormatOptions& options = {}) {
+  std::string bytes;
+  WriteProfile(format, profile, options, [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+// Not compressed.
+std::string MessageOf(const RecordedProfile& recorded) {
+  return Gunzip(Written(OutputFormat::kPprof, recorded.profile), 1 << 20).value();
+}
+
+pb::Label* FindLabel(pb::Profile& message, int sample, const std::string& key) {
+  for (pb::Label& label : *message.mutable_sample(sample)->mutable_label()) {
+    if (message.string_table(static_cast<int>(label.key())) == key) return &label;
+  }
+  return nullptr;
+}
+
+// The message of all that a recording can hold, changed.
+std::string Changed(const std::function<void(pb::Profile&)>& change) {
+  pb::Profile message;
+  EXPECT_TRUE(message.ParseFromString(MessageOf(RecordedProfile::All())));
+  change(message);
+  return message.SerializeAsString();
+}
+
+void ExpectError(const std::string& bytes, absl::StatusCode code, const std::string& part,
+                 const PprofLimits& limits = {}) {
+  const absl::Status status = ParsePprof(bytes, limits).status();
+  EXPECT_EQ(status.code(), code) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr(part));
+}
+
+TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
+  for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
+    const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
+    ASSERT_TRUE(stored.ok()) << stored.status();
+    const RowValue value = DefaultValue(all.profile);
+    EXPECT_EQ(DefaultValue(*stored), value);
+    for (const bool nanoseconds : {false, true}) {
+      for (const bool frame_sources : {false, true}) {
+        const FormatOptions options = {.folded = {.value = value, .nanoseconds = nanoseconds, .per_process = true},
+                                       .text_value = value,
+                                       .frame_sources = frame_sources};
+        for (OutputFormat format :
+             {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
+          EXPECT_EQ(Written(format, *stored, options), Written(format, all.profile, options));
+        }
+      }
+    }
+  }
+}
+
+TEST(PprofReaderTest, ASampleWithFewerValuesThanTheFileSaysIsDamage) {
+  const RecordedProfile all = RecordedProfile::WithSamples();
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(all)));
+  message.mutable_sample(0)->mutable_value()->Truncate(4);
+  ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "too few or too many values");
+}
+
+TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
+  const RecordedProfile all = RecordedProfile::All();
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const NamedProfile& profile = *stored;
+  for (size_t row = 0; row < all.profile.rows.size(); ++row) {
+    const NamedUserStack& was = all.profile.user_stacks[all.profile.rows[row].user_stack];
+    const NamedUserStack& is = profile.user_stacks[profile.rows[row].user_stack];
+    ASSERT_EQ(is.frames.size(), was.frames.size());
+    for (size_t i = 0; i < was.frames.size(); ++i) {
+      EXPECT_EQ(is.frames[i].address, was.frames[i].address);
+      EXPECT_EQ(is.frames[i].exact, was.frames[i].exact);
+      EXPECT_EQ(is.frames[i].source, was.frames[i].source);
+      EXPECT_EQ(is.frames[i].module_name, was.frames[i].module_name);
+      EXPECT_EQ(is.frames[i].named, was.frames[i].named);
+    }
+    EXPECT_EQ(profile.kernel_stacks[profile.rows[row].kernel_stack].frames,
+              all.profile.kernel_stacks[all.profile.rows[row].kernel_stack].frames);
+    EXPECT_EQ(profile.processes[profile.rows[row].process].container,
+              all.profile.processes[all.profile.rows[row].process].container);
+    EXPECT_EQ(profile.rows[row].tid, all.profile.rows[row].tid);
+    EXPECT_EQ(profile.rows[row].count_error(), all.profile.rows[row].count_error());
+    EXPECT_EQ(profile.rows[row].ns_error(), all.profile.rows[row].ns_error());
+  }
+  EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
+}
+
+TEST(PprofReaderTest, EveryPrefixIsAnError) {
+  const std::string message = MessageOf(RecordedProfile::All());
+  ASSERT_TRUE(ParsePprof(message).ok());
+  // The last string is that of a label, so even a cut between two entries leaves a reference to nothing.
+  for (size_t size = 0; size < message.size(); ++size) {
+    EXPECT_FALSE(ParsePprof(message.substr(0, size)).ok()) << size;
+  }
+  const RecordedProfile all = RecordedProfile::All();
+  const std::string file = Written(OutputFormat::kPprof, all.profile);
+  for (size_t size = 0; size < file.size(); ++size) {
+    EXPECT_FALSE(ParsePprof(file.substr(0, size)).ok()) << size;
+  }
+}
+
+TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
+  pb::Profile go;  // as Go writes its CPU profile
+  for (const char* text : {"", "samples", "count", "cpu", "nanoseconds"}) go.add_string_table(text);
+  for (int i : {1, 3}) {
+    go.add_sample_type()->set_type(i);
+    go.mutable_sample_type(i / 2)->set_unit(i + 1);
+  }
+  ExpectError(go.SerializeAsString(), absl::StatusCode::kInvalidArgument,
+              "was not written by offcpu: it holds samples/count, cpu/nanoseconds and not contentions/count, ");
+  ExpectError("", absl::StatusCode::kInvalidArgument, "it holds nothing");
+  ExpectError(Changed([](pb::Profile& message) { message.clear_comment(); }), absl::StatusCode::kInvalidArgument,
+              "was not written by offcpu");
+  ExpectError(Changed([](pb::Profile& message) { message.add_comment(message.comment(0)); }),
+              absl::StatusCode::kInvalidArgument, "several recordings");
+  ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+}
+
+TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
+  const RecordedProfile all = RecordedProfile::All();
+  const std::string otlp = Written(OutputFormat::kOtlp, all.profile);
+  PprofLimits entries;
+  entries.entry_bytes = 100;  // its dictionary is larger, which has the number of a sample
+  PprofLimits rest;
+  rest.rest_bytes = 100;  // its samples have that of the types of values
+  for (const PprofLimits& limits : {PprofLimits(), entries, rest}) {
+    ExpectError(otlp, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", limits);
+  }
+  const std::string bytes("\x12\x02\x08\x01", 4);  // field 2: two bytes, of which field 1 is 1
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+  entries.entry_bytes = 1;
+  ExpectError(bytes, absl::StatusCode::kDataLoss, "is damaged, or no pprof file", entries);
+  const std::string with_string = bytes + std::string("\x32\x00", 2);  // field 6: ""
+  ExpectError(with_string, absl::StatusCode::kResourceExhausted, "is too large: a sample of more than 1 bytes",
+              entries);
+}
+
+struct Damage {
+  const char* what;
+  std::function<void(pb::Profile&)> change;
+};
+
+TEST(PprofReaderTest, DamageIsNamed) {
+  const auto text = [](pb::Profile& message, const char* added) {
+    message.add_string_table(added);
+    return message.string_table_size() - 1;
+  };
+  const auto label = [](pb::Profile& message, const char* key) -> pb::Label& { return *FindLabel(message, 0, key); };
+  const std::vector<Damage> damages = {
+      {"values", [](pb::Profile& m) { m.mutable_sample(0)->mutable_value()->RemoveLast(); }},
+      {"values", [](pb::Profile& m) { m.mutable_sample(0)->add_value(0); }},
+      {"the sum", [](pb::Profile& m) { m.mutable_sample(0)->set_value(1, 5); }},
+      {"than there can be",
+       [](pb::Profile& m) {
+         for (int i : {1, 2}) m.mutable_sample(0)->set_value(i, std::numeric_limits<int64_t>::max());
+         m.mutable_sample(0)->set_value(3, 0);
+       }},
+      {"no string 4294967296", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_key(1LL << 32); }},
+      {"no string -1", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_str(-1); }},
+      {"no string", [](pb::Profile& m) { m.set_comment(0, m.string_table_size()); }},
+      {"no such pid", [&](pb::Profile& m) { label(m, "pid").set_num(1LL << 31); }},
+      {"no such pid", [&](pb::Profile& m) { label(m, "tid").set_num(-1); }},
+      {"negative", [](pb::Profile& m) { FindLabel(m, 4, "image")->set_num(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(0)->mutable_details()->set_max_ns(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_count_error(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_time_error(-1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_unwind(-1); }},
+      {"system call", [&](pb::Profile& m) { label(m, "syscall").set_str(text(m, "waiting")); }},
+      {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
+      {"unknown user stack", [&](pb::Profile& m) { label(m, "user_end").set_str(text(m, "somehow")); }},
+      {"no location 99", [](pb::Profile& m) { m.mutable_sample(0)->set_location_id(0, 99); }},
+      {"user code called", [](pb::Profile& m) { m.mutable_sample(0)->add_location_id(m.sample(0).location_id(0)); }},
+      {"location 1", [](pb::Profile& m) { m.mutable_location(1)->set_id(1); }},
+      {"location 0", [](pb::Profile& m) { m.mutable_location(0)->set_id(0); }},
+      {"location 1", [](pb::Profile& m) { m.mutable_location(0)->add_line(); }},
+      {"mapping of location 1", [](pb::Profile& m) { m.mutable_location(0)->set_mapping_id(99); }},
+      {"function of location 1", [](pb::Profile& m) { m.mutable_location(0)->mutable_line(0)->set_function_id(99); }},
+      {"function 1", [](pb::Profile& m) { m.mutable_function(1)->set_id(1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_function(0)->set_name(99'999); }},
+      {"mapping 1", [](pb::Profile& m) { m.mutable_mapping(1)->set_id(1); }},
+      {"no string", [](pb::Profile& m) { m.mutable_mapping(0)->set_build_id(-5); }},
+      {"duration", [](pb::Profile& m) { m.set_duration_nanos(-1); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "intervals: many")); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times")); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times, -1 ns")); }},
+  };
+  for (const Damage& damage : damages) {
+    SCOPED_TRACE(damage.what);
+    ExpectError(Changed(damage.change), absl::StatusCode::kDataLoss, damage.what);
+  }
+}
+
+TEST(PprofReaderTest, WhatOthersAddIsIgnored) {
+  const std::string changed = Changed([](pb::Profile& message) {
+    message.add_string_table("a note");
+    message.add_comment(message.string_table_size() - 1);
+    pb::Label* label = message.mutable_sample(0)->add_label();
+    label->set_key(message.string_table_size() - 1);
+    label->set_num(5);
+  });
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(changed + std::string("\xa2\x06\x01x", 4));  // field 100
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const RecordedProfile all = RecordedProfile::All();
+  EXPECT_EQ(Written(OutputFormat::kPprof, *stored), Written(OutputFormat::kPprof, all.profile));
+}
+
+// What reading each row shows it to hold: PprofFrameBytes of its frames, and its names.
+uint64_t FrameBytes(const pb::Profile& message, const google::protobuf::RepeatedField<uint64_t>& location_ids) {
+  uint64_t bytes = 0;
+  for (const uint64_t id : location_ids) {
+    const pb::Location& location = message.location(static_cast<int>(id - 1));
+    const auto function = static_cast<int>(location.line(0).function_id() - 1);
+    bytes += message.string_table(static_cast<int>(message.function(function).name())).size() + 64;
+    if (location.mapping_id() == 0) continue;
+    const auto mapping = static_cast<int>(location.mapping_id() - 1);
+    const std::string path = message.string_table(static_cast<int>(message.mapping(mapping).filename()));
+    if (path != "[kernel.kallsyms]") bytes += std::filesystem::path(path).filename().string().size();
+  }
+  return bytes;
+}
+
+// Each distinct stack once, then the modules and the processes.
+uint64_t HeldBytes(const pb::Profile& message) {
+  // Samples 0 and 1 have the same stacks, and so has 4; the kernel's are those of 0 in 2 and 5. Words for a kernel
+  // stack that is not known (3, 6) take nothing.
+  uint64_t bytes = 0;
+  for (const int sample : {0, 2, 3, 5, 6}) bytes += FrameBytes(message, message.sample(sample).location_id());
+  for (const int sample : {2, 5}) {
+    const auto& ids = message.sample(sample).location_id();
+    google::protobuf::RepeatedField<uint64_t> kernel(ids.begin(), ids.begin() + 2);
+    bytes -= FrameBytes(message, kernel);
+  }
+  for (const int sample : {3, 6}) {
+    const auto& ids = message.sample(sample).location_id();
+    google::protobuf::RepeatedField<uint64_t> kernel(ids.begin(), ids.begin() + 1);
+    bytes -= FrameBytes(message, kernel);
+  }
+  for (const pb::Mapping& mapping : message.mapping()) {
+    bytes += message.string_table(static_cast<int>(mapping.filename())).size() +
+             message.string_table(static_cast<int>(mapping.build_id())).size();
+  }
+  bytes +=
+      2 * sizeof(std::string) + std::string("/system.slice/server.service").size() + std::string("/kubepods").size();
+  return bytes + 2 * std::string("server3f5c0b1e2a77").size() + std::string("[other]").size();
+}
+
+TEST(PprofReaderTest, EveryLimitHolds) {
+  const std::string bytes = MessageOf(RecordedProfile::All());
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(bytes));
+  pb::Profile rest = message;
+  rest.clear_sample();
+  rest.clear_mapping();
+  rest.clear_location();
+  rest.clear_function();
+  rest.clear_string_table();
+  size_t largest = 0;
+  size_t longest = 0;
+  for (const pb::Sample& sample : message.sample()) largest = std::max(largest, sample.ByteSizeLong());
+  PprofLimits exact;
+  exact.samples = static_cast<size_t>(message.sample_size());
+  exact.mappings = static_cast<size_t>(message.mapping_size());
+  exact.locations = static_cast<size_t>(message.location_size());
+  exact.functions = static_cast<size_t>(message.function_size());
+  exact.strings = static_cast<size_t>(message.string_table_size());
+  exact.entry_bytes = largest;
+  exact.rest_bytes = rest.ByteSizeLong();
+  exact.comments = static_cast<size_t>(message.comment_size());
+  for (const std::string& text : message.string_table()) longest = std::max(longest, text.size());
+  exact.string_bytes = longest;
+  exact.stack_frames = 2 + 6 + 1;  // the kernel stack, the handler, and why its callers are not known
+  exact.shown_bytes = 0;
+  for (int i = 0; i < message.sample_size(); ++i) {
+    exact.shown_bytes += FrameBytes(message, message.sample(i).location_id());
+    for (const RowLabelInfo& info : kRowLabels) {
+      const pb::Label* label = FindLabel(message, i, std::string(info.name).c_str());
+      if (label != nullptr && !info.is_number)
+        exact.shown_bytes += message.string_table(static_cast<int>(label->str())).size();
+    }
+  }
+  exact.held_bytes = HeldBytes(message);
+  EXPECT_TRUE(ParsePprof(bytes, exact).ok()) << ParsePprof(bytes, exact).status();
+  for (size_t PprofLimits::*limit :
+       {&PprofLimits::samples, &PprofLimits::mappings, &PprofLimits::locations, &PprofLimits::functions,
+        &PprofLimits::strings, &PprofLimits::entry_bytes, &PprofLimits::string_bytes, &PprofLimits::rest_bytes,
+        &PprofLimits::comments, &PprofLimits::stack_frames}) {
+    PprofLimits limits = exact;
+    limits.*limit -= 1;
+    ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large", limits);
+  }
+  PprofLimits limits = exact;
+  limits.held_bytes -= 1;
+  ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large: names and stacks of more than", limits);
+  limits = exact;
+  limits.shown_bytes -= 1;
+  ExpectError(bytes, absl::StatusCode::kResourceExhausted, "is too large: rows of more than", limits);
+}
+
+// One stack of 1000 frames with a name of the longest kind, shared by many samples: a few bytes each.
+TEST(PprofReaderTest, ManyRowsOfALargeStackAreRefused) {
+  const std::string message = Changed([](pb::Profile& m) {
+    const int64_t name = m.string_table_size();
+    m.add_string_table(std::string(3 * 16384, 'x'));
+    m.mutable_function(0)->set_name(name);
+    pb::Sample& first = *m.mutable_sample(0);
+    ASSERT_EQ(m.location(0).line(0).function_id(), 1u);
+    first.mutable_location_id()->Clear();
+    for (int i = 0; i < 1000; ++i) first.add_location_id(1);
+    for (int i = 0; i < 400; ++i) *m.add_sample() = m.sample(0);  // 400 of 49 MB are more than 16 GiB
+  });
+  ExpectError(message, absl::StatusCode::kResourceExhausted, "is too large: rows of more than 17179869184 bytes");
+}
+
+TEST(PprofReaderTest, ALongerNameThanAnyIsRefused) {
+  const auto with_name = [](size_t bytes) {
+    return Changed([bytes](pb::Profile& m) { m.add_string_table(std::string(bytes, 'x')); });
+  };
+  EXPECT_TRUE(ParsePprof(with_name(3 * 16384)).ok());
+  ExpectError(with_name(3 * 16384 + 1), absl::StatusCode::kResourceExhausted, "a string of more than 49152 bytes");
+}
+
+TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
+  RecordedProfile one;
+  const std::string name(16384, '\xff');  // each byte of it becomes the three of U+FFFD
+  one.profile.rows = {{{{one.AddProcess({10, 1000, 1}, "server"), 0, one.AddComm("worker"), one.AddPipe(),
+                         one.AddUser({one.Native({one.app, 0x1000, FrameSource::kRegisters, true}, name, "app")}),
+                         WaitKind::kDisk, kNoSystemCall},
+                        {2, 5000, 1, 4000}}}};
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->user_stacks[0].frames[0].name.size(), 3 * name.size());
+}
+
+TEST(PprofReaderTest, ValuesOfManyTypesAreNotAddedUp) {
+  pb::Profile other;
+  other.add_string_table("");
+  other.add_string_table(std::string(40'000, 'x'));
+  for (int i = 0; i < 100'000; ++i) other.add_sample_type()->set_type(1);  // 4 GB, if they were
+  ExpectError(other.SerializeAsString(), absl::StatusCode::kInvalidArgument, "it holds xxx");
+}
+
+TEST(PprofReaderTest, ControlCharactersAreReplaced) {
+  const std::string message = Changed([](pb::Profile& m) {
+    for (std::string& text : *m.mutable_string_table()) {
+      if (text == "schedule" || text == "loop" || text == "worker" || text == "server") text += "\n\x1b[31m";
+    }
+  });
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(message);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  const std::string json = Written(OutputFormat::kJson, *stored);
+  for (const char* name : {"schedule", "loop", "worker", "server"}) {
+    EXPECT_THAT(json, HasSubstr(std::string("\"") + name + "??[31m\""));
+  }
+  EXPECT_THAT(json, Not(HasSubstr("\\u00")));
+}
+
+TEST(PprofReaderTest, ACompressedBombIsNotUnpacked) {
+  std::string bomb;
+  {
+    auto sink = [&](std::string_view bytes) { bomb += bytes; };
+    GzipWriter gzip(sink);
+    const std::string mebibyte(1 << 20, '\0');
+    for (size_t i = 0; i <= kMaxPprofBytes >> 20; ++i) gzip.Append(mebibyte);
+    gzip.Finish();
+  }
+  EXPECT_LT(bomb.size(), 1u << 20);
+  ExpectError(bomb, absl::StatusCode::kResourceExhausted, "holds more than 512 MiB");
+}
+
+class PprofFileTest : public ::testing::Test {
+ protected:
+  PprofFileTest() { std::filesystem::create_directory(directory_); }
+  ~PprofFileTest() override { std::filesystem::remove_all(directory_); }
+
+  void ExpectFileError(const std::string& path, absl::StatusCode code, const std::string& rest) {
+    const absl::Status status = ReadPprofFile(path).status();
+    EXPECT_EQ(status.code(), code) << status;
+    EXPECT_EQ(std::string(status.message()), path + " " + rest);
+  }
+
+  std::string directory_ = testing::TempDir() + "/pprof_file_test." + std::to_string(getpid());
+  std::string path_ = directory_ + "/a.pb.gz";
+};
+
+TEST_F(PprofFileTest, IsReadWhole) {
+  const RecordedProfile all = RecordedProfile::All();
+  std::ofstream(path_) << Written(OutputFormat::kPprof, all.profile);
+  const absl::StatusOr<NamedProfile> stored = ReadPprofFile(path_);
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->rows.size(), all.profile.rows.size());
+}
+
+TEST_F(PprofFileTest, ErrorsNameTheFile) {
+  ExpectFileError(path_, absl::StatusCode::kNotFound, "cannot be read: No such file or directory");
+  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  std::ofstream(path_) << "\x1f\x8b";
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
+}
+
+TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
+  std::ofstream(path_) << "x";
+  std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB");
+  std::filesystem::resize_file(path_, kMaxPprofFileBytes);
+  ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,231 @@
+#include "pprof/pprof.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bytes/gzip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "pprof/profile.pb.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsSupersetOf;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+namespace pb = offcpu::pprof;
+
+// What the generated classes read in a file, with indices and ids resolved.
+class File {
+ public:
+  explicit File(const RecordedProfile& recorded) {
+    WritePprof(recorded.profile, [this](std::string_view bytes) { bytes_ += bytes; });
+    EXPECT_TRUE(message_.ParseFromString(Gunzip(bytes_, 1 << 20).value()));
+  }
+
+  const std::string& bytes() const { return bytes_; }
+  const pb::Profile& message() const { return message_; }
+  const std::string& Text(int64_t index) const { return message_.string_table(static_cast<int>(index)); }
+  std::string Type(const pb::ValueType& type) const { return Text(type.type()) + "/" + Text(type.unit()); }
+
+  // Ids are 1, 2, ... in order: checked by a test of its own.
+  const pb::Location& Location(uint64_t id) const { return message_.location(static_cast<int>(id - 1)); }
+  const std::string& Function(uint64_t location) const {
+    return Text(message_.function(static_cast<int>(Location(location).line(0).function_id() - 1)).name());
+  }
+  std::string Mapping(uint64_t location) const {
+    const uint64_t id = Location(location).mapping_id();
+    return id == 0 ? "" : Text(message_.mapping(static_cast<int>(id - 1)).filename());
+  }
+  std::vector<std::string> Functions(int sample) const {
+    std::vector<std::string> names;
+    for (uint64_t id : message_.sample(sample).location_id()) names.push_back(Function(id));
+    return names;
+  }
+  std::map<std::string, std::string> Labels(int sample) const {
+    std::map<std::string, std::string> labels;
+    for (const pb::Label& label : message_.sample(sample).label()) {
+      const std::string unit = label.num_unit() == 0 ? "" : " " + Text(label.num_unit());
+      labels[Text(label.key())] = label.str() != 0 ? Text(label.str()) : std::to_string(label.num()) + unit;
+    }
+    return labels;
+  }
+
+ private:
+  std::string bytes_;
+  pb::Profile message_;
+};
+
+RecordedProfile OneReader() {
+  RecordedProfile one;
+  const uint32_t process = one.AddProcess({10, 1000, 1}, "server", "3f5c0b1e2a77");
+  const uint32_t comm = one.AddComm("worker");
+  const uint32_t kernel = one.AddPipe();
+  const uint32_t user = one.AddReader();
+  one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
+  return one;
+}
+
+TEST(PprofTest, ARowIsASample) {
+  const File file(OneReader());
+  ASSERT_EQ(file.message().sample_size(), 1);
+  EXPECT_THAT(file.message().sample(0).value(), ElementsAre(2, 5001, 5000, 1));
+  EXPECT_THAT(file.Functions(0), ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
+  EXPECT_THAT(file.Labels(0),
+              UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
+                                   Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"), Pair("cause", "pipe"),
+                                   Pair("syscall", "read"), Pair("user_end", "complete")));
+}
+
+// What tells no samples apart is no label: a store that adds up windows has one sample a stack.
+TEST(PprofTest, WhatIsNoIdentityIsADetail) {
+  const File file(OneReader());
+  const pb::SampleDetails& details = file.message().sample(0).details();
+  EXPECT_EQ(details.max_ns(), 4000);
+  EXPECT_EQ(details.count_error(), 0);
+  EXPECT_EQ(details.time_error(), 0);
+  EXPECT_EQ(file.Text(details.unwind()), "eh_frame*2");
+}
+
+TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
+  RecordedProfile one = OneReader();
+  one.AddStats();
+  const File file(one);
+  const pb::Profile& message = file.message();
+  std::vector<std::string> types;
+  for (const pb::ValueType& type : message.sample_type()) types.push_back(file.Type(type));
+  EXPECT_THAT(types,
+              ElementsAre("contentions/count", "off_cpu/nanoseconds", "blocked/nanoseconds", "runnable/nanoseconds"));
+  EXPECT_EQ(file.Text(message.default_sample_type()), "off_cpu");
+  EXPECT_EQ(file.Type(message.period_type()), "contentions/count");
+  EXPECT_EQ(message.period(), 1);
+  EXPECT_EQ(message.time_nanos(), 1'790'000'000'123'456'789);
+  EXPECT_EQ(message.duration_nanos(), 5'000'000'001);
+  std::vector<std::string> comments;
+  for (int64_t index : message.comment()) comments.push_back(file.Text(index));
+  EXPECT_THAT(comments, IsSupersetOf({"offcpu recording 1, start 1790000000123456789", "host: web1", "intervals: 101",
+                                      "walk_ends complete: 200", "lost: no user stack: budget: 3 times, 1500 ns"}));
+}
+
+TEST(PprofTest, AddressesAreThoseToLookUp) {
+  const File file(OneReader());
+  std::vector<uint64_t> addresses;
+  for (uint64_t id : file.message().sample(0).location_id()) addresses.push_back(file.Location(id).address());
+  EXPECT_THAT(addresses, ElementsAre(0xffffffff8100000f, 0xffffffff8100001f,  // return addresses, less one
+                                     0x1000,                                  // the leaf's own
+                                     0x2004, 0x3006));                        // return addresses, less one
+}
+
+TEST(PprofTest, MappingsAreTheModulesAndTheKernel) {
+  const File file(OneReader());
+  std::vector<std::string> of_locations;
+  for (uint64_t id : file.message().sample(0).location_id()) of_locations.push_back(file.Mapping(id));
+  EXPECT_THAT(of_locations,
+              ElementsAre("[kernel.kallsyms]", "[kernel.kallsyms]", "/usr/lib/libc.so.6", "/opt/app", "/opt/app"));
+  std::vector<std::pair<std::string, std::string>> mappings;
+  for (const pb::Mapping& mapping : file.message().mapping()) {
+    mappings.emplace_back(file.Text(mapping.filename()), file.Text(mapping.build_id()));
+    EXPECT_TRUE(mapping.has_functions());
+    EXPECT_EQ(mapping.memory_start(), 0u);
+    EXPECT_EQ(mapping.memory_limit(), std::numeric_limits<uint64_t>::max());
+    EXPECT_EQ(mapping.file_offset(), 0u);
+  }
+  // The program is the first, though it is not used first.
+  EXPECT_THAT(mappings,
+              ElementsAre(Pair("/opt/app", "bb02"), Pair("/usr/lib/libc.so.6", "aa01"), Pair("[kernel.kallsyms]", "")));
+}
+
+TEST(PprofTest, WhatIsMissingIsNamedAsInTheFoldedForm) {
+  const File file(RecordedProfile::All());
+  EXPECT_THAT(file.Functions(2), ElementsAre("schedule", "pipe_read", "read", "on_signal", "log", "__restore_rt",
+                                             "[unknown] 0x7f0001", "app+0x3006", "[truncated: window]"));
+  EXPECT_THAT(file.Functions(3), ElementsAre("[unknown kernel stack]", "[no user stack: budget]"));
+  EXPECT_THAT(file.Functions(5), ElementsAre("schedule", "pipe_read", "[truncated: not mapped]"));
+  EXPECT_THAT(file.Functions(6), ElementsAre("[other]", "[other]"));
+  const auto labels = [&file](int sample) { return file.Labels(sample); };
+  EXPECT_THAT(labels(2), IsSupersetOf({Pair("user_end", "window")}));
+  const auto unwind = [&file](int sample) { return file.Text(file.message().sample(sample).details().unwind()); };
+  EXPECT_EQ(unwind(2), "sframe*2+eh_frame!*1+trampoline*1+fp*1");
+  EXPECT_THAT(labels(3), IsSupersetOf({Pair("no_user_stack", "budget"), Pair("no_kernel_stack", "lost")}));
+  EXPECT_THAT(labels(5), IsSupersetOf({Pair("user_end", "not mapped")}));
+  EXPECT_THAT(labels(6), IsSupersetOf({Pair("no_user_stack", "other"), Pair("no_kernel_stack", "other")}));
+  for (int sample : {3, 6}) {
+    EXPECT_EQ(labels(sample).count("user_end"), 0u);
+    EXPECT_EQ(unwind(sample), "");
+  }
+}
+
+TEST(PprofTest, LabelsTellThreadsAndProgramsOfOnePidApart) {
+  const File file(RecordedProfile::All());
+  EXPECT_EQ(file.Labels(0)["tid"], "11");
+  EXPECT_EQ(file.Labels(1)["tid"], "12");
+  EXPECT_EQ(file.Labels(6).count("tid"), 0u);
+  EXPECT_EQ(file.Labels(0).count("image"), 0u);
+  EXPECT_EQ(file.Labels(4)["image"], "1");
+  EXPECT_EQ(file.Labels(3).count("comm"), 0u);
+}
+
+TEST(PprofTest, OnlyASampleHasErrors) {
+  const File file(RecordedProfile::All());
+  EXPECT_EQ(file.message().sample(1).details().count_error(), 5);
+  EXPECT_EQ(file.message().sample(1).details().time_error(), 50990);
+  EXPECT_EQ(file.message().sample(0).details().count_error(), 0);
+  EXPECT_EQ(file.message().sample(0).details().time_error(), 0);
+}
+
+TEST(PprofTest, EverythingIsThereOnceAndIdsAreInOrder) {
+  const File file(RecordedProfile::All());
+  const pb::Profile& message = file.message();
+  EXPECT_EQ(message.string_table(0), "");
+  EXPECT_EQ(std::set<std::string>(message.string_table().begin(), message.string_table().end()).size(),
+            static_cast<size_t>(message.string_table_size()));
+  std::set<std::string> locations;
+  for (int i = 0; i < message.location_size(); ++i) {
+    EXPECT_EQ(message.location(i).id(), static_cast<uint64_t>(i + 1));
+    pb::Location location = message.location(i);
+    location.clear_id();
+    EXPECT_TRUE(locations.insert(location.SerializeAsString()).second);
+  }
+  std::set<int64_t> functions;
+  for (int i = 0; i < message.function_size(); ++i) {
+    EXPECT_EQ(message.function(i).id(), static_cast<uint64_t>(i + 1));
+    EXPECT_TRUE(functions.insert(message.function(i).name()).second);
+    EXPECT_EQ(message.function(i).system_name(), 0);
+  }
+  for (int i = 0; i < message.mapping_size(); ++i) EXPECT_EQ(message.mapping(i).id(), static_cast<uint64_t>(i + 1));
+}
+
+TEST(PprofTest, TheSameProfileGivesTheSameBytes) {
+  const std::string bytes = File(RecordedProfile::All()).bytes();
+  EXPECT_EQ(bytes, File(RecordedProfile::All()).bytes());
+  EXPECT_EQ(bytes.substr(0, 8), std::string("\x1f\x8b\x08"       // gzip, deflated
+                                            "\x00"               // no name
+                                            "\x00\x00\x00\x00",  // no time
+                                            8));
+}
+
+TEST(PprofTest, NamesAreValidUtf8WithoutControlCharacters) {
+  RecordedProfile one = OneReader();
+  one.profile.user_stacks[0].frames[1].name = "l\xc3\xa9\xff\n";
+  one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
+  const File file(one);
+  EXPECT_EQ(file.Functions(0)[3], "l\xc3\xa9\xef\xbf\xbd?");
+  EXPECT_EQ(file.Labels(0)["comm"], "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd?");
+}
+
+TEST(PprofTest, AnEmptyProfileHasNoSamples) {
+  const File file(RecordedProfile{});
+  EXPECT_EQ(file.message().sample_size(), 0);
+  EXPECT_EQ(file.message().sample_type_size(), 4);
+}
+
+}  // namespace
+}  // namespace offcpu

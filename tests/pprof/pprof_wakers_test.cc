@@ -1,0 +1,222 @@
+// Who ended a wait, in pprof: behind the leaf of its stack, from the other side. What is written is read as the same,
+// and what pprof has made of it is at least no other stack.
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bytes/gzip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "output/format.h"
+#include "pprof/pprof_reader.h"
+#include "pprof/profile.pb.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+namespace pb = offcpu::pprof;
+
+std::string Written(OutputFormat format, const NamedProfile& profile) {
+  std::string bytes;
+  WriteProfile(format, profile, {.folded = {.per_process = true}, .frame_sources = true},
+               [&](std::string_view piece) { bytes += piece; });
+  return bytes;
+}
+
+// Each chain that there can be: a thread, an interrupt, four links, others; stacks that are missing, cut, or lost.
+RecordedProfile WithWakers() {
+  RecordedProfile all = RecordedProfile::All();
+  NamedProfile& profile = all.profile;
+  const auto reader = profile.rows[0].user_stack;
+  const auto handler = profile.rows[2].user_stack;
+  const auto budget = profile.rows[3].user_stack;
+  const auto unmapped = profile.rows[5].user_stack;
+  const auto pipe = profile.rows[0].kernel_stack;
+  const auto lost = profile.rows[3].kernel_stack;
+  const uint32_t kernel_thread = all.AddNoUser(NoUserStack::kKernelThread);
+  const uint32_t client = all.AddProcess({20, 2000, 1}, "client", "0123456789ab");
+  const uint32_t waker = all.AddComm("waker");
+  const uint32_t write = all.AddKernel({{0xffffffff81000030, "try_to_wake_up"}, {0xffffffff81000040, "pipe_write"}});
+  const uint32_t timer = all.AddKernel({{0xffffffff81000030, "try_to_wake_up"}, {0xffffffff81000050, "asm_timer"}});
+  const WakerLink thread = {.process = client, .comm = waker, .kernel_stack = write, .user_stack = handler};
+  const WakerLink cut = {.process = 1, .comm = 0, .kernel_stack = write, .user_stack = unmapped};
+  const WakerLink missing = {.process = client, .comm = waker, .kernel_stack = lost, .user_stack = budget};
+  const WakerLink kworker = {.process = client, .comm = waker, .kernel_stack = pipe, .user_stack = kernel_thread};
+  const WakerLink interrupt = {.interrupt = true, .kernel_stack = timer, .user_stack = kernel_thread};
+  const WakerLink unknown_interrupt = {.interrupt = true, .kernel_stack = lost, .user_stack = kernel_thread};
+  const WakerLink same = {.process = 0, .comm = 0, .kernel_stack = pipe, .user_stack = reader};
+  profile.wakers = {{thread, interrupt}, {interrupt}, {cut, missing, kworker, unknown_interrupt}, {}, {same, same}};
+  for (uint32_t i = 0; i < 5; ++i) profile.rows[i].waker = i + 1;
+  return all;
+}
+
+class PprofWakersTest : public ::testing::Test {
+ protected:
+  PprofWakersTest() {
+    EXPECT_TRUE(message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all_.profile), 1 << 20).value()));
+  }
+
+  const std::string& Text(int64_t index) const { return message_.string_table(static_cast<int>(index)); }
+  std::string NameOf(uint64_t location_id) const {
+    for (const pb::Location& location : message_.location()) {
+      if (location.id() != location_id || location.line_size() == 0) continue;
+      return Text(message_.function(static_cast<int>(location.line(0).function_id() - 1)).name());
+    }
+    return "";
+  }
+  std::vector<std::string> NamesOf(int sample) const {
+    std::vector<std::string> names;
+    for (const uint64_t id : message_.sample(sample).location_id()) names.push_back(NameOf(id));
+    return names;
+  }
+  // As -hide does it.
+  void Hide(const std::function<bool(const std::string&)>& goes) {
+    for (pb::Sample& sample : *message_.mutable_sample()) {
+      auto& ids = *sample.mutable_location_id();
+      ids.erase(std::remove_if(ids.begin(), ids.end(), [&](uint64_t id) { return goes(NameOf(id)); }), ids.end());
+    }
+  }
+  void RemoveLabels(const std::function<bool(const std::string&)>& goes) {
+    for (pb::Sample& sample : *message_.mutable_sample()) {
+      auto& labels = *sample.mutable_label();
+      labels.erase(std::remove_if(labels.begin(), labels.end(), [&](const auto& it) { return goes(Text(it.key())); }),
+                   labels.end());
+    }
+  }
+  // What it is read as is written and read as the same again.
+  NamedProfile Read() const {
+    absl::StatusOr<NamedProfile> stored = ParsePprof(message_.SerializeAsString());
+    EXPECT_TRUE(stored.ok()) << stored.status();
+    if (!stored.ok()) return {};
+    const absl::StatusOr<NamedProfile> again = ParsePprof(Written(OutputFormat::kPprof, *stored));
+    EXPECT_TRUE(again.ok()) << again.status();
+    if (!again.ok()) return {};
+    for (OutputFormat format : {OutputFormat::kPprof, OutputFormat::kFolded, OutputFormat::kJson}) {
+      EXPECT_EQ(Written(format, *again), Written(format, *stored));
+    }
+    return *std::move(stored);
+  }
+  static std::vector<std::string> UserNames(const NamedProfile& stored, uint32_t user_stack) {
+    std::vector<std::string> names;
+    for (const NamedFrame& frame : stored.user_stacks[user_stack].frames) names.emplace_back(frame.name);
+    return names;
+  }
+
+  RecordedProfile all_ = WithWakers();
+  pb::Profile message_;
+};
+
+TEST_F(PprofWakersTest, TheChainIsBehindTheLeaf) {
+  EXPECT_THAT(NamesOf(0),
+              ElementsAre("[interrupt]", "asm_timer", "try_to_wake_up", "--", "[truncated: window]", "app+0x3006",
+                          "[unknown] 0x7f0001", "__restore_rt", "log", "on_signal", "read", "pipe_write",
+                          "try_to_wake_up", "--", "schedule", "pipe_read", "read", "loop", "app+0x3006"));
+  EXPECT_EQ(NamesOf(3)[0], "[other]");
+  EXPECT_EQ(NamesOf(3)[1], "--");
+}
+
+TEST_F(PprofWakersTest, EveryFormatIsWhatItWouldHaveBeen) {
+  const NamedProfile stored = Read();
+  for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
+    const std::string was = Written(format, all_.profile);
+    EXPECT_EQ(Written(format, stored), was);
+    if (format == OutputFormat::kPprof) continue;
+    EXPECT_THAT(was, HasSubstr(format == OutputFormat::kText ? "by [interrupt]" : "asm_timer"));
+  }
+}
+
+TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
+  const NamedProfile stored = Read();
+  for (size_t i = 0; i < 5; ++i) {
+    const ProfileRow& is = stored.rows[i];
+    const WakerChain& chain_was = all_.profile.wakers[i];
+    ASSERT_NE(is.waker, 0u);
+    const WakerChain& chain = stored.wakers[is.waker - 1];
+    ASSERT_EQ(chain.size(), chain_was.size());
+    for (size_t link = 0; link < chain.size(); ++link) {
+      EXPECT_EQ(chain[link].interrupt, chain_was[link].interrupt);
+      EXPECT_EQ(stored.kernel_stacks[chain[link].kernel_stack].frames,
+                all_.profile.kernel_stacks[chain_was[link].kernel_stack].frames);
+      const NamedUserStack& user = stored.user_stacks[chain[link].user_stack];
+      const NamedUserStack& user_was = all_.profile.user_stacks[chain_was[link].user_stack];
+      EXPECT_EQ(user.missing, user_was.missing);
+      EXPECT_EQ(user.end, user_was.end);
+      EXPECT_FALSE(user.filtered);
+      ASSERT_EQ(user.frames.size(), user_was.frames.size());
+      for (size_t frame = 0; frame < user.frames.size(); ++frame) {
+        EXPECT_EQ(user.frames[frame].address, user_was.frames[frame].address);
+        EXPECT_EQ(user.frames[frame].source, user_was.frames[frame].source);
+      }
+      if (chain[link].interrupt) continue;
+      EXPECT_EQ(stored.comms[chain[link].comm], all_.profile.comms[chain_was[link].comm]);
+      EXPECT_EQ(stored.processes[chain[link].process].key.pid, all_.profile.processes[chain_was[link].process].key.pid);
+      EXPECT_EQ(stored.processes[chain[link].process].container,
+                all_.profile.processes[chain_was[link].process].container);
+    }
+  }
+}
+
+TEST_F(PprofWakersTest, AHiddenFrameOfAWakerMarksHisStackOnly) {
+  Hide([](const std::string& name) { return name == "on_signal"; });
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
+  EXPECT_FALSE(stored.user_stacks[row.user_stack].filtered);
+  EXPECT_TRUE(stored.user_stacks[stored.wakers[row.waker - 1][0].user_stack].filtered);
+}
+
+// Where the marks are gone, or the labels are, nobody is told to have been woken by somebody else.
+TEST_F(PprofWakersTest, WithoutMarksNoStackIsKnown) {
+  Hide([](const std::string& name) { return name != "loop" && name != "read"; });  // as -show does it
+  EXPECT_THAT(NamesOf(0), ElementsAre("read", "read", "loop"));
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
+  EXPECT_THAT(UserNames(stored, row.user_stack), IsEmpty());
+  EXPECT_TRUE(stored.user_stacks[row.user_stack].filtered);
+  EXPECT_THAT(stored.wakers.at(row.waker - 1), IsEmpty());
+}
+
+TEST_F(PprofWakersTest, WithoutSomeOfTheMarksTheOwnStackIsKnown) {
+  auto& ids = *message_.mutable_sample(0)->mutable_location_id();
+  const auto mark = std::find_if(ids.begin(), ids.end(), [&](uint64_t id) { return NameOf(id) == "--"; });
+  ids.erase(mark);
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
+  EXPECT_THAT(UserNames(stored, row.user_stack), ElementsAre("read", "loop", "app+0x3006"));
+  EXPECT_THAT(stored.wakers.at(row.waker - 1), IsEmpty());
+}
+
+TEST_F(PprofWakersTest, WithoutItsLabelsTheChainIsOther) {
+  RemoveLabels([](const std::string& key) { return key.starts_with("waker"); });
+  const NamedProfile stored = Read();
+  for (size_t i = 0; i < 5; ++i) {
+    const ProfileRow& row = stored.rows[i];
+    ASSERT_NE(row.waker, 0u);
+    EXPECT_THAT(stored.wakers[row.waker - 1], IsEmpty());
+  }
+  EXPECT_THAT(UserNames(stored, stored.rows[0].user_stack), ElementsAre("read", "loop", "app+0x3006"));
+  EXPECT_FALSE(stored.user_stacks[stored.rows[0].user_stack].filtered);
+}
+
+TEST_F(PprofWakersTest, WithoutKernelFramesUserStacksAreStillTheirOwn) {
+  Hide([](const std::string& name) {
+    return name == "schedule" || name == "pipe_read" || name == "pipe_write" || name == "try_to_wake_up" ||
+           name == "asm_timer";
+  });
+  const NamedProfile stored = Read();
+  const ProfileRow& row = stored.rows[0];
+  EXPECT_THAT(UserNames(stored, row.user_stack), ElementsAre("read", "loop", "app+0x3006"));
+  const WakerChain& chain = stored.wakers[row.waker - 1];
+  ASSERT_EQ(chain.size(), 2u);
+  EXPECT_THAT(UserNames(stored, chain[0].user_stack)[0], "read");
+  EXPECT_TRUE(chain[1].interrupt);
+}
+
+}  // namespace
+}  // namespace offcpu

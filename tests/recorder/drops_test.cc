@@ -1,0 +1,46 @@
+#include "recorder/drops.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+TEST(Drops, NothingLostIsNoDrop) { EXPECT_TRUE(NameDrops({}, {}, {}).empty()); }
+
+TEST(Drops, CountersComeFirst) {
+  Counters counters = {};
+  counters[WIRE_COUNT_INTERVAL_RING_FULL] = {.count = 3, .ns = 4};
+  const std::vector<Drop> drops = NameDrops(counters, {.captures_dropped = 1}, {});
+  ASSERT_EQ(drops.size(), 2u);
+  EXPECT_EQ(drops[0].reason, "interval ring full");
+  EXPECT_EQ(drops[0].count, 3u);
+  EXPECT_EQ(drops[0].ns, 4u);
+}
+
+TEST(Drops, OfTheQueueAndTheModules) {
+  const EventQueueStats queue = {
+      .intervals_dropped = 1, .interval_ns_dropped = 2, .captures_dropped = 3, .samples_dropped = 5};
+  const std::vector<Drop> drops = NameDrops({}, queue, {.unreadable = 4});
+  ASSERT_EQ(drops.size(), 4u);
+  EXPECT_EQ(drops[0].reason, "queue full: intervals");
+  EXPECT_EQ(drops[0].ns, 2u);
+  EXPECT_EQ(drops[1].count, 3u);
+  EXPECT_EQ(drops[2].reason, "queue full: on-CPU samples");
+  EXPECT_EQ(drops[2].count, 5u);
+  EXPECT_EQ(drops[3].reason, "module unreadable");
+  EXPECT_EQ(drops[3].count, 4u);
+}
+
+TEST(Drops, RefusedPerfMapsSayWhy) {
+  ModuleCacheStats modules;
+  modules.perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kNotReadable)] = 7;
+  const std::vector<Drop> drops = NameDrops({}, {}, modules);
+  ASSERT_EQ(drops.size(), 1u);
+  EXPECT_EQ(drops[0].reason, "perf map refused: not readable by the process");
+  EXPECT_EQ(drops[0].count, 7u);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,98 @@
+#include "recorder/known_code.h"
+
+#include <set>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/recorder/made_up_events.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+CodeMapping MappingAt(uint64_t begin) { return {.begin = begin, .end = begin + 0x1000, .device = 1, .changed_ns = 7}; }
+
+// A look that has seen one mapping at `begin`.
+ProcessLook LookAt(uint64_t begin, const CodeVersion& version) {
+  return {.outcome = LookOutcome::kSeen, .code = version, .mappings = {MappingAt(begin)}, .space = SpaceAt(begin)};
+}
+
+class KnownCodeTest : public ::testing::Test {
+ protected:
+  std::set<uint64_t> forgotten_;
+  KnownCode known_{[this](uint64_t hash) { forgotten_.insert(hash); }};
+  Target target_{kProcess};
+};
+
+TEST_F(KnownCodeTest, NothingIsKnownAtFirst) {
+  EXPECT_FALSE(known_.FindWhole(target_, kVersion1).has_value());
+  EXPECT_FALSE(known_.FindPart(target_, kVersion1).has_value());
+}
+
+TEST_F(KnownCodeTest, WhatALookHasSeenIsWhole) {
+  const ProcessLook look = LookAt(kCode, kVersion1);
+  known_.Learn(target_, look);
+  const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(code->space, look.space);
+  EXPECT_TRUE(code->whole);
+  EXPECT_FALSE(known_.FindWhole(target_, kVersion2).has_value());
+}
+
+TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  known_.Learn(target_, LookAt(0x50000, kVersion2));
+  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  const std::optional<CaptureCode> code = known_.FindWhole(target_, {.sequence = 9, .hash = 33});
+  ASSERT_TRUE(code.has_value());
+  EXPECT_NE(code->space->Find(kCode), nullptr);
+  EXPECT_NE(code->space->Find(0x50000), nullptr);
+}
+
+TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  const CodeVersion both = {.sequence = 9, .hash = 33};
+  EXPECT_FALSE(known_.FindWhole(target_, both).has_value());
+  const std::optional<CaptureCode> code = known_.FindPart(target_, both);
+  ASSERT_TRUE(code.has_value());
+  EXPECT_FALSE(code->whole);
+  EXPECT_THAT(code->space->code(), SizeIs(1));
+}
+
+// The kernel lists no more than so many mappings.
+TEST_F(KnownCodeTest, AFullListIsNotTheWhole) {
+  for (const size_t mappings : {kMaxListedMappings - 1, kMaxListedMappings}) {
+    ProcessLook look = {.outcome = LookOutcome::kSeen, .code = kVersion1};
+    std::vector<MappedCode> code;
+    for (uint64_t i = 0; i < mappings; ++i) {
+      look.mappings.push_back(MappingAt(kCode + i * 0x1000));
+      code.push_back({.begin = kCode + i * 0x1000, .end = kCode + (i + 1) * 0x1000});
+    }
+    look.space = std::make_shared<AddressSpace>(code);
+    known_.Learn(target_, look);
+    known_.Learn({.hash = mappings, .mappings = look.mappings});
+    EXPECT_EQ(known_.FindWhole(target_, {.sequence = 99, .hash = mappings}).has_value(), mappings < kMaxListedMappings);
+  }
+}
+
+TEST_F(KnownCodeTest, AHashThatIsNotKnownHasNoList) {
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  known_.Learn({.hash = 0, .mappings = {MappingAt(kCode)}});
+  EXPECT_FALSE(known_.FindPart(target_, {.sequence = 9, .hash = 0}).has_value());
+}
+
+TEST_F(KnownCodeTest, ListsAreForgottenAllAtOnceAndSaidToBe) {
+  const std::vector<CodeMapping> many(kMaxListedMappings, MappingAt(kCode));
+  constexpr uint64_t kLists = (1 << 18) / kMaxListedMappings;  // of this length there is room for
+  for (uint64_t hash = 1; hash <= kLists; ++hash) known_.Learn({.hash = hash, .mappings = many});
+  EXPECT_THAT(forgotten_, IsEmpty());
+  known_.Learn({.hash = kLists + 1, .mappings = many});
+  EXPECT_THAT(forgotten_, SizeIs(kLists));
+}
+
+}  // namespace
+}  // namespace offcpu

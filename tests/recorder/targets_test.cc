@@ -1,0 +1,174 @@
+// What is asked of processes, and that each capture is handed on once.
+#include "recorder/targets.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/recorder/made_up_events.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+class TargetsTest : public ::testing::Test {
+ protected:
+  TargetsTest() { Make({}); }
+
+  void Make(const TargetsConfig& config, const ReaderLimits& readers = {}) {
+    targets_ = std::make_unique<Targets>(
+        config,
+        Targets::Hooks{
+            .look = [processes = processes_](const ProcessKey& key, int32_t,
+                                             const auto&) { return processes->Look(key.pid); },
+            .owner = [this](pid_t pid) { return owners_[pid]; },
+            .readers = std::make_shared<ReaderPool>(readers),
+            .forget_code_list = [](uint64_t) {},
+            .walk =
+                [this](const CaptureEvent& capture, const CaptureCode& code) {
+                  walked_.emplace(capture.cookie, code.whole);
+                  if (look_again_) targets_->LookAgain(capture.process);
+                },
+            .give_up = [this](uint64_t cookie, NoUserStack reason) { given_up_.emplace(cookie, reason); },
+            .describe = [this](const ProcessInfo& process) { described_.insert(process.name); },
+        },
+        now_ns_);
+  }
+
+  void Settle() {
+    do {
+      std::this_thread::yield();
+      targets_->Tick(now_ns_);
+    } while (!targets_->idle());
+  }
+
+  uint64_t now_ns_ = 1'000'000'000'000'000;
+  std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
+  std::map<pid_t, uid_t> owners_;                  // root, if it is not here
+  std::multimap<uint64_t, bool> walked_;           // by cookie: with the whole of its code
+  std::multimap<uint64_t, NoUserStack> given_up_;  // by cookie
+  std::set<std::string> described_;
+  bool look_again_ = false;  // every walk asks for another look
+  std::unique_ptr<Targets> targets_;
+};
+
+TEST_F(TargetsTest, ACaptureWaitsForTheLook) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  targets_->OnCapture(ACapture(1, kVersion1));
+  EXPECT_THAT(walked_, IsEmpty());
+  Settle();
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true)));
+  targets_->OnCapture(ACapture(2, kVersion1));
+  EXPECT_THAT(walked_, SizeIs(2)) << "its code is known";
+  EXPECT_THAT(given_up_, IsEmpty());
+}
+
+TEST_F(TargetsTest, WhoeverIsHeardOfIsLookedAtOnce) {
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (int i = 0; i < 10; ++i) targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
+  EXPECT_THAT(targets_->Describe(), SizeIs(1));
+}
+
+TEST_F(TargetsTest, OfAProcessThatIsGoneCapturesAreGivenUp) {
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
+  targets_->OnCapture(ACapture(1, kVersion1));
+  Settle();
+  targets_->OnCapture(ACapture(2, kVersion1));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kGone), Pair(2, NoUserStack::kGone)));
+  EXPECT_THAT(walked_, IsEmpty());
+}
+
+TEST_F(TargetsTest, ThereIsRoomForSoManyProcesses) {
+  Make({.processes = 1});
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
+  targets_->OnCapture(ACapture(1, kVersion1, kOther));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kOverload)));
+  EXPECT_EQ(targets_->stats().over_limit, 1u);
+  targets_->OnExit(kProcess);
+  targets_->HearOf(kOther, kOther.pid, "");
+  EXPECT_EQ(targets_->stats().over_limit, 1u) << "who has ended makes room";
+  EXPECT_THAT(described_, ElementsAre("leader"));
+  Settle();
+}
+
+TEST_F(TargetsTest, ThereIsRoomForSoManyBytesThatWait) {
+  const size_t size = ACapture(1, kVersion1).stack.size();
+  Make({.waiting_bytes = 2 * size});
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(3, NoUserStack::kOverload)));
+  EXPECT_EQ(targets_->stats().waiting_over_limit, 1u);
+  Settle();
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
+}
+
+// Walks that leave their code ask for another look while the captures of this one are handed on.
+TEST_F(TargetsTest, ALookThatIsAskedForMeanwhileLosesNothing) {
+  look_again_ = true;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (uint64_t cookie = 1; cookie <= 5; ++cookie) targets_->OnCapture(ACapture(cookie, kVersion1));
+  Settle();
+  EXPECT_THAT(walked_, SizeIs(5));
+  EXPECT_THAT(given_up_, IsEmpty());
+  EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
+}
+
+// The look that the first walk asks for is refused: that gives up the other captures, each once.
+TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileGivesUpTheRestOnce) {
+  Make({.deadline = std::chrono::milliseconds(20)}, {.of_user = 1});
+  std::promise<void> end;
+  owners_[kOther.pid] = 2000;
+  processes_->Block(kOther.pid, end.get_future().share());
+  targets_->HearOf(kOther, kOther.pid, "");
+  Settle();
+  look_again_ = true;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  owners_[kProcess.pid] = 2000;  // whose reads hang
+  now_ns_ += 2'000'000'000;      // an owner is asked for again after a second
+  Settle();
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true)));
+  EXPECT_THAT(given_up_, ElementsAre(Pair(2, NoUserStack::kTargetStuck), Pair(3, NoUserStack::kTargetStuck)));
+  end.set_value();
+}
+
+TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
+  std::promise<void> end;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  processes_->Block(kProcess.pid, end.get_future().share());
+  targets_->OnCapture(ACapture(1, kVersion1));
+  targets_->GiveUpAll();
+  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kTargetStuck)));
+  end.set_value();
+  Settle();
+  EXPECT_THAT(walked_, IsEmpty());
+}
+
+TEST_F(TargetsTest, WhoIsNotHeardOfInAWindowIsForgotten) {
+  for (const ProcessKey& process : {kProcess, kOther}) {
+    processes_->SetCode(process.pid, kVersion1, SpaceAt(kCode));
+    targets_->HearOf(process, process.pid, "");
+  }
+  Settle();
+  targets_->BeginWindow();
+  targets_->HearOfInWindow(kOther);
+  targets_->HearOfInWindow({.pid = 300});  // not known, and not worth a look
+  targets_->Forget();
+  EXPECT_EQ(targets_->size(), 1u);
+  EXPECT_EQ(targets_->Describe()[0].key, kOther);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,55 @@
+#include "recorder/walk_capture.h"
+
+#include "gtest/gtest.h"
+#include "tests/recorder/made_up_events.h"
+
+namespace offcpu {
+namespace {
+
+class WalkCaptureTest : public ::testing::Test {
+ protected:
+  Walker walker_;
+  UserStack stack_;
+  ProfileStats stats_;
+};
+
+TEST_F(WalkCaptureTest, GoesUpToTheOutermostFrame) {
+  ASSERT_TRUE(WalkCapture(ACapture(1, kVersion1), {SpaceAt(kCode)}, walker_, &stack_));
+  EXPECT_EQ(stack_.end, EndReason::kComplete);
+  EXPECT_EQ(stack_.frames.size(), 2u);
+  CountWalk(stack_, stats_);
+  EXPECT_EQ(stats_.walks, 1u);
+  EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kComplete)], 1u);
+  EXPECT_EQ(stats_.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
+}
+
+// A stack that would reach over the end of the address space is none.
+TEST_F(WalkCaptureTest, RefusesAStackThatCannotBe) {
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.registers.value[kRsp] = UINT64_MAX - capture.stack.size();
+  EXPECT_TRUE(WalkCapture(capture, {SpaceAt(kCode)}, walker_, &stack_));
+  ++capture.registers.value[kRsp];
+  EXPECT_FALSE(WalkCapture(capture, {SpaceAt(kCode)}, walker_, &stack_));
+}
+
+// What is missing may be what the walk has met.
+TEST_F(WalkCaptureTest, LeavingCodeThatIsNotWholeProvesNothing) {
+  const CaptureEvent capture = ACapture(1, kVersion1);
+  ASSERT_TRUE(WalkCapture(capture, {SpaceAt(0x50000)}, walker_, &stack_));
+  EXPECT_EQ(stack_.end, EndReason::kNotMapped);
+  EXPECT_TRUE(HasLeftCode(stack_));
+  ASSERT_TRUE(WalkCapture(capture, {.space = SpaceAt(0x50000), .whole = false}, walker_, &stack_));
+  EXPECT_EQ(stack_.end, EndReason::kMapsChanged);
+  CountWalk(stack_, stats_);
+  EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kMapsChanged)], 1u);
+}
+
+TEST_F(WalkCaptureTest, OneFrameHasNoSourceOfItsCallers) {
+  stack_.end = EndReason::kComplete;
+  stack_.frames.resize(1);
+  CountWalk(stack_, stats_);
+  for (const uint64_t walks : stats_.complete_walks_by_source) EXPECT_EQ(walks, 0u);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,142 @@
+// Which window an interval belongs to, and who gets an outcome.
+#include "recorder/window_book.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/recorder/made_up_events.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class WindowBookTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kCutNs = 10'000'000;
+
+  static IntervalEvent EndingAt(uint64_t end_ns, uint64_t ns, uint64_t cookie) {
+    IntervalEvent event = AnInterval(cookie, ns);
+    event.end_ns = end_ns;
+    return event;
+  }
+  static uint64_t NsOf(const Profile& profile) {
+    uint64_t ns = 0;
+    for (const ProfileRow& row : profile.rows) ns += row.total_ns();
+    return ns;
+  }
+  static UserStack AStack() {
+    UserStack stack;
+    stack.frames.push_back({.module = nullptr, .address = 9});
+    stack.end = EndReason::kComplete;
+    return stack;
+  }
+
+  WindowBook book_{{},
+                   {.find_stack = [](const IntervalEvent&, Window&, Interval*) {},
+                    .forget_kernel_stack = [](uint64_t) {},
+                    .control_group = [](uint64_t id) { return "/group" + std::to_string(id); }},
+                   1};
+};
+
+TEST_F(WindowBookTest, AnIntervalIsSharedOutBetweenTheWindows) {
+  book_.Cut(kCutNs);
+  book_.Add(EndingAt(kCutNs + 300, 1000, 0));
+  const Profile first = book_.TakeClosed({}, {});
+  const Profile last = book_.Finish({}, {});
+  EXPECT_EQ(NsOf(first), 700u);
+  EXPECT_EQ(NsOf(last), 300u);
+  ASSERT_THAT(first.rows, SizeIs(1));
+  EXPECT_EQ(first.rows[0].kind, WaitKind::kOpen) << "it had not ended yet";
+  EXPECT_EQ(last.rows[0].kind, WaitKind::kSleeping);
+  EXPECT_EQ(book_.intervals(), 1u);
+}
+
+TEST_F(WindowBookTest, BothWindowsGetTheStackOfAStay) {
+  book_.Cut(kCutNs);
+  book_.Add(EndingAt(kCutNs + 300, 1000, 1));
+  EXPECT_FALSE(book_.IsClosed(true)) << "its stack is not known yet";
+  book_.Resolve(1, AStack());
+  EXPECT_FALSE(book_.IsClosed(false)) << "events from before the cut may still come";
+  ASSERT_TRUE(book_.IsClosed(true));
+  for (const Profile& profile : {book_.TakeClosed({}, {}), book_.Finish({}, {})}) {
+    ASSERT_THAT(profile.rows, SizeIs(1));
+    EXPECT_EQ(profile.user_stacks[profile.rows[0].user_stack].stack, AStack());
+  }
+}
+
+// The first interval of a stay was in the window before, and so was the outcome.
+TEST_F(WindowBookTest, AnOutcomeIsTakenOverFromTheOtherWindow) {
+  book_.Add(EndingAt(kCutNs - 100, 50, 1));
+  book_.Resolve(1, AStack());
+  book_.Cut(kCutNs);
+  book_.Add(EndingAt(kCutNs + 300, 100, 1));
+  book_.TakeClosed({}, {});
+  const Profile last = book_.Finish({}, {});
+  ASSERT_THAT(last.rows, SizeIs(1));
+  EXPECT_EQ(last.user_stacks[last.rows[0].user_stack].stack, AStack());
+}
+
+TEST_F(WindowBookTest, AWindowIsNotWaitedForForEver) {
+  book_.Add(EndingAt(kCutNs - 100, 50, 1));
+  book_.Cut(kCutNs);
+  book_.Tick(WindowBookConfig().close_ns);
+  EXPECT_FALSE(book_.IsClosed(true));
+  book_.Tick(1 + WindowBookConfig().close_ns);
+  EXPECT_TRUE(book_.IsClosed(true));
+  const Profile first = book_.TakeClosed({}, {});
+  ASSERT_THAT(first.rows, SizeIs(1));
+  EXPECT_EQ(first.user_stacks[first.rows[0].user_stack].missing, NoUserStack::kPending);
+}
+
+TEST_F(WindowBookTest, WhatIsLateIsCounted) {
+  book_.Cut(kCutNs);
+  book_.TakeClosed({}, {});
+  book_.Add(EndingAt(kCutNs - 1, 50, 0));
+  SampleEvent sample = {.process = kProcess, .tid = kProcess.pid, .at_ns = kCutNs};
+  book_.Add(sample);
+  const Profile last = book_.Finish({}, {});
+  EXPECT_THAT(last.rows, IsEmpty());
+  ASSERT_THAT(last.stats.drops, SizeIs(2));
+  EXPECT_EQ(last.stats.drops[0].reason, InfoOf(LossId::kIntervalLate).name);
+  EXPECT_EQ(last.stats.drops[0].ns, 50u);
+  EXPECT_EQ(last.stats.drops[1].reason, InfoOf(LossId::kSampleLate).name);
+}
+
+TEST_F(WindowBookTest, AKernelStackMayBeDefinedAfterItsFirstInterval) {
+  book_.Add(EndingAt(kCutNs - 100, 50, 0));
+  book_.Cut(kCutNs);
+  book_.Add(EndingAt(kCutNs + 100, 50, 0));
+  book_.Define({.id = 5, .addresses = {50, 51}});
+  for (const Profile& profile : {book_.TakeClosed({}, {}), book_.Finish({}, {})}) {
+    ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
+    EXPECT_THAT(profile.kernel_stacks[0].addresses, ElementsAre(50, 51));
+  }
+}
+
+TEST_F(WindowBookTest, ProcessesAreDescribedAtLast) {
+  book_.Add(EndingAt(kCutNs - 100, 50, 0));
+  const Profile profile = book_.Finish({{.key = kProcess, .name = "leader"}, {.key = kOther, .name = "other"}}, {});
+  EXPECT_EQ(profile.processes[profile.rows[0].process].name, "leader");
+}
+
+TEST_F(WindowBookTest, OpenWaitsAreTold) {
+  WaitingThread thread = AWaitingThread(1);
+  thread.open->begin_ns = 100;
+  thread.open->blocked_ns = 400;
+  const std::vector<IntervalEvent> added = book_.AddOpenWaits({thread}, {thread});
+  ASSERT_THAT(added, SizeIs(1));
+  EXPECT_EQ(added[0].process, kProcess);
+  EXPECT_EQ(book_.reported_waits(), 1u);
+  const Profile profile = book_.Finish({}, {});
+  ASSERT_THAT(profile.rows, SizeIs(1));
+  EXPECT_EQ(profile.rows[0].kind, WaitKind::kOpen);
+  EXPECT_EQ(NsOf(profile), 400u);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,85 @@
+#include "tables/stack_shares.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tables/summary.h"
+#include "tests/profile/fake_profile.h"
+
+namespace offcpu {
+namespace {
+
+class StackSharesTest : public ::testing::Test {
+ protected:
+  void Wait(uint32_t user, uint64_t ns, WaitKind kind = WaitKind::kSleeping) {
+    fake_.Row(process_, comm_, user, kernel_, ns, 0, kind);
+  }
+  std::string Summary() {
+    std::string text;
+    WriteSummary(fake_.profile, [&text](std::string_view piece) { text += piece; });
+    return text;
+  }
+
+  FakeProfile fake_;
+  const uint32_t process_ = fake_.Process(7, "server");
+  const uint32_t comm_ = fake_.Comm("server");
+  const uint32_t kernel_ = fake_.Kernel({"schedule"});
+};
+
+TEST_F(StackSharesTest, TellWhyStacksAreNotThereAndWhatToDo) {
+  Wait(fake_.User({"f", "main"}), 900);
+  Wait(fake_.Missing(NoUserStack::kBudget), 60);
+  Wait(fake_.User({"g"}, EndReason::kNoRow), 30);
+  Wait(fake_.Missing(NoUserStack::kGone), 10);
+  const StackShares shares = SharesOf(fake_.profile);
+  EXPECT_EQ(shares.ns, 1000u);
+  EXPECT_EQ(shares.complete_ns, 900u);
+  ASSERT_EQ(shares.gaps.size(), 3u);
+  EXPECT_EQ(shares.gaps[0].reason, "no user stack: budget");
+  EXPECT_EQ(shares.gaps[0].ns, 60u);
+  EXPECT_NE(shares.gaps[0].remedy.find("--sample"), std::string::npos);
+  EXPECT_EQ(shares.gaps[1].reason, "truncated: no row");
+  EXPECT_EQ(shares.gaps[2].remedy, "") << "a process that has ended: nothing can be done";
+}
+
+TEST_F(StackSharesTest, LeaveOutWhatCanHaveNoUserStack) {
+  Wait(fake_.User({"f", "main"}), 100);
+  Wait(fake_.Missing(NoUserStack::kKernelThread), 900);
+  Wait(fake_.Missing(NoUserStack::kBudget), 50, WaitKind::kRunning);
+  const StackShares shares = SharesOf(fake_.profile);
+  EXPECT_EQ(shares.ns, 100u);
+  EXPECT_EQ(shares.complete_ns, 100u);
+  EXPECT_TRUE(shares.gaps.empty());
+}
+
+TEST_F(StackSharesTest, AreNotKnownOfAFileThatPprofHasWritten) {
+  const uint32_t changed = fake_.User({"f", "main"});
+  Wait(changed, 100);
+  Wait(fake_.Missing(NoUserStack::kBudget), 1);
+  fake_.profile.user_stacks[changed].filtered = true;
+  EXPECT_EQ(SharesOf(fake_.profile).ns, 0u);
+  EXPECT_EQ(Summary().find("with stacks"), std::string::npos);
+}
+
+TEST_F(StackSharesTest, AreTheFirstLineOfTheSummaryAfterTheFigures) {
+  Wait(fake_.User({"f", "main"}), 980);
+  Wait(fake_.Missing(NoUserStack::kBudget), 20);
+  EXPECT_NE(
+      Summary().find(" rows\nwith stacks   98.0 % of the time off a CPU has all of its user stack\n"
+                     "  2.0 % no user stack: budget: more was recorded than may be copied: leave out --sample, so "
+                     "that it follows the load\nstacks "),
+      std::string::npos)
+      << Summary();
+}
+
+TEST_F(StackSharesTest, AreOneLineWhereNothingIsToBeDone) {
+  Wait(fake_.User({"f", "main"}), 990);
+  Wait(fake_.Missing(NoUserStack::kGone), 10);
+  EXPECT_NE(Summary().find("with stacks   99.0 % of the time off a CPU has all of its user stack\nstacks "),
+            std::string::npos)
+      << Summary();
+}
+
+}  // namespace
+}  // namespace offcpu

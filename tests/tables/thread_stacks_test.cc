@@ -1,0 +1,123 @@
+#include "tables/thread_stacks.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/profile/fake_profile.h"
+
+namespace offcpu {
+namespace {
+
+class ThreadStacksTest : public ::testing::Test {
+ protected:
+  ThreadStacksTest() : process_(fake_.Process(10, "server")) {}
+
+  void Thread(int32_t tid, const std::string& comm, uint32_t user, uint32_t kernel, uint64_t off_ns,
+              WaitKind state = WaitKind::kSleeping) {
+    fake_.Row(process_, fake_.Comm(comm), user, kernel, off_ns, 0, state);
+    fake_.profile.rows.back().tid = tid;
+  }
+  std::string Text(const FramePcs& pcs = {}) {
+    std::string text;
+    WriteThreadStacks(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+  std::string Json(const FramePcs& pcs = {}) {
+    std::string text;
+    WriteThreadStacksJson(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+
+  FakeProfile fake_;
+  uint32_t process_;
+};
+
+TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
+  Thread(11, "worker", fake_.User({"read", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 12'340'000'000);
+  fake_.profile.rows[0].syscall = 0;
+  EXPECT_EQ(Text({{0x7f0000001010, 0x401011}}),
+            "10 server: 1 thread\n"
+            "\n"
+            "11 worker  sleeping  pipe in read  off the CPU for 12.3 s\n"
+            "  #0   0x0000000000000020  schedule  [kernel]\n"
+            "  #1   0x0000000000000020  pipe_read  [kernel]\n"
+            "  #2   0x00007f0000001010  read  libx.so  (registers)\n"
+            "  #3   0x0000000000401011  main  libx.so  (eh_frame)\n");
+  EXPECT_EQ(
+      Json({{0x7f0000001010, 0x401011}}),
+      R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
+      R"("cause":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
+      R"({"name":"pipe_read","address":"0x20"}],"user":[)"
+      R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
+      R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
+      R"("user_end":"complete"}]})"
+      "\n");
+}
+
+TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
+  const uint32_t none = fake_.Kernel({});
+  Thread(10, "server", fake_.User({"read"}, EndReason::kWindow), none, 0, WaitKind::kDisk);
+  Thread(11, "quick", fake_.Missing(NoUserStack::kStale), fake_.Kernel({"schedule"}), 999, WaitKind::kPreempted);
+  EXPECT_EQ(Text(),
+            "10 server: 2 threads\n"
+            "\n"
+            "10 server  disk\n"
+            "  [unknown kernel stack]\n"
+            "  #0   read  libx.so  (registers)\n"
+            "  [truncated: window]\n"
+            "\n"
+            "11 quick  preempted  off the CPU for 999 ns\n"
+            "  #0   0x0000000000000020  schedule  [kernel]\n"
+            "  [no user stack: stale]\n");
+  EXPECT_EQ(
+      Json(),
+      R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","cause":"other","kernel":[],"user":[)"
+      R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"window"},)"
+      R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","off_cpu_ns":999,)"
+      R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
+      "\n");
+}
+
+TEST_F(ThreadStacksTest, ARunningThreadHasNoStacks) {
+  Thread(11, "busy", fake_.Missing(NoUserStack::kOnCpu), fake_.Kernel({}), 0, WaitKind::kOther);
+  EXPECT_EQ(Text(),
+            "10 server: 1 thread\n"
+            "\n"
+            "11 busy  running\n");
+  EXPECT_EQ(Json(), R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"busy","state":"running","kernel":[],)"
+                    R"("user":[],"no_user_stack":"on CPU"}]})"
+                    "\n");
+}
+
+TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
+  Thread(11, "deep", fake_.User({"leaf"}), fake_.Kernel(std::vector<std::string_view>(10, "k")), 0);
+  fake_.profile.user_stacks[0].frames[0].module_name = "";  // JIT code
+  EXPECT_TRUE(
+      Text({{0x10}}).ends_with("  #9   0x0000000000000020  k  [kernel]\n"
+                               "  #10  0x0000000000000010  leaf  (registers)\n"))
+      << Text({{0x10}});
+}
+
+TEST_F(ThreadStacksTest, AFrameWithoutASymbolNamesItsModuleOnce) {
+  Thread(11, "stripped", fake_.User({"libx.so+0x10"}), fake_.Kernel({}), 0);
+  fake_.profile.user_stacks[0].frames[0].named = false;
+  EXPECT_TRUE(Text().ends_with("  #0   libx.so+0x10  (registers)\n")) << Text();
+}
+
+TEST_F(ThreadStacksTest, NamesOfTheTargetCannotMoveTheCursor) {
+  Thread(11, "a\nb", fake_.User({"c\x1b[2J"}), fake_.Kernel({"schedule"}), 0);
+  EXPECT_EQ(Text(),
+            "10 server: 1 thread\n"
+            "\n"
+            "11 a?b  sleeping\n"
+            "  #0   0x0000000000000020  schedule  [kernel]\n"
+            "  #1   c?[2J  libx.so  (registers)\n");
+}
+
+TEST_F(ThreadStacksTest, AProcessWithoutThreads) {
+  EXPECT_EQ(Text(), "10 server: 0 threads\n");
+  EXPECT_EQ(Json(), "{\"pid\":10,\"name\":\"server\",\"threads\":[]}\n");
+}
+
+}  // namespace
+}  // namespace offcpu
