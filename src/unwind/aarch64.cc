@@ -20,24 +20,24 @@ uint64_t WithoutSignature(const AArch64State& state, uint64_t address) {
 
 }  // namespace
 
-std::optional<EndReason> ApplyAArch64(const Row& row, const StackWindow& window, AArch64State* state) {
+std::optional<EndReason> ApplyAArch64(const Row& row, const StackCopy& copy, AArch64State* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   const bool context = row.signal && row.cfa == kAArch64ContextRow.cfa;
-  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf);
+  const StackValue cfa = CfaOf(row.cfa, copy, *state, RegisterOf);
   if (cfa.failed()) return cfa.failure();
   const bool may_stay = row.ra.place == Place::kInRegister && state->lr_known;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > window.end) return window.Beyond(EndReason::kBadCfa);
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf);
+  if (cfa.value > copy.end) return copy.Beyond(EndReason::kBadCfa);
+  const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state, RegisterOf);
   if (ra.failed()) return ra.failure();
   const uint64_t pc = row.mangled_ra ? WithoutSignature(*state, ra.value) : ra.value;
   if (pc == 0) return context ? EndReason::kBadReturnAddress : EndReason::kComplete;
-  const StackValue lr = context ? Load(window, Add({state->sp}, kContextLr)) : StackValue();
+  const StackValue lr = context ? Load(copy, Add({state->sp}, kContextLr)) : StackValue();
   if (lr.failed()) return lr.failure();
   if (row.fp.place != Place::kUnchanged) {
-    const StackValue fp = Evaluate(row.fp, cfa.value, window, *state, RegisterOf);
+    const StackValue fp = Evaluate(row.fp, cfa.value, copy, *state, RegisterOf);
     state->fp = fp.value;
     state->fp_known = !fp.failed();
   }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "unwind/row.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -39,7 +39,7 @@ struct AArch64State {
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //
 // sp rises with every step but one to a caller whose address is in x30, after which x30 is not known.
-std::optional<EndReason> ApplyAArch64(const Row& row, const StackWindow& window, AArch64State* state);
+std::optional<EndReason> ApplyAArch64(const Row& row, const StackCopy& copy, AArch64State* state);
 
 }  // namespace offcpu
 

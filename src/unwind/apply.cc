@@ -28,18 +28,18 @@ inline StackValue RegisterOf::operator()(const FrameState& state, uint8_t reg) c
   return known ? StackValue{state.registers.value[reg]} : Failed(EndReason::kRegisterUnknown);
 }
 
-StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state,
+StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackCopy& copy, const FrameState& state,
                         uint8_t reg) {
-  return rule.place == Place::kUnchanged ? RegisterOf()(state, reg) : Evaluate(rule, cfa, window, state, RegisterOf());
+  return rule.place == Place::kUnchanged ? RegisterOf()(state, reg) : Evaluate(rule, cfa, copy, state, RegisterOf());
 }
 
 // The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
 bool NamesKernelContext(const Row& row) { return row.signal && row.cfa == kKernelContextRow.cfa; }
 
-std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
+std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state) {
   Registers registers;
   for (int reg = 0; reg < kRegisterCount; ++reg) {
-    StackValue value = Load(window, Add({state->sp}, kContextOffset[reg]));
+    StackValue value = Load(copy, Add({state->sp}, kContextOffset[reg]));
     if (value.failed()) return value.failure();
     registers.value[reg] = value.value;
   }
@@ -50,10 +50,10 @@ std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* s
 }
 
 // Is the stack of this frame another one than the captured one? A handler may have a stack of its own, above the
-// interrupted one or below it; what lies above the window may be on the same stack, as far as a capture ever reaches.
-bool IsElsewhere(const StackWindow& window, const FrameState& state) {
-  if (state.sp < window.begin) return true;
-  return state.sp > window.end && (!window.goes_on() || state.sp - window.begin > kMaxWindowBytes);
+// interrupted one or below it; what lies above the copy may be on the same stack, as far as a capture ever reaches.
+bool IsElsewhere(const StackCopy& copy, const FrameState& state) {
+  if (state.sp < copy.begin) return true;
+  return state.sp > copy.end && (!copy.goes_on() || state.sp - copy.begin > kMaxStackCopyBytes);
 }
 
 }  // namespace
@@ -72,14 +72,14 @@ FrameState LeafState(const Registers& registers, bool in_syscall) {
 }
 
 // By words that are alike in all of them: few flags, no link, and the segments of user mode on this machine.
-std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found) {
+std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found) {
   constexpr uint64_t kMaxFlags = 0xff;  // there are three
   constexpr int32_t kSegments = 184;    // cs, gs, fs, ss, 16 bits each; gs and fs are not saved
   constexpr uint64_t kGsFs = 0x0000ffffffff0000;
   constexpr uint64_t kUserMode = 3;  // in cs
-  const StackValue flags = Load(window, {state.sp});
-  const StackValue link = Load(window, Add({state.sp}, 8));
-  const StackValue segments = Load(window, Add({state.sp}, kSegments));
+  const StackValue flags = Load(copy, {state.sp});
+  const StackValue link = Load(copy, Add({state.sp}, 8));
+  const StackValue segments = Load(copy, Add({state.sp}, kSegments));
   for (const StackValue& value : {flags, link, segments}) {
     if (value.failed()) return value.failure();
   }
@@ -88,13 +88,13 @@ std::optional<EndReason> FindKernelContext(const StackWindow& window, const Fram
   return std::nullopt;
 }
 
-bool IsKernelContext(const StackWindow& window, const FrameState& state) {
+bool IsKernelContext(const StackCopy& copy, const FrameState& state) {
   constexpr uint64_t kFlags = 6;                         // ss is saved, and restored as it is
   constexpr uint64_t kFlagXstate = 1;                    // where the processor has it
   constexpr uint64_t kSegments = 0x002b'0000'0000'0033;  // ss, fs, gs, cs of 64-bit user code
   constexpr uint64_t kFpstate = 448;  // a context of 304 bytes, a siginfo of 128; then the next multiple of 64
   constexpr uint64_t kFpstateAlign = 64;
-  const auto word = [&](int32_t offset) { return Load(window, Add({state.sp}, offset)); };
+  const auto word = [&](int32_t offset) { return Load(copy, Add({state.sp}, offset)); };
   const StackValue flags = word(0);
   const StackValue link = word(8);
   const StackValue segments = word(184);
@@ -104,23 +104,23 @@ bool IsKernelContext(const StackWindow& window, const FrameState& state) {
          fpstate.value == state.sp + kFpstate && fpstate.value % kFpstateAlign == 0;
 }
 
-std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
+std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
-  if (IsElsewhere(window, *state)) return EndReason::kOtherStack;
-  if (NamesKernelContext(row)) return RestoreContext(window, state);
-  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf());
+  if (IsElsewhere(copy, *state)) return EndReason::kOtherStack;
+  if (NamesKernelContext(row)) return RestoreContext(copy, state);
+  const StackValue cfa = CfaOf(row.cfa, copy, *state, RegisterOf());
   if (cfa.failed()) return cfa.failure();
   const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > window.end) return window.Beyond(EndReason::kBadCfa);
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf());
+  if (cfa.value > copy.end) return copy.Beyond(EndReason::kBadCfa);
+  const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state, RegisterOf());
   if (ra.failed()) return ra.failure();
   if (ra.value == 0) return EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
-  const StackValue fp = CallersValue(row.fp, cfa.value, window, *state, kRbp);
-  const StackValue bx = CallersValue(row.bx, cfa.value, window, *state, kRbx);
+  const StackValue fp = CallersValue(row.fp, cfa.value, copy, *state, kRbp);
+  const StackValue bx = CallersValue(row.bx, cfa.value, copy, *state, kRbx);
   state->fp = fp.value;
   state->fp_known = !fp.failed();
   state->bx = bx.value;

@@ -8,7 +8,7 @@
 
 #include "process/registers.h"
 #include "unwind/row.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -45,23 +45,23 @@ FrameState LeafState(const Registers& registers, bool in_syscall);
 
 // Sets `found`: is there a struct ucontext at the sp of `state`, as the kernel makes it? Otherwise says why that is not
 // known.
-std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found);
+std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found);
 
 // The same for code that no table describes, so that nothing else speaks for a trampoline: by every word that current
 // kernels always make so. False where it cannot be read.
 //
-// Debuggers know such a trampoline by its code (mov $15, %eax; syscall). A walk has no code, only the window, and to
-// read some of the target for each return address that no table describes would buy little: the context has to be there
-// anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a function
-// without a table whose frame begins exactly where a context still lies that is not in use any more.
-bool IsKernelContext(const StackWindow& window, const FrameState& state);
+// Debuggers know such a trampoline by its code (mov $15, %eax; syscall). A walk has no code, only the stack copy, and
+// to read some of the target for each return address that no table describes would buy little: the context has to be
+// there anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a
+// function without a table whose frame begins exactly where a context still lies that is not in use any more.
+bool IsKernelContext(const StackCopy& copy, const FrameState& state);
 
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //
 // sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats;
 // but for signal frames, behind which it is where the interrupted code left it. Those of a hostile stack may go in
 // circles: the number of frames must be limited.
-std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state);
+std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state);
 
 }  // namespace offcpu
 

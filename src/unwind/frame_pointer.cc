@@ -27,10 +27,10 @@ bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plaus
   return reached;
 }
 
-bool PlausibleFramePointer(const FrameState& state, const StackWindow& window) {
-  if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp || state.fp < window.begin) return false;
-  // Above the window a value may be right, if the stack goes on there.
-  return window.goes_on() || state.fp < window.end;
+bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy) {
+  if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp || state.fp < copy.begin) return false;
+  // Above the copy a value may be right, if the stack goes on there.
+  return copy.goes_on() || state.fp < copy.end;
 }
 
 bool HasPushedFramePointer(const FrameState& state) { return !state.exact && state.fp_known && state.fp == state.sp; }

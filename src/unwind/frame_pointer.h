@@ -6,7 +6,7 @@
 #include "process/module.h"
 #include "unwind/apply.h"
 #include "unwind/row.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -56,7 +56,7 @@ constexpr bool IsOfHole(const Row& row) {
 bool UsesFramePointer(const UnwindOrder& order, const Module* module, bool plausible);
 
 // Does the register look like a frame pointer of this frame?
-bool PlausibleFramePointer(const FrameState& state, const StackWindow& window);
+bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);
 
 // Code that a module's tables leave out (such as the compiler's own start-up code) keeps a frame pointer after all if
 // the register points exactly to where its stack ended at the call: only push %rbp; mov %rsp, %rbp makes it so.

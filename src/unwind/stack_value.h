@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "unwind/row.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -35,33 +35,33 @@ inline StackValue Add(const StackValue& base, int32_t offset) {
 }
 
 // Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
-inline StackValue Load(const StackWindow& window, const StackValue& from) {
+inline StackValue Load(const StackCopy& copy, const StackValue& from) {
   const uint64_t address = from.value;
   if (from.failed()) return from;
-  if (address % kStackWord != 0 || address < window.begin || address > UINT64_MAX - kStackWord) {
+  if (address % kStackWord != 0 || address < copy.begin || address > UINT64_MAX - kStackWord) {
     return Failed(EndReason::kBadMemory);
   }
-  if (address + kStackWord > window.end) return Failed(window.Beyond(EndReason::kBadMemory));
-  std::optional<uint64_t> word = window.memory.ReadValue<uint64_t>(address);
+  if (address + kStackWord > copy.end) return Failed(copy.Beyond(EndReason::kBadMemory));
+  std::optional<uint64_t> word = copy.memory.ReadValue<uint64_t>(address);
   return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
 }
 
 // What a machine's registers hold is its own: `reg` is StackValue(const State&, uint8_t), by DWARF number.
 template <typename State, typename RegisterOf>
-StackValue CfaOf(const CfaRule& rule, const StackWindow& window, const State& state, RegisterOf reg) {
+StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const State& state, RegisterOf reg) {
   const StackValue cfa = Add(reg(state, rule.reg), rule.offset);
-  return rule.deref ? Add(Load(window, cfa), rule.addend) : cfa;
+  return rule.deref ? Add(Load(copy, cfa), rule.addend) : cfa;
 }
 
 // The caller's value by `rule`, for the places that name one.
 template <typename State, typename RegisterOf>
-[[gnu::always_inline]] inline StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackWindow& window,
+[[gnu::always_inline]] inline StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackCopy& copy,
                                                   const State& state, RegisterOf reg) {
   switch (rule.place) {
     case Place::kAtCfa:
-      return Load(window, Add({cfa}, rule.offset));
+      return Load(copy, Add({cfa}, rule.offset));
     case Place::kAtRegister:
-      return Load(window, Add(reg(state, rule.reg), rule.offset));
+      return Load(copy, Add(reg(state, rule.reg), rule.offset));
     case Place::kInRegister:
       return reg(state, rule.reg);
     case Place::kUndefined:

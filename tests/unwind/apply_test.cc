@@ -140,18 +140,18 @@ TEST_F(ApplyTest, NothingWraps) {
   EXPECT_EQ(Step(row), EndReason::kBadMemory);
 }
 
-TEST_F(ApplyTest, LastWordOfTheWindow) {
+TEST_F(ApplyTest, LastWordOfTheCopy) {
   word(15) = 0x402000;
   EXPECT_EQ(Step(Plain(128)), std::nullopt);
   EXPECT_EQ(state.sp, kStack + 128);
 }
 
-TEST_F(ApplyTest, AboveTheWindow) {
-  EXPECT_EQ(Step(Plain(136), true), EndReason::kWindow);
+TEST_F(ApplyTest, AboveTheCopy) {
+  EXPECT_EQ(Step(Plain(136), true), EndReason::kStackCopy);
   EXPECT_EQ(Step(Plain(136), false), EndReason::kBadCfa);
   Row row = Plain(128);
   row.cfa.deref = true;  // the word at the end
-  EXPECT_EQ(Step(row, true), EndReason::kWindow);
+  EXPECT_EQ(Step(row, true), EndReason::kStackCopy);
   EXPECT_EQ(Step(row, false), EndReason::kBadMemory);
 }
 
@@ -202,7 +202,7 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
   }
 }
 
-TEST_F(ApplyTest, BelowTheWindow) {
+TEST_F(ApplyTest, BelowTheCopy) {
   Row row = Plain(8);
   row.ra.offset = -16;
   EXPECT_EQ(Step(row, true), EndReason::kBadMemory);
@@ -346,15 +346,15 @@ TEST_F(KernelContextTest, IsNotKnownWithoutAllOfItsWords) {
   for (uint64_t count : {0, 1, 23}) {
     SpanMemory memory(kStack, std::as_bytes(std::span(words)));
     bool result = false;
-    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8, true}, state, &result), EndReason::kWindow);
+    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8, true}, state, &result), EndReason::kStackCopy);
     EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8}, state, &result), EndReason::kBadMemory);
   }
 }
 
-TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kWindow); }
+TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kStackCopy); }
 
-// Wherever the interrupted stack is in the window, the walk goes on. Elsewhere the interrupted instruction is known,
-// and nothing behind it.
+// Wherever the interrupted stack is in the stack copy, the walk goes on. Elsewhere the interrupted instruction is
+// known, and nothing behind it.
 TEST_F(KernelContextTest, StackOfItsOwn) {
   for (const uint64_t sp : {kStack, kStack + 8}) {
     words[20] = sp;
@@ -367,7 +367,7 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
     state = before;
     row = kKernelContextRow;
   }
-  for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxWindowBytes + 8}) {
+  for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxStackCopyBytes + 8}) {
     words[20] = sp;
     FrameState before = state;
     EXPECT_EQ(Step(), std::nullopt);
@@ -380,11 +380,11 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
 }
 
 // It may be on the same one, as far as captures reach; then a larger one helps.
-TEST_F(KernelContextTest, StackAboveTheWindow) {
-  words[20] = kStack + kMaxWindowBytes;
+TEST_F(KernelContextTest, StackAboveTheCopy) {
+  words[20] = kStack + kMaxStackCopyBytes;
   EXPECT_EQ(Step(), std::nullopt);
   row = Plain(8);
-  EXPECT_EQ(Step(), EndReason::kWindow);
+  EXPECT_EQ(Step(), EndReason::kStackCopy);
 }
 
 // As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point
