@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "process/registers.h"
+#include "process/machine.h"
 #include "unwind/row.h"
 #include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
@@ -15,12 +15,13 @@ namespace offcpu {
 
 // Where a walk stands.
 struct FrameState {
+  const Machine* machine = &kX86_64;
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
-  uint64_t bx = 0;
+  uint64_t extra = 0;
   bool fp_known = true;
-  bool bx_known = true;
+  bool extra_known = true;
   bool exact = true;                             // pc is an instruction that was interrupted, not a return address
   FrameSource source = FrameSource::kRegisters;  // how this frame was found
   // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,
@@ -32,19 +33,21 @@ struct FrameState {
   uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
 };
 
-// A signal trampoline, by the ABI: the struct ucontext of the interrupted code is at sp.
-inline constexpr Row kKernelContextRow = {
-    .cfa = {.offset = 160, .addend = 0, .reg = kRsp, .deref = true},
-    .ra = {.offset = 168, .place = Place::kAtRegister, .reg = kRsp},
-    .fp = {.offset = 120, .place = Place::kAtRegister, .reg = kRsp},
-    .signal = true,
-};
+// A signal trampoline, by the ABI: the struct ucontext of the interrupted code is on the stack.
+constexpr Row KernelContextRow(const Machine& machine) {
+  const auto saved = [&machine](uint8_t reg) {
+    return ValueRule{.offset = machine.context[reg], .place = Place::kAtRegister, .reg = machine.sp};
+  };
+  Row row = {.ra = saved(machine.pc), .fp = saved(machine.fp), .signal = true};
+  row.cfa = {.offset = machine.context[machine.sp], .addend = 0, .reg = machine.sp, .deref = true};
+  return row;
+}
 
 // The leaf of a thread with these user registers.
-FrameState LeafState(const Registers& registers, bool in_syscall);
+FrameState LeafState(const Registers& registers, bool in_syscall, const Machine& machine = kX86_64);
 
-// Sets `found`: is there a struct ucontext at the sp of `state`, as the kernel makes it? Otherwise says why that is not
-// known.
+// Sets `found`: does `state` stand in a signal frame, by words that are alike in all of them? Otherwise says why that
+// is not known.
 std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found);
 
 // The same for code that no table describes, so that nothing else speaks for a trampoline: by every word that current

@@ -29,15 +29,15 @@ bool Walker::IsGuess(const Found& found) {
   return found.outcome == FindOutcome::kFound && found.row.source == FrameSource::kFramePointer;
 }
 
-Walker::Walker(const UnwindOrder& order, RowFinderLimits limits)
-    : by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits) {
+Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine)
+    : machine_(&machine), by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits, machine) {
   UnwindOrder other = order;
   std::vector<FrameSource>& sources = other.sources;
   const auto sframe = std::find(sources.begin(), sources.end(), FrameSource::kSFrame);
   const auto eh_frame = std::find(sframe, sources.end(), FrameSource::kEhFrame);
   if (eh_frame == sources.end()) return;
   std::iter_swap(sframe, eh_frame);
-  rbx_rows_.emplace(other, limits);
+  extra_rows_.emplace(other, limits, machine);
 }
 
 // Finds the row of a frame.
@@ -58,7 +58,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   }
   if (found->outcome == FindOutcome::kNotHere && by_frame_pointer_ && HasPushedFramePointer(*state)) {
     found->outcome = FindOutcome::kFound;
-    found->row = kFramePointerRow;
+    found->row = FramePointerRow(*machine_);
   }
   return std::nullopt;
 }
@@ -78,7 +78,7 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
   } else if (IsKernelContext(copy, *state)) {  // that of musl, which has no row, or of Go, whose row is wrong
     trampoline = true;
     at_pc.outcome = FindOutcome::kFound;
-    at_pc.row = kKernelContextRow;
+    at_pc.row = KernelContextRow(*machine_);
   }
   if (!trampoline) return std::nullopt;
   state->exact = true;
@@ -101,7 +101,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
-    if (found.row.cfa.reg == kRbp && !found.plausible_fp) return EndReason::kNoRow;
+    if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;
@@ -138,13 +138,13 @@ void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in
   const auto walk = [&](RowFinder* rows) {
     out->frames.clear();
     if (pcs != nullptr) pcs->clear();
-    FrameState state = LeafState(registers, in_syscall);
+    FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = rows;
     out->end = Run(space, copy, &state, out, pcs);
   };
   walk(&rows_);
   // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.
-  if (out->end == EndReason::kRegisterUnknown && rbx_rows_) walk(&*rbx_rows_);
+  if (out->end == EndReason::kRegisterUnknown && extra_rows_) walk(&*extra_rows_);
   for (const Frame& frame : out->frames) ++stats_.frames[static_cast<size_t>(frame.source)];
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];

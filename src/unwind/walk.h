@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "process/address_space.h"
-#include "process/registers.h"
+#include "process/machine.h"
 #include "unwind/apply.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
@@ -32,11 +32,11 @@ struct WalkStats {
 
 class Walker {
  public:
-  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {});
+  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
-  // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`, unless
-  // null, gets the frames' addresses in the process.
+  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`,
+  // unless null, gets the frames' addresses in the process.
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
             UserStack* out, std::vector<uint64_t>* pcs = nullptr);
 
@@ -61,10 +61,11 @@ class Walker {
   std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackCopy& copy, FrameState* state,
                                 Frame* frame);
 
+  const Machine* machine_;
   bool by_frame_pointer_;
   RowFinder rows_;
-  std::optional<RowFinder> rbx_rows_;  // with .eh_frame before SFrame; only if the order has it behind
-  RowFinder* asked_ = nullptr;         // the one of both that serves this walk
+  std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind
+  RowFinder* asked_ = nullptr;           // the one of both that serves this walk
   WalkStats stats_;
 };
 

@@ -197,7 +197,7 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
     row.cfa.offset = 0;
     row.cfa.deref = true;
     EXPECT_NE(Apply(row, {memory, kBegin, kEnd, more}, &state), std::nullopt);
-    EXPECT_NE(Apply(kKernelContextRow, {memory, kBegin, kEnd, more}, &state), std::nullopt);
+    EXPECT_NE(Apply(KernelContextRow(kX86_64), {memory, kBegin, kEnd, more}, &state), std::nullopt);
     EXPECT_FALSE(IsKernelContext({memory, kBegin, kEnd, more}, state));
   }
 }
@@ -239,14 +239,14 @@ TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
   registers.value[kRbx] = kStack + 16;
   state = LeafState(registers, false);
   Row row = Plain(8);
-  row.bx.place = Place::kUnchanged;
+  row.extra.place = Place::kUnchanged;
   word(0) = 0x402000;
   word(1) = kStack + 24;
   word(2) = 0x403000;
   word(3) = 0x404000;
   EXPECT_EQ(Step(row), std::nullopt);
   row = Plain(8, kRbx);
-  row.bx = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
+  row.extra = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
   EXPECT_EQ(Step(row), std::nullopt) << "as the leaf left it";
   EXPECT_EQ(state.pc, 0x403000u);
   EXPECT_EQ(Step(Plain(8, kRbx)), std::nullopt) << "as it was saved";
@@ -365,7 +365,7 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
     EXPECT_EQ(Step(), std::nullopt);
     EXPECT_EQ(state.pc, 0x402000u);
     state = before;
-    row = kKernelContextRow;
+    row = KernelContextRow(kX86_64);
   }
   for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxStackCopyBytes + 8}) {
     words[20] = sp;
@@ -375,7 +375,7 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
     row = Plain(8);
     EXPECT_EQ(Step(), EndReason::kOtherStack);
     state = before;
-    row = kKernelContextRow;
+    row = KernelContextRow(kX86_64);
   }
 }
 
