@@ -47,7 +47,7 @@ void CountFunctions(const Module& module, SFrameReport* report) {
       covered.push_back({function.begin, function.begin + function.size});
     });
   }
-  report->damaged_functions = report->table->bad_functions();
+  report->damaged_functions = report->table->bad_entries();
   report->covered_bytes = SizeOf(std::move(covered));
 }
 

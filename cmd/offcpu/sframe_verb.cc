@@ -18,7 +18,7 @@
 #include "offcpu/sframe_report.h"
 #include "offcpu/verb.h"
 #include "process/address_space.h"
-#include "process/file_image.h"
+#include "process/elf/file_image.h"
 #include "process/module_cache.h"
 #include "process/regular_file.h"
 #include "recorder/operands.h"

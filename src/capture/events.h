@@ -104,7 +104,7 @@ struct CaptureEvent {
   CodeVersion code;
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
-  bool more = false;             // the copy ends where the window ends, not where the memory does
+  bool more = false;             // the copy ends at its limit, not where the memory does
   bool unread = false;           // it ends before a page that could not be read
   std::vector<std::byte> stack;  // from the stack pointer upwards
 };

@@ -324,7 +324,7 @@ RecordedSpan Programs::span() const {
   return {.start_ns = control.start_ns + control.clock_offset, .end_ns = impl_->end_ns + control.clock_offset};
 }
 
-void Programs::GrowWindow(pid_t tid, uint32_t bytes) {
+void Programs::GrowCopy(pid_t tid, uint32_t bytes) {
   const auto key = static_cast<uint32_t>(tid);
   const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);
   bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.stack_hints), &key, &value, BPF_ANY);

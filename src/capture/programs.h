@@ -1,7 +1,7 @@
 // The BPF programs: loaded, attached, fed and asked.
 //
 // Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
-// GrowWindow, ForgetDefinition and Hurry may be called from any thread, the rest from the one that owns the object.
+// GrowCopy, ForgetDefinition and Hurry may be called from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -105,7 +105,7 @@ class Programs {
   // From Arm to Disarm.
   RecordedSpan span() const;
   // How many bytes of a thread's stack its next captures take.
-  void GrowWindow(pid_t tid, uint32_t bytes);
+  void GrowCopy(pid_t tid, uint32_t bytes);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
 

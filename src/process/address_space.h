@@ -37,7 +37,7 @@ struct MappedCode {
   uint32_t dev_minor = 0;
   uint64_t inode = 0;
   uint64_t offset = 0;     // in the file, of `begin`
-  uint64_t head_hash = 0;  // of the object's headers, see elf_image.h
+  uint64_t head_hash = 0;  // of the object's headers, see elf/image.h
 
   bool operator==(const MappedCode&) const = default;
 };

@@ -1,4 +1,4 @@
-// The general registers of a thread in user mode, numbered as DWARF numbers them for x86-64.
+// The general registers of a thread in user mode, numbered as DWARF numbers them for its machine (machine.h).
 #ifndef OFFCPU_PROCESS_REGISTERS_H_
 #define OFFCPU_PROCESS_REGISTERS_H_
 
@@ -29,9 +29,15 @@ enum Register : uint8_t {
 };
 inline constexpr int kRegisterCount = 17;
 
-struct Registers {
-  std::array<uint64_t, kRegisterCount> value = {};
+// DWARF for the Arm 64-bit Architecture, section 4.1: x0 is 0.
+enum AArch64Register : uint8_t { kX0 = 0, kX19 = 19, kX29 = 29, kX30 = 30, kAArch64Sp = 31, kAArch64Pc = 32 };
 
+inline constexpr int kMaxRegisters = 33;  // of any machine
+
+struct Registers {
+  std::array<uint64_t, kMaxRegisters> value = {};
+
+  // Of x86-64, where they are captured.
   uint64_t pc() const { return value[kRip]; }
   uint64_t sp() const { return value[kRsp]; }
   uint64_t fp() const { return value[kRbp]; }

@@ -83,7 +83,7 @@ void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   ++walks_;
   CountWalk(scratch_, windows_.stats());
   const size_t size = capture.stack.size();
-  if (scratch_.end == EndReason::kWindow && size < kMaxCaptureBytes) {
+  if (scratch_.end == EndReason::kStackCopy && size < kMaxCaptureBytes) {
     hooks_.grow_copy(capture.tid, static_cast<uint32_t>(std::min<size_t>(size * 4, kMaxCaptureBytes)));
   }
   Resolve(capture.cookie, scratch_);

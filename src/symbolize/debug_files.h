@@ -7,8 +7,8 @@
 
 #include <string>
 
+#include "process/elf/file.h"
 #include "process/owned_fd.h"
-#include "symbolize/elf_file.h"
 
 namespace offcpu {
 

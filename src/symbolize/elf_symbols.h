@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include "symbolize/elf_file.h"
+#include "process/elf/file.h"
 #include "symbolize/module_names.h"
 
 namespace offcpu {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "symbolize/elf_file.h"
+#include "process/elf/file.h"
 #include "symbolize/module_names.h"
 
 namespace offcpu {

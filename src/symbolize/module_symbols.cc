@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "process/elf/file.h"
 #include "process/memory.h"
 #include "symbolize/debug_files.h"
-#include "symbolize/elf_file.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/go_symbols.h"
 #include "symbolize/perf_map_names.h"

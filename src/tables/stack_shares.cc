@@ -21,7 +21,7 @@ std::string_view RemedyOf(EndReason reason) {
   switch (reason) {
     case EndReason::kNoRow:
       return kNoTable;
-    case EndReason::kWindow:
+    case EndReason::kStackCopy:
       return "deep stacks: a thread's next ones are copied further up";
     case EndReason::kComplete:
     case EndReason::kExpression:

@@ -1,131 +1,172 @@
 #include "unwind/apply.h"
 
-#include <array>
-
-#include "unwind/stack_value.h"
+#include <span>
 
 namespace offcpu {
 namespace {
 
-// What x86-64 Linux pushes for a signal handler (struct ucontext, its uc_mcontext at 40), which is at sp when the
-// trampoline runs. By DWARF register number: rax, rdx, rcx, rbx, rsi, rdi, rbp, rsp, r8 to r15, rip.
-constexpr std::array<uint16_t, kRegisterCount> kContextOffset = {144, 136, 152, 128, 112, 104, 120, 160, 40,
-                                                                 48,  56,  64,  72,  80,  88,  96,  168};
-static_assert(kKernelContextRow.cfa.offset == kContextOffset[kRsp]);
-static_assert(kKernelContextRow.ra.offset == kContextOffset[kRip]);
-static_assert(kKernelContextRow.fp.offset == kContextOffset[kRbp]);
+constexpr uint64_t kStackWord = 8;
 
-// A type and not a function, so that what it is passed to can have it inline.
-struct RegisterOf {
-  StackValue operator()(const FrameState& state, uint8_t reg) const;
+// The outcome of a read or of naming a register: a value or why there is none. Two whole words: an optional beside the
+// value is put together byte by byte, and costs more than all else.
+struct StackValue {
+  uint64_t value = 0;
+  uint64_t failure_code = 0;  // 0: none, else one more than the EndReason
+
+  bool failed() const { return failure_code != 0; }
+  EndReason failure() const { return static_cast<EndReason>(failure_code - 1); }  // if it failed
 };
 
-inline StackValue RegisterOf::operator()(const FrameState& state, uint8_t reg) const {
-  if (reg == kRsp) return {state.sp};
-  if (reg == kRbp && state.fp_known) return {state.fp};
-  if (reg == kRbx && state.bx_known) return {state.bx};
-  const bool known = state.full && reg < kRip && reg != kRbp && reg != kRbx && !(state.unknown >> reg & 1);
+inline StackValue Failed(EndReason reason) { return {0, static_cast<uint64_t>(reason) + 1}; }
+
+// `base` + `offset`, which must not wrap.
+inline StackValue Add(const StackValue& base, int32_t offset) {
+  uint64_t sum = 0;
+  if (base.failed()) return base;
+  if (__builtin_add_overflow(base.value, int64_t{offset}, &sum)) return Failed(EndReason::kBadCfa);
+  return {sum};
+}
+
+// Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
+inline StackValue Load(const StackCopy& copy, const StackValue& from) {
+  const uint64_t address = from.value;
+  if (from.failed()) return from;
+  if (address % kStackWord != 0 || address < copy.begin || address > UINT64_MAX - kStackWord) {
+    return Failed(EndReason::kBadMemory);
+  }
+  if (address + kStackWord > copy.end) return Failed(copy.Beyond(EndReason::kBadMemory));
+  std::optional<uint64_t> word = copy.memory.ReadValue<uint64_t>(address);
+  return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
+}
+
+inline StackValue RegisterOf(const FrameState& state, uint8_t reg) {
+  const Machine& machine = *state.machine;
+  if (reg == machine.sp) return {state.sp};
+  if (reg == machine.fp && state.fp_known) return {state.fp};
+  if (reg == machine.extra && state.extra_known) return {state.extra};
+  const bool known =
+      state.full && reg < machine.pc && reg != machine.fp && reg != machine.extra && !(state.unknown >> reg & 1);
   return known ? StackValue{state.registers.value[reg]} : Failed(EndReason::kRegisterUnknown);
 }
 
-StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackWindow& window, const FrameState& state,
-                        uint8_t reg) {
-  return rule.place == Place::kUnchanged ? RegisterOf()(state, reg) : Evaluate(rule, cfa, window, state, RegisterOf());
+StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const FrameState& state) {
+  const StackValue cfa = Add(RegisterOf(state, rule.reg), rule.offset);
+  return rule.deref ? Add(Load(copy, cfa), rule.addend) : cfa;
 }
 
-// The rule says that the CFA is the rsp of a ucontext at sp: then all of the context is there.
-bool NamesKernelContext(const Row& row) { return row.signal && row.cfa == kKernelContextRow.cfa; }
+// The caller's value by `rule`, for the places that name one.
+[[gnu::always_inline]] inline StackValue Evaluate(const ValueRule& rule, uint64_t cfa, const StackCopy& copy,
+                                                  const FrameState& state) {
+  switch (rule.place) {
+    case Place::kAtCfa:
+      return Load(copy, Add({cfa}, rule.offset));
+    case Place::kAtRegister:
+      return Load(copy, Add(RegisterOf(state, rule.reg), rule.offset));
+    case Place::kInRegister:
+      return RegisterOf(state, rule.reg);
+    case Place::kUndefined:
+    case Place::kUnchanged:
+      break;
+  }
+  return Failed(EndReason::kRegisterUnknown);
+}
 
-std::optional<EndReason> RestoreContext(const StackWindow& window, FrameState* state) {
+StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackCopy& copy, const FrameState& state,
+                        uint8_t reg) {
+  return rule.place == Place::kUnchanged ? RegisterOf(state, reg) : Evaluate(rule, cfa, copy, state);
+}
+
+// The rule says that the CFA is the sp of a ucontext: then all of the context is there.
+bool NamesKernelContext(const Machine& machine, const Row& row) {
+  return row.signal && row.cfa == KernelContextRow(machine).cfa;
+}
+
+std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state) {
   Registers registers;
-  for (int reg = 0; reg < kRegisterCount; ++reg) {
-    StackValue value = Load(window, Add({state->sp}, kContextOffset[reg]));
+  const Machine& machine = *state->machine;
+  for (int reg = 0; reg < machine.register_count(); ++reg) {
+    StackValue value = Load(copy, Add({state->sp}, machine.context[reg]));
     if (value.failed()) return value.failure();
     registers.value[reg] = value.value;
   }
-  if (registers.pc() == 0) return EndReason::kBadReturnAddress;
-  *state = LeafState(registers, /*in_syscall=*/false);
+  if (registers.value[machine.pc] == 0) return EndReason::kBadReturnAddress;
+  *state = LeafState(registers, /*in_syscall=*/false, machine);
   state->source = FrameSource::kSignalTrampoline;
   return std::nullopt;
 }
 
+// Sets `alike`: does the signal frame at `sp` say all of `words`? Otherwise says which word could not be read, and why.
+std::optional<EndReason> Compare(const StackCopy& copy, uint64_t sp, std::span<const ContextWord> words, bool* alike) {
+  *alike = true;
+  for (const ContextWord& word : words) {
+    const StackValue value = Load(copy, Add({sp}, word.offset));
+    if (value.failed()) return value.failure();
+    *alike &= (value.value & word.mask) == word.value + (word.from_sp ? sp : 0);
+  }
+  return std::nullopt;
+}
+
 // Is the stack of this frame another one than the captured one? A handler may have a stack of its own, above the
-// interrupted one or below it; what lies above the window may be on the same stack, as far as a capture ever reaches.
-bool IsElsewhere(const StackWindow& window, const FrameState& state) {
-  if (state.sp < window.begin) return true;
-  return state.sp > window.end && (!window.goes_on() || state.sp - window.begin > kMaxWindowBytes);
+// interrupted one or below it; what lies above the copy may be on the same stack, as far as a capture ever reaches.
+bool IsElsewhere(const StackCopy& copy, const FrameState& state) {
+  if (state.sp < copy.begin) return true;
+  return state.sp > copy.end && (!copy.goes_on() || state.sp - copy.begin > kMaxStackCopyBytes);
+}
+
+uint64_t WithoutSignature(const Machine& machine, uint64_t address) {
+  return address & ((uint64_t{1} << machine.address_bits) - 1);
 }
 
 }  // namespace
 
-FrameState LeafState(const Registers& registers, bool in_syscall) {
+FrameState LeafState(const Registers& registers, bool in_syscall, const Machine& machine) {
   FrameState state;
-  state.pc = registers.pc();
-  state.sp = registers.sp();
-  state.fp = registers.fp();
-  state.bx = registers.value[kRbx];
+  state.machine = &machine;
+  state.pc = registers.value[machine.pc];
+  state.sp = registers.value[machine.sp];
+  state.fp = registers.value[machine.fp];
+  state.extra = registers.value[machine.extra];
   state.full = true;
-  // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
-  if (in_syscall) state.unknown = 1u << kRax | 1u << kRcx | 1u << kR11;
+  if (in_syscall) state.unknown = machine.lost_in_syscall;
   state.registers = registers;
   return state;
 }
 
-// By words that are alike in all of them: few flags, no link, and the segments of user mode on this machine.
-std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found) {
-  constexpr uint64_t kMaxFlags = 0xff;  // there are three
-  constexpr int32_t kSegments = 184;    // cs, gs, fs, ss, 16 bits each; gs and fs are not saved
-  constexpr uint64_t kGsFs = 0x0000ffffffff0000;
-  constexpr uint64_t kUserMode = 3;  // in cs
-  const StackValue flags = Load(window, {state.sp});
-  const StackValue link = Load(window, Add({state.sp}, 8));
-  const StackValue segments = Load(window, Add({state.sp}, kSegments));
-  for (const StackValue& value : {flags, link, segments}) {
-    if (value.failed()) return value.failure();
-  }
-  *found = flags.value <= kMaxFlags && link.value == 0 && (segments.value & kGsFs) == 0 &&
-           (segments.value & kUserMode) == kUserMode;
-  return std::nullopt;
+std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found) {
+  return Compare(copy, state.sp, state.machine->context_like, found);
 }
 
-bool IsKernelContext(const StackWindow& window, const FrameState& state) {
-  constexpr uint64_t kFlags = 6;                         // ss is saved, and restored as it is
-  constexpr uint64_t kFlagXstate = 1;                    // where the processor has it
-  constexpr uint64_t kSegments = 0x002b'0000'0000'0033;  // ss, fs, gs, cs of 64-bit user code
-  constexpr uint64_t kFpstate = 448;  // a context of 304 bytes, a siginfo of 128; then the next multiple of 64
-  constexpr uint64_t kFpstateAlign = 64;
-  const auto word = [&](int32_t offset) { return Load(window, Add({state.sp}, offset)); };
-  const StackValue flags = word(0);
-  const StackValue link = word(8);
-  const StackValue segments = word(184);
-  const StackValue fpstate = word(224);
-  if (flags.failed() || link.failed() || segments.failed() || fpstate.failed()) return false;
-  return (flags.value & ~kFlagXstate) == kFlags && link.value == 0 && segments.value == kSegments &&
-         fpstate.value == state.sp + kFpstate && fpstate.value % kFpstateAlign == 0;
+bool IsKernelContext(const StackCopy& copy, const FrameState& state) {
+  bool found = false;
+  const bool unknown = Compare(copy, state.sp, state.machine->context_sure, &found).has_value();
+  return !unknown && found && state.sp % state.machine->context_align == 0;
 }
 
-std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state) {
+std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
-  if (IsElsewhere(window, *state)) return EndReason::kOtherStack;
-  if (NamesKernelContext(row)) return RestoreContext(window, state);
-  const StackValue cfa = CfaOf(row.cfa, window, *state, RegisterOf());
+  if (IsElsewhere(copy, *state)) return EndReason::kOtherStack;
+  const Machine& machine = *state->machine;
+  if (NamesKernelContext(machine, row)) return RestoreContext(copy, state);
+  const StackValue cfa = CfaOf(row.cfa, copy, *state);
   if (cfa.failed()) return cfa.failure();
-  const bool may_stay = state->source == FrameSource::kRegisters && row.ra.place == Place::kInRegister;
+  const bool may_stay = row.ra.place == Place::kInRegister &&
+                        (state->source == FrameSource::kRegisters || (state->full && !machine.call_pushes));
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > window.end) return window.Beyond(EndReason::kBadCfa);
-  const StackValue ra = Evaluate(row.ra, cfa.value, window, *state, RegisterOf());
+  if (cfa.value > copy.end) return copy.Beyond(EndReason::kBadCfa);
+  const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state);
   if (ra.failed()) return ra.failure();
-  if (ra.value == 0) return EndReason::kComplete;
+  const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
+  if (pc == 0) return EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
-  const StackValue fp = CallersValue(row.fp, cfa.value, window, *state, kRbp);
-  const StackValue bx = CallersValue(row.bx, cfa.value, window, *state, kRbx);
+  const StackValue fp = CallersValue(row.fp, cfa.value, copy, *state, machine.fp);
+  const StackValue extra = CallersValue(row.extra, cfa.value, copy, *state, machine.extra);
   state->fp = fp.value;
   state->fp_known = !fp.failed();
-  state->bx = bx.value;
-  state->bx_known = !bx.failed();
-  state->pc = ra.value;
+  state->extra = extra.value;
+  state->extra_known = !extra.failed();
+  state->pc = pc;
   state->sp = cfa.value;
   state->exact = row.signal;
   state->full = false;

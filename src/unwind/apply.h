@@ -6,21 +6,22 @@
 #include <cstdint>
 #include <optional>
 
-#include "process/registers.h"
+#include "process/machine.h"
 #include "unwind/row.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
 
 // Where a walk stands.
 struct FrameState {
+  const Machine* machine = &kX86_64;
   uint64_t pc = 0;
   uint64_t sp = 0;
   uint64_t fp = 0;
-  uint64_t bx = 0;
+  uint64_t extra = 0;
   bool fp_known = true;
-  bool bx_known = true;
+  bool extra_known = true;
   bool exact = true;                             // pc is an instruction that was interrupted, not a return address
   FrameSource source = FrameSource::kRegisters;  // how this frame was found
   // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,
@@ -32,36 +33,38 @@ struct FrameState {
   uint64_t lookup_pc() const { return exact ? pc : pc - 1; }
 };
 
-// A signal trampoline, by the ABI: the struct ucontext of the interrupted code is at sp.
-inline constexpr Row kKernelContextRow = {
-    .cfa = {.offset = 160, .addend = 0, .reg = kRsp, .deref = true},
-    .ra = {.offset = 168, .place = Place::kAtRegister, .reg = kRsp},
-    .fp = {.offset = 120, .place = Place::kAtRegister, .reg = kRsp},
-    .signal = true,
-};
+// A signal trampoline, by the ABI: the struct ucontext of the interrupted code is on the stack.
+constexpr Row KernelContextRow(const Machine& machine) {
+  const auto saved = [&machine](uint8_t reg) {
+    return ValueRule{.offset = machine.context[reg], .place = Place::kAtRegister, .reg = machine.sp};
+  };
+  Row row = {.ra = saved(machine.pc), .fp = saved(machine.fp), .signal = true};
+  row.cfa = {.offset = machine.context[machine.sp], .addend = 0, .reg = machine.sp, .deref = true};
+  return row;
+}
 
 // The leaf of a thread with these user registers.
-FrameState LeafState(const Registers& registers, bool in_syscall);
+FrameState LeafState(const Registers& registers, bool in_syscall, const Machine& machine = kX86_64);
 
-// Sets `found`: is there a struct ucontext at the sp of `state`, as the kernel makes it? Otherwise says why that is not
-// known.
-std::optional<EndReason> FindKernelContext(const StackWindow& window, const FrameState& state, bool* found);
+// Sets `found`: does `state` stand in a signal frame, by words that are alike in all of them? Otherwise says why that
+// is not known.
+std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found);
 
 // The same for code that no table describes, so that nothing else speaks for a trampoline: by every word that current
 // kernels always make so. False where it cannot be read.
 //
-// Debuggers know such a trampoline by its code (mov $15, %eax; syscall). A walk has no code, only the window, and to
-// read some of the target for each return address that no table describes would buy little: the context has to be there
-// anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a function
-// without a table whose frame begins exactly where a context still lies that is not in use any more.
-bool IsKernelContext(const StackWindow& window, const FrameState& state);
+// Debuggers know such a trampoline by its code (mov $15, %eax; syscall). A walk has no code, only the stack copy, and
+// to read some of the target for each return address that no table describes would buy little: the context has to be
+// there anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a
+// function without a table whose frame begins exactly where a context still lies that is not in use any more.
+bool IsKernelContext(const StackCopy& copy, const FrameState& state);
 
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //
 // sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats;
 // but for signal frames, behind which it is where the interrupted code left it. Those of a hostile stack may go in
 // circles: the number of frames must be limited.
-std::optional<EndReason> Apply(const Row& row, const StackWindow& window, FrameState* state);
+std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state);
 
 }  // namespace offcpu
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "process/registers.h"
 #include "unwind/eh_frame_index.h"
 
 namespace offcpu {
@@ -43,14 +42,14 @@ void Append(std::vector<std::byte>& image, const T& value) {
   image.insert(image.end(), bytes.begin(), bytes.end());
 }
 
-Elf64_Ehdr FileHeader() {
+Elf64_Ehdr FileHeader(const Machine& machine) {
   Elf64_Ehdr file = {};
   std::memcpy(file.e_ident, ELFMAG, SELFMAG);
   file.e_ident[EI_CLASS] = ELFCLASS64;
   file.e_ident[EI_DATA] = ELFDATA2LSB;
   file.e_ident[EI_VERSION] = EV_CURRENT;
   file.e_type = ET_DYN;
-  file.e_machine = EM_X86_64;
+  file.e_machine = machine.elf_machine;
   file.e_version = EV_CURRENT;
   file.e_phoff = sizeof(Elf64_Ehdr);
   file.e_ehsize = sizeof(Elf64_Ehdr);
@@ -59,13 +58,13 @@ Elf64_Ehdr FileHeader() {
   return file;
 }
 
-std::vector<std::byte> MakeImage(const ModuleTable& table, const std::vector<FdeSpan>& fdes) {
+std::vector<std::byte> MakeImage(const ModuleTable& table, const Machine& machine, const std::vector<FdeSpan>& fdes) {
   // Zeros behind the table end the chain of entries, and libdw may look at a few bytes behind the last one.
   constexpr size_t kTail = 64;
   const size_t search_bytes = sizeof(SearchHeader) + fdes.size() * sizeof(SearchEntry);
   std::vector<std::byte> image;
   image.reserve(kSearchAt + search_bytes + table.bytes.size() + kTail);
-  Append(image, FileHeader());
+  Append(image, FileHeader(machine));
   Elf64_Phdr segment = {};
   segment.p_type = PT_GNU_EH_FRAME;
   segment.p_offset = kSearchAt;
@@ -105,58 +104,66 @@ bool FitOffset(uint64_t number, int32_t* offset) {
 }
 
 // reg + offset
-bool IsBase(const Dwarf_Op& op, uint8_t* reg, int32_t* offset) {
+bool IsBase(const Machine& machine, const Dwarf_Op& op, uint8_t* reg, int32_t* offset) {
   const bool numbered = op.atom == DW_OP_bregx;
   if (!numbered && (op.atom < DW_OP_breg0 || op.atom > DW_OP_breg31)) return false;
   const uint64_t number = numbered ? op.number : uint64_t{op.atom} - DW_OP_breg0;
   *reg = static_cast<uint8_t>(number);
-  return number < kRip && FitOffset(numbered ? op.number2 : op.number, offset);
+  return number < machine.pc && FitOffset(numbered ? op.number2 : op.number, offset);
 }
 
 // reg + offset, or *(reg + offset) + addend
-bool ToCfaRule(std::span<const Dwarf_Op> ops, CfaRule* rule) {
-  if (ops.empty() || ops.size() > 3 || !IsBase(ops[0], &rule->reg, &rule->offset)) return false;
+bool ToCfaRule(const Machine& machine, std::span<const Dwarf_Op> ops, CfaRule* rule) {
+  if (ops.empty() || ops.size() > 3 || !IsBase(machine, ops[0], &rule->reg, &rule->offset)) return false;
   rule->deref = ops.size() > 1;
   if (rule->deref && ops[1].atom != DW_OP_deref) return false;
   return ops.size() < 3 || (ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
 }
 
-// The rule that GNU ld writes for a whole PLT: rsp + 8, and 8 more behind the word that each block of 16 bytes pushes.
-//   breg7 8; breg16 0; lit15; and; lit(offset of what follows the push); ge; lit3; shl; plus
-bool ToPltRule(std::span<const Dwarf_Op> ops, Row* row) {
-  constexpr uint64_t kBlock = 16;
-  constexpr std::array<uint8_t, 9> kAtoms = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, 0,
-                                             DW_OP_ge,    DW_OP_lit3,   DW_OP_shl,   DW_OP_plus};
+// The rule that GNU ld writes for a whole PLT: sp + 8, and 8 more behind the word that each block of 16 bytes pushes.
+//   breg(sp) 8; breg(pc) 0; lit15; and; lit(offset of what follows the push); ge; lit3; shl; plus
+bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, Row* row) {
+  const uint64_t block_bytes = machine.plt_block_bytes;
+  const auto operation = [](int atom) { return static_cast<uint8_t>(atom); };
+  const std::array<uint8_t, 9> atoms = {operation(DW_OP_breg0 + machine.sp),
+                                        operation(DW_OP_breg0 + machine.pc),
+                                        operation(DW_OP_lit0 + machine.plt_block_bytes - 1),
+                                        DW_OP_and,
+                                        0,
+                                        DW_OP_ge,
+                                        DW_OP_lit3,
+                                        DW_OP_shl,
+                                        DW_OP_plus};
   constexpr size_t kLimit = 4;
-  if (ops.size() != kAtoms.size() || ops[0].number != 8 || ops[1].number != 0) return false;
-  for (size_t i = 0; i < kAtoms.size(); ++i) {
-    if (i != kLimit && ops[i].atom != kAtoms[i]) return false;
+  if (block_bytes == 0 || ops.size() != atoms.size() || ops[0].number != 8 || ops[1].number != 0) return false;
+  for (size_t i = 0; i < atoms.size(); ++i) {
+    if (i != kLimit && ops[i].atom != atoms[i]) return false;
   }
   if (ops[kLimit].atom < DW_OP_lit0 || ops[kLimit].atom > DW_OP_lit15) return false;
   const uint64_t pushed_at = ops[kLimit].atom - DW_OP_lit0;
-  const uint64_t block = row->begin - row->begin % kBlock;
+  const uint64_t block = row->begin - row->begin % block_bytes;
   const bool pushed = row->begin - block >= pushed_at;
-  row->cfa = {.offset = pushed ? 16 : 8, .addend = 0, .reg = kRsp, .deref = false};
-  row->end = std::min(row->end, block + (pushed ? kBlock : pushed_at));
+  row->cfa = {.offset = pushed ? 16 : 8, .addend = 0, .reg = machine.sp, .deref = false};
+  row->end = std::min(row->end, block + (pushed ? block_bytes : pushed_at));
   return true;
 }
 
-bool ToValueRule(std::span<const Dwarf_Op> ops, ValueRule* rule) {
+bool ToValueRule(const Machine& machine, std::span<const Dwarf_Op> ops, ValueRule* rule) {
   if (ops.size() == 1 && ops[0].atom == DW_OP_regx) {
     rule->place = Place::kInRegister;
     rule->reg = static_cast<uint8_t>(ops[0].number);
-    return ops[0].number < kRip;
+    return ops[0].number < machine.pc;
   }
   if (ops.empty() || ops.size() > 2 || ops[0].atom != DW_OP_call_frame_cfa) return false;
   rule->place = Place::kAtCfa;
   if (ops.size() == 1) return true;
   if (ops[1].atom == DW_OP_plus_uconst) return FitOffset(ops[1].number, &rule->offset);
   rule->place = Place::kAtRegister;  // an expression, which may ignore the CFA that it is given
-  return IsBase(ops[1], &rule->reg, &rule->offset);
+  return IsBase(machine, ops[1], &rule->reg, &rule->offset);
 }
 
 // What libdw says of `reg`; nothing if a row cannot hold it.
-std::optional<ValueRule> RuleOf(Dwarf_Frame* frame, int reg) {
+std::optional<ValueRule> RuleOf(const Machine& machine, Dwarf_Frame* frame, int reg) {
   ValueRule rule;
   Dwarf_Op memory[3];
   Dwarf_Op* ops = nullptr;
@@ -164,58 +171,67 @@ std::optional<ValueRule> RuleOf(Dwarf_Frame* frame, int reg) {
   if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return std::nullopt;
   if (count == 0) {
     rule.place = ops == nullptr ? Place::kUnchanged : Place::kUndefined;
-  } else if (!ToValueRule({ops, count}, &rule)) {
+  } else if (!ToValueRule(machine, {ops, count}, &rule)) {
     return std::nullopt;
   }
   return rule;
 }
 
-// Functions preserve rbx, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
-ValueRule BxRule(Dwarf_Frame* frame) {
-  std::optional<ValueRule> rule = RuleOf(frame, kRbx);
+// Functions preserve it, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
+ValueRule ExtraRule(const Machine& machine, Dwarf_Frame* frame) {
+  std::optional<ValueRule> rule = RuleOf(machine, frame, machine.extra);
   if (rule && rule->place == Place::kUndefined) rule->place = Place::kUnchanged;
   return rule.value_or(ValueRule());
 }
 
-FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
+// Nothing is said of a return address that is still where the call has left it.
+std::optional<ValueRule> ReturnAddressRule(const Machine& machine, Dwarf_Frame* frame) {
+  std::optional<ValueRule> rule = RuleOf(machine, frame, machine.ra);
+  if (!rule || rule->place != Place::kUnchanged) return rule;
+  if (machine.call_pushes) return std::nullopt;
+  return ValueRule{.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
+}
+
+FindOutcome ToRow(const Machine& machine, Dwarf_Frame* frame, uint64_t address, Row* row) {
   Row result;
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
   if (dwarf_frame_info(frame, &begin, &end, &result.signal) < 0 || address >= end) return FindOutcome::kCorrupt;
   result.begin = address;  // libdw's begin is wrong behind a restored state
   result.end = end;
-  std::optional<ValueRule> ra = RuleOf(frame, kRip);
-  if (!ra || ra->place == Place::kUnchanged) return FindOutcome::kExpression;
+  const std::optional<ValueRule> ra = ReturnAddressRule(machine, frame);
+  if (!ra) return FindOutcome::kExpression;
   result.ra = *ra;
-  result.fp = RuleOf(frame, kRbp).value_or(ValueRule());  // unknown from there on, if a row cannot hold it
-  result.bx = BxRule(frame);
+  result.fp =
+      RuleOf(machine, frame, machine.fp).value_or(ValueRule());  // unknown from there on, if a row cannot hold it
+  result.extra = ExtraRule(machine, frame);
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
   // An outermost frame needs no CFA, and start code often has none.
   if (ra->place != Place::kUndefined &&
       (dwarf_frame_cfa(frame, &ops, &count) != 0 ||
-       (!ToCfaRule({ops, count}, &result.cfa) && !ToPltRule({ops, count}, &result)))) {
+       (!ToCfaRule(machine, {ops, count}, &result.cfa) && !ToPltRule(machine, {ops, count}, &result)))) {
     return FindOutcome::kExpression;
   }
   *row = result;
   return FindOutcome::kFound;
 }
 
-FindOutcome RowAt(Dwarf_CFI* cfi, uint64_t address, Row* row) {
+FindOutcome RowAt(const Machine& machine, Dwarf_CFI* cfi, uint64_t address, Row* row) {
   Dwarf_Frame* frame = nullptr;
   if (dwarf_cfi_addrframe(cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
-  const FindOutcome outcome = ToRow(frame, address, row);
+  const FindOutcome outcome = ToRow(machine, frame, address, row);
   std::free(frame);
   return outcome;
 }
 
 // Has the place that `rule` of `row` names been part of the frame before, in the function that begins at `begin`?
-bool WasInFrame(Dwarf_CFI* cfi, uint64_t begin, const Row& row, ValueRule Row::*rule) {
+bool WasInFrame(const Machine& machine, Dwarf_CFI* cfi, uint64_t begin, const Row& row, ValueRule Row::*rule) {
   Row earlier;
   int left = kMaxEarlierRows;
   for (uint64_t at = begin; at < row.begin && left > 0; at = earlier.end, --left) {
-    if (RowAt(cfi, at, &earlier) != FindOutcome::kFound) return false;
-    if (earlier.*rule == row.*rule && !IsBelowStack(earlier.cfa, earlier.*rule)) return true;
+    if (RowAt(machine, cfi, at, &earlier) != FindOutcome::kFound) return false;
+    if (earlier.*rule == row.*rule && !IsBelowStack(machine, earlier.cfa, earlier.*rule)) return true;
   }
   return false;
 }
@@ -228,6 +244,7 @@ struct EhFrameTable::Impl {
     if (elf != nullptr) elf_end(elf);
   }
 
+  const Machine* machine = nullptr;
   std::vector<std::byte> image;
   EhFrameIndex index;
   Elf* elf = nullptr;
@@ -237,13 +254,14 @@ struct EhFrameTable::Impl {
 EhFrameTable::EhFrameTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EhFrameTable::~EhFrameTable() = default;
 
-std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table) {
-  std::optional<EhFrameIndex> index = IndexEhFrame(table);
+std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const Machine& machine) {
+  std::optional<EhFrameIndex> index = IndexEhFrame(table, machine);
   if (!index) return nullptr;
   auto impl = std::make_unique<Impl>();
+  impl->machine = &machine;
   impl->index = *std::move(index);
   if (!impl->index.fdes.empty()) {
-    impl->image = MakeImage(table, impl->index.fdes);
+    impl->image = MakeImage(table, machine, impl->index.fdes);
     elf_version(EV_CURRENT);
     impl->elf = elf_memory(reinterpret_cast<char*>(impl->image.data()), impl->image.size());
     if (impl->elf == nullptr) return nullptr;
@@ -256,10 +274,11 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table) {
 FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
   const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
   if (fde == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = RowAt(impl_->cfi, address, row);
+  const FindOutcome outcome = RowAt(*impl_->machine, impl_->cfi, address, row);
   if (outcome != FindOutcome::kFound) return outcome;
-  for (ValueRule Row::*rule : {&Row::fp, &Row::bx}) {
-    if (IsBelowStack(row->cfa, row->*rule) && WasInFrame(impl_->cfi, fde->begin, *row, rule)) {
+  for (ValueRule Row::*rule : {&Row::fp, &Row::extra}) {
+    if (IsBelowStack(*impl_->machine, row->cfa, row->*rule) &&
+        WasInFrame(*impl_->machine, impl_->cfi, fde->begin, *row, rule)) {
       row->*rule = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
     }
   }

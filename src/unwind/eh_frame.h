@@ -9,30 +9,27 @@
 #include <optional>
 #include <span>
 
+#include "process/machine.h"
 #include "process/module.h"
-#include "unwind/find_outcome.h"
-#include "unwind/row.h"
+#include "unwind/row_table.h"
 
 namespace offcpu {
 
-class EhFrameTable {
+class EhFrameTable final : public RowTable {
  public:
   // Null if the table is damaged as a whole.
-  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table);
-  ~EhFrameTable();
+  static std::unique_ptr<EhFrameTable> Open(const ModuleTable& table, const Machine& machine = kX86_64);
+  ~EhFrameTable() override;
 
-  // The row for the link-time `address`; only kFound sets `row`. It is valid from `address`, not from an earlier one.
-  FindOutcome Find(uint64_t address, Row* row);
-  // Does the code of a signal trampoline begin at `address`? Nothing if no entry describes the address.
-  std::optional<bool> BeginsSignalFrame(uint64_t address) const;
-
-  // The link-time addresses around `address` that no entry describes; empty if one describes it.
-  CodeRange HoleAt(uint64_t address) const;
+  // The row is valid from `address`, not from an earlier one.
+  FindOutcome Find(uint64_t address, Row* row) override;
+  std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
+  CodeRange HoleAt(uint64_t address) const override;
 
   // Entries left out because they are damaged or of an unknown kind.
-  size_t bad_entries() const;
-  // What this holds, but what libdw keeps of each entry that was asked for: kBytesPerEntry at most.
-  size_t bytes() const;
+  size_t bad_entries() const override;
+  // But what libdw keeps of each entry that was asked for: kBytesPerEntry at most.
+  size_t bytes() const override;
   static constexpr size_t kBytesPerEntry = 256;
   // At most what Open takes for a table.
   static size_t Estimate(std::span<const std::byte> table);

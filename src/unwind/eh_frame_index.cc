@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "absl/container/flat_hash_map.h"
-#include "process/registers.h"
 #include "unwind/byte_reader.h"
 #include "unwind/cfi_check.h"
 
@@ -94,7 +93,7 @@ std::string_view TakeString(ByteReader& in) {
 }
 
 // `body`: the entry behind its length and its id.
-std::optional<Cie> ParseCie(std::span<const std::byte> body) {
+std::optional<Cie> ParseCie(const Machine& machine, std::span<const std::byte> body) {
   Cie cie;
   ByteReader in(body);
   const uint8_t version = in.Take<uint8_t>();
@@ -103,7 +102,7 @@ std::optional<Cie> ParseCie(std::span<const std::byte> body) {
   in.TakeUleb();  // code alignment
   in.TakeUleb();  // data alignment; signed, but as long
   const uint64_t return_register = version == 1 ? in.Take<uint8_t>() : in.TakeUleb();
-  if (!in.ok() || return_register != kRip) return std::nullopt;
+  if (!in.ok() || return_register != machine.ra) return std::nullopt;
   cie.sized = letters.starts_with('z');
   if (!cie.sized && !letters.empty()) return std::nullopt;
   if (cie.sized) {
@@ -135,7 +134,7 @@ std::optional<FdeSpan> ParseFde(const Cie& cie, std::span<const std::byte> body,
 
 class Indexer {
  public:
-  explicit Indexer(const ModuleTable& table) : table_(table) {}
+  Indexer(const ModuleTable& table, const Machine& machine) : table_(table), machine_(machine) {}
 
   std::optional<EhFrameIndex> Run() {
     ByteReader in(table_.bytes);
@@ -160,7 +159,7 @@ class Indexer {
     const uint32_t id = in.Take<uint32_t>();
     const size_t id_at = at + sizeof(uint32_t);
     if (id == 0) {
-      std::optional<Cie> cie = ParseCie(in.rest());
+      std::optional<Cie> cie = ParseCie(machine_, in.rest());
       if (cie) cies_[at] = *cie;
       if (!cie) ++index_.bad_entries;
       return;
@@ -191,6 +190,7 @@ class Indexer {
   }
 
   const ModuleTable& table_;
+  const Machine& machine_;
   EhFrameIndex index_;
   absl::flat_hash_map<size_t, Cie> cies_;  // by offset
 };
@@ -209,6 +209,8 @@ size_t CountEntries(std::span<const std::byte> table) {
   return count;
 }
 
-std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table) { return Indexer(table).Run(); }
+std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine) {
+  return Indexer(table, machine).Run();
+}
 
 }  // namespace offcpu

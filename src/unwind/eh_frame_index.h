@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "process/machine.h"
 #include "process/module.h"
 
 namespace offcpu {
@@ -33,7 +34,7 @@ struct EhFrameIndex {
 size_t CountEntries(std::span<const std::byte> table);
 
 // Nothing if the chain of entries is broken or has more than kMaxFdes.
-std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table);
+std::optional<EhFrameIndex> IndexEhFrame(const ModuleTable& table, const Machine& machine = kX86_64);
 
 }  // namespace offcpu
 

@@ -1,4 +1,5 @@
-// The rule that leads from one frame to its caller, as a value. Rows from every source have this one form.
+// The rule that leads from one frame to its caller, as a value. Rows from every source and of every machine have this
+// one form.
 //
 // A row says nothing about where it was looked up or how it is applied: see row_finder.h and apply.h.
 #ifndef OFFCPU_UNWIND_ROW_H_
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "process/registers.h"
+#include "process/machine.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -16,7 +17,7 @@ namespace offcpu {
 struct CfaRule {
   int32_t offset = 0;
   int32_t addend = 0;  // 0 unless `deref`
-  uint8_t reg = kRsp;
+  uint8_t reg = 0;
   bool deref = false;
 
   bool operator==(const CfaRule&) const = default;
@@ -45,10 +46,9 @@ struct Row {
   CfaRule cfa;
   ValueRule ra;
   ValueRule fp;
-  // rbx, which the dynamic linker finds its frame by while it binds a function. Only .eh_frame says where it is.
-  ValueRule bx;
+  ValueRule extra;          // of the machine's register of that name; only .eh_frame says where it is
   bool signal = false;      // a signal frame: the caller's pc is the interrupted instruction, not a return address
-  bool mangled_ra = false;  // the return address is signed; AArch64
+  bool mangled_ra = false;  // the return address is signed
   FrameSource source = FrameSource::kEhFrame;
 
   bool operator==(const Row&) const = default;
@@ -59,8 +59,8 @@ static_assert(std::is_trivially_copyable_v<Row> && sizeof(Row) == 56);
 // Compilers leave that in place while a function returns: what was popped is in its register again, if the place has
 // been part of the frame before. A function that calls nobody may keep things there all the time, and they are not
 // captured.
-inline bool IsBelowStack(const CfaRule& cfa, const ValueRule& rule) {
-  return rule.place == Place::kAtCfa && cfa.reg == kRsp && !cfa.deref && int64_t{cfa.offset} + rule.offset < 0;
+inline bool IsBelowStack(const Machine& machine, const CfaRule& cfa, const ValueRule& rule) {
+  return rule.place == Place::kAtCfa && cfa.reg == machine.sp && !cfa.deref && int64_t{cfa.offset} + rule.offset < 0;
 }
 inline constexpr int kMaxEarlierRows = 256;  // looked through for that
 

@@ -6,37 +6,23 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "unwind/debug_frame.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
-namespace {
 
-bool HasOtherSFrame(const Module& module) {
-  const SFrameVersion version = SFrameVersionOf(module.sframe.bytes);
-  return version != SFrameVersion::kNone && version != SFrameVersion::kV3;
-}
-
-// At the base of a thread of its runtime the frame pointer leads nowhere, and the table does.
-bool IsGoWithTable(const Module& module) { return module.is_go && !module.debug_frame.bytes.empty(); }
-
-}  // namespace
+RowFinder::RowFinder(UnwindOrder order, RowFinderLimits limits, const Machine& machine)
+    : machine_(&machine), order_(std::move(order)), limits_(limits), made_code_(TraitsOf(nullptr, order_)) {}
 
 FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp,
                             Row* row) {
-  if (module == nullptr) {
-    if (!UsesFramePointer(order_, nullptr, plausible_fp)) return FindOutcome::kNotHere;
-    *row = kFramePointerRow;
+  Tables* of_module = module != nullptr ? &TablesOf(module) : nullptr;
+  const ModuleTraits& traits = of_module != nullptr ? of_module->traits : made_code_;
+  if (traits.ByFramePointer(plausible_fp)) {
+    *row = FramePointerRow(*machine_);
     return FindOutcome::kFound;
   }
-  Tables& tables = TablesOf(module);
-  if (plausible_fp ? tables.uses_plausible_fp : tables.uses_any_fp) {
-    if (HasOtherSFrame(*tables.module) && order_.Has(FrameSource::kSFrame)) {
-      AskSFrame(tables, address, row);  // has nothing to say, which is counted
-    }
-    *row = kFramePointerRow;
-    return FindOutcome::kFound;
-  }
+  if (of_module == nullptr) return FindOutcome::kNotHere;
+  Tables& tables = *of_module;
   auto known = tables.answers.find(address);
   if (known != tables.answers.end()) {
     ++stats_.hits;
@@ -65,12 +51,15 @@ FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_
 RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
   Answer answer;
   tables.no_room = false;
-  for (const FrameSource source : order_.sources) {
-    FindOutcome outcome = FindOutcome::kNotHere;
-    if (source == FrameSource::kSFrame) outcome = AskSFrame(tables, address, &answer.row);
-    if (source == FrameSource::kEhFrame) outcome = AskEhFrame(tables, address, &answer.row);
+  FindOutcome outcome = FindOutcome::kNotHere;
+  bool is_known_otherwise = false;  // by the source before
+  for (Source& source : tables.sources) {
+    if (source.from->fills_gaps && (outcome != FindOutcome::kNotHere || is_known_otherwise)) continue;
+    Open(tables, source.from->ordered);
+    outcome = AskSource(tables, source, address, &answer.row);
     if (outcome != FindOutcome::kNotHere) answer.outcome = outcome;
     if (outcome == FindOutcome::kFound) break;
+    is_known_otherwise = tables.traits.has_go_frames && source.table != nullptr;
   }
   if (answer.outcome == FindOutcome::kNotHere) answer.outcome = AskHole(tables, address, &answer.row);
   return answer;
@@ -85,101 +74,78 @@ FindOutcome RowFinder::AskHole(const Tables& tables, uint64_t address, Row* row)
     return FindOutcome::kNotHere;
   }
   CodeRange hole = *code;
-  const auto narrow = [&](const auto& table) {
+  const auto narrow = [&](const RowTable* table) {
     const CodeRange in_table = table == nullptr ? hole : table->HoleAt(address);
     hole.begin = std::max(hole.begin, in_table.begin);
     hole.end = std::min(hole.end, in_table.end);
   };
-  narrow(tables.sframe);
-  narrow(tables.eh_frame);
-  if (!module.is_go) narrow(tables.debug_frame);
+  for (const Source& source : tables.sources) narrow(tables.Describing(source));
   if (hole.begin >= hole.end || hole.end - hole.begin < kMinHoleBytes) return FindOutcome::kNotHere;
-  *row = FramePointerRowOf(hole);
+  *row = FramePointerRow(*machine_, hole);
   return FindOutcome::kFound;
 }
 
 bool RowFinder::BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address) {
   if (module == nullptr) return false;
   Tables& tables = TablesOf(module);
-  std::optional<bool> begins;
-  for (const FrameSource source : order_.sources) {
-    if (source == FrameSource::kSFrame) {
-      if (!tables.sframe_opened) OpenSFrame(tables);
-      if (tables.sframe != nullptr) begins = tables.sframe->BeginsSignalFrame(address);
-    } else if (source == FrameSource::kEhFrame) {
-      OpenEhFrame(tables);
-      if (tables.eh_frame != nullptr) begins = tables.eh_frame->BeginsSignalFrame(address);
-      if (!begins && tables.debug_frame != nullptr && !module->is_go) {
-        begins = tables.debug_frame->BeginsSignalFrame(address);
-      }
-    }
-    if (begins) break;
+  for (const Source& source : tables.sources) {
+    Open(tables, source.from->ordered);
+    const RowTable* table = tables.Describing(source);
+    const std::optional<bool> begins = table != nullptr ? table->BeginsSignalFrame(address) : std::nullopt;
+    if (begins) return *begins;
   }
-  return begins.value_or(false);
+  return false;
 }
 
-FindOutcome RowFinder::AskSFrame(Tables& tables, uint64_t address, Row* row) {
-  if (!tables.sframe_opened) OpenSFrame(tables);
-  if (tables.sframe == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = tables.sframe->Find(address, row);
-  if (outcome == FindOutcome::kCorrupt) GiveUpSFrame(tables);
+FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t address, Row* row) {
+  if (source.table == nullptr) return FindOutcome::kNotHere;
+  const FindOutcome outcome = source.table->Find(address, row);
+  if (outcome == FindOutcome::kFound) row->source = source.from->rows;
+  if (outcome != FindOutcome::kNotHere) tables.asked_bytes += source.from->kept_bytes;
+  if (outcome == FindOutcome::kCorrupt && source.from->falls_as_a_whole) GiveUp(tables, source);
+  if (outcome == FindOutcome::kCorrupt && !source.from->falls_as_a_whole) ++stats_.bad_entries;
   Settle(tables);
-  return outcome;
-}
-
-FindOutcome RowFinder::AskEhFrame(Tables& tables, uint64_t address, Row* row) {
-  OpenEhFrame(tables);
-  FindOutcome outcome = FindOutcome::kNotHere;
-  if (tables.eh_frame != nullptr) outcome = tables.eh_frame->Find(address, row);
-  if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
-  // Where Go's code is asked here, its frame pointer leads nowhere.
-  const bool is_only_table = tables.eh_frame == nullptr || !tables.module->is_go;
-  if (outcome == FindOutcome::kNotHere && is_only_table) outcome = AskDebugFrame(tables, address, row);
-  tables.asked_bytes += EhFrameTable::kBytesPerEntry;
-  Settle(tables);
-  return outcome;
-}
-
-FindOutcome RowFinder::AskDebugFrame(const Tables& tables, uint64_t address, Row* row) {
-  if (tables.debug_frame == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = tables.debug_frame->Find(address, row);
-  if (outcome == FindOutcome::kFound) row->source = FrameSource::kDebugFrame;
-  if (outcome == FindOutcome::kCorrupt) ++stats_.bad_entries;
   return outcome;
 }
 
 FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
-  if (module == nullptr || !module->is_go) return FindOutcome::kNotHere;
-  if (order_.Has(FrameSource::kEhFrame) && !module->tables().debug_frame.bytes.empty()) {
-    Tables& tables = TablesOf(module);
-    OpenEhFrame(tables);
-    if (AskDebugFrame(tables, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
+  if (module == nullptr) return FindOutcome::kNotHere;
+  Tables& tables = TablesOf(module);
+  if (!tables.traits.has_go_frames) return FindOutcome::kNotHere;
+  for (Source& source : tables.sources) {
+    const RowSource& from = *source.from;
+    if (!from.fills_gaps || ((*tables.module).*from.table).bytes.empty()) continue;
+    Open(tables, from.ordered);
+    if (AskSource(tables, source, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
   }
-  const std::vector<CodeRange>& ranges = module->tables().go_without_frames;
+  const std::vector<CodeRange>& ranges = tables.module->go_without_frames;
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
                                       [](uint64_t at, const CodeRange& range) { return at < range.begin; });
   if (after == ranges.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;
-  *row = kWithoutFrameRow;
-  row->begin = std::prev(after)->begin;
-  row->end = std::prev(after)->end;
+  *row = WithoutFrameRow(*machine_, *std::prev(after));
   return FindOutcome::kFound;
 }
 
-void RowFinder::OpenSFrame(Tables& tables) {
+void RowFinder::Open(Tables& tables, FrameSource ordered) {
+  for (Source& source : tables.sources) {
+    if (source.from->ordered == ordered && !source.opened) Open(tables, source);
+  }
+}
+
+void RowFinder::Open(Tables& tables, Source& source) {
+  const RowSource& from = *source.from;
   const Module& module = *tables.module;
-  // A linker that has no functions to describe may leave a segment without so much as a header.
-  if (SFrameVersionOf(module.sframe.bytes) == SFrameVersion::kNone) {
-    tables.sframe_opened = true;
-    if (module.damaged_sframe) CountCorrupt(tables);
+  if (source.estimate == 0) source.estimate = from.estimate(module.*from.table);
+  if (source.estimate != 0 && !Afford(tables, source.estimate)) return;
+  source.opened = true;
+  if (source.estimate == 0) {
+    if (from.damaged != nullptr && module.*from.damaged) CountCorrupt(tables);
     return;
   }
-  if (tables.sframe_estimate == 0) tables.sframe_estimate = SFrameTable::Estimate(module.sframe);
-  if (!Afford(tables, tables.sframe_estimate)) return;
-  tables.sframe_opened = true;
-  absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code);
+  absl::StatusOr<std::unique_ptr<RowTable>> table = from.open(module, *machine_);
   if (table.ok()) {
-    tables.sframe = *std::move(table);
-    CountBad(tables, tables.sframe->bad_functions());
+    source.table = *std::move(table);
+    CountBad(tables, source.table->bad_entries());
   } else if (absl::IsUnimplemented(table.status())) {
     ++stats_.sframe_old_versions;
   } else {
@@ -188,45 +154,12 @@ void RowFinder::OpenSFrame(Tables& tables) {
   Settle(tables);
 }
 
-// Where one function is damaged nothing says that the others are not. So what it has answered before is forgotten, too.
-void RowFinder::GiveUpSFrame(Tables& tables) {
+// What it has answered before is forgotten, too.
+void RowFinder::GiveUp(Tables& tables, Source& source) {
   CountCorrupt(tables);
-  tables.sframe = nullptr;
+  source.table = nullptr;
   rows_ -= tables.answers.size();
   tables.answers.clear();
-}
-
-void RowFinder::OpenEhFrame(Tables& tables) {
-  const Module& module = *tables.module;
-  if (!tables.eh_frame_opened && !module.eh_frame.bytes.empty()) {
-    if (tables.eh_frame_estimate == 0) tables.eh_frame_estimate = EhFrameTable::Estimate(module.eh_frame.bytes);
-    if (!Afford(tables, tables.eh_frame_estimate)) return;
-    tables.eh_frame = EhFrameTable::Open(module.eh_frame);
-    if (tables.eh_frame != nullptr) CountBad(tables, tables.eh_frame->bad_entries());
-    Settle(tables);
-  }
-  const bool has_none = tables.eh_frame == nullptr && (!module.eh_frame.bytes.empty() || module.damaged_eh_frame);
-  if (!tables.eh_frame_opened && has_none) CountCorrupt(tables);
-  tables.eh_frame_opened = true;
-  if (!tables.debug_frame_opened) OpenDebugFrame(tables);
-}
-
-void RowFinder::OpenDebugFrame(Tables& tables) {
-  const std::vector<std::byte>& table = tables.module->debug_frame.bytes;
-  if (!table.empty()) {
-    // It is written in another form first, which is longer.
-    if (tables.debug_frame_estimate == 0) tables.debug_frame_estimate = 4 * EhFrameTable::Estimate(table);
-    if (!Afford(tables, tables.debug_frame_estimate)) return;
-    std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(table);
-    if (bytes) tables.debug_frame = EhFrameTable::Open({.address = 0, .bytes = *std::move(bytes)});
-    if (tables.debug_frame == nullptr) {
-      CountCorrupt(tables);
-    } else {
-      CountBad(tables, tables.debug_frame->bad_entries());
-    }
-    Settle(tables);
-  }
-  tables.debug_frame_opened = true;
 }
 
 void RowFinder::CountCorrupt(Tables& tables) {
@@ -255,9 +188,8 @@ bool RowFinder::Afford(Tables& tables, size_t bytes) {
 
 void RowFinder::Settle(Tables& tables) {
   constexpr size_t kSlack = 64 << 10;  // what libdw keeps is paid for in pieces of this size
-  size_t bytes = tables.sframe != nullptr ? tables.sframe->bytes() : 0;
-  if (tables.eh_frame != nullptr) bytes += tables.eh_frame->bytes();
-  if (tables.debug_frame != nullptr) bytes += tables.debug_frame->bytes();
+  size_t bytes = 0;
+  for (const Source& source : tables.sources) bytes += source.table != nullptr ? source.table->bytes() : 0;
   bytes_ += bytes - tables.bytes;
   tables.bytes = bytes;
   const size_t held = bytes + tables.asked_bytes;
@@ -268,10 +200,10 @@ void RowFinder::Settle(Tables& tables) {
 }
 
 void RowFinder::Close(Tables& tables) {
-  tables.sframe = nullptr;
-  tables.eh_frame = nullptr;
-  tables.debug_frame = nullptr;
-  tables.sframe_opened = tables.eh_frame_opened = tables.debug_frame_opened = false;
+  for (Source& source : tables.sources) {
+    source.table = nullptr;
+    source.opened = false;
+  }
   tables.memory = tables.memory.Another();
   tables.asked_bytes = 0;
   rows_ -= tables.answers.size();
@@ -290,10 +222,14 @@ RowFinder::Tables& RowFinder::TablesOf(const std::shared_ptr<const Module>& aske
   if (is_new) {
     tables.module = module;
     tables.memory = module->memory.Another();
-    tables.uses_any_fp =
-        UsesFramePointer(order_, module.get(), false) && !(IsGoWithTable(*module) && order_.Has(FrameSource::kEhFrame));
-    tables.uses_plausible_fp = UsesFramePointer(order_, module.get(), true);
+    tables.traits = TraitsOf(module.get(), order_);
+    for (const FrameSource ordered : order_.sources) {
+      for (const RowSource& source : RowSources()) {
+        if (source.ordered == ordered) tables.sources.push_back({.from = &source});
+      }
+    }
     EvictFor(tables);
+    if (tables.traits.has_other_sframe) Open(tables, FrameSource::kSFrame);  // has nothing to say, which is counted
   }
   last_ = &tables;
   return tables;

@@ -2,8 +2,7 @@
 // Keeps the modules it has rows of alive, up to a cap in bytes; the least recently used one goes first. Modules that
 // share their tables share the rows.
 //
-// .debug_frame is asked as a part of .eh_frame, for code that .eh_frame does not describe; Go's only by
-// FindInterrupted, and where the frame pointer cannot be one.
+// The sources are data (row_sources.h), and what is peculiar about a module is worked out once (module_traits.h).
 //
 // Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
 // frame pointer: whether to believe that is for the walk to say, as for any such row.
@@ -21,13 +20,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "process/module.h"
-#include "unwind/eh_frame.h"
+#include "unwind/module_traits.h"
 #include "unwind/row.h"
-#include "unwind/sframe.h"
+#include "unwind/row_sources.h"
+#include "unwind/row_table.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu {
@@ -51,7 +51,7 @@ struct RowFinderStats {
 
 class RowFinder {
  public:
-  explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}) : order_(std::move(order)), limits_(limits) {}
+  explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
 
   // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
@@ -71,40 +71,38 @@ class RowFinder {
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
   };
-  // Each is opened when it is first asked. Null: not yet, or the module has none that can be read.
+  struct Source {
+    const RowSource* from = nullptr;
+    std::unique_ptr<RowTable> table;  // null: not yet opened, or the module has none that can be read
+    bool opened = false;              // when it is first asked
+    size_t estimate = 0;              // 0: not made yet
+  };
   struct Tables {
-    std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that `sframe` refers to
-    std::unique_ptr<SFrameTable> sframe;
-    std::unique_ptr<EhFrameTable> eh_frame;
-    std::unique_ptr<EhFrameTable> debug_frame;
-    bool sframe_opened = false;
-    bool eh_frame_opened = false;
-    bool debug_frame_opened = false;
-    size_t eh_frame_estimate = 0;  // 0: not made yet; likewise below
-    size_t debug_frame_estimate = 0;
-    size_t sframe_estimate = 0;
-    bool no_room = false;      // for a table that was asked
-    uint64_t ask_again = 0;    // for room, when there have been so many misses
-    size_t asked_bytes = 0;    // that libdw may keep of what was asked
-    bool damaged = false;      // in part or as a whole: nobody knows what is left out by mistake
-    bool uses_any_fp = false;  // see UsesFramePointer
-    bool uses_plausible_fp = false;
-    size_t bytes = 0;  // of all
+    std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that tables refer to
+    ModuleTraits traits;
+    std::vector<Source> sources;  // in the order in which they are asked
+    bool no_room = false;         // for a table that was asked
+    uint64_t ask_again = 0;       // for room, when there have been so many misses
+    size_t asked_bytes = 0;       // that libdw may keep of what was asked
+    bool damaged = false;         // in part or as a whole: nobody knows what is left out by mistake
+    size_t bytes = 0;             // of all
     MemoryLease memory;
     absl::flat_hash_map<uint64_t, Answer> answers;
     uint64_t last_use = 0;
+
+    // What is prepared of a source, if that says what code is there.
+    const RowTable* Describing(const Source& source) const {
+      return source.from->fills_gaps && traits.has_go_frames ? nullptr : source.table.get();
+    }
   };
 
   Tables& TablesOf(const std::shared_ptr<const Module>& module);
   Answer Ask(Tables& tables, uint64_t address);
-  FindOutcome AskSFrame(Tables& tables, uint64_t address, Row* row);
-  FindOutcome AskEhFrame(Tables& tables, uint64_t address, Row* row);
-  FindOutcome AskDebugFrame(const Tables& tables, uint64_t address, Row* row);
+  FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, Row* row);
   FindOutcome AskHole(const Tables& tables, uint64_t address, Row* row) const;
-  void OpenSFrame(Tables& tables);
-  void GiveUpSFrame(Tables& tables);
-  void OpenEhFrame(Tables& tables);
-  void OpenDebugFrame(Tables& tables);
+  void Open(Tables& tables, FrameSource ordered);
+  void Open(Tables& tables, Source& source);
+  void GiveUp(Tables& tables, Source& source);
   void CountCorrupt(Tables& tables);
   void CountBad(Tables& tables, size_t entries);
   bool Afford(Tables& tables, size_t bytes);
@@ -117,8 +115,10 @@ class RowFinder {
   const Tables* Oldest(const Condition& is_meant) const;
   void Evict(const Module* module);
 
+  const Machine* machine_;
   UnwindOrder order_;
   RowFinderLimits limits_;
+  ModuleTraits made_code_;  // of code without a file
   RowFinderStats stats_;
   absl::flat_hash_map<const Module*, std::unique_ptr<Tables>> tables_;
   Tables* last_ = nullptr;  // that were used

@@ -23,7 +23,7 @@ bool IsWithin(std::span<const CodeRange> code, const SFrameFunction& function) {
 
 absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable& table,
                                                                std::span<const CodeRange> code, SFrameAbi abi) {
-  std::unique_ptr<SFrameTable> result(new SFrameTable());
+  std::unique_ptr<SFrameTable> result(new SFrameTable(MachineOf(abi)));
   std::span<const std::byte> rest = table.bytes;
   uint64_t address = table.address;
   // What a linker left unused of a table's segment is zeros, and no header. The first one must be there.
@@ -64,7 +64,7 @@ absl::Status SFrameTable::AddSection(const SFrameSection& section, std::span<con
   sections_.push_back(section);
   section.ForEach([&](uint32_t, const SFrameFunction& function) {
     const bool within = IsWithin(code, function);
-    if (function.damaged || !within) ++bad_functions_;
+    if (function.damaged || !within) ++bad_entries_;
     if (!within || function.size == 0) return;  // an empty one may stand where another one begins
     index_.push_back({.function = function, .section = section_number});
   });
@@ -77,7 +77,7 @@ void SFrameTable::Sort() {
   uint64_t end = 0;
   std::erase_if(index_, [&](const Entry& entry) {
     const bool overlaps = entry.function.begin < end;
-    if (overlaps && !entry.function.damaged) ++bad_functions_;
+    if (overlaps && !entry.function.damaged) ++bad_entries_;
     if (!overlaps) end = entry.function.begin + entry.function.size;
     return overlaps;
   });
@@ -163,7 +163,7 @@ bool SFrameTable::FpWasInFrame(const Entry& entry, uint32_t before, const ValueR
         starts_[entry.prepared + number] >= starts_[entry.prepared + before]) {
       return false;
     }
-    if (earlier.fp == fp && !IsBelowStack(earlier.cfa, fp)) return true;
+    if (earlier.fp == fp && !IsBelowStack(*machine_, earlier.cfa, fp)) return true;
   }
   return false;
 }
@@ -186,11 +186,12 @@ FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
   row->cfa = found.cfa;
   row->ra = found.ra;
   row->fp = found.fp;
-  row->bx = {};
+  row->extra = {};
   row->signal = function.signal;
   row->mangled_ra = found.mangled_ra;
   row->source = FrameSource::kSFrame;
-  if (IsBelowStack(found.cfa, found.fp) && FpWasInFrame(entry, number, found.fp)) {
+  const bool popped = machine_ != nullptr && IsBelowStack(*machine_, found.cfa, found.fp);
+  if (popped && FpWasInFrame(entry, number, found.fp)) {
     row->fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
   }
   return found.outcome;

@@ -14,8 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "process/module.h"
-#include "unwind/find_outcome.h"
-#include "unwind/row.h"
+#include "unwind/row_table.h"
 #include "unwind/sframe_section.h"
 
 namespace offcpu {
@@ -26,7 +25,7 @@ inline constexpr size_t kMaxSFrameSections = 1 << 18;
 // with one more for each function, all are forgotten. A function has 65,535 at most.
 inline constexpr size_t kMaxSFramePrepared = 1 << 18;
 
-class SFrameTable {
+class SFrameTable final : public RowTable {
  public:
   // `table`: a section, or several as lld puts them behind one another, each at a multiple of 8. `code`: what may be
   // executed. Fails if a header is damaged or of another ABI; Unimplemented for other versions. What is damaged in a
@@ -37,22 +36,18 @@ class SFrameTable {
   // At most what Open takes for a table.
   static size_t Estimate(const ModuleTable& table);
 
-  // The row for the link-time `address`; only kFound sets `row`.
-  FindOutcome Find(uint64_t address, Row* row);
-  // Does a signal trampoline begin at `address`? Nothing if no function is described there.
-  std::optional<bool> BeginsSignalFrame(uint64_t address) const;
-
-  // The link-time addresses around `address` that no function describes; empty if one describes it.
-  CodeRange HoleAt(uint64_t address) const;
+  FindOutcome Find(uint64_t address, Row* row) override;
+  std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
+  CodeRange HoleAt(uint64_t address) const override;
 
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }
   // Functions that can be found, the damaged ones too.
   size_t functions() const { return index_.size(); }
   // Damaged functions, and those left out: not within the code, or over code that another one describes.
-  size_t bad_functions() const { return bad_functions_; }
+  size_t bad_entries() const override { return bad_entries_; }
   // What this holds besides the table. Grows with the functions that are asked for.
-  size_t bytes() const;
+  size_t bytes() const override;
   // Rows read so far by Find.
   uint64_t rows_read() const { return rows_read_; }
 
@@ -73,7 +68,7 @@ class SFrameTable {
     FindOutcome outcome = FindOutcome::kCorrupt;  // of who looks it up
   };
 
-  SFrameTable() = default;
+  explicit SFrameTable(const Machine* machine) : machine_(machine) {}
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
@@ -82,13 +77,14 @@ class SFrameTable {
   FindOutcome FindIn(Entry& entry, uint64_t address, Row* row);
   bool FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const;
 
+  const Machine* machine_;  // null: of s390x
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty
   std::vector<uint64_t> begins_;  // of the same functions: what is searched is small
   // Of the functions that have been asked for: the rows of each, and behind them a start where they end.
   std::vector<uint32_t> starts_;
   std::vector<Prepared> prepared_;
-  size_t bad_functions_ = 0;
+  size_t bad_entries_ = 0;
   uint64_t rows_read_ = 0;
 };
 

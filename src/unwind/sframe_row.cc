@@ -1,7 +1,5 @@
 #include "unwind/sframe_row.h"
 
-#include "process/registers.h"
-#include "unwind/aarch64.h"
 #include "unwind/apply.h"
 
 namespace offcpu {
@@ -12,17 +10,14 @@ bool FitOffset(int64_t from, int32_t* offset) {
   return *offset == from;
 }
 
-// The registers that a row may name.
-bool KnownRegister(SFrameAbi abi, uint32_t reg) { return abi == SFrameAbi::kAmd64 ? reg < kRip : reg <= kAArch64Sp; }
-
-bool ToCfaRule(SFrameAbi abi, const SFrameRule& from, CfaRule* rule) {
+bool ToCfaRule(const Machine& machine, const SFrameRule& from, CfaRule* rule) {
   rule->reg = static_cast<uint8_t>(from.reg);
   rule->deref = from.deref;
-  return KnownRegister(abi, from.reg) && FitOffset(from.offset, &rule->offset);
+  return from.reg < machine.pc && FitOffset(from.offset, &rule->offset);
 }
 
 // Only for rules that there are.
-bool ToValueRule(SFrameAbi abi, const SFrameRule& from, ValueRule* rule) {
+bool ToValueRule(const Machine& machine, const SFrameRule& from, ValueRule* rule) {
   if (!FitOffset(from.offset, &rule->offset)) return false;
   if (from.base == SFrameRule::Base::kCfa) {
     rule->place = Place::kAtCfa;
@@ -30,15 +25,15 @@ bool ToValueRule(SFrameAbi abi, const SFrameRule& from, ValueRule* rule) {
   }
   rule->reg = static_cast<uint8_t>(from.reg);
   rule->place = from.deref ? Place::kAtRegister : Place::kInRegister;
-  return KnownRegister(abi, from.reg) && (from.deref || from.offset == 0);
+  return from.reg < machine.pc && (from.deref || from.offset == 0);
 }
 
 // A linker describes each of its PLTs by blocks, and a block is entered with nothing but a return address on the stack.
 // GNU ld's row for .plt.got nevertheless says that there is a second word, for the whole of each block. That its other
 // PLTs push something is said by a second row.
-bool IsMistakenPltGot(const SFrameFunction& function, const SFrameRow& row) {
-  return function.block_size != 0 && function.rows == 1 && row.start == 0 &&
-         row.cfa == SFrameRule{.base = SFrameRule::Base::kRegister, .deref = false, .reg = kRsp, .offset = 16};
+bool IsMistakenPltGot(const Machine& machine, const SFrameFunction& function, const SFrameRow& row) {
+  return machine.call_pushes && function.block_size != 0 && function.rows == 1 && row.start == 0 &&
+         row.cfa == SFrameRule{.base = SFrameRule::Base::kRegister, .deref = false, .reg = machine.sp, .offset = 16};
 }
 
 }  // namespace
@@ -50,29 +45,27 @@ FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, co
   row->ra = {};
   row->fp = {};
   if (from.outermost) return FindOutcome::kFound;
-  if (header.abi == SFrameAbi::kS390x || from.doubtful_ra) return FindOutcome::kExpression;
-  if (!ToCfaRule(header.abi, from.cfa, &row->cfa)) return FindOutcome::kExpression;
-  if (header.abi == SFrameAbi::kAmd64 && IsMistakenPltGot(function, from)) row->cfa.offset = 8;
-  if (from.ra.base == SFrameRule::Base::kNone) {  // of AArch64: not saved yet
-    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = kAArch64Lr};
-  } else if (!ToValueRule(header.abi, from.ra, &row->ra)) {
+  const Machine* machine = MachineOf(header.abi);
+  if (machine == nullptr || from.doubtful_ra) return FindOutcome::kExpression;
+  if (!ToCfaRule(*machine, from.cfa, &row->cfa)) return FindOutcome::kExpression;
+  if (IsMistakenPltGot(*machine, function, from)) row->cfa.offset = 8;
+  if (from.ra.base == SFrameRule::Base::kNone) {  // not saved yet
+    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine->ra};
+  } else if (!ToValueRule(*machine, from.ra, &row->ra)) {
     return FindOutcome::kExpression;
   }
   if (from.fp.base == SFrameRule::Base::kNone) {
     row->fp.place = Place::kUnchanged;
-  } else if (!ToValueRule(header.abi, from.fp, &row->fp)) {
+  } else if (!ToValueRule(*machine, from.fp, &row->fp)) {
     row->fp = {};  // unknown from there on
   }
   return FindOutcome::kFound;
 }
 
 FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, Row* row) {
-  if (header.abi == SFrameAbi::kS390x) return FindOutcome::kExpression;
-  if (function.signal) {
-    *row = header.abi == SFrameAbi::kAmd64 ? kKernelContextRow : kAArch64ContextRow;
-  } else {
-    *row = Row();  // the outermost
-  }
+  const Machine* machine = MachineOf(header.abi);
+  if (machine == nullptr) return FindOutcome::kExpression;
+  *row = function.signal ? KernelContextRow(*machine) : Row();  // else the outermost
   row->source = FrameSource::kSFrame;
   return FindOutcome::kFound;
 }

@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "process/registers.h"
 
 namespace offcpu {
 namespace {
@@ -39,7 +38,7 @@ T Read(std::span<const std::byte> bytes, uint64_t at, bool swap) {
   return static_cast<T>(swap ? Reversed(value) : value);
 }
 
-bool IsAArch64(SFrameAbi abi) { return abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kAArch64Little; }
+bool MaySignReturnAddresses(SFrameAbi abi) { return MachineOf(abi) == &kAArch64; }
 
 bool IsBigEndian(SFrameAbi abi) { return abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kS390x; }
 
@@ -49,9 +48,9 @@ struct AbiRegisters {
 };
 
 AbiRegisters RegistersOf(SFrameAbi abi) {
-  if (IsAArch64(abi)) return {.sp = 31, .fp = 29};
-  if (abi == SFrameAbi::kS390x) return {.sp = 15, .fp = 11};
-  return {.sp = kRsp, .fp = kRbp};
+  const Machine* machine = MachineOf(abi);
+  if (machine == nullptr) return {.sp = 15, .fp = 11};  // s390x
+  return {.sp = machine->sp, .fp = machine->fp};
 }
 
 SFrameRule AtCfa(int64_t offset) { return {.base = SFrameRule::Base::kCfa, .deref = true, .reg = 0, .offset = offset}; }
@@ -148,6 +147,19 @@ bool RightFixedRa(const SFrameHeader& header) { return header.fixed_ra == (heade
 
 }  // namespace
 
+const Machine* MachineOf(SFrameAbi abi) {
+  switch (abi) {
+    case SFrameAbi::kAmd64:
+      return &kX86_64;
+    case SFrameAbi::kAArch64Big:
+    case SFrameAbi::kAArch64Little:
+      return &kAArch64;
+    case SFrameAbi::kS390x:
+      break;
+  }
+  return nullptr;
+}
+
 SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes) {
   if (bytes.size() < 4) return SFrameVersion::kNone;
   const uint16_t magic = Read<uint16_t>(bytes, 0, false);
@@ -216,7 +228,7 @@ SFrameFunction SFrameSection::Function(uint32_t number) const {
   const bool blocks = (info & 0x10) != 0;
   const bool key_b = (info & 0x20) != 0;
   if (start_code > 2 || (info & 0x40) != 0 || info2 > 1 || blocks != (block_size != 0)) return function;
-  if (key_b && !IsAArch64(header_.abi)) return function;
+  if (key_b && !MaySignReturnAddresses(header_.abi)) return function;
   const uint16_t rows = Get<uint16_t>(from);
   const uint8_t start_size = static_cast<uint8_t>(1 << start_code);
   if (uint64_t{rows} * (start_size + 1u) > header_.row_bytes - attributes - kAttributeBytes) return function;
@@ -268,7 +280,7 @@ inline bool SFrameSection::Rows::TakeHead(Head* head) {
   if (head->count() > kMaxWords || head->size_code() == 3 || size - head->words_at < word_bytes) return false;
   const bool inside = function_.block_size != 0 ? head->start < function_.block_size : head->start <= function_.size;
   if (!inside || head->start < start_) return false;
-  if (head->mangled_ra() && !IsAArch64(section_.header_.abi)) return false;
+  if (head->mangled_ra() && !MaySignReturnAddresses(section_.header_.abi)) return false;
   start_ = head->start;
   at_ = head->words_at + word_bytes;
   return true;

@@ -14,6 +14,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "process/machine.h"
 
 namespace offcpu {
 
@@ -22,6 +23,8 @@ enum class SFrameVersion : uint8_t { kNone, kV1, kV2, kV3, kUnknown };
 SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes);
 
 enum class SFrameAbi : uint8_t { kAArch64Big = 1, kAArch64Little = 2, kAmd64 = 3, kS390x = 4 };
+// Null: none whose stacks are walked.
+const Machine* MachineOf(SFrameAbi abi);
 
 struct SFrameHeader {
   SFrameAbi abi = SFrameAbi::kAmd64;
@@ -44,7 +47,7 @@ struct SFrameFunction {
   uint8_t block_size = 0;  // not 0: equal blocks of so many bytes, and rows start within each
   bool flexible = false;
   bool signal = false;
-  bool key_b = false;    // the key that signs return addresses; AArch64
+  bool key_b = false;    // the key that signs return addresses
   bool damaged = false;  // nothing but begin and size is known
 
   bool operator==(const SFrameFunction&) const = default;

@@ -33,7 +33,7 @@ std::string_view Name(EndReason reason) {
   switch (reason) {
     case EndReason::kComplete:
       return "complete";
-    case EndReason::kWindow:
+    case EndReason::kStackCopy:
       return "window";
     case EndReason::kNoRow:
       return "no row";

@@ -17,7 +17,7 @@ inline constexpr int kFrameSourceCount = 6;
 // Why a walk ended. Only kComplete says that the last frame is the outermost one.
 enum class EndReason : uint8_t {
   kComplete,          // the outermost frame's mark: RA undefined, or RA 0
-  kWindow,            // the walk needs bytes above the captured window
+  kStackCopy,         // the walk needs bytes above the stack copy
   kNoRow,             // no source has a row for the pc
   kExpression,        // the row needs a DWARF expression that has no form here
   kRegisterUnknown,   // the row names a register whose value is not known in this frame

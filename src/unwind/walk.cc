@@ -29,22 +29,22 @@ bool Walker::IsGuess(const Found& found) {
   return found.outcome == FindOutcome::kFound && found.row.source == FrameSource::kFramePointer;
 }
 
-Walker::Walker(const UnwindOrder& order, RowFinderLimits limits)
-    : by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits) {
+Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine)
+    : machine_(&machine), by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits, machine) {
   UnwindOrder other = order;
   std::vector<FrameSource>& sources = other.sources;
   const auto sframe = std::find(sources.begin(), sources.end(), FrameSource::kSFrame);
   const auto eh_frame = std::find(sframe, sources.end(), FrameSource::kEhFrame);
   if (eh_frame == sources.end()) return;
   std::iter_swap(sframe, eh_frame);
-  rbx_rows_.emplace(other, limits);
+  extra_rows_.emplace(other, limits, machine);
 }
 
 // Finds the row of a frame.
-std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindow& window, FrameState* state,
+std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                         Found* found) {
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
-  found->plausible_fp = PlausibleFramePointer(*state, window);
+  found->plausible_fp = PlausibleFramePointer(*state, copy);
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
   if (state->exact && IsGuess(*found)) {
     Row row;
@@ -54,11 +54,11 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindo
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
   if (state->exact || within) return std::nullopt;
   if (state->pc < code.end) {
-    if (std::optional<EndReason> unknown = LookUpTrampoline(code, window, state, found)) return unknown;
+    if (std::optional<EndReason> unknown = LookUpTrampoline(code, copy, state, found)) return unknown;
   }
   if (found->outcome == FindOutcome::kNotHere && by_frame_pointer_ && HasPushedFramePointer(*state)) {
     found->outcome = FindOutcome::kFound;
-    found->row = kFramePointerRow;
+    found->row = FramePointerRow(*machine_);
   }
   return std::nullopt;
 }
@@ -66,7 +66,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackWindo
 // A handler returns to the first byte of the trampoline, which nobody calls: so the byte before it may be any
 // function's, and says nothing. But as a function may end in a call that never returns, such an address is the
 // trampoline's only where the stack holds what it is for. Otherwise says why that is not known.
-std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const StackWindow& window, FrameState* state,
+std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                                   Found* found) {
   Found at_pc = *found;
   ++at_pc.address;
@@ -74,11 +74,11 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
   at_pc.outcome = asked_->Find(code.module, at_pc.address, found->plausible_fp, &at_pc.row);
   bool trampoline = false;
   if (begins) {
-    if (std::optional<EndReason> unknown = FindKernelContext(window, *state, &trampoline)) return unknown;
-  } else if (IsKernelContext(window, *state)) {  // that of musl, which has no row, or of Go, whose row is wrong
+    if (std::optional<EndReason> unknown = FindKernelContext(copy, *state, &trampoline)) return unknown;
+  } else if (IsKernelContext(copy, *state)) {  // that of musl, which has no row, or of Go, whose row is wrong
     trampoline = true;
     at_pc.outcome = FindOutcome::kFound;
-    at_pc.row = kKernelContextRow;
+    at_pc.row = KernelContextRow(*machine_);
   }
   if (!trampoline) return std::nullopt;
   state->exact = true;
@@ -87,7 +87,7 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
 }
 
 // Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does.
-std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackWindow& window,
+std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackCopy& copy,
                                       FrameState* state, Frame* frame) {
   const bool is_start = IsStartCode(code, found.address, *state);
   switch (found.outcome) {
@@ -101,17 +101,17 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
-    if (found.row.cfa.reg == kRbp && !found.plausible_fp) return EndReason::kNoRow;
+    if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;
-  return Apply(found.row, window, state);
+  return Apply(found.row, copy, state);
 }
 
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
 // register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
 // that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
-EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
+EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
                       std::vector<uint64_t>* pcs) {
   bool leaf_in_hole = false;  // the frame before this one
   for (;;) {
@@ -119,7 +119,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
     Found found;
-    if (std::optional<EndReason> end = LookUp(*code, window, state, &found)) return *end;
+    if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
     Frame frame;
@@ -129,22 +129,22 @@ EndReason Walker::Run(const AddressSpace& space, const StackWindow& window, Fram
     frame.exact = state->exact;
     out->frames.push_back(frame);
     if (pcs != nullptr) pcs->push_back(state->pc);
-    if (std::optional<EndReason> end = Step(*code, found, window, state, &out->frames.back())) return *end;
+    if (std::optional<EndReason> end = Step(*code, found, copy, state, &out->frames.back())) return *end;
   }
 }
 
-void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
+void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
                   UserStack* out, std::vector<uint64_t>* pcs) {
   const auto walk = [&](RowFinder* rows) {
     out->frames.clear();
     if (pcs != nullptr) pcs->clear();
-    FrameState state = LeafState(registers, in_syscall);
+    FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = rows;
-    out->end = Run(space, window, &state, out, pcs);
+    out->end = Run(space, copy, &state, out, pcs);
   };
   walk(&rows_);
   // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.
-  if (out->end == EndReason::kRegisterUnknown && rbx_rows_) walk(&*rbx_rows_);
+  if (out->end == EndReason::kRegisterUnknown && extra_rows_) walk(&*extra_rows_);
   for (const Frame& frame : out->frames) ++stats_.frames[static_cast<size_t>(frame.source)];
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];

@@ -1,5 +1,5 @@
 // Walks a user stack: from the saved registers to the outermost frame, or to the first place where going on would be a
-// guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the window.
+// guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the stack copy.
 //
 // Does not symbolize, and keeps modules alive only as long as their rows are cached: whoever keeps a UserStack keeps
 // its modules.
@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "process/address_space.h"
-#include "process/registers.h"
+#include "process/machine.h"
 #include "unwind/apply.h"
 #include "unwind/row_finder.h"
-#include "unwind/stack_window.h"
+#include "unwind/stack_copy.h"
 #include "unwind/unwind_order.h"
 #include "unwind/user_stack.h"
 
@@ -32,12 +32,12 @@ struct WalkStats {
 
 class Walker {
  public:
-  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {});
+  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
-  // rcx and r11 hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`, unless
-  // null, gets the frames' addresses in the process.
-  void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackWindow& window,
+  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`,
+  // unless null, gets the frames' addresses in the process.
+  void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
             UserStack* out, std::vector<uint64_t>* pcs = nullptr);
 
   const WalkStats& stats() const { return stats_; }
@@ -53,18 +53,19 @@ class Walker {
   static bool IsDescribed(const Found& found);
   static bool IsGuess(const Found& found);
 
-  EndReason Run(const AddressSpace& space, const StackWindow& window, FrameState* state, UserStack* out,
+  EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
                 std::vector<uint64_t>* pcs);
-  std::optional<EndReason> LookUp(const MappedCode& code, const StackWindow& window, FrameState* state, Found* found);
-  std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackWindow& window, FrameState* state,
+  std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
+  std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);
-  std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackWindow& window,
-                                FrameState* state, Frame* frame);
+  std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackCopy& copy, FrameState* state,
+                                Frame* frame);
 
+  const Machine* machine_;
   bool by_frame_pointer_;
   RowFinder rows_;
-  std::optional<RowFinder> rbx_rows_;  // with .eh_frame before SFrame; only if the order has it behind
-  RowFinder* asked_ = nullptr;         // the one of both that serves this walk
+  std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind
+  RowFinder* asked_ = nullptr;           // the one of both that serves this walk
   WalkStats stats_;
 };
 

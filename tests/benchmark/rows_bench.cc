@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "process/file_image.h"
+#include "process/elf/file_image.h"
 #include "process/memory.h"
 #include "unwind/row_finder.h"
 #include "unwind/sframe.h"

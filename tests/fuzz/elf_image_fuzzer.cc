@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "process/elf_image.h"
-#include "process/elf_sections.h"
-#include "process/file_image.h"
+#include "process/elf/file_image.h"
+#include "process/elf/image.h"
+#include "process/elf/table_sections.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace offcpu;

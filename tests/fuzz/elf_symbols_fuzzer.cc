@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "process/elf/file.h"
 #include "process/memory.h"
 #include "symbolize/demangle.h"
-#include "symbolize/elf_file.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/symbol_table.h"
 

@@ -1,5 +1,5 @@
 // A walk over a hostile stack by hostile tables. Input: 17 registers, 512 bytes of stack, then a table, which is taken
-// for SFrame as well as for .eh_frame: only one of them makes sense of it.
+// for SFrame as well as for .eh_frame: only one of them makes sense of it. The stack is walked as that of each machine.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,14 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace offcpu;
   constexpr size_t kStackBytes = 512;
+  constexpr size_t kRegisterBytes = kRegisterCount * sizeof(uint64_t);
   constexpr uint64_t kStack = 0x7ffd00000000;
   Registers registers;
-  const size_t head = sizeof(registers.value) + kStackBytes;
+  const size_t head = kRegisterBytes + kStackBytes;
   if (size < head) return 0;
-  std::memcpy(registers.value.data(), data, sizeof(registers.value));
+  std::memcpy(registers.value.data(), data, kRegisterBytes);
   std::span<const std::byte> bytes = std::as_bytes(std::span(data, size));
-  SpanMemory memory(kStack, bytes.subspan(sizeof(registers.value), kStackBytes));
+  SpanMemory memory(kStack, bytes.subspan(kRegisterBytes, kStackBytes));
   auto module = std::make_shared<Module>();
   module->code = {{0x1000, 0x9000}, {0x40000, 0x60000}};
   module->eh_frame.address = 0x9000;
@@ -37,13 +38,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hole.begin = 0x40000;
   hole.end = 0x60000;
   AddressSpace space({code, generated, hole});
-  Walker walker;
-  UserStack stack;
-  walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);
-  // Every frame but the last has more of the stack below it than the one before, but for interrupted ones.
-  const bool interrupted = std::any_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
-    return frame.source == FrameSource::kSignalTrampoline;
-  });
-  if (stack.frames.size() > (interrupted ? kMaxFrames : kStackBytes / 8 + 2)) std::abort();
+  registers.value[kAArch64Pc] = registers.pc();
+  registers.value[kAArch64Sp] = registers.sp();
+  for (const Machine* machine : {&kX86_64, &kAArch64}) {
+    Walker walker(UnwindOrder(), RowFinderLimits(), *machine);
+    UserStack stack;
+    walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);
+    // Every frame but the last has more of the stack below it than the one before, but for interrupted ones.
+    const bool interrupted = std::any_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
+      return frame.source == FrameSource::kSignalTrampoline;
+    });
+    if (stack.frames.size() > (interrupted ? kMaxFrames : kStackBytes / 8 + 2)) std::abort();
+  }
   return 0;
 }

@@ -84,7 +84,7 @@ Caller ByRow(const Frame& frame, const Row& row) {
   if (row.cfa.deref) caller.cfa = Frame::Memory(caller.cfa) + row.cfa.addend;
   caller.pc = ByRule(frame, row.ra, caller.cfa, kRip).value_or(0);
   caller.fp = ByRule(frame, row.fp, caller.cfa, kRbp);
-  caller.bx = ByRule(frame, row.bx, caller.cfa, kRbx);
+  caller.bx = ByRule(frame, row.extra, caller.cfa, kRbx);
   return caller;
 }
 

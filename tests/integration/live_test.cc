@@ -79,7 +79,7 @@ TEST(Live, AThreadThatBlockedBeforeAndNeverReturnsHasItsStackAndLength) {
     EXPECT_EQ(rows[0].row->runnable_ns, 0u);
     EXPECT_FALSE(rows[0].kernel.empty());
     if (comm == "big") {
-      EXPECT_EQ(rows[0].user->end, EndReason::kWindow) << "its stack is larger than what is read";
+      EXPECT_EQ(rows[0].user->end, EndReason::kStackCopy) << "its stack is larger than what is read";
       EXPECT_TRUE(rows[0].Has("big_frames"));
     } else {
       EXPECT_TRUE(rows[0].complete()) << rows[0].Text();

@@ -55,9 +55,9 @@ class Held {
  public:
   explicit Held(const std::string& order) : name_(order), walker_(*ParseUnwindOrder(order)) {}
 
-  void At(const Stepper& stepper, const AddressSpace& space, const StackWindow& window,
+  void At(const Stepper& stepper, const AddressSpace& space, const StackCopy& copy,
           const std::vector<uint64_t>& truth) {
-    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, window, &stack_, &pcs_);
+    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, copy, &stack_, &pcs_);
     ++instructions_;
     const bool whole = stack_.end == EndReason::kComplete;
     const auto agreed =
@@ -166,8 +166,8 @@ class Session {
     const uint64_t sp = stepper_.registers().sp();
     const size_t size = ProcessMemory(stepper_.pid()).ReadSome(sp, stack_);
     const SpanMemory memory(sp, std::span(stack_).first(size));
-    const StackWindow window = {memory, sp, sp + size, size == stack_.size()};
-    for (Held& one : held_) one.At(stepper_, *space_, window, truth);
+    const StackCopy copy = {memory, sp, sp + size, size == stack_.size()};
+    for (Held& one : held_) one.At(stepper_, *space_, copy, truth);
   }
 
   Stepper& stepper_;

@@ -103,7 +103,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.live_stacks = 13;
   stats.walks = 5;
   stats.processes = 6;
-  stats.walk_ends[static_cast<size_t>(EndReason::kWindow)] = 7;
+  stats.walk_ends[static_cast<size_t>(EndReason::kStackCopy)] = 7;
   stats.frames_by_source[static_cast<size_t>(FrameSource::kSFrame)] = 8;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 9;
   stats.slept_throughout = 10;
@@ -140,7 +140,7 @@ TEST(ProfileJsonTest, AStackHasItsRowAndBothHalves) {
   fake.profile.start_unix_ns = 1;
   fake.profile.duration_ns = 2;
   fake.profile.host = "h";
-  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read", "main"}, EndReason::kWindow),
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read", "main"}, EndReason::kStackCopy),
            fake.Kernel({"schedule", "pipe_read"}), 100, 11, WaitKind::kDisk);
   fake.profile.rows[0].syscall = 0;
   EXPECT_TRUE(ProfileJson(fake).starts_with(

@@ -142,7 +142,7 @@ TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
   RecordedProfile one = OneReader();
   const Module* nameless = one.AddModule("/opt/plugin", "");
   one.profile.user_stacks[0].frames[1].module = nameless;
-  one.profile.user_stacks[0].end = EndReason::kWindow;
+  one.profile.user_stacks[0].end = EndReason::kStackCopy;
   OtlpOptions options;
   options.names = false;
   const OtlpReader reader = OneOf(one, options);

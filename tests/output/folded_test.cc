@@ -37,7 +37,7 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
   const WakerLink thread = {.process = fake_.Process(11, "client"),
                             .comm = fake_.Comm("waker"),
                             .kernel_stack = fake_.Kernel({"wake_up", "pipe_write"}),
-                            .user_stack = fake_.User({"write", "reply"}, EndReason::kWindow)};
+                            .user_stack = fake_.User({"write", "reply"}, EndReason::kStackCopy)};
   const WakerLink timer = {.interrupt = true, .kernel_stack = fake_.Kernel({"wake_up", "timer"}), .user_stack = none};
   fake_.profile.wakers = {{thread, timer}, {timer}, {}};
   for (uint32_t waker = 0; waker <= 3; ++waker) {
@@ -109,7 +109,7 @@ TEST_F(FoldedTest, WhatRunsIsInTheWallClockView) {
 
 TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
   uint32_t kernel = fake_.Kernel({"schedule"});
-  fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kWindow), kernel, 1000);
+  fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kStackCopy), kernel, 1000);
   fake_.Row(process_, comm_, fake_.User({}, EndReason::kNotMapped), kernel, 2000);
   fake_.Row(process_, comm_, fake_.Missing(NoUserStack::kRingFull), fake_.Kernel({}), 3000);
   fake_.OverflowRow(4000);

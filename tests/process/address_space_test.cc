@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/process/elf_bytes.h"
+#include "tests/process/elf/elf_bytes.h"
 
 namespace offcpu {
 namespace {

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "process/owned_fd.h"
+
 namespace offcpu {
 namespace {
 
@@ -71,6 +73,19 @@ TEST_F(ProcessMemoryTest, AddressesDoNotWrap) {
 TEST_F(ProcessMemoryTest, NoSuchProcess) {
   // The largest pid is 2^22.
   EXPECT_EQ(ProcessMemory(1 << 23).ReadValue<uint8_t>(address(0)), std::nullopt);
+}
+
+TEST(FileMemoryTest, ReadsAFileButNotBeyondIt) {
+  const OwnedFd fd(memfd_create("memory_test", MFD_CLOEXEC));
+  ASSERT_EQ(write(fd.get(), kBytes.data(), kBytes.size()), static_cast<ssize_t>(kBytes.size()));
+  const FileMemory file(fd.get());
+  std::array<std::byte, 4> got = {};
+  ASSERT_TRUE(file.Read(0, got));
+  EXPECT_EQ(got, kBytes);
+  EXPECT_FALSE(file.Read(1, got));
+  EXPECT_FALSE(file.Read(UINT64_MAX, got));
+  EXPECT_FALSE(file.Read(INT64_MAX - 1, got));
+  EXPECT_FALSE(FileMemory(-1).Read(0, got));
 }
 
 }  // namespace

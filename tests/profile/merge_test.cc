@@ -127,7 +127,7 @@ TEST_F(MergeTest, EachPartOfTheMeaningMakesARow) {
   windows[5].comms[0] = "other";
   windows[6].kernel_stacks[0].addresses.pop_back();
   windows[7].user_stacks[0].stack.frames[1].address = 3;
-  windows[8].user_stacks[0].stack.end = EndReason::kWindow;
+  windows[8].user_stacks[0].stack.end = EndReason::kStackCopy;
   windows[9].user_stacks[0] = {.missing = NoUserStack::kLost};
   windows[10].rows[0].kind = WaitKind::kOpen;
   windows[11].rows[0].syscall = 0;

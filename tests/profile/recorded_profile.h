@@ -67,7 +67,7 @@ struct RecordedProfile {
                     Native({libc, 0x1100, FrameSource::kEhFrame, true}, "__restore_rt", "libc.so.6"),
                     Native({nullptr, 0x7f0001, FrameSource::kSignalTrampoline, true}, "[unknown] 0x7f0001", "", false),
                     Native({app, 0x3007, FrameSource::kFramePointer, false}, "app+0x3006", "app", false)},
-                   EndReason::kWindow);
+                   EndReason::kStackCopy);
   }
   uint32_t AddPipe() { return AddKernel({{0xffffffff81000010, "schedule"}, {0xffffffff81000020, "pipe_read"}}); }
 

@@ -51,7 +51,7 @@ TEST_F(StackTableTest, HowFramesWereFoundTellsNoStacksApart) {
 TEST_F(StackTableTest, CollidingStacksStayApart) {
   UserStack base = FakeStack(module_.get(), {1, 2});
   UserStack other_end = base;
-  other_end.end = EndReason::kWindow;
+  other_end.end = EndReason::kStackCopy;
   UserStack other_exact = base;
   other_exact.frames[1].exact = true;
   StackTable table({});

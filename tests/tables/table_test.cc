@@ -187,7 +187,7 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   stats.captures = 790;
   stats.walks = 1000;
   stats.walk_ends[static_cast<size_t>(EndReason::kComplete)] = 980;
-  stats.walk_ends[static_cast<size_t>(EndReason::kWindow)] = 20;
+  stats.walk_ends[static_cast<size_t>(EndReason::kStackCopy)] = 20;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)] = 900;
   stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kSFrame)] = 50;
   stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"row table full", 3, 0}};

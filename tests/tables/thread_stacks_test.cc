@@ -56,7 +56,7 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
 
 TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
   const uint32_t none = fake_.Kernel({});
-  Thread(10, "server", fake_.User({"read"}, EndReason::kWindow), none, 0, WaitKind::kDisk);
+  Thread(10, "server", fake_.User({"read"}, EndReason::kStackCopy), none, 0, WaitKind::kDisk);
   Thread(11, "quick", fake_.Missing(NoUserStack::kStale), fake_.Kernel({"schedule"}), 999, WaitKind::kPreempted);
   EXPECT_EQ(Text(),
             "10 server: 2 threads\n"

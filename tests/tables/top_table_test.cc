@@ -132,7 +132,7 @@ TEST_F(TopTableTest, AStackOfNothingElseKeepsThem) {
 
 TEST_F(TopTableTest, AStackThatIsNotWholeSaysSo) {
   EXPECT_THAT(FramesOf(UserIn({{"read", "libc.so.6"}, {"fill", "server"}, {"qsort", "libc.so.6"}, {"f", "server"}},
-                              EndReason::kWindow)),
+                              EndReason::kStackCopy)),
               ElementsAre("fill", "qsort", "f", "[truncated: window]"))
       << "its last frame is not where the program begins";
   EXPECT_THAT(FramesOf(fake_.Missing(NoUserStack::kBudget)), ElementsAre("[no user stack: budget]"));

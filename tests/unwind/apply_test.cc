@@ -140,18 +140,18 @@ TEST_F(ApplyTest, NothingWraps) {
   EXPECT_EQ(Step(row), EndReason::kBadMemory);
 }
 
-TEST_F(ApplyTest, LastWordOfTheWindow) {
+TEST_F(ApplyTest, LastWordOfTheCopy) {
   word(15) = 0x402000;
   EXPECT_EQ(Step(Plain(128)), std::nullopt);
   EXPECT_EQ(state.sp, kStack + 128);
 }
 
-TEST_F(ApplyTest, AboveTheWindow) {
-  EXPECT_EQ(Step(Plain(136), true), EndReason::kWindow);
+TEST_F(ApplyTest, AboveTheCopy) {
+  EXPECT_EQ(Step(Plain(136), true), EndReason::kStackCopy);
   EXPECT_EQ(Step(Plain(136), false), EndReason::kBadCfa);
   Row row = Plain(128);
   row.cfa.deref = true;  // the word at the end
-  EXPECT_EQ(Step(row, true), EndReason::kWindow);
+  EXPECT_EQ(Step(row, true), EndReason::kStackCopy);
   EXPECT_EQ(Step(row, false), EndReason::kBadMemory);
 }
 
@@ -197,12 +197,12 @@ TEST_F(ApplyTest, StackAtTheEndOfTheAddressSpace) {
     row.cfa.offset = 0;
     row.cfa.deref = true;
     EXPECT_NE(Apply(row, {memory, kBegin, kEnd, more}, &state), std::nullopt);
-    EXPECT_NE(Apply(kKernelContextRow, {memory, kBegin, kEnd, more}, &state), std::nullopt);
+    EXPECT_NE(Apply(KernelContextRow(kX86_64), {memory, kBegin, kEnd, more}, &state), std::nullopt);
     EXPECT_FALSE(IsKernelContext({memory, kBegin, kEnd, more}, state));
   }
 }
 
-TEST_F(ApplyTest, BelowTheWindow) {
+TEST_F(ApplyTest, BelowTheCopy) {
   Row row = Plain(8);
   row.ra.offset = -16;
   EXPECT_EQ(Step(row, true), EndReason::kBadMemory);
@@ -239,14 +239,14 @@ TEST_F(ApplyTest, RbxIsKnownAsFarAsRowsSayWhereItIs) {
   registers.value[kRbx] = kStack + 16;
   state = LeafState(registers, false);
   Row row = Plain(8);
-  row.bx.place = Place::kUnchanged;
+  row.extra.place = Place::kUnchanged;
   word(0) = 0x402000;
   word(1) = kStack + 24;
   word(2) = 0x403000;
   word(3) = 0x404000;
   EXPECT_EQ(Step(row), std::nullopt);
   row = Plain(8, kRbx);
-  row.bx = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
+  row.extra = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
   EXPECT_EQ(Step(row), std::nullopt) << "as the leaf left it";
   EXPECT_EQ(state.pc, 0x403000u);
   EXPECT_EQ(Step(Plain(8, kRbx)), std::nullopt) << "as it was saved";
@@ -346,15 +346,15 @@ TEST_F(KernelContextTest, IsNotKnownWithoutAllOfItsWords) {
   for (uint64_t count : {0, 1, 23}) {
     SpanMemory memory(kStack, std::as_bytes(std::span(words)));
     bool result = false;
-    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8, true}, state, &result), EndReason::kWindow);
+    EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8, true}, state, &result), EndReason::kStackCopy);
     EXPECT_EQ(FindKernelContext({memory, kStack, kStack + count * 8}, state, &result), EndReason::kBadMemory);
   }
 }
 
-TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kWindow); }
+TEST_F(KernelContextTest, NotAllThere) { EXPECT_EQ(Step(168), EndReason::kStackCopy); }
 
-// Wherever the interrupted stack is in the window, the walk goes on. Elsewhere the interrupted instruction is known,
-// and nothing behind it.
+// Wherever the interrupted stack is in the stack copy, the walk goes on. Elsewhere the interrupted instruction is
+// known, and nothing behind it.
 TEST_F(KernelContextTest, StackOfItsOwn) {
   for (const uint64_t sp : {kStack, kStack + 8}) {
     words[20] = sp;
@@ -365,9 +365,9 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
     EXPECT_EQ(Step(), std::nullopt);
     EXPECT_EQ(state.pc, 0x402000u);
     state = before;
-    row = kKernelContextRow;
+    row = KernelContextRow(kX86_64);
   }
-  for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxWindowBytes + 8}) {
+  for (const uint64_t sp : {kStack - 8, kStack - 0x10000, kStack + kMaxStackCopyBytes + 8}) {
     words[20] = sp;
     FrameState before = state;
     EXPECT_EQ(Step(), std::nullopt);
@@ -375,16 +375,16 @@ TEST_F(KernelContextTest, StackOfItsOwn) {
     row = Plain(8);
     EXPECT_EQ(Step(), EndReason::kOtherStack);
     state = before;
-    row = kKernelContextRow;
+    row = KernelContextRow(kX86_64);
   }
 }
 
 // It may be on the same one, as far as captures reach; then a larger one helps.
-TEST_F(KernelContextTest, StackAboveTheWindow) {
-  words[20] = kStack + kMaxWindowBytes;
+TEST_F(KernelContextTest, StackAboveTheCopy) {
+  words[20] = kStack + kMaxStackCopyBytes;
   EXPECT_EQ(Step(), std::nullopt);
   row = Plain(8);
-  EXPECT_EQ(Step(), EndReason::kWindow);
+  EXPECT_EQ(Step(), EndReason::kStackCopy);
 }
 
 // As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point

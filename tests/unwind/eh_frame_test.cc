@@ -140,9 +140,9 @@ TEST_F(EhFrameTest, Plt) {
 
 TEST_F(EhFrameTest, Rbx) {
   ASSERT_EQ(Find({0x83, 3}), FindOutcome::kFound);  // rbx at CFA - 24
-  EXPECT_EQ(row.bx, AtCfa(-24));
+  EXPECT_EQ(row.extra, AtCfa(-24));
   ASSERT_EQ(Find({}), FindOutcome::kFound);
-  EXPECT_EQ(row.bx.place, Place::kUnchanged);
+  EXPECT_EQ(row.extra.place, Place::kUnchanged);
 }
 
 // push %rbp; push %rbx; ...; pop %rbx; pop %rbp; ret: compilers do not say that what is popped is back.
@@ -153,13 +153,13 @@ TEST_F(EhFrameTest, PoppedRegistersAreBack) {
                                              0x41, 0x0e, 8};           // at 0x13: CFA = rsp + 8
   ASSERT_EQ(Find(instructions, 2), FindOutcome::kFound);
   EXPECT_EQ(row.fp, AtCfa(-16));
-  EXPECT_EQ(row.bx, AtCfa(-24));
+  EXPECT_EQ(row.extra, AtCfa(-24));
   ASSERT_EQ(Find(instructions, 0x12), FindOutcome::kFound);
   EXPECT_EQ(row.fp, AtCfa(-16));
-  EXPECT_EQ(row.bx.place, Place::kUnchanged);
+  EXPECT_EQ(row.extra.place, Place::kUnchanged);
   ASSERT_EQ(Find(instructions, 0x13), FindOutcome::kFound);
   EXPECT_EQ(row.fp.place, Place::kUnchanged);
-  EXPECT_EQ(row.bx.place, Place::kUnchanged);
+  EXPECT_EQ(row.extra.place, Place::kUnchanged);
 }
 
 // push %rbp; mov %rsp, %rbp; ...; leave; ret
@@ -175,7 +175,7 @@ TEST_F(EhFrameTest, FramePointerIsBackBehindLeave) {
 TEST_F(EhFrameTest, SavedBelowTheStackPointerIsNotBack) {
   ASSERT_EQ(Find({0x44, 0x86, 2, 0x83, 3}, 5), FindOutcome::kFound);
   EXPECT_EQ(row.fp, AtCfa(-16));
-  EXPECT_EQ(row.bx, AtCfa(-24));
+  EXPECT_EQ(row.extra, AtCfa(-24));
 }
 
 TEST_F(EhFrameTest, WhatARowCannotHold) {

@@ -3,67 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <vector>
-
-#include "tests/unwind/sframe_builder.h"
 
 namespace offcpu {
 namespace {
 
 constexpr uint64_t kStack = 0x7ffd00001000;
-
-TEST(FramePointerTest, OnlyForCodeThatSaysNothing) {
-  const UnwindOrder order;
-  EXPECT_TRUE(UsesFramePointer(order, nullptr, false));
-  Module module;
-  EXPECT_FALSE(UsesFramePointer(order, &module, true)) << "could not be read: may have tables";
-  module.code = {{0x1000, 0x2000}};
-  EXPECT_TRUE(UsesFramePointer(order, &module, false));
-  for (ModuleTable Module::*table : {&Module::eh_frame, &Module::eh_frame_hdr}) {
-    (module.*table).bytes.resize(4);
-    EXPECT_FALSE(UsesFramePointer(order, &module, true));
-    (module.*table).bytes.clear();
-  }
-  for (bool Module::*damaged : {&Module::damaged_eh_frame, &Module::damaged_sframe}) {
-    module.*damaged = true;
-    EXPECT_FALSE(UsesFramePointer(order, &module, true));
-    module.*damaged = false;
-  }
-}
-
-TEST(FramePointerTest, SFrameThatIsPassedOverSaysNothing) {
-  Module module;
-  module.code = {{0x1000, 0x2000}};
-  const auto uses = [&module](std::vector<uint8_t> head) {
-    module.sframe = SFrameBuilder::TableOf(head);
-    return UsesFramePointer(UnwindOrder(), &module, false);
-  };
-  // Magic, version, flags.
-  EXPECT_FALSE(uses({0xe2, 0xde, 3, 4}));
-  EXPECT_FALSE(uses({0xe2, 0xde, 3, 0xff})) << "damaged, but of a version that is read";
-  EXPECT_TRUE(uses({0xe2, 0xde, 1, 0}));
-  EXPECT_TRUE(uses({0xe2, 0xde, 2, 0}));
-  EXPECT_TRUE(uses({0xe2, 0xde, 4, 4}));
-  EXPECT_TRUE(uses(std::vector<uint8_t>(28))) << "what a linker leaves of an empty section";
-}
-
-TEST(FramePointerTest, PlaceInTheOrder) {
-  const auto uses = [](const char* order, const Module* module, bool plausible) {
-    return UsesFramePointer(*ParseUnwindOrder(order), module, plausible);
-  };
-  Module module;
-  module.code = {{0x1000, 0x2000}};
-  module.eh_frame.bytes.resize(4);
-  EXPECT_FALSE(uses("sframe,eh_frame", nullptr, true));
-  EXPECT_FALSE(uses("eh_frame,fp", &module, true));
-  EXPECT_TRUE(uses("sframe,fp", &module, false));
-  EXPECT_TRUE(uses("fp", &module, false));
-  EXPECT_TRUE(uses("fp,sframe", &module, false)) << "nothing else could answer";
-  EXPECT_FALSE(uses("fp,eh_frame", &module, false));
-  EXPECT_TRUE(uses("fp,eh_frame", &module, true));
-  EXPECT_FALSE(uses("sframe,fp,eh_frame", &module, false));
-  EXPECT_TRUE(uses("sframe,fp,eh_frame", &module, true));
-}
 
 class PlausibleTest : public ::testing::Test {
  protected:

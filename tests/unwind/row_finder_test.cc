@@ -8,7 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "tests/unwind/cfi_bytes.h"
 #include "tests/unwind/sframe_builder.h"
+#include "unwind/eh_frame.h"
 #include "unwind/frame_pointer.h"
+#include "unwind/sframe.h"
 
 namespace offcpu {
 namespace {

@@ -185,7 +185,7 @@ TEST(SFrameRandomTest, SharedRowsCostALookUpNoMoreThanOneFunction) {
   const ModuleTable module = bytes.Table();
   auto table = SFrameTable::Open(module, std::vector<CodeRange>{SFrameBuilder::kCode});
   ASSERT_TRUE(table.ok());
-  EXPECT_EQ((*table)->bad_functions(), 0x2000u - 1) << "there are bytes for the rows of the first only";
+  EXPECT_EQ((*table)->bad_entries(), 0x2000u - 1) << "there are bytes for the rows of the first only";
   Seen seen;
   for (uint64_t i = 0; i < 0x2000; ++i) LookUp(**table, 0x1000 + 2 * i, &seen);
   EXPECT_EQ((*table)->rows_read(), 65535u);

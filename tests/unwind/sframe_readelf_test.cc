@@ -148,7 +148,7 @@ class SFrameToolchainTest : public ::testing::Test {
     auto table = SFrameTable::Open(object.table, object.code);
     EXPECT_TRUE(table.ok()) << table.status();
     if (!table.ok()) return 0;
-    EXPECT_EQ((*table)->bad_functions(), 0u);
+    EXPECT_EQ((*table)->bad_entries(), 0u);
     EXPECT_GT(CompareWithEhFrame(object, **table), rows / 10 * 9);
     return rows;
   }

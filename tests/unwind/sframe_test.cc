@@ -8,7 +8,6 @@
 
 #include "tests/unwind/sframe_builder.h"
 #include "tests/unwind/sframe_object.h"
-#include "unwind/aarch64.h"
 #include "unwind/apply.h"
 
 namespace offcpu {
@@ -71,7 +70,7 @@ TEST(SFrameTableTest, ARowHoldsUntilTheNextOne) {
   EXPECT_EQ(opened.OutcomeAt(0xfff), FindOutcome::kNotHere);
   EXPECT_EQ(opened.OutcomeAt(0x1020), FindOutcome::kNotHere);
   EXPECT_EQ(opened.table->functions(), 1u);
-  EXPECT_EQ(opened.table->bad_functions(), 0u);
+  EXPECT_EQ(opened.table->bad_entries(), 0u);
 }
 
 // push %rbp; mov %rsp, %rbp; ...; leave; ret: the row of the last instruction still has the place of the saved FP.
@@ -147,7 +146,7 @@ TEST(SFrameTableTest, EmptyFunctionsCoverNothing) {
     Opened opened(bytes);
     EXPECT_EQ(opened.RowAt(0x1000), OnStack(0x1000, 0x1010, 8));
     EXPECT_EQ(opened.RowAt(0x100c), OnStack(0x1000, 0x1010, 8));
-    EXPECT_EQ(opened.table->bad_functions(), 0u);
+    EXPECT_EQ(opened.table->bad_entries(), 0u);
   }
 }
 
@@ -159,7 +158,7 @@ TEST(SFrameTableTest, OfFunctionsThatOverlapTheFirst) {
   Opened opened(bytes);
   EXPECT_EQ(opened.RowAt(0x1018).cfa.offset, 8);
   EXPECT_EQ(opened.RowAt(0x1020).cfa.offset, 24);
-  EXPECT_EQ(opened.table->bad_functions(), 1u);
+  EXPECT_EQ(opened.table->bad_entries(), 1u);
 }
 
 TEST(SFrameTableTest, FunctionsOutsideTheCodeAreLeftOut) {
@@ -173,7 +172,7 @@ TEST(SFrameTableTest, FunctionsOutsideTheCodeAreLeftOut) {
   bytes.Function(0x4fe0 + (1ull << 32), 0x10, kStart1, {{0, 0x03, 8}});  // far away
   Opened opened(bytes);
   EXPECT_EQ(opened.table->functions(), 1u);
-  EXPECT_EQ(opened.table->bad_functions(), 6u);
+  EXPECT_EQ(opened.table->bad_entries(), 6u);
   EXPECT_EQ(opened.RowAt(0x4fff), OnStack(0x4ff0, 0x5000, 8));
   for (uint64_t address : std::vector<uint64_t>{0x4fef, 0xff8, 0x5000, UINT64_MAX, 0, 0x1008}) {
     EXPECT_EQ(opened.OutcomeAt(address), FindOutcome::kNotHere) << std::hex << address;
@@ -193,7 +192,7 @@ TEST(SFrameTableTest, ADamagedFunctionCostsItself) {
   EXPECT_EQ(opened.OutcomeAt(0x300f), FindOutcome::kCorrupt);
   EXPECT_EQ(opened.OutcomeAt(0x3010), FindOutcome::kNotHere);
   EXPECT_EQ(opened.OutcomeAt(0x4000), FindOutcome::kFound) << "rows may be shared";
-  EXPECT_EQ(opened.table->bad_functions(), 2u);
+  EXPECT_EQ(opened.table->bad_entries(), 2u);
 }
 
 TEST(SFrameTableTest, MoreRowsThanTheHeaderSaysCostTheFunctionsThatComeLate) {
@@ -204,7 +203,7 @@ TEST(SFrameTableTest, MoreRowsThanTheHeaderSaysCostTheFunctionsThatComeLate) {
   Opened opened(bytes);
   EXPECT_EQ(opened.OutcomeAt(0x1000), FindOutcome::kFound);
   EXPECT_EQ(opened.OutcomeAt(0x2000), FindOutcome::kCorrupt);
-  EXPECT_EQ(opened.table->bad_functions(), 1u);
+  EXPECT_EQ(opened.table->bad_entries(), 1u);
 }
 
 // Where the row behind is damaged, it is not known how far a row holds.
@@ -238,7 +237,7 @@ TEST(SFrameTableTest, SignalFrames) {
   bytes.Function(0x1000, 0x10, SFrameBuilder::kSignal, {});
   bytes.Function(0x2000, 0x10, SFrameBuilder::kSignal, {{0, 0x03, 8}});
   Opened opened(bytes);
-  Row expected = kKernelContextRow;
+  Row expected = KernelContextRow(kX86_64);
   expected.begin = 0x1000;
   expected.end = 0x1010;
   expected.source = FrameSource::kSFrame;
@@ -375,7 +374,7 @@ TEST(SFrameTableTest, SectionsBehindOneAnother) {
   ASSERT_NE(opened.table, nullptr);
   EXPECT_EQ(opened.table->sections().size(), 2u);
   EXPECT_EQ(opened.table->functions(), 7u) << "one of eight is empty";
-  EXPECT_EQ(opened.table->bad_functions(), 0u);
+  EXPECT_EQ(opened.table->bad_entries(), 0u);
   uint64_t covered = 0;
   for (const SFrameSection& section : opened.table->sections()) {
     section.ForEach([&](uint32_t, const SFrameFunction& function) {
@@ -421,10 +420,10 @@ TEST(SFrameTableTest, FunctionsOfAArch64) {
   Opened opened(object.table, object.code, SFrameAbi::kAArch64Little);
   const Row leaf = opened.RowAt(0x4000b0);
   EXPECT_EQ(leaf.cfa, (CfaRule{.offset = 0, .addend = 0, .reg = kAArch64Sp, .deref = false}));
-  EXPECT_EQ(leaf.ra, (ValueRule{.offset = 0, .place = Place::kInRegister, .reg = kAArch64Lr}));
+  EXPECT_EQ(leaf.ra, (ValueRule{.offset = 0, .place = Place::kInRegister, .reg = kX30}));
   EXPECT_EQ(leaf.fp, kUnchangedFp);
   const Row framed = opened.RowAt(0x4000bc);
-  EXPECT_EQ(framed.cfa, (CfaRule{.offset = 32, .addend = 0, .reg = kAArch64Fp, .deref = false}));
+  EXPECT_EQ(framed.cfa, (CfaRule{.offset = 32, .addend = 0, .reg = kX29, .deref = false}));
   EXPECT_EQ(framed.ra, (ValueRule{.offset = -24, .place = Place::kAtCfa, .reg = 0}));
   EXPECT_EQ(framed.fp, (ValueRule{.offset = -32, .place = Place::kAtCfa, .reg = 0}));
   EXPECT_FALSE(framed.mangled_ra);
@@ -437,8 +436,8 @@ TEST(SFrameTableTest, TheTrampolineOfAArch64) {
   bytes.Function(0x1000, 8, SFrameBuilder::kSignal, {});
   Opened opened(bytes.Table(), {SFrameBuilder::kCode}, SFrameAbi::kAArch64Big);
   const Row row = opened.RowAt(0x1000);
-  EXPECT_EQ(row.cfa, kAArch64ContextRow.cfa);
-  EXPECT_EQ(row.ra, kAArch64ContextRow.ra);
+  EXPECT_EQ(row.cfa, KernelContextRow(kAArch64).cfa);
+  EXPECT_EQ(row.ra, KernelContextRow(kAArch64).ra);
   EXPECT_TRUE(row.signal);
 }
 

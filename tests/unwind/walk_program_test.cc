@@ -137,9 +137,9 @@ Walked WalkProgram(const Program& program, size_t max_bytes = 64 << 10) {
   Captured captured = Capture(program.pid(), max_bytes);
   const uint64_t sp = captured.registers.sp();
   SpanMemory memory(sp, captured.stack);
-  StackWindow window = {memory, sp, sp + captured.stack.size(), captured.stack.size() == max_bytes};
+  StackCopy copy = {memory, sp, sp + captured.stack.size(), captured.stack.size() == max_bytes};
   Walker walker;
-  walker.Walk(**space, captured.registers, /*in_syscall=*/true, window, &walked.stack);
+  walker.Walk(**space, captured.registers, /*in_syscall=*/true, copy, &walked.stack);
   for (const Frame& frame : walked.stack.frames) {
     uint64_t bias = 0;
     for (const MappedCode& code : (*space)->code()) {
@@ -241,7 +241,7 @@ TEST(WalkProgramTest, CoroutineEndsWithItsFirstFunction) {
   Program program("unwind_chain", "ucontext");
   ASSERT_EQ(program.return_addresses().size(), 5u);
   const Walked walked = WalkProgram(program);
-  EXPECT_NE(walked.stack.end, EndReason::kWindow);
+  EXPECT_NE(walked.stack.end, EndReason::kStackCopy);
   const std::vector<uint64_t>& found = program.return_addresses();
   EXPECT_TRUE(Within({found.begin(), found.begin() + 3}, walked.pcs));
   EXPECT_EQ(walked.pcs.back(), found[2]) << "what lies behind is not on this stack";
@@ -293,11 +293,11 @@ TEST(WalkProgramTest, LibraryWithoutTablesByFramePointer) {
   EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
 }
 
-TEST(WalkProgramTest, WindowTooSmall) {
+TEST(WalkProgramTest, StackCopyTooSmall) {
   Program program("unwind_chain", "large");
   ASSERT_EQ(program.return_addresses().size(), 3u);
   Walked walked = WalkProgram(program, 4096);
-  EXPECT_EQ(walked.stack.end, EndReason::kWindow) << Name(walked.stack.end);
+  EXPECT_EQ(walked.stack.end, EndReason::kStackCopy) << Name(walked.stack.end);
   EXPECT_EQ(walked.pcs.back(), program.return_addresses()[0]);
   walked = WalkProgram(program, 64 << 10);
   EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end);

@@ -138,7 +138,7 @@ TEST_F(WalkTest, LeafNotInCode) {
 TEST_F(WalkTest, EndsWithTheReasonOfItsLastStep) {
   EXPECT_EQ(Walk(kTables + kUndescribed), EndReason::kNoRow);
   EXPECT_EQ(Walk(kTables + kExpressed), EndReason::kExpression);
-  EXPECT_EQ(Walk(kTables + kByFrame, kStack + 16 * 8, true), EndReason::kWindow);
+  EXPECT_EQ(Walk(kTables + kByFrame, kStack + 16 * 8, true), EndReason::kStackCopy);
   EXPECT_EQ(Walk(kTables + kByFrame, kStack + 16 * 8, false), EndReason::kBadCfa);
 }
 
@@ -302,8 +302,9 @@ TEST_F(WalkTest, AnyStackAtAll) {
       ASSERT_TRUE(frame.module == nullptr || (frame.lookup_address() >= 0x1000 && frame.lookup_address() < 0x2000));
     }
   }
-  for (const EndReason end : {EndReason::kComplete, EndReason::kWindow, EndReason::kNoRow, EndReason::kRegisterUnknown,
-                              EndReason::kBadCfa, EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
+  for (const EndReason end :
+       {EndReason::kComplete, EndReason::kStackCopy, EndReason::kNoRow, EndReason::kRegisterUnknown, EndReason::kBadCfa,
+        EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
     EXPECT_GT(ends[static_cast<size_t>(end)], 0u) << Name(end) << ": then this has not tried much";
   }
 }
@@ -487,7 +488,7 @@ TEST_P(TrampolineTest, IsNotReturnedToByACall) {
 }
 
 TEST_P(TrampolineTest, IsNotDecidedWithoutTheStack) {
-  EXPECT_EQ(Walk(1 + 184 / 8), EndReason::kWindow) << "up to the segments";
+  EXPECT_EQ(Walk(1 + 184 / 8), EndReason::kStackCopy) << "up to the segments";
   EXPECT_EQ(stack.frames.size(), 1u) << "nobody knows whose frame it is";
 }
 
@@ -549,20 +550,20 @@ TEST(WalkByRbxTest, AsksTheOtherTableForIt) {
   const AddressSpace space({code});
   const std::vector<uint64_t> words = {kStack + 24, kTables + kByRbx + 1, 0, kTables + kLast + 1};
   const SpanMemory memory(kStack, std::as_bytes(std::span(words)));
-  const StackWindow window = {memory, kStack, kStack + words.size() * 8};
+  const StackCopy copy = {memory, kStack, kStack + words.size() * 8};
   Registers registers;
   registers.value[kRip] = kTables + kSaves;
   registers.value[kRsp] = kStack;
   UserStack stack;
   Walker walker;
-  walker.Walk(space, registers, false, window, &stack);
+  walker.Walk(space, registers, false, copy, &stack);
   EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
   ASSERT_EQ(stack.frames.size(), 3u);
   EXPECT_EQ(stack.frames[2].address, kLast + 1);
   EXPECT_EQ(walker.stats().walks, 1u);
   EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kRegisters)], 1u) << "counted once";
   walker = Walker(*ParseUnwindOrder("sframe,fp"));
-  walker.Walk(space, registers, false, window, &stack);
+  walker.Walk(space, registers, false, copy, &stack);
   EXPECT_NE(stack.end, EndReason::kComplete) << "not asked for";
 }
 

@@ -17,10 +17,8 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxTableBytes = 64 << 20;  // of one unwind table
-inline constexpr size_t kMaxHeaderBytes = 64;       // of .eh_frame_hdr: the search table behind them is not used
-inline constexpr size_t kMaxProgramHeaders = 64;
-inline constexpr size_t kMaxNoteBytes = 64 << 10;     // of one PT_NOTE
+inline constexpr size_t kMaxTableBytes = 64 << 20;    // of one unwind table
+inline constexpr size_t kMaxHeaderBytes = 64;         // of .eh_frame_hdr: the search table behind them is not used
 inline constexpr size_t kMaxDynamicBytes = 64 << 10;  // of one PT_DYNAMIC
 
 // [begin, end) of the process shows the file from `offset` on.

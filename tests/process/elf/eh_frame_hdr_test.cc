@@ -1,4 +1,4 @@
-#include "process/eh_frame_hdr.h"
+#include "process/elf/eh_frame_hdr.h"
 
 #include <gtest/gtest.h>
 

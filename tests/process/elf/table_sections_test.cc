@@ -1,4 +1,4 @@
-#include "process/elf_sections.h"
+#include "process/elf/table_sections.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "process/elf_image.h"
+#include "process/elf/image.h"
 
 namespace offcpu {
 namespace {

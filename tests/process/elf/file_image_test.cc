@@ -1,10 +1,10 @@
-#include "process/file_image.h"
+#include "process/elf/file_image.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tests/process/elf_bytes.h"
+#include "tests/process/elf/elf_bytes.h"
 
 namespace offcpu {
 namespace {

@@ -1,6 +1,6 @@
 // A small ELF object made by hand and a memory to put pieces of it into, for tests.
-#ifndef OFFCPU_TESTS_PROCESS_ELF_BYTES_H_
-#define OFFCPU_TESTS_PROCESS_ELF_BYTES_H_
+#ifndef OFFCPU_TESTS_PROCESS_ELF_ELF_BYTES_H_
+#define OFFCPU_TESTS_PROCESS_ELF_ELF_BYTES_H_
 
 #include <elf.h>
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "process/elf_image.h"
+#include "process/elf/image.h"
 #include "process/memory.h"
 
 namespace offcpu {
@@ -108,4 +108,4 @@ class ElfBytes {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_TESTS_PROCESS_ELF_BYTES_H_
+#endif  // OFFCPU_TESTS_PROCESS_ELF_ELF_BYTES_H_

@@ -1,4 +1,4 @@
-#include "process/elf_sections.h"
+#include "process/elf/table_sections.h"
 
 #include <elf.h>
 #include <zlib.h>
@@ -13,43 +13,22 @@
 #include <utility>
 #include <vector>
 
-#include "process/elf_image.h"
+#include "process/elf/file.h"
+#include "process/elf/image.h"
 #include "process/go_frames.h"
 
 namespace offcpu {
 namespace {
 
-std::optional<std::vector<Elf64_Shdr>> ReadSectionHeaders(const Memory& file, size_t* names) {
-  std::optional<Elf64_Ehdr> header = file.ReadValue<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
-      header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_shentsize != sizeof(Elf64_Shdr) ||
-      header->e_shstrndx >= header->e_shnum) {
-    return std::nullopt;
-  }
-  std::vector<Elf64_Shdr> sections(header->e_shnum);
-  if (!file.Read(header->e_shoff, std::as_writable_bytes(std::span(sections)))) return std::nullopt;
-  *names = header->e_shstrndx;
-  return sections;
-}
-
-// The one of that name and kind, not larger than a table may be.
-std::optional<Elf64_Shdr> FindSection(const Memory& file, std::string_view wanted, bool mapped) {
-  size_t names = 0;
-  const auto sections = ReadSectionHeaders(file, &names);
-  if (!sections) return std::nullopt;
-  const Elf64_Shdr& strings = (*sections)[names];
-  std::string name(wanted.size() + 1, '\0');  // with its end
-  for (const Elf64_Shdr& s : *sections) {
+// The one of that name and kind, not larger than a table may be; null if there is none.
+const ElfSection* FindSection(const ElfFile& file, std::string_view name, bool mapped) {
+  const auto is_it = [&](const ElfSection& s) {
     // Debug files keep the header of a section that they do not have.
-    const bool is_mapped = (s.sh_flags & SHF_ALLOC) != 0;
-    if (s.sh_type == SHT_NOBITS || is_mapped != mapped || s.sh_size == 0 || s.sh_size > kMaxTableBytes) continue;
-    if (s.sh_name > strings.sh_size || strings.sh_size - s.sh_name < name.size() ||
-        !file.Read(strings.sh_offset + s.sh_name, std::as_writable_bytes(std::span(name)))) {
-      continue;
-    }
-    if (name.back() == '\0' && name.starts_with(wanted)) return s;
-  }
-  return std::nullopt;
+    const bool is_mapped = (s.flags & SHF_ALLOC) != 0;
+    return s.name == name && s.type != SHT_NOBITS && is_mapped == mapped && s.size != 0 && s.size <= kMaxTableBytes;
+  };
+  const auto found = std::find_if(file.sections().begin(), file.sections().end(), is_it);
+  return found != file.sections().end() ? &*found : nullptr;
 }
 
 // Room for what is read on behalf of a module; null: there is always some.
@@ -64,10 +43,10 @@ void GiveBack(size_t bytes, Module* module) {
 }
 
 // The bytes of a section as they are in the file; none if there is no room.
-std::vector<std::byte> ReadBytes(const Memory& file, const Elf64_Shdr& section, Module* module) {
-  if (!Afford(section.sh_size, module)) return {};
-  std::vector<std::byte> bytes(section.sh_size);
-  if (file.Read(section.sh_offset, bytes)) return bytes;
+std::vector<std::byte> ReadBytes(const ElfFile& file, const ElfSection& section, Module* module) {
+  if (!Afford(section.size, module)) return {};
+  std::vector<std::byte> bytes(section.size);
+  if (file.memory().Read(section.offset, bytes)) return bytes;
   GiveBack(bytes.size(), module);
   return {};
 }
@@ -89,19 +68,19 @@ std::vector<std::byte> Inflate(std::span<const std::byte> section, Module* modul
   return {};
 }
 
-ModuleTable ReadTableSection(const Memory& file, std::string_view wanted, Module* module) {
-  const std::optional<Elf64_Shdr> section = FindSection(file, wanted, /*mapped=*/true);
-  if (!section) return {};
-  ModuleTable table = {.address = section->sh_addr, .bytes = ReadBytes(file, *section, module)};
+ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Module* module) {
+  const ElfSection* section = FindSection(file, wanted, /*mapped=*/true);
+  if (section == nullptr) return {};
+  ModuleTable table = {.address = section->address, .bytes = ReadBytes(file, *section, module)};
   return table.bytes.empty() ? ModuleTable() : std::move(table);
 }
 
-ModuleTable ReadDebugFrame(const Memory& file, Module* module) {
+ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   ModuleTable table;
-  const std::optional<Elf64_Shdr> section = FindSection(file, ".debug_frame", /*mapped=*/false);
-  if (!section) return table;
+  const ElfSection* section = FindSection(file, ".debug_frame", /*mapped=*/false);
+  if (section == nullptr) return table;
   table.bytes = ReadBytes(file, *section, module);
-  if (table.bytes.empty() || (section->sh_flags & SHF_COMPRESSED) == 0) return table;
+  if (table.bytes.empty() || (section->flags & SHF_COMPRESSED) == 0) return table;
   const std::vector<std::byte> compressed = std::move(table.bytes);
   table.bytes = Inflate(compressed, module);
   GiveBack(compressed.size(), module);
@@ -110,29 +89,29 @@ ModuleTable ReadDebugFrame(const Memory& file, Module* module) {
 
 // A linker may reserve more for a table than it needs in the end, and leaves zeros there. The section is compared a
 // piece at a time: that it is the same is all that is asked.
-bool IsSameButZeros(const Memory& file, std::string_view name, const ModuleTable& table) {
+bool IsSameButZeros(const ElfFile& file, std::string_view name, const ModuleTable& table) {
   constexpr size_t kStep = 64 << 10;
-  const std::optional<Elf64_Shdr> section = FindSection(file, name, /*mapped=*/true);
-  if (!section || table.address != section->sh_addr || table.bytes.size() < section->sh_size) return false;
+  const ElfSection* section = FindSection(file, name, /*mapped=*/true);
+  if (section == nullptr || table.address != section->address || table.bytes.size() < section->size) return false;
   std::vector<std::byte> piece(kStep);
-  for (size_t at = 0; at < section->sh_size; at += piece.size()) {
-    piece.resize(std::min<size_t>(kStep, section->sh_size - at));
-    if (!file.Read(section->sh_offset + at, piece)) return false;
+  for (size_t at = 0; at < section->size; at += piece.size()) {
+    piece.resize(std::min<size_t>(kStep, section->size - at));
+    if (!file.memory().Read(section->offset + at, piece)) return false;
     if (std::memcmp(piece.data(), table.bytes.data() + at, piece.size()) != 0) return false;
   }
-  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section->sh_size);
+  const auto rest = table.bytes.begin() + static_cast<ptrdiff_t>(section->size);
   return std::all_of(rest, table.bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 // Is `table` the file's, after it was taken from there unless the program headers had named it?
-bool AddTable(const Memory& file, std::string_view name, bool named, ModuleTable* table, Module* module) {
+bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTable* table, Module* module) {
   if (named) return IsSameButZeros(file, name, *table);
   *table = ReadTableSection(file, name, module);
   return true;
 }
 
-std::vector<CodeRange> ReadGoFrames(const Memory& file, Module* module) {
-  const std::optional<Elf64_Shdr> text = FindSection(file, ".text", /*mapped=*/true);
+std::vector<CodeRange> ReadGoFrames(const ElfFile& file, Module* module) {
+  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
   ModuleTable table = ReadTableSection(file, ".gopclntab", module);
   if (table.bytes.empty())
     table = ReadTableSection(file, ".data.rel.ro.gopclntab", module);  // it can be loaded anywhere
@@ -140,8 +119,8 @@ std::vector<CodeRange> ReadGoFrames(const Memory& file, Module* module) {
   // While they are collected they may take twice the room.
   const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
   std::vector<CodeRange> ranges;
-  if (text && table_bytes != 0 && Afford(most, module)) {
-    ranges = GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table_bytes}, text->sh_addr);
+  if (text != nullptr && table_bytes != 0 && Afford(most, module)) {
+    ranges = GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table_bytes}, text->address);
     ranges.shrink_to_fit();
     GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
   }
@@ -149,25 +128,34 @@ std::vector<CodeRange> ReadGoFrames(const Memory& file, Module* module) {
   return ranges;
 }
 
-}  // namespace
-
-ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
-  return ReadTableSection(file, wanted, nullptr);
-}
-
-ModuleTable ReadDebugFrame(const Memory& file) { return ReadDebugFrame(file, nullptr); }
-
-void AddTableSections(const Memory& file, Module* module) {
+void AddTables(const ElfFile& file, Module* module) {
   const bool own_eh_frame = AddTable(file, ".eh_frame", !module->eh_frame_hdr.bytes.empty() || module->damaged_eh_frame,
                                      &module->eh_frame, module);
   const bool own_sframe =
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
   module->debug_frame = ReadDebugFrame(file, module);
-  module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true).has_value();
+  module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
   if (module->is_go) module->go_without_frames = ReadGoFrames(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;
+}
+
+}  // namespace
+
+ModuleTable ReadTableSection(const Memory& file, std::string_view wanted) {
+  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
+  return elf.ok() ? ReadTableSection(*elf, wanted, nullptr) : ModuleTable();
+}
+
+ModuleTable ReadDebugFrame(const Memory& file) {
+  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
+  return elf.ok() ? ReadDebugFrame(*elf, nullptr) : ModuleTable();
+}
+
+void AddTableSections(const Memory& file, Module* module) {
+  const absl::StatusOr<ElfFile> elf = ElfFile::Parse(file);
+  if (elf.ok()) AddTables(*elf, module);
   // Nobody knows what a table says that was left out, so the frame pointer is not asked in its place.
   module->damaged_eh_frame |= module->over_budget;
   module->damaged_sframe |= module->over_budget && module->sframe.bytes.empty();

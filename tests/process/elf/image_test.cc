@@ -1,4 +1,4 @@
-#include "process/elf_image.h"
+#include "process/elf/image.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/process/elf_bytes.h"
+#include "process/elf/headers.h"
+#include "tests/process/elf/elf_bytes.h"
 
 namespace offcpu {
 namespace {

@@ -1,6 +1,6 @@
 // The captured piece of a stack, which is all of it that a walk may read. A view: what it refers to must outlive it.
-#ifndef OFFCPU_UNWIND_STACK_WINDOW_H_
-#define OFFCPU_UNWIND_STACK_WINDOW_H_
+#ifndef OFFCPU_UNWIND_STACK_COPY_H_
+#define OFFCPU_UNWIND_STACK_COPY_H_
 
 #include <cstdint>
 
@@ -10,9 +10,9 @@
 namespace offcpu {
 
 // Nobody captures more: what is further away is on another stack.
-inline constexpr uint64_t kMaxWindowBytes = 32 << 20;
+inline constexpr uint64_t kMaxStackCopyBytes = 32 << 20;
 
-struct StackWindow {
+struct StackCopy {
   const SpanMemory& memory;
   uint64_t begin = 0;  // [begin, end) was captured
   uint64_t end = 0;
@@ -23,10 +23,10 @@ struct StackWindow {
   // Why a walk ends that needs what lies above; `at_the_end` where there is nothing.
   EndReason Beyond(EndReason at_the_end) const {
     if (unread) return EndReason::kUnread;
-    return more ? EndReason::kWindow : at_the_end;
+    return more ? EndReason::kStackCopy : at_the_end;
   }
 };
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_UNWIND_STACK_WINDOW_H_
+#endif  // OFFCPU_UNWIND_STACK_COPY_H_

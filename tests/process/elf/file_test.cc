@@ -1,13 +1,14 @@
-#include "symbolize/elf_file.h"
+#include "process/elf/file.h"
 
 #include <elf.h>
+#include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "absl/status/status.h"
-#include "fixtures.h"
-#include "gtest/gtest.h"
 
 namespace offcpu {
 namespace {
@@ -83,7 +84,7 @@ TEST_F(ElfFileTest, EveryPrefixIsAnErrorOrHasFewerBytes) {
   std::string whole = tiny_.bytes();
   for (size_t size = 0; size < whole.size(); ++size) {
     std::string prefix = whole.substr(0, size);
-    SpanMemory memory = MemoryOf(prefix);
+    SpanMemory memory(0, std::as_bytes(std::span(prefix)));
     auto elf = ElfFile::Parse(memory);
     EXPECT_EQ(elf.ok(), size >= offsetof(TinyElf, names)) << size;
     if (!elf.ok()) continue;
@@ -158,19 +159,6 @@ TEST_F(ElfFileTest, NotesThatLieHaveNoBuildId) {
   EXPECT_EQ(Parse()->BuildId(), "");
   tiny_.note = {.n_namesz = 4, .n_descsz = 3, .n_type = NT_GNU_ABI_TAG};
   EXPECT_EQ(Parse()->BuildId(), "");
-}
-
-TEST(FileMemoryTest, ReadsAFileButNotBeyondIt) {
-  OwnedFd fd = OpenFixture(kFull);
-  FileMemory file(fd.get());
-  std::string want = Contents(kFull);
-  std::string got(want.size(), '\0');
-  ASSERT_TRUE(file.Read(0, std::as_writable_bytes(std::span(got))));
-  EXPECT_EQ(got, want);
-  EXPECT_FALSE(file.Read(1, std::as_writable_bytes(std::span(got))));
-  EXPECT_FALSE(file.Read(UINT64_MAX, std::as_writable_bytes(std::span(got))));
-  EXPECT_FALSE(file.Read(INT64_MAX - 1, std::as_writable_bytes(std::span(got))));
-  EXPECT_FALSE(FileMemory(-1).Read(0, std::as_writable_bytes(std::span(got))));
 }
 
 }  // namespace

@@ -1,64 +1,31 @@
-#include "symbolize/elf_file.h"
+#include "process/elf/file.h"
 
 #include <elf.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "process/elf/headers.h"
+#include "process/elf/notes.h"
 
 namespace offcpu {
 namespace {
 
 constexpr size_t kMaxSectionNameBytes = 255;
 constexpr size_t kMaxNamesBytes = 4u << 20;  // of all sections
-constexpr size_t kMaxNoteBytes = 64u << 10;
-constexpr size_t kMaxBuildIdBytes = 64;
-
-bool Supported(const Elf64_Ehdr& header) {
-  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_ident[EI_DATA] == ELFDATA2LSB;
-}
-
-uint64_t Align4(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
-
-// The build id among the notes of one section; sizes are 32-bit, so nothing below can wrap.
-std::optional<std::string> FindBuildId(std::string_view notes) {
-  while (notes.size() >= sizeof(Elf64_Nhdr)) {
-    Elf64_Nhdr note;
-    std::memcpy(&note, notes.data(), sizeof(note));
-    notes.remove_prefix(sizeof(note));
-    uint64_t name_size = Align4(note.n_namesz);
-    if (name_size > notes.size() || note.n_descsz > notes.size() - name_size) return std::nullopt;
-    bool gnu = note.n_namesz == 4 && std::memcmp(notes.data(), "GNU", 4) == 0;
-    if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 && note.n_descsz <= kMaxBuildIdBytes) {
-      return absl::BytesToHexString(std::string(notes.substr(name_size, note.n_descsz)));
-    }
-    notes.remove_prefix(std::min<uint64_t>(name_size + Align4(note.n_descsz), notes.size()));
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
 absl::StatusOr<ElfFile> ElfFile::Parse(const Memory& file) {
-  auto header = file.ReadValue<Elf64_Ehdr>(0);
-  if (!header || !Supported(*header)) return absl::InvalidArgumentError("not a 64-bit little-endian ELF file");
+  const absl::StatusOr<Elf64_Ehdr> header = ReadElfHeader(file);
+  if (!header.ok()) return header.status();
+  const absl::StatusOr<std::vector<Elf64_Shdr>> headers = ReadSectionHeaders(file, *header);
+  if (!headers.ok()) return headers.status();
   ElfFile elf(file);
-  // More sections than fit e_shnum occur in relocatable files only; they read as none.
-  if (header->e_shnum == 0) return elf;
-  if (header->e_shentsize != sizeof(Elf64_Shdr)) return absl::InvalidArgumentError("odd size of section headers");
-  std::vector<Elf64_Shdr> headers(header->e_shnum);
-  if (!file.Read(header->e_shoff, std::as_writable_bytes(std::span(headers)))) {
-    return absl::DataLossError("section headers beyond the end of the file");
-  }
   std::vector<uint32_t> name_offsets;
-  for (const Elf64_Shdr& section : headers) {
+  for (const Elf64_Shdr& section : *headers) {
     elf.sections_.push_back({.name = "",
                              .type = section.sh_type,
                              .flags = section.sh_flags,
@@ -117,7 +84,8 @@ std::string ElfFile::BuildId() const {
     if (section.type != SHT_NOTE || section.size > kMaxNoteBytes) continue;
     auto notes = Read(section);
     if (!notes.ok()) continue;
-    if (auto id = FindBuildId(*notes)) return *id;
+    std::string id = BuildIdOf(std::as_bytes(std::span(*notes)), 4);
+    if (!id.empty()) return id;
   }
   return "";
 }

@@ -1,25 +1,21 @@
-#include "process/file_image.h"
+#include "process/elf/file_image.h"
 
 #include <elf.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "process/elf_image.h"
-#include "process/elf_sections.h"
+#include "process/elf/headers.h"
+#include "process/elf/image.h"
+#include "process/elf/table_sections.h"
 
 namespace offcpu {
 namespace {
-
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kAddressLimit = uint64_t{1} << 56;
 
 // The file as its segments say that it is mapped.
 class MappedFile final : public Memory {
@@ -43,10 +39,10 @@ std::vector<FileMapping> MappingsOf(std::span<const Elf64_Phdr> segments) {
   std::vector<FileMapping> mappings;
   for (const Elf64_Phdr& p : segments) {
     if (p.p_type != PT_LOAD || p.p_filesz == 0) continue;
-    if (p.p_vaddr >= kAddressLimit || p.p_filesz >= kAddressLimit || p.p_offset >= kAddressLimit) continue;
-    const uint64_t skip = std::min(p.p_vaddr, p.p_offset) % kPage;
+    if (p.p_vaddr >= kElfAddressLimit || p.p_filesz >= kElfAddressLimit || p.p_offset >= kElfAddressLimit) continue;
+    const uint64_t skip = std::min(p.p_vaddr, p.p_offset) % kElfPage;
     mappings.push_back({.begin = p.p_vaddr - skip,
-                        .end = (p.p_vaddr + p.p_filesz + kPage - 1) & ~(kPage - 1),
+                        .end = (p.p_vaddr + p.p_filesz + kElfPage - 1) & ~(kElfPage - 1),
                         .offset = p.p_offset - skip,
                         .executable = (p.p_flags & PF_X) != 0});
   }
@@ -58,23 +54,9 @@ std::vector<FileMapping> MappingsOf(std::span<const Elf64_Phdr> segments) {
 }  // namespace
 
 absl::StatusOr<Module> ReadFileImage(const Memory& file) {
-  const std::optional<Elf64_Ehdr> header = file.ReadValue<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-    return absl::InvalidArgumentError("not an ELF file");
-  if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB) {
-    return absl::InvalidArgumentError("not an ELF object of this machine");
-  }
-  if (header->e_type != ET_EXEC && header->e_type != ET_DYN) {
-    return absl::InvalidArgumentError("not a program or shared object: it has not been linked");
-  }
-  if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum > kMaxProgramHeaders) {
-    return absl::InvalidArgumentError("malformed ELF header");
-  }
-  std::vector<Elf64_Phdr> segments(header->e_phnum);
-  if (!file.Read(header->e_phoff, std::as_writable_bytes(std::span(segments)))) {
-    return absl::InvalidArgumentError("cannot read the program headers");
-  }
-  const std::vector<FileMapping> mappings = MappingsOf(segments);
+  const absl::StatusOr<ElfHeaders> headers = ReadElfHeaders(file);
+  if (!headers.ok()) return headers.status();
+  const std::vector<FileMapping> mappings = MappingsOf(headers->segments);
   const auto code = std::find_if(mappings.begin(), mappings.end(), [](const FileMapping& m) { return m.executable; });
   if (code == mappings.end()) return absl::InvalidArgumentError("no executable segment");
   absl::StatusOr<ElfImage> image = ReadElfImage(MappedFile(file, mappings), mappings, *code);

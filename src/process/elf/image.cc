@@ -1,4 +1,4 @@
-#include "process/elf_image.h"
+#include "process/elf/image.h"
 
 #include <elf.h>
 
@@ -12,56 +12,50 @@
 
 #include "absl/hash/hash.h"
 #include "absl/status/status.h"
-#include "process/eh_frame_hdr.h"
+#include "process/elf/eh_frame_hdr.h"
+#include "process/elf/headers.h"
+#include "process/elf/notes.h"
+#include "process/machine.h"
 
 namespace offcpu {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr uint64_t kAddressLimit = uint64_t{1} << 56;  // five-level paging
 constexpr uint32_t kPtGnuSframe = 0x6474e554;
 
-uint64_t PageFloor(uint64_t address) { return address & ~(kPage - 1); }
-uint64_t PageCeil(uint64_t address) { return PageFloor(address + kPage - 1); }
+uint64_t PageFloor(uint64_t address) { return address & ~(kElfPage - 1); }
+uint64_t PageCeil(uint64_t address) { return PageFloor(address + kElfPage - 1); }
 
-struct Headers {
-  Elf64_Ehdr file = {};
-  std::vector<Elf64_Phdr> segments;
+// The file that mappings show, by its offsets: each read is of whichever mapping shows all of it.
+class ShownFile final : public Memory {
+ public:
+  ShownFile(const Memory& memory, std::span<const FileMapping> mappings) : memory_(memory), mappings_(mappings) {}
+  [[nodiscard]] bool Read(uint64_t offset, std::span<std::byte> out) const override {
+    for (const FileMapping& m : mappings_) {
+      if (offset < m.offset || offset - m.offset >= m.end - m.begin) continue;
+      const uint64_t skip = offset - m.offset;
+      if (m.end - m.begin - skip >= out.size() && memory_.Read(m.begin + skip, out)) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Memory& memory_;
+  std::span<const FileMapping> mappings_;
 };
 
-// Reads from the file's byte `offset` on, through whichever mapping shows all of it.
-bool ReadFile(const Memory& memory, std::span<const FileMapping> file, uint64_t offset, std::span<std::byte> out) {
-  for (const FileMapping& m : file) {
-    if (offset < m.offset || offset - m.offset >= m.end - m.begin) continue;
-    const uint64_t skip = offset - m.offset;
-    if (m.end - m.begin - skip >= out.size() && memory.Read(m.begin + skip, out)) return true;
-  }
-  return false;
-}
-
-bool Supported(const Elf64_Ehdr& h) {
-  return std::memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 &&
-         h.e_ident[EI_DATA] == ELFDATA2LSB && (h.e_type == ET_EXEC || h.e_type == ET_DYN) && h.e_machine == EM_X86_64 &&
-         h.e_phentsize == sizeof(Elf64_Phdr) && h.e_phnum > 0 && h.e_phnum <= kMaxProgramHeaders;
-}
-
 bool SaneLoad(const Elf64_Phdr& p) {
-  return p.p_vaddr < kAddressLimit && p.p_memsz < kAddressLimit && p.p_offset < kAddressLimit &&
-         p.p_filesz <= p.p_memsz && p.p_vaddr % kPage == p.p_offset % kPage;
+  return p.p_vaddr < kElfAddressLimit && p.p_memsz < kElfAddressLimit && p.p_offset < kElfAddressLimit &&
+         p.p_filesz <= p.p_memsz && p.p_vaddr % kElfPage == p.p_offset % kElfPage;
 }
 
-absl::StatusOr<Headers> ReadHeaders(const Memory& memory, std::span<const FileMapping> file) {
-  Headers headers;
-  if (!ReadFile(memory, file, 0, std::as_writable_bytes(std::span(&headers.file, 1)))) {
-    return absl::UnavailableError("cannot read the ELF header");
+absl::StatusOr<ElfHeaders> ReadHeaders(const Memory& memory, std::span<const FileMapping> file) {
+  absl::StatusOr<ElfHeaders> headers = ReadElfHeaders(ShownFile(memory, file));
+  if (!headers.ok()) return headers.status();
+  if (headers->file.e_machine != kX86_64.elf_machine) {
+    return absl::InvalidArgumentError("not an ELF object of this machine");
   }
-  if (!Supported(headers.file)) return absl::InvalidArgumentError("not an ELF object of this machine");
-  headers.segments.resize(headers.file.e_phnum);
-  if (!ReadFile(memory, file, headers.file.e_phoff, std::as_writable_bytes(std::span(headers.segments)))) {
-    return absl::UnavailableError("cannot read the program headers");
-  }
-  std::erase_if(headers.segments, [](const Elf64_Phdr& p) { return p.p_type == PT_LOAD && p.p_memsz == 0; });
-  for (const Elf64_Phdr& p : headers.segments) {
+  std::erase_if(headers->segments, [](const Elf64_Phdr& p) { return p.p_type == PT_LOAD && p.p_memsz == 0; });
+  for (const Elf64_Phdr& p : headers->segments) {
     if (p.p_type == PT_LOAD && !SaneLoad(p)) return absl::InvalidArgumentError("malformed segment");
   }
   return headers;
@@ -70,7 +64,7 @@ absl::StatusOr<Headers> ReadHeaders(const Memory& memory, std::span<const FileMa
 // Is every segment, where the file is mapped at its address at all, the right piece of the file? Text may have been
 // moved to anonymous memory, the first segment never is. Data is mapped last, so that while a library is being loaded
 // another piece may be there.
-bool SegmentsAgree(const Headers& headers, std::span<const FileMapping> file, uint64_t bias) {
+bool SegmentsAgree(const ElfHeaders& headers, std::span<const FileMapping> file, uint64_t bias) {
   bool first = true;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type != PT_LOAD || p.p_filesz == 0 || (!first && (p.p_flags & PF_W))) continue;
@@ -86,7 +80,7 @@ bool SegmentsAgree(const Headers& headers, std::span<const FileMapping> file, ui
 
 // The anchor shows a piece of some segment, which says where all of them are. Small segments share pages of the file,
 // so that more than one may claim it; only one fits the other mappings.
-absl::StatusOr<uint64_t> FindBias(const Headers& headers, std::span<const FileMapping> file,
+absl::StatusOr<uint64_t> FindBias(const ElfHeaders& headers, std::span<const FileMapping> file,
                                   const FileMapping& anchor) {
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type != PT_LOAD || p.p_filesz == 0 || (anchor.executable && !(p.p_flags & PF_X))) continue;
@@ -99,7 +93,7 @@ absl::StatusOr<uint64_t> FindBias(const Headers& headers, std::span<const FileMa
 }
 
 // How many bytes from the link-time `address` on one PT_LOAD holds; 0 if none does.
-uint64_t LoadedBytesAt(const Headers& headers, uint64_t address) {
+uint64_t LoadedBytesAt(const ElfHeaders& headers, uint64_t address) {
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_memsz) {
       return p.p_memsz - (address - p.p_vaddr);
@@ -108,7 +102,7 @@ uint64_t LoadedBytesAt(const Headers& headers, uint64_t address) {
   return 0;
 }
 
-ModuleTable ReadTable(const Memory& memory, const Headers& headers, uint64_t bias, const Elf64_Phdr& segment) {
+ModuleTable ReadTable(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const Elf64_Phdr& segment) {
   ModuleTable table;
   if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return table;
   table.address = segment.p_vaddr;
@@ -118,7 +112,7 @@ ModuleTable ReadTable(const Memory& memory, const Headers& headers, uint64_t bia
 }
 
 // The same of a table that is kept. Nothing is read of it unless there is room.
-ModuleTable ReadKeptTable(const Memory& memory, const Headers& headers, uint64_t bias, const Elf64_Phdr& segment,
+ModuleTable ReadKeptTable(const Memory& memory, const ElfHeaders& headers, uint64_t bias, const Elf64_Phdr& segment,
                           Module* module) {
   if (segment.p_memsz > kMaxTableBytes || segment.p_memsz > LoadedBytesAt(headers, segment.p_vaddr)) return {};
   if (!module->memory.Grow(segment.p_memsz)) {
@@ -157,7 +151,8 @@ uint64_t EhFrameSize(const Memory& memory, uint64_t begin, uint64_t limit) {
   return at;
 }
 
-ModuleTable ReadEhFrame(const Memory& memory, const Headers& headers, uint64_t bias, uint64_t address, Module* module) {
+ModuleTable ReadEhFrame(const Memory& memory, const ElfHeaders& headers, uint64_t bias, uint64_t address,
+                        Module* module) {
   const uint64_t limit = std::min<uint64_t>(LoadedBytesAt(headers, address), kMaxTableBytes);
   const uint64_t size = limit == 0 ? 0 : EhFrameSize(memory, bias + address, limit);
   if (size == 0) return {};
@@ -171,36 +166,7 @@ ModuleTable ReadEhFrame(const Memory& memory, const Headers& headers, uint64_t b
   return {};
 }
 
-std::string Hex(std::span<const std::byte> bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (std::byte b : bytes) {
-    text += kDigits[std::to_integer<int>(b) >> 4];
-    text += kDigits[std::to_integer<int>(b) & 15];
-  }
-  return text;
-}
-
-// The build id among the notes of a segment; "" if there is none.
-std::string BuildIdOf(std::span<const std::byte> notes, uint64_t align) {
-  constexpr size_t kMaxIdBytes = 64;
-  auto padded = [align](uint64_t size) { return (size + align - 1) & ~(align - 1); };
-  while (notes.size() >= sizeof(Elf64_Nhdr)) {
-    Elf64_Nhdr note;
-    std::memcpy(&note, notes.data(), sizeof(note));
-    const uint64_t id_at = padded(sizeof(note) + uint64_t{note.n_namesz});
-    const uint64_t end = id_at + note.n_descsz;
-    if (end > notes.size()) break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) && note.n_descsz <= kMaxIdBytes &&
-        std::memcmp(notes.data() + sizeof(note), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
-      return Hex(notes.subspan(id_at, note.n_descsz));
-    }
-    notes = notes.subspan(std::min<uint64_t>(padded(end), notes.size()));
-  }
-  return "";
-}
-
-std::string ReadBuildId(const Memory& memory, const Headers& headers, uint64_t bias) {
+std::string ReadBuildId(const Memory& memory, const ElfHeaders& headers, uint64_t bias) {
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type != PT_NOTE || p.p_memsz > kMaxNoteBytes) continue;
     ModuleTable notes = ReadTable(memory, headers, bias, p);
@@ -210,7 +176,7 @@ std::string ReadBuildId(const Memory& memory, const Headers& headers, uint64_t b
   return "";
 }
 
-uint64_t HeadHash(const Headers& headers, const std::string& build_id) {
+uint64_t HeadHash(const ElfHeaders& headers, const std::string& build_id) {
   auto text = [](std::span<const std::byte> b) {
     return std::string_view(reinterpret_cast<const char*>(b.data()), b.size());
   };
@@ -218,7 +184,7 @@ uint64_t HeadHash(const Headers& headers, const std::string& build_id) {
                       text(std::as_bytes(std::span(headers.segments))), build_id);
 }
 
-absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std::span<const FileMapping> file,
+absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const ElfHeaders& headers, std::span<const FileMapping> file,
                                const FileMapping& anchor) {
   ElfHead head;
   absl::StatusOr<uint64_t> bias = FindBias(headers, file, anchor);
@@ -233,7 +199,7 @@ absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std
   }
   head.begin = head.bias + begin;
   head.end = head.bias + end;
-  if (head.begin >= head.end || head.end > kAddressLimit) {
+  if (head.begin >= head.end || head.end > kElfAddressLimit) {
     return absl::InvalidArgumentError("segments beyond the address space");
   }
   head.build_id = ReadBuildId(memory, headers, head.bias);
@@ -243,7 +209,7 @@ absl::StatusOr<ElfHead> HeadOf(const Memory& memory, const Headers& headers, std
 
 // Is it what a process is started with, and not a library? Linkers mark executables that may lie anywhere. The dynamic
 // linker runs before them, and is what needs no other library.
-bool IsStarted(const Memory& memory, const Headers& headers, uint64_t bias) {
+bool IsStarted(const Memory& memory, const ElfHeaders& headers, uint64_t bias) {
   if (headers.file.e_type == ET_EXEC) return true;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type != PT_DYNAMIC || p.p_memsz > kMaxDynamicBytes) continue;
@@ -260,7 +226,7 @@ bool IsStarted(const Memory& memory, const Headers& headers, uint64_t bias) {
   return false;
 }
 
-void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Module* module) {
+void ReadTables(const Memory& memory, const ElfHeaders& headers, uint64_t bias, Module* module) {
   int sframes = 0;
   for (const Elf64_Phdr& p : headers.segments) {
     if (p.p_type == PT_GNU_EH_FRAME && module->eh_frame_hdr.bytes.empty()) {
@@ -282,14 +248,14 @@ void ReadTables(const Memory& memory, const Headers& headers, uint64_t bias, Mod
 
 absl::StatusOr<ElfHead> ReadElfHead(const Memory& memory, std::span<const FileMapping> file,
                                     const FileMapping& anchor) {
-  absl::StatusOr<Headers> headers = ReadHeaders(memory, file);
+  absl::StatusOr<ElfHeaders> headers = ReadHeaders(memory, file);
   if (!headers.ok()) return headers.status();
   return HeadOf(memory, *headers, file, anchor);
 }
 
 absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const FileMapping> file,
                                       const FileMapping& anchor, MemoryLease lease) {
-  absl::StatusOr<Headers> headers = ReadHeaders(memory, file);
+  absl::StatusOr<ElfHeaders> headers = ReadHeaders(memory, file);
   if (!headers.ok()) return headers.status();
   absl::StatusOr<ElfHead> head = HeadOf(memory, *headers, file, anchor);
   if (!head.ok()) return head.status();

@@ -3,8 +3,8 @@
 //
 // Offsets into the file are the addresses of a Memory, so that an image in memory is read the same way. By hand and not
 // through libelf, which reads a file whole or maps it: one is too much, and the other dies when the file is truncated.
-#ifndef OFFCPU_SYMBOLIZE_ELF_FILE_H_
-#define OFFCPU_SYMBOLIZE_ELF_FILE_H_
+#ifndef OFFCPU_PROCESS_ELF_FILE_H_
+#define OFFCPU_PROCESS_ELF_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +35,7 @@ class ElfFile {
   ElfFile(ElfFile&&) = default;
   ElfFile& operator=(ElfFile&&) = default;
 
-  // Reads the headers; a file may have no sections. `file` must outlive the result.
+  // Reads the headers and the names; a file may have no sections. `file` must outlive the result.
   static absl::StatusOr<ElfFile> Parse(const Memory& file);
 
   const std::vector<ElfSection>& sections() const { return sections_; }
@@ -64,4 +64,4 @@ class ElfFile {
 
 }  // namespace offcpu
 
-#endif  // OFFCPU_SYMBOLIZE_ELF_FILE_H_
+#endif  // OFFCPU_PROCESS_ELF_FILE_H_

@@ -1,0 +1,59 @@
+// What differs between machines, as a value for each: its registers and its ABI, as far as ELF objects are read and
+// stacks are walked. Constants; safe from any thread. Does nothing: rows are made of it and applied in src/unwind.
+//
+// Stacks are captured on x86-64 only. Those of AArch64 can be walked by whoever brings them.
+#ifndef OFFCPU_PROCESS_MACHINE_H_
+#define OFFCPU_PROCESS_MACHINE_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "process/registers.h"
+
+namespace offcpu {
+
+// A word of a signal frame, at `offset` from the sp that its trampoline runs with: what it always says in the bits of
+// `mask`.
+struct ContextWord {
+  int32_t offset = 0;
+  uint64_t mask = UINT64_MAX;
+  uint64_t value = 0;
+  bool from_sp = false;  // the value is that much above the sp
+};
+
+struct Machine {
+  uint16_t elf_machine = 0;  // EM_*
+  uint8_t sframe_abi = 0;    // little-endian; see sframe_section.h
+
+  // Registers by their DWARF numbers. Those that rules may name are below `pc`.
+  uint8_t pc = 0;
+  uint8_t sp = 0;
+  uint8_t fp = 0;
+  uint8_t extra = 0;  // another one that functions preserve, and that a frame may be found by
+  uint8_t ra = 0;     // what tables call the return address
+  // A call pushes the return address; else it leaves it in the register `ra`.
+  bool call_pushes = false;
+  // A bit for each register that does not hold a value of the program after a system call.
+  uint32_t lost_in_syscall = 0;
+  // Of user addresses, below 64. A return address may be signed in the bits above.
+  uint8_t address_bits = 0;
+  // GNU ld's lazy PLT is blocks of so many bytes, each of which pushes a word; its .eh_frame says so by one expression
+  // over the pc. 0: it has no such expression.
+  uint8_t plt_block_bytes = 0;
+
+  // The signal frame: where it has each register, from the sp that the trampoline runs with.
+  std::array<uint16_t, kMaxRegisters> context = {};
+  std::span<const ContextWord> context_like;  // alike in all signal frames
+  std::span<const ContextWord> context_sure;  // by which current kernels' are told from anything else
+  uint64_t context_align = 0;                 // of the sp, with the latter
+
+  int register_count() const { return pc + 1; }
+};
+
+extern const Machine kX86_64;
+extern const Machine kAArch64;
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROCESS_MACHINE_H_

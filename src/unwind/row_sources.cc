@@ -1,0 +1,70 @@
+#include "unwind/row_sources.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "unwind/debug_frame.h"
+#include "unwind/eh_frame.h"
+#include "unwind/sframe.h"
+
+namespace offcpu {
+namespace {
+
+using Opened = absl::StatusOr<std::unique_ptr<RowTable>>;
+
+Opened OpenSFrame(const Module& module, const Machine& machine) {
+  return SFrameTable::Open(module.sframe, module.code, static_cast<SFrameAbi>(machine.sframe_abi));
+}
+
+size_t EstimateEhFrame(const ModuleTable& table) {
+  return table.bytes.empty() ? 0 : EhFrameTable::Estimate(table.bytes);
+}
+
+Opened OpenEhFrameTable(const ModuleTable& table, const Machine& machine) {
+  std::unique_ptr<EhFrameTable> opened = EhFrameTable::Open(table, machine);
+  if (opened == nullptr) return absl::DataLossError("damaged as a whole");
+  return opened;
+}
+
+Opened OpenEhFrame(const Module& module, const Machine& machine) { return OpenEhFrameTable(module.eh_frame, machine); }
+
+// It is written in another form first, which is longer.
+size_t EstimateDebugFrame(const ModuleTable& table) { return 4 * EstimateEhFrame(table); }
+
+Opened OpenDebugFrame(const Module& module, const Machine& machine) {
+  std::optional<std::vector<std::byte>> bytes = DebugFrameAsEhFrame(module.debug_frame.bytes);
+  if (!bytes) return absl::DataLossError("damaged as a whole");
+  return OpenEhFrameTable({.address = 0, .bytes = *std::move(bytes)}, machine);
+}
+
+constexpr RowSource kSources[] = {
+    {.rows = FrameSource::kSFrame,
+     .ordered = FrameSource::kSFrame,
+     .falls_as_a_whole = true,
+     .table = &Module::sframe,
+     .damaged = &Module::damaged_sframe,
+     .estimate = SFrameTable::Estimate,
+     .open = OpenSFrame},
+    {.rows = FrameSource::kEhFrame,
+     .ordered = FrameSource::kEhFrame,
+     .kept_bytes = EhFrameTable::kBytesPerEntry,
+     .table = &Module::eh_frame,
+     .damaged = &Module::damaged_eh_frame,
+     .estimate = EstimateEhFrame,
+     .open = OpenEhFrame},
+    {.rows = FrameSource::kDebugFrame,
+     .ordered = FrameSource::kEhFrame,
+     .fills_gaps = true,
+     .kept_bytes = EhFrameTable::kBytesPerEntry,
+     .table = &Module::debug_frame,
+     .estimate = EstimateDebugFrame,
+     .open = OpenDebugFrame},
+};
+
+}  // namespace
+
+std::span<const RowSource> RowSources() { return kSources; }
+
+}  // namespace offcpu
