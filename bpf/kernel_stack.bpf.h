@@ -93,13 +93,16 @@ static __always_inline __u32 take_frames(struct stack_definition *slot, void *ct
 	return 0;
 }
 
-/* Is a walked stack what the helper tells? Asked of each that is new, and of all where they are checked. */
-static __always_inline bool is_proven(const struct stack_definition *stack, struct task_struct *task)
+/* Is a walked stack what the helper tells? Asked of each that is new or guessed, and of all where they are
+ * checked. Rows that are wrong once may be wrong again: no more walks. */
+static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task)
 {
-	if (!orc_config.checks_all && is_sent(stack->head.id, false))
+	if (!memory->is_guessed && !orc_config.checks_all && is_sent(memory->walked.head.id, false))
 		return true;
-	if (asks_helper(task))
+	if (agrees_with_helper(task, memory))
 		return true;
+	if (memory->is_guessed)
+		return false;
 	control.kernel_walk_differs = 1;
 	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
 	return false;
@@ -108,15 +111,15 @@ static __always_inline bool is_proven(const struct stack_definition *stack, stru
 /* The id of a task's stack by the kernel's rows; 0, counted: that cannot be done. */
 static __always_inline __u64 walked_stack_id(struct task_struct *task)
 {
-	struct stack_definition *stack = walk_kernel(task);
+	struct walk_memory *memory = walk_kernel(task);
 
-	if (!stack || !is_proven(stack, task)) {
+	if (!memory || !is_proven(memory, task)) {
 		count_own_ns(WIRE_COUNT_KERNEL_NOT_WALKED, 0);
 		return 0;
 	}
 	count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
-	send_once(stack, false);
-	return stack->head.id;
+	send_once(&memory->walked, false);
+	return memory->walked.head.id;
 }
 
 /* The id of the slot's stack of that many frames, which is sent if it has not been. */

@@ -23,7 +23,9 @@ struct walk_memory {
 	__u64 words[WALK_WORDS];
 	struct stack_definition walked;
 	__u64 helpers_frames[WIRE_KERNEL_FRAMES];
-	__u64 equal; /* of them; here and not on the stack, where the verifier would follow each value */
+	__u64 is_guessed; /* nothing but the helper's word tells that the walked frames are right */
+	__u64 equal; /* of the helper's frames; here and not on the stack, where the verifier would follow
+			each value */
 };
 
 /* At sched_switch only, which nothing of ours interrupts that walks. */
@@ -51,6 +53,7 @@ struct kernel_walk {
 	__u32 count;
 	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
 	__u8 is_complete;
+	__u8 is_guessed; /* there was code without rows */
 	__u8 failed;
 };
 
@@ -114,9 +117,12 @@ static __always_inline void walk_call(struct kernel_walk *walk, __u64 row, __u64
 /* Of bpf_loop; 1 ends it. */
 static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
 {
-	__u64 row = orc_row(walk->is_interrupted ? walk->pc : walk->pc - 1), cfa;
+	__u64 address = walk->is_interrupted ? walk->pc : walk->pc - 1, cfa;
+	__u64 row = has_orc(address) ? orc_row(address) : frame_pointer_row();
 	enum orc_type type = orc_type_of(row);
 
+	if (!has_orc(address))
+		walk->is_guessed = 1;
 	if (!row || index >= WIRE_KERNEL_FRAMES) {
 		walk->failed = 1;
 		return 1;
@@ -208,30 +214,28 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &walk, 0);
 	memory->walked.head.count = walk.count;
 	memory->walked.head.id = walk.hash ?: 1;
+	memory->is_guessed = walk.is_guessed;
 	return walk.is_complete;
 }
 
-/* The stack of `task`, which is off the CPU, and its name; NULL: it cannot be walked so. */
-static __always_inline struct stack_definition *walk_kernel(struct task_struct *task)
+/* Walks the stack of `task`, which is off the CPU; NULL: it cannot be walked so. */
+static __always_inline struct walk_memory *walk_kernel(struct task_struct *task)
 {
 	struct walk_memory *memory = may_walk_kernel() ? walk_memory() : NULL;
 	__u64 begin = task->thread.sp;
 
-	if (!memory || !walk_words(begin, address_of_regs(task) - begin))
-		return NULL;
-	return &memory->walked;
+	return memory && walk_words(begin, address_of_regs(task) - begin) ? memory : NULL;
 }
 
-/* What the kernel's helper tells of the stack of `task`, which has been walked: is it the same? */
-static __always_inline bool asks_helper(struct task_struct *task)
+/* What the kernel's helper tells of the stack of `task`, which has been walked: is it the same? Where the
+ * helper cannot tell, because it is at work on this CPU already, a walk by rows is believed. */
+static __always_inline bool agrees_with_helper(struct task_struct *task, struct walk_memory *memory)
 {
-	struct walk_memory *memory = walk_memory();
-	long bytes;
+	long bytes = bpf_get_task_stack(task, memory->helpers_frames, sizeof(memory->helpers_frames), 0);
 
-	if (!memory)
-		return false;
-	bytes = bpf_get_task_stack(task, memory->helpers_frames, sizeof(memory->helpers_frames), 0);
-	return bytes >= 0 && is_as_helper_says((__u64)bytes / sizeof(__u64));
+	if (bytes < 0)
+		return !memory->is_guessed;
+	return is_as_helper_says((__u64)bytes / sizeof(__u64));
 }
 
 #endif /* OFFCPU_BPF_KERNEL_WALK_BPF_H_ */

@@ -150,14 +150,33 @@ __noinline __u64 search_orc(__u64 address)
 	return orc_word(address - orc_config.text.begin, &entry);
 }
 
-/* The row for `address`, 0: there is none. */
+/* Are the tables of this address? Not of code of modules, and of what was compiled while the kernel runs. */
+static __always_inline bool has_orc(__u64 address)
+{
+	return address - orc_config.text.begin < orc_config.text.end - orc_config.text.begin;
+}
+
+/* What the kernel takes for a row where it has none: that the code keeps a frame pointer, as BPF programs do.
+ */
+static __always_inline __u64 frame_pointer_row(void)
+{
+	const struct orc_entry_bytes entry = {
+		.sp_offset = 16,
+		.bp_offset = -16,
+		.bits = ORC_REG_BP | ORC_REG_PREV_SP << 4 | ORC_TYPE_CALL << 8,
+	};
+
+	return orc_word(0, &entry);
+}
+
+/* The row for `address`, which the tables are of, 0: there is none. */
 static __always_inline __u64 orc_row(__u64 address)
 {
 	__u64 offset = address - orc_config.text.begin, word;
 	__u32 key = (address * 0x9e3779b97f4a7c15ULL) >> 50;
 	__u64 *place = bpf_map_lookup_elem(&orc_rows, &key);
 
-	if (!place || offset >= orc_config.text.end - orc_config.text.begin)
+	if (!place)
 		return 0;
 	word = *(volatile __u64 *)place;
 	if (word && (word & ((1ULL << ORC_ADDRESS_BITS) - 1)) == offset)

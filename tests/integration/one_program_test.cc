@@ -1,0 +1,159 @@
+// What the BPF programs do where waits are drawn, with one program a switch: kernel stacks that are walked by the
+// kernel's own rows are those that the kernel tells, stamps in the array and in storage count the same, and a wait that
+// is passed by is counted like one that is looked at.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cinttypes>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <variant>
+
+#include "capture/decode.h"
+#include "capture/kernel.h"
+#include "recorder/record_config.h"
+#include "tests/integration/load.h"
+#include "tests/integration/undrained.h"
+
+namespace offcpu::integration {
+namespace {
+
+ProgramsConfig Narrowed(RecordConfig config, uint64_t sample_ns) {
+  config.sample_ns = sample_ns;
+  config.task_works_per_second = 1'000'000;
+  config.capture_bytes_per_second = uint64_t{1} << 40;
+  return ProgramsConfigOf(config);
+}
+
+std::unique_ptr<Programs> MustLoad(const ProgramsConfig& config) {
+  const absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  EXPECT_TRUE(features.ok()) << features.status();
+  if (!features.ok()) return nullptr;
+  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(config, *features);
+  EXPECT_TRUE(programs.ok()) << programs.status();
+  return programs.ok() ? *std::move(programs) : nullptr;
+}
+
+// Switches, faults, locks, timers, files, the network to itself, and threads and processes that come and go.
+void AddMixedLoad(Load& load) {
+  load.Add({"stress-ng",   "--timeout",   "60",      "--switch", "1",       "--pipe", "1",       "--futex", "1",
+            "--poll",      "1",           "--timer", "1",        "--fault", "1",      "--fork",  "1",       "--clone",
+            "1",           "--clone-max", "16",      "--udp",    "1",       "--sock", "1",       "--hdd",   "1",
+            "--hdd-bytes", "4m",          "--sem",   "1",        "--mutex", "1",      "--vfork", "1"});
+  load.AwaitThreads(20);
+}
+
+// Each walk is compared with what the kernel's helper for stacks of other threads tells.
+void ExpectWalksAsTheKernelTells(const ProgramsConfig& config) {
+  Load load;
+  AddMixedLoad(load);
+  const std::unique_ptr<Programs> programs = MustLoad(config);
+  ASSERT_NE(programs, nullptr);
+  programs->Arm();
+  for (int i = 0; i < 100; ++i) {  // the rings are emptied, so that definitions go on to be new
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    programs->Drain([](std::span<const std::byte>) {});
+  }
+  programs->Disarm();
+  const Counters counters = programs->ReadCounters();
+  const uint64_t walked = counters[WIRE_COUNT_KERNEL_WALKED].count;
+  const uint64_t not_walked = counters[WIRE_COUNT_KERNEL_NOT_WALKED].count;
+  std::printf("%" PRIu64 " stacks walked, %" PRIu64 " not\n", walked, not_walked);
+  EXPECT_EQ(counters[WIRE_COUNT_KERNEL_WALK_DIFFERS].count, 0u);
+  EXPECT_GT(walked, 10'000u) << "hardly any load: no test";
+  // What is preempted in a BPF program has frames without rows.
+  EXPECT_LT(static_cast<double>(not_walked), 0.02 * static_cast<double>(walked));
+}
+
+bool CanWalk() {
+  const absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  return features.ok() && features->orc && features->can_defer();
+}
+
+TEST(KernelWalk, OfEveryWaitIsAsTheKernelTells) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel has no unwind tables, or cannot defer captures";
+  ProgramsConfig config = Narrowed({}, 0);
+  config.kernel_threads = true;
+  config.checks_kernel_walks = true;
+  ExpectWalksAsTheKernelTells(config);
+}
+
+TEST(KernelWalk, OfDrawnWaitsIsAsTheKernelTells) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel has no unwind tables, or cannot defer captures";
+  ProgramsConfig config = Narrowed({}, 1000);  // nearly all
+  config.kernel_threads = true;
+  config.checks_kernel_walks = true;
+  ExpectWalksAsTheKernelTells(config);
+}
+
+struct Counted {
+  uint64_t kept = 0;
+  uint64_t passed_by = 0;
+  uint64_t ns = 0;  // of all of them
+};
+
+Counted CountOf(Programs& programs, pid_t pid) {
+  Counted counted;
+  programs.Settle();
+  programs.Drain([&](std::span<const std::byte> record) {
+    const std::optional<Event> event = Decode(record);
+    const auto* interval = event.has_value() ? std::get_if<IntervalEvent>(&*event) : nullptr;
+    if (interval == nullptr || interval->process.pid != pid) return;
+    ++counted.kept;
+    counted.ns += interval->blocked_ns + interval->runnable_ns;
+  });
+  const Counters counters = programs.ReadCounters();
+  counted.passed_by = counters[WIRE_COUNT_NOT_DRAWN].count;
+  counted.ns += counters[WIRE_COUNT_NOT_DRAWN].ns;
+  EXPECT_EQ(counters[WIRE_COUNT_NO_STORAGE].count, 0u);
+  EXPECT_EQ(counters[WIRE_COUNT_JOINED_AWAY].count, 0u);
+  EXPECT_EQ(counters[WIRE_COUNT_INTERVAL_RING_FULL].count, 0u);
+  return counted;
+}
+
+// What is recorded exactly, with two BPF programs a switch, and what one program keeps and passes by, of one run.
+void ExpectAllIsCounted(uint32_t stamp_places) {
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config;
+  config.pids = {target->pid()};
+  ProgramsConfig drawn_config = Narrowed(config, 10'000'000);
+  drawn_config.stamp_places = stamp_places;
+  const std::unique_ptr<Programs> exact = MustLoad(Narrowed(config, 0));
+  const std::unique_ptr<Programs> drawn = MustLoad(drawn_config);
+  ASSERT_TRUE(exact != nullptr && drawn != nullptr);
+  exact->Arm();
+  drawn->Arm();
+  target->Go();
+  target->AwaitDone();
+  drawn->Disarm();
+  exact->Disarm();
+  const Counted all = CountOf(*exact, target->pid());
+  const Counted some = CountOf(*drawn, target->pid());
+  target->End();
+  std::printf("exact: %" PRIu64 ", %.6f s; drawn: %" PRIu64 " and %" PRIu64 " not, %.6f s\n", all.kept,
+              static_cast<double>(all.ns) / 1e9, some.kept, some.passed_by, static_cast<double>(some.ns) / 1e9);
+  EXPECT_GT(some.passed_by, 1000u);
+  EXPECT_GT(some.kept, 100u);
+  // One wait of each of the 14 threads may end between the two beginnings, and between the two ends.
+  constexpr uint64_t kThreads = 14;
+  EXPECT_NEAR(static_cast<double>(some.kept + some.passed_by), static_cast<double>(all.kept), 2 * kThreads);
+  // They read the same clock at the same switches, but for a new thread's: the kernel books a moment later.
+  EXPECT_NEAR(static_cast<double>(some.ns), static_cast<double>(all.ns), 0.002 * static_cast<double>(all.ns));
+}
+
+TEST(OneProgram, CountsWhatTwoDo) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel takes two BPF programs a switch";
+  ExpectAllIsCounted(65536);
+}
+
+TEST(OneProgram, CountsAsMuchWhereStampsFindNoPlace) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel takes two BPF programs a switch";
+  ExpectAllIsCounted(1);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
