@@ -72,7 +72,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "kernel stack walked wrongly",
      .meaning = "A kernel stack by the kernel's unwind tables differed from what the kernel tells. The wait has the "
                 "kernel's, and so have all later ones, without functions that lock or schedule.",
-     .advice = "report it, with the version of the kernel"},
+     .advice = "Report it, with the version of the kernel."},
     {.id = LossId::kKernelStackLate,
      .name = "kernel stack sent late",
      .meaning = "The ring had no room for the frames of a kernel stack or for a list of code: they were sent again."},

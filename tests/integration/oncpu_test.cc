@@ -164,7 +164,7 @@ TEST(OnCpu, SamplesThatTheRingHasNoRoomForAreCounted) {
   RecordConfig config = WholeHost();
   config.interval_ring_bytes = 4096;
   config.min_wait_ns = 1'000'000'000;  // or the ring is full of waits before the first sample
-  const Undrained recording = RecordUndrained([&] { return Load(config); }, *target);
+  const Undrained recording = RecordUndrained([&] { return LoadFor(config); }, *target);
   ASSERT_TRUE(recording.ok);
   ExpectEveryEventIsToldOf(recording);
   EXPECT_GT(recording.samples.size(), 0u);
@@ -211,7 +211,7 @@ TEST(OnCpu, EventsThatNoProgramIsCalledForAreCounted) {
   const std::unique_ptr<Target> target = Target::Start({"duty", "--seconds", "3"});
   ASSERT_NE(target, nullptr);
   const MapWriter writer;
-  const Undrained recording = RecordUndrained([] { return Load(WholeHost()); }, *target);
+  const Undrained recording = RecordUndrained([] { return LoadFor(WholeHost()); }, *target);
   ASSERT_TRUE(recording.ok);
   ExpectEveryEventIsToldOf(recording);
   if (!IsOfTheClock(recording)) GTEST_SKIP() << "how long a period of the hardware's event takes is not known";
@@ -233,7 +233,7 @@ TEST(OnCpu, SamplesOfThreadsThatNothingCouldBeStoredOfAreCounted) {
   ASSERT_NE(target, nullptr);
   const auto load = [&] {
     cgroup->Enter();
-    auto programs = Load(WholeHost());
+    auto programs = LoadFor(WholeHost());
     cgroup->Leave();
     cgroup->KeepFull();
     return programs;

@@ -35,7 +35,7 @@ void Take(std::span<const std::byte> record, Undrained* all) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Programs>> Load(const RecordConfig& config) {
+absl::StatusOr<std::unique_ptr<Programs>> LoadFor(const RecordConfig& config) {
   const absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
   return Programs::Load(ProgramsConfigOf(config), *features);

@@ -32,7 +32,7 @@ using LoadPrograms = std::function<absl::StatusOr<std::unique_ptr<Programs>>()>;
 Undrained RecordUndrained(const LoadPrograms& load, Target& target);
 
 // The usual way of making them.
-absl::StatusOr<std::unique_ptr<Programs>> Load(const RecordConfig& config);
+absl::StatusOr<std::unique_ptr<Programs>> LoadFor(const RecordConfig& config);
 
 }  // namespace offcpu::integration
 

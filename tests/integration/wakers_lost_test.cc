@@ -78,7 +78,7 @@ class WakersOfLatecomers : public testing::Test {
     config.wakers = true;
     const auto load = [&] {
       cgroup_->Enter();
-      absl::StatusOr<std::unique_ptr<Programs>> programs = Load(config);
+      absl::StatusOr<std::unique_ptr<Programs>> programs = LoadFor(config);
       cgroup_->Leave();
       prepare();
       return programs;
@@ -131,7 +131,7 @@ TEST_F(WakersOfLatecomers, AreShownAloneWhereAChainIsCutAndThatIsCounted) {
 // Of a latecomer that is recorded there is room for what its waits need, and none for its wakes. What is stored first
 // of a thread, by whomever, takes more: other programs do that here.
 TEST_F(WakersOfLatecomers, AreCountedWhereTheyAreNotKnown) {
-  const absl::StatusOr<std::unique_ptr<Programs>> first = Load({});
+  const absl::StatusOr<std::unique_ptr<Programs>> first = LoadFor({});
   ASSERT_TRUE(first.ok()) << first.status();
   std::optional<Crowd> crowd;
   RecordThem("latecomer", [&] {
