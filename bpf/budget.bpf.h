@@ -49,11 +49,16 @@ static __always_inline void earn(__u64 *account_ns, __u64 ns)
 	*account_ns = *account_ns + ns > NS_PER_SECOND ? NS_PER_SECOND : *account_ns + ns;
 }
 
-static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
+static __always_inline bool can_spend(__u64 account_ns, __u64 price, bool is_long)
 {
 	__u64 reserve = is_long ? 0 : NS_PER_SECOND / 4;
 
-	if (*account_ns < price + reserve)
+	return account_ns >= price + reserve;
+}
+
+static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
+{
+	if (!can_spend(*account_ns, price, is_long))
 		return false;
 	*account_ns -= price;
 	return true;

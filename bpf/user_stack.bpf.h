@@ -79,12 +79,15 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		side.no_user = WIRE_NO_USER_EXITING;
 		return side;
 	}
-	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
-	if (is_switched_off(task))
-		return side;
 	earned = earned_ns(&budget->last_ns, now);
 	earn(&budget->task_work_ns, earned);
 	earn(&budget->bytes_ns, earned);
+	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
+	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES, context), is_long))
+		return side;
+	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
+	if (is_switched_off(task))
+		return side;
 	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
 	if (!spend(&budget->bytes_ns, price_ns(wanted, context), is_long))

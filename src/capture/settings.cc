@@ -176,8 +176,8 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
   bpf.config->keeps_stacks = features.orc && features.exit_tp && IsExact(config);
-  if (EndsAtSwitch(config, features)) {
-    bpf.config->has_exit_tp = 0;
+  if (EndsAtSwitch(config, features)) bpf.config->has_exit_tp = 0;
+  if (features.can_defer()) {
     bpf.config->stamps = StampPlaces(config.stamp_places);
     bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);
   }
