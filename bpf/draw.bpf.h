@@ -169,7 +169,7 @@ static __always_inline void note_draw(struct stamp *stamp, __u64 sample_ns, __u6
 {
 	stamp->sample_ns = sample_ns;
 	stamp->until_ns = until_ns;
-	stamp->scale = sample_ns ? ((1ULL << 32) - 1) / sample_ns + 1 : ~0U;
+	stamp->scale = sample_ns > 1 ? ((1ULL << 32) - 1) / sample_ns + 1 : ~0U;
 }
 
 /* A wait with the T of its process. A global function, so that the verifier goes through it once. */
@@ -204,9 +204,8 @@ static __always_inline __u64 draw(struct task_struct *task, struct stamp *stamp,
 		return sample_ns;
 	}
 	note_draw(stamp, config.sample_ns, config.adapts ? 0 : ~0ULL);
-	if (!config.sample_ns || happens(waited_ns, config.sample_ns, lot.random))
-		return config.sample_ns;
-	return NOT_DRAWN;
+	sample_ns = config.sample_ns > lot.sample_ns ? config.sample_ns : lot.sample_ns;
+	return !sample_ns || happens(waited_ns, sample_ns, lot.random) ? sample_ns : NOT_DRAWN;
 }
 
 #endif /* OFFCPU_BPF_DRAW_BPF_H_ */

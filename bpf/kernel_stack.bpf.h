@@ -24,18 +24,17 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-/* NULL, counted: as many programs as there are slots have been interrupted on this CPU. To be given back. */
-static __always_inline struct stack_definition *claim_slot(struct scratch *scratch)
+/* The number of a slot on this CPU, to be given back; SCRATCH_SLOTS or more, counted: as many programs as
+ * there are slots have been interrupted. */
+static __always_inline __u64 claim_slot(struct scratch *scratch)
 {
 	__u64 index = __sync_fetch_and_add(&scratch->depth, 1);
 
-	if (index < SCRATCH_SLOTS)
-		return &scratch->slots[index];
-	count(WIRE_COUNT_NO_SCRATCH);
-	return NULL;
+	if (index >= SCRATCH_SLOTS)
+		count(WIRE_COUNT_NO_SCRATCH);
+	return index;
 }
 
-/* Also where claim_slot gave none. */
 static __always_inline void release_slot(struct scratch *scratch)
 {
 	__sync_fetch_and_add(&scratch->depth, -1);
@@ -108,31 +107,36 @@ static __always_inline bool is_proven(struct walk_memory *memory, struct task_st
 	return false;
 }
 
-/* The id of a task's stack by the kernel's rows; 0, counted: that cannot be done. */
+/* The id of a task's stack by the kernel's rows; 0: that cannot be done. */
 static __always_inline __u64 walked_stack_id(struct task_struct *task)
 {
 	struct walk_memory *memory = walk_kernel(task);
 
-	if (!memory || !is_proven(memory, task)) {
-		count_own_ns(WIRE_COUNT_KERNEL_NOT_WALKED, 0);
+	if (!memory || !is_proven(memory, task))
 		return 0;
-	}
 	count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
 	send_once(&memory->walked, false);
 	return memory->walked.head.id;
 }
 
-/* The id of the slot's stack of that many frames, which is sent if it has not been. */
-static __always_inline __u64 name_frames(struct stack_definition *slot, __u32 frames,
-					 enum stack_source source)
+/* The id of the stack of so many frames in a slot of this CPU, which is sent if it has not been. A global
+ * function, so that the verifier goes through it once. */
+__noinline __u64 name_frames(__u32 index, __u32 frames, __u32 source)
 {
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
+	struct stack_definition *slot;
 	bool is_sample = source == STACK_OF_SAMPLE;
 
+	if (!scratch || index >= SCRATCH_SLOTS)
+		return 0;
+	slot = &scratch->slots[index];
 	/* A sample's stack begins where the thread was interrupted, which may be in the scheduler. All
 	 * addresses are taken for those to return to, and looked up one before. */
 	if (is_sample)
 		slot->frames[0]++;
-	slot->head.id = cut_and_hash(slot, frames, is_sample ? 0 : glue_frames(slot));
+	/* What the helper tells of another task has nothing of the scheduler. */
+	slot->head.id = cut_and_hash(slot, frames, source == STACK_OF_CONTEXT ? glue_frames(slot) : 0);
 	send_once(slot, is_sample);
 	return slot->head.id;
 }
@@ -142,15 +146,15 @@ static __always_inline __u64 kernel_stack_id(void *ctx, struct task_struct *task
 {
 	__u32 zero = 0, frames;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
-	struct stack_definition *slot;
-	__u64 id = 0;
+	__u64 index, id = 0;
 
 	if (!scratch)
 		return 0;
-	slot = claim_slot(scratch);
-	frames = slot ? take_frames(slot, ctx, task, source) : 0;
-	if (slot && frames)
-		id = name_frames(slot, frames, source);
+	index = claim_slot(scratch);
+	if (index < SCRATCH_SLOTS) {
+		frames = take_frames(&scratch->slots[index], ctx, task, source);
+		id = frames ? name_frames(index, frames, source) : 0;
+	}
 	release_slot(scratch);
 	return id;
 }
@@ -205,6 +209,8 @@ static __always_inline __u64 stack_of_wait(void *ctx, struct task_struct *task)
 		return id ?: kernel_stack_id(ctx, task, STACK_OF_CONTEXT);
 	}
 	id = orc_config.rows ? walked_stack_id(task) : 0;
+	if (orc_config.rows && !id)
+		count_own_ns(WIRE_COUNT_KERNEL_NOT_WALKED, 0);
 	return id ?: kernel_stack_id(ctx, task, STACK_OF_TASK);
 }
 

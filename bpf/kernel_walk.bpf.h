@@ -114,6 +114,12 @@ static __always_inline void walk_call(struct kernel_walk *walk, __u64 row, __u64
 	walk->is_interrupted = orc_is_signal(row);
 }
 
+/* Has a tracer of functions taken the place of the return address? The kernel knows the real one. */
+static __always_inline bool is_trampoline(__u64 pc)
+{
+	return pc == orc_config.trampolines[0] || pc == orc_config.trampolines[1];
+}
+
 /* Of bpf_loop; 1 ends it. */
 static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
 {
@@ -123,7 +129,7 @@ static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
 
 	if (!has_orc(address))
 		walk->is_guessed = 1;
-	if (!row || index >= WIRE_KERNEL_FRAMES) {
+	if (!row || index >= WIRE_KERNEL_FRAMES || is_trampoline(walk->pc)) {
 		walk->failed = 1;
 		return 1;
 	}
@@ -168,6 +174,8 @@ static long compare_frame(__u32 index, struct comparison *comparison)
 		return 1;
 	if (is_left_out(memory->walked.frames[index]))
 		return 0;
+	if (equal == comparison->helpers_count && equal >= orc_config.max_frames)
+		return 1; /* it tells no more of them */
 	if (equal >= comparison->helpers_count || equal >= WIRE_KERNEL_FRAMES ||
 	    memory->helpers_frames[equal] != memory->walked.frames[index]) {
 		comparison->differs = 1;
@@ -195,6 +203,16 @@ static __always_inline bool may_walk_kernel(void)
 	return orc_config.rows && !control.kernel_walk_differs;
 }
 
+/* A new thread has not been switched out: it begins there. All addresses are taken for those to return to,
+ * and looked up one before. */
+static __always_inline void begin_thread(struct kernel_walk *walk)
+{
+	walk->memory->walked.frames[0] = walk->pc + 1;
+	walk->hash = mix(walk->hash, walk->pc + 1);
+	walk->count = 1;
+	walk->is_complete = 1;
+}
+
 /* Walks the `bytes` of a stack from `begin` on, where its thread was switched out, and names it. Returns 0 if
  * it cannot be walked so. A global function, as above. */
 __noinline int walk_words(__u64 begin, __u64 bytes)
@@ -209,9 +227,10 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	walk.bp = memory->words[SWITCHED_OUT_BP / 8];
 	walk.pc = memory->words[SWITCHED_OUT_IP / 8];
 	walk.sp = SWITCHED_OUT_BYTES;
-	/* A new thread has not been switched out: it begins there. */
-	walk.is_interrupted = walk.pc == orc_config.ret_from_fork;
-	bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &walk, 0);
+	if (walk.pc == orc_config.ret_from_fork)
+		begin_thread(&walk);
+	else
+		bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &walk, 0);
 	memory->walked.head.count = walk.count;
 	memory->walked.head.id = walk.hash ?: 1;
 	memory->is_guessed = walk.is_guessed;
@@ -235,6 +254,8 @@ static __always_inline bool agrees_with_helper(struct task_struct *task, struct 
 
 	if (bytes < 0)
 		return !memory->is_guessed;
+	if (memory->walked.frames[0] == orc_config.ret_from_fork + 1)
+		return true;
 	return is_as_helper_says((__u64)bytes / sizeof(__u64));
 }
 

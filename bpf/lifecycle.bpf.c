@@ -101,6 +101,9 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	__u32 tgid = task->tgid;
 	__u64 given = 0;
 
+	if (config.adapts)
+		space_of(task, false); /* the first thread of its process is another one, if that did not call
+					  execve */
 	if (state) { /* its stack is another one, and so is what lies on it: execve may wait after the change
 		      */
 		state->stack.begin = state->stack.end = 0;

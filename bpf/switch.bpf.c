@@ -51,8 +51,6 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 		return;
 	}
 	book_run(task, now, task_flags);
-	if (task_flags & TASK_DEAD)
-		return release_stamp(task);
 	stamp = find_stamp(task) ?: late_stamp(task);
 	if (!stamp) /* made at fork and when recording began: an allocation failed */
 		return;
@@ -198,7 +196,8 @@ static __always_inline void arrive(void *ctx, struct task_struct *task)
 		return;
 	if (control.phase != WIRE_RECORDING)
 		return note_arrival(task);
-	place = placed_stamp(task);
+	/* At sched_exit_tp accounts and wakes have to be told of every arrival. */
+	place = config.has_exit_tp ? NULL : placed_stamp(task);
 	if (!place || !passes_by(task, place, scheduler_clock(task), &lot))
 		come_back(ctx, task, lot);
 }
@@ -228,6 +227,8 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 		if (!config.has_exit_tp && !config.has_task_work && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
+	if (!preempt && prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
+		release_stamp(prev); /* recorded or not: its number will be another's */
 	if (!config.has_exit_tp && task_is_recorded(next))
 		arrive(ctx, next);
 	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))

@@ -85,6 +85,10 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
 	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES, context), is_long))
 		return side;
+	if (is_about_to_run(context) && !can_run_task_work(task)) {
+		side.no_user = task->flags & PF_EXITING ? WIRE_NO_USER_EXITING : WIRE_NO_USER_UNREADABLE;
+		return side;
+	}
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
 	if (is_switched_off(task))
 		return side;
@@ -107,6 +111,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 			state->cookie = 0;
 	}
 	if (is_about_to_run(context)) {
+		refund(wanted, context);
 		if (is_published)
 			send_failure(side.cookie, side.no_user);
 		side.cookie = 0;

@@ -157,17 +157,22 @@ static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, _
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	struct waker_frames frames = {};
 	struct stack_definition *slot;
+	__u64 index;
 
 	if (!scratch)
 		return origin;
-	frames.slot = slot = claim_slot(scratch);
-	count = slot ? take_frames(slot, ctx, waker, STACK_OF_CONTEXT) : 0;
-	if (slot && count)
+	index = claim_slot(scratch);
+	if (index >= SCRATCH_SLOTS)
+		goto out;
+	frames.slot = slot = &scratch->slots[index];
+	count = take_frames(slot, ctx, waker, STACK_OF_CONTEXT);
+	if (count)
 		origin = look_at_frames(&frames, count, waker);
-	if (slot && origin != ORIGIN_UNKNOWN) {
+	if (origin != ORIGIN_UNKNOWN) {
 		*id = slot->head.id = keep_frames(slot, &frames);
 		send_once(slot, false);
 	}
+out:
 	release_slot(scratch);
 	return origin;
 }

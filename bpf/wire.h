@@ -391,10 +391,13 @@ struct wire_orc_config {
 	uint64_t addresses;	      /* of .orc_unwind_ip */
 	uint64_t entries;	      /* of .orc_unwind */
 	uint64_t ret_from_fork;	      /* where a new thread begins */
+	uint64_t trampolines[2];      /* of tracers of functions */
 	uint32_t rows;		      /* of both; 0: they are not known */
 	uint32_t checks_all;	      /* every walk is compared with the helper's: for tests */
+	uint32_t max_frames;	      /* that the helper tells of a stack */
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_orc_config) == 80);
+WIRE_ASSERT(sizeof(struct wire_orc_config) == 104);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */

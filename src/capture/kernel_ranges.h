@@ -36,6 +36,7 @@ struct OrcRanges {
   AddressRange addresses;   // of .orc_unwind_ip, 4 bytes a row
   AddressRange entries;     // of .orc_unwind, 6 bytes a row
   uint64_t ret_from_fork = 0;
+  std::array<uint64_t, 2> trampolines = {};  // to which functions return while they are traced
 
   // All of it is there, and of one size.
   bool can_walk() const;

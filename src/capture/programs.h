@@ -31,12 +31,15 @@
 namespace offcpu {
 
 struct ProgramsConfig : Selection {
-  uint64_t sample_ns = 0;            // at most 1 s; 0: every interval
-  uint32_t draws_per_second = 0;     // 0: `sample_ns` is fixed
-  bool ledger = false;               // keep accounts
-  uint32_t oncpu_hz = 0;             // samples of running threads a second and CPU; 0: none
-  bool oncpu_in_nmi = false;         // samples are taken in every NMI there is, and by no event: for tests
-  bool wakers = false;               // intervals tell who ended them
+  uint64_t sample_ns = 0;         // at most 1 s; 0: every interval
+  uint32_t draws_per_second = 0;  // 0: `sample_ns` is fixed
+  bool ledger = false;            // keep accounts
+  uint32_t oncpu_hz = 0;          // samples of running threads a second and CPU; 0: none
+  bool oncpu_in_nmi = false;      // samples are taken in every NMI there is, and by no event: for tests
+  bool wakers = false;            // intervals tell who ended them
+  // One BPF program a switch, where that is enough. Not the default: what comes to a CPU after a task that the kernel
+  // hides from BPF programs, as kernels of some sandboxes hide their supervisor, is not seen then.
+  bool one_program = false;
   bool checks_kernel_walks = false;  // each one, not only those of new stacks: for tests
   uint32_t stamp_places = 65536;     // threads beyond them cost more at each switch; 64 bytes each
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are

@@ -71,8 +71,8 @@ bool IsExact(const ProgramsConfig& config) { return config.draws_per_second == 0
 bool EndsAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
   const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
                          !config.cgroups.empty() || !config.excluded_cgroups.empty();
-  return !IsExact(config) && !is_narrow && !config.wakers && !config.ledger && features.can_defer() && features.orc &&
-         features.rq_clock && config.task_works_per_second != 0;
+  return config.one_program && !IsExact(config) && !is_narrow && !config.wakers && !config.ledger &&
+         features.can_defer() && features.orc && features.rq_clock && config.task_works_per_second != 0;
 }
 
 // A place for each thread that a host may have, up to `most`.
@@ -82,6 +82,13 @@ uint32_t StampPlaces(uint32_t most) {
   return std::min(std::bit_ceil(std::clamp<uint32_t>(numbers, 1, 1u << 22)), std::bit_floor(most));
 }
 
+// The kernel takes no more of a stack.
+uint32_t MaxFrames() {
+  uint32_t frames = 0;
+  std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> frames;
+  return std::min<uint32_t>(frames, WIRE_KERNEL_FRAMES);
+}
+
 wire_orc_config WireOrcConfig(const OrcRanges& orc) {
   return {.text = WireRange(orc.text),
           .sched_text = WireRange(orc.sched_text),
@@ -89,8 +96,11 @@ wire_orc_config WireOrcConfig(const OrcRanges& orc) {
           .addresses = orc.addresses.begin,
           .entries = orc.entries.begin,
           .ret_from_fork = orc.ret_from_fork,
+          .trampolines = {orc.trampolines[0], orc.trampolines[1]},
           .rows = orc.rows(),
-          .checks_all = 0};
+          .checks_all = 0,
+          .max_frames = MaxFrames(),
+          .reserved = 0};
 }
 
 // As many as can be in use at one time: one where each CPU's thread returns to user mode, and one in an interrupt of
@@ -98,13 +108,6 @@ wire_orc_config WireOrcConfig(const OrcRanges& orc) {
 uint32_t CaptureBuffers() {
   constexpr long kMaxBuffers = 128;
   return static_cast<uint32_t>(std::clamp(2 * sysconf(_SC_NPROCESSORS_ONLN) + 2, 4L, kMaxBuffers));
-}
-
-// The kernel takes no more of a stack.
-uint32_t MaxFrames() {
-  uint32_t frames = 0;
-  std::ifstream("/proc/sys/kernel/perf_event_max_stack") >> frames;
-  return std::min<uint32_t>(frames, WIRE_KERNEL_FRAMES);
 }
 
 wire_waker_config WireWakerConfig(const ProgramsConfig& config, const WakerRanges& ranges) {

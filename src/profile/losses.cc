@@ -71,7 +71,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kKernelWalkDiffers,
      .name = "kernel stack walked wrongly",
      .meaning = "A kernel stack by the kernel's unwind tables differed from what the kernel tells. The wait has the "
-                "kernel's, and so have all later ones, without functions that lock or schedule.",
+                "kernel's, and so have all later ones, which may be without functions that lock or schedule.",
      .advice = "Report it, with the version of the kernel."},
     {.id = LossId::kKernelStackLate,
      .name = "kernel stack sent late",
