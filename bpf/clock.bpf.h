@@ -26,22 +26,23 @@ static __always_inline __u64 departure_ns(struct task_struct *task)
 	return charged <= now ? clock - (now - charged) : clock;
 }
 
-static __always_inline __u64 arrival_ns(struct task_struct *task, const struct stamp *stamp)
+static __always_inline __u64 arrival_ns(struct task_struct *task, const struct stamp *stamp,
+					enum presence presence)
 {
 	__u64 arrived = task->sched_info.last_arrival;
 
 	/* An arrival that was not counted left no time either. */
-	if (!config.has_exit_tp || !config.has_rq_clock || arrived < stamp->out_ns)
+	if (presence == ABOUT_TO_RUN || !config.has_rq_clock || arrived < stamp->out_ns)
 		return scheduler_clock(task);
 	return arrived;
 }
 
-/* run_delay with this wait in it: the kernel adds it after sched_switch. */
-static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now)
+/* run_delay with this wait in it. */
+static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now, enum presence presence)
 {
 	__u64 queued = task->sched_info.last_queued;
 
-	if (config.has_exit_tp || !queued || now <= queued)
+	if (presence == IS_CURRENT || !queued || now <= queued)
 		return task->sched_info.run_delay;
 	return task->sched_info.run_delay + (now - queued);
 }

@@ -87,6 +87,22 @@ static __always_inline __u64 hash_at(const struct space *space, __u64 sequence)
 	return *(volatile __u64 *)&space->sequence == sequence ? hash : 0;
 }
 
+struct known_code {
+	const struct space *space;
+	struct task_struct *task;
+	struct code_list *list; /* NULL: they are not listed */
+	__u64 hash;		/* of those so far; 0: one is not there */
+};
+
+/* Of bpf_loop; 1 ends it. */
+static long hash_known_mapping(__u32 index, struct known_code *known)
+{
+	if (index >= KNOWN_MAPPINGS || index >= known->space->count)
+		return 1;
+	known->hash = hash_mapping_at(known->task, known->space->begins[index], known->hash, known->list);
+	return !known->hash;
+}
+
 /*
  * Is the code of `task` what it was when `space` was filled? All of its mappings are there and the same, and
  * the kernel counts no more executable pages than it did. Pages that may be written, too, it does not count:
@@ -95,19 +111,14 @@ static __always_inline __u64 hash_at(const struct space *space, __u64 sequence)
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
 {
+	struct known_code known = {.space = space, .task = task, .list = list, .hash = HASH_OF_NO_CODE};
 	struct mm_struct *mm = task->mm;
-	__u64 hash = HASH_OF_NO_CODE, sequence = code_sequence(task);
+	__u64 sequence = code_sequence(task);
 
 	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
 		return false;
-	for (__u32 i = 0; i < KNOWN_MAPPINGS; i++) {
-		if (i >= space->count)
-			break;
-		hash = hash_mapping_at(task, space->begins[i], hash, list);
-		if (!hash)
-			return false;
-	}
-	return (hash | 1) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
+	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
+	return (known.hash | 1) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
 	       was_not_changed(task, sequence);
 }
 

@@ -15,4 +15,9 @@
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 
+static __always_inline bool lies_in(__u64 address, const volatile struct wire_range *range)
+{
+	return address - range->begin < range->end - range->begin;
+}
+
 #endif /* OFFCPU_BPF_CONFIG_BPF_H_ */

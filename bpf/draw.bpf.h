@@ -192,9 +192,9 @@ __noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now, __u64 
 /* Is a wait of `task`, which ended at `now`, recorded? Returns the T that it was drawn with, 0 where all are
  * recorded, or NOT_DRAWN. */
 static __always_inline __u64 draw(struct task_struct *task, struct stamp *stamp, __u64 waited_ns, __u64 now,
-				  struct lot lot)
+				  struct lot lot, enum presence presence)
 {
-	struct space *space = config.adapts ? space_of(task, !config.has_exit_tp) : NULL;
+	struct space *space = config.adapts ? space_of(task, presence == ABOUT_TO_RUN) : NULL;
 	__u64 sample_ns;
 
 	if (space) {

@@ -21,31 +21,32 @@ struct times {
 	__u64 sample_ns; /* that it was drawn with; 0: it was not */
 };
 
-/* How often `task`, which has just come to a CPU, is counted to have done so by now: after sched_switch, and
- * before sched_exit_tp. */
-static __always_inline __u64 this_arrival(void)
+/* How often a thread that has just come to a CPU for the first time is counted to have done so. */
+static __always_inline __u64 this_arrival(enum presence presence)
 {
-	return config.has_exit_tp ? 1 : 0;
+	return presence == IS_CURRENT;
 }
 
 /* Has it not run since its state was written? One that was preempted on its way to sleep is not counted at
  * all. */
-static __always_inline bool is_first_arrival(struct task_struct *task, const struct stamp *stamp)
+static __always_inline bool is_first_arrival(struct task_struct *task, const struct stamp *stamp,
+					     enum presence presence)
 {
-	return task->sched_info.pcount - stamp->arrivals <= this_arrival();
+	return task->sched_info.pcount - stamp->arrivals <= this_arrival(presence);
 }
 
 /* What lies before the recording is not counted. A thread without a stamp has been off since before it, or
  * has never run before. */
 static __always_inline struct times interval_times(struct task_struct *task, const struct stamp *stamp,
-						   __u64 now, __u64 run_delay)
+						   __u64 now, enum presence presence)
 {
+	__u64 run_delay = run_delay_of(task, now, presence);
 	struct times times = {.end_ns = now};
 	__u64 out = stamp->out_ns, delay = run_delay - stamp->out_run_delay, start;
 
 	learn_clock_offset(now);
 	start = recording_start();
-	if (!out && task->sched_info.pcount <= this_arrival()) {
+	if (!out && task->sched_info.pcount <= this_arrival(presence)) {
 		times.waited_ns = now - run_delay < start ? now - start : run_delay;
 		times.runnable_ns = times.waited_ns;
 		return times;

@@ -54,15 +54,23 @@ static __always_inline __u32 glue_frames(const struct stack_definition *slot)
 	return 0;
 }
 
-/* Drops the glue, closes the gap and returns the name of what is left. */
-static __always_inline __u64 cut_and_hash(struct stack_definition *slot, __u32 frames, __u32 glue)
+/* Drops the glue from a slot of this CPU, closes the gap and returns the name of what is left. A global
+ * function, so that the verifier does not go through the loop for each number of glue frames, and through
+ * what comes behind it for each end of the loop. */
+__noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 {
-	__u32 kept = frames > glue ? frames - glue : 0;
+	__u32 zero = 0, kept = frames > glue ? frames - glue : 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
 	__u64 hash = HASH_OF_NO_FRAMES;
+	struct stack_definition *slot;
 
+	if (!scratch || index >= SCRATCH_SLOTS)
+		return 0;
+	slot = &scratch->slots[index];
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
 		__u32 from = i + glue;
 
+		barrier_var(from); /* the address is made of what has been compared */
 		if (i >= kept || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];
@@ -96,11 +104,11 @@ static __always_inline __u32 take_frames(struct stack_definition *slot, void *ct
  * checked. Rows that are wrong once may be wrong again: no more walks. */
 static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task)
 {
-	if (!memory->is_guessed && !orc_config.checks_all && is_sent(memory->walked.head.id, false))
+	if (!memory->walk.is_guessed && !orc_config.checks_all && is_sent(memory->walked.head.id, false))
 		return true;
 	if (agrees_with_helper(task, memory))
 		return true;
-	if (memory->is_guessed)
+	if (memory->walk.is_guessed)
 		return false;
 	control.kernel_walk_differs = 1;
 	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
@@ -136,7 +144,7 @@ __noinline __u64 name_frames(__u32 index, __u32 frames, __u32 source)
 	if (is_sample)
 		slot->frames[0]++;
 	/* What the helper tells of another task has nothing of the scheduler. */
-	slot->head.id = cut_and_hash(slot, frames, source == STACK_OF_CONTEXT ? glue_frames(slot) : 0);
+	slot->head.id = cut_and_hash(index, frames, source == STACK_OF_CONTEXT ? glue_frames(slot) : 0);
 	send_once(slot, is_sample);
 	return slot->head.id;
 }
@@ -198,13 +206,12 @@ static __always_inline __u64 take_kept_stack(struct task_struct *task)
 	return id;
 }
 
-/* The id of the stack at which `task` left the CPU: at sched_exit_tp, where it is the current one, or at
- * sched_switch, where it is about to be. */
-static __always_inline __u64 stack_of_wait(void *ctx, struct task_struct *task)
+/* The id of the stack at which `task` left the CPU: at sched_exit_tp, or at sched_switch. */
+static __always_inline __u64 stack_of_wait(void *ctx, struct task_struct *task, enum presence presence)
 {
 	__u64 id;
 
-	if (config.has_exit_tp) {
+	if (presence == IS_CURRENT) {
 		id = config.keeps_stacks ? take_kept_stack(task) : 0;
 		return id ?: kernel_stack_id(ctx, task, STACK_OF_CONTEXT);
 	}

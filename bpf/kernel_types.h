@@ -62,6 +62,27 @@ enum bpf_map_type {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct module_memory { /* since 6.4 */
+	void *base;
+	unsigned int size;
+};
+
+struct mod_arch_specific {
+	unsigned int num_orcs;
+	int *orc_unwind_ip;
+	void *orc_unwind;
+};
+
+struct module {
+	struct list_head list;
+	struct module_memory mem[1]; /* the first is its text */
+	struct mod_arch_specific arch;
+};
+
 struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;

@@ -19,13 +19,27 @@
 #define WALK_BYTES 8192 /* of a stack, at most */
 #define WALK_WORDS (WALK_BYTES / 8)
 
+struct kernel_walk {
+	__u64 begin; /* address of the first word */
+	__u64 top;   /* offset of the user's registers, with which a stack begins */
+	__u64 pc, bp;
+	__u64 sp;   /* offset */
+	__u64 hash; /* of the frames */
+	__u32 count;
+	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
+	__u8 is_complete;
+	__u8 is_guessed; /* there was code without rows: only the helper's word tells that the frames are
+			    right */
+	__u8 failed;
+};
+
+/* All of it lies here and not on the program's stack, where the verifier would follow each value. */
 struct walk_memory {
 	__u64 words[WALK_WORDS];
 	struct stack_definition walked;
 	__u64 helpers_frames[WIRE_KERNEL_FRAMES];
-	__u64 is_guessed; /* nothing but the helper's word tells that the walked frames are right */
-	__u64 equal; /* of the helper's frames; here and not on the stack, where the verifier would follow
-			each value */
+	__u64 equal; /* of the helper's frames */
+	struct kernel_walk walk;
 };
 
 /* At sched_switch only, which nothing of ours interrupts that walks. */
@@ -43,32 +57,19 @@ static __always_inline struct walk_memory *walk_memory(void)
 	return bpf_map_lookup_elem(&walk_memories, &zero);
 }
 
-struct kernel_walk {
-	struct walk_memory *memory;
-	__u64 begin; /* address of the first word */
-	__u64 top;   /* offset of the user's registers, with which a stack begins */
-	__u64 pc, bp;
-	__u64 sp;   /* offset */
-	__u64 hash; /* of the frames */
-	__u32 count;
-	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
-	__u8 is_complete;
-	__u8 is_guessed; /* there was code without rows */
-	__u8 failed;
-};
-
 /* The word at an offset; fails if it is not on the stack. */
-static __always_inline __u64 stack_word(struct kernel_walk *walk, __u64 offset)
+static __always_inline __u64 stack_word(struct walk_memory *memory, __u64 offset)
 {
-	if (offset & 7 || offset > WALK_BYTES - 8 || offset >= walk->top) {
-		walk->failed = 1;
+	if (offset & 7 || offset > WALK_BYTES - 8 || offset >= memory->walk.top) {
+		memory->walk.failed = 1;
 		return 0;
 	}
-	return walk->memory->words[(offset >> 3) & (WALK_WORDS - 1)];
+	return memory->words[(offset >> 3) & (WALK_WORDS - 1)];
 }
 
-static __always_inline __u64 cfa_of(struct kernel_walk *walk, __u64 row)
+static __always_inline __u64 cfa_of(struct walk_memory *memory, __u64 row)
 {
+	struct kernel_walk *walk = &memory->walk;
 	__u64 bp = walk->bp - walk->begin;
 
 	switch (orc_cfa_of(row)) {
@@ -77,7 +78,7 @@ static __always_inline __u64 cfa_of(struct kernel_walk *walk, __u64 row)
 	case ORC_CFA_BP:
 		return bp + orc_cfa_offset(row);
 	case ORC_CFA_AT_BP:
-		return stack_word(walk, bp + orc_cfa_offset(row)) - walk->begin;
+		return stack_word(memory, bp + orc_cfa_offset(row)) - walk->begin;
 	default:
 		walk->failed = 1;
 		return 0;
@@ -85,31 +86,35 @@ static __always_inline __u64 cfa_of(struct kernel_walk *walk, __u64 row)
 }
 
 /* Over the registers that the kernel has stored at `regs`: those of user mode are the end. */
-static __always_inline void walk_interrupt(struct kernel_walk *walk, __u64 regs)
+static __always_inline void walk_interrupt(struct walk_memory *memory, __u64 regs)
 {
+	struct kernel_walk *walk = &memory->walk;
+
 	if (regs == walk->top) {
 		walk->is_complete = 1;
 		return;
 	}
-	walk->pc = stack_word(walk, regs + REGS_IP);
-	walk->bp = stack_word(walk, regs + REGS_BP);
-	walk->sp = stack_word(walk, regs + REGS_SP) - walk->begin;
+	walk->pc = stack_word(memory, regs + REGS_IP);
+	walk->bp = stack_word(memory, regs + REGS_BP);
+	walk->sp = stack_word(memory, regs + REGS_SP) - walk->begin;
 	walk->is_interrupted = 1;
 	if (walk->sp <= regs)
 		walk->failed = 1;
 }
 
-static __always_inline void walk_call(struct kernel_walk *walk, __u64 row, __u64 cfa)
+static __always_inline void walk_call(struct walk_memory *memory, __u64 row, __u64 cfa)
 {
+	struct kernel_walk *walk = &memory->walk;
+
 	if (cfa <= walk->sp) {
 		walk->failed = 1;
 		return;
 	}
-	walk->pc = stack_word(walk, cfa - 8);
+	walk->pc = stack_word(memory, cfa - 8);
 	if (orc_bp_of(row) == ORC_BP_AT_CFA)
-		walk->bp = stack_word(walk, cfa + orc_bp_offset(row));
+		walk->bp = stack_word(memory, cfa + orc_bp_offset(row));
 	else if (orc_bp_of(row) == ORC_BP_AT_BP)
-		walk->bp = stack_word(walk, walk->bp - walk->begin + orc_bp_offset(row));
+		walk->bp = stack_word(memory, walk->bp - walk->begin + orc_bp_offset(row));
 	walk->sp = cfa;
 	walk->is_interrupted = orc_is_signal(row);
 }
@@ -121,30 +126,35 @@ static __always_inline bool is_trampoline(__u64 pc)
 }
 
 /* Of bpf_loop; 1 ends it. */
-static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
+static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 {
+	struct walk_memory *memory = *context;
+	struct kernel_walk *walk = &memory->walk;
 	__u64 address = walk->is_interrupted ? walk->pc : walk->pc - 1, cfa;
-	__u64 row = has_orc(address) ? orc_row(address) : frame_pointer_row();
+	__u64 row = orc_row(address);
 	enum orc_type type = orc_type_of(row);
 
-	if (!has_orc(address))
+	if (type == ORC_TYPE_NONE) {
 		walk->is_guessed = 1;
+		row = frame_pointer_row();
+		type = ORC_TYPE_CALL;
+	}
 	if (!row || index >= WIRE_KERNEL_FRAMES || is_trampoline(walk->pc)) {
 		walk->failed = 1;
 		return 1;
 	}
-	walk->memory->walked.frames[index] = walk->pc;
+	memory->walked.frames[index] = walk->pc;
 	walk->hash = mix(walk->hash, walk->pc);
 	walk->count = index + 1;
 	if (type == ORC_TYPE_END_OF_STACK) {
 		walk->is_complete = 1;
 		return 1;
 	}
-	cfa = cfa_of(walk, row);
+	cfa = cfa_of(memory, row);
 	if (type == ORC_TYPE_REGS)
-		walk_interrupt(walk, cfa);
+		walk_interrupt(memory, cfa);
 	else if (type == ORC_TYPE_CALL)
-		walk_call(walk, row, cfa);
+		walk_call(memory, row, cfa);
 	else
 		walk->failed = 1;
 	return walk->failed || walk->is_complete;
@@ -153,9 +163,7 @@ static long walk_kernel_frame(__u32 index, struct kernel_walk *walk)
 /* Is a function left out by the kernel's helper? */
 static __always_inline bool is_left_out(__u64 address)
 {
-	return address - orc_config.sched_text.begin <
-		       orc_config.sched_text.end - orc_config.sched_text.begin ||
-	       address - orc_config.lock_text.begin < orc_config.lock_text.end - orc_config.lock_text.begin;
+	return lies_in(address, &orc_config.sched_text) || lies_in(address, &orc_config.lock_text);
 }
 
 struct comparison {
@@ -205,9 +213,11 @@ static __always_inline bool may_walk_kernel(void)
 
 /* A new thread has not been switched out: it begins there. All addresses are taken for those to return to,
  * and looked up one before. */
-static __always_inline void begin_thread(struct kernel_walk *walk)
+static __always_inline void begin_thread(struct walk_memory *memory)
 {
-	walk->memory->walked.frames[0] = walk->pc + 1;
+	struct kernel_walk *walk = &memory->walk;
+
+	memory->walked.frames[0] = walk->pc + 1;
 	walk->hash = mix(walk->hash, walk->pc + 1);
 	walk->count = 1;
 	walk->is_complete = 1;
@@ -217,24 +227,26 @@ static __always_inline void begin_thread(struct kernel_walk *walk)
  * it cannot be walked so. A global function, as above. */
 __noinline int walk_words(__u64 begin, __u64 bytes)
 {
-	struct kernel_walk walk = {.memory = walk_memory(), .begin = begin, .hash = HASH_OF_NO_FRAMES};
-	struct walk_memory *memory = walk.memory;
+	struct walk_memory *memory = walk_memory();
+	struct kernel_walk *walk;
 
 	if (!memory || bytes > WALK_BYTES || bytes < SWITCHED_OUT_BYTES ||
 	    bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
 		return 0;
-	walk.top = bytes;
-	walk.bp = memory->words[SWITCHED_OUT_BP / 8];
-	walk.pc = memory->words[SWITCHED_OUT_IP / 8];
-	walk.sp = SWITCHED_OUT_BYTES;
-	if (walk.pc == orc_config.ret_from_fork)
-		begin_thread(&walk);
+	walk = &memory->walk;
+	*walk = (struct kernel_walk){.begin = begin,
+				     .top = bytes,
+				     .pc = memory->words[SWITCHED_OUT_IP / 8],
+				     .bp = memory->words[SWITCHED_OUT_BP / 8],
+				     .sp = SWITCHED_OUT_BYTES,
+				     .hash = HASH_OF_NO_FRAMES};
+	if (walk->pc == orc_config.ret_from_fork)
+		begin_thread(memory);
 	else
-		bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &walk, 0);
-	memory->walked.head.count = walk.count;
-	memory->walked.head.id = walk.hash ?: 1;
-	memory->is_guessed = walk.is_guessed;
-	return walk.is_complete;
+		bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &memory, 0);
+	memory->walked.head.count = walk->count;
+	memory->walked.head.id = walk->hash ?: 1;
+	return walk->is_complete;
 }
 
 /* Walks the stack of `task`, which is off the CPU; NULL: it cannot be walked so. */
@@ -253,7 +265,7 @@ static __always_inline bool agrees_with_helper(struct task_struct *task, struct 
 	long bytes = bpf_get_task_stack(task, memory->helpers_frames, sizeof(memory->helpers_frames), 0);
 
 	if (bytes < 0)
-		return !memory->is_guessed;
+		return !memory->walk.is_guessed;
 	if (memory->walked.frames[0] == orc_config.ret_from_fork + 1)
 		return true;
 	return is_as_helper_says((__u64)bytes / sizeof(__u64));

@@ -148,7 +148,7 @@ static __always_inline void note_early_arrival(struct task_struct *task, __u64 n
 
 /* Of a thread that has come to a CPU, made if it has none: nothing before this moment is known then. */
 static __always_inline struct wire_account *account_at_arrival(struct task_struct *task, __u64 now,
-							       __u64 out_ns)
+							       __u64 out_ns, enum presence presence)
 {
 	struct wire_account *account = account_of(task, 0);
 
@@ -156,7 +156,7 @@ static __always_inline struct wire_account *account_at_arrival(struct task_struc
 		renew_account(account, task, out_ns);
 		return account;
 	}
-	account = account_of(task, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	account = account_of(task, presence == IS_CURRENT ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!account)
 		return NULL;
 	name_account(account, task);

@@ -31,27 +31,30 @@ static __always_inline void note_first_sight(struct task_struct *task, struct ta
 		stamp->has_run = 1;
 }
 
-/* Every thread: makes its storage, and tells what it is. */
+static __always_inline void remember_task(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (control.phase == WIRE_WAITING) {
+		note_first_sight(task, state);
+		open_account(task);
+	}
+	if (config.adapts) /* made here and at fork: where a wait ends under a lock it cannot be */
+		space_of(task, false);
+}
+
+/* Every thread: makes its storage if it may be recorded, and tells what it is. */
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct wire_task record = {};
-	struct task_state *state;
 
 	if (!task)
 		return 0;
 	make_wake(task); /* anybody may wake somebody who is recorded */
-	if (!kind_of_task_is_recorded(task))
-		return 0;
-	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (control.phase == WIRE_WAITING)
-		note_first_sight(task, state);
-	if (control.phase == WIRE_WAITING)
-		open_account(task);
-	if (config.adapts)
-		space_of(task,
-			 false); /* made here and at fork: where a wait ends under a lock it cannot be */
+	if (kind_of_task_is_recorded(task))
+		remember_task(task);
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
 	record.recorded = task_is_recorded(task);

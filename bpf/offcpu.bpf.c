@@ -5,6 +5,7 @@
  */
 #include "lifecycle.bpf.c"
 #include "list.bpf.c"
+#include "orc.bpf.c"
 #include "sample.bpf.c"
 #include "switch.bpf.c"
 #include "wake.bpf.c"

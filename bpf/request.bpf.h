@@ -72,12 +72,24 @@ static __always_inline void cancel_request(struct task_state *state, __u32 no_us
 	state->cookie = 0;
 }
 
+/* Where a program may sleep the kernel makes room for new storage in a recorder whose memory is used up: for
+ * seconds, in the thread's time. It does not while RCU is read. */
+static __always_inline struct task_state *state_without_sleep(struct task_struct *task)
+{
+	struct task_state *state;
+
+	bpf_rcu_read_lock();
+	state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	bpf_rcu_read_unlock();
+	return state;
+}
+
 /* Runs in the thread itself on its way to user mode; sleeps where the stack must be faulted in. Its own waits
  * carry the cookie too, which is why it is cleared last. */
 static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *state = state_without_sleep(task);
 	struct request *request = value;
 	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns(), preempted = BPF_CORE_READ(task, nivcsw);
 	__u32 no_user, context = (cookie >> 46) & 3;

@@ -38,6 +38,23 @@ static __always_inline void count_gone(struct task_struct *task, __u32 task_flag
 		count_ns(WIRE_COUNT_GONE_AT_END, end - start);
 }
 
+/* Its last wait has ended, and no program was told. When it came, and how long a new thread has waited until
+ * then, the kernel knows. */
+static __always_inline void count_untold_arrival(struct task_struct *task, const struct stamp *stamp)
+{
+	__u64 arrived = task->sched_info.last_arrival, out = stamp->out_ns, start = recording_start();
+
+	if (!config.ends_at_switch || control.phase != WIRE_RECORDING || cgroups_matter() ||
+	    (!out && stamp->has_run) || task->sched_info.pcount != stamp->arrivals + 1)
+		return;
+	if (!out && !stamp->arrivals)
+		out = arrived - task->sched_info.run_delay;
+	if (out < start)
+		out = start;
+	if (out < arrived)
+		count_ns(WIRE_COUNT_ARRIVAL_UNTOLD, arrived - out);
+}
+
 static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
 {
 	__u64 now = departure_ns(task);
@@ -54,6 +71,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	stamp = find_stamp(task) ?: late_stamp(task);
 	if (!stamp) /* made at fork and when recording began: an allocation failed */
 		return;
+	count_untold_arrival(task, stamp);
 	stamp->out_ns = now;
 	stamp->out_run_delay = task->sched_info.run_delay;
 	stamp->out_state = task_flags;
@@ -88,7 +106,8 @@ static __always_inline bool waits_for_waker(const struct stamp *stamp, const str
 
 /* Is it recorded? What is not is counted, or stood for by what is. */
 static __always_inline bool is_kept(struct task_struct *task, struct wire_account *account,
-				    struct stamp *stamp, struct times *times, struct lot lot)
+				    struct stamp *stamp, struct times *times, struct lot lot,
+				    enum presence presence)
 {
 	if (times->waited_ns < config.min_wait_ns) {
 		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times->waited_ns);
@@ -102,7 +121,7 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 		lose(account, WIRE_COUNT_OTHER_KIND, times->waited_ns);
 		return false;
 	}
-	times->sample_ns = draw(task, stamp, times->waited_ns, times->end_ns, lot);
+	times->sample_ns = draw(task, stamp, times->waited_ns, times->end_ns, lot, presence);
 	if (times->sample_ns == NOT_DRAWN) {
 		count_own_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
 		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
@@ -113,19 +132,20 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 
 /* At its arrival, where that is told by then; where not, what was captured when it left. */
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
-						     const struct times *times)
+						     const struct times *times, enum presence presence)
 {
-	if (!config.has_exit_tp && !config.has_task_work)
+	if (presence == ABOUT_TO_RUN && !config.has_task_work)
 		return user_stack_at_leave(task, state);
-	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH);
+	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
+			     presence);
 }
 
-/* The thread runs again: at sched_exit_tp, where `task` is the current one, or at sched_switch, where it is
- * about to be and its user memory is out of reach. */
-static __always_inline void come_back(void *ctx, struct task_struct *task, struct lot lot)
+/* The thread runs again. */
+static __always_inline void come_back(void *ctx, struct task_struct *task, struct lot lot,
+				      enum presence presence)
 {
 	struct task_state *state = bpf_task_storage_get(
-		&tasks, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+		&tasks, task, 0, presence == IS_CURRENT ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	struct stamp *stamp = stamp_of(task, state);
 	struct wire_account *account;
 	struct user_side side;
@@ -134,36 +154,36 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, struc
 	__u64 now, stack;
 	int syscall;
 
-	if (!stamp && task->sched_info.pcount <= this_arrival())
+	if (!stamp && task->sched_info.pcount <= this_arrival(presence))
 		stamp = late_stamp(task);
 	if (!stamp) {
 		if (!has_free_place(task)) /* else it was never seen leaving: the kernel hides it */
 			count(WIRE_COUNT_NO_STORAGE);
 		return;
 	}
-	if (!config.has_exit_tp && cgroups_matter() && !stamp->out_ns)
+	if (presence == ABOUT_TO_RUN && cgroups_matter() && !stamp->out_ns)
 		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
 			   it left */
-	now = arrival_ns(task, stamp);
-	account = account_at_arrival(task, now, stamp->out_ns);
+	now = arrival_ns(task, stamp, presence);
+	account = account_at_arrival(task, now, stamp->out_ns, presence);
 	stamp->has_run = 1;
-	if (!is_first_arrival(task, stamp)) {
+	if (!is_first_arrival(task, stamp, presence)) {
 		stamp->out_ns = 0;
 		lose(account, WIRE_COUNT_JOINED_AWAY, skip_unseen(account, task, now));
-		take_wake(task);
+		take_wake(task, presence);
 		return;
 	}
-	times = interval_times(task, stamp, now, run_delay_of(task, now));
+	times = interval_times(task, stamp, now, presence);
 	stamp->out_ns = 0;
 	end_stretch(account, task, now, times.waited_ns);
-	if (!is_kept(task, account, stamp, &times, lot)) {
-		take_wake(task);
+	if (!is_kept(task, account, stamp, &times, lot, presence)) {
+		take_wake(task, presence);
 		return;
 	}
 	syscall = system_call(task);
-	stack = stack_of_wait(ctx, task);
-	side = user_side_of(task, state, &times);
-	wake = take_wake(task);
+	stack = stack_of_wait(ctx, task, presence);
+	side = user_side_of(task, state, &times, presence);
+	wake = take_wake(task, presence);
 	if (waits_for_waker(stamp, &times)) {
 		if (wake) {
 			send_woken(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall,
@@ -173,6 +193,30 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, struc
 		count_ns(WIRE_COUNT_WAKER_UNKNOWN, times.waited_ns);
 	}
 	send_interval(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall);
+}
+
+/* Whose arrival sched_switch has told last on this CPU. Kernels of some sandboxes hide tasks from BPF
+ * programs, which are not called where such a one leaves: who comes then is seen at sched_exit_tp. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} told SEC(".maps");
+
+static __always_inline void note_told(struct task_struct *next)
+{
+	__u32 zero = 0, *tid = bpf_map_lookup_elem(&told, &zero);
+
+	if (tid)
+		*tid = next->pid;
+}
+
+static __always_inline bool was_told(struct task_struct *task)
+{
+	__u32 zero = 0, *tid = config.ends_at_switch ? bpf_map_lookup_elem(&told, &zero) : NULL;
+
+	return tid && *tid == (__u32)task->pid;
 }
 
 /* Before recording begins: what was stamped until here is over. */
@@ -187,7 +231,7 @@ static __always_inline void note_arrival(struct task_struct *task)
 	stamp->has_run = 1;
 }
 
-static __always_inline void arrive(void *ctx, struct task_struct *task)
+static __always_inline void arrive(void *ctx, struct task_struct *task, enum presence presence)
 {
 	struct lot lot = new_lot();
 	struct stamp *place;
@@ -197,9 +241,9 @@ static __always_inline void arrive(void *ctx, struct task_struct *task)
 	if (control.phase != WIRE_RECORDING)
 		return note_arrival(task);
 	/* At sched_exit_tp accounts and wakes have to be told of every arrival. */
-	place = config.has_exit_tp ? NULL : placed_stamp(task);
+	place = presence == IS_CURRENT ? NULL : placed_stamp(task);
 	if (!place || !passes_by(task, place, scheduler_clock(task), &lot))
-		come_back(ctx, task, lot);
+		come_back(ctx, task, lot, presence);
 }
 
 /* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
@@ -209,7 +253,9 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
 	if (state && task->mm && config.can_read_user)
-		state->cookie = user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH).cookie;
+		state->cookie =
+			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
+				.cookie;
 }
 
 SEC("tp_btf/sched_switch")
@@ -224,13 +270,16 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	 * far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, preempt, prev_state);
-		if (!config.has_exit_tp && !config.has_task_work && control.phase == WIRE_RECORDING)
+		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
 	if (!preempt && prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */
-	if (!config.has_exit_tp && task_is_recorded(next))
-		arrive(ctx, next);
+	if (config.ends_at_switch) {
+		note_told(next);
+		if (task_is_recorded(next))
+			arrive(ctx, next, ABOUT_TO_RUN);
+	}
 	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
 		keep_stack(next);
 	return 0;
@@ -241,7 +290,7 @@ int BPF_PROG(sched_exit, bool is_switch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (is_switch && current_is_recorded(task))
-		arrive(ctx, task);
+	if (is_switch && !was_told(task) && current_is_recorded(task))
+		arrive(ctx, task, IS_CURRENT);
 	return 0;
 }

@@ -55,6 +55,13 @@ struct {
 	__type(value, struct task_state);
 } tasks SEC(".maps");
 
+/* The thread of an event. */
+enum presence {
+	ABOUT_TO_RUN, /* at sched_switch, before the kernel books its arrival: its user memory is out of reach
+		       */
+	IS_CURRENT,
+};
+
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
 	process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);

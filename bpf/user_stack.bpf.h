@@ -47,17 +47,11 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 	return ((__u64)bpf_get_smp_processor_id() << 48) | ((__u64)context << 46) | ++budget->cookies;
 }
 
-/* Is the thread not the current one yet, so that its memory is out of reach? */
-static __always_inline bool is_about_to_run(enum context context)
-{
-	return context == CONTEXT_SWITCH && !config.has_exit_tp && config.has_task_work;
-}
-
-/* Decides how the user stack of an event of `task` comes about: of the current one, or, at sched_switch, of
- * the one that is about to be. Without a state the cookie stands for this event alone, and the capture makes
- * one. */
+/* Decides how the user stack of an event of `task` comes about, of the current thread or of the one that is
+ * about to be. Without a state the cookie stands for this event alone, and the capture makes one. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
-						      __u64 now, bool is_long, enum context context)
+						      __u64 now, bool is_long, enum context context,
+						      enum presence presence)
 {
 	/* Only a pending request proves that the thread has not been back in user mode. */
 	struct user_side side = {.cookie = state && config.has_task_work ? state->cookie : 0};
@@ -85,7 +79,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
 	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES, context), is_long))
 		return side;
-	if (is_about_to_run(context) && !can_run_task_work(task)) {
+	if (presence == ABOUT_TO_RUN && !can_run_task_work(task)) {
 		side.no_user = task->flags & PF_EXITING ? WIRE_NO_USER_EXITING : WIRE_NO_USER_UNREADABLE;
 		return side;
 	}
@@ -110,7 +104,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		if (state)
 			state->cookie = 0;
 	}
-	if (is_about_to_run(context)) {
+	if (presence == ABOUT_TO_RUN) {
 		refund(wanted, context);
 		if (is_published)
 			send_failure(side.cookie, side.no_user);

@@ -62,11 +62,6 @@ static __always_inline void note_departure(struct task_struct *task, bool preemp
 		wake->out_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline bool lies_in(__u64 address, const volatile struct wire_range *range)
-{
-	return address - range->begin < range->end - range->begin;
-}
-
 enum origin {
 	ORIGIN_UNKNOWN,
 	ORIGIN_THREAD,
@@ -193,7 +188,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	state = bpf_task_storage_get(&tasks, waker, 0, 0);
 	if (!state)
 		return side;
-	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
+	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER, IS_CURRENT);
 }
 
 /* Puts behind the first link those of the waker, as long as the wakee waited for them too. Returns how many
@@ -250,7 +245,7 @@ static __always_inline void note_wake(void *ctx, struct task_struct *wakee, stru
 }
 
 /* The wake that ended the wait that `task` comes back from, if one is known to have done so. Once a wake. */
-static __always_inline struct wake *take_wake(struct task_struct *task)
+static __always_inline struct wake *take_wake(struct task_struct *task, enum presence presence)
 {
 	struct wake *wake;
 	__u64 switches;
@@ -258,7 +253,8 @@ static __always_inline struct wake *take_wake(struct task_struct *task)
 
 	if (!waker_config.enabled)
 		return NULL;
-	wake = bpf_task_storage_get(&wakes, task, 0, config.has_exit_tp ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	wake = bpf_task_storage_get(&wakes, task, 0,
+				    presence == IS_CURRENT ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
 	if (!wake)
 		return NULL;
 	is_fresh = wake->fresh;

@@ -206,6 +206,7 @@ WIRE_ENUM(wire_counter_id){
 
 	WIRE_COUNT_NOT_DRAWN = WIRE_LOSSES, /* short, and stood for by the weight of those that were drawn */
 	WIRE_COUNT_NO_STORAGE,		    /* the length is not known: no time */
+	WIRE_COUNT_ARRIVAL_UNTOLD,	    /* nothing but the length of the wait is known */
 	WIRE_COUNT_CLOCK_BACKWARDS,	    /* counted as 0 ns */
 	WIRE_COUNT_KERNEL_STACK_FAILED,	    /* the interval is kept, without a kernel stack */
 	WIRE_COUNT_NO_SCRATCH,		    /* the same */
@@ -339,7 +340,7 @@ struct wire_config {
 	uint32_t buffers;		/* entries of the map of that name */
 	uint32_t mappings_per_second;	/* to be looked at by captures, per CPU; likewise */
 	uint32_t process_ns_per_second; /* that captures may take of the threads of a process */
-	uint8_t has_exit_tp;		/* intervals end at sched_exit_tp, not at sched_switch */
+	uint8_t ends_at_switch;		/* intervals end at sched_switch, not at sched_exit_tp */
 	uint8_t has_rq_clock;
 	uint8_t has_task_work;
 	uint8_t has_vma_iter;
@@ -390,14 +391,25 @@ struct wire_orc_config {
 	struct wire_range lock_text;  /* likewise */
 	uint64_t addresses;	      /* of .orc_unwind_ip */
 	uint64_t entries;	      /* of .orc_unwind */
-	uint64_t ret_from_fork;	      /* where a new thread begins */
-	uint64_t trampolines[2];      /* of tracers of functions */
-	uint32_t rows;		      /* of both; 0: they are not known */
-	uint32_t checks_all;	      /* every walk is compared with the helper's: for tests */
-	uint32_t max_frames;	      /* that the helper tells of a stack */
+	uint64_t header;	      /* of .orc_header */
+	uint64_t modules;	/* of the list of modules, which have tables of their own; 0: there is none */
+	uint64_t ret_from_fork; /* where a new thread begins */
+	uint64_t trampolines[2]; /* of tracers of functions */
+	uint32_t rows;		 /* of both; 0: they are not known */
+	uint32_t checks_all;	 /* every walk is compared with the helper's: for tests */
+	uint32_t max_frames;	 /* that the helper tells of a stack */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_orc_config) == 104);
+WIRE_ASSERT(sizeof(struct wire_orc_config) == 120);
+
+/* How the rows of these tables number registers. */
+struct wire_orc_registers {
+	uint8_t sp;
+	uint8_t prev_sp;     /* the CFA */
+	uint8_t bp_indirect; /* what lies where the frame pointer points to */
+	uint8_t reserved;
+};
+WIRE_ASSERT(sizeof(struct wire_orc_registers) == 4);
 
 WIRE_ENUM(wire_phase){
 	WIRE_WAITING,		    /* stamps are kept, nothing is recorded */
@@ -417,10 +429,10 @@ struct wire_control {
 	uint32_t list_pass;	      /* with list_min_ns, a wait is listed in one pass only */
 	uint32_t phase;		      /* wire_phase; one store, so that no event falls between two of them */
 	uint32_t zero;		      /* stays 0 */
-	uint32_t draws_per_second;    /* of all processes together, where draws adapt; set before recording */
+	uint32_t draws_per_second;    /* of all processes together, where draws adapt; may change */
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
-	uint32_t reserved;
+	struct wire_orc_registers orc_registers; /* set before recording */
 };
 WIRE_ASSERT(sizeof(struct wire_control) == 80);
 

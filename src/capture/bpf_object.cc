@@ -13,42 +13,17 @@ namespace {
 
 constexpr char kKernelBtf[] = "/sys/kernel/btf/vmlinux";
 
-template <typename Skeleton>
-BpfMaps MapsOf(const Skeleton& skeleton) {
-  const auto& maps = skeleton.maps;
-  return {.intervals = maps.intervals,
-          .captures = maps.captures,
-          .buffers = maps.buffers,
-          .counters = maps.counters,
-          .stack_hints = maps.stack_hints,
-          .stamps = maps.stamps,
-          .sent = maps.sent,
-          .sent_places = maps.sent_places,
-          .pids = maps.pids,
-          .excluded_pids = maps.excluded_pids,
-          .tids = maps.tids,
-          .uids = maps.uids,
-          .cgroups = maps.cgroups,
-          .globs = maps.globs};
+#define OFFCPU_MEMBER(name) .name = members.name,
+template <typename Members>
+BpfMaps MapsOf(const Members& members) {
+  return {OFFCPU_BPF_MAPS(OFFCPU_MEMBER)};
 }
 
-template <typename Skeleton>
-BpfPrograms ProgramsOf(const Skeleton& skeleton) {
-  const auto& programs = skeleton.progs;
-  return {.sched_switch = programs.sched_switch,
-          .sched_exit = programs.sched_exit,
-          .sched_waking = programs.sched_waking,
-          .sched_process_fork = programs.sched_process_fork,
-          .sched_process_exec = programs.sched_process_exec,
-          .sched_process_exit = programs.sched_process_exit,
-          .sched_process_free = programs.sched_process_free,
-          .sample = programs.sample,
-          .sample_nmi = programs.sample_nmi,
-          .list_tasks = programs.list_tasks,
-          .describe_task = programs.describe_task,
-          .list_threads = programs.list_threads,
-          .list_accounts = programs.list_accounts};
+template <typename Members>
+BpfPrograms ProgramsOf(const Members& members) {
+  return {OFFCPU_BPF_PROGRAMS(OFFCPU_MEMBER)};
 }
+#undef OFFCPU_MEMBER
 
 template <typename Skeleton>
 absl::StatusOr<BpfObject> OpenVariant() {
@@ -61,8 +36,8 @@ absl::StatusOr<BpfObject> OpenVariant() {
   return BpfObject{.owner = std::shared_ptr<Skeleton>(skeleton, Skeleton::destroy),
                    .skeleton = skeleton->skeleton,
                    .object = skeleton->obj,
-                   .maps = MapsOf(*skeleton),
-                   .programs = ProgramsOf(*skeleton),
+                   .maps = MapsOf(skeleton->maps),
+                   .programs = ProgramsOf(skeleton->progs),
                    .config = &skeleton->rodata_config->config,
                    .waker_config = &skeleton->rodata_wakers->waker_config,
                    .orc_config = &skeleton->rodata_orc->orc_config,

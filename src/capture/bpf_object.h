@@ -14,38 +14,29 @@
 
 namespace offcpu {
 
-struct BpfMaps {
-  bpf_map* intervals = nullptr;
-  bpf_map* captures = nullptr;
-  bpf_map* buffers = nullptr;
-  bpf_map* counters = nullptr;
-  bpf_map* stack_hints = nullptr;
-  bpf_map* stamps = nullptr;
-  bpf_map* sent = nullptr;
-  bpf_map* sent_places = nullptr;
-  bpf_map* pids = nullptr;
-  bpf_map* excluded_pids = nullptr;
-  bpf_map* tids = nullptr;
-  bpf_map* uids = nullptr;
-  bpf_map* cgroups = nullptr;
-  bpf_map* globs = nullptr;
-};
+// Those that are used by name, in one list for the structs and for what fills them: X(name) of each.
+// clang-format off
+#define OFFCPU_BPF_MAPS(X) \
+  X(intervals) X(captures) X(buffers) X(counters) X(stack_hints) X(stamps) X(sent) X(sent_places) \
+  X(pids) X(excluded_pids) X(tids) X(uids) X(cgroups) X(globs)
+#define OFFCPU_BPF_PROGRAMS(X) \
+  X(sched_switch) X(sched_exit) X(sched_waking) \
+  X(sched_process_fork) X(sched_process_exec) X(sched_process_exit) X(sched_process_free) \
+  X(sample) X(sample_nmi) X(list_tasks) X(describe_task) X(list_threads) X(list_accounts) \
+  X(read_orc_header)
+// clang-format on
 
-struct BpfPrograms {
-  bpf_program* sched_switch = nullptr;
-  bpf_program* sched_exit = nullptr;
-  bpf_program* sched_waking = nullptr;
-  bpf_program* sched_process_fork = nullptr;
-  bpf_program* sched_process_exec = nullptr;
-  bpf_program* sched_process_exit = nullptr;
-  bpf_program* sched_process_free = nullptr;
-  bpf_program* sample = nullptr;
-  bpf_program* sample_nmi = nullptr;
-  bpf_program* list_tasks = nullptr;
-  bpf_program* describe_task = nullptr;
-  bpf_program* list_threads = nullptr;
-  bpf_program* list_accounts = nullptr;
+#define OFFCPU_MEMBER(name) bpf_map* name = nullptr;
+struct BpfMaps {
+  OFFCPU_BPF_MAPS(OFFCPU_MEMBER)
 };
+#undef OFFCPU_MEMBER
+
+#define OFFCPU_MEMBER(name) bpf_program* name = nullptr;
+struct BpfPrograms {
+  OFFCPU_BPF_PROGRAMS(OFFCPU_MEMBER)
+};
+#undef OFFCPU_MEMBER
 
 struct BpfObject {
   static absl::StatusOr<BpfObject> Open(const KernelFeatures& features);

@@ -79,9 +79,9 @@ AddressRange Between(const std::vector<Symbol>& symbols, std::string_view begin,
 
 bool OrcRanges::can_walk() const {
   const auto is_there = [](const AddressRange& range) { return range.begin != 0 && range.begin < range.end; };
-  constexpr uint64_t kMostText = uint64_t{1} << 27;  // that a row as the BPF programs keep it can say
+  constexpr uint64_t kMostText = uint64_t{1} << 31;  // that a row as the BPF programs keep it can say
   return is_there(text) && text.end - text.begin <= kMostText && is_there(sched_text) && is_there(lock_text) &&
-         is_there(addresses) && is_there(entries) && ret_from_fork != 0 &&
+         is_there(header) && is_there(addresses) && is_there(entries) && ret_from_fork != 0 &&
          (entries.end - entries.begin) / 6 == (addresses.end - addresses.begin) / 4;
 }
 
@@ -99,9 +99,11 @@ KernelRanges FindKernelRanges(std::string_view kallsyms) {
       .orc = {.text = Between(symbols, "_stext", "_etext"),
               .sched_text = Between(symbols, "__sched_text_start", "__sched_text_end"),
               .lock_text = Between(symbols, "__lock_text_start", "__lock_text_end"),
+              .header = Between(symbols, "__start_orc_header", "__stop_orc_header"),
               .addresses = Between(symbols, "__start_orc_unwind_ip", "__stop_orc_unwind_ip"),
               .entries = Between(symbols, "__start_orc_unwind", "__stop_orc_unwind"),
               .ret_from_fork = RangeOf(symbols, "ret_from_fork_asm").begin,
+              .modules = RangeOf(symbols, "modules").begin,
               .trampolines = {RangeOf(symbols, "arch_rethook_trampoline").begin,
                               RangeOf(symbols, "return_to_handler").begin}}};
 }

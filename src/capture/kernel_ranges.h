@@ -33,9 +33,11 @@ struct OrcRanges {
   AddressRange text;        // that the tables are of; without modules
   AddressRange sched_text;  // functions that schedule
   AddressRange lock_text;   // likewise
+  AddressRange header;      // of .orc_header: a hash that names the form of the tables
   AddressRange addresses;   // of .orc_unwind_ip, 4 bytes a row
   AddressRange entries;     // of .orc_unwind, 6 bytes a row
   uint64_t ret_from_fork = 0;
+  uint64_t modules = 0;                      // the list of them, which have tables of their own; 0: there is none
   std::array<uint64_t, 2> trampolines = {};  // to which functions return while they are traced
 
   // All of it is there, and of one size.

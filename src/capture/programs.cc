@@ -25,6 +25,8 @@
 #include "capture/bpf_object.h"
 #include "capture/decode.h"
 #include "capture/errno_status.h"
+#include "capture/hidden_tasks.h"
+#include "capture/orc_format.h"
 #include "capture/sampling_events.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
@@ -133,6 +135,15 @@ struct Programs::Impl {
     return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " (", first_libbpf_warning, ")"));
   }
 
+  // False: the kernel's unwind tables are in a form that is not known.
+  bool LearnOrcFormat() {
+    auto run = BpfOptions<bpf_test_run_opts>();
+    if (bpf_prog_test_run_opts(bpf_program__fd(bpf.programs.read_orc_header), &run) != 0) return false;
+    const std::optional<wire_orc_registers> registers = OrcRegistersOf(run.retval);
+    if (registers.has_value()) control->orc_registers = *registers;
+    return registers.has_value();
+  }
+
   wire_counter ReadCounter(uint32_t id) const {
     std::vector<wire_counter> per_cpu(static_cast<size_t>(libbpf_num_possible_cpus()));
     wire_counter sum = {};
@@ -165,15 +176,29 @@ struct Programs::Impl {
   // The end of an interval first: a thread that comes back without a stamp has been away since the beginning.
   absl::Status Attach() {
     const BpfPrograms& programs = bpf.programs;
+    absl::Status status = bpf.config->ends_at_switch != 0 ? absl::OkStatus() : Attach(programs.sched_exit);
     for (const bpf_program* program :
-         {programs.sched_exit, programs.sched_process_fork, programs.sched_process_exec, programs.sched_process_exit,
+         {programs.sched_process_fork, programs.sched_process_exec, programs.sched_process_exit,
           programs.sched_process_free, programs.sched_switch, programs.sched_waking, programs.sample_nmi}) {
-      if (!bpf_program__autoload(program)) continue;
-      OwnedLink link(bpf_program__attach(program));
-      if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
-      links.push_back(std::move(link));
+      if (status.ok()) status = Attach(program);
     }
+    return status;
+  }
+
+  absl::Status Attach(const bpf_program* program) {
+    if (!bpf_program__autoload(program)) return absl::OkStatus();
+    OwnedLink link(bpf_program__attach(program));
+    if (link == nullptr) return ErrnoStatus("cannot attach a BPF program", errno);
+    links.push_back(std::move(link));
     return absl::OkStatus();
+  }
+
+  // Makes the storage of all threads. Where the kernel hides some of them, sched_switch does not tell of all arrivals.
+  absl::Status Seed(const Programs& programs) {
+    const std::vector<int32_t> before = bpf.config->ends_at_switch != 0 ? ListThreadsOfProc() : std::vector<int32_t>();
+    const auto seeded = programs.ListTasks();
+    if (!seeded.ok()) return seeded.status();
+    return HidesTasks(before, *seeded) ? Attach(bpf.programs.sched_exit) : absl::OkStatus();
   }
 
   absl::Status AttachSampling(uint32_t hz) {
@@ -224,6 +249,11 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   auto impl = std::make_unique<Impl>(*std::move(object));
   absl::Status status = Configure(impl->bpf, config, features);
   if (status.ok()) status = impl->Load();
+  if (status.ok() && features.orc && !impl->LearnOrcFormat()) {
+    KernelFeatures others = features;
+    others.orc = false;
+    return Load(config, others);
+  }
   if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
@@ -232,8 +262,8 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
   if (!status.ok()) return status;
   std::unique_ptr<Programs> programs(new Programs(std::move(impl)));
-  const auto seeded = programs->ListTasks();  // makes every thread's storage
-  if (!seeded.ok()) return seeded.status();
+  status = programs->impl_->Seed(*programs);
+  if (!status.ok()) return status;
   return programs;
 }
 
@@ -344,6 +374,25 @@ Counters Programs::ReadCounters() const {
   counters[WIRE_COUNT_SAMPLE_MISSED].count += missed;
   counters[WIRE_COUNT_SAMPLE_MISSED].ns += missed * impl_->control->sample_period_ns;
   return counters;
+}
+
+void Programs::SetDrawsPerSecond(uint32_t draws) {
+  std::atomic_ref(impl_->control->draws_per_second).store(draws, std::memory_order_relaxed);
+}
+
+// Iterators run in whoever reads them, which is this process.
+ProgramRuns Programs::ReadRuns() const {
+  ProgramRuns runs;
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, impl_->bpf.object) {
+    if (!bpf_program__autoload(program) || bpf_program__expected_attach_type(program) == BPF_TRACE_ITER) continue;
+    bpf_prog_info info = {};
+    uint32_t size = sizeof(info);
+    if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) != 0) continue;
+    runs.ns += info.run_time_ns;
+    if (program == impl_->bpf.programs.sched_switch) runs.switches = info.run_cnt;
+  }
+  return runs;
 }
 
 }  // namespace offcpu

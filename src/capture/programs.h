@@ -1,7 +1,8 @@
 // The BPF programs: loaded, attached, fed and asked.
 //
 // Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
-// GrowCopy, ForgetDefinition and Hurry may be called from any thread, the rest from the one that owns the object.
+// GrowCopy, ForgetDefinition, SetDrawsPerSecond, ReadCounters, ReadRuns and Hurry may be called from any thread, the
+// rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -31,15 +32,12 @@
 namespace offcpu {
 
 struct ProgramsConfig : Selection {
-  uint64_t sample_ns = 0;         // at most 1 s; 0: every interval
-  uint32_t draws_per_second = 0;  // 0: `sample_ns` is fixed
-  bool ledger = false;            // keep accounts
-  uint32_t oncpu_hz = 0;          // samples of running threads a second and CPU; 0: none
-  bool oncpu_in_nmi = false;      // samples are taken in every NMI there is, and by no event: for tests
-  bool wakers = false;            // intervals tell who ended them
-  // One BPF program a switch, where that is enough. Not the default: what comes to a CPU after a task that the kernel
-  // hides from BPF programs, as kernels of some sandboxes hide their supervisor, is not seen then.
-  bool one_program = false;
+  uint64_t sample_ns = 0;            // at most 1 s; 0: every interval
+  uint32_t draws_per_second = 0;     // 0: `sample_ns` is fixed
+  bool ledger = false;               // keep accounts
+  uint32_t oncpu_hz = 0;             // samples of running threads a second and CPU; 0: none
+  bool oncpu_in_nmi = false;         // samples are taken in every NMI there is, and by no event: for tests
+  bool wakers = false;               // intervals tell who ended them
   bool checks_kernel_walks = false;  // each one, not only those of new stacks: for tests
   uint32_t stamp_places = 65536;     // threads beyond them cost more at each switch; 64 bytes each
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
@@ -63,6 +61,12 @@ struct TaskDescription {
 struct TaskScope {
   pid_t process = 0;
   pid_t tid = 0;
+};
+
+// Of the BPF programs, as far as the kernel measures them (kernel.bpf_stats_enabled); sums that only grow.
+struct ProgramRuns {
+  uint64_t ns = 0;        // of all that are attached
+  uint64_t switches = 0;  // runs of the one at each switch
 };
 
 class Programs {
@@ -112,7 +116,11 @@ class Programs {
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
 
+  // Of all processes together, from now on; only where `draws_per_second` was not 0.
+  void SetDrawsPerSecond(uint32_t draws);
+
   Counters ReadCounters() const;
+  ProgramRuns ReadRuns() const;
 
  private:
   struct Impl;

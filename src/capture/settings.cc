@@ -22,6 +22,19 @@ namespace {
 
 uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
+bool IsExact(const ProgramsConfig& config) { return config.draws_per_second == 0 && config.sample_ns == 0; }
+
+// With one BPF program a switch: all that is recorded can be told where the thread is switched in, and most waits are
+// short and not drawn, which takes no more than their stamp. What is drawn is as much as task work can serve: where a
+// thread is switched in, its stack cannot be copied at once instead. Kernels without sched_exit_tp have no other way.
+bool EndsAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
+  const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
+                         !config.cgroups.empty() || !config.excluded_cgroups.empty();
+  const bool needs_no_exit = config.draws_per_second != 0 && !is_narrow && !config.wakers && !config.ledger;
+  return !features.exit_tp || (needs_no_exit && features.can_defer() && features.orc && features.rq_clock &&
+                               config.task_works_per_second != 0);
+}
+
 wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
   wire_config wire = {};
   wire.min_wait_ns = config.min_wait_ns;
@@ -48,7 +61,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.buffers = buffers;
   wire.mappings_per_second = config.mappings_per_second;
   wire.process_ns_per_second = config.process_ns_per_second;
-  wire.has_exit_tp = features.exit_tp;
+  wire.ends_at_switch = EndsAtSwitch(config, features);
   wire.has_rq_clock = features.rq_clock;
   wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
   wire.has_vma_iter = features.vma_iter;
@@ -63,17 +76,6 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
 }
 
 wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, .end = range.end}; }
-
-bool IsExact(const ProgramsConfig& config) { return config.draws_per_second == 0 && config.sample_ns == 0; }
-
-// With one BPF program a switch: all that is recorded can be told where the thread is switched in, and most waits are
-// short and not drawn, which takes no more than their stamp.
-bool EndsAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
-  const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
-                         !config.cgroups.empty() || !config.excluded_cgroups.empty();
-  return config.one_program && !IsExact(config) && !is_narrow && !config.wakers && !config.ledger &&
-         features.can_defer() && features.orc && features.rq_clock && config.task_works_per_second != 0;
-}
 
 // A place for each thread that a host may have, up to `most`.
 uint32_t StampPlaces(uint32_t most) {
@@ -95,6 +97,8 @@ wire_orc_config WireOrcConfig(const OrcRanges& orc) {
           .lock_text = WireRange(orc.lock_text),
           .addresses = orc.addresses.begin,
           .entries = orc.entries.begin,
+          .header = orc.header.begin,
+          .modules = orc.modules,
           .ret_from_fork = orc.ret_from_fork,
           .trampolines = {orc.trampolines[0], orc.trampolines[1]},
           .rows = orc.rows(),
@@ -178,8 +182,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
-  bpf.config->keeps_stacks = features.orc && features.exit_tp && IsExact(config);
-  if (EndsAtSwitch(config, features)) bpf.config->has_exit_tp = 0;
+  bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch && IsExact(config);
   if (features.can_defer()) {
     bpf.config->stamps = StampPlaces(config.stamp_places);
     bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);
@@ -188,7 +191,8 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);
   const BpfPrograms& programs = bpf.programs;
-  bpf_program__set_autoload(programs.sched_exit, bpf.config->has_exit_tp != 0);
+  bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
+  bpf_program__set_autoload(programs.read_orc_header, features.orc);
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);

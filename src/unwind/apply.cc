@@ -90,7 +90,9 @@ std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state
     registers.value[reg] = value.value;
   }
   if (registers.value[machine.pc] == 0) return EndReason::kBadReturnAddress;
+  const bool guessed = state->guessed;
   *state = LeafState(registers, /*in_syscall=*/false, machine);
+  state->guessed = guessed;
   state->source = FrameSource::kSignalTrampoline;
   return std::nullopt;
 }
@@ -142,6 +144,16 @@ bool IsKernelContext(const StackCopy& copy, const FrameState& state) {
   return !unknown && found && state.sp % state.machine->context_align == 0;
 }
 
+bool BeginsProcessStack(const StackCopy& copy, uint64_t sp) {
+  constexpr uint64_t kAlignment = 16;
+  constexpr uint64_t kMostArguments = 1 << 16;
+  const StackValue count = Load(copy, {sp});
+  if (sp % kAlignment != 0 || count.failed() || count.value == 0 || count.value > kMostArguments) return false;
+  const StackValue first = Load(copy, {sp + kStackWord});
+  const StackValue behind = Load(copy, {sp + kStackWord * (count.value + 1)});
+  return !first.failed() && first.value > sp && !behind.failed() && behind.value == 0;
+}
+
 std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
   if (IsElsewhere(copy, *state)) return EndReason::kOtherStack;
@@ -158,7 +170,8 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state);
   if (ra.failed()) return ra.failure();
   const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
-  if (pc == 0) return EndReason::kComplete;
+  const bool guessed = state->guessed || row.source == FrameSource::kFramePointer;
+  if (pc == 0) return guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
   const StackValue fp = CallersValue(row.fp, cfa.value, copy, *state, machine.fp);
   const StackValue extra = CallersValue(row.extra, cfa.value, copy, *state, machine.extra);
@@ -169,6 +182,7 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   state->pc = pc;
   state->sp = cfa.value;
   state->exact = row.signal;
+  state->guessed = guessed;
   state->full = false;
   state->source = row.source;
   return std::nullopt;

@@ -23,6 +23,7 @@ struct FrameState {
   bool fp_known = true;
   bool extra_known = true;
   bool exact = true;                             // pc is an instruction that was interrupted, not a return address
+  bool guessed = false;                          // the way to this frame goes by a frame pointer that nothing proves
   FrameSource source = FrameSource::kRegisters;  // how this frame was found
   // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,
   // excepts those that do not hold a value of the program.
@@ -58,6 +59,10 @@ std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameSta
 // there anyway to go on from, and one of its words is its own address. What the code would tell apart besides is a
 // function without a table whose frame begins exactly where a context still lies that is not in use any more.
 bool IsKernelContext(const StackCopy& copy, const FrameState& state);
+
+// Does the stack of a new process begin at `sp`, as the kernel makes it? The number of arguments lies there, pointers
+// to them, and a 0. False where that cannot be read.
+bool BeginsProcessStack(const StackCopy& copy, uint64_t sp);
 
 // Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
 //

@@ -299,6 +299,14 @@ CodeRange EhFrameTable::HoleAt(uint64_t address) const {
   return {.begin = begin, .end = after == fdes.data() + fdes.size() ? UINT64_MAX : after->begin};
 }
 
+bool EhFrameTable::DescribesLess(uint64_t bytes) const {
+  for (const FdeSpan& fde : impl_->index.fdes) {
+    if (fde.end - fde.begin >= bytes) return false;
+    bytes -= fde.end - fde.begin;
+  }
+  return bytes != 0;
+}
+
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }
 
 size_t EhFrameTable::bytes() const { return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan); }

@@ -41,8 +41,10 @@ constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
 // A module's tables may leave out a large part of its code altogether: what a program carries along that no compiler of
 // such tables has made (the built-in functions of V8, which are in node's text; Go's code beside C's). That says
 // nothing about itself, either. A smaller hole is what lies between functions, or a PLT, or start-up code: such have no
-// frame.
+// frame. But where the tables leave out more than they describe, they are only those that the C library's start-up code
+// brings along, and that the linker makes of its PLT: the program itself has none.
 inline constexpr uint64_t kMinHoleBytes = 64 << 10;
+inline constexpr uint64_t kMinBareBytes = 512;  // left out: start-up code without a table is less
 
 // Is it the guess for a hole? Its bounds are those of the row.
 constexpr bool IsOfHole(const Row& row) { return row.source == FrameSource::kFramePointer && row.end != UINT64_MAX; }
@@ -54,7 +56,8 @@ bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);
 // the register points exactly to where its stack ended at the call: only push %rbp; mov %rsp, %rbp makes it so.
 bool HasPushedFramePointer(const FrameState& state);
 
-// The outermost frame of such a chain has a frame pointer of 0, as the ABI demands.
+// The outermost frame of such a chain has a frame pointer of 0, as the ABI demands. So may any other frame: code
+// without frame pointers uses the register for anything. It is not known whether there are callers.
 bool EndsFramePointerChain(const FrameState& state);
 
 }  // namespace offcpu

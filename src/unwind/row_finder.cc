@@ -65,7 +65,36 @@ RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
   return answer;
 }
 
-FindOutcome RowFinder::AskHole(const Tables& tables, uint64_t address, Row* row) const {
+// What no table describes around the address, within `code`; empty if one describes the address.
+CodeRange RowFinder::HoleAround(const Tables& tables, const CodeRange& code, uint64_t address) const {
+  CodeRange hole = code;
+  for (const Source& source : tables.sources) {
+    const RowTable* table = tables.Describing(source);
+    const CodeRange in_table = table == nullptr ? hole : table->HoleAt(address);
+    hole.begin = std::max(hole.begin, in_table.begin);
+    hole.end = std::min(hole.end, in_table.end);
+  }
+  return hole;
+}
+
+// Do the tables leave out more of the code than they describe, and more than start-up code?
+bool RowFinder::IsBare(Tables& tables) {
+  if (tables.is_bare.has_value()) return *tables.is_bare;
+  uint64_t bytes = 0;
+  for (const CodeRange& range : tables.module->code) bytes += range.end - range.begin;
+  bool is_bare = false;
+  for (const Source& source : tables.sources) {
+    const RowTable* table = tables.Describing(source);
+    if (table == nullptr) continue;
+    is_bare = bytes >= kMinBareBytes && table->DescribesLess(bytes - bytes / 2) &&
+              table->DescribesLess(bytes - kMinBareBytes + 1);
+    if (!is_bare) break;
+  }
+  tables.is_bare = is_bare;
+  return is_bare;
+}
+
+FindOutcome RowFinder::AskHole(Tables& tables, uint64_t address, Row* row) const {
   const Module& module = *tables.module;
   const auto code = std::find_if(module.code.begin(), module.code.end(), [address](const CodeRange& range) {
     return address >= range.begin && address < range.end;
@@ -73,15 +102,33 @@ FindOutcome RowFinder::AskHole(const Tables& tables, uint64_t address, Row* row)
   if (!order_.Has(FrameSource::kFramePointer) || tables.damaged || tables.no_room || code == module.code.end()) {
     return FindOutcome::kNotHere;
   }
-  CodeRange hole = *code;
-  const auto narrow = [&](const RowTable* table) {
-    const CodeRange in_table = table == nullptr ? hole : table->HoleAt(address);
-    hole.begin = std::max(hole.begin, in_table.begin);
-    hole.end = std::min(hole.end, in_table.end);
-  };
-  for (const Source& source : tables.sources) narrow(tables.Describing(source));
-  if (hole.begin >= hole.end || hole.end - hole.begin < kMinHoleBytes) return FindOutcome::kNotHere;
+  const CodeRange hole = HoleAround(tables, *code, address);
+  if (hole.begin >= hole.end || (hole.end - hole.begin < kMinHoleBytes && !IsBare(tables)))
+    return FindOutcome::kNotHere;
   *row = FramePointerRow(*machine_, hole);
+  return FindOutcome::kFound;
+}
+
+// The instruction at the begin of the hole is the system call, and who comes there from in front has what is said
+// there.
+FindOutcome RowFinder::FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child,
+                                   Row* row) {
+  constexpr uint64_t kMostBytes = 24;  // test %rax, %rax; jl; jz; ret
+  if (module == nullptr || machine_->syscall_bytes == 0 || address < machine_->syscall_bytes)
+    return FindOutcome::kNotHere;
+  const uint64_t call = address - machine_->syscall_bytes;
+  Row parent;
+  Row child;
+  if (call == 0 || Find(module, call - 1, false, &parent) != FindOutcome::kFound) return FindOutcome::kNotHere;
+  const CodeRange hole = HoleAround(TablesOf(module), {.begin = 0, .end = UINT64_MAX}, address);
+  if (hole.begin != call || hole.end <= address || hole.end - hole.begin > kMostBytes) return FindOutcome::kNotHere;
+  if (Find(module, hole.end, false, &child) != FindOutcome::kFound) return FindOutcome::kNotHere;
+  const Row without_frame = WithoutFrameRow(*machine_, hole);
+  const bool is_bare = parent.cfa == without_frame.cfa && parent.ra == without_frame.ra && !parent.signal;
+  if (!is_bare || child.ra.place != Place::kUndefined) return FindOutcome::kNotHere;
+  *row = is_child ? child : parent;
+  row->begin = hole.begin;
+  row->end = hole.end;
   return FindOutcome::kFound;
 }
 

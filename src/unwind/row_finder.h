@@ -4,8 +4,8 @@
 //
 // The sources are data (row_sources.h), and what is peculiar about a module is worked out once (module_traits.h).
 //
-// Code that no table of its module describes, in a hole of at least kMinHoleBytes (frame_pointer.h), has the row of a
-// frame pointer: whether to believe that is for the walk to say, as for any such row.
+// Code that no table of its module describes, in a hole that is large (frame_pointer.h), has the row of a frame
+// pointer: whether to believe that is for the walk to say, as for any such row.
 //
 // A source that has nothing to say of an address, or nothing that a row can hold, leaves it to the next one. An SFrame
 // table that turns out to be damaged is given up for its module; entries of .eh_frame stand for themselves.
@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -61,6 +62,12 @@ class RowFinder {
   // by frame pointer its caller would be left out. kNotHere for all else.
   FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
+  // The row for a thread that is in a system call or comes out of one, and that was made at the begin of a small hole:
+  // glibc's tables leave out where clone and clone3 return twice. What is in front of the hole describes the parent's
+  // frame, which has nothing on the stack but the return address; what is behind it, the child's, which has no caller.
+  // kNotHere for all else.
+  FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, Row* row);
+
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
 
@@ -84,6 +91,7 @@ class RowFinder {
     bool no_room = false;         // for a table that was asked
     uint64_t ask_again = 0;       // for room, when there have been so many misses
     size_t asked_bytes = 0;       // that libdw may keep of what was asked
+    std::optional<bool> is_bare;  // all of the code is as a hole; not known before it is asked
     bool damaged = false;         // in part or as a whole: nobody knows what is left out by mistake
     size_t bytes = 0;             // of all
     MemoryLease memory;
@@ -99,7 +107,9 @@ class RowFinder {
   Tables& TablesOf(const std::shared_ptr<const Module>& module);
   Answer Ask(Tables& tables, uint64_t address);
   FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, Row* row);
-  FindOutcome AskHole(const Tables& tables, uint64_t address, Row* row) const;
+  CodeRange HoleAround(const Tables& tables, const CodeRange& code, uint64_t address) const;
+  static bool IsBare(Tables& tables);
+  FindOutcome AskHole(Tables& tables, uint64_t address, Row* row) const;
   void Open(Tables& tables, FrameSource ordered);
   void Open(Tables& tables, Source& source);
   void GiveUp(Tables& tables, Source& source);

@@ -110,6 +110,14 @@ CodeRange SFrameTable::HoleAt(uint64_t address) const {
   return address < hole.begin ? CodeRange() : hole;
 }
 
+bool SFrameTable::DescribesLess(uint64_t bytes) const {
+  for (const Entry& entry : index_) {
+    if (entry.function.size >= bytes) return false;
+    bytes -= entry.function.size;
+  }
+  return bytes != 0;
+}
+
 FindOutcome SFrameTable::Find(uint64_t address, Row* row) {
   const Entry* described = EntryAt(address);
   if (described == nullptr) return FindOutcome::kNotHere;

@@ -39,6 +39,7 @@ class SFrameTable final : public RowTable {
   FindOutcome Find(uint64_t address, Row* row) override;
   std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
   CodeRange HoleAt(uint64_t address) const override;
+  bool DescribesLess(uint64_t bytes) const override;
 
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }

@@ -1,7 +1,6 @@
 #include "unwind/unwind_order.h"
 
 #include <algorithm>
-#include <array>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -14,13 +13,13 @@ bool UnwindOrder::Has(FrameSource source) const {
 }
 
 absl::StatusOr<UnwindOrder> ParseUnwindOrder(const std::string& text) {
-  constexpr std::array kSources = {FrameSource::kSFrame, FrameSource::kEhFrame, FrameSource::kFramePointer};
-  UnwindOrder order;
-  order.sources.clear();
+  const UnwindOrder known_order;
+  const std::vector<FrameSource>& all = known_order.sources;
+  UnwindOrder order{.sources = {}};
   for (const std::string& word : std::vector<std::string>(absl::StrSplit(text, ','))) {
     const auto source =
-        std::find_if(kSources.begin(), kSources.end(), [&word](FrameSource known) { return Name(known) == word; });
-    if (source == kSources.end()) {
+        std::find_if(all.begin(), all.end(), [&word](FrameSource known) { return Name(known) == word; });
+    if (source == all.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("no source of unwind rules is called '", word, "': there are sframe, eh_frame and fp"));
     }

@@ -34,7 +34,7 @@ std::string_view Name(EndReason reason) {
     case EndReason::kComplete:
       return "complete";
     case EndReason::kStackCopy:
-      return "window";
+      return "stack copy";
     case EndReason::kNoRow:
       return "no row";
     case EndReason::kExpression:
@@ -57,6 +57,8 @@ std::string_view Name(EndReason reason) {
       return "other stack";
     case EndReason::kUnread:
       return "stack not read";
+    case EndReason::kGuessedEnd:
+      return "guessed end";
   }
   return "?";
 }

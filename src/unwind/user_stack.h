@@ -14,9 +14,10 @@ class Module;
 enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline, kDebugFrame };
 inline constexpr int kFrameSourceCount = 6;
 
-// Why a walk ended. Only kComplete says that the last frame is the outermost one.
+// Why a walk ended. Only kComplete says that the last frame is the outermost one, and only where that is proven:
+// kGuessedEnd is what looks like an end to a guess.
 enum class EndReason : uint8_t {
-  kComplete,          // the outermost frame's mark: RA undefined, or RA 0
+  kComplete,          // the outermost frame's mark: RA undefined, or RA 0; or code that nobody calls
   kStackCopy,         // the walk needs bytes above the stack copy
   kNoRow,             // no source has a row for the pc
   kExpression,        // the row needs a DWARF expression that has no form here
@@ -29,11 +30,13 @@ enum class EndReason : uint8_t {
   kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
   kOtherStack,   // the frame lies on a stack that was not captured: a signal handler ran on one of its own
   kUnread,       // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
+  kGuessedEnd,   // by frame pointers, one of which is 0, as is a register that code uses for anything else; or RA 0
+                 // there
 };
-inline constexpr int kEndReasonCount = 13;
+inline constexpr int kEndReasonCount = 14;
 
 std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame"
-std::string_view Name(EndReason reason);    // "complete", "window", "no row", ...
+std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row", ...
 
 struct Frame {
   const Module* module = nullptr;  // null: executable memory without a file (JIT code); kept alive by the profile

@@ -10,12 +10,24 @@
 namespace offcpu {
 namespace {
 
-// A C library's start code need not have a row that says that nobody calls it (musl's does not). It is where a program
-// is entered, and other functions follow at once, so that it must have left the ABI's mark: a frame pointer of 0.
-bool IsStartCode(const MappedCode& code, uint64_t address, const FrameState& state) {
+// The start code of a C library or of a dynamic linker need not have a row that says that nobody calls it. It is where
+// a program is entered, and other functions follow at once, so that more must speak for it. Of a caller that is the
+// ABI's mark, a frame pointer of 0; of an instruction that was interrupted, which leaves any function's register as it
+// was, that it is the very first one or that the stack is still as the kernel has made it.
+bool IsStartCode(const MappedCode& code, uint64_t address, const StackCopy& copy, const FrameState& state) {
   constexpr uint64_t kMaxStartBytes = 64;
-  return code.module != nullptr && code.module->entry != 0 && address >= code.module->entry &&
-         address - code.module->entry < kMaxStartBytes && !state.exact && state.fp_known && state.fp == 0;
+  const uint64_t entry = code.module == nullptr ? 0 : code.module->entry;
+  if (entry == 0 || address < entry || address - entry >= kMaxStartBytes) return false;
+  if (state.exact) return address == entry || BeginsProcessStack(copy, state.sp);
+  return state.fp_known && state.fp == 0;
+}
+
+// Goroutines return to it, and nobody calls it.
+bool IsGoBase(const MappedCode& code, uint64_t address) {
+  if (code.module == nullptr) return false;
+  const std::vector<CodeRange>& bases = code.module->go_bases;
+  return std::any_of(bases.begin(), bases.end(),
+                     [address](const CodeRange& base) { return address >= base.begin && address < base.end; });
 }
 
 }  // namespace
@@ -49,6 +61,11 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   if (state->exact && IsGuess(*found)) {
     Row row;
     if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) found->row = row;
+  }
+  const bool in_syscall = state->full && state->unknown != 0;
+  if (in_syscall && state->exact && found->outcome == FindOutcome::kNotHere) {
+    const bool is_child = state->registers.value[machine_->result] == 0;  // of clone, if it is that
+    found->outcome = asked_->FindAtClone(code.module, found->address, is_child, &found->row);
   }
   // Nothing begins in the middle of a row, which is where most calls return to.
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
@@ -89,7 +106,8 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
 // Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does.
 std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackCopy& copy,
                                       FrameState* state, Frame* frame) {
-  const bool is_start = IsStartCode(code, found.address, *state);
+  if (IsGoBase(code, found.address)) return EndReason::kComplete;
+  const bool is_start = IsStartCode(code, found.address, copy, *state);
   switch (found.outcome) {
     case FindOutcome::kFound:
       break;
@@ -100,7 +118,8 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
       return is_start ? EndReason::kComplete : EndReason::kNoRow;
   }
   if (found.row.source == FrameSource::kFramePointer) {
-    if (EndsFramePointerChain(*state) || is_start) return EndReason::kComplete;
+    if (is_start) return EndReason::kComplete;
+    if (EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
     if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return EndReason::kNoRow;
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.

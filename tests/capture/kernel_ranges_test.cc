@@ -79,7 +79,9 @@ constexpr char kUnwindTables[] =
     "ffffffff82200700 T __lock_text_start\n"
     "ffffffff82202148 T __lock_text_end\n"
     "ffffffff822090c8 T _etext\n"
+    "ffffffff82fffff0 R __start_orc_header\n"
     "ffffffff83000000 R __start_orc_unwind_ip\n"
+    "ffffffff83000000 R __stop_orc_header\n"
     "ffffffff83000028 R __start_orc_unwind\n"
     "ffffffff83000028 R __stop_orc_unwind_ip\n";
 
@@ -87,10 +89,17 @@ TEST(KernelRangesTest, UnwindTablesHaveTenRowsOfTwoKinds) {
   const OrcRanges orc = FindKernelRanges(std::string(kUnwindTables) + "ffffffff83000064 R __stop_orc_unwind\n").orc;
   EXPECT_TRUE(orc.can_walk());
   EXPECT_EQ(orc.rows(), 10u);
+  EXPECT_EQ(orc.header.begin, 0xffffffff82fffff0u);
   EXPECT_EQ(orc.addresses.begin, 0xffffffff83000000u);
   EXPECT_EQ(orc.entries.begin, 0xffffffff83000028u);
   EXPECT_EQ(orc.text.end, 0xffffffff822090c8u);
   EXPECT_EQ(orc.ret_from_fork, 0xffffffff81001000u);
+  EXPECT_EQ(orc.modules, 0u);
+}
+
+TEST(KernelRangesTest, ModulesHaveTablesOfTheirOwn) {
+  const OrcRanges orc = FindKernelRanges(std::string(kUnwindTables) + "ffffffff83400000 D modules\n").orc;
+  EXPECT_EQ(orc.modules, 0xffffffff83400000u);
 }
 
 TEST(KernelRangesTest, UnwindTablesThatAreNotOfOneSizeAreNotUsed) {

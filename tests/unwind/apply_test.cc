@@ -106,6 +106,36 @@ TEST_F(ApplyTest, Outermost) {
   EXPECT_EQ(Step(row), EndReason::kComplete) << "return address 0";
 }
 
+TEST_F(ApplyTest, OutermostByGuess) {
+  Row row = Plain(8);
+  row.source = FrameSource::kFramePointer;
+  EXPECT_EQ(Step(row), EndReason::kGuessedEnd);
+  word(0) = 0x402000;
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_TRUE(state.guessed);
+  EXPECT_EQ(Step(Plain(8)), EndReason::kGuessedEnd) << "a 0 by a table, in a frame that was guessed";
+}
+
+TEST_F(ApplyTest, TheStackOfANewProcess) {
+  const auto begins = [this](uint64_t sp) {
+    SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    return BeginsProcessStack({memory, kStack, kStack + sizeof(words)}, sp);
+  };
+  EXPECT_FALSE(begins(kStack)) << "no arguments";
+  words = {1, kStack + 0x200, 0, kStack + 0x210, 0};  // one argument, one of the environment
+  EXPECT_TRUE(begins(kStack));
+  EXPECT_FALSE(begins(kStack + 8)) << "not aligned";
+  words[1] = 0x401000;
+  EXPECT_FALSE(begins(kStack)) << "not on the stack";
+  words[1] = kStack + 0x200;
+  words[2] = kStack + 0x208;
+  EXPECT_FALSE(begins(kStack)) << "goes on";
+  words[0] = 15;
+  EXPECT_FALSE(begins(kStack)) << "behind the copy";
+  words[0] = UINT64_MAX;
+  EXPECT_FALSE(begins(kStack));
+}
+
 TEST_F(ApplyTest, CfaMustRise) {
   EXPECT_EQ(Step(Plain(0)), EndReason::kBadCfa);
   EXPECT_EQ(Step(Plain(-8)), EndReason::kBadCfa);

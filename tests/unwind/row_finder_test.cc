@@ -21,7 +21,7 @@ std::shared_ptr<const Module> MakeModule(int functions = 1) {
   const size_t cie = cfi.Cie();
   for (int i = 0; i < functions; ++i) cfi.Fde(cie, 0x1000 + 16 * static_cast<uint64_t>(i), 16, {});
   auto module = std::make_shared<Module>();
-  module->code = {{0x1000, 0x10000}};
+  module->code = {{0x1000, 0x1100 + 16 * static_cast<uint64_t>(functions)}};
   module->eh_frame = cfi.Table();
   return module;
 }
@@ -206,13 +206,16 @@ class TwoTables : public ::testing::Test {
     const size_t cie = cfi.Cie();
     cfi.Fde(cie, 0x1000, 0x100, {});
     cfi.Fde(cie, 0x1200, 0x100, {});
+    cfi.Fde(cie, 0x2000, kMostOfTheCode, {});
     module->code = {{0x1000, 0x10000}};
     module->eh_frame = cfi.Table();
     sframe.OnStack(0x1000, 0x100, 16);
     sframe.OnStack(0x1100, 0x100, 16);
+    sframe.OnStack(0x2000, kMostOfTheCode, 16);
     module->sframe = sframe.Table();
   }
 
+  static constexpr uint32_t kMostOfTheCode = 0x8000;
   static UnwindOrder Order(const char* text) { return *ParseUnwindOrder(text); }
   // "sframe", "eh_frame", "fp", or "none".
   static std::string SourceOf(RowFinder& finder, const std::shared_ptr<const Module>& m, uint64_t address,
@@ -242,7 +245,7 @@ class TwoTables : public ::testing::Test {
     return text;
   }
 
-  // .debug_frame of 0x1200 and 0x1300.
+  // .debug_frame of 0x1200 and 0x1300, and of most of the code.
   void AddDebugFrame() {
     const std::vector<uint8_t> cie = {16, 0,    0,  0,    0xff, 0xff, 0xff, 0xff, 1, 0,
                                       1,  0x78, 16, 0x0c, 7,    8,    0x90, 1,    0, 0};
@@ -252,6 +255,7 @@ class TwoTables : public ::testing::Test {
                                  0,  page, 0, 0, 0, 0, 0, 0,    // begin
                                  0,  1,    0, 0, 0, 0, 0, 0});  // size
     }
+    bytes.insert(bytes.end(), {20, 0, 0, 0, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 0, 0, 0, 0, 0});
     for (const uint8_t byte : bytes) module->debug_frame.bytes.push_back(std::byte{byte});
   }
 
@@ -388,12 +392,13 @@ TEST_F(TwoTables, FramePointerWhereTheOnlyTableIsPassedOver) {
   }
 }
 
-// Functions at 0x10000 and, behind a hole of `hole` bytes, another one; code goes on for `behind` bytes.
+// Functions at 0x10000 and, behind a hole of `hole` bytes, another one; code goes on for `behind` bytes. Far behind is
+// a function of `described` bytes.
 class HoleTest : public ::testing::Test {
  protected:
   static constexpr uint64_t kHole = 0x10100;
 
-  std::shared_ptr<Module> MakeHole(uint64_t hole, uint64_t behind, bool sframe) {
+  std::shared_ptr<Module> MakeHole(uint64_t hole, uint64_t behind, bool sframe, uint32_t described = kMinHoleBytes) {
     CfiBytes cfi;
     SFrameBuilder builder;
     const size_t cie = cfi.Cie();
@@ -403,6 +408,11 @@ class HoleTest : public ::testing::Test {
     }
     auto module = std::make_shared<Module>();
     module->code = {{0x10000, kHole + hole + 0x100 + behind}};
+    if (described != 0) {
+      cfi.Fde(cie, 0x100000, described, {});
+      builder.OnStack(0x100000, described, 8);
+      module->code.push_back({0x100000, 0x100000 + described});
+    }
     if (sframe) module->sframe = builder.Table();
     if (!sframe) module->eh_frame = cfi.Table();
     return module;
@@ -433,12 +443,35 @@ TEST_F(HoleTest, LargeOnesHaveAFramePointer) {
   }
 }
 
+// Beside a program without tables are those of its start-up code.
+TEST_F(HoleTest, SmallerOnesIfTheyAreMoreThanTheTablesDescribe) {
+  for (const bool sframe : {false, true}) {
+    EXPECT_EQ(Answer(MakeHole(0x201, 0, sframe, 0), kHole), "fp 10100 10301") << "0x200 bytes are described";
+    EXPECT_EQ(Answer(MakeHole(0x200, 0, sframe, 0), kHole), "none");
+    EXPECT_EQ(Answer(MakeHole(0x200, 0x200, sframe, 0x100), kHole), "fp 10100 10300") << "both are more";
+    EXPECT_EQ(Answer(MakeHole(0x401, 0, sframe, 0x200), kHole), "fp 10100 10501");
+    EXPECT_EQ(Answer(MakeHole(0x400, 0, sframe, 0x200), kHole), "none");
+  }
+}
+
+// Of a small program they are more than its own code, too.
+TEST_F(HoleTest, StartUpCodeHasNoFramePointer) {
+  for (const uint64_t bytes : {uint64_t{0x1ff}, uint64_t{0x200}}) {
+    CfiBytes cfi;
+    cfi.Fde(cfi.Cie(), 0x1000, 0x40, {});
+    auto module = std::make_shared<Module>();
+    module->code = {{0x1000, 0x1040 + bytes}};
+    module->eh_frame = cfi.Table();
+    EXPECT_EQ(Answer(module, 0x1100), bytes < 0x200 ? "none" : "fp 1040 1240");
+  }
+}
+
 TEST_F(HoleTest, EndWhereTheCodeEnds) {
   const uint64_t behind = kHole + 1 + 0x100;
   EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes, false), behind), "fp 10201 20201");
   EXPECT_EQ(Answer(MakeHole(1, kMinHoleBytes - 1, false), behind), "none");
   auto module = MakeHole(1, kMinHoleBytes, false);
-  module->code.push_back({module->code[0].end, module->code[0].end + kMinHoleBytes - 1});
+  module->code[1] = {module->code[0].end, module->code[0].end + kMinHoleBytes - 1};
   EXPECT_EQ(Answer(module, module->code[1].begin), "none") << "of another segment";
   EXPECT_EQ(Answer(module, module->code[1].end), "none") << "no code";
 }

@@ -293,6 +293,17 @@ TEST(WalkProgramTest, LibraryWithoutTablesByFramePointer) {
   EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
 }
 
+TEST(WalkProgramTest, ProgramWithoutTablesByFramePointer) {
+  Program program("unwind_chain_bare", "plain");
+  ASSERT_EQ(program.return_addresses().size(), 3u);
+  Walked walked = WalkProgram(program);
+  EXPECT_EQ(walked.stack.end, EndReason::kComplete) << Name(walked.stack.end) << ": the C library's tables prove it";
+  EXPECT_TRUE(Within(program.return_addresses(), walked.pcs));
+  EXPECT_EQ(walked.pcs, WalkByDwfl(program.pid()));
+  // block, plain, choose, main lead to their callers.
+  EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 4u);
+}
+
 TEST(WalkProgramTest, StackCopyTooSmall) {
   Program program("unwind_chain", "large");
   ASSERT_EQ(program.return_addresses().size(), 3u);

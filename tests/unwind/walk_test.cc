@@ -47,7 +47,7 @@ class WalkTest : public ::testing::Test {
     cfi.Fde(cie, kLosesFp, 0x100, {0x0e, 16, 0x07, 6});
     cfi.Fde(cie, kPopped, 0x100, {0x0e, 16, 0x86, 2, 0x50, 0x0e, 8});
     auto tables = std::make_shared<Module>();
-    tables->code = {{0x1000, 0x2000}};
+    tables->code = {{0x1000, 0x1800}};
     tables->eh_frame = cfi.Table();
     tables->entry = kStart;
     auto bare = std::make_shared<Module>();
@@ -303,8 +303,8 @@ TEST_F(WalkTest, AnyStackAtAll) {
     }
   }
   for (const EndReason end :
-       {EndReason::kComplete, EndReason::kStackCopy, EndReason::kNoRow, EndReason::kRegisterUnknown, EndReason::kBadCfa,
-        EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
+       {EndReason::kComplete, EndReason::kGuessedEnd, EndReason::kStackCopy, EndReason::kNoRow,
+        EndReason::kRegisterUnknown, EndReason::kBadCfa, EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
     EXPECT_GT(ends[static_cast<size_t>(end)], 0u) << Name(end) << ": then this has not tried much";
   }
 }
@@ -315,6 +315,7 @@ TEST_F(WalkTest, InterruptedInGo) {
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
   go->is_go = true;
+  go->go_bases = {{0x12f0, 0x1310}};
   for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
                          20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
                          0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
@@ -358,9 +359,22 @@ TEST_F(WalkTest, InterruptedInGo) {
 TEST_F(WalkTest, EndOfAFramePointerChain) {
   words[4] = 0;
   words[5] = kGenerated + 0x1010;
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd) << "code may use the register for a 0";
   EXPECT_EQ(stack.frames.size(), 2u);
   EXPECT_EQ(Walk(kGenerated + 0x1000, 0), EndReason::kNoRow) << "in a leaf 0 says nothing";
+  EXPECT_EQ(walker.stats().ends[static_cast<size_t>(EndReason::kComplete)], 0u);
+}
+
+// A register that is no frame pointer may point to a 0 as well.
+TEST_F(WalkTest, ReturnAddressZeroThatWasGuessed) {
+  words[5] = 0;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd);
+  EXPECT_EQ(stack.frames.size(), 1u);
+  words[5] = kTables + kPlain + 1;  // whose return address, by its table, is 0
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd) << "but where its frame is was guessed";
+  EXPECT_EQ(stack.frames.size(), 2u);
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete) << "the mark of a table is a proof";
 }
 
 TEST_F(WalkTest, StartCodeWithTheMarkIsTheOutermostFrame) {
@@ -372,6 +386,19 @@ TEST_F(WalkTest, StartCodeWithTheMarkIsTheOutermostFrame) {
   words[1] = kBare + kBareStart + 0x10;
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
   EXPECT_EQ(stack.frames.size(), 2u);
+}
+
+// A process that begins: its first instruction waits for its page, with whatever is in the register.
+TEST_F(WalkTest, InterruptedStartCodeIsTheOutermostFrame) {
+  EXPECT_EQ(Walk(kTables + kStart, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 1u);
+  // A later one, with the stack as the kernel has made it: two arguments, a 0, the environment.
+  EXPECT_EQ(Walk(kTables + kStart + 8), EndReason::kNoRow) << "any function that is near may have been interrupted";
+  words = {2, kStack + 800, kStack + 808, 0, kStack + 816, 0};
+  EXPECT_EQ(Walk(kTables + kStart + 8), EndReason::kComplete);
+  EXPECT_EQ(Walk(kTables + kStart + 64), EndReason::kNoRow);
+  words[3] = kStack + 812;
+  EXPECT_EQ(Walk(kTables + kStart + 8), EndReason::kNoRow) << "there are three";
 }
 
 // Functions stand directly behind the few instructions of the start code.
@@ -524,6 +551,73 @@ TEST_F(WalkTest, UndescribedTrampoline) {
     ASSERT_EQ(stack.frames.size(), 5u);
     EXPECT_FALSE(stack.frames[4].exact) << "then it has been called";
   }
+}
+
+// glibc 2.36's clone3, whose tables leave out the system call, at 0x17, and what follows: test %rax, %rax; jl; je; ret.
+// Behind that, at 0x21, is the child's code.
+class WalkCloneTest : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kClone = 0x1000;
+  static constexpr uint64_t kCalls = 0x1100;   // CFA = rsp + 16
+  static constexpr uint64_t kBegins = 0x1200;  // RA undefined
+
+  void MakeModule(uint32_t hole = 10, std::vector<uint8_t> in_front = {}, std::vector<uint8_t> behind = {0x07, 16}) {
+    CfiBytes cfi;
+    const size_t cie = cfi.Cie();
+    cfi.Fde(cie, kClone, 0x17, in_front);
+    cfi.Fde(cie, kClone + 0x17 + hole, 0x15, behind);
+    cfi.Fde(cie, kCalls, 0x100, {0x0e, 16});
+    cfi.Fde(cie, kBegins, 0x100, {0x07, 16});
+    auto module = std::make_shared<Module>();
+    module->code = {{0x1000, 0x1300}};
+    module->eh_frame = cfi.Table();
+    MappedCode code;
+    code.begin = kTables + 0x1000;
+    code.end = kTables + 0x2000;
+    code.bias = kTables;
+    code.module = std::move(module);
+    space_ = AddressSpace({code});
+  }
+  // The addresses, and the end.
+  std::string Walk(uint64_t offset, uint64_t result, bool in_syscall = true) {
+    Registers registers;
+    registers.value[kRip] = kTables + kClone + offset;
+    registers.value[kRsp] = kStack;
+    registers.value[kRax] = result;
+    const SpanMemory memory(kStack, std::as_bytes(std::span(words_)));
+    UserStack stack;
+    Walker().Walk(space_, registers, in_syscall, {memory, kStack, kStack + words_.size() * 8}, &stack);
+    std::string text;
+    for (const Frame& frame : stack.frames) text += std::to_string(frame.address - 0x1000) + " ";
+    return text + std::string(Name(stack.end));
+  }
+
+  AddressSpace space_{{}};
+  const std::vector<uint64_t> words_ = {kTables + kCalls + 5, 0, kTables + kBegins + 9};
+};
+
+TEST_F(WalkCloneTest, TheParentHasItsCallers) {
+  MakeModule();
+  EXPECT_EQ(Walk(0x19, 4711), "25 261 521 complete");
+  EXPECT_EQ(Walk(0x19, static_cast<uint64_t>(-38)), "25 261 521 complete") << "while it waits";
+}
+
+TEST_F(WalkCloneTest, TheChildHasNone) {
+  MakeModule();
+  EXPECT_EQ(Walk(0x19, 0), "25 complete") << "what its stack holds is no return address";
+}
+
+TEST_F(WalkCloneTest, NothingElseIsTakenForIt) {
+  MakeModule();
+  EXPECT_EQ(Walk(0x19, 4711, /*in_syscall=*/false), "25 no row") << "nobody knows of what length the instruction was";
+  EXPECT_EQ(Walk(0x18, 4711), "24 no row");
+  EXPECT_EQ(Walk(0x1a, 4711), "26 no row");
+  MakeModule(25);
+  EXPECT_EQ(Walk(0x19, 4711), "25 no row") << "too large";
+  MakeModule(10, {0x0e, 16});
+  EXPECT_EQ(Walk(0x19, 4711), "25 no row") << "with a frame";
+  MakeModule(10, {}, {});
+  EXPECT_EQ(Walk(0x19, 4711), "25 no row") << "any function follows";
 }
 
 // SFrame says nothing of rbx, which a frame of .eh_frame is found by.

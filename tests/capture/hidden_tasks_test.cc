@@ -1,0 +1,46 @@
+#include "capture/hidden_tasks.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+namespace offcpu {
+namespace {
+
+std::vector<TaskDescription> Listed(const std::vector<int32_t>& threads) {
+  std::vector<TaskDescription> listed;
+  for (const int32_t tid : threads) listed.emplace_back().tid = tid;
+  return listed;
+}
+
+int32_t OfAThreadThatHasEnded() {
+  int32_t tid = 0;
+  std::thread([&] { tid = gettid(); }).join();
+  return tid;
+}
+
+TEST(HiddenTasks, ProcShowsThreadsOfProcesses) {
+  std::vector<int32_t> threads;
+  int32_t second = 0;
+  std::thread([&] {
+    second = gettid();
+    threads = ListThreadsOfProc();
+  }).join();
+  EXPECT_EQ(std::count(threads.begin(), threads.end(), getpid()), 1);
+  EXPECT_EQ(std::count(threads.begin(), threads.end(), second), 1);
+}
+
+TEST(HiddenTasks, AreShownAndNotListed) {
+  EXPECT_TRUE(HidesTasks({getppid(), getpid()}, Listed({getppid()})));
+  EXPECT_FALSE(HidesTasks({getppid(), getpid()}, Listed({getpid(), getppid()})));
+  EXPECT_FALSE(HidesTasks({}, Listed({getpid()})));
+}
+
+TEST(HiddenTasks, HaveNotEnded) { EXPECT_FALSE(HidesTasks({OfAThreadThatHasEnded()}, Listed({getpid()}))); }
+
+}  // namespace
+}  // namespace offcpu
