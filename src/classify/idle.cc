@@ -33,16 +33,17 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums) {
   return total;
 }
 
-NamedProfile WithoutIdle(const NamedProfile& profile) {
-  NamedProfile rest = profile;
-  std::erase_if(rest.rows, [](const NamedRow& row) { return IsIdle(row) && row.runnable_ns == 0; });
-  for (NamedRow& row : rest.rows) {
+ShownRows::ShownRows(const NamedProfile& profile, bool hide_idle)
+    : all_(profile.rows), sums_(SumIdle(profile)), is_less_(hide_idle && !sums_.empty()) {
+  if (!is_less_) return;
+  for (const NamedRow& row : all_) {
+    if (IsIdle(row) && row.runnable_ns == 0) continue;
+    NamedRow& rest = rest_.emplace_back(row);
     if (!IsIdle(row)) continue;
-    row.count = row.blocked_ns = row.max_ns = 0;
-    row.count_variance = 0;
-    row.idle = "";
+    rest.count = rest.blocked_ns = rest.max_ns = 0;
+    rest.count_variance = 0;
+    rest.idle = "";
   }
-  return rest;
 }
 
 }  // namespace offcpu

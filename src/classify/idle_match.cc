@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "classify/copy_suffix.h"
 #include "classify/glob_match.h"
 #include "classify/wait_cause.h"
 
@@ -16,22 +17,6 @@ namespace {
 
 constexpr size_t kMaxOwnCallees = 8;
 
-// Of functions that compilers have split or specialized, "f.part.0"; C++ names come without (demangle.h).
-std::string_view WithoutSuffix(std::string_view name) {
-  for (bool is_found = true; is_found;) {
-    is_found = false;
-    for (const std::string_view suffix : {".constprop", ".isra", ".part", ".lto_priv", ".cold"}) {
-      const size_t digits = name.find_last_not_of("0123456789") + 1;
-      const bool has_number = digits < name.size() && name.substr(0, digits).ends_with('.');
-      const std::string_view stem = has_number ? name.substr(0, digits - 1) : name;
-      if (!stem.ends_with(suffix)) continue;
-      name = stem.substr(0, stem.size() - suffix.size());
-      is_found = true;
-    }
-  }
-  return name;
-}
-
 // What the kernel has a thread return to from a handler of a signal.
 bool IsTrampoline(const NamedFrame& frame) {
   return frame.named && (frame.name == "__restore_rt" || frame.name.starts_with("runtime.sigreturn"));
@@ -39,7 +24,7 @@ bool IsTrampoline(const NamedFrame& frame) {
 
 bool IsCalled(const IdleFrame& frame, const NamedFrame& function) {
   if (!function.named) return false;
-  const std::string_view stem = WithoutSuffix(function.name);
+  const std::string_view stem = WithoutCopySuffix(function.name);
   return MatchesAny(frame.names, stem) ||
          (stem.size() != function.name.size() && MatchesAny(frame.names, function.name));
 }
@@ -110,9 +95,12 @@ class Marker {
   }
 
   std::string_view Of(const ProfileRow& row) {
-    RowKey key = row.key();  // whichever thread it is, and whoever ended it
-    key.tid = 0;
-    key.waker = key.control_group = 0;
+    const RowKey key = {.process = row.process,  // whichever thread it is, and whoever ended it
+                        .comm = row.comm,
+                        .kernel_stack = row.kernel_stack,
+                        .user_stack = row.user_stack,
+                        .kind = row.kind,
+                        .syscall = row.syscall};
     const auto [it, inserted] = known_.try_emplace(key);
     if (inserted) it->second = Find(row);
     return it->second;

@@ -27,12 +27,17 @@ constexpr std::string_view kWantsToRun[] = {
 // Found on every path into the scheduler: they say nothing.
 constexpr std::string_view kScheduler[] = {"__schedule", "schedule", "__schedule_loop", "schedule_tail"};
 
+// Called by who is about to wait; they do not say for what.
+constexpr std::string_view kWaits[] = {"schedule_timeout*", "schedule_hrtimeout*", "schedule_preempt_disabled",
+                                       "wait_woken"};
+
 // The innermost function that has a rule decides, the first of its rules.
 constexpr Rule kByFunction[] = {
     // Stops for a debugger or a signal, whatever the thread was doing.
     {"ptrace_stop", WaitCause::kOther},
     {"do_signal_stop", WaitCause::kOther},
-    {"do_freezer_trap", WaitCause::kOther},
+    {"do_freezer_trap", WaitCause::kFrozen},
+    {"__refrigerator", WaitCause::kFrozen},
     // Locks.
     {"futex_*", WaitCause::kLock},
     {"__futex_*", WaitCause::kLock},
@@ -264,16 +269,28 @@ bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
   return syscall == kNoSystemCall && any(kFault) && !any(kCall);
 }
 
+// Of a thread that left the CPU as one that can run. Most were made to. But one that has called the scheduler itself
+// was about to wait, and has been woken on its way: it left for what it was to wait for.
+WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
+  const auto leaf = std::find_if_not(kernel.begin(), kernel.end(), [](const NamedFrame& frame) {
+    return MatchesAny(frame.name, kScheduler) || MatchesAny(frame.name, kWaits);
+  });
+  if (leaf == kernel.end() || MatchesAny(leaf->name, kWantsToRun)) return WaitCause::kPreempted;
+  return Find(leaf->name, kByFunction).value_or(WaitCause::kPreempted);
+}
+
 }  // namespace
 
 std::string_view Name(WaitCause cause) {
-  constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
-      "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted", "other"};
+  constexpr std::array<std::string_view, kWaitCauseCount> kNames = {"lock",       "sleep",     "block I/O", "file",
+                                                                    "network",    "poll",      "pipe",      "child",
+                                                                    "page fault", "preempted", "frozen",    "other"};
   return kNames[static_cast<size_t>(cause)];
 }
 
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel) {
-  if (kind == WaitKind::kPreempted || kind == WaitKind::kYielded) return WaitCause::kPreempted;
+  if (kind == WaitKind::kYielded) return WaitCause::kPreempted;
+  if (kind == WaitKind::kPreempted) return CauseOfRunnable(kernel);
   if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
   if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;

@@ -41,6 +41,12 @@ std::optional<SymbolRange> Convert(const Elf64_Sym& raw, const ElfFile& elf, Nam
                      .name = raw.st_name};
 }
 
+// Compilers that are not C's call their code what they like.
+bool IsOtherCode(const Elf64_Sym& raw, const ElfFile& elf) {
+  if (ELF64_ST_TYPE(raw.st_info) != STT_OBJECT || raw.st_shndx == SHN_UNDEF) return false;
+  return raw.st_shndx < elf.sections().size() && (elf.sections()[raw.st_shndx].flags & SHF_EXECINSTR) != 0;
+}
+
 using NameSources = std::deque<NameSource>;
 
 // To its last byte?
@@ -68,6 +74,7 @@ bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearc
     }
     for (const Elf64_Sym& raw : piece) {
       if (auto symbol = Convert(raw, elf, names)) search->Add(*symbol);
+      if (IsOtherCode(raw, elf)) search->AddBound(raw.st_value);
     }
   }
   return true;
@@ -84,18 +91,23 @@ std::string DebugData(const ElfFile& elf) {
 
 }  // namespace
 
-ModuleNames ReadElfSymbols(const ElfFile& elf, std::span<const uint64_t> addresses) {
+ModuleNames ReadElfSymbols(const ElfFile& elf, std::span<const uint64_t> addresses, const FunctionStarts& starts) {
   NameSources sources;
   SymbolSearch search(addresses);
   ModuleNames found;
   found.full = Search(elf, SHT_SYMTAB, &sources, &search);
+  bool has_all = found.full;
   const std::string image = found.full ? "" : DebugData(elf);
   const SpanMemory memory(0, std::as_bytes(std::span(image)));
   const absl::StatusOr<ElfFile> inner = ElfFile::Parse(memory);
   if (!found.full) {
     Search(elf, SHT_DYNSYM, &sources, &search);
-    if (inner.ok()) Search(*inner, SHT_SYMTAB, &sources, &search);
+    has_all |= inner.ok() && Search(*inner, SHT_SYMTAB, &sources, &search);
   }
+  search.LimitUnsized([&starts, has_all](uint64_t begin, uint64_t address) {
+    const std::optional<uint64_t> start = starts.Before(address);
+    return has_all ? !start.has_value() || *start <= begin : start == begin;
+  });
   found.names = search.Names(kMaxModuleNameBytes, &found.left_out);
   return found;
 }

@@ -26,11 +26,13 @@ using Addresses = std::span<const uint64_t>;
 
 ModuleNames None(Addresses addresses) { return {.names = std::vector<std::string>(addresses.size())}; }
 
-// `full` if `fd` is an ELF file with a full table.
-ModuleNames ReadDebugFile(const OwnedFd& fd, Addresses addresses) {
-  FileMemory file(fd.get());
-  auto elf = ElfFile::Parse(file);
-  return elf.ok() ? ReadElfSymbols(*elf, addresses) : ModuleNames();
+// `full` if `fd` is an ELF file with a full table. Where functions begin the module's own file knows.
+ModuleNames ReadDebugFile(const OwnedFd& fd, const Module& module, Addresses addresses) {
+  const FileMemory file(fd.get());
+  const FileMemory own_file(module.file.get());
+  const auto elf = ElfFile::Parse(file);
+  const auto own = ElfFile::Parse(own_file);
+  return elf.ok() ? ReadElfSymbols(*elf, addresses, FunctionStarts(own.ok() ? *own : *elf)) : ModuleNames();
 }
 
 constexpr uint64_t kMaxVdsoBytes = 1u << 20;
@@ -46,7 +48,7 @@ ModuleNames ReadVdso(const Module& module, Addresses addresses) {
   SpanMemory memory(0, std::as_bytes(std::span(image)));
   auto elf = ElfFile::Parse(memory);
   if (!elf.ok() || module.build_id.empty() || elf->BuildId() != module.build_id) return None(addresses);
-  return ReadElfSymbols(*elf, addresses);
+  return ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
 }
 
 // As far as it is written by now.
@@ -61,11 +63,11 @@ ModuleNames ReadFile(const Module& module, Addresses addresses, const std::strin
   FileMemory file(module.file.get());
   auto elf = ElfFile::Parse(file);
   if (!elf.ok() || (!module.build_id.empty() && elf->BuildId() != module.build_id)) return None(addresses);
-  ModuleNames own = ReadElfSymbols(*elf, addresses);
+  ModuleNames own = ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
   if (own.full) return own;
   if (ModuleNames go = ReadGoSymbols(*elf, addresses); go.full) return go;
   ModuleNames linked =
-      ReadDebugFile(OpenDebugFileByLink(debug_directory, module.path, *elf, module.build_id), addresses);
+      ReadDebugFile(OpenDebugFileByLink(debug_directory, module.path, *elf, module.build_id), module, addresses);
   return linked.full ? std::move(linked) : std::move(own);
 }
 
@@ -76,7 +78,7 @@ ModuleNames ReadModuleNames(const Module& module, Addresses addresses, const std
   if (module.path == "[vdso]") return ReadVdso(module, addresses);
   ModuleNames own = ReadFile(module, addresses, debug_directory);
   if (own.full) return own;
-  ModuleNames separate = ReadDebugFile(OpenDebugFileByBuildId(debug_directory, module.build_id), addresses);
+  ModuleNames separate = ReadDebugFile(OpenDebugFileByBuildId(debug_directory, module.build_id), module, addresses);
   return separate.full ? std::move(separate) : std::move(own);
 }
 

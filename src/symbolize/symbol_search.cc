@@ -81,6 +81,11 @@ void SymbolSearch::Add(const SymbolRange& symbol) {
   }
 }
 
+void SymbolSearch::AddBound(uint64_t begin) {
+  const size_t first = IndexOf(begin);
+  if (first != addresses_.size()) slots_[first].bound = std::max(slots_[first].bound, begin);
+}
+
 const SymbolRange* SymbolSearch::Covering(size_t index) {
   const SymbolRange* best = nullptr;
   for (size_t node = index + addresses_.size(); node != 0; node /= 2) {
@@ -99,11 +104,12 @@ std::vector<std::string> SymbolSearch::Names(size_t max_bytes, uint64_t* left_ou
     below.has_sized |= slot.has_sized;
     below.sized_begin = std::max(below.sized_begin, slot.sized_begin);
     below.sized_end = std::max(below.sized_end, slot.sized_end);
+    below.bound = std::max(below.bound, slot.bound);
     const SymbolRange* found = Covering(i);
     const SymbolRange& label = below.unsized.symbol;
-    const bool is_own = below.unsized.is_set && addresses_[i] < label.end &&
+    const bool is_own = below.unsized.is_set && addresses_[i] < label.end && label.begin >= below.bound &&
                         (!below.has_sized || (label.begin > below.sized_begin && label.begin >= below.sized_end));
-    if (found == nullptr && is_own) found = &label;
+    if (found == nullptr && is_own && (!reaches_ || reaches_(label.begin, addresses_[i]))) found = &label;
     if (found == nullptr) continue;
     std::string name = NameOf(*found);
     if (name.size() > max_bytes) {

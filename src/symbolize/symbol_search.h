@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,6 +64,11 @@ class SymbolSearch {
 
   // The names must outlive this.
   void Add(const SymbolRange& symbol);
+  // Something begins there that has no name to show: a symbol without a size ends there, too.
+  void AddBound(uint64_t begin);
+  // Asked of a symbol without a size, before it gets an address: does it reach so far?
+  using Reaches = std::function<bool(uint64_t begin, uint64_t address)>;
+  void LimitUnsized(Reaches reaches) { reaches_ = std::move(reaches); }
 
   // Parallel to the addresses: the names, empty where there is none. As many as have room in `max_bytes`; the others
   // are counted in `*left_out`.
@@ -79,6 +85,7 @@ class SymbolSearch {
     uint64_t sized_begin = 0;  // the highest of those with a size
     uint64_t sized_end = 0;    // likewise
     bool has_sized = false;
+    uint64_t bound = 0;  // the highest of what has no name
   };
 
   size_t IndexOf(uint64_t address) const;
@@ -90,6 +97,7 @@ class SymbolSearch {
   std::vector<uint64_t> addresses_;
   std::vector<Candidate> tree_;  // 2n nodes: what covers all addresses below a node, and is the best there
   std::vector<Slot> slots_;
+  Reaches reaches_;
   uint32_t comparisons_ = 0;
 };
 

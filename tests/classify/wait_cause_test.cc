@@ -136,6 +136,24 @@ const Example kExamples[] = {
      __NR_futex,
      {"__schedule", "schedule", "syscall_exit_to_user_mode", "do_syscall_64"}},
     {WaitCause::kPreempted, WaitKind::kYielded, __NR_sched_yield, {"__schedule", "schedule", "__x64_sys_sched_yield"}},
+    {WaitCause::kLock,  // woken between its decision to wait and the wait
+     WaitKind::kPreempted,
+     __NR_futex,
+     {"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
+      "do_syscall_64"}},
+    {WaitCause::kPreempted,  // interrupted in the kernel
+     WaitKind::kPreempted,
+     __NR_futex,
+     {"__schedule", "preempt_schedule_irq", "irqentry_exit", "asm_sysvec_apic_timer_interrupt", "futex_wait_setup",
+      "__futex_wait", "do_futex", "do_syscall_64"}},
+    {WaitCause::kPoll,
+     WaitKind::kPreempted,
+     __NR_epoll_wait,
+     {"__schedule", "schedule", "schedule_hrtimeout_range_clock", "ep_poll", "do_epoll_wait", "do_syscall_64"}},
+    {WaitCause::kFrozen,
+     WaitKind::kSleeping,
+     __NR_read,
+     {"__schedule", "schedule", "do_freezer_trap", "get_signal", "arch_do_signal_or_restart", "do_syscall_64"}},
     {WaitCause::kPreempted,  // of an open wait only the stack tells it
      WaitKind::kOpen,
      __NR_read,
@@ -208,7 +226,7 @@ TEST(WaitCauseTest, RowsOfOneStackDifferByKindAndSystemCall) {
   WaitCauses causes(profile);
   RowKey row = {.kernel_stack = 0, .kind = WaitKind::kSleeping, .syscall = __NR_read};
   EXPECT_EQ(causes.Of(row), WaitCause::kPipe);
-  row.kind = WaitKind::kPreempted;
+  row.kind = WaitKind::kYielded;
   EXPECT_EQ(causes.Of(row), WaitCause::kPreempted);
   row = {.kernel_stack = 1, .kind = WaitKind::kSleeping, .syscall = __NR_futex};
   EXPECT_EQ(causes.Of(row), WaitCause::kLock);

@@ -72,6 +72,21 @@ TEST_F(SymbolSearchTest, WithoutASizeItEndsWhereTheNextBegins) {
             (std::vector<std::string>{"a", "b", "", "c", "c", ""}));
 }
 
+TEST(SymbolSearchLimitTest, WithoutASizeItEndsWhereAnythingElseBegins) {
+  const std::string strings("\0a", 2);
+  const SpanMemory memory(0, std::as_bytes(std::span(strings)));
+  NameSource names(memory, 0, strings.size(), std::string(1, '\0'));
+  SymbolSearch search(std::vector<uint64_t>{0x10, 0x1f, 0x20, 0x30});
+  search.Add({.begin = 0x10, .end = 0x100, .sized = false, .rank = 0, .key = 0x10, .names = &names, .name = 1});
+  uint64_t left_out = 0;
+  EXPECT_EQ(search.Names(100, &left_out), (std::vector<std::string>{"a", "a", "a", "a"}));
+  search.AddBound(0x30);
+  EXPECT_EQ(search.Names(100, &left_out), (std::vector<std::string>{"a", "a", "a", ""}));
+  search.AddBound(0x10);
+  search.LimitUnsized([](uint64_t begin, uint64_t address) { return begin == 0x10 && address < 0x20; });
+  EXPECT_EQ(search.Names(100, &left_out), (std::vector<std::string>{"a", "a", "", ""}));
+}
+
 TEST_F(SymbolSearchTest, ALabelInsideOfAFunctionIsNothing) {
   EXPECT_EQ(Search({{0x10, 0x30, "f"}, {0x20, 0x100, "label", false}}, {0x1f, 0x20, 0x2f, 0x30}),
             (std::vector<std::string>{"f", "f", "f", ""}));
