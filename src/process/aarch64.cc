@@ -7,12 +7,13 @@ namespace {
 
 // The kernel puts a siginfo of 128 bytes at the sp of the trampoline and struct ucontext behind it, whose registers are
 // at 184: x0 to x30, sp, pc, pstate. No flags, no link, and the low bits of pstate are those of 64-bit user mode.
-constexpr int32_t kFlags = 128, kLink = 136, kX0At = 312, kPstate = 576;
+constexpr int32_t kArmFlags = 128, kArmLink = 136, kX0At = 312, kPstate = 576;
 // Behind that, at the next multiple of 16, is a list that begins with the vector registers: a magic number and a size.
 constexpr int32_t kList = 592;
-constexpr ContextWord kLike[] = {
-    {.offset = kFlags, .value = 0}, {.offset = kLink, .value = 0}, {.offset = kPstate, .mask = 0x1f, .value = 0}};
-constexpr ContextWord kSure[] = {kLike[0], kLike[1], kLike[2], {.offset = kList, .value = 0x0000'0210'4650'8001}};
+constexpr ContextWord kArmLike[] = {
+    {.offset = kArmFlags, .value = 0}, {.offset = kArmLink, .value = 0}, {.offset = kPstate, .mask = 0x1f, .value = 0}};
+constexpr ContextWord kArmSure[] = {
+    kArmLike[0], kArmLike[1], kArmLike[2], {.offset = kList, .value = 0x0000'0210'4650'8001}};
 
 constexpr std::array<uint16_t, kMaxRegisters> Context() {
   std::array<uint16_t, kMaxRegisters> context = {};
@@ -35,8 +36,8 @@ constinit const Machine kAArch64 = {
     .address_bits = 48,
     .plt_block_bytes = 0,
     .context = Context(),
-    .context_like = kLike,
-    .context_sure = kSure,
+    .context_like = kArmLike,
+    .context_sure = kArmSure,
     .context_align = 16,
 };
 

@@ -1,6 +1,9 @@
 #include "process/address_space.h"
 
+#include <elf.h>
+
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -149,9 +152,24 @@ class Builder {
     const MappedCode* known = Known(code);
     std::shared_ptr<const Module>& unreadable = files_[Key(m)].unreadable;
     if (unreadable == nullptr && known != nullptr && known->module->code.empty()) unreadable = known->module;
+    if (unreadable == nullptr && IsOtherFormat(m)) unreadable = ModuleCache::OtherFormat(m.path);
     if (unreadable == nullptr) unreadable = modules_.Unreadable(m.path);
     code.module = unreadable;
     return code;
+  }
+
+  // Compilers that run before the program also write files of their own form, and map them: .NET does so. Such a file
+  // does not begin as ELF objects do; one whose begin cannot be read may be anything.
+  bool IsOtherFormat(const Mapping& m) {
+    const std::vector<FileMapping>& file = files_[Key(m)].mappings;
+    const auto first = std::find_if(file.begin(), file.end(), [](const FileMapping& part) { return part.offset == 0; });
+    std::optional<uint32_t> magic;
+    if (first != file.end()) {
+      magic = memory_.ReadValue<uint32_t>(first->begin);
+    } else if (const OwnedFd opened = pid_ == 0 || m.inode == 0 ? OwnedFd() : OpenMappedFile(pid_, m); opened) {
+      magic = FileMemory(opened.get()).ReadValue<uint32_t>(0);
+    }
+    return magic.has_value() && std::memcmp(&*magic, ELFMAG, SELFMAG) != 0;
   }
 
   // A program may map a piece of its own text once more, to have it near to code that it makes: V8 does so with its

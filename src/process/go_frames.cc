@@ -47,6 +47,8 @@ void ForEachDepth(std::string_view table, const GoTable::Function& function, Use
   }
 }
 
+bool IsBase(std::string_view name) { return name == "runtime.goexit" || name == "runtime.goexit.abi0"; }
+
 }  // namespace
 
 std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address) {
@@ -62,6 +64,20 @@ std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t 
     if (ranges.size() > kMaxGoRanges) return {};
   }
   return ranges;
+}
+
+std::vector<CodeRange> GoBases(std::string_view gopclntab, uint64_t text_address) {
+  constexpr size_t kMostBases = 8;
+  constexpr size_t kMaxNameBytes = 32;
+  std::vector<CodeRange> bases;
+  const std::optional<GoTable> table = GoTable::Open(gopclntab, text_address);
+  for (uint64_t i = 0; table && i < table->functions() && bases.size() < kMostBases; ++i) {
+    const std::optional<GoTable::Function> function = table->FunctionAt(i);
+    if (!function || function->name >= gopclntab.size()) continue;
+    const std::string_view rest = gopclntab.substr(function->name, kMaxNameBytes);
+    if (IsBase(rest.substr(0, rest.find('\0')))) bases.push_back({.begin = function->begin, .end = function->end});
+  }
+  return bases;
 }
 
 }  // namespace offcpu

@@ -1,6 +1,6 @@
 // Where Go's functions have no frame: all of those that need none, and others up to where they make it and from where
 // they leave it. The return address is at the stack pointer there, and the frame pointer is still the caller's: by it
-// alone the caller would be left out. A pure function of the bytes; safe from any thread.
+// alone the caller would be left out. And where its stacks begin. Pure functions of the bytes; safe from any thread.
 #ifndef OFFCPU_PROCESS_GO_FRAMES_H_
 #define OFFCPU_PROCESS_GO_FRAMES_H_
 
@@ -18,6 +18,10 @@ inline constexpr size_t kMaxGoRanges = 1 << 20;
 // By link-time address, sorted, not overlapping; none if there would be more than kMaxGoRanges. `gopclntab` and
 // `text_address`: see go_table.h.
 std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address);
+
+// The runtime's function that goroutines return to: nobody calls it. There may be two, one for each convention of
+// calls.
+std::vector<CodeRange> GoBases(std::string_view gopclntab, uint64_t text_address);
 
 }  // namespace offcpu
 

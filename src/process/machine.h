@@ -34,6 +34,8 @@ struct Machine {
   uint8_t ra = 0;     // what tables call the return address
   // A call pushes the return address; else it leaves it in the register `ra`.
   bool call_pushes = false;
+  uint8_t result = 0;         // of a system call
+  uint8_t syscall_bytes = 0;  // of the instruction that makes one
   // A bit for each register that does not hold a value of the program after a system call.
   uint32_t lost_in_syscall = 0;
   // Of user addresses, below 64. A return address may be signed in the bits above.

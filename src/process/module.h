@@ -21,6 +21,8 @@ namespace offcpu {
 struct ModuleTable {
   uint64_t address = 0;
   std::vector<std::byte> bytes;
+
+  bool operator==(const ModuleTable&) const = default;
 };
 
 // Link-time addresses [begin, end) of a PT_LOAD that may be executed.
@@ -59,22 +61,27 @@ class Module : public std::enable_shared_from_this<Module> {
   // By Go's linker. Go's code always keeps a frame pointer, and what its .debug_frame says of callers leaves out that
   // functions of the runtime change to another stack: the words there are no return addresses.
   bool is_go = false;
-  std::vector<CodeRange> go_without_frames;  // see go_frames.h
+  std::vector<CodeRange> go_without_frames;  // see go_frames.h, as what follows
+  std::vector<CodeRange> go_bases;
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;
   // There was no room for a table, which is then named as damaged: another reading may bring it.
   bool over_budget = false;
-  bool is_perf_map = false;   // stands for code that the process has made; `file` names it, see perf_map.h
-  bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
-  FileIdentity identity;      // of `file`
-  OwnedFd file;               // the regular file behind the mapping, if it could be opened; read-only, not blocking
-  MemoryLease memory;         // for the tables, in the name of the user who pays for them: the owner of the file
+  bool is_other_format = false;  // no ELF object: code that says nothing of its frames; only the path is known
+  bool is_perf_map = false;      // stands for code that the process has made; `file` names it, see perf_map.h
+  bool matches_file = false;     // the process has not changed its copies of the tables: they are the file's
+  FileIdentity identity;         // of `file`
+  OwnedFd file;                  // the regular file behind the mapping, if it could be opened; read-only, not blocking
+  MemoryLease memory;            // for the tables, in the name of the user who pays for them: the owner of the file
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;
 
   const Module& tables() const { return same_tables != nullptr ? *same_tables : *this; }
 };
+
+inline constexpr ModuleTable Module::*kAllModuleTables[] = {&Module::eh_frame_hdr, &Module::eh_frame, &Module::sframe,
+                                                            &Module::debug_frame};
 
 }  // namespace offcpu
 

@@ -1,6 +1,7 @@
 #include "process/module_cache.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <string_view>
 #include <utility>
@@ -13,21 +14,21 @@ namespace offcpu {
 namespace {
 
 size_t TableBytes(const Module& m) {
-  return m.eh_frame_hdr.bytes.size() + m.eh_frame.bytes.size() + m.sframe.bytes.size() + m.debug_frame.bytes.size() +
-         m.go_without_frames.size() * sizeof(CodeRange);
+  size_t bytes = m.go_without_frames.size() * sizeof(CodeRange);
+  for (const auto table : kAllModuleTables) bytes += (m.*table).bytes.size();
+  return bytes;
 }
-
-bool SameTable(const ModuleTable& a, const ModuleTable& b) { return a.address == b.address && a.bytes == b.bytes; }
 
 // The hash only says where to look: whoever forges one must not get its tables into other processes.
 bool SameContent(const Module& a, const Module& b) {
+  auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
   auto same_range = [](const CodeRange& x, const CodeRange& y) { return x.begin == y.begin && x.end == y.end; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
          std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_range) &&
          std::equal(a.go_without_frames.begin(), a.go_without_frames.end(), b.go_without_frames.begin(),
                     b.go_without_frames.end(), same_range) &&
-         SameTable(a.eh_frame_hdr, b.eh_frame_hdr) && SameTable(a.eh_frame, b.eh_frame) &&
-         SameTable(a.sframe, b.sframe) && SameTable(a.debug_frame, b.debug_frame) &&
+         std::equal(a.go_bases.begin(), a.go_bases.end(), b.go_bases.begin(), b.go_bases.end(), same_range) &&
+         std::all_of(std::begin(kAllModuleTables), std::end(kAllModuleTables), same_table) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
 
@@ -35,18 +36,18 @@ bool SameFile(const Module& a, const Module& b) { return a.identity == b.identit
 
 // What `module` is without the tables that it shares.
 void ShareTables(std::shared_ptr<const Module> owner, Module* module) {
-  module->eh_frame_hdr = module->eh_frame = module->sframe = module->debug_frame = ModuleTable();
+  for (const auto table : kAllModuleTables) module->*table = ModuleTable();
   module->go_without_frames = std::vector<CodeRange>();
   module->memory.Shrink(module->memory.bytes());
   module->same_tables = std::move(owner);
 }
 
 uint64_t HashContent(const Module& m) {
-  auto bytes = [](const ModuleTable& t) {
-    return std::string_view(reinterpret_cast<const char*>(t.bytes.data()), t.bytes.size());
-  };
-  uint64_t hash = absl::HashOf(m.build_id, m.entry, m.eh_frame_hdr.address, bytes(m.eh_frame_hdr), m.eh_frame.address,
-                               bytes(m.eh_frame), m.sframe.address, bytes(m.sframe), bytes(m.debug_frame));
+  uint64_t hash = absl::HashOf(m.build_id, m.entry);
+  for (const auto table : kAllModuleTables) {
+    const auto& [address, bytes] = m.*table;
+    hash = absl::HashOf(hash, address, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
   for (const CodeRange& range : m.code) hash = absl::HashOf(hash, range.begin, range.end);
   return hash;
 }
@@ -149,6 +150,13 @@ std::shared_ptr<const Module> ModuleCache::Unreadable(std::string path) {
     ++state_->stats.unreadable;
   }
   return PathOnly(std::move(path));
+}
+
+std::shared_ptr<const Module> ModuleCache::OtherFormat(std::string path) {
+  auto module = std::make_shared<Module>();
+  module->path = std::move(path);
+  module->is_other_format = true;
+  return module;
 }
 
 void ModuleCache::CountRefused(PerfMapRefusal refusal) {

@@ -52,6 +52,9 @@ class ModuleCache {
   // A module of which only the path is known, so that frames in it can be told by file and offset.
   std::shared_ptr<const Module> Unreadable(std::string path);
 
+  // The same of a file that is no ELF object, which is no loss.
+  static std::shared_ptr<const Module> OtherFormat(std::string path);
+
   void CountRefused(PerfMapRefusal refusal);
   // Of one process, beyond what is looked at.
   void CountLeftOut(size_t mappings);

@@ -21,7 +21,7 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxStatusBytes = 1 << 20;  // there may be 65,536 groups
+constexpr size_t kMaxOwnStatusBytes = 1 << 20;  // there may be 65,536 groups
 
 // The pid in the innermost namespace: the last number of "NStgid:\t1\t2\t3".
 std::optional<uint32_t> InnermostPid(std::string_view status) {
@@ -99,7 +99,7 @@ std::string_view Name(PerfMapRefusal refusal) {
 }
 
 PerfMap OpenPerfMap(pid_t pid) {
-  const absl::StatusOr<std::string> status = ReadProcFile(absl::StrCat("/proc/", pid, "/status"), kMaxStatusBytes);
+  const absl::StatusOr<std::string> status = ReadProcFile(absl::StrCat("/proc/", pid, "/status"), kMaxOwnStatusBytes);
   if (!status.ok()) return {};
   const std::optional<uint32_t> number = InnermostPid(*status);
   const std::optional<Credentials> who = ParseCredentials(*status);

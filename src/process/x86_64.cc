@@ -34,6 +34,8 @@ constinit const Machine kX86_64 = {
     .extra = kRbx,  // the dynamic linker finds its frame by it while it binds a function
     .ra = kRip,
     .call_pushes = true,
+    .result = kRax,
+    .syscall_bytes = 2,
     // The instruction keeps rip in rcx and rflags in r11, and the kernel uses rax for the result.
     .lost_in_syscall = 1u << kRax | 1u << kRcx | 1u << kR11,
     .address_bits = 56,  // five-level paging

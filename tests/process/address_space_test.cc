@@ -266,6 +266,21 @@ TEST_F(BuildAddressSpaceTest, UnreadableModuleHasItsPath) {
   EXPECT_FALSE(Build(space.get())->code()[0].module->code.empty()) << "asked again";
 }
 
+// A file of another form, as .NET's: no loss, and not one that might have tables.
+TEST_F(BuildAddressSpaceTest, AFileThatIsNoElfObject) {
+  memory.Put(kBase, {std::byte{'M'}, std::byte{'Z'}, std::byte{0x90}, std::byte{0}});
+  auto space = Build();
+  ASSERT_EQ(space->code().size(), 1u);
+  const MappedCode& code = space->code()[0];
+  ASSERT_NE(code.module, nullptr);
+  EXPECT_TRUE(code.module->is_other_format);
+  EXPECT_EQ(code.module->path, "/lib/x.so");
+  EXPECT_EQ(cache.stats().unreadable, 0u);
+  EXPECT_TRUE(space->SameCode(*Build(space.get())));
+  memory.Put(kBase, {});
+  EXPECT_FALSE(Build()->code()[0].module->is_other_format) << "it may be anything";
+}
+
 // Ourselves, compared with what the dynamic linker and the kernel tell.
 TEST(LoadAddressSpaceTest, ThisProcess) {
   ModuleCache cache;

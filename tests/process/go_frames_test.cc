@@ -81,10 +81,30 @@ TEST(GoFramesTest, DamagedTables) {
   EXPECT_EQ(Ranges(""), "");
 }
 
+// The names of both functions are at the begin of the pc tables; the second function's name is moved to byte 8 of them.
+TEST(GoFramesTest, WhatGoroutinesReturnTo) {
+  const auto bases = [](std::string name) {
+    std::string table = Table("", "");
+    name.push_back('\0');
+    table.replace(0x48 + 8, name.size(), name);
+    table[0x70 + 40 + 4] = 8;
+    std::string all;
+    for (const CodeRange& range : GoBases(table, 0)) {
+      all += std::to_string(range.begin - kText) + "-" + std::to_string(range.end - kText) + " ";
+    }
+    return all;
+  };
+  EXPECT_EQ(bases("runtime.goexit"), "32-64 ");
+  EXPECT_EQ(bases("runtime.goexit.abi0"), "32-64 ");
+  EXPECT_EQ(bases("runtime.goexit0"), "") << "it is called";
+  EXPECT_EQ(bases("main.goexit"), "");
+}
+
 TEST(GoFramesTest, EveryPrefixIsSafe) {
   const std::string whole = Table(kNone, kMadeAndLeft);
   for (size_t size = 0; size < whole.size(); ++size) {
     for (const CodeRange& range : GoCodeWithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
+    GoBases(whole.substr(0, size), 0);
   }
 }
 

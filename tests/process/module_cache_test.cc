@@ -52,9 +52,11 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m = Make(1);
   m.eh_frame.address = 0x401;
   expect_new(std::move(m));
-  m = Make(1);
-  std::swap(m.eh_frame, m.sframe);
-  expect_new(std::move(m));
+  for (const auto table : kAllModuleTables) {
+    m = Make(1);
+    (m.*table).bytes.push_back(std::byte{1});
+    expect_new(std::move(m));
+  }
   m = Make(1);
   std::swap(m.eh_frame, m.eh_frame_hdr);
   expect_new(std::move(m));
@@ -65,7 +67,7 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m.go_without_frames = {{0x1000, 0x1010}};
   expect_new(std::move(m));
   m = Make(1);
-  std::swap(m.eh_frame, m.debug_frame);
+  m.go_bases = {{0x1000, 0x1010}};
   expect_new(std::move(m));
 }
 

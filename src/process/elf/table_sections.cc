@@ -110,7 +110,7 @@ bool AddTable(const ElfFile& file, std::string_view name, bool named, ModuleTabl
   return true;
 }
 
-std::vector<CodeRange> ReadGoFrames(const ElfFile& file, Module* module) {
+void ReadGoFrames(const ElfFile& file, Module* module) {
   const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
   ModuleTable table = ReadTableSection(file, ".gopclntab", module);
   if (table.bytes.empty())
@@ -118,14 +118,15 @@ std::vector<CodeRange> ReadGoFrames(const ElfFile& file, Module* module) {
   const size_t table_bytes = table.bytes.size();
   // While they are collected they may take twice the room.
   const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
-  std::vector<CodeRange> ranges;
   if (text != nullptr && table_bytes != 0 && Afford(most, module)) {
-    ranges = GoCodeWithoutFrames({reinterpret_cast<const char*>(table.bytes.data()), table_bytes}, text->address);
+    const std::string_view bytes = {reinterpret_cast<const char*>(table.bytes.data()), table_bytes};
+    std::vector<CodeRange>& ranges = module->go_without_frames;
+    ranges = GoCodeWithoutFrames(bytes, text->address);
     ranges.shrink_to_fit();
+    module->go_bases = GoBases(bytes, text->address);
     GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
   }
   GiveBack(table_bytes, module);
-  return ranges;
 }
 
 void AddTables(const ElfFile& file, Module* module) {
@@ -135,7 +136,7 @@ void AddTables(const ElfFile& file, Module* module) {
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
   module->debug_frame = ReadDebugFrame(file, module);
   module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
-  if (module->is_go) module->go_without_frames = ReadGoFrames(file, module);
+  if (module->is_go) ReadGoFrames(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;
