@@ -8,11 +8,11 @@
 namespace offcpu {
 namespace {
 
-struct Unit {
+struct DurationUnit {
   const char* name;
   double ns;
 };
-constexpr Unit kUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
+constexpr DurationUnit kDurationUnits[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
 constexpr double kMaxNs = 1e18;  // 31 years
 
 }  // namespace
@@ -24,7 +24,7 @@ absl::StatusOr<uint64_t> ParseDuration(const std::string& text, const std::strin
   double value = 0;
   if (absl::SimpleAtod(number, &value) && std::isfinite(value) && value >= 0) {
     if (value == 0 && unit.empty()) return 0;
-    for (const Unit& known : kUnits) {
+    for (const DurationUnit& known : kDurationUnits) {
       if (unit == known.name && value * known.ns <= kMaxNs)
         return static_cast<uint64_t>(std::llround(value * known.ns));
     }

@@ -8,20 +8,20 @@
 namespace offcpu {
 namespace {
 
-struct Unit {
+struct TextUnit {
   double ns;
   const char* name;
 };
-constexpr std::array<Unit, 3> kUnits = {{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}};
+constexpr std::array<TextUnit, 3> kTextUnits = {{{1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}};
 
 }  // namespace
 
 std::string FormatDuration(uint64_t ns) {
   if (ns < 1000) return absl::StrCat(ns, " ns");
-  const Unit* unit = kUnits.begin();
+  const TextUnit* unit = kTextUnits.begin();
   auto value = [&] { return static_cast<double>(ns) / unit->ns; };
   // The limits are where rounding would make a digit more.
-  while (value() >= 999.5 && unit != &kUnits.back()) ++unit;
+  while (value() >= 999.5 && unit != &kTextUnits.back()) ++unit;
   int decimals = value() < 9.995 ? 2 : value() < 99.95 ? 1 : 0;
   return absl::StrFormat("%.*f %s", decimals, value(), unit->name);
 }

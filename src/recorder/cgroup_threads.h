@@ -8,10 +8,26 @@
 #include <unordered_set>
 #include <vector>
 
+#include "capture/selection.h"
+
 namespace offcpu {
 
 // Every thread in or below one of the directories.
 std::unordered_set<pid_t> ThreadsOfCgroups(const std::vector<std::string>& cgroups);
+
+// Those whose control groups the selection wants; whatever else it says. A Thread has a `tid`.
+template <typename Thread>
+void KeepMembers(const Selection& selection, std::vector<Thread>* threads) {
+  if (threads->empty()) return;
+  if (!selection.cgroups.empty()) {
+    const std::unordered_set<pid_t> members = ThreadsOfCgroups(selection.cgroups);
+    std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
+  }
+  if (!selection.excluded_cgroups.empty()) {
+    const std::unordered_set<pid_t> members = ThreadsOfCgroups(selection.excluded_cgroups);
+    std::erase_if(*threads, [&](const Thread& thread) { return members.contains(thread.tid); });
+  }
+}
 
 }  // namespace offcpu
 

@@ -8,7 +8,7 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxThreads = 1 << 17;
+constexpr size_t kMaxWaitingThreads = 1 << 17;
 // From a thread's coming back to the handling of its interval and of its capture, where all keep up.
 constexpr uint64_t kStaleNs = 100'000'000;
 
@@ -18,7 +18,7 @@ LivePath::LivePath(Targets& targets, Hooks hooks, size_t unread_batches, uint64_
     : targets_(targets),
       hooks_(std::move(hooks)),
       unread_batches_(unread_batches),
-      waits_(kMaxThreads),
+      waits_(kMaxWaitingThreads),
       now_ns_(now_ns) {}
 
 void LivePath::Read(std::vector<WaitingThread> threads) {

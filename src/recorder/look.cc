@@ -5,12 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "process/container.h"
+#include "process/executable.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
 namespace {
 
-constexpr int kAttempts = 3;
+constexpr int kLookAttempts = 3;
 constexpr size_t kMaxTextBytes = 64 << 10;
 
 std::string ReadText(pid_t pid, const char* file) {
@@ -37,7 +38,7 @@ ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpa
   if (!describe(tid).has_value()) tid = process.pid;  // the thread has ended, the process perhaps not
   ProcessLook look;
   std::shared_ptr<const AddressSpace> last;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
     const std::optional<ProcessVersion> before = describe(tid);
     absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
         before.has_value() && before->process == process
@@ -58,6 +59,7 @@ ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpa
       look = {.outcome = LookOutcome::kSeen,
               .name = ReadName(process.pid),
               .container = ContainerId(ReadText(process.pid, "cgroup")),
+              .executable = ExecutableOf(process.pid),
               .code = after->code,
               .mappings = after->mappings,
               .space = *std::move(space)};

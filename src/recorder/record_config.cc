@@ -7,10 +7,16 @@
 
 #include "capture/kernel.h"
 #include "capture/programs.h"
+#include "recorder/cost_keeper.h"
 #include "recorder/open_waits.h"
 #include "recorder/pipeline.h"
 
 namespace offcpu {
+namespace {
+
+uint32_t Cpus() { return std::max(1u, std::thread::hardware_concurrency()); }
+
+}  // namespace
 
 uint64_t OnCpuPeriodNs(const RecordConfig& config) {
   return config.oncpu_hz == 0 ? 0 : 1'000'000'000 / config.oncpu_hz;
@@ -21,15 +27,32 @@ OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) { return {config, 
 void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config) {
   constexpr uint64_t kLeastNs = 50'000;
   config.sample_ns = kLeastNs;
-  config.draws_per_second = draws_per_cpu * std::max(1u, std::thread::hardware_concurrency());
+  config.draws_per_second = draws_per_cpu * Cpus();
+}
+
+void FitRings(uint32_t cpus, RecordConfig& config) {
+  // An interval and its switch take 6 us at least (docs/performance.md), and 150 bytes: 6 MiB in a quarter of a second.
+  constexpr uint64_t kIntervalBytesPerCpu = 8u << 20;
+  const uint64_t capture_bytes_per_cpu = config.capture_bytes_per_second / 4;
+  const auto fit = [cpus](uint64_t per_cpu, uint32_t bytes) {
+    return static_cast<uint32_t>(std::min<uint64_t>(per_cpu * cpus, bytes));
+  };
+  config.interval_ring_bytes = fit(kIntervalBytesPerCpu, config.interval_ring_bytes);
+  config.capture_ring_bytes = fit(capture_bytes_per_cpu, config.capture_ring_bytes);
+}
+
+CostKeeperConfig CostKeeperConfigOf(const RecordConfig& config) {
+  return {.budget_ppm = config.cpu_budget_ppm,
+          .cpus = Cpus(),
+          .draws_per_second = config.draws_per_second,
+          .wakers = config.wakers};
 }
 
 namespace {
 
 // At most 4.29 s, which is what the BPF programs can count: 25 % of 17 CPUs.
 uint32_t ProcessNsPerSecond(const RecordConfig& config) {
-  const uint64_t ns =
-      uint64_t{config.process_ms_per_second} * 1'000'000 * std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t ns = uint64_t{config.process_ms_per_second} * 1'000'000 * Cpus();
   return static_cast<uint32_t>(std::min<uint64_t>(ns, UINT32_MAX));
 }
 

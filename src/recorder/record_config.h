@@ -9,6 +9,7 @@
 
 namespace offcpu {
 
+struct CostKeeperConfig;
 struct KernelFeatures;
 struct OpenWaitsConfig;
 struct PipelineConfig;
@@ -21,6 +22,8 @@ struct RecordConfig : Selection {
   // Not 0: this is what is drawn at most, of all processes together, and each process has a T of its own that follows
   // from it, of `sample_ns` at least.
   uint32_t draws_per_second = 0;
+  // Of all CPUs, what recording may cost: if it costs more, less is drawn. Without effect where `sample_ns` is fixed.
+  uint64_t cpu_budget_ppm = 10'000;
   UnwindOrder unwind;
   bool per_thread = false;    // rows tell the threads of a process apart
   bool show_sleepers = true;  // threads that never run have rows; else they are only counted
@@ -47,6 +50,9 @@ struct RecordConfig : Selection {
 inline constexpr uint32_t kDrawsPerCpuAlways = 200;
 inline constexpr uint32_t kDrawsPerCpuOnce = 1000;
 void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config);
+// Makes the rings as large as `cpus` CPUs of the host can fill in a quarter of a second, and no larger than they are.
+void FitRings(uint32_t cpus, RecordConfig& config);
+CostKeeperConfig CostKeeperConfigOf(const RecordConfig& config);
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config);
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features);
 OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config);

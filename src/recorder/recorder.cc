@@ -8,7 +8,6 @@
 #include <condition_variable>
 #include <mutex>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -20,13 +19,14 @@
 #include "process/module_cache.h"
 #include "process/owner.h"
 #include "process/start_thread.h"
-#include "recorder/cgroup_threads.h"
 #include "recorder/clocks.h"
+#include "recorder/cost_keeper.h"
 #include "recorder/drops.h"
 #include "recorder/ledger_maker.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/pipeline.h"
+#include "recorder/recorded_threads.h"
 #include "recorder/scheduler_clock.h"
 #include "recorder/window.h"
 #include "recorder/worker_tasks.h"
@@ -90,12 +90,13 @@ class RecorderImpl final : public Recorder {
       : config_(config),
         can_capture_(features.can_read_user),
         programs_(std::move(programs)),
+        threads_(config_, programs_),
         clock_(features.rq_clock),
         modules_(std::move(modules)),
         queue_(config.queue_bytes),
         pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_, readers), NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
-    for (const TaskDescription& task : RecordedTasks()) pipeline_.Expect(task.process, task.tid);
+    for (const TaskDescription& task : threads_.Tasks()) pipeline_.Expect(task.process, task.tid);
     start_ = ReadClocks();
     programs_->Arm();
     armed_ns_ = clock_.ReadNs();
@@ -122,7 +123,9 @@ class RecorderImpl final : public Recorder {
             .stacks = rows_.load(std::memory_order_relaxed),
             .drops = CountLost(programs_->ReadCounters()),
             .drains = drains_.load(std::memory_order_relaxed),
-            .turns = turns_.load(std::memory_order_relaxed)};
+            .turns = turns_.load(std::memory_order_relaxed),
+            .draws_per_cpu = cost_.draws_per_cpu(),
+            .draws_per_cpu_most = cost_.draws_per_cpu_most()};
   }
 
   absl::StatusOr<Profile> Cut() override {
@@ -151,12 +154,12 @@ class RecorderImpl final : public Recorder {
     programs_->Disarm();
     const Clocks end = Following(start_, ReadClocks());
     // At once: the longer it takes, the more threads have gone on.
-    const std::vector<WaitingThread> first = OpenThreads(open_at_ns);
+    const std::vector<WaitingThread> first = threads_.Open(open_at_ns);
     tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
     programs_->Settle();
     programs_->BeginLastListing();
-    const std::vector<WaitingThread> last = OpenThreads(open_at_ns);
-    std::vector<ThreadAccount> accounts = OpenAccounts();
+    const std::vector<WaitingThread> last = threads_.Open(open_at_ns);
+    std::vector<ThreadAccount> accounts = config_.ledger ? threads_.Accounts() : std::vector<ThreadAccount>();
     tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
     Join();
     Profile profile = pipeline_.Finish(CountDrops());
@@ -222,6 +225,7 @@ class RecorderImpl final : public Recorder {
       for (const WorkerTasks::Task& task : tasks) task();
       tasks_.CountDone(tasks.size());
       if (!last) ReadLongWaits();
+      if (!last) cost_.Tick(NowNs(CLOCK_MONOTONIC));
       Publish();
       if (last && !patience.has_value()) {
         patience.emplace(std::chrono::milliseconds(2 * config_.target_deadline_ms),
@@ -264,26 +268,6 @@ class RecorderImpl final : public Recorder {
     if (worker_.joinable()) worker_.join();
   }
 
-  // Whose processes can be looked at.
-  std::vector<TaskDescription> RecordedTasks() const {
-    absl::StatusOr<std::vector<TaskDescription>> tasks = programs_->ListTasks();
-    if (!tasks.ok()) return {};
-    std::erase_if(*tasks, [](const TaskDescription& task) { return !task.recorded || task.is_kernel; });
-    KeepMembers(&*tasks);
-    return *std::move(tasks);
-  }
-
-  absl::StatusOr<std::vector<WaitingThread>> ListMembers(uint64_t min_off_ns, uint64_t open_at_ns) const {
-    absl::StatusOr<std::vector<WaitingThread>> threads = programs_->ListThreads({}, min_off_ns, open_at_ns);
-    if (threads.ok()) KeepMembers(&*threads);
-    return threads;
-  }
-
-  std::vector<WaitingThread> OpenThreads(uint64_t open_at_ns) const {
-    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, open_at_ns);
-    return threads.ok() ? *std::move(threads) : std::vector<WaitingThread>();
-  }
-
   // Of its clock, not later than now; 0 if it cannot be read.
   uint64_t SchedulerNs() const {
     const uint64_t now_ns = clock_.ReadNs();
@@ -294,7 +278,7 @@ class RecorderImpl final : public Recorder {
   absl::Status BeginNextWindow(Clocks* end) {
     const uint64_t cut_ns = SchedulerNs();
     *end = Following(start_, ReadClocks());
-    const absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(0, cut_ns);
+    const absl::StatusOr<std::vector<WaitingThread>> threads = threads_.Waiting(0, cut_ns);
     if (!threads.ok()) return threads.status();
     return pipeline_.Cut(cut_ns, *threads);
   }
@@ -308,8 +292,6 @@ class RecorderImpl final : public Recorder {
     drops_before_ = std::move(drops);
     not_drawn_ = NotDrawn(counters) - not_drawn_before_;
     not_drawn_before_ += not_drawn_;
-    capture_ns_ = CaptureNs(counters) - capture_ns_before_;
-    capture_ns_before_ += capture_ns_;
     capture_longest_ns_ = LongestCaptureNs(counters);
     return since;
   }
@@ -322,17 +304,9 @@ class RecorderImpl final : public Recorder {
     profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);
     profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
     profile.stats.not_drawn = not_drawn_;
-    profile.stats.capture_ns = capture_ns_;
+    cost_.Tell(profile.stats);
     profile.stats.capture_longest_ns = capture_longest_ns_;
     start_ = end;
-  }
-
-  std::vector<ThreadAccount> OpenAccounts() const {
-    if (!config_.ledger) return {};
-    absl::StatusOr<std::vector<ThreadAccount>> accounts = programs_->ListAccounts();
-    if (!accounts.ok()) return {};
-    KeepMembers(&*accounts);
-    return *std::move(accounts);
   }
 
   // When the worker has ended.
@@ -341,20 +315,6 @@ class RecorderImpl final : public Recorder {
     ledger_.AddWaits(waiting, OpenWaitsConfigOf(config_));
     ledger_.AddDropped(queue_.stats());
     ledger_.Finish(programs_->span(), profile);
-  }
-
-  // The kernel tells of running tasks only whether they are in a cgroup.
-  template <typename Thread>
-  void KeepMembers(std::vector<Thread>* threads) const {
-    if (threads->empty()) return;
-    if (!config_.cgroups.empty()) {
-      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.cgroups);
-      std::erase_if(*threads, [&](const Thread& thread) { return !members.contains(thread.tid); });
-    }
-    if (!config_.excluded_cgroups.empty()) {
-      const std::unordered_set<pid_t> members = ThreadsOfCgroups(config_.excluded_cgroups);
-      std::erase_if(*threads, [&](const Thread& thread) { return members.contains(thread.tid); });
-    }
   }
 
   // Until the rings have been drained once more.
@@ -371,13 +331,15 @@ class RecorderImpl final : public Recorder {
     const uint64_t after_ns = uint64_t{config_.live_after_ms} * 1'000'000;
     // Every thread of the host is looked at for this.
     next_live_ns_ = now_ns + (can_capture_ ? std::max(kLivePeriodNs, after_ns / 4) : kOnlyLivePeriodNs);
-    absl::StatusOr<std::vector<WaitingThread>> threads = ListMembers(can_capture_ ? after_ns : kOnlyLiveAfterNs, 0);
+    absl::StatusOr<std::vector<WaitingThread>> threads =
+        threads_.Waiting(can_capture_ ? after_ns : kOnlyLiveAfterNs, 0);
     if (threads.ok()) pipeline_.ReadWaiting(*std::move(threads));
   }
 
   const RecordConfig config_;
   const bool can_capture_;
   std::shared_ptr<Programs> programs_;
+  const RecordedThreads threads_;
   const SchedulerClock clock_;
   std::shared_ptr<ModuleCache> modules_;
   EventQueue queue_;
@@ -389,8 +351,6 @@ class RecorderImpl final : public Recorder {
   std::vector<Drop> drops_before_;
   uint64_t not_drawn_ = 0;  // in the window that has ended
   uint64_t not_drawn_before_ = 0;
-  uint64_t capture_ns_ = 0;  // likewise
-  uint64_t capture_ns_before_ = 0;
   uint64_t capture_longest_ns_ = 0;
   bool was_cut_ = false;
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
@@ -405,6 +365,9 @@ class RecorderImpl final : public Recorder {
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};
   std::atomic<uint64_t> turns_{0};  // of the worker
+  CostKeeper cost_{CostKeeperConfigOf(config_),
+                   {.read = [this] { return ReadCost(*programs_, intervals_.load(std::memory_order_relaxed)); },
+                    .set_draws = [this](uint32_t draws) { programs_->SetDrawsPerSecond(draws); }}};
   std::thread drainer_;
   std::thread worker_;
 };

@@ -24,6 +24,10 @@ struct RecorderProgress {
   // Signs of life of its two threads: each grows within a second or two, whatever there is to do.
   uint64_t drains = 0;
   uint64_t turns = 0;  // of the worker
+  // Waits that are drawn a second on each CPU, at most: now, and where the budget allows all. 0: what is drawn is
+  // fixed.
+  uint32_t draws_per_cpu = 0;
+  uint32_t draws_per_cpu_most = 0;
 };
 
 class Recorder {

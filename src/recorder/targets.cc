@@ -202,6 +202,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
   target->looking = false;
   if (target->info.name.empty()) target->info.name = look.name;
   if (target->info.container.empty()) target->info.container = look.container;
+  if (target->info.executable.empty()) target->info.executable = look.executable;
   switch (look.outcome) {
     case LookOutcome::kSeen:
       return OnSeen(process, *target, look);

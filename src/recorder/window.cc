@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxThreads = 1 << 17;
+constexpr size_t kMaxCookieThreads = 1 << 17;
 constexpr size_t kMaxControlGroups = 1 << 14;
 
 }  // namespace
@@ -26,6 +26,9 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
   stats_.sample_most_ns = std::max(stats_.sample_most_ns, event.sample_ns);
+  // All of the wait, in the window that it ends in.
+  if (kind != WaitKind::kOpen)
+    stats_.run_queue.Add(event.runnable_ns, RowSums::OfWait(event.blocked_ns, event.runnable_ns, 0, event.sample_ns));
   return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind),
                   RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns,
                                   event.sample_ns)},
@@ -84,7 +87,7 @@ void Window::Add(const SampleEvent& event) {
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {
   if (cookie == 0) return;
-  if (last_cookie_.size() >= kMaxThreads) last_cookie_.clear();
+  if (last_cookie_.size() >= kMaxCookieThreads) last_cookie_.clear();
   uint64_t& last = last_cookie_[tid];
   if (last != cookie) ++stats_.cookies;
   last = cookie;

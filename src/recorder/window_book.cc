@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxThreads = 1 << 17;
+constexpr size_t kMaxReportedThreads = 1 << 17;
 
 Profile FinishWindow(Window& window, const std::vector<ProcessInfo>& processes, std::vector<Drop> drops) {
   for (const ProcessInfo& process : processes) window.Describe(process);
@@ -22,7 +22,7 @@ WindowBook::WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now
       kernel_stacks_(config.kernel_stacks, hooks_.forget_kernel_stack),
       control_groups_(hooks_.control_group),
       current_(std::make_unique<Window>(0, config.window, kernel_stacks_, control_groups_)),
-      reported_(kMaxThreads),
+      reported_(kMaxReportedThreads),
       now_ns_(now_ns) {
   current_->Advance(now_ns);
 }

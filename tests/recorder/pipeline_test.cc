@@ -33,12 +33,12 @@ TEST_F(PipelineTest, JoinsACaptureWithTheIntervalsOfItsStay) {
   pipeline_->Handle(ACapture(2, kVersion1));
   pipeline_->Handle(AnInterval(2, 40));
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 100}}));
   EXPECT_EQ(profile_.stats.intervals, 4u);
   EXPECT_EQ(profile_.stats.cookies, 2u);
   EXPECT_EQ(profile_.stats.captures, 2u);
   EXPECT_EQ(profile_.stats.walks, 2u);
-  EXPECT_EQ(profile_.stats.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 2u);
+  EXPECT_EQ(profile_.stats.walk_ends[static_cast<size_t>(EndReason::kGuessedEnd)], 2u);
   EXPECT_EQ(profile_.processes[0].name, "leader");
 }
 
@@ -50,7 +50,7 @@ TEST_F(PipelineTest, OneLookServesManyCaptures) {
     Settle();
   }
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 100}}));
   EXPECT_LE(processes_->looks_taken(kProcess.pid), 2);
 }
 
@@ -77,7 +77,7 @@ TEST_F(PipelineTest, CodeThatComesBackIsKnown) {
   pipeline_->Handle(ACapture(3, kVersion1));  // captured before the exchange, or after its undoing
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 50}, {"0 not mapped", 20}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 50}, {"0 not mapped", 20}}));
 }
 
 // A change of data mappings raises the sequence and leaves the hash.
@@ -90,7 +90,7 @@ TEST_F(PipelineTest, OnlyCodeCounts) {
   pipeline_->Handle(ACapture(2, {.sequence = kVersion1.sequence, .hash = 0}));  // the hash could not be taken
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 30}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 30}}));
 }
 
 CodeMapping AMapping(uint64_t begin, uint64_t inode = 0) {
@@ -120,7 +120,7 @@ TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(),
-            (Outcomes{{std::string(Name(NoUserStack::kPending)), 10}, {"0 not mapped", 20}, {"2 complete", 40}}));
+            (Outcomes{{std::string(Name(NoUserStack::kPending)), 10}, {"0 not mapped", 20}, {"2 guessed end", 40}}));
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), looks);
 }
 
@@ -178,7 +178,7 @@ TEST_F(PipelineTest, WithoutHashesCodeThatIsTheSameAroundACaptureServes) {
   pipeline_->Handle(ACapture(2, {.sequence = 6}));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}, {"0 maps changed", 20}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 10}, {"0 maps changed", 20}}));
 }
 
 TEST_F(PipelineTest, AProcessThatIsGoneKeepsItsTime) {
@@ -234,7 +234,7 @@ TEST_F(PipelineTest, AProcessThatWasSeenIsWalkedAfterItsEnd) {
   pipeline_->Handle(ExitEvent{.process = kProcess});
   pipeline_->Handle(ACapture(1, kVersion1));
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 10}}));
 }
 
 // It has the code of the one that forked it, which has been looked at, and nobody has sent a list of that.
@@ -273,7 +273,7 @@ TEST_F(PipelineTest, AnUnreadableProcessIsTriedAgainLater) {
   pipeline_->Handle(ACapture(3, kVersion1));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 30}, {"2 complete", 40}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kUnreadableProcess)), 30}, {"2 guessed end", 40}}));
 }
 
 // The first events may come before time has passed at all, and their process may take a while to be looked at.
@@ -287,7 +287,7 @@ TEST_F(PipelineTest, WhatComesBeforeTheFirstTickWaitsAsLongAsAnythingElse) {
   go_on.set_value();
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 10}}));
 }
 
 TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
@@ -298,7 +298,7 @@ TEST_F(PipelineTest, AProcessThatIsStartingIsLookedAtUntilItHoldsStill) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 10}}));
 }
 
 TEST_F(PipelineTest, AProcessThatNeverHoldsStillIsGivenUp) {
@@ -323,7 +323,7 @@ TEST_F(PipelineTest, AStuckTargetHoldsUpNobodyElse) {
   pipeline_->Handle(ACapture(2, kVersion1, kOther));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kTargetStuck)), 10}, {"2 complete", 20}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kTargetStuck)), 10}, {"2 guessed end", 20}}));
   EXPECT_EQ(DropCount("target stuck"), 1u);
   pipeline_.reset();
   release.set_value();
@@ -351,7 +351,7 @@ TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
   hear_of(kOther);
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"target stuck", 40}, {"2 complete", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"target stuck", 40}, {"2 guessed end", 10}}));
   EXPECT_EQ(DropCount("target stuck"), 2u);
   EXPECT_EQ(DropCount("target not read: too many of its user are stuck"), 2u);
   pipeline_.reset();
@@ -379,7 +379,7 @@ TEST_F(PipelineTest, ALookThatWasOnlySlowServesWhatComesAfterIt) {
   Finish();
   const auto outcomes = NsByOutcome();
   EXPECT_GE(outcomes.at("target stuck"), 30u);
-  EXPECT_EQ(outcomes.at("2 complete"), 1u);
+  EXPECT_EQ(outcomes.at("2 guessed end"), 1u);
 }
 
 TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
@@ -390,7 +390,7 @@ TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
   pipeline_->Handle(std::move(capture));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 window", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 stack copy", 10}}));
   EXPECT_EQ(grown_, (std::map<int32_t, uint32_t>{{kProcess.pid, 64}}));
 }
 
@@ -433,7 +433,7 @@ TEST_F(PipelineTest, ProcessesBeyondTheLimitKeepTheirTime) {
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kExiting)), 10},
                                      {std::string(Name(NoUserStack::kOverload)), 20},
-                                     {"2 complete", 40}}));
+                                     {"2 guessed end", 40}}));
   EXPECT_EQ(DropCount("too many processes"), 2u);
 }
 
@@ -449,7 +449,7 @@ TEST_F(PipelineTest, WaitingStacksAreBoundedInBytes) {
   release.set_value();
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kOverload)), 10}, {"2 complete", 20}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{std::string(Name(NoUserStack::kOverload)), 10}, {"2 guessed end", 20}}));
 }
 
 TEST_F(PipelineTest, AProcessIsLookedAtThroughAThreadThatLives) {
@@ -463,7 +463,7 @@ TEST_F(PipelineTest, AProcessIsLookedAtThroughAThreadThatLives) {
   pipeline_->Handle(std::move(capture));
   Settle();
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 10}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 10}}));
 }
 
 TEST_F(PipelineTest, ProgramsThatAreReplacedMakeRoom) {
@@ -477,7 +477,7 @@ TEST_F(PipelineTest, ProgramsThatAreReplacedMakeRoom) {
     Settle();
   }
   Finish();
-  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 complete", 100}}));
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 guessed end", 100}}));
 }
 
 TEST_F(PipelineTest, AFullCodeListMayGoOn) {
@@ -545,7 +545,7 @@ TEST_F(PipelineTest, AWaitThatIsOpenAtTheEndHasItsLiveStack) {
   pipeline_->Handle(AnOpenInterval(40, 100));  // before the stack is there
   Settle();
   Finish();
-  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 guessed end", 100)));
   EXPECT_EQ(profile_.stats.live_stacks, 1u);
   EXPECT_EQ(profile_.stats.captures, 0u);
 }
@@ -584,7 +584,7 @@ TEST_F(PipelineTest, ALongWaitHasItsStackWhenItEndsMuchLater) {
   ended.switches = 40;
   pipeline_->Handle(ended);
   Finish();
-  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 guessed end", 100)));
 }
 
 TEST_F(PipelineTest, ALongWaitWhoseStackCouldNotBeReadHasItsCapture) {
@@ -599,7 +599,7 @@ TEST_F(PipelineTest, ALongWaitWhoseStackCouldNotBeReadHasItsCapture) {
   pipeline_->Handle(ended);
   pipeline_->Handle(ACapture(7, kVersion1));
   Finish();
-  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 guessed end", 100)));
 }
 
 TEST_F(PipelineTest, ALiveStackServesTheWholeStay) {
@@ -611,7 +611,7 @@ TEST_F(PipelineTest, ALiveStackServesTheWholeStay) {
   pipeline_->Handle(AnOpenInterval(40, 10));
   Settle();
   Finish();
-  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 110)));
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 guessed end", 110)));
 }
 
 TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
@@ -624,7 +624,7 @@ TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
   Settle();
   pipeline_->Handle(ACapture(7, kVersion1));
   Finish();
-  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 complete", 100)));
+  EXPECT_THAT(NsByOutcome(), ElementsAre(Pair("2 guessed end", 100)));
 }
 
 TEST_F(PipelineTest, AWaitIsReadOnce) {

@@ -395,7 +395,7 @@ TEST_F(WindowsTest, AStayOverACutIsWalkedOnce) {
   const Profile second = pipeline_->Finish({});
   EXPECT_EQ(first.stats.walks + second.stats.walks, 1u);
   for (const Profile* profile : {&first, &second}) {
-    for (const ProfileRow& row : profile->rows) EXPECT_EQ(UserOf(*profile, row), "complete");
+    for (const ProfileRow& row : profile->rows) EXPECT_EQ(UserOf(*profile, row), "guessed end");
   }
   EXPECT_THAT(NsByThread(first), ElementsAre(Pair(7, 150u)));
   EXPECT_THAT(NsByThread(second), ElementsAre(Pair(7, 100u)));
@@ -419,7 +419,7 @@ TEST_F(WindowsTest, ASampleHasTheStackOfTheIntervalsOfItsStay) {
   const Profile profile = pipeline_->Finish({});
   ASSERT_EQ(profile.rows.size(), 2u);
   EXPECT_EQ(profile.rows[0].user_stack, profile.rows[1].user_stack);
-  EXPECT_EQ(UserOf(profile, profile.rows[0]), "complete");
+  EXPECT_EQ(UserOf(profile, profile.rows[0]), "guessed end");
   EXPECT_EQ(profile.rows[0].samples + profile.rows[1].samples, 1u);
   EXPECT_EQ(profile.stats.cookies, 1u);
   EXPECT_EQ(profile.stats.walks, 1u);
@@ -440,8 +440,8 @@ TEST_F(WindowsTest, AStackThatOneWindowKnowsServesTheOther) {
     const Profile second = pipeline_->Finish({});
     ASSERT_EQ(first.rows.size(), 1u);
     ASSERT_EQ(second.rows.size(), 1u);
-    EXPECT_EQ(UserOf(first, first.rows[0]), "complete");
-    EXPECT_EQ(UserOf(second, second.rows[0]), "complete");
+    EXPECT_EQ(UserOf(first, first.rows[0]), "guessed end");
+    EXPECT_EQ(UserOf(second, second.rows[0]), "guessed end");
   }
 }
 
@@ -462,7 +462,7 @@ TEST_F(WindowsTest, AWaitThatIsCutHasItsWakerWhereItEnds) {
     const Profile first = Close();
     const Profile second = pipeline_->Finish({});
     ASSERT_EQ(first.rows.size(), 1u);
-    EXPECT_EQ(UserOf(first, first.rows[0]), "complete");
+    EXPECT_EQ(UserOf(first, first.rows[0]), "guessed end");
     ASSERT_EQ(second.rows.size(), ends_before_the_cut ? 0u : 1u);
     if (!ends_before_the_cut) {
       EXPECT_EQ(first.rows[0].waker, 0u);
@@ -500,7 +500,7 @@ TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
   Settle();
   const Profile second = pipeline_->Finish({});
   ASSERT_EQ(second.rows.size(), 1u);
-  EXPECT_EQ(UserOf(second, second.rows[0]), "complete");
+  EXPECT_EQ(UserOf(second, second.rows[0]), "guessed end");
 }
 
 TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
@@ -515,12 +515,12 @@ TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
     Cut(at_ns, {Listed(wait, at_ns)});
     const Profile profile = Close();
     ASSERT_EQ(profile.rows.size(), 1u);
-    EXPECT_EQ(UserOf(profile, profile.rows[0]), "complete");
+    EXPECT_EQ(UserOf(profile, profile.rows[0]), "guessed end");
     EXPECT_THAT(profile.kernel_stacks[profile.rows[0].kernel_stack].addresses, ElementsAre(0xa, 0xb));
   }
   pipeline_->Handle(Interval(wait));
   const Profile last = pipeline_->Finish({});
-  EXPECT_EQ(UserOf(last, last.rows[0]), "complete");
+  EXPECT_EQ(UserOf(last, last.rows[0]), "guessed end");
   EXPECT_EQ(read, 1u);
 }
 
@@ -540,10 +540,10 @@ TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadHasTheStackOfItsCapture) {
     pipeline_->Handle(ACapture(77, kVersion1));
     const Profile first = Close();
     ASSERT_EQ(first.rows.size(), 1u);
-    EXPECT_EQ(UserOf(first, first.rows[0]), "complete");
+    EXPECT_EQ(UserOf(first, first.rows[0]), "guessed end");
     EXPECT_EQ(first.rows[0].total_ns(), 900u);
     const Profile second = pipeline_->Finish({});
-    EXPECT_EQ(UserOf(second, second.rows[0]), "complete");
+    EXPECT_EQ(UserOf(second, second.rows[0]), "guessed end");
     EXPECT_EQ(first.stats.walks + second.stats.walks, 1u);
   }
 }
@@ -577,13 +577,16 @@ TEST_F(WindowsTest, AStackThatCannotBeWalkedIsToldInEveryWindowAndTriedAgain) {
   Cut(kStart + 3000, {Listed(wait, kStart + 3000)});
   const Profile profile = Close();
   ASSERT_EQ(profile.rows.size(), 1u);
-  EXPECT_EQ(UserOf(profile, profile.rows[0]), "complete");
+  EXPECT_EQ(UserOf(profile, profile.rows[0]), "guessed end");
 }
 
 TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
-  processes_->Set(
-      kProcess.pid,
-      {.outcome = LookOutcome::kSeen, .name = "leader", .container = "c1", .code = kVersion1, .space = SpaceAt(kCode)});
+  processes_->Set(kProcess.pid, {.outcome = LookOutcome::kSeen,
+                                 .name = "leader",
+                                 .container = "c1",
+                                 .executable = "/opt/server",
+                                 .code = kVersion1,
+                                 .space = SpaceAt(kCode)});
   pipeline_->Handle(KernelStackEvent{.id = 5, .addresses = {50, 51}});
   uint64_t at_ns = kStart;
   for (int window = 0; window < 4; ++window) {
@@ -596,6 +599,7 @@ TEST_F(WindowsTest, WhatIsKnownOfAProcessAndOfKernelStacksIsInEveryWindow) {
     ASSERT_EQ(profile.rows.size(), 1u);
     EXPECT_EQ(profile.processes[profile.rows[0].process].name, "leader");
     EXPECT_EQ(profile.processes[profile.rows[0].process].container, "c1");
+    EXPECT_EQ(profile.processes[profile.rows[0].process].executable, "/opt/server");
     EXPECT_THAT(profile.kernel_stacks[profile.rows[0].kernel_stack].addresses, ElementsAre(50, 51));
     EXPECT_EQ(profile.stats.kernel_stacks, window == 0 ? 1u : 0u);
     EXPECT_EQ(profile.stats.intervals, 1u);

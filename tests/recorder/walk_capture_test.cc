@@ -13,14 +13,24 @@ class WalkCaptureTest : public ::testing::Test {
   ProfileStats stats_;
 };
 
+// By frame pointers alone: that there is no further one proves nothing.
 TEST_F(WalkCaptureTest, GoesUpToTheOutermostFrame) {
   ASSERT_TRUE(WalkCapture(ACapture(1, kVersion1), {SpaceAt(kCode)}, walker_, &stack_));
-  EXPECT_EQ(stack_.end, EndReason::kComplete);
+  EXPECT_EQ(stack_.end, EndReason::kGuessedEnd);
   EXPECT_EQ(stack_.frames.size(), 2u);
   CountWalk(stack_, stats_);
   EXPECT_EQ(stats_.walks, 1u);
+  EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kGuessedEnd)], 1u);
+  EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kComplete)], 0u);
+  EXPECT_EQ(stats_.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 0u);
+}
+
+TEST_F(WalkCaptureTest, AProvenEndIsCountedBySource) {
+  stack_.frames.resize(2, {.address = kCode, .source = FrameSource::kEhFrame});
+  stack_.end = EndReason::kComplete;
+  CountWalk(stack_, stats_);
   EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kComplete)], 1u);
-  EXPECT_EQ(stats_.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
+  EXPECT_EQ(stats_.complete_walks_by_source[static_cast<size_t>(FrameSource::kEhFrame)], 1u);
 }
 
 // A stack that would reach over the end of the address space is none.

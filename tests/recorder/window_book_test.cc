@@ -69,6 +69,21 @@ TEST_F(WindowBookTest, BothWindowsGetTheStackOfAStay) {
   }
 }
 
+// What a wait for a CPU was is known when it is over, and counts there, whole.
+TEST_F(WindowBookTest, AWaitForACpuCountsInTheWindowThatItEndsIn) {
+  IntervalEvent event = EndingAt(kCutNs + 300, 1000, 0);
+  event.blocked_ns = 0;
+  event.runnable_ns = 30'000;
+  event.sample_ns = 60'000;
+  book_.Cut(kCutNs);
+  book_.Add(event);
+  const Profile first = book_.TakeClosed({}, {});
+  const Profile last = book_.Finish({}, {});
+  EXPECT_THAT(first.stats.run_queue.counts, ::testing::Each(0));
+  EXPECT_EQ(last.stats.run_queue.counts[1], 2) << "10 to 50 us; it stands for two of its length";
+  EXPECT_EQ(last.stats.run_queue.ns, 60'000u);
+}
+
 // The first interval of a stay was in the window before, and so was the outcome.
 TEST_F(WindowBookTest, AnOutcomeIsTakenOverFromTheOtherWindow) {
   book_.Add(EndingAt(kCutNs - 100, 50, 1));

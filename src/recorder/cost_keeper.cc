@@ -1,0 +1,63 @@
+#include "recorder/cost_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kLookPeriodNs = 5'000'000'000;
+constexpr double kNsPerSecond = 1e9;
+constexpr double kPpm = 1e6;
+
+}  // namespace
+
+CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
+    : config_(config),
+      hooks_(std::move(hooks)),
+      draws_per_cpu_(draws_per_cpu_most()),
+      last_(hooks_.read()),
+      look_{.began_ns = last_.at_ns, .cost = {}},
+      window_(look_),
+      least_draws_(draws_per_cpu_most()) {
+  if (config.draws_per_second != 0)
+    budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
+}
+
+void CostKeeper::Read() {
+  const CostReading now = hooks_.read();
+  const OwnCost cost = CostBetween(last_, now, config_.wakers);
+  AddCost(cost, look_.cost);
+  AddCost(cost, window_.cost);
+  last_ = now;
+}
+
+void CostKeeper::Tick(uint64_t now_ns) {
+  const std::lock_guard lock(mutex_);
+  if (!budget_.has_value() || now_ns < look_.began_ns + kLookPeriodNs) return;
+  Read();
+  budget_->Look(static_cast<double>(look_.cost.all_ns()) / kNsPerSecond,
+                static_cast<double>(HostNs(look_)) / kNsPerSecond);
+  look_ = {.began_ns = last_.at_ns, .cost = {}};
+  const uint32_t draws = budget_->draws();
+  if (draws == draws_per_cpu()) return;
+  draws_per_cpu_.store(draws, std::memory_order_relaxed);
+  least_draws_ = std::min(least_draws_, draws);
+  hooks_.set_draws(draws * config_.cpus);
+}
+
+void CostKeeper::Tell(ProfileStats& stats) {
+  const std::lock_guard lock(mutex_);
+  Read();
+  stats.own_programs_ns = window_.cost.programs_ns;
+  stats.capture_ns = window_.cost.captures_ns;
+  stats.own_process_ns = window_.cost.process_ns;
+  stats.own_memory_bytes = last_.resident_bytes;
+  stats.host_cpu_ns = HostNs(window_);
+  stats.cpu_budget_ppm = budget_.has_value() ? config_.budget_ppm : 0;
+  stats.draws_lowered_to = least_draws_ < draws_per_cpu_most() ? least_draws_ : 0;
+  window_ = {.began_ns = last_.at_ns, .cost = {}};
+  least_draws_ = draws_per_cpu();
+}
+
+}  // namespace offcpu

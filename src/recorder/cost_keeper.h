@@ -1,0 +1,66 @@
+// What recording has cost since it began, and how much is drawn so that it keeps its budget. Where the bound of the
+// sample is fixed, nothing is changed and the cost is only told. Thread-safe; Tick is for one thread.
+#ifndef OFFCPU_RECORDER_COST_KEEPER_H_
+#define OFFCPU_RECORDER_COST_KEEPER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+
+#include "profile/profile.h"
+#include "recorder/cpu_budget.h"
+#include "recorder/own_cost.h"
+
+namespace offcpu {
+
+struct CostKeeperConfig {
+  uint64_t budget_ppm = 0;  // of all CPUs
+  uint32_t cpus = 1;
+  uint32_t draws_per_second = 0;  // of all CPUs, at most; 0: what is drawn is fixed
+  bool wakers = false;            // are recorded
+};
+
+class CostKeeper {
+ public:
+  struct Hooks {
+    std::function<CostReading()> read;
+    std::function<void(uint32_t draws_per_second)> set_draws;  // of all CPUs
+  };
+  // Recording begins.
+  CostKeeper(const CostKeeperConfig& config, Hooks hooks);
+
+  // Looks at the cost every five seconds. CLOCK_MONOTONIC.
+  void Tick(uint64_t now_ns);
+
+  // That are drawn now, a second and CPU, and at most; 0: what is drawn is fixed.
+  uint32_t draws_per_cpu() const { return draws_per_cpu_.load(std::memory_order_relaxed); }
+  uint32_t draws_per_cpu_most() const { return config_.draws_per_second / config_.cpus; }
+
+  // A window ends: what was recorded in it has cost this.
+  void Tell(ProfileStats& stats);
+
+ private:
+  // Between two instants; the second is the last reading.
+  struct Stretch {
+    uint64_t began_ns;
+    OwnCost cost;
+  };
+  void Read();
+  uint64_t HostNs(const Stretch& stretch) const { return (last_.at_ns - stretch.began_ns) * config_.cpus; }
+
+  const CostKeeperConfig config_;
+  const Hooks hooks_;
+  std::atomic<uint32_t> draws_per_cpu_;
+  std::mutex mutex_;
+  CostReading last_;  // guarded by mutex_, as what follows is
+  Stretch look_;      // since the last one
+  Stretch window_;
+  std::optional<CpuBudget> budget_;
+  uint32_t least_draws_;  // in the window
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_COST_KEEPER_H_

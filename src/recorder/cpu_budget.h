@@ -1,0 +1,34 @@
+// How many waits are drawn a second on each CPU so that recording costs no more than its part of the host. Draws fall
+// fast and rise slowly. A part of the cost does not depend on them (what each switch takes), so a small budget may be
+// exceeded with the least draws, too. Knows no clock; one thread.
+#ifndef OFFCPU_RECORDER_CPU_BUDGET_H_
+#define OFFCPU_RECORDER_CPU_BUDGET_H_
+
+#include <cstdint>
+
+namespace offcpu {
+
+class CpuBudget {
+ public:
+  static constexpr double kLeastDraws = 10;
+
+  // `share` of all CPUs, above 0; `most_draws` a second and CPU, with which it begins.
+  CpuBudget(double share, double most_draws);
+
+  // What recording took since the last look, and what the CPUs had meanwhile: their number times the time. The first
+  // look is not judged: symbol tables are read when a recording begins.
+  void Look(double cost_seconds, double host_seconds);
+
+  uint32_t draws() const;  // a second and CPU, from now on
+
+ private:
+  const double share_;
+  const double most_;
+  const double least_;
+  double draws_;
+  bool has_looked_ = false;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_CPU_BUDGET_H_

@@ -1,0 +1,100 @@
+#include "recorder/own_cost.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "capture/counters.h"
+#include "capture/programs.h"
+#include "recorder/self_usage.h"
+
+namespace offcpu {
+namespace {
+
+// What one of each takes of a CPU, in nanoseconds, as scripts/bench measures it beside its ping-pong: the differences
+// of "extra ns a switch" in docs/performance.md. A switch there is one interval, and with --wakers one wake.
+constexpr uint64_t kOfDefault = 527;  // offcpu record
+constexpr uint64_t kSwitchNs = 150;   // offcpu record -p 1: the filters. Not in the table yet: an estimate
+constexpr uint64_t kWaitNs = kOfDefault - kSwitchNs;  // of a recorded thread, drawn or not
+constexpr uint64_t kDrawnNs = 3398 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
+constexpr uint64_t kWakeNs = 2174 - kOfDefault;       // offcpu record --wakers
+constexpr uint64_t kSampleNs = kDrawnNs;              // the same is done; --oncpu 99 is too rare to show
+
+uint64_t MonotonicNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t HostSwitches() {
+  std::ifstream stat("/proc/stat");
+  uint64_t switches = 0;
+  for (std::string word; stat >> word;) {
+    if (word == "ctxt") return stat >> switches ? switches : 0;
+    stat.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return 0;
+}
+
+uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(before, now); }
+
+uint64_t SwitchesSince(const CostReading& before, const CostReading& now) {
+  return before.switches == 0 ? 0 : Since(before.switches, now.switches);
+}
+
+// By the kernel, if it has measured all the time: then every switch of the host is a run.
+uint64_t MeasuredNs(const CostReading& before, const CostReading& now) {
+  const uint64_t runs = Since(before.runs, now.runs);
+  if (runs == 0 || runs < SwitchesSince(before, now) / 10 * 9) return 0;
+  const uint64_t captures = Since(before.captures, now.captures);
+  const uint64_t within = std::min(captures, Since(before.captures_at_once, now.captures_at_once));
+  const uint64_t captures_ns = captures == 0 ? 0 : Since(before.capture_ns, now.capture_ns) / captures * within;
+  return Since(captures_ns, Since(before.run_ns, now.run_ns));
+}
+
+uint64_t CountedNs(const CostReading& before, const CostReading& now, bool wakers) {
+  const uint64_t drawn = Since(before.drawn, now.drawn);
+  const uint64_t waits = drawn + Since(before.not_drawn, now.not_drawn);
+  return kSwitchNs * std::max(waits, SwitchesSince(before, now)) + (kWaitNs + (wakers ? kWakeNs : 0)) * waits +
+         kDrawnNs * drawn + kSampleNs * Since(before.samples, now.samples);
+}
+
+}  // namespace
+
+CostReading ReadCost(const Programs& programs, uint64_t intervals) {
+  const Counters counters = programs.ReadCounters();
+  const ProgramRuns runs = programs.ReadRuns();
+  const SelfUsage self = MeasureSelf();
+  return {.at_ns = MonotonicNs(),
+          .process_ns = self.cpu_ns,
+          .capture_ns = CaptureNs(counters),
+          .captures = counters[WIRE_COUNT_CAPTURE_TIME].count,
+          .captures_at_once = counters[WIRE_COUNT_COPIED_AT_ONCE].count,
+          .switches = HostSwitches(),
+          // What found no room in the ring had cost as much.
+          .drawn =
+              intervals + counters[WIRE_COUNT_INTERVAL_RING_FULL].count + counters[WIRE_COUNT_INTERVAL_RING_BUSY].count,
+          .not_drawn = NotDrawn(counters),
+          .samples = counters[WIRE_COUNT_SAMPLE].count,
+          .run_ns = runs.ns,
+          .runs = runs.switches,
+          .resident_bytes = self.resident_bytes};
+}
+
+OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wakers) {
+  const uint64_t measured_ns = MeasuredNs(before, now);
+  return {.programs_ns = measured_ns != 0 ? measured_ns : CountedNs(before, now, wakers),
+          .captures_ns = Since(before.capture_ns, now.capture_ns),
+          .process_ns = Since(before.process_ns, now.process_ns)};
+}
+
+void AddCost(const OwnCost& from, OwnCost& to) {
+  to.programs_ns += from.programs_ns;
+  to.captures_ns += from.captures_ns;
+  to.process_ns += from.process_ns;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,107 @@
+#include "recorder/cost_keeper.h"
+
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+class CostKeeperTest : public ::testing::Test {
+ protected:
+  // 2 CPUs, 200 draws a second on each, a budget of 1 %: 20 ms in a second.
+  CostKeeper Keeper(uint32_t draws_per_second = 400) {
+    return CostKeeper(
+        {.budget_ppm = 10'000, .cpus = 2, .draws_per_second = draws_per_second},
+        {.read = [this] { return now_; }, .set_draws = [this](uint32_t draws) { set_.push_back(draws); }});
+  }
+
+  // A second goes by in which the process uses so much.
+  void Pass(CostKeeper& keeper, uint64_t process_ns) {
+    now_.at_ns += kSecond;
+    now_.process_ns += process_ns;
+    keeper.Tick(now_.at_ns);
+  }
+  void Pass(CostKeeper& keeper, uint64_t process_ns, int seconds) {
+    for (int i = 0; i < seconds; ++i) Pass(keeper, process_ns);
+  }
+
+  CostReading now_ = {.at_ns = 7 * kSecond, .process_ns = 99 * kSecond, .capture_ns = 11, .resident_bytes = 5000};
+  std::vector<uint32_t> set_;  // draws of all CPUs
+};
+
+TEST_F(CostKeeperTest, LowersDrawsEveryFiveSecondsButNotAtFirst) {
+  CostKeeper keeper = Keeper();
+  EXPECT_EQ(keeper.draws_per_cpu(), 200u);
+  Pass(keeper, 400'000'000, 9);
+  EXPECT_THAT(set_, IsEmpty());
+  Pass(keeper, 400'000'000);
+  EXPECT_THAT(set_, ElementsAre(200u));
+  EXPECT_EQ(keeper.draws_per_cpu(), 100u);
+  EXPECT_EQ(keeper.draws_per_cpu_most(), 200u);
+  Pass(keeper, 400'000'000, 5);
+  EXPECT_THAT(set_, ElementsAre(200u, 100u));
+}
+
+TEST_F(CostKeeperTest, RaisesThemAgain) {
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 400'000'000, 10);
+  Pass(keeper, 0, 20);
+  EXPECT_THAT(set_, ElementsAre(200u, 250u, 312u, 390u, 400u));
+}
+
+TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 19'000'000, 60);
+  EXPECT_THAT(set_, IsEmpty());
+}
+
+TEST_F(CostKeeperTest, AFixedSampleIsNotTouched) {
+  CostKeeper keeper = Keeper(0);
+  Pass(keeper, 400'000'000, 60);
+  EXPECT_THAT(set_, IsEmpty());
+  EXPECT_EQ(keeper.draws_per_cpu(), 0u);
+  ProfileStats stats;
+  keeper.Tell(stats);
+  EXPECT_EQ(stats.own_process_ns, 24 * kSecond);
+  EXPECT_EQ(stats.cpu_budget_ppm, 0u);
+  EXPECT_EQ(stats.draws_lowered_to, 0u);
+}
+
+TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 400'000'000, 12);  // a look in between takes nothing away
+  now_.capture_ns += 70;
+  now_.not_drawn += 10;
+  ProfileStats first;
+  keeper.Tell(first);
+  EXPECT_EQ(first.own_process_ns, 12 * uint64_t{400'000'000});
+  EXPECT_EQ(first.capture_ns, 70u);
+  EXPECT_GT(first.own_programs_ns, 0u);
+  EXPECT_EQ(first.own_memory_bytes, 5000u);
+  EXPECT_EQ(first.host_cpu_ns, 2 * 12 * kSecond);
+  EXPECT_EQ(first.cpu_budget_ppm, 10'000u);
+  EXPECT_EQ(first.draws_lowered_to, 100u);
+  Pass(keeper, 0);
+  ProfileStats second;
+  keeper.Tell(second);
+  EXPECT_EQ(second.own_process_ns, 0u);
+  EXPECT_EQ(second.capture_ns, 0u);
+  EXPECT_EQ(second.own_programs_ns, 0u);
+  EXPECT_EQ(second.host_cpu_ns, 2 * kSecond);
+  EXPECT_EQ(second.draws_lowered_to, 100u) << "still";
+  Pass(keeper, 0, 40);
+  keeper.Tell(second);
+  EXPECT_EQ(second.draws_lowered_to, 50u) << "the least there was in it";
+  keeper.Tell(second);
+  EXPECT_EQ(second.draws_lowered_to, 0u);
+}
+
+}  // namespace
+}  // namespace offcpu
