@@ -49,6 +49,15 @@ class JsonWriter {
   bool comma_ = false;  // a value stands before the place that is written next
 };
 
+// An array of what write(value) writes of each value.
+template <typename Values, typename Write>
+void WriteArray(std::string_view key, const Values& values, JsonWriter& json, const Write& write) {
+  json.Key(key);
+  json.BeginArray();
+  for (const auto& value : values) write(value);
+  json.EndArray();
+}
+
 // An object of those that are not 0, by the names of the enumeration that is their index.
 template <typename Enum, typename Counts>
 void WriteNonZero(std::string_view key, const Counts& counts, JsonWriter& json) {

@@ -1,5 +1,6 @@
 #include "json/profile_json.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,6 +13,7 @@
 #include "json/stack_json.h"
 #include "json/stats_json.h"
 #include "labels/row_labels.h"
+#include "labels/row_value.h"
 #include "labels/stack_labels.h"
 
 namespace offcpu {
@@ -19,10 +21,8 @@ namespace {
 
 void WriteKernelStack(const NamedKernelStack& stack, JsonWriter& json) {
   std::vector<std::string> labels = KernelLabels(stack);
-  json.Key("kernel");
-  json.BeginArray();
-  for (auto label = labels.rbegin(); label != labels.rend(); ++label) json.String(*label);
-  json.EndArray();
+  std::reverse(labels.begin(), labels.end());
+  WriteArray("kernel", labels, json, [&](const std::string& label) { json.String(label); });
 }
 
 void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
@@ -38,9 +38,7 @@ void WriteLabels(const RowLabelValues& values, JsonWriter& json) {
 
 // An empty chain stands for all that found no place.
 void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels& labels, JsonWriter& json) {
-  json.Key("wakers");
-  json.BeginArray();
-  for (const WakerLink& link : chain) {
+  WriteArray("wakers", chain, json, [&](const WakerLink& link) {
     json.BeginObject();
     if (link.interrupt) {
       json.Key("interrupt");
@@ -52,21 +50,16 @@ void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels
     }
     WriteKernelStack(profile.kernel_stacks[link.kernel_stack], json);
     json.EndObject();
-  }
-  json.EndArray();
+  });
 }
 
 void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& labels, JsonWriter& json) {
   json.BeginObject();
   WriteLabels(labels.OfRow(row), json);
-  json.Field("count", row.count);
-  json.Field("blocked_ns", row.blocked_ns);
-  json.Field("runnable_ns", row.runnable_ns);
-  json.Field("max_ns", row.max_ns);
-  if (profile.stats.oncpu_period_ns != 0) {
-    json.Field("samples", row.samples);
-    json.Field("cpu_ns", row.cpu_ns);
+  for (const RowValueInfo& info : RowValues(profile.stats.oncpu_period_ns != 0)) {
+    if (info.sum != nullptr) json.Field(info.key, row.*info.sum);
   }
+  json.Field("max_ns", row.max_ns);
   if (profile.stats.sample_ns != 0) {
     json.Field("count_error", row.count_error());
     json.Field("ns_error", row.ns_error());
@@ -75,19 +68,6 @@ void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& label
   WriteKernelStack(profile.kernel_stacks[row.kernel_stack], json);
   if (row.waker != 0) WriteWakers(profile, profile.wakers[row.waker - 1], labels, json);
   json.EndObject();
-}
-
-void WriteIdle(const std::vector<IdleSum>& sums, JsonWriter& json) {
-  json.Key("idle");
-  json.BeginArray();
-  for (const IdleSum& sum : sums) {
-    json.BeginObject();
-    json.Field("name", sum.name);
-    json.Field("count", sum.count);
-    json.Field("blocked_ns", sum.blocked_ns);
-    json.EndObject();
-  }
-  json.EndArray();
 }
 
 }  // namespace
@@ -106,12 +86,9 @@ void WriteProfileJson(const NamedProfile& profile, ByteSink sink) {
   json.Field("total_ns", total_ns);
   if (profile.stats.oncpu_period_ns != 0) json.Field("cpu_ns", cpu_ns);
   json.Field("host", profile.host);
-  json.Key("stacks");
-  json.BeginArray();
   RowLabels labels(profile);
-  for (const NamedRow& row : profile.rows) WriteRow(profile, row, labels, json);
-  json.EndArray();
-  WriteIdle(SumIdle(profile), json);
+  WriteArray("stacks", profile.rows, json, [&](const NamedRow& row) { WriteRow(profile, row, labels, json); });
+  WriteIdleJson(SumIdle(profile), json);
   if (!profile.ledger.empty()) {
     json.Key("ledger");
     WriteLedgerJson(profile, json);

@@ -25,6 +25,7 @@ void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t>
   if (stack.filtered) {
     json.Key("filtered");
     json.Bool(true);
+    if (stack.filtered_end.has_value()) json.Field("user_end", Name(*stack.filtered_end));
   } else if (stack.overflow) {
     json.Field("no_user_stack", "other");
   } else if (stack.missing != NoUserStack::kNone) {

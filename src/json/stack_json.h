@@ -1,7 +1,8 @@
 // A user stack as the fields of a JSON object that the caller has open:
 //   "user": [{"pc", "name", "module", "address", "source"}], frames leaf first, and either
 //   "user_end", why the walk ended, or "no_user_stack", why there is none, or "filtered", true: pprof has written the
-//   file again and may have changed which frames there are, so that neither the end nor any "source" is known.
+//   file again and may have changed which frames there are, so that no "source" is known, and "user_end" only if the
+//   file still tells it.
 // "address" is the link-time one, of a caller the one to return to, or if filtered the one to look up; "pc" that in the
 // process, there only if it is known; both hexadecimal strings.
 #ifndef OFFCPU_JSON_STACK_JSON_H_

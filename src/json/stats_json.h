@@ -3,12 +3,19 @@
 #ifndef OFFCPU_JSON_STATS_JSON_H_
 #define OFFCPU_JSON_STATS_JSON_H_
 
+#include <vector>
+
+#include "classify/idle.h"
 #include "json/json_writer.h"
 #include "profile/profile.h"
 
 namespace offcpu {
 
 void WriteStatsJson(const ProfileStats& stats, JsonWriter& json);
+
+// Each with its key: "drops", and "idle", an array of {"name", "count", "blocked_ns"}.
+void WriteDropsJson(const std::vector<Drop>& drops, JsonWriter& json);
+void WriteIdleJson(const std::vector<IdleSum>& sums, JsonWriter& json);
 
 }  // namespace offcpu
 

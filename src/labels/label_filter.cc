@@ -1,7 +1,9 @@
 #include "labels/label_filter.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -21,6 +23,25 @@ bool IsKept(const std::vector<LabelFilter>& filters, const RowLabelValues& value
   return is_asked == is_met;
 }
 
+// What an account of a thread has of a row's labels.
+constexpr RowLabel kOfThreads[] = {RowLabel::kPid,       RowLabel::kProcess, RowLabel::kExecutable,
+                                   RowLabel::kContainer, RowLabel::kTid,     RowLabel::kComm};
+
+std::vector<LabelFilter> OfThreads(const std::vector<LabelFilter>& filters) {
+  std::vector<LabelFilter> some;
+  std::copy_if(filters.begin(), filters.end(), std::back_inserter(some), [](const LabelFilter& filter) {
+    return std::find(std::begin(kOfThreads), std::end(kOfThreads), filter.label) != std::end(kOfThreads);
+  });
+  return some;
+}
+
+RowLabelValues LabelsOf(const LedgerEntry& entry, RowLabels& labels) {
+  RowLabelValues values = labels.OfProcess(entry.process);
+  values[static_cast<size_t>(RowLabel::kTid)].number = entry.tid;
+  values[static_cast<size_t>(RowLabel::kComm)].text = entry.comm;
+  return values;
+}
+
 }  // namespace
 
 absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text) {
@@ -38,6 +59,9 @@ void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile) {
   if (filters.empty()) return;
   RowLabels labels(*profile);
   std::erase_if(profile->rows, [&](const NamedRow& row) { return !IsKept(filters, labels.OfRow(row)); });
+  const std::vector<LabelFilter> of_threads = OfThreads(filters);
+  std::erase_if(profile->ledger,
+                [&](const LedgerEntry& entry) { return !IsKept(of_threads, LabelsOf(entry, labels)); });
 }
 
 }  // namespace offcpu

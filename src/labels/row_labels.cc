@@ -50,6 +50,7 @@ RowLabelValues RowLabels::OfProcess(uint32_t process) {
   const ProcessInfo& info = profile_.processes[process];
   RowLabelValues values;
   At(RowLabel::kProcess, values).text = info.name;
+  At(RowLabel::kExecutable, values).text = info.executable;
   At(RowLabel::kPid, values).number = info.key.pid;
   At(RowLabel::kImage, values).number = images_[process];
   At(RowLabel::kContainer, values).text = info.container;

@@ -22,6 +22,7 @@ namespace offcpu {
 enum class RowLabel : uint8_t {
   kPid,
   kProcess,
+  kExecutable,
   kContainer,
   kImage,
   kTid,
@@ -38,28 +39,34 @@ inline constexpr size_t kRowLabelCount = static_cast<size_t>(RowLabel::kIdle) + 
 
 struct RowLabelInfo {
   RowLabel label = {};
-  std::string_view name;       // in pprof and JSON
-  std::string_view attribute;  // in OTLP
-  bool is_number = false;      // so that a filter finds 12 and not 123, and stores need not index it
-  bool is_of_process = false;  // a waker's process has it too, and so has the resource of OTLP
+  std::string_view name;        // in pprof and JSON
+  std::string_view attribute;   // in OTLP
+  bool is_number = false;       // so that a filter finds 12 and not 123, and stores need not index it
+  bool is_of_resource = false;  // in OTLP: it says what runs, not how it waits
 };
 
 // In the order in which they are written.
 inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
-    {.label = RowLabel::kPid, .name = "pid", .attribute = "process.pid", .is_number = true, .is_of_process = true},
-    {.label = RowLabel::kProcess, .name = "process", .attribute = "process.executable.name", .is_of_process = true},
-    {.label = RowLabel::kContainer, .name = "container", .attribute = "container.id", .is_of_process = true},
+    {.label = RowLabel::kPid, .name = "pid", .attribute = "process.pid", .is_number = true, .is_of_resource = true},
+    {.label = RowLabel::kProcess, .name = "process", .attribute = "process.title", .is_of_resource = true},
+    {.label = RowLabel::kExecutable, .name = "exe", .attribute = "process.executable.path", .is_of_resource = true},
+    {.label = RowLabel::kContainer, .name = "container", .attribute = "container.id", .is_of_resource = true},
     // Which program of this pid, in order; none: the first.
-    {.label = RowLabel::kImage, .name = "image", .attribute = "offcpu.image", .is_number = true, .is_of_process = true},
+    {.label = RowLabel::kImage,
+     .name = "image",
+     .attribute = "offcpu.image",
+     .is_number = true,
+     .is_of_resource = true},
     {.label = RowLabel::kTid,
      .name = "tid",
      .attribute = "thread.id",
      .is_number = true},  // only if threads are told apart
     {.label = RowLabel::kComm, .name = "comm", .attribute = "thread.name"},
     // The control group of the thread, of version 2: its path, and what its names say.
-    {.label = RowLabel::kControlGroup, .name = "cgroup", .attribute = "offcpu.cgroup"},
-    {.label = RowLabel::kPod, .name = "pod", .attribute = "k8s.pod.uid"},
-    {.label = RowLabel::kUnit, .name = "unit", .attribute = "offcpu.unit"},  // a service or scope of systemd
+    {.label = RowLabel::kControlGroup, .name = "cgroup", .attribute = "offcpu.cgroup", .is_of_resource = true},
+    {.label = RowLabel::kPod, .name = "pod", .attribute = "k8s.pod.uid", .is_of_resource = true},
+    // A service or scope of systemd.
+    {.label = RowLabel::kUnit, .name = "unit", .attribute = "offcpu.unit", .is_of_resource = true},
     {.label = RowLabel::kKind, .name = "kind", .attribute = "offcpu.kind"},
     {.label = RowLabel::kCause,
      .name = "cause",

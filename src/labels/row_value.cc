@@ -1,53 +1,35 @@
 #include "labels/row_value.h"
 
-#include <array>
-#include <string_view>
-#include <utility>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bytes/units.h"
 
 namespace offcpu {
 
+std::vector<std::string> RowValueNames(bool with_samples) {
+  std::vector<std::string> names;
+  for (const RowValueInfo& info : RowValues(with_samples)) names.emplace_back(info.name);
+  return names;
+}
+
 absl::StatusOr<RowValue> ParseRowValue(const std::string& name) {
-  constexpr std::array<std::pair<std::string_view, RowValue>, 7> kValues = {{{"off_cpu", RowValue::kOffCpu},
-                                                                             {"blocked", RowValue::kBlocked},
-                                                                             {"runnable", RowValue::kRunnable},
-                                                                             {"count", RowValue::kCount},
-                                                                             {"cpu", RowValue::kCpu},
-                                                                             {"samples", RowValue::kSamples},
-                                                                             {"wall", RowValue::kWall}}};
-  for (const auto& [known, value] : kValues) {
-    if (name == known) return value;
+  for (const RowValueInfo& info : kRowValues) {
+    if (info.name == name) return info.value;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "no value is called '", name, "': there are off_cpu, blocked, runnable, count, cpu, samples and wall"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("no value is called '", name, "': there are ", absl::StrJoin(RowValueNames(true), ", ")));
 }
 
 uint64_t ValueOf(const RowSums& sums, RowValue value) {
-  switch (value) {
-    case RowValue::kBlocked:
-      return sums.blocked_ns;
-    case RowValue::kRunnable:
-      return sums.runnable_ns;
-    case RowValue::kCount:
-      return sums.count;
-    case RowValue::kCpu:
-      return sums.cpu_ns;
-    case RowValue::kSamples:
-      return sums.samples;
-    case RowValue::kWall:
-      return sums.wall_ns();
-    case RowValue::kOffCpu:
-      break;
-  }
-  return sums.total_ns();
+  if (value == RowValue::kOffCpu) return sums.total_ns();
+  if (value == RowValue::kWall) return sums.wall_ns();
+  return sums.*InfoOf(value).sum;
 }
 
-uint64_t Total(const NamedProfile& profile, RowValue value) {
+uint64_t Total(std::span<const NamedRow> rows, RowValue value) {
   uint64_t total = 0;
-  for (const ProfileRow& row : profile.rows) total += ValueOf(row, value);
+  for (const ProfileRow& row : rows) total += ValueOf(row, value);
   return total;
 }
 
@@ -55,7 +37,7 @@ RowValue DefaultValue(const ProfileFacts& profile) {
   return profile.stats.oncpu_period_ns != 0 ? RowValue::kWall : RowValue::kOffCpu;
 }
 
-bool IsTime(RowValue value) { return value != RowValue::kCount && value != RowValue::kSamples; }
+bool IsTime(RowValue value) { return InfoOf(value).is_time; }
 
 std::string FormatValue(uint64_t amount, RowValue value) {
   return IsTime(value) ? FormatDuration(amount) : absl::StrCat(amount, " times");

@@ -33,7 +33,14 @@ std::string WaitLabel(WaitCause cause, int32_t syscall) {
 std::string EndLabel(const NamedUserStack& stack) {
   if (stack.overflow) return "[other]";
   if (stack.missing != NoUserStack::kNone) return Bracketed("no user stack", Name(stack.missing));
-  return stack.end == EndReason::kComplete ? "" : Bracketed("truncated", Name(stack.end));
+  switch (stack.end) {
+    case EndReason::kComplete:
+      return "";
+    case EndReason::kGuessedEnd:
+      return "[guessed end]";
+    default:
+      return Bracketed("truncated", Name(stack.end));
+  }
 }
 
 std::vector<std::string> UserLabels(const NamedUserStack& stack) {
@@ -56,11 +63,13 @@ std::vector<std::string> KernelLabels(const NamedKernelStack& stack) {
 
 std::string ThreadLabel(std::string_view comm) { return comm.empty() ? "[no name]" : Printable(comm); }
 
+std::string ProgramLabel(const ProcessInfo& process) { return ThreadLabel(process.name); }
+
 std::string ProcessLabel(const ProcessInfo& process) {
-  return absl::StrCat(Printable(process.name), "-", process.key.pid);
+  return absl::StrCat(ProgramLabel(process), "-", process.key.pid);
 }
 
-std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process) {
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, const WakerNaming& naming) {
   if (chain.empty()) return {std::string(kWakerMark), "[other]"};
   std::vector<std::string> labels;
   const auto append_reversed = [&labels](std::vector<std::string> stack) {
@@ -68,7 +77,7 @@ std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerCha
   };
   for (const WakerLink& link : chain) {
     labels.emplace_back(kWakerMark);
-    append_reversed(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
+    append_reversed(naming.kernel(profile.kernel_stacks[link.kernel_stack]));
     labels.emplace_back("-");
     if (link.interrupt) {
       labels.emplace_back(kInterrupt);
@@ -76,7 +85,7 @@ std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerCha
     }
     append_reversed(UserLabels(profile.user_stacks[link.user_stack]));
     labels.push_back(ThreadLabel(profile.comms[link.comm]));
-    if (with_process) labels.push_back(ProcessLabel(profile.processes[link.process]));
+    if (naming.process != nullptr) labels.push_back(naming.process(profile.processes[link.process]));
   }
   return labels;
 }

@@ -2,6 +2,7 @@
 // be. Names come from files of the target, so they are made printable (utf8.h).
 //
 //   [truncated: REASON]       the callers of the frame below are not known
+//   [guessed end]             the frame below seems to have no callers, but nothing proves that
 //   [no user stack: REASON]   instead of the whole user stack
 //   [unknown kernel stack]    its frames were lost
 //   [other]                   all stacks that found no place in the table
@@ -23,10 +24,15 @@ std::vector<std::string> UserLabels(const NamedUserStack& stack);
 std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
 
 // Of a chain of the profile's: for each link the way back from where it woke, behind kWakerMark, to the name of its
-// thread, and with `with_process` of its process; [interrupt] instead. All chains that found no place are [other].
+// thread, and to its process if that is to be named; [interrupt] instead. All chains that found no place are [other].
 inline constexpr std::string_view kWakerMark = "--";
 inline constexpr std::string_view kInterrupt = "[interrupt]";
-std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain, bool with_process);
+struct WakerNaming {
+  std::vector<std::string> (*kernel)(const NamedKernelStack& stack) = KernelLabels;
+  std::string (*process)(const ProcessInfo& process) = nullptr;  // null: it is not named
+};
+std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerChain& chain,
+                                     const WakerNaming& naming = {});
 
 // The one of KernelLabels that says most: every wait ends in the scheduler, what called it says more. Empty of none.
 std::string KernelLeaf(const std::vector<std::string>& labels);
@@ -34,8 +40,9 @@ std::string KernelLeaf(const std::vector<std::string>& labels);
 // What stands for the frames that a user stack lacks, or ""; it is all that there is of one that is missing.
 std::string EndLabel(const NamedUserStack& stack);
 
-// A thread's name, and its process as the folded form has it.
+// The name of a thread or a program; of a process with its pid.
 std::string ThreadLabel(std::string_view comm);
+std::string ProgramLabel(const ProcessInfo& process);
 std::string ProcessLabel(const ProcessInfo& process);
 
 // "lock in futex", "page fault".

@@ -51,14 +51,13 @@ void Joiner::Add(Interval interval) {
   GiveUpMissing(interval);
   Settle(std::move(interval));
   while (!stays_.empty() && (stays_.size() > limits_.stays || bytes_ > limits_.bytes)) {
-    GiveUpOldest(NoUserStack::kOverload, counters_.evicted);
+    GiveUpOldest(NoUserStack::kOverload);
   }
 }
 
 void Joiner::Settle(Interval&& interval) {
   ProfileRow& row = interval.row;
   uint64_t unknown = 0;
-  const bool had_own = interval.cookie == 0;
   VisitStacks(interval, [&](uint64_t& cookie, uint32_t& user_stack) {
     if (cookie == 0) return;
     if (const std::optional<uint32_t> outcome = FindOutcome(cookie)) {
@@ -68,10 +67,6 @@ void Joiner::Settle(Interval&& interval) {
       unknown = cookie;
     }
   });
-  if (!had_own && interval.cookie == 0) {
-    counters_.joined.intervals += row.events();
-    counters_.joined.ns += row.wall_ns();
-  }
   if (unknown != 0) return Wait(std::move(interval), FindOrAddStay(unknown));
   if (!interval.wakers.empty()) {
     WakerChain chain;
@@ -127,7 +122,7 @@ void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
   outcomes_.push_back({.cookie = cookie, .made_ns = now_ns_});
   while (outcomes_.size() > limits_.outcomes) MakeRoomForOutcomes();
   auto it = stay_by_cookie_.find(cookie);
-  if (it != stay_by_cookie_.end()) Release(it->second, user_stack, counters_.joined);
+  if (it != stay_by_cookie_.end()) Release(it->second, user_stack);
 }
 
 std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
@@ -136,7 +131,7 @@ std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
   return found->second;
 }
 
-void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter) {
+void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
   const uint64_t waited_for = stay->cookie;
   bytes_ -= BytesOf(*stay);
   std::vector<Interval> intervals = std::move(stay->intervals);
@@ -144,10 +139,6 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counte
   stays_.erase(stay);
   for (Interval& interval : intervals) {
     CountWanted(interval, waited_for, false);
-    if (interval.cookie == waited_for) {
-      counter.intervals += interval.row.events();
-      counter.ns += interval.row.wall_ns();
-    }
     VisitStacks(interval, [&](uint64_t& cookie, uint32_t& stack) {
       if (cookie != waited_for) return;
       cookie = 0;
@@ -157,9 +148,7 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counte
   }
 }
 
-void Joiner::GiveUpOldest(NoUserStack reason, Counter& counter) {
-  Release(stays_.begin(), stacks_.InternMissing(reason), counter);
-}
+void Joiner::GiveUpOldest(NoUserStack reason) { Release(stays_.begin(), stacks_.InternMissing(reason)); }
 
 // Of the oldest one that nobody waits for, as long as it is not looked for too long.
 void Joiner::MakeRoomForOutcomes() {
@@ -179,7 +168,7 @@ void Joiner::ForgetOldestOutcome() {
 void Joiner::Advance(uint64_t now_ns, NoUserStack reason) {
   now_ns_ = std::max(now_ns_, now_ns);
   while (!stays_.empty() && now_ns_ - stays_.front().touched_ns > limits_.wait_ns) {
-    GiveUpOldest(reason, counters_.expired);
+    GiveUpOldest(reason);
   }
   while (!outcomes_.empty() && now_ns_ - outcomes_.front().made_ns > limits_.remember_ns) {
     if (wanted_.contains(outcomes_.front().cookie)) {
@@ -192,7 +181,7 @@ void Joiner::Advance(uint64_t now_ns, NoUserStack reason) {
 }
 
 void Joiner::Flush(NoUserStack reason) {
-  while (!stays_.empty()) GiveUpOldest(reason, counters_.flushed);
+  while (!stays_.empty()) GiveUpOldest(reason);
 }
 
 }  // namespace offcpu

@@ -32,22 +32,12 @@ class Joiner {
     uint64_t remember_ns = 10'000'000'000;
   };
 
-  struct Counter {
-    uint64_t intervals = 0;  // and samples
-    uint64_t ns = 0;
-  };
-  struct Counters {
-    Counter joined;   // got the outcome of their cookie
-    Counter expired;  // waited too long
-    Counter evicted;  // found the room full, or made it so and were the oldest; kOverload
-    Counter flushed;  // still waited at the end
-  };
-
   // Both tables must outlive the joiner.
   Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table);
   Joiner(const Joiner&) = delete;
   Joiner& operator=(const Joiner&) = delete;
 
+  // If there is no room for all that wait, the oldest are given up, for kOverload.
   void Add(Interval interval);
   // `user_stack` is an index of the stack table: of a stack, or of the reason why the capture yielded none. A cookie's
   // first outcome stays.
@@ -62,7 +52,6 @@ class Joiner {
   // Also by an interval that waits for another one first.
   bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie) || wanted_.contains(cookie); }
 
-  const Counters& counters() const { return counters_; }
   size_t waiting_stays() const { return stays_.size(); }
   size_t waiting_bytes() const { return bytes_; }
 
@@ -87,8 +76,8 @@ class Joiner {
   void Wait(Interval&& interval, Stay& stay);
   // A waiting interval wants these cookies too, or does not any more.
   void CountWanted(const Interval& interval, uint64_t waits_for, bool begins);
-  void Release(std::list<Stay>::iterator stay, uint32_t user_stack, Counter& counter);
-  void GiveUpOldest(NoUserStack reason, Counter& counter);
+  void Release(std::list<Stay>::iterator stay, uint32_t user_stack);
+  void GiveUpOldest(NoUserStack reason);
   void MakeRoomForOutcomes();
   void ForgetOldestOutcome();
 
@@ -102,7 +91,6 @@ class Joiner {
   absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by intervals that wait for another one first
   std::deque<Outcome> outcomes_;                    // by made_ns
   absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
-  Counters counters_;
 };
 
 }  // namespace offcpu

@@ -34,6 +34,11 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "The kernel had no memory to note when a thread left the CPU: the length of that wait is not known.",
      .advice = kFreeMemory,
      .takes_time = true},
+    {.id = LossId::kArrivalUntold,
+     .name = "end of a wait not told",
+     .meaning = "The kernel did not tell that a thread was back on a CPU, as kernels of some sandboxes do not tell of "
+                "switches away from tasks that they hide: that wait is not recorded.",
+     .takes_time = true},
     {.id = LossId::kJoinedAway,
      .name = "selected while off the CPU",
      .meaning = "A filter let a thread in while it was off the CPU, because its name, user or control group changed: "
@@ -66,8 +71,9 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .meaning = "The buffers of the CPU were in use: the wait has its time and its user stack only."},
     {.id = LossId::kKernelNotWalked,
      .name = "kernel stack without functions that schedule",
-     .meaning = "The kernel's unwind tables have no row for a function on the stack, for example one of a module: "
-                "the kernel told the stack itself, which leaves out functions that lock or schedule."},
+     .meaning =
+         "The kernel's unwind tables have no row for a function on the stack, for example one that was compiled while "
+         "the kernel ran: the kernel told the stack itself, which leaves out functions that lock or schedule."},
     {.id = LossId::kKernelWalkDiffers,
      .name = "kernel stack walked wrongly",
      .meaning = "A kernel stack by the kernel's unwind tables differed from what the kernel tells. The wait has the "

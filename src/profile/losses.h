@@ -23,6 +23,7 @@ enum class LossId : uint8_t {
   kIntervalRingFull,
   kIntervalRingBusy,
   kNoStorage,
+  kArrivalUntold,
   kJoinedAway,
   kBelowMinWait,
   kAboveMaxWait,

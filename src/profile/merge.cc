@@ -153,6 +153,7 @@ class Merger {
     ProcessInfo& known = profile_.processes[index];
     if (known.name.empty()) known.name = info.name;
     if (known.container.empty()) known.container = info.container;
+    if (known.executable.empty()) known.executable = info.executable;
     return index;
   }
 
@@ -266,6 +267,14 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.suspended_ns += from.suspended_ns;
   to.clock_forward_ns += from.clock_forward_ns;
   to.clock_back_ns += from.clock_back_ns;
+  to.own_programs_ns += from.own_programs_ns;
+  to.own_process_ns += from.own_process_ns;
+  to.own_memory_bytes = std::max(to.own_memory_bytes, from.own_memory_bytes);
+  to.host_cpu_ns += from.host_cpu_ns;
+  to.cpu_budget_ppm = std::max(to.cpu_budget_ppm, from.cpu_budget_ppm);
+  if (to.draws_lowered_to == 0 || (from.draws_lowered_to != 0 && from.draws_lowered_to < to.draws_lowered_to))
+    to.draws_lowered_to = from.draws_lowered_to;
+  to.run_queue.Add(from.run_queue);
   for (const Drop& drop : from.drops) {
     const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
     auto it = std::find_if(to.drops.begin(), to.drops.end(), is_same);  // there are a few dozen reasons

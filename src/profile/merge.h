@@ -17,6 +17,7 @@ namespace offcpu {
 
 // Whether the rows of a process and a thread name are wanted; asked once for each pair in a window.
 using RowFilter = absl::FunctionRef<bool(const ProcessInfo& process, const std::string& comm)>;
+inline bool Everything(const ProcessInfo&, const std::string&) { return true; }
 
 // From the first start on, for as long as the windows lasted together: time between them was not recorded. Processes,
 // names, stacks and ledger entries are those that are left by `keep`; the statistics are the windows', whatever is

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,8 +49,9 @@ struct NamedUserStack {
   NoUserStack missing = NoUserStack::kNone;
   bool overflow = false;
   // Read from a file in which pprof has left out or put in frames. They are as the file lists them, at the addresses to
-  // look up; how they were found and why the walk ended is not known any more.
+  // look up, with the word for what is missing as one of them; how they were found is not known any more.
   bool filtered = false;
+  std::optional<EndReason> filtered_end;  // of such a stack, if the file tells it; `end` says nothing then
 };
 
 struct NamedRow : ProfileRow {

@@ -31,6 +31,7 @@ uint32_t OffCpuTable::InternProcess(const ProcessInfo& info) {
     ProcessInfo& known = processes_[it->second];
     if (known.name.empty()) known.name = info.name;
     if (known.container.empty()) known.container = info.container;
+    if (known.executable.empty()) known.executable = info.executable;
     return it->second;
   }
   auto index = static_cast<uint32_t>(process_index_.size());

@@ -30,7 +30,7 @@ class OffCpuTable {
 
   explicit OffCpuTable(const Limits& limits) : limits_(limits) {}
 
-  // The index of `info.key`. A later call fills in the name and the container that an earlier one left empty.
+  // The index of `info.key`. A later call fills in what an earlier one left empty.
   uint32_t InternProcess(const ProcessInfo& info);
   uint32_t InternComm(std::string_view comm);
   // What RowKey::control_group says of a path; 0 for an empty one, and for those that found no place.

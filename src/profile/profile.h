@@ -17,6 +17,7 @@
 #include "process/module.h"
 #include "profile/ledger.h"
 #include "profile/profile_row.h"
+#include "profile/run_queue_waits.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -48,8 +49,9 @@ std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {
   ProcessKey key;
-  std::string name;       // comm of its main thread; empty if that is not known
-  std::string container;  // container id from its cgroup; empty if none
+  std::string name;          // comm of its main thread; empty if that is not known
+  std::string container;     // container id from its cgroup; empty if none
+  std::string executable{};  // path of its program, as the process sees it; empty if that is not known
 };
 
 struct KernelStack {
@@ -120,7 +122,15 @@ struct ProfileStats {
   uint64_t suspended_ns = 0;      // of the host, between the start and the end
   uint64_t clock_forward_ns = 0;  // by which the time of day was set meanwhile
   uint64_t clock_back_ns = 0;
-  std::vector<Drop> drops;  // only those that happened
+  // What recording has cost beside capture_ns, as CPU time, and what it might have.
+  uint64_t own_programs_ns = 0;   // in BPF programs, without captures; an estimate, unless the kernel measures it
+  uint64_t own_process_ns = 0;    // of the recorder's process
+  uint64_t own_memory_bytes = 0;  // resident, at the end
+  uint64_t host_cpu_ns = 0;       // that the host's CPUs had meanwhile: their number times the time
+  uint64_t cpu_budget_ppm = 0;    // of that; 0: none, what is drawn is fixed
+  uint64_t draws_lowered_to = 0;  // a second and CPU, so that the budget is kept: the least there was; 0: they were not
+  RunQueueWaits run_queue;        // of waits that are over; in no file
+  std::vector<Drop> drops;        // only those that happened
 };
 
 // What a profile says beside its stacks and rows.

@@ -44,8 +44,10 @@ struct RowKey {
   uint32_t waker = 0;               // index into Profile::wakers, plus 1; 0: not known, or nobody had to
   uint32_t control_group = 0;       // of the thread; as of wakers
 
+  // With a member that is missing here it does not compile.
   auto Fields() const {
-    return std::tie(process, tid, comm, kernel_stack, user_stack, kind, syscall, waker, control_group);
+    const auto& [a, b, c, d, e, f, g, h, i] = *this;
+    return std::tie(a, b, c, d, e, f, g, h, i);
   }
   bool operator==(const RowKey& other) const { return Fields() == other.Fields(); }
   bool operator<(const RowKey& other) const { return Fields() < other.Fields(); }

@@ -1,6 +1,8 @@
 #include "tables/label_table.h"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,7 +13,9 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "classify/idle.h"
+#include "tables/columns.h"
 #include "tables/keep_most.h"
+#include "tables/row_groups.h"
 
 namespace offcpu {
 namespace {
@@ -21,7 +25,8 @@ struct LabelSums {
   RowSums sums;
 };
 
-std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, bool hide_idle) {
+std::vector<LabelSums> SumByLabel(const NamedProfile& profile, const TableBy& by, bool hide_idle) {
+  const RowLabel label = *by.label;
   RowLabels labels(profile);
   std::vector<LabelSums> sums;
   absl::flat_hash_map<std::string, size_t> index;
@@ -30,6 +35,7 @@ std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, b
     if (hide_idle && label != RowLabel::kIdle && IsIdle(row)) shown = {.runnable_ns = row.runnable_ns};
     if (shown.wall_ns() == 0 && shown.events() == 0) continue;
     std::string value = TextOf(labels.OfRow(row), label);
+    if (by.is_without_digits) value = WithoutDigits(value);
     const auto [it, inserted] = index.try_emplace(value, sums.size());
     if (inserted) sums.push_back({.value = std::move(value), .sums = {}});
     sums[it->second].sums.Add(shown);
@@ -39,23 +45,38 @@ std::vector<LabelSums> SumByLabel(const NamedProfile& profile, RowLabel label, b
 
 }  // namespace
 
-void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value, bool hide_idle, size_t limit,
+absl::StatusOr<TableBy> ParseTableBy(const std::string& name) {
+  if (name == "process") return TableBy{.apart = RowsApart::kProcesses};
+  if (name == "command") return TableBy{};
+  if (name == "thread") return TableBy{.label = RowLabel::kComm, .is_without_digits = true};
+  const absl::StatusOr<RowLabel> label = ParseRowLabel(name);
+  if (label.ok()) return TableBy{.label = *label};
+  return absl::Status(label.status().code(), absl::StrCat(std::string(label.status().message()), ", command, thread"));
+}
+
+void WriteLabelTable(const NamedProfile& profile, const TableBy& by, bool hide_idle, const TableOptions& options,
                      ByteSink sink) {
-  std::vector<LabelSums> all = SumByLabel(profile, label, hide_idle);
+  const RowValue value = options.value;
+  std::vector<LabelSums> all = SumByLabel(profile, by, hide_idle);
   uint64_t total = 0;
   for (const LabelSums& one : all) total += ValueOf(one.sums, value);
   const size_t count = all.size();
-  KeepMost(all, limit, [value](const LabelSums& one) { return ValueOf(one.sums, value); });
+  KeepMost(all, options.limit, [value](const LabelSums& one) { return ValueOf(one.sums, value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
-  const std::string title = absl::AsciiStrToUpper(std::string(InfoOf(label).name));
-  sink(absl::StrFormat("%7s %10s %10s %10s%s  %s\n", "SHARE", "OFF-CPU", "BLOCKED", "RUNNABLE",
-                       has_samples ? "     ON-CPU" : "", title));
+  const auto write = [&](const std::string& figures, const std::string& on_cpu, const std::string& text) {
+    const std::string head = absl::StrFormat("%s%s  ", figures, has_samples ? absl::StrFormat(" %10s", on_cpu) : "");
+    const size_t room =
+        options.columns == kNoLimit ? kNoLimit : options.columns - std::min(options.columns, head.size());
+    sink(absl::StrCat(head, ShortenedInside(text, room), "\n"));
+  };
+  const std::string_view name = by.is_without_digits ? "thread" : InfoOf(*by.label).name;
+  write(absl::StrFormat("%7s %10s %10s %10s", "SHARE", "OFF-CPU", "BLOCKED", "RUNNABLE"), "ON-CPU",
+        absl::AsciiStrToUpper(std::string(name)));
   for (const LabelSums& one : all) {
-    const std::string on_cpu = has_samples ? absl::StrFormat(" %10s", FormatDuration(one.sums.cpu_ns)) : "";
-    sink(absl::StrFormat("%7s %10s %10s %10s%s  %s\n", FormatPercent(ValueOf(one.sums, value), total),
-                         FormatDuration(one.sums.total_ns()), FormatDuration(one.sums.blocked_ns),
-                         FormatDuration(one.sums.runnable_ns), on_cpu,
-                         one.value.empty() ? "[none]" : Printable(one.value)));
+    write(absl::StrFormat("%7s %10s %10s %10s", FormatPercent(ValueOf(one.sums, value), total),
+                          FormatDuration(one.sums.total_ns()), FormatDuration(one.sums.blocked_ns),
+                          FormatDuration(one.sums.runnable_ns)),
+          FormatDuration(one.sums.cpu_ns), one.value.empty() ? "[none]" : Printable(one.value));
   }
   if (count > all.size()) sink(absl::StrCat("not shown: ", count - all.size(), "\n"));
 }

@@ -2,18 +2,30 @@
 #ifndef OFFCPU_TABLES_LABEL_TABLE_H_
 #define OFFCPU_TABLES_LABEL_TABLE_H_
 
-#include <cstddef>
+#include <optional>
+#include <string>
 
+#include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
 #include "labels/row_labels.h"
-#include "labels/row_value.h"
 #include "profile/named_profile.h"
+#include "tables/table.h"
 
 namespace offcpu {
 
-// The values that have most of `value`, `limit` lines. `hide_idle`: without waits for work that are marked (idle.h),
-// unless that is what is asked for.
-void WriteLabelTable(const NamedProfile& profile, RowLabel label, RowValue value, bool hide_idle, size_t limit,
+// What a table is by, as a user asks for it.
+struct TableBy {
+  RowsApart apart = RowsApart::kPrograms;
+  std::optional<RowLabel> label;   // none: a table of what is kept apart
+  bool is_without_digits = false;  // names that differ in a number alone are one
+};
+
+// "process", "command", "thread", or the name of a label; InvalidArgument that lists those.
+absl::StatusOr<TableBy> ParseTableBy(const std::string& name);
+
+// The values of the label that have most of `options.value`. `hide_idle`: without waits for work that are marked
+// (idle.h), unless that is what is asked for.
+void WriteLabelTable(const NamedProfile& profile, const TableBy& by, bool hide_idle, const TableOptions& options,
                      ByteSink sink);
 
 }  // namespace offcpu

@@ -13,6 +13,16 @@ namespace {
 constexpr std::string_view kNoTable =
     "code without unwind tables: install or keep .eh_frame or .sframe, or build it with -fno-omit-frame-pointer";
 
+constexpr std::string_view kGuessed =
+    "perhaps whole, perhaps code without frame pointers: start or build it with them, as Java with "
+    "-XX:+PreserveFramePointer";
+
+std::string GapName(NoUserStack missing, EndReason end) {
+  if (missing != NoUserStack::kNone) return DropName(missing, false);
+  const std::string name(Name(end));
+  return end == EndReason::kGuessedEnd ? name : absl::StrCat("truncated: ", name);
+}
+
 }  // namespace
 
 std::string_view RemedyOf(NoUserStack reason) { return InfoOf(reason).advice; }
@@ -23,6 +33,8 @@ std::string_view RemedyOf(EndReason reason) {
       return kNoTable;
     case EndReason::kStackCopy:
       return "deep stacks: a thread's next ones are copied further up";
+    case EndReason::kGuessedEnd:
+      return kGuessed;
     case EndReason::kComplete:
     case EndReason::kExpression:
     case EndReason::kRegisterUnknown:
@@ -57,11 +69,9 @@ StackShares SharesOf(const NamedProfile& profile) {
   for (const auto& [why, ns] : gaps) {
     const auto& [missing, end] = why;
     if (ns == 0) continue;
-    const bool has_stack = missing == NoUserStack::kNone;
-    shares.gaps.push_back(
-        {.reason = has_stack ? absl::StrCat("truncated: ", std::string(Name(end))) : DropName(missing, false),
-         .remedy = has_stack ? RemedyOf(end) : RemedyOf(missing),
-         .ns = ns});
+    shares.gaps.push_back({.reason = GapName(missing, end),
+                           .remedy = missing == NoUserStack::kNone ? RemedyOf(end) : RemedyOf(missing),
+                           .ns = ns});
   }
   std::stable_sort(shares.gaps.begin(), shares.gaps.end(),
                    [](const StackGap& a, const StackGap& b) { return a.ns > b.ns; });

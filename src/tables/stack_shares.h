@@ -13,7 +13,7 @@ namespace offcpu {
 
 // Time without a complete user stack, for one reason.
 struct StackGap {
-  std::string reason;       // "no user stack: budget", "truncated: no row"
+  std::string reason;       // "no user stack: budget", "truncated: no row", "guessed end"
   std::string_view remedy;  // what to do about it; empty: nothing
   uint64_t ns = 0;
 };

@@ -13,7 +13,9 @@
 #include "absl/strings/str_join.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
+#include "classify/idle.h"
 #include "labels/row_value.h"
+#include "tables/cost_text.h"
 #include "tables/stack_shares.h"
 
 namespace offcpu {
@@ -36,11 +38,12 @@ std::string CompleteShares(const ProfileStats& stats) {
   return absl::StrJoin(shares, ", ");
 }
 
+// But for those that may be whole.
 std::string IncompleteShares(const ProfileStats& stats) {
   std::vector<std::string> shares;
   for (size_t i = 0; i < stats.walk_ends.size(); ++i) {
     auto end = static_cast<EndReason>(i);
-    if (end != EndReason::kComplete && stats.walk_ends[i] != 0) {
+    if (end != EndReason::kComplete && end != EndReason::kGuessedEnd && stats.walk_ends[i] != 0) {
       shares.push_back(Share(Name(end), stats.walk_ends[i], stats.walks));
     }
   }
@@ -81,12 +84,50 @@ void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
   }
 }
 
+// Where waits for work are hidden, the tables tell of the rest alone, and that may be next to nothing. A thread that
+// waits for work may do so for a request that waits elsewhere: an event loop waits there for answers of other servers,
+// too.
+void WriteHidden(const NamedProfile& profile, ByteSink sink) {
+  const std::vector<IdleSum> sums = SumIdle(profile);
+  const uint64_t all_ns = Total(profile.rows, RowValue::kOffCpu);
+  const uint64_t hidden_ns = TotalOf(sums).blocked_ns;
+  if (hidden_ns == 0 || hidden_ns > all_ns) return;
+  sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; shares are of the rest, %s\n",
+                       FormatDuration(all_ns), FormatPercent(hidden_ns, all_ns), FormatDuration(all_ns - hidden_ns)));
+  if (hidden_ns <= all_ns / 2) return;
+  sink(absl::StrFormat("  most at     %s, %s: also if a request waits for another server\n",
+                       Printable(sums.front().name), FormatDuration(sums.front().blocked_ns)));
+}
+
+void WriteWalks(const ProfileStats& stats, ByteSink sink) {
+  const auto ended = [&stats](EndReason end) { return stats.walk_ends[static_cast<size_t>(end)]; };
+  const std::string complete = CompleteShares(stats);
+  sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
+                       FormatPercent(ended(EndReason::kComplete), stats.walks),
+                       complete.empty() ? "" : absl::StrCat(" (", complete, ")")));
+  if (ended(EndReason::kGuessedEnd) != 0) {
+    sink(absl::StrCat("  guessed end ", FormatPercent(ended(EndReason::kGuessedEnd), stats.walks),
+                      ", perhaps complete: nothing proves that the outermost frame has no callers\n"));
+  }
+  const std::string incomplete = IncompleteShares(stats);
+  if (!incomplete.empty()) sink(absl::StrCat("  truncated   ", incomplete, "\n"));
+}
+
+void WriteCost(const ProfileStats& stats, ByteSink sink) {
+  const std::string cost = CostText(stats);
+  if (cost.empty()) return;
+  sink(absl::StrFormat("cost          %s; %.1f MiB\n", cost, static_cast<double>(stats.own_memory_bytes) / (1 << 20)));
+  if (stats.draws_lowered_to == 0) return;
+  sink(absl::StrFormat("  lowered     to %d draws a second and CPU, because of the budget\n", stats.draws_lowered_to));
+}
+
 }  // namespace
 
-void WriteSummary(const NamedProfile& profile, ByteSink sink) {
+void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
   const ProfileStats& stats = profile.stats;
   sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
                        stats.intervals, stats.processes, profile.rows.size()));
+  if (hide_idle) WriteHidden(profile, sink);
   WriteStackShares(profile, sink);
   const std::string clocks = WhatClocksDid(stats);
   if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
@@ -97,6 +138,7 @@ void WriteSummary(const NamedProfile& profile, ByteSink sink) {
     sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
   }
+  WriteCost(stats, sink);
   if (stats.not_drawn != 0) {
     const std::string most =
         stats.sample_most_ns > stats.sample_ns ? absl::StrCat(" to ", FormatDuration(stats.sample_most_ns)) : "";
@@ -105,17 +147,12 @@ void WriteSummary(const NamedProfile& profile, ByteSink sink) {
   }
   if (stats.oncpu_period_ns != 0) {
     sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
-                         FormatDuration(Total(profile, RowValue::kCpu))));
+                         FormatDuration(Total(profile.rows, RowValue::kCpu))));
   }
   if (stats.slept_throughout != 0) {
     sink(absl::StrFormat("asleep        %d threads slept through the whole recording\n", stats.slept_throughout));
   }
-  std::string complete = CompleteShares(stats);
-  sink(absl::StrFormat("user walks    %d, complete %s%s\n", stats.walks,
-                       FormatPercent(stats.walk_ends[static_cast<size_t>(EndReason::kComplete)], stats.walks),
-                       complete.empty() ? "" : absl::StrCat(" (", complete, ")")));
-  std::string incomplete = IncompleteShares(stats);
-  if (!incomplete.empty()) sink(absl::StrCat("  truncated   ", incomplete, "\n"));
+  WriteWalks(stats, sink);
   if (stats.drops.empty()) {
     sink("lost          nothing\n");
     return;

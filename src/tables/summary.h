@@ -7,7 +7,8 @@
 
 namespace offcpu {
 
-void WriteSummary(const NamedProfile& profile, ByteSink sink);
+// `hide_idle`: of the tables beside it; see ShownRows in classify/idle.h.
+void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -2,19 +2,16 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "bytes/units.h"
-#include "bytes/utf8.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
 #include "labels/stack_labels.h"
@@ -23,90 +20,46 @@
 namespace offcpu {
 namespace {
 
+using Rows = std::span<const NamedRow>;
+
 constexpr size_t kLeafFrames = 3;
 constexpr size_t kWakers = 3;  // of a stack
+constexpr const char* kIndent = "        ";
+// On a terminal, of a deep stack: what called it is told by few, what it does by more.
+constexpr size_t kOuterFrames = 6;
+constexpr size_t kInnerFrames = 14;
+constexpr size_t kWideColumns = 100;
 
-// By the index of a stack, that of the first with the same names.
-template <typename Stack>
-std::vector<uint32_t> FirstOfSameNames(const std::vector<Stack>& stacks,
-                                       std::vector<std::string> (*labels)(const Stack& stack)) {
-  std::vector<uint32_t> first;
-  first.reserve(stacks.size());
-  absl::flat_hash_map<std::string, uint32_t> index;
-  for (const Stack& stack : stacks) {
-    const auto next = static_cast<uint32_t>(first.size());
-    first.push_back(index.try_emplace(absl::StrJoin(labels(stack), "\n"), next).first->second);
-  }
-  return first;
+// Behind the indent.
+size_t RoomIn(const TableOptions& options) {
+  return options.columns == kNoLimit ? kNoLimit : options.columns - std::min(options.columns, std::strlen(kIndent));
 }
 
-// Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
-bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
-
-// Of a row's stack: whatever it waited for, and whoever ended that.
-std::pair<RowKey, bool> StackKeyOf(const ProfileRow& row) {
-  RowKey key = row.key();
-  key.kind = WaitKind::kOther;
-  key.syscall = kNoSystemCall;
-  key.waker = key.control_group = 0;
-  return {key, IsRemainder(row)};
-}
-
-// The profile's rows with the kinds of wait and the system calls added up: those that took most of it stand for all.
-// Samples meet a function at every instruction: those of one stack of functions are one.
-std::vector<ProfileRow> SumStacks(const NamedProfile& profile) {
-  const bool has_samples = profile.stats.oncpu_period_ns != 0;
-  std::vector<uint32_t> user;
-  std::vector<uint32_t> kernel;
-  if (has_samples) {
-    user = FirstOfSameNames(profile.user_stacks, UserLabels);
-    kernel = FirstOfSameNames(profile.kernel_stacks, KernelLabels);
-  }
-  absl::flat_hash_map<std::pair<RowKey, bool>, size_t> index;
-  std::vector<ProfileRow> stacks;
-  std::vector<uint64_t> most_ns;  // of the row that stands for a stack
-  for (ProfileRow row : profile.rows) {
-    if (has_samples && row.kind == WaitKind::kRunning) {
-      row.user_stack = user[row.user_stack];
-      row.kernel_stack = kernel[row.kernel_stack];
-    }
-    const auto [it, inserted] = index.try_emplace(StackKeyOf(row), stacks.size());
-    if (inserted) {
-      stacks.push_back(row);
-      most_ns.push_back(row.wall_ns());
-      continue;
-    }
-    ProfileRow& stack = stacks[it->second];
-    stack.Add(row);
-    if (row.wall_ns() > most_ns[it->second]) {
-      most_ns[it->second] = row.wall_ns();
-      stack.kind = row.kind;
-      stack.syscall = row.syscall;
-    }
-  }
-  return stacks;
+// Names of threads that differ in more than a number.
+size_t NamesIn(const NamedProfile& profile, const RowGroup& group) {
+  std::set<std::string> names;
+  for (const uint32_t comm : group.comms) names.insert(WithoutDigits(profile.comms[comm]));
+  return names.size();
 }
 
 struct ProcessSum {
-  uint32_t process = 0;
-  std::set<uint32_t> comms;
-  RowSums sums;
-  ProfileRow costliest;
+  RowGroup group;
+  ProfileRow costliest;  // stack
 };
 
-std::vector<ProcessSum> SumProcesses(const NamedProfile& profile, RowValue value) {
-  std::vector<ProcessSum> processes(profile.processes.size());
-  for (const ProfileRow& stack : SumStacks(profile)) {
-    ProcessSum& process = processes[stack.process];
-    process.process = stack.process;
-    if (process.comms.empty() || ValueOf(stack, value) > ValueOf(process.costliest, value)) {
-      process.costliest = stack;
-    }
-    process.comms.insert(stack.comm);
-    process.sums.Add(stack);
+std::vector<ProcessSum> SumProcesses(const NamedProfile& profile, Rows rows, const TableOptions& options) {
+  const RowsApart apart = std::min(options.apart, RowsApart::kProcesses);
+  const std::vector<uint32_t> same = SameProcesses(profile, apart);
+  std::vector<ProcessSum> sums(profile.processes.size());
+  for (const RowGroup& stack : GroupStacks(profile, rows, apart)) {
+    ProcessSum& sum = sums[same[stack.row.process]];
+    const bool has_most =
+        sum.group.rows.empty() || ValueOf(stack.row, options.value) > ValueOf(sum.costliest, options.value);
+    if (has_most) sum.costliest = stack.row;
+    for (const NamedRow* row : stack.rows) sum.group.Add(*row);
   }
-  std::erase_if(processes, [](const ProcessSum& process) { return process.comms.empty(); });
-  return processes;
+  std::erase_if(sums, [](const ProcessSum& sum) { return sum.group.rows.empty(); });
+  return sums;
 }
 
 // "read < do_io < main": from the leaf outwards.
@@ -143,20 +96,6 @@ std::string CountText(const ProfileRow& row) {
   return row.samples == 0 ? waits : absl::StrCat(waits, ", ", samples);
 }
 
-// The rows of a stack by their wakers, those of several kinds of wait added up.
-std::vector<ProfileRow> RowsByWaker(const NamedProfile& profile, const ProfileRow& stack) {
-  std::map<uint32_t, ProfileRow> by_waker;
-  for (const ProfileRow& row : profile.rows) {
-    if (row.waker == 0 || StackKeyOf(row) != StackKeyOf(stack)) continue;
-    const auto [it, inserted] = by_waker.try_emplace(row.waker, row);
-    if (!inserted) it->second.Add(row);
-  }
-  std::vector<ProfileRow> rows;
-  rows.reserve(by_waker.size());
-  for (const auto& [waker, row] : by_waker) rows.push_back(row);
-  return rows;
-}
-
 // What called the functions that wake, of a waker's kernel stack: every one ends in them.
 std::string WakingFunction(const std::vector<std::string>& labels) {
   const auto only_wakes = [](const std::string& label) { return label.find("wake") != std::string::npos; };
@@ -165,70 +104,162 @@ std::string WakingFunction(const std::vector<std::string>& labels) {
   return leaf == labels.rend() ? labels.front() : *leaf;
 }
 
-// "waker (1234): write < reply | pipe_write"
-std::string LinkLine(const NamedProfile& profile, const WakerLink& link) {
+// "waker (1234): write < reply | pipe_write"; the pid only of one process.
+std::string LinkLine(const NamedProfile& profile, const WakerLink& link, bool has_pid) {
   const std::string leaf = WakingFunction(KernelLabels(profile.kernel_stacks[link.kernel_stack]));
   if (link.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
-  return absl::StrCat(ThreadLabel(profile.comms[link.comm]), " (", profile.processes[link.process].key.pid,
-                      "): ", UserLeaves(profile.user_stacks[link.user_stack]), " | ", leaf);
+  const std::string pid = has_pid ? absl::StrCat(" (", profile.processes[link.process].key.pid, ")") : "";
+  return absl::StrCat(ThreadLabel(profile.comms[link.comm]), pid, ": ",
+                      UserLeaves(profile.user_stacks[link.user_stack]), " | ", leaf);
+}
+
+// Waits that were ended in one way, by any number of processes.
+struct WakeSum {
+  RowSums sums;
+  uint32_t chain = 0;               // RowKey::waker, of one of them
+  std::set<std::string> with_pids;  // each way once
+};
+
+std::string ChainText(const NamedProfile& profile, uint32_t waker, bool has_pids) {
+  std::string text;
+  for (const WakerLink& link : profile.wakers[waker - 1])
+    absl::StrAppend(&text, LinkLine(profile, link, has_pids), "\n");
+  return text;
+}
+
+std::vector<WakeSum> SumWakes(const NamedProfile& profile, const RowGroup& stack) {
+  std::map<std::string, WakeSum> by_text;
+  for (const NamedRow* row : stack.rows) {
+    if (row->waker == 0) continue;
+    WakeSum& wake = by_text[ChainText(profile, row->waker, false)];
+    wake.sums.Add(*row);
+    wake.chain = row->waker;
+    wake.with_pids.insert(ChainText(profile, row->waker, true));
+  }
+  std::vector<WakeSum> wakes;
+  wakes.reserve(by_text.size());
+  for (auto& [text, wake] : by_text) wakes.push_back(std::move(wake));
+  return wakes;
 }
 
 // Who ended most of a stack's waits, and by whom he had been woken himself.
-void WriteWakers(const NamedProfile& profile, const ProfileRow& stack, RowValue value, ByteSink sink) {
-  std::vector<ProfileRow> rows = RowsByWaker(profile, stack);
-  const size_t count = rows.size();
-  KeepMost(rows, kWakers, [value](const ProfileRow& row) { return ValueOf(row, value); });
-  for (const ProfileRow& row : rows) {
-    const WakerChain& chain = profile.wakers[row.waker - 1];
-    std::string what = absl::StrCat("woken, ", FormatValue(ValueOf(row, value), value), ", by ");
-    if (chain.empty()) sink(absl::StrCat("        ", what, "others\n"));
+void WriteWakers(const NamedProfile& profile, const RowGroup& stack, const TableOptions& options, ByteSink sink) {
+  const RowValue value = options.value;
+  std::vector<WakeSum> wakes = SumWakes(profile, stack);
+  const size_t count = wakes.size();
+  KeepMost(wakes, kWakers, [value](const WakeSum& wake) { return ValueOf(wake.sums, value); });
+  const auto write = [&](const std::string& what, const std::string& who) {
+    sink(absl::StrCat(kIndent, ShortenedInside(what + who, RoomIn(options)), "\n"));
+  };
+  for (const WakeSum& wake : wakes) {
+    const WakerChain& chain = profile.wakers[wake.chain - 1];
+    std::string what = absl::StrCat("woken, ", FormatValue(ValueOf(wake.sums, value), value), ", by ");
+    if (chain.empty()) write(what, "others");
     for (const WakerLink& link : chain) {
-      sink(absl::StrCat("        ", what, LinkLine(profile, link), "\n"));
+      write(what, LinkLine(profile, link, wake.with_pids.size() == 1));
       what = "  woken by ";
     }
   }
-  if (count > rows.size()) sink(absl::StrCat("        woken in other ways: ", count - rows.size(), "\n"));
+  if (count > wakes.size()) sink(absl::StrCat(kIndent, "woken in other ways: ", count - wakes.size(), "\n"));
+}
+
+// "server (10)", "postgres (16 processes)"
+std::string WhoText(const NamedProfile& profile, const RowGroup& group) {
+  const std::string name = ProgramText(profile, group);
+  if (group.processes.size() > 1) return absl::StrCat(name, " (", group.processes.size(), " processes)");
+  return absl::StrCat(name, " (", profile.processes[group.row.process].key.pid, ")");
+}
+
+// "thread worker", "thread worker (12)", "8 threads worker-*", and "threads worker-*" where they are not told apart.
+std::string WhichThreads(const NamedProfile& profile, const RowGroup& group) {
+  const std::string name = ThreadText(profile, group);
+  if (group.tids.size() > 1) return absl::StrCat(group.tids.size(), " threads ", name);
+  if (group.tids.size() == 1) return absl::StrCat("thread ", name, " (", group.tids.begin()->second, ")");
+  return absl::StrCat(group.comms.size() > 1 ? "threads " : "thread ", name);
+}
+
+// The frames of one part of a stack, outermost first. On a terminal the middle of a deep one is left out.
+void WriteFrames(const std::vector<std::string>& labels, const TableOptions& options, ByteSink sink) {
+  const bool is_folded = options.columns != kNoLimit && labels.size() > kOuterFrames + kInnerFrames + 1;
+  const size_t folded = is_folded ? labels.size() - kOuterFrames - kInnerFrames : 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (is_folded && i == kOuterFrames) {
+      sink(absl::StrCat(kIndent, "... ", folded, " more ...\n"));
+      i += folded;
+    }
+    sink(absl::StrCat(kIndent, ShortenedInside(labels[i], RoomIn(options)), "\n"));
+  }
+}
+
+// One line, or two where the terminal has no room for it.
+void WriteStackHead(const std::string& figures, const std::string& who, const TableOptions& options, ByteSink sink) {
+  if (ColumnsOf(figures) + 2 + ColumnsOf(who) <= options.columns) return sink(absl::StrCat(figures, "  ", who, "\n"));
+  sink(absl::StrCat(ShortenedInside(figures, options.columns), "\n    ", ShortenedInside(who, options.columns - 4),
+                    "\n"));
+}
+
+struct ProcessLine {
+  std::string name, pid, threads, off_cpu, blocked, runnable, on_cpu, stack;
+};
+
+// A narrow terminal has no room for all columns: what is blocked is the rest of the time.
+void WriteProcessLine(const ProcessLine& line, bool has_samples, const TableOptions& options, ByteSink sink) {
+  const bool has_limit = options.columns != kNoLimit;
+  const bool is_wide = options.columns >= kWideColumns;
+  std::string text = absl::StrFormat("%-16s %8s %7s %10s", has_limit ? Cell(line.name, 16) : line.name, line.pid,
+                                     line.threads, line.off_cpu);
+  if (is_wide) absl::StrAppend(&text, absl::StrFormat(" %10s", line.blocked));
+  if (is_wide || !has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.runnable));
+  if (has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.on_cpu));
+  text += "  ";
+  const size_t room = has_limit ? options.columns - std::min(options.columns, ColumnsOf(text)) : kNoLimit;
+  sink(absl::StrCat(text, ShortenedInside(line.stack, room), "\n"));
 }
 
 }  // namespace
 
-void WriteProcessTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink) {
-  std::vector<ProcessSum> processes = SumProcesses(profile, value);
-  size_t count = processes.size();
-  KeepMost(processes, limit, [value](const ProcessSum& sum) { return ValueOf(sum.sums, value); });
+void WriteProcessTable(const NamedProfile& profile, Rows rows, const TableOptions& options, ByteSink sink) {
+  std::vector<ProcessSum> processes = SumProcesses(profile, rows, options);
+  const size_t count = processes.size();
+  KeepMost(processes, options.limit,
+           [&options](const ProcessSum& sum) { return ValueOf(sum.group.row, options.value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
-  sink(absl::StrFormat("%-16s %8s %7s %10s %10s %10s%s  %s\n", "PROCESS", "PID", "NAMES", "OFF-CPU", "BLOCKED",
-                       "RUNNABLE", has_samples ? "     ON-CPU" : "", "COSTLIEST STACK"));
+  const bool has_tids = std::any_of(rows.begin(), rows.end(), [](const NamedRow& row) { return row.tid != 0; });
+  WriteProcessLine(
+      {"PROCESS", "PID", has_tids ? "THREADS" : "NAMES", "OFF-CPU", "BLOCKED", "RUNNABLE", "ON-CPU", "COSTLIEST STACK"},
+      has_samples, options, sink);
   for (const ProcessSum& sum : processes) {
-    const ProcessInfo& process = profile.processes[sum.process];
-    const std::string on_cpu = has_samples ? absl::StrFormat(" %10s", FormatDuration(sum.sums.cpu_ns)) : "";
-    sink(absl::StrFormat("%-16s %8d %7d %10s %10s %10s%s  %s\n", Printable(process.name), process.key.pid,
-                         sum.comms.size(), FormatDuration(sum.sums.total_ns()), FormatDuration(sum.sums.blocked_ns),
-                         FormatDuration(sum.sums.runnable_ns), on_cpu, LeafLine(profile, sum.costliest)));
+    const RowGroup& group = sum.group;
+    const std::string pid = group.processes.size() > 1 ? absl::StrCat(group.processes.size(), " procs")
+                                                       : absl::StrCat(profile.processes[group.row.process].key.pid);
+    WriteProcessLine(
+        {ProgramText(profile, group), pid, absl::StrCat(has_tids ? group.tids.size() : NamesIn(profile, group)),
+         FormatDuration(group.row.total_ns()), FormatDuration(group.row.blocked_ns),
+         FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns), LeafLine(profile, sum.costliest)},
+        has_samples, options, sink);
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
 }
 
-void WriteStackTable(const NamedProfile& profile, RowValue value, size_t limit, ByteSink sink) {
-  std::vector<ProfileRow> stacks = SumStacks(profile);
-  const auto amount = [value](const ProfileRow& row) { return ValueOf(row, value); };
-  KeepMost(stacks, limit, amount);
-  const uint64_t total = Total(profile, value);
+void WriteStackTable(const NamedProfile& profile, Rows rows, const TableOptions& options, ByteSink sink) {
+  std::vector<RowGroup> stacks = GroupStacks(profile, rows, options.apart);
+  const auto amount = [&options](const RowGroup& group) { return ValueOf(group.row, options.value); };
+  KeepMost(stacks, options.limit, amount);
+  const uint64_t total = Total(rows, options.value);
   WaitCauses causes(profile);
   for (size_t i = 0; i < stacks.size(); ++i) {
-    const ProfileRow& stack = stacks[i];
-    const ProcessInfo& process = profile.processes[stack.process];
-    const std::string tid = stack.tid == 0 ? "" : absl::StrCat(" (", stack.tid, ")");
-    sink(absl::StrFormat("#%d  %s, %s  %s  %s (%d), thread %s%s: %s\n", i + 1, FormatValue(amount(stack), value),
-                         FormatPercent(amount(stack), total), CountText(stack), Printable(process.name),
-                         process.key.pid, Printable(profile.comms[stack.comm]), tid, WhatOf(stack, causes)));
-    for (const std::string& label : UserLabels(profile.user_stacks[stack.user_stack])) {
-      sink(absl::StrCat("        ", label, "\n"));
-    }
-    const std::vector<std::string> kernel = KernelLabels(profile.kernel_stacks[stack.kernel_stack]);
-    if (!kernel.empty()) sink("        -- kernel --\n");
-    for (const std::string& label : kernel) sink(absl::StrCat("        ", label, "\n"));
-    WriteWakers(profile, stack, value, sink);
+    const RowGroup& stack = stacks[i];
+    const std::string figures = absl::StrFormat("#%d  %s, %s  %s", i + 1, FormatValue(amount(stack), options.value),
+                                                FormatPercent(amount(stack), total), CountText(stack.row));
+    WriteStackHead(
+        figures,
+        absl::StrCat(WhoText(profile, stack), ", ", WhichThreads(profile, stack), ": ", WhatOf(stack.row, causes)),
+        options, sink);
+    WriteFrames(UserLabels(profile.user_stacks[stack.row.user_stack]), options, sink);
+    const std::vector<std::string> kernel = KernelLabels(profile.kernel_stacks[stack.row.kernel_stack]);
+    if (!kernel.empty()) sink(absl::StrCat(kIndent, "-- kernel --\n"));
+    WriteFrames(kernel, options, sink);
+    WriteWakers(profile, stack, options, sink);
     sink("\n");
   }
 }

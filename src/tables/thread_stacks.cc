@@ -1,11 +1,16 @@
 #include "tables/thread_stacks.h"
 
+#include <algorithm>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "classify/system_calls.h"
@@ -13,6 +18,7 @@
 #include "json/json_writer.h"
 #include "json/stack_json.h"
 #include "labels/stack_labels.h"
+#include "tables/row_groups.h"
 
 namespace offcpu {
 namespace {
@@ -72,13 +78,65 @@ void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs,
   if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));
 }
 
-void WriteThread(const NamedProfile& profile, const FramePcs& pcs, const ProfileRow& row, ByteSink sink) {
-  std::string head = absl::StrFormat("\n%d %s  %s", row.tid, Printable(profile.comms[row.comm]), StateOf(profile, row));
-  const std::string wait = WaitOf(profile, row);
-  if (!IsRunning(profile, row) && !wait.empty()) absl::StrAppend(&head, "  ", wait);
-  if (row.total_ns() != 0) absl::StrAppend(&head, "  off the CPU for ", FormatDuration(row.total_ns()));
-  sink(absl::StrCat(head, "\n"));
-  if (IsRunning(profile, row)) return;
+// Threads in one state, at one stack of functions; the numbers in their names aside. What is at other addresses in the
+// same functions is as the first of them has it.
+struct ThreadGroup {
+  std::vector<const NamedRow*> threads;
+  std::set<std::string> comms;
+};
+
+std::vector<ThreadGroup> GroupThreads(const NamedProfile& profile) {
+  std::vector<ThreadGroup> groups;
+  absl::flat_hash_map<std::string, size_t> index;
+  for (const NamedRow& row : profile.rows) {
+    const std::string& comm = profile.comms[row.comm];
+    std::string key =
+        absl::StrCat(WithoutDigits(comm), "\n", std::string(StateOf(profile, row)), "\n", WaitOf(profile, row), "\n",
+                     absl::StrJoin(KernelLabels(profile.kernel_stacks[row.kernel_stack]), "\n"), "\n-\n",
+                     absl::StrJoin(UserLabels(profile.user_stacks[row.user_stack]), "\n"));
+    const auto [it, inserted] = index.try_emplace(std::move(key), groups.size());
+    if (inserted) groups.emplace_back();
+    groups[it->second].threads.push_back(&row);
+    groups[it->second].comms.insert(comm);
+  }
+  return groups;
+}
+
+// "11 worker", or "3 threads worker-*".
+std::string WhichThreads(const ThreadGroup& group) {
+  const std::string& first = *group.comms.begin();
+  const std::string name = Printable(group.comms.size() == 1 ? first : WithoutDigits(first));
+  if (group.threads.size() == 1) return absl::StrCat(group.threads.front()->tid, " ", name);
+  return absl::StrCat(group.threads.size(), " threads ", name);
+}
+
+// "  off the CPU for 12.3 s", of several "1.20 s to 12.3 s"; "" if it is not known.
+std::string HowLong(const ThreadGroup& group) {
+  const auto is_shorter = [](const NamedRow* a, const NamedRow* b) { return a->total_ns() < b->total_ns(); };
+  const auto [least, most] = std::minmax_element(group.threads.begin(), group.threads.end(), is_shorter);
+  if ((*most)->total_ns() == 0) return "";
+  const std::string shortest = FormatDuration((*least)->total_ns());
+  const std::string longest = FormatDuration((*most)->total_ns());
+  return absl::StrCat("  off the CPU for ", shortest == longest ? "" : absl::StrCat(shortest, " to "), longest);
+}
+
+std::string TidsLine(const ThreadGroup& group) {
+  constexpr size_t kMostTids = 10;
+  std::string line = "  tids";
+  for (size_t i = 0; i < std::min(kMostTids, group.threads.size()); ++i)
+    absl::StrAppend(&line, " ", group.threads[i]->tid);
+  if (group.threads.size() > kMostTids) absl::StrAppend(&line, " and ", group.threads.size() - kMostTids, " more");
+  return line;
+}
+
+void WriteThreads(const NamedProfile& profile, const FramePcs& pcs, const ThreadGroup& group, ByteSink sink) {
+  const NamedRow& row = *group.threads.front();
+  const bool is_running = IsRunning(profile, row);
+  const std::string wait = is_running ? "" : WaitOf(profile, row);
+  sink(absl::StrCat("\n", WhichThreads(group), "  ", std::string(StateOf(profile, row)), wait.empty() ? "" : "  ", wait,
+                    HowLong(group), "\n"));
+  if (group.threads.size() > 1) sink(absl::StrCat(TidsLine(group), "\n"));
+  if (is_running) return;
   const size_t frames = WriteKernelFrames(profile.kernel_stacks[row.kernel_stack].frames, sink);
   WriteUserFrames(profile.user_stacks[row.user_stack], PcsOf(pcs, row.user_stack), frames, sink);
 }
@@ -119,7 +177,7 @@ void WriteThreadStacks(const NamedProfile& profile, const FramePcs& pcs, ByteSin
   const size_t threads = profile.rows.size();
   sink(absl::StrFormat("%d %s: %d %s\n", process.key.pid, Printable(process.name), threads,
                        threads == 1 ? "thread" : "threads"));
-  for (const ProfileRow& row : profile.rows) WriteThread(profile, pcs, row, sink);
+  for (const ThreadGroup& group : GroupThreads(profile)) WriteThreads(profile, pcs, group, sink);
 }
 
 void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink) {

@@ -1,5 +1,5 @@
-// The stacks of every thread of one process at one moment, for `offcpu stacks`: as text for people, leaf first, and as
-// JSON for scripts:
+// The stacks of every thread of one process at one moment, for `offcpu stacks`: as text for people, leaf first, where
+// threads that wait alike are one entry with the tids of all, and as JSON for scripts, with an element for each:
 //   {"pid", "name", "threads": [{"tid", "comm", "state", "off_cpu_ns", "kernel": [{"name", "address"}], user stack}]}
 // with the fields of stack_json.h; "off_cpu_ns" is there only if it is known.
 //

@@ -23,19 +23,6 @@ constexpr size_t kMinLeafColumns = 14;  // of the function of the kernel
 constexpr size_t kMinNameColumns = 8;   // or a caller is not worth its place
 constexpr size_t kMaxNameColumns = 60;
 
-// Code points, each taken for a column: the terminal cuts what is wider.
-size_t ColumnsOf(std::string_view valid) {
-  return static_cast<size_t>(
-      std::count_if(valid.begin(), valid.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
-}
-
-// As wide as `columns`, exactly.
-std::string Cell(std::string_view text, size_t columns) {
-  std::string cell = ForScreen(text, columns);
-  cell.append(columns - ColumnsOf(cell), ' ');
-  return cell;
-}
-
 // Of the interval, in a second.
 class Rates {
  public:
@@ -102,14 +89,6 @@ std::string ProcessLine(const TopProcess& process, const Rates& rates) {
                          rates.Count(sums.count), FormatDuration(sums.max_ns));
 }
 
-// Marked where it is cut.
-std::string Shortened(std::string_view text, size_t columns) {
-  constexpr std::string_view kMark = "..";
-  std::string shown = ForScreen(text, columns);
-  if (shown == ForScreen(text, kNoLimit) || columns < kMark.size()) return shown;
-  return ForScreen(text, columns - kMark.size()) + std::string(kMark);
-}
-
 std::string FrameName(const std::string& name) {
   return Shortened(absl::StrReplaceAll(name, {{"(anonymous namespace)::", ""}}), kMaxNameColumns);
 }
@@ -146,16 +125,6 @@ size_t Share(size_t room, size_t first, size_t second) {
 }
 
 }  // namespace
-
-std::string ForScreen(std::string_view text, size_t columns) {
-  std::string shown;
-  for (size_t column = 0; column < columns && !text.empty(); ++column) {
-    const std::string_view character = text.substr(0, std::max<size_t>(Utf8SequenceLength(text), 1));
-    shown += Printable(character);
-    text.remove_prefix(character.size());
-  }
-  return shown;
-}
 
 std::vector<std::string> TopScreen(const TopTable& table, const TopScreenOptions& options) {
   const Rates rates(table.duration_ns);

@@ -4,16 +4,13 @@
 #define OFFCPU_TABLES_TOP_SCREEN_H_
 
 #include <cstddef>
-#include <limits>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "tables/columns.h"
 #include "tables/top_table.h"
 
 namespace offcpu {
-
-inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
 struct TopScreenOptions {
   std::string time_of_day;             // of the refresh
@@ -26,9 +23,6 @@ struct TopScreenOptions {
 // As many lines as there are, at most `lines`; none has more characters than `columns`. Room that the one table does
 // not need is the other's.
 std::vector<std::string> TopScreen(const TopTable& table, const TopScreenOptions& options);
-
-// The first `columns` characters of a text of anyone, as valid UTF-8 without characters that control a terminal.
-std::string ForScreen(std::string_view text, size_t columns);
 
 }  // namespace offcpu
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "bytes/utf8.h"
 #include "json/json_writer.h"
+#include "json/stats_json.h"
 #include "labels/stack_labels.h"
 #include "tables/keep_most.h"
 
@@ -111,11 +112,11 @@ class StackSums {
   WaitCauses wait_causes_;
 };
 
-std::vector<TopProcess> SumProcesses(const NamedProfile& profile) {
+std::vector<TopProcess> SumProcesses(const NamedProfile& profile, std::span<const NamedRow> rows) {
   std::vector<TopProcess> processes;
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
-  for (const ProfileRow& row : profile.rows) {
+  for (const ProfileRow& row : rows) {
     if (row.kind != WaitKind::kRunning) processes[row.process].sums.Add(row);
   }
   std::erase_if(processes,
@@ -123,10 +124,17 @@ std::vector<TopProcess> SumProcesses(const NamedProfile& profile) {
   return processes;
 }
 
+// Waits that go on and have lasted as long as the interval: of threads that did nothing in it. One in a hundred is for
+// clocks that are read one after the other.
+bool IsThroughout(const ProfileRow& row, uint64_t duration_ns) {
+  return row.kind == WaitKind::kOpen && row.count != 0 && duration_ns != 0 &&
+         row.total_ns() / row.count >= duration_ns - duration_ns / 100;
+}
+
 void WriteSums(const RowSums& sums, JsonWriter& json) {
-  json.Field("count", sums.count);
-  json.Field("blocked_ns", sums.blocked_ns);
-  json.Field("runnable_ns", sums.runnable_ns);
+  for (const RowValueInfo& info : RowValues(false)) {
+    if (info.sum != nullptr) json.Field(info.key, sums.*info.sum);
+  }
   json.Field("max_ns", sums.max_ns);
 }
 
@@ -153,56 +161,34 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
   WriteSums(stack.sums, json);
   json.Key("kernel_frames");
   json.Bool(stack.is_kernel);
-  json.Key("frames");
-  json.BeginArray();
-  for (const std::string& frame : stack.frames) json.String(frame);
-  json.EndArray();
+  WriteArray("frames", stack.frames, json, [&](const std::string& frame) { json.String(frame); });
   json.Field("waits_in", stack.waits_in);
   json.EndObject();
-}
-
-void WriteIdleSum(const IdleSum& sum, JsonWriter& json) {
-  json.BeginObject();
-  json.Field("name", sum.name);
-  json.Field("count", sum.count);
-  json.Field("blocked_ns", sum.blocked_ns);
-  json.EndObject();
-}
-
-void WriteDrop(const Drop& drop, JsonWriter& json) {
-  json.BeginObject();
-  json.Field("reason", drop.reason);
-  json.Field("count", drop.count);
-  json.Field("ns", drop.ns);
-  json.EndObject();
-}
-
-template <typename T>
-void WriteArray(std::string_view key, const std::vector<T>& values, void (*write)(const T&, JsonWriter&),
-                JsonWriter& json) {
-  json.Key(key);
-  json.BeginArray();
-  for (const T& value : values) write(value, json);
-  json.EndArray();
 }
 
 }  // namespace
 
 TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle) {
-  if (std::vector<IdleSum> idle = SumIdle(profile); hide_idle && !idle.empty()) {
-    TopTable table = MakeTopTable(WithoutIdle(profile), value, limit, false);
-    table.idle = std::move(idle);
-    return table;
+  const ShownRows shown(profile, hide_idle);
+  std::vector<NamedRow> rows(shown.rows().begin(), shown.rows().end());
+  uint64_t slept_throughout = profile.stats.slept_throughout;
+  if (hide_idle) {
+    std::erase_if(rows, [&](const NamedRow& row) {
+      const bool is_left_out = IsThroughout(row, profile.duration_ns);
+      slept_throughout += is_left_out ? row.count : 0;
+      return is_left_out;
+    });
   }
   TopTable table = {.start_unix_ns = profile.start_unix_ns,
                     .duration_ns = profile.duration_ns,
                     .host = Printable(profile.host),
                     .sums = {},
-                    .slept_throughout = profile.stats.slept_throughout,
+                    .slept_throughout = slept_throughout,
+                    .idle = shown.is_less() ? shown.sums() : std::vector<IdleSum>(),
                     .drops = profile.stats.drops,
-                    .processes = SumProcesses(profile)};
+                    .processes = SumProcesses(profile, rows)};
   StackSums stacks(profile);
-  for (const ProfileRow& row : profile.rows) {
+  for (const ProfileRow& row : rows) {
     if (row.kind == WaitKind::kRunning) continue;
     table.sums.Add(row);
     stacks.Add(row);
@@ -224,11 +210,11 @@ void WriteTopJson(const TopTable& table, ByteSink sink) {
   json.Field("host", table.host);
   WriteSums(table.sums, json);
   json.Field("slept_throughout", table.slept_throughout);
-  WriteArray("idle", table.idle, WriteIdleSum, json);
+  WriteIdleJson(table.idle, json);
   json.Field("all_processes", table.all_processes);
-  WriteArray("processes", table.processes, WriteProcess, json);
-  WriteArray("stacks", table.stacks, WriteStack, json);
-  WriteArray("drops", table.drops, WriteDrop, json);
+  WriteArray("processes", table.processes, json, [&](const TopProcess& process) { WriteProcess(process, json); });
+  WriteArray("stacks", table.stacks, json, [&](const TopStack& stack) { WriteStack(stack, json); });
+  WriteDropsJson(table.drops, json);
   json.EndObject();
   sink("\n");
 }

@@ -52,7 +52,7 @@ struct TopTable {
 };
 
 // With at most `limit` processes and as many stacks, the first by `value`. Waits for work that are marked are left out
-// if `hide_idle`.
+// if `hide_idle`, and so are threads that slept throughout, which are counted.
 TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle = true);
 
 // One object, on a line of its own.

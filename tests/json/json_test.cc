@@ -115,17 +115,23 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.suspended_ns = 18;
   stats.clock_forward_ns = 19;
   stats.clock_back_ns = 20;
+  stats.own_programs_ns = 24;
+  stats.own_process_ns = 25;
+  stats.own_memory_bytes = 26;
+  stats.host_cpu_ns = 27;
+  stats.cpu_budget_ppm = 28;
+  stats.draws_lowered_to = 29;
   stats.drops = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
-      R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"window":7,)"))
+      R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
       << text;
   EXPECT_NE(
       text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0})"),
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"own_programs_ns":24,"own_process_ns":25,"own_memory_bytes":26,"host_cpu_ns":27,"cpu_budget_ppm":28,"draws_lowered_to":29,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 
@@ -147,9 +153,9 @@ TEST(ProfileJsonTest, AStackHasItsRowAndBothHalves) {
       R"({"start_unix_ns":1,"duration_ns":2,"total_ns":111,"host":"h","stacks":[{"pid":10,"process":"server","comm":"worker",)"
       R"("kind":"disk","cause":"pipe","syscall":"read","count":1,"blocked_ns":100,"runnable_ns":11,"max_ns":111,"user":[)"
       R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
-      R"({"name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],"user_end":"window",)"
+      R"({"name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],"user_end":"stack copy",)"
       R"("kernel":["schedule","pipe_read"]}],)"
-      R"("idle":[],"modules":[{"path":"","build_id":"","frames":{"eh_frame":1},"walk_ends":{"window":1}}],"stats":{"intervals":0,)"))
+      R"("idle":[],"modules":[{"path":"","build_id":"","frames":{"eh_frame":1},"walk_ends":{"stack copy":1}}],"stats":{"intervals":0,)"))
       << ProfileJson(fake);
   EXPECT_TRUE(ProfileJson(fake).ends_with("}\n"));
 }

@@ -44,6 +44,27 @@ TEST_F(LabelFilterTest, MarksOfWaitsForWorkStayWithTheirRows) {
   EXPECT_THAT(IdleOf(fake_.profile), ElementsAre("a pool", ""));
 }
 
+// What is not told of a thread there, as what it waited for, does not choose among them.
+TEST_F(LabelFilterTest, TheLedgerHasTheSameProcessesAndThreads) {
+  fake_.profile.ledger = {{.process = 0, .tid = 12, .comm = "worker"},
+                          {.process = 1, .tid = 13, .comm = "worker"},
+                          {.process = 1, .tid = 14, .comm = "hog"}};  // never waited
+  const auto kept = [this](const std::vector<std::string>& texts) {
+    NamedProfile profile = fake_.profile;
+    std::vector<LabelFilter> filters;
+    for (const std::string& text : texts) filters.push_back(*ParseLabelFilter(text));
+    KeepRows(filters, &profile);
+    std::vector<int32_t> tids;
+    for (const LedgerEntry& entry : profile.ledger) tids.push_back(entry.tid);
+    return tids;
+  };
+  EXPECT_THAT(kept({}), ElementsAre(12, 13, 14));
+  EXPECT_THAT(kept({"pid=11"}), ElementsAre(13, 14));
+  EXPECT_THAT(kept({"process=client", "comm=worker"}), ElementsAre(13));
+  EXPECT_THAT(kept({"tid=14"}), ElementsAre(14));
+  EXPECT_THAT(kept({"cgroup=/user*", "pid=11"}), ElementsAre(13, 14));
+}
+
 TEST_F(LabelFilterTest, AnErrorSaysWhatOneLooksLike) {
   EXPECT_THAT(std::string(ParseLabelFilter("lock").status().message()), HasSubstr("LABEL=PATTERN"));
 }

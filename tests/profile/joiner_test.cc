@@ -63,11 +63,7 @@ TEST_F(JoinerTest, OneCaptureReleasesAllThatWait) {
   EXPECT_EQ(table_.rows(), 0u);
   joiner_->Resolve(5, stack);
   EXPECT_EQ(table_.rows(), 1u);
-  EXPECT_EQ(joiner_->counters().joined.intervals, 2u);
-  EXPECT_EQ(joiner_->counters().joined.ns, 32u);
   joiner_->Flush();
-  EXPECT_EQ(joiner_->counters().flushed.intervals, 1u);
-  EXPECT_EQ(joiner_->counters().flushed.ns, 100u);
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 32}, {{6, Missing(NoUserStack::kPending)}, 100}}));
 }
 
@@ -126,8 +122,6 @@ TEST_F(JoinerTest, WaitingEndsAfterItsTimeAndNotBefore) {
   joiner_->Advance(6001);
   EXPECT_EQ(joiner_->waiting_stays(), 0u);
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
-  EXPECT_EQ(joiner_->counters().expired.intervals, 1u);
-  EXPECT_EQ(joiner_->counters().expired.ns, 11u);
   EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kLost)}, 11}}));
 }
 
@@ -185,11 +179,10 @@ TEST_F(JoinerTest, TheOldestStayMakesRoom) {
   Limit({.stays = 2, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000});
   joiner_->Add(Wait(5, 10));
   joiner_->Add(Wait(6, 10));
-  EXPECT_EQ(joiner_->counters().evicted.intervals, 0u);
+  EXPECT_EQ(joiner_->waiting_stays(), 2u);
   joiner_->Add(Wait(5, 10));  // 6 is now the oldest
   joiner_->Add(Wait(7, 10));
-  EXPECT_EQ(joiner_->counters().evicted.intervals, 1u);
-  EXPECT_EQ(joiner_->counters().evicted.ns, 11u);
+  EXPECT_EQ(joiner_->waiting_stays(), 2u);
   joiner_->Flush();
   uint32_t pending = Missing(NoUserStack::kPending);
   EXPECT_EQ(Finish(), (Found{{{5, pending}, 22}, {{6, Missing(NoUserStack::kOverload)}, 11}, {{7, pending}, 11}}));
@@ -201,10 +194,14 @@ TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
     joiner_->Add(Wait(cookie, 10));
     EXPECT_LE(joiner_->waiting_bytes(), 10000u);
   }
-  EXPECT_GT(joiner_->waiting_stays(), 10u);
-  EXPECT_EQ(joiner_->waiting_stays() + joiner_->counters().evicted.intervals, 500u);
+  const size_t waiting = joiner_->waiting_stays();
+  EXPECT_GT(waiting, 10u);
   joiner_->Flush();
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
+  std::map<uint32_t, uint64_t> ns;  // by user stack
+  for (const auto& [key, one_ns] : Finish()) ns[key.second] += one_ns;
+  EXPECT_EQ(ns, (std::map<uint32_t, uint64_t>{{Missing(NoUserStack::kOverload), (500 - waiting) * 11},
+                                              {Missing(NoUserStack::kPending), waiting * 11}}));
 }
 
 TEST_F(JoinerTest, NoRoomAtAllStillKeepsTheTime) {
@@ -222,7 +219,6 @@ TEST_F(JoinerTest, AStayThatBlocksInALoopTakesNoMoreRoom) {
   EXPECT_EQ(joiner_->waiting_bytes(), bytes);
   uint32_t stack = Stack(1);
   joiner_->Resolve(5, stack);
-  EXPECT_EQ(joiner_->counters().joined.intervals, 1003u);
   EXPECT_EQ(table_.rows(), 3u);
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 1003 * 11}}));
 }
@@ -233,9 +229,10 @@ TEST_F(JoinerTest, AStayOfVeryManyKernelStacksKeepsEach) {
     joiner_->Add(Wait(5, 10, index));
     joiner_->Add(Wait(5, 10, 0));  // soon beyond the look back: waits as rows that the table adds up
   }
-  joiner_->Resolve(5, Stack(1));
+  const uint32_t stack = Stack(1);
+  joiner_->Resolve(5, stack);
   EXPECT_EQ(table_.rows(), 200u);
-  EXPECT_EQ(joiner_->counters().joined.ns, 400u * 11);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 400 * 11}}));
 }
 
 // Intervals with wakers: a chain of cookies beside the interval's own.
@@ -285,7 +282,6 @@ TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
       }
       EXPECT_EQ(joiner.waiting_stays(), 0u);
       EXPECT_EQ(joiner.waiting_bytes(), 0u);
-      EXPECT_EQ(joiner.counters().joined.intervals, 1u);
       stack_table.InternKernel(0);
       const Profile profile = table.Finish(stack_table, {});
       ASSERT_EQ(profile.rows.size(), 1u);
@@ -319,8 +315,6 @@ TEST_F(JoinerWakersTest, WhatDoesNotComeIsMissingByItself) {
   joiner_->Advance(1001);
   EXPECT_EQ(joiner_->waiting_stays(), 0u);
   EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{own, Missing(NoUserStack::kLost), last}));
-  EXPECT_EQ(joiner_->counters().joined.intervals, 1u);
-  EXPECT_EQ(joiner_->counters().expired.intervals, 0u);  // of wakers it is no loss of the interval's
 }
 
 TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRemembered) {
@@ -361,7 +355,6 @@ TEST_F(JoinerWakersTest, FlushAndNoRoomKeepTheTime) {
   joiner_->Add(Woken(15, {6, 7}));
   EXPECT_EQ(joiner_->waiting_stays(), 0u);
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
-  EXPECT_EQ(joiner_->counters().evicted.intervals, 1u);
   EXPECT_EQ(Finish(), (Found{{{5, pending}, 10}, {{15, Missing(NoUserStack::kOverload)}, 10}}));
 }
 
@@ -428,25 +421,31 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
   }
   joiner_->Flush();
 
-  const Joiner::Counters& counters = joiner_->counters();
-  EXPECT_EQ(
-      counters.joined.intervals + counters.expired.intervals + counters.evicted.intervals + counters.flushed.intervals,
-      intervals);
-  EXPECT_EQ(tight, counters.evicted.intervals > 0);
-  EXPECT_EQ(tight, counters.expired.intervals > 0);
-  EXPECT_GT(counters.joined.intervals, 100u);
-  uint32_t given_up[] = {Missing(NoUserStack::kLost), Missing(NoUserStack::kOverload), Missing(NoUserStack::kPending)};
+  const uint32_t lost = Missing(NoUserStack::kLost);
+  const uint32_t overload = Missing(NoUserStack::kOverload);
+  const uint32_t given_up[] = {lost, overload, Missing(NoUserStack::kPending)};
   for (uint32_t kernel = 0; kernel < 40; ++kernel) stacks_.InternKernel(kernel);
   std::map<Key, uint64_t> received_ns;
+  std::map<uint32_t, uint64_t> without_outcome;  // intervals, by what they have instead
+  uint64_t with_outcome = 0;
   for (const ProfileRow& row : table_.Finish(stacks_, {}).rows) {
     uint64_t cookie = row.process;
     received_ns[{cookie, row.kernel_stack, row.kind, row.syscall}] += row.total_ns();
     auto outcome = outcomes.find(cookie);
-    if (outcome != outcomes.end() && outcome->second == row.user_stack) continue;
+    if (outcome != outcomes.end() && outcome->second == row.user_stack) {
+      with_outcome += row.events();
+      continue;
+    }
+    without_outcome[row.user_stack] += row.events();
     EXPECT_THAT(given_up, ::testing::Contains(row.user_stack)) << "cookie " << cookie;
     EXPECT_TRUE(tight || outcome == outcomes.end()) << "cookie " << cookie;
   }
   EXPECT_EQ(received_ns, sent_ns);
+  EXPECT_EQ(tight, without_outcome[lost] > 0);
+  EXPECT_EQ(tight, without_outcome[overload] > 0);
+  EXPECT_GT(with_outcome, 100u);
+  for (const auto& [reason, count] : without_outcome) with_outcome += count;
+  EXPECT_EQ(with_outcome, intervals) << "with those that have none";
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomJoinerTest, ::testing::Combine(::testing::Range(1u, 21u), ::testing::Bool()));

@@ -211,10 +211,12 @@ TEST_F(MergeTest, NamesThatAreLearntLateCount) {
   first.processes[0].name = "";
   Profile second = Window(1, 0);
   second.processes[0].container = "c1";
+  second.processes[0].executable = "/opt/server";
   const Profile merged = Merge({std::move(first), std::move(second)});
   ASSERT_THAT(merged.processes, SizeIs(1));
   EXPECT_EQ(merged.processes[0].name, "server");
   EXPECT_EQ(merged.processes[0].container, "c1");
+  EXPECT_EQ(merged.processes[0].executable, "/opt/server");
 }
 
 TEST_F(MergeTest, OnlyRowsThatAreWantedAreKept) {
@@ -274,6 +276,11 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.sample_most_ns = 60;
   first.stats.not_drawn = 10;
   first.stats.slept_throughout = 11;
+  first.stats.own_programs_ns = 12;
+  first.stats.own_process_ns = 13;
+  first.stats.own_memory_bytes = 140;
+  first.stats.host_cpu_ns = 15;
+  first.stats.cpu_budget_ppm = 160;
   first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
   Profile second = Window(1, 0);
   second.stats = {.intervals = 10, .cookies = 20, .captures = 30, .kernel_stacks = 40, .live_stacks = 50, .walks = 60};
@@ -284,6 +291,12 @@ TEST_F(MergeTest, StatisticsAreSums) {
   second.stats.sample_most_ns = 70;
   second.stats.not_drawn = 100;
   second.stats.slept_throughout = 4;
+  second.stats.own_programs_ns = 120;
+  second.stats.own_process_ns = 130;
+  second.stats.own_memory_bytes = 14;
+  second.stats.host_cpu_ns = 150;
+  second.stats.cpu_budget_ppm = 16;
+  second.stats.draws_lowered_to = 17;
   second.stats.drops = {{"b", 30, 40}, {"c", 5, 6}};
 
   const ProfileStats stats = Merge({std::move(first), std::move(second)}).stats;
@@ -301,6 +314,12 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.sample_most_ns, 70u);
   EXPECT_EQ(stats.not_drawn, 110u);
   EXPECT_EQ(stats.slept_throughout, 4u) << "whoever slept through both slept through the second";
+  EXPECT_EQ(stats.own_programs_ns, 132u);
+  EXPECT_EQ(stats.own_process_ns, 143u);
+  EXPECT_EQ(stats.own_memory_bytes, 140u) << "the most";
+  EXPECT_EQ(stats.host_cpu_ns, 165u);
+  EXPECT_EQ(stats.cpu_budget_ppm, 160u) << "the most";
+  EXPECT_EQ(stats.draws_lowered_to, 17u) << "the least of those that were lowered";
   EXPECT_THAT(stats.drops, ElementsAre(DropIs("a", 1u, 2u), DropIs("b", 33u, 44u), DropIs("c", 5u, 6u)));
 }
 

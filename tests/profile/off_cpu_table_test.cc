@@ -220,12 +220,14 @@ TEST_F(OffCpuTableTest, LaterCallsFillInWhatWasEmpty) {
   table_.InternProcess(Process(10, ""));
   ProcessInfo named = Process(10, "server");
   named.container = "c1";
+  named.executable = "/opt/server";
   table_.InternProcess(named);
   table_.InternProcess(Process(10, "renamed"));
   Profile profile = table_.Finish(stacks_, {});
   ASSERT_THAT(profile.processes, SizeIs(1));
   EXPECT_EQ(profile.processes[0].name, "server");
   EXPECT_EQ(profile.processes[0].container, "c1");
+  EXPECT_EQ(profile.processes[0].executable, "/opt/server");
 }
 
 TEST_F(OffCpuTableTest, ProcessesAndThreadNamesBeyondTheirCapsAreOther) {

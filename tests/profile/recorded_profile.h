@@ -90,7 +90,25 @@ struct RecordedProfile {
     stats.sample_most_ns = 64'000'000;
     stats.not_drawn = 109;
     stats.slept_throughout = 107;
+    stats.capture_ns = 22'000'000;
+    stats.own_programs_ns = 12'000'000;
+    stats.own_process_ns = 50'000'000;
+    stats.own_memory_bytes = 47'000'000;
+    stats.host_cpu_ns = 10'000'000'002;
+    stats.cpu_budget_ppm = 10'000;
+    stats.draws_lowered_to = 37;
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
+  }
+
+  // One row of one process, and nothing of the recording.
+  static RecordedProfile OneReader() {
+    RecordedProfile one;
+    const uint32_t process = one.AddProcess({10, 1000, 1}, "server", "3f5c0b1e2a77");
+    const uint32_t comm = one.AddComm("worker");
+    const uint32_t kernel = one.AddPipe();
+    const uint32_t user = one.AddReader();
+    one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
+    return one;
   }
 
   // Beside the waits, what ran: in user mode, in a system call, and without a stack.

@@ -1,5 +1,6 @@
 #include "tables/label_table.h"
 
+#include <sstream>
 #include <string>
 
 #include "gmock/gmock.h"
@@ -15,7 +16,13 @@ class LabelTableTest : public LabelledProfile {
  protected:
   std::string Table(RowLabel label, size_t limit = 10) {
     std::string text;
-    WriteLabelTable(fake_.profile, label, RowValue::kOffCpu, true, limit,
+    WriteLabelTable(fake_.profile, {.label = label}, true, {.limit = limit},
+                    [&](std::string_view piece) { text += piece; });
+    return text;
+  }
+  std::string TableBy(const std::string& name, size_t columns) {
+    std::string text;
+    WriteLabelTable(fake_.profile, ParseTableBy(name).value(), true, {.columns = columns},
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
@@ -40,6 +47,33 @@ TEST_F(LabelTableTest, WhatIsLeftOutIsCounted) { EXPECT_THAT(Table(RowLabel::kPi
 
 TEST_F(LabelTableTest, UnitsComeFromControlGroups) {
   EXPECT_THAT(Table(RowLabel::kUnit), HasSubstr("  web.service\n"));
+}
+
+TEST_F(LabelTableTest, ThreadsWhoseNamesDifferInNumbersAreOne) {
+  for (size_t i = 0; i < fake_.profile.comms.size(); ++i) fake_.profile.comms[i] = "pool-" + std::to_string(i + 10);
+  EXPECT_EQ(TableBy("thread", kNoLimit),
+            "  SHARE    OFF-CPU    BLOCKED   RUNNABLE  THREAD\n"
+            "100.0 %    10.0 ms    9.00 ms    1.00 ms  pool-*\n");
+}
+
+TEST_F(LabelTableTest, LinesFitTheTerminal) {
+  fake_.profile.processes[0].container = std::string(60, 'a') + std::string(60, 'b');
+  const std::string table = TableBy("container", 80);
+  EXPECT_THAT(table, HasSubstr("aaa..bbb")) << table;
+  std::istringstream lines(table);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+}
+
+TEST_F(LabelTableTest, WhatATableCanBeBy) {
+  EXPECT_EQ(ParseTableBy("process")->apart, RowsApart::kProcesses);
+  EXPECT_EQ(ParseTableBy("process")->label, std::nullopt) << "each with its pid, not each name";
+  EXPECT_EQ(ParseTableBy("command")->apart, RowsApart::kPrograms);
+  EXPECT_EQ(ParseTableBy("command")->label, std::nullopt);
+  EXPECT_EQ(ParseTableBy("syscall")->label, RowLabel::kSystemCall);
+  const absl::Status unknown = ParseTableBy("group").status();
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(unknown.message()), HasSubstr("no label is called 'group': there are pid, process,"));
+  EXPECT_THAT(std::string(unknown.message()), testing::EndsWith(", idle, command, thread"));
 }
 
 TEST_F(LabelTableTest, WaitsForWorkAreHiddenUnlessAskedFor) {

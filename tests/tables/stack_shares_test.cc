@@ -17,7 +17,7 @@ class StackSharesTest : public ::testing::Test {
   }
   std::string Summary() {
     std::string text;
-    WriteSummary(fake_.profile, [&text](std::string_view piece) { text += piece; });
+    WriteSummary(fake_.profile, true, [&text](std::string_view piece) { text += piece; });
     return text;
   }
 
@@ -41,6 +41,17 @@ TEST_F(StackSharesTest, TellWhyStacksAreNotThereAndWhatToDo) {
   EXPECT_NE(shares.gaps[0].remedy.find("--sample"), std::string::npos);
   EXPECT_EQ(shares.gaps[1].reason, "truncated: no row");
   EXPECT_EQ(shares.gaps[2].remedy, "") << "a process that has ended: nothing can be done";
+}
+
+TEST_F(StackSharesTest, OnlyWhatIsProvenIsComplete) {
+  Wait(fake_.User({"f", "main"}), 600);
+  Wait(fake_.User({"f"}, EndReason::kGuessedEnd), 400);
+  const StackShares shares = SharesOf(fake_.profile);
+  EXPECT_EQ(shares.complete_ns, 600u);
+  ASSERT_EQ(shares.gaps.size(), 1u);
+  EXPECT_EQ(shares.gaps[0].reason, "guessed end");
+  EXPECT_EQ(shares.gaps[0].ns, 400u);
+  EXPECT_NE(shares.gaps[0].remedy.find("-XX:+PreserveFramePointer"), std::string::npos);
 }
 
 TEST_F(StackSharesTest, LeaveOutWhatCanHaveNoUserStack) {

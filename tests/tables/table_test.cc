@@ -1,6 +1,9 @@
 #include "tables/table.h"
 
+#include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tables/summary.h"
@@ -11,24 +14,172 @@ namespace {
 
 class TableTest : public ::testing::Test {
  protected:
-  std::string Processes(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
+  std::string Processes(const TableOptions& options) {
     std::string text;
-    WriteProcessTable(fake_.profile, value, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteProcessTable(fake_.profile, fake_.profile.rows, options, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  }
+  std::string Processes(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
+    return Processes({.value = value, .limit = limit});
+  }
+  std::string Stacks(const TableOptions& options) {
+    std::string text;
+    WriteStackTable(fake_.profile, fake_.profile.rows, options, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
   std::string Stacks(size_t limit = 20, RowValue value = RowValue::kOffCpu) {
+    return Stacks({.value = value, .limit = limit});
+  }
+  std::string Summary(bool hide_idle = true) {
     std::string text;
-    WriteStackTable(fake_.profile, value, limit, [&](std::string_view bytes) { text += bytes; });
+    WriteSummary(fake_.profile, hide_idle, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
-  std::string Summary() {
-    std::string text;
-    WriteSummary(fake_.profile, [&](std::string_view bytes) { text += bytes; });
-    return text;
+  // Sixteen processes of one program, each with addresses of its own, and one of another program.
+  void AddBackends() {
+    const uint32_t comm = fake_.Comm("postgres");
+    for (int32_t i = 0; i < 16; ++i) {
+      const uint32_t process = fake_.Process(100 + i, "postgres");
+      fake_.profile.processes[process].executable = "/usr/lib/postgresql/15/bin/postgres";
+      fake_.Row(process, comm, fake_.User({"semop", "LWLockAcquire", "main"}),
+                fake_.Kernel({"schedule", "do_semtimedop"}), 1'000'000);
+    }
+    fake_.Row(fake_.Process(200, "psql"), fake_.Comm("psql"), fake_.User({"semop", "LWLockAcquire", "main"}),
+              fake_.Kernel({"schedule", "do_semtimedop"}), 4'000'000);
   }
 
   FakeProfile fake_;
 };
+
+TEST_F(TableTest, SixteenBackendsAreOneRow) {
+  AddBackends();
+  EXPECT_EQ(Processes(),
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
+            "postgres         16 procs       1    16.0 ms    16.0 ms       0 ns  semop < LWLockAcquire < main | "
+            "do_semtimedop\n"
+            "psql                  200       1    4.00 ms    4.00 ms       0 ns  semop < LWLockAcquire < main | "
+            "do_semtimedop\n");
+  EXPECT_EQ(Stacks(),
+            "#1  16.0 ms, 80.0 %  count 16, average 1.00 ms, longest 1.00 ms  postgres (16 processes), "
+            "thread postgres: lock\n"
+            "        main\n"
+            "        LWLockAcquire\n"
+            "        semop\n"
+            "        -- kernel --\n"
+            "        do_semtimedop\n"
+            "        schedule\n"
+            "\n"
+            "#2  4.00 ms, 20.0 %  count 1, average 4.00 ms, longest 4.00 ms  psql (200), thread psql: lock\n"
+            "        main\n"
+            "        LWLockAcquire\n"
+            "        semop\n"
+            "        -- kernel --\n"
+            "        do_semtimedop\n"
+            "        schedule\n"
+            "\n");
+}
+
+TEST_F(TableTest, ProcessesAreKeptApartIfThatIsAskedFor) {
+  AddBackends();
+  const std::string processes = Processes({.apart = RowsApart::kProcesses});
+  EXPECT_TRUE(processes.find("psql                  200") < processes.find("postgres              100")) << processes;
+  EXPECT_NE(processes.find("\npostgres              115"), std::string::npos) << processes;
+  const std::string stacks = Stacks({.apart = RowsApart::kProcesses});
+  EXPECT_NE(stacks.find("#17  1.00 ms, 5.0 %  count 1, average 1.00 ms, longest 1.00 ms  postgres (115), thread"),
+            std::string::npos)
+      << stacks;
+}
+
+// Two programs of one name are two; names that differ in a number are one program.
+TEST_F(TableTest, AProgramIsItsNameAndItsFile) {
+  AddBackends();
+  for (uint32_t i = 0; i < 4; ++i) fake_.profile.processes[i].executable = "/opt/postgres";
+  EXPECT_NE(Processes().find("postgres         12 procs"), std::string::npos) << Processes();
+  EXPECT_NE(Processes().find("postgres          4 procs"), std::string::npos) << Processes();
+  for (uint32_t i = 4; i < 16; ++i) fake_.profile.processes[i].name = "backend" + std::to_string(i);
+  EXPECT_NE(Processes().find("backend*         12 procs"), std::string::npos) << Processes();
+}
+
+TEST_F(TableTest, ThreadsOfAPoolAreOneRow) {
+  const uint32_t process = fake_.Process(10, "server");
+  const uint32_t user = fake_.User({"wait", "run"});
+  const uint32_t kernel = fake_.Kernel({"schedule", "futex_wait"});
+  for (int32_t i = 0; i < 3; ++i)
+    fake_.Row(process, fake_.Comm("pool-" + std::to_string(i + 9)), user, kernel, 1'000'000);
+  fake_.Row(process, fake_.Comm("main"), user, kernel, 1'000'000);
+  EXPECT_NE(Stacks().find("#1  3.00 ms, 75.0 %  count 3, average 1.00 ms, longest 1.00 ms  server (10), threads "
+                          "pool-*: lock\n"),
+            std::string::npos)
+      << Stacks();
+  EXPECT_NE(Processes().find("server                 10       2 "), std::string::npos) << Processes();
+  for (size_t i = 0; i < 4; ++i) fake_.profile.rows[i].tid = 11 + static_cast<int32_t>(i);
+  EXPECT_NE(Stacks().find("server (10), 3 threads pool-*: lock\n"), std::string::npos) << Stacks();
+  EXPECT_NE(Stacks().find("server (10), thread main (14): lock\n"), std::string::npos) << Stacks();
+  EXPECT_TRUE(Processes().starts_with("PROCESS               PID THREADS "));
+  EXPECT_NE(Processes().find("server                 10       4 "), std::string::npos) << Processes();
+  const std::string apart = Stacks({.apart = RowsApart::kThreads});
+  EXPECT_NE(apart.find("#4 "), std::string::npos) << apart;
+  EXPECT_NE(apart.find("server (10), thread pool-10 (12): lock\n"), std::string::npos) << apart;
+}
+
+TEST_F(TableTest, LinesFitTheTerminalAndStacksAreFoldedInTheMiddle) {
+  AddBackends();
+  const std::string longest = "std::vector<" + std::string(90, 'x') + ">::push_back";
+  std::vector<std::string> names = {longest};
+  for (int i = 1; i < 60; ++i) names.push_back("f" + std::to_string(i));
+  fake_.profile.stats.oncpu_period_ns = 1;
+  fake_.Row(fake_.Process(300, std::string(15, 'n')), fake_.Comm(std::string(15, 't')),
+            fake_.User(std::vector<std::string_view>(names.begin(), names.end())),
+            fake_.Kernel({"schedule", "a_long_name_of_a_function_of_the_kernel"}), 50'000'000);
+  for (const size_t columns : {80u, 100u, 132u}) {
+    std::istringstream lines(Processes({.columns = columns}) + Stacks({.columns = columns}));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << line;
+  }
+  const std::string stacks = Stacks({.limit = 1, .columns = 80});
+  EXPECT_NE(stacks.find("        f59\n        f58\n        f57\n        f56\n        f55\n        f54\n"
+                        "        ... 40 more ...\n"
+                        "        f13\n"),
+            std::string::npos)
+      << stacks;
+  EXPECT_NE(stacks.find("        f1\n        std::vector<xxx"), std::string::npos) << stacks;
+  EXPECT_NE(stacks.find("xx>::push_back\n        -- kernel --\n"), std::string::npos) << stacks;
+  EXPECT_EQ(Stacks({.limit = 1}).find("more ..."), std::string::npos) << "a file has all of it";
+  EXPECT_NE(Stacks({.limit = 1}).find(longest), std::string::npos);
+}
+
+TEST_F(TableTest, ManyProcessesThatWakeAlikeAreOneWaker) {
+  AddBackends();
+  const uint32_t user = fake_.User({"semop", "LWLockRelease", "main"});
+  const uint32_t kernel = fake_.Kernel({"try_to_wake_up", "do_semtimedop"});
+  for (uint32_t i = 0; i < 16; ++i) {
+    fake_.profile.wakers.push_back({{.process = i, .comm = 0, .kernel_stack = kernel, .user_stack = user}});
+    fake_.profile.rows[i].waker = i + 1;
+  }
+  EXPECT_NE(Stacks().find("        woken, 16.0 ms, by postgres: semop < LWLockRelease < main | do_semtimedop\n\n"),
+            std::string::npos)
+      << Stacks();
+}
+
+// As nginx before a slow server: the little that is not hidden is no answer to where requests wait.
+TEST_F(TableTest, TheSummarySaysHowMuchIsHiddenAndWhere) {
+  const uint32_t process = fake_.Process(10, "nginx");
+  const uint32_t comm = fake_.Comm("nginx");
+  const uint32_t kernel = fake_.Kernel({"schedule", "do_epoll_wait"});
+  fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 980'000'000, 10'000'000);
+  fake_.Row(process, comm, fake_.User({"write"}), kernel, 10'000'000);
+  fake_.Idle({"nginx: event loop", ""});
+  EXPECT_NE(Summary().find("\noff a CPU     1.00 s: 98.0 % waiting for work, hidden; shares are of the rest, 20.0 ms\n"
+                           "  most at     nginx: event loop, 980 ms: also if a request waits for another server\n"
+                           "with stacks"),
+            std::string::npos)
+      << Summary();
+  EXPECT_EQ(Summary(false).find("\noff a CPU "), std::string::npos) << "nothing is hidden";
+  fake_.profile.rows[1].blocked_ns = 980'000'000;
+  EXPECT_NE(Summary().find(": 49.7 % waiting for work, hidden; "), std::string::npos) << Summary();
+  EXPECT_EQ(Summary().find("most at"), std::string::npos);
+  fake_.Idle({"", ""});
+  EXPECT_EQ(Summary().find("\noff a CPU "), std::string::npos);
+}
 
 TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
   const uint32_t process = fake_.Process(10, "server");
@@ -196,10 +347,48 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
             "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
             "asleep        7 threads slept through the whole recording\n"
             "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
-            "  truncated   window 2.0 %\n"
+            "  truncated   stack copy 2.0 %\n"
             "lost or without a stack\n"
             "  no user stack: budget                        12  1.20 ms\n"
             "  row table full                                3  \n");
+}
+
+TEST_F(TableTest, TheSummaryCountsGuessedEndsApart) {
+  ProfileStats& stats = fake_.profile.stats;
+  stats.walks = 1000;
+  stats.walk_ends[static_cast<size_t>(EndReason::kComplete)] = 700;
+  stats.walk_ends[static_cast<size_t>(EndReason::kGuessedEnd)] = 250;
+  stats.walk_ends[static_cast<size_t>(EndReason::kNoRow)] = 50;
+  EXPECT_NE(Summary().find("user walks    1000, complete 70.0 % (mixed 70.0 %)\n"
+                           "  guessed end 25.0 %, perhaps complete: nothing proves that the outermost frame has no "
+                           "callers\n"
+                           "  truncated   no row 5.0 %\n"),
+            std::string::npos)
+      << Summary();
+}
+
+TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
+  ProfileStats& stats = fake_.profile.stats;
+  stats.capture_ns = 22'000'000;
+  EXPECT_EQ(Summary().find("cost "), std::string::npos) << "of files that do not tell";
+  stats.own_programs_ns = 12'000'000;
+  stats.own_process_ns = 50'000'000;
+  stats.own_memory_bytes = 3u << 19;
+  stats.host_cpu_ns = 10'000'000'000;  // 84 ms are 0.84 % of it
+  stats.cpu_budget_ppm = 5'000;
+  const std::string parts = "BPF programs 12.0 ms, captures 22.0 ms, recorder 50.0 ms; 1.5 MiB\n";
+  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.5%): " + parts + "user walks"),
+            std::string::npos)
+      << Summary();
+  stats.draws_lowered_to = 37;
+  EXPECT_NE(Summary().find(parts + "  lowered     to 37 draws a second and CPU, because of the budget\n"),
+            std::string::npos)
+      << Summary();
+  stats.draws_lowered_to = 0;
+  stats.cpu_budget_ppm = 0;
+  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (not held, the sample is fixed): " + parts),
+            std::string::npos)
+      << Summary();
 }
 
 TEST_F(TableTest, AnEmptyRecordingLostNothing) {

@@ -54,6 +54,41 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
       "\n");
 }
 
+TEST_F(ThreadStacksTest, ThreadsThatWaitAlikeAreOneEntry) {
+  const uint32_t kernel = fake_.Kernel({"schedule", "futex_wait"});
+  const uint32_t lock = fake_.User({"lock", "run"});
+  for (int32_t i = 0; i < 12; ++i) {
+    Thread(100 + i, "pool-" + std::to_string(i), i % 2 == 0 ? lock : fake_.User({"lock", "run"}), kernel,
+           1'000'000'000 * static_cast<uint64_t>(i + 1));
+  }
+  Thread(200, "pool-99", lock, kernel, 5, WaitKind::kDisk);
+  Thread(201, "main", lock, kernel, 0);
+  Thread(202, "busy1", fake_.Missing(NoUserStack::kOnCpu), fake_.Kernel({}), 0, WaitKind::kOther);
+  Thread(203, "busy2", fake_.Missing(NoUserStack::kOnCpu), fake_.Kernel({}), 0, WaitKind::kOther);
+  const std::string stack =
+      "  #0   0x0000000000000020  schedule  [kernel]\n"
+      "  #1   0x0000000000000020  futex_wait  [kernel]\n"
+      "  #2   lock  libx.so  (registers)\n"
+      "  #3   run  libx.so  (eh_frame)\n";
+  EXPECT_EQ(Text(),
+            "10 server: 16 threads\n"
+            "\n"
+            "12 threads pool-*  sleeping  lock  off the CPU for 1.00 s to 12.0 s\n"
+            "  tids 100 101 102 103 104 105 106 107 108 109 and 2 more\n" +
+                stack +
+                "\n"
+                "200 pool-99  disk  lock  off the CPU for 5 ns\n" +
+                stack +
+                "\n"
+                "201 main  sleeping  lock\n" +
+                stack +
+                "\n"
+                "2 threads busy*  running\n"
+                "  tids 202 203\n");
+  const std::string json = Json();
+  EXPECT_NE(json.find("{\"tid\":101,\"comm\":\"pool-1\""), std::string::npos) << "scripts get each of them";
+}
+
 TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
   const uint32_t none = fake_.Kernel({});
   Thread(10, "server", fake_.User({"read"}, EndReason::kStackCopy), none, 0, WaitKind::kDisk);
@@ -64,7 +99,7 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
             "10 server  disk\n"
             "  [unknown kernel stack]\n"
             "  #0   read  libx.so  (registers)\n"
-            "  [truncated: window]\n"
+            "  [truncated: stack copy]\n"
             "\n"
             "11 quick  preempted  off the CPU for 999 ns\n"
             "  #0   0x0000000000000020  schedule  [kernel]\n"
@@ -72,7 +107,7 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
   EXPECT_EQ(
       Json(),
       R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","cause":"other","kernel":[],"user":[)"
-      R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"window"},)"
+      R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"stack copy"},)"
       R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","off_cpu_ns":999,)"
       R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
       "\n");

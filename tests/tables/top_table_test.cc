@@ -68,6 +68,23 @@ TEST_F(TopTableTest, SumsOfProcessesTheMostFirst) {
   EXPECT_THAT(Table(RowValue::kOffCpu, 0).stacks, IsEmpty());
 }
 
+TEST_F(TopTableTest, ThreadsThatSleptThroughoutAreOnlyCounted) {
+  const uint32_t user = fake_.User({"read", "main"});
+  fake_.profile.duration_ns = 2'000'000'000;
+  fake_.profile.stats.slept_throughout = 7;  // whom the recorder left out
+  fake_.Row(process_, comm_, user, kernel_, 5'990'000'000, 0, WaitKind::kOpen);
+  fake_.profile.rows.back().count = 3;
+  fake_.Row(process_, comm_, user, kernel_, 1'900'000'000, 0, WaitKind::kOpen);
+  fake_.Row(process_, comm_, user, kernel_, 2'000'000'000, 0, WaitKind::kSleeping);
+  const TopTable table = Table();
+  EXPECT_EQ(table.slept_throughout, 10u);
+  EXPECT_EQ(table.sums.total_ns(), 3'900'000'000u);
+  EXPECT_EQ(table.sums.count, 2u);
+  const TopTable all = MakeTopTable(fake_.profile, RowValue::kOffCpu, 20, false);
+  EXPECT_EQ(all.slept_throughout, 7u);
+  EXPECT_EQ(all.sums.count, 5u);
+}
+
 TEST_F(TopTableTest, TheFirstIsTheFirstByTheValue) {
   const uint32_t hog = fake_.Process(11, "hog");
   const uint32_t user = fake_.User({"f"});
@@ -133,7 +150,7 @@ TEST_F(TopTableTest, AStackOfNothingElseKeepsThem) {
 TEST_F(TopTableTest, AStackThatIsNotWholeSaysSo) {
   EXPECT_THAT(FramesOf(UserIn({{"read", "libc.so.6"}, {"fill", "server"}, {"qsort", "libc.so.6"}, {"f", "server"}},
                               EndReason::kStackCopy)),
-              ElementsAre("fill", "qsort", "f", "[truncated: window]"))
+              ElementsAre("fill", "qsort", "f", "[truncated: stack copy]"))
       << "its last frame is not where the program begins";
   EXPECT_THAT(FramesOf(fake_.Missing(NoUserStack::kBudget)), ElementsAre("[no user stack: budget]"));
 }

@@ -1,0 +1,115 @@
+#include "tables/row_groups.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_join.h"
+#include "bytes/utf8.h"
+#include "labels/stack_labels.h"
+
+namespace offcpu {
+namespace {
+
+// Gives equal texts one number: the index of the first.
+class FirstIndices {
+ public:
+  void Add(const std::string& text) {
+    const auto next = static_cast<uint32_t>(first_.size());
+    first_.push_back(index_.try_emplace(text, next).first->second);
+  }
+  std::vector<uint32_t> Take() { return std::move(first_); }
+
+ private:
+  absl::flat_hash_map<std::string, uint32_t> index_;
+  std::vector<uint32_t> first_;
+};
+
+template <typename Stack>
+std::vector<uint32_t> SameStacks(const std::vector<Stack>& stacks, std::vector<std::string> (*labels)(const Stack&)) {
+  FirstIndices first;
+  for (const Stack& stack : stacks) first.Add(absl::StrJoin(labels(stack), "\n"));
+  return first.Take();
+}
+
+std::vector<uint32_t> SameComms(const NamedProfile& profile) {
+  FirstIndices first;
+  for (const std::string& comm : profile.comms) first.Add(WithoutDigits(comm));
+  return first.Take();
+}
+
+std::string NameOf(const std::set<uint32_t>& indices, const std::string& (*name)(const NamedProfile&, uint32_t),
+                   const NamedProfile& profile) {
+  std::set<std::string> names;
+  for (const uint32_t index : indices) names.insert(name(profile, index));
+  if (names.empty()) return "";
+  return Printable(names.size() == 1 ? *names.begin() : WithoutDigits(*names.begin()));
+}
+
+}  // namespace
+
+void RowGroup::Add(const NamedRow& added) {
+  if (rows.empty()) {
+    row = added;
+    most_ns = added.wall_ns();
+  } else {
+    row.RowSums::Add(added);
+    if (added.wall_ns() > most_ns) static_cast<RowKey&>(row) = added.key();
+    most_ns = std::max(most_ns, added.wall_ns());
+  }
+  processes.insert(added.process);
+  comms.insert(added.comm);
+  if (added.tid != 0) tids.emplace(added.process, added.tid);
+  rows.push_back(&added);
+}
+
+std::string WithoutDigits(std::string_view name) {
+  std::string text;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit) text += c;
+    if (is_digit && !text.ends_with('*')) text += '*';
+  }
+  return text;
+}
+
+std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart) {
+  FirstIndices first;
+  for (size_t i = 0; i < profile.processes.size(); ++i) {
+    const ProcessInfo& process = profile.processes[i];
+    first.Add(apart == RowsApart::kPrograms ? WithoutDigits(process.name) + "\n" + process.executable
+                                            : std::to_string(i));
+  }
+  return first.Take();
+}
+
+std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart) {
+  const std::vector<uint32_t> processes = SameProcesses(profile, apart);
+  const std::vector<uint32_t> comms = SameComms(profile);
+  const std::vector<uint32_t> users = SameStacks(profile.user_stacks, UserLabels);
+  const std::vector<uint32_t> kernels = SameStacks(profile.kernel_stacks, KernelLabels);
+  absl::flat_hash_map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, bool>, size_t> index;
+  std::vector<RowGroup> groups;
+  for (const NamedRow& row : rows) {
+    const int32_t tid = apart == RowsApart::kThreads ? row.tid : 0;
+    const auto [it, inserted] = index.try_emplace({processes[row.process], tid, comms[row.comm], users[row.user_stack],
+                                                   kernels[row.kernel_stack], IsRemainder(row)},
+                                                  groups.size());
+    if (inserted) groups.emplace_back();
+    groups[it->second].Add(row);
+  }
+  return groups;
+}
+
+std::string ProgramText(const NamedProfile& profile, const RowGroup& group) {
+  return NameOf(
+      group.processes, [](const NamedProfile& p, uint32_t i) -> const std::string& { return p.processes[i].name; },
+      profile);
+}
+
+std::string ThreadText(const NamedProfile& profile, const RowGroup& group) {
+  return NameOf(
+      group.comms, [](const NamedProfile& p, uint32_t i) -> const std::string& { return p.comms[i]; }, profile);
+}
+
+}  // namespace offcpu

@@ -1,0 +1,55 @@
+// Rows that are one to a reader: the waits of all processes and threads of a program at one stack. Sixteen backends of
+// a server that wait for the same lock are one line, not sixteen. Pure functions.
+#ifndef OFFCPU_TABLES_ROW_GROUPS_H_
+#define OFFCPU_TABLES_ROW_GROUPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// What is kept apart.
+enum class RowsApart : uint8_t {
+  kPrograms,   // by name and executable
+  kProcesses,  // by pid
+  kThreads,    // and by tid, where the profile knows it
+};
+
+struct RowGroup {
+  ProfileRow row;                               // the sums; the key is that of the row with most time
+  uint64_t most_ns = 0;                         // of that row
+  std::set<uint32_t> processes;                 // indices into the profile
+  std::set<uint32_t> comms;                     // likewise
+  std::set<std::pair<uint32_t, int32_t>> tids;  // with their processes; empty where threads are not told apart
+  std::vector<const NamedRow*> rows;            // they must outlive this
+
+  void Add(const NamedRow& added);
+};
+
+// "pool-*-thread-*" of "pool-1-thread-12": names that number threads are one.
+std::string WithoutDigits(std::string_view name);
+
+// Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
+inline bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
+
+// By the index of a process, that of the first one which is the same to the reader.
+std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart);
+
+// Of one stack of functions, whatever was waited for there, and whoever ended that. In the order of the rows.
+std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart);
+
+// "postgres", or "kworker/*" of several names; the same of threads.
+std::string ProgramText(const NamedProfile& profile, const RowGroup& group);
+std::string ThreadText(const NamedProfile& profile, const RowGroup& group);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TABLES_ROW_GROUPS_H_
