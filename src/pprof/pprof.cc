@@ -18,10 +18,12 @@
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
 #include "labels/row_labels.h"
+#include "labels/row_value.h"
 #include "labels/stack_labels.h"
+#include "perftools/profile.pb.h"
 #include "pprof/pprof_comments.h"
+#include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
-#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {
@@ -81,19 +83,17 @@ class Writer {
     return index;
   }
 
-  void SetType(std::pair<std::string_view, std::string_view> type, pb::ValueType* value_type) {
-    value_type->set_type(String(type.first));
-    value_type->set_unit(String(type.second));
+  void SetType(const RowValueInfo& info, pb::ValueType* value_type) {
+    value_type->set_type(String(info.type));
+    value_type->set_unit(String(info.unit()));
   }
 
   void WriteHeader() {
     pb::Profile part;
-    for (const auto& type : kPprofValues) SetType(type, part.add_sample_type());
-    if (has_samples_) {
-      for (const auto& type : kPprofOnCpuValues) SetType(type, part.add_sample_type());
-    }
-    part.set_default_sample_type(String("off_cpu"));
-    SetType(kPprofValues[0], part.mutable_period_type());
+    for (const RowValueInfo& info : kRowValues) SetType(info, part.add_sample_type());
+    part.set_default_sample_type(String(InfoOf(RowValue::kOffCpu).type));
+    part.set_drop_frames(String(DropFrames(profile_)));
+    SetType(InfoOf(RowValue::kCount), part.mutable_period_type());
     part.set_period(1);
     part.set_time_nanos(Number(profile_.start_unix_ns));
     part.set_duration_nanos(Number(profile_.duration_ns));
@@ -144,14 +144,18 @@ class Writer {
     kernel_mapping_ = WriteMapping(kKernelMapping, "");
   }
 
-  // Its system_name stays empty: pprof demangles, and so spoils, names that are the same in both.
+  // Where nothing was taken off its name, its system_name stays empty: pprof demangles, and so spoils, names that are
+  // the same in both.
   uint64_t Function(int64_t name) {
     const auto [it, inserted] = function_of_.try_emplace(name, function_of_.size() + 1);
     if (inserted) {
       pb::Profile part;
       pb::Function* function = part.add_function();
       function->set_id(it->second);
-      function->set_name(name);
+      const std::string whole = strings_[static_cast<size_t>(name)];  // String may move what is there
+      const std::string_view shown = ShownFunction(whole);
+      function->set_name(String(shown));
+      if (shown != whole) function->set_system_name(name);
       WritePart(part);
     }
     return it->second;
@@ -233,8 +237,10 @@ class Writer {
     };
     const NamedUserStack& user = profile_.user_stacks[user_stack];
     if (user.filtered) {
-      // As in the file that it is from: nothing is known.
-    } else if (user.overflow) {
+      if (user.filtered_end.has_value()) add(kUserEndLabel, Name(*user.filtered_end));
+      return String(kSourcesUnknown);
+    }
+    if (user.overflow) {
       add(kNoUserStackLabel, kOtherStack);
     } else if (user.missing != NoUserStack::kNone) {
       add(kNoUserStackLabel, Name(user.missing));
@@ -318,11 +324,7 @@ class Writer {
     const std::vector<uint64_t>& user = UserLocations(row.user_stack);
     sample->mutable_location_id()->Add(kernel.begin(), kernel.end());
     sample->mutable_location_id()->Add(user.begin(), user.end());
-    for (uint64_t value : {row.count, row.total_ns(), row.blocked_ns, row.runnable_ns})
-      sample->add_value(Number(value));
-    if (has_samples_) {
-      for (uint64_t value : {row.samples, row.cpu_ns, row.wall_ns()}) sample->add_value(Number(value));
-    }
+    for (const RowValueInfo& info : kRowValues) sample->add_value(Number(ValueOf(row, info.value)));
     AddLabels(row, sample);
     WritePart(part);
   }
@@ -336,7 +338,6 @@ class Writer {
   }
 
   const NamedProfile& profile_;
-  const bool has_samples_ = profile_.stats.oncpu_period_ns != 0;
   GzipWriter gzip_;
   std::string buffer_;
   absl::flat_hash_map<std::string, int64_t> string_index_;  // by the text as it is, and as it is written

@@ -1,56 +1,45 @@
 #include "pprof/pprof_comments.h"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "labels/profile_counters.h"
+#include "pprof/pprof_labels.h"
 #include "pprof/pprof_ledger.h"
 
 namespace offcpu {
 namespace {
 
-constexpr std::string_view kMark = "offcpu recording 1, start ";
+constexpr std::string_view kMark = "offcpu recording 2, start ";
+constexpr std::string_view kMarkOfOld = "offcpu recording 1, start ";
 constexpr std::string_view kHost = "host: ";
+constexpr std::string_view kCounters = "counters: ";
+constexpr size_t kLineBytes = 110;  // of counters: what pprof's graph has room for
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
 constexpr std::string_view kLedger = "ledger: ";
 constexpr std::string_view kIdleTold = "idle: told";
 
-template <typename Enum, typename Array, typename Visit>
-void VisitByName(const char* key, Array& values, Visit visit) {
-  for (size_t i = 0; i < values.size(); ++i) {
-    visit(absl::StrCat(key, " ", std::string(Name(static_cast<Enum>(i)))), values[i]);
-  }
-}
+// "walks", "walk_ends complete": calls visit(key, counter) for every one.
+template <typename Visit>
+struct EachCounter {
+  Visit visit;
 
-// Calls visit(key, value) with a reference to each counter.
-template <typename Stats, typename Visit>
-void VisitCounters(Stats& stats, Visit visit) {
-  visit("intervals", stats.intervals);
-  visit("cookies", stats.cookies);
-  visit("captures", stats.captures);
-  visit("capture_ns", stats.capture_ns);
-  visit("capture_longest_ns", stats.capture_longest_ns);
-  visit("kernel_stacks", stats.kernel_stacks);
-  visit("live_stacks", stats.live_stacks);
-  visit("walks", stats.walks);
-  visit("processes", stats.processes);
-  VisitByName<EndReason>("walk_ends", stats.walk_ends, visit);
-  VisitByName<FrameSource>("frames_by_source", stats.frames_by_source, visit);
-  VisitByName<FrameSource>("complete_walks_by_source", stats.complete_walks_by_source, visit);
-  visit("sample_ns", stats.sample_ns);
-  visit("sample_most_ns", stats.sample_most_ns);
-  visit("not_drawn", stats.not_drawn);
-  visit("slept_throughout", stats.slept_throughout);
-  visit("oncpu_period_ns", stats.oncpu_period_ns);
-  visit("oncpu_samples", stats.oncpu_samples);
-  visit("suspended_ns", stats.suspended_ns);
-  visit("clock_forward_ns", stats.clock_forward_ns);
-  visit("clock_back_ns", stats.clock_back_ns);
-}
+  template <typename Counter>
+  void operator()(const std::string& name, Counter& counter) const {
+    visit(name, counter);
+  }
+  template <typename Counters, typename NameAt>
+  void operator()(const std::string& name, Counters& counters, NameAt name_at) const {
+    for (size_t i = 0; i < counters.size(); ++i) visit(absl::StrCat(name, " ", std::string(name_at(i))), counters[i]);
+  }
+};
+template <typename Visit>
+EachCounter(Visit) -> EachCounter<Visit>;
 
 bool ParseNumber(std::string_view text, uint64_t* value) { return absl::SimpleAtoi(std::string(text), value); }
 
@@ -76,12 +65,13 @@ bool ParseDrop(std::string_view text, Drop* drop) {
 class Reader {
  public:
   explicit Reader(NamedProfile& profile) : profile_(profile), ledger_(profile) {
-    VisitCounters(profile.stats, [this](const std::string& key, uint64_t& value) { counters_[key] = &value; });
+    VisitCounters(profile.stats,
+                  EachCounter{[this](const std::string& key, uint64_t& value) { counters_[key] = &value; }});
   }
 
   // False if it is one of ours, and damaged.
   bool Read(std::string_view comment) {
-    if (Consume(kMark, &comment)) {
+    if (Consume(kMark, &comment) || Consume(kMarkOfOld, &comment)) {
       ++marks_;
       return ParseNumber(comment, &profile_.start_unix_ns);
     }
@@ -95,19 +85,48 @@ class Reader {
       profile_.idle_is_told = true;
       return true;
     }
-    const size_t colon = comment.find(": ");
-    const auto counter = counters_.find(std::string(comment.substr(0, colon)));
-    return counter == counters_.end() || colon == std::string_view::npos ||
-           ParseNumber(comment.substr(colon + 2), counter->second);
+    if (Consume(kCounters, &comment)) return ReadCounters(comment);
+    return ReadCounter(comment, ": ");
   }
   int marks() const { return marks_; }
 
  private:
+  // "intervals 5759, walk_ends complete 5756"
+  bool ReadCounters(std::string_view text) {
+    for (size_t end = 0; end != std::string_view::npos;) {
+      end = text.find(", ");
+      if (!ReadCounter(text.substr(0, end), " ")) return false;
+      text.remove_prefix(end == std::string_view::npos ? 0 : end + 2);
+    }
+    return true;
+  }
+  // One that is not known is of a later version, or none of ours.
+  bool ReadCounter(std::string_view text, std::string_view between) {
+    const size_t name_end = text.rfind(between);
+    if (name_end == std::string_view::npos) return true;
+    const auto counter = counters_.find(std::string(NameToday(text.substr(0, name_end))));
+    return counter == counters_.end() || ParseNumber(text.substr(name_end + between.size()), counter->second);
+  }
+
   NamedProfile& profile_;
   LedgerReader ledger_;
   absl::flat_hash_map<std::string, uint64_t*> counters_;
   int marks_ = 0;
 };
+
+std::vector<std::string> CounterLines(const ProfileStats& stats) {
+  std::vector<std::string> lines;
+  VisitCounters(stats, EachCounter{[&lines](const std::string& key, uint64_t value) {
+                  if (value == 0) return;
+                  const std::string text = absl::StrCat(key, " ", value);
+                  if (lines.empty() || lines.back().size() + text.size() > kLineBytes) {
+                    lines.push_back(absl::StrCat(std::string(kCounters), text));
+                  } else {
+                    absl::StrAppend(&lines.back(), ", ", text);
+                  }
+                }});
+  return lines;
+}
 
 }  // namespace
 
@@ -118,9 +137,7 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
   };
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);
-  VisitCounters(profile.stats, [&](const std::string& key, uint64_t value) {
-    if (value != 0) comments.push_back(absl::StrCat(key, ": ", value));
-  });
+  for (std::string& line : CounterLines(profile.stats)) comments.push_back(std::move(line));
   for (const Drop& drop : profile.stats.drops) {
     comments.push_back(
         absl::StrCat(std::string(kLost), drop.reason, ": ", drop.count, std::string(kTimes), drop.ns, " ns"));

@@ -1,12 +1,14 @@
 // The comments of our pprof files: a mark that says that a file is one of ours, the host, and the counters of the
-// recording with what was lost, one a line, for people and for `offcpu report`.
+// recording with what was lost, for people and for `offcpu report`. pprof prints them above its tables, so they are
+// few.
 //
-//   offcpu recording 1, start 1790000000123456789    the version of this form, nanoseconds since 1970
+//   offcpu recording 2, start 1790000000123456789       the version of this form, nanoseconds since 1970
 //   host: web1
-//   intervals: 5759                                  the fields of ProfileStats by their names; none is 0
-//   walk_ends complete: 5756
-//   lost: budget: 3 times, 1500 ns                   each of ProfileStats::drops
-//   idle: told                                       a wait for work has the label that says so, and others do not
+//   counters: intervals 5759, walk_ends complete 5756   the fields of ProfileStats by their names, as many as fit into
+//   a
+//                                                       line; none is 0. Version 1 had "intervals: 5759", one a comment
+//   lost: budget: 3 times, 1500 ns                      each of ProfileStats::drops
+//   idle: told                                          a wait for work has the label that says so, and others do not
 #ifndef OFFCPU_PPROF_PPROF_COMMENTS_H_
 #define OFFCPU_PPROF_PPROF_COMMENTS_H_
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "pprof/profile.pb.h"
+#include "perftools/profile.pb.h"
 
 namespace offcpu {
 namespace {

@@ -1,6 +1,7 @@
 #include "pprof/pprof_labels.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -50,6 +51,17 @@ std::string WakerLabel(size_t link) {
 }
 
 std::string WakerPrefix(size_t link) { return absl::StrCat(WakerLabel(link), "_"); }
+
+std::string_view NameToday(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kRenamed = {{
+      {"window", "stack copy"},
+      {"[truncated: window]", "[truncated: stack copy]"},
+      {"walk_ends window", "walk_ends stack copy"},
+  }};
+  const auto* const renamed =
+      std::find_if(kRenamed.begin(), kRenamed.end(), [name](const auto& names) { return names.first == name; });
+  return renamed == kRenamed.end() ? name : renamed->second;
+}
 
 std::string SourcesText(const std::vector<NamedFrame>& frames) {
   std::string text;

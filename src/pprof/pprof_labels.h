@@ -3,7 +3,6 @@
 #ifndef OFFCPU_PPROF_PPROF_LABELS_H_
 #define OFFCPU_PPROF_PPROF_LABELS_H_
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -14,22 +13,6 @@
 #include "profile/named_profile.h"
 
 namespace offcpu {
-
-// The values of a sample, by type and unit.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPprofValues = {{
-    {"contentions", "count"},
-    {"off_cpu", "nanoseconds"},
-    {"blocked", "nanoseconds"},
-    {"runnable", "nanoseconds"},
-}};
-
-// And behind them, in a profile with on-CPU samples. The last is for a wall-clock view: readers show one value at a
-// time.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPprofOnCpuValues = {{
-    {"samples", "count"},
-    {"cpu", "nanoseconds"},
-    {"wall", "nanoseconds"},
-}};
 
 // Beside those of row_labels.h; texts, none if empty.
 inline constexpr std::string_view kUserEndLabel = "user_end";               // why the walk ended
@@ -50,6 +33,13 @@ std::string WakerLabel(size_t link);                      // "waker", "waker2", 
 // behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers
 // tell a reader whether the frames are still those of the walk.
 std::string SourcesText(const std::vector<NamedFrame>& frames);
+
+// Instead of it, where frames are those of a file that pprof has changed: no text of SourcesText.
+inline constexpr std::string_view kSourcesUnknown = "?";
+
+// What older files call otherwise, as it is called now: the text of a label, the word for what a stack lacks, or the
+// name of a counter.
+std::string_view NameToday(std::string_view name);
 
 // Gives the frames what SourcesText said of them. False if `text` is none of its texts, or of fewer or more frames.
 bool ReadSources(std::string_view text, std::vector<NamedFrame>& frames);

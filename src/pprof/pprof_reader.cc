@@ -16,11 +16,11 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
+#include "labels/row_value.h"
+#include "perftools/profile.pb.h"
 #include "pprof/pprof_comments.h"
-#include "pprof/pprof_labels.h"
 #include "pprof/pprof_rows.h"
 #include "pprof/pprof_tables.h"
-#include "pprof/profile.pb.h"
 #include "process/regular_file.h"
 
 namespace offcpu {
@@ -50,13 +50,9 @@ absl::StatusOr<std::string> Values(const pb::Profile& header, PprofTables& table
 
 std::string OurValues(bool with_samples) {
   std::string values;
-  const auto append = [&values](const auto& types) {
-    for (const auto& [type, unit] : types) {
-      absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(type), "/", std::string(unit));
-    }
-  };
-  append(kPprofValues);
-  if (with_samples) append(kPprofOnCpuValues);
+  for (const RowValueInfo& info : RowValues(with_samples)) {
+    absl::StrAppend(&values, values.empty() ? "" : ", ", std::string(info.type), "/", std::string(info.unit()));
+  }
   return values;
 }
 
@@ -66,7 +62,7 @@ absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTab
   if (*values != OurValues(false) && *values != OurValues(true)) {
     return absl::InvalidArgumentError(absl::StrCat("was not written by offcpu: it holds ",
                                                    values->empty() ? "nothing" : values->substr(0, kMaxShown),
-                                                   " and not ", OurValues(false)));
+                                                   " and not ", OurValues(true)));
   }
   if (static_cast<size_t>(header.comment_size()) > max_comments) {
     return absl::ResourceExhaustedError(absl::StrCat("is too large: more than ", max_comments, " comments"));
@@ -92,14 +88,17 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   absl::StatusOr<PprofTables> tables = PprofTables::Read(*fields, profile.names.get(), held);
   if (!tables.ok()) return tables.status();
   if (absl::Status status = ReadHeader(header, limits.comments, *tables, profile); !status.ok()) return status;
-  // Whatever has become of the comment that says it.
   const auto values = static_cast<size_t>(header.sample_type_size());
-  uint64_t& period_ns = profile.stats.oncpu_period_ns;
-  period_ns = values == kPprofValues.size() ? 0 : std::max<uint64_t>(period_ns, 1);
   PprofRows rows(*tables, values, limits, held, profile);
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }
+  // Whatever has become of the comment that says it. Older files have the values of samples only if there are any.
+  const bool may_have_samples = values != RowValues(false).size();
+  uint64_t& period_ns = profile.stats.oncpu_period_ns;
+  if (!may_have_samples) period_ns = 0;
+  const bool has_samples = Total(profile.rows, RowValue::kSamples) != 0 || Total(profile.rows, RowValue::kCpu) != 0;
+  if (has_samples) period_ns = std::max<uint64_t>(period_ns, 1);
   profile.modules = tables->modules();
   return profile;
 }

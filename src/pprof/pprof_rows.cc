@@ -9,9 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "classify/idle_patterns.h"
 #include "classify/system_calls.h"
+#include "labels/row_value.h"
 #include "labels/stack_labels.h"
+#include "perftools/profile.pb.h"
 #include "pprof/pprof_labels.h"
-#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {
@@ -20,7 +21,7 @@ namespace pb = offcpu::pprof;
 
 constexpr uint64_t kMaxSum = std::numeric_limits<int64_t>::max();
 
-absl::Status Damaged(std::string_view what) {
+absl::Status DamagedRow(std::string_view what) {
   return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
 }
 
@@ -133,45 +134,42 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
 }
 
 absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
-  if (!IsPid(labels.number(RowLabel::kPid)) || !IsPid(labels.number(RowLabel::kTid))) return Damaged("no such pid");
-  if (labels.number(RowLabel::kImage) < 0) return Damaged("a negative number");
-  if (!IsKernelLabel(labels.no_kernel_stack)) return Damaged("an unknown kernel stack");
+  if (!IsPid(labels.number(RowLabel::kPid)) || !IsPid(labels.number(RowLabel::kTid))) return DamagedRow("no such pid");
+  if (labels.number(RowLabel::kImage) < 0) return DamagedRow("a negative number");
+  if (!IsKernelLabel(labels.no_kernel_stack)) return DamagedRow("an unknown kernel stack");
   return absl::OkStatus();
 }
 
 absl::Status PprofRows::CheckLabels(const Labels& labels) {
   if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
-  if (labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) return Damaged("a negative number");
+  if (labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) return DamagedRow("a negative number");
   for (const WakerLabels& waker : labels.wakers) {
     if (absl::Status status = CheckAnyLabels(waker); !status.ok()) return status;
-    if (waker.no_kernel_stack == kUserModeStack) return Damaged("an unknown kernel stack");
+    if (waker.no_kernel_stack == kUserModeStack) return DamagedRow("an unknown kernel stack");
   }
   return absl::OkStatus();
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
-  if (values.size() != values_) return Damaged("too few or too many values");
+  if (values.size() != values_) return DamagedRow("too few or too many values");
   if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
     return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
   }
-  row->count = static_cast<uint64_t>(values[0]);
-  row->blocked_ns = static_cast<uint64_t>(values[2]);
-  row->runnable_ns = static_cast<uint64_t>(values[3]);
-  if (!IsSum(values[1], row->total_ns())) return Damaged("a time that is not the sum of its parts");
-  if (values_ > kPprofValues.size()) {
-    row->samples = static_cast<uint64_t>(values[4]);
-    row->cpu_ns = static_cast<uint64_t>(values[5]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const RowValueInfo& info = kRowValues[i];
+    if (info.sum == nullptr) continue;
+    row->*info.sum = static_cast<uint64_t>(values[i]);
+    if (!AddTo(row->*info.sum, info.is_time ? &ns_ : &count_)) return DamagedRow("more time than there can be");
   }
-  if (!AddTo(row->count, &count_) || !AddTo(row->samples, &count_) || !AddTo(row->total_ns(), &ns_) ||
-      !AddTo(row->cpu_ns, &ns_)) {
-    return Damaged("more time than there can be");
+  if (!IsSum(values[static_cast<size_t>(RowValue::kOffCpu)], row->total_ns())) {
+    return DamagedRow("a time that is not the sum of its parts");
   }
   return absl::OkStatus();
 }
 
 absl::Status PprofRows::Add(std::string_view bytes) {
   pb::Sample sample;
-  if (!sample.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return Damaged("no valid form");
+  if (!sample.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return DamagedRow("no valid form");
   const absl::StatusOr<Labels> labels = ReadLabels(sample);
   if (!labels.ok()) return labels.status();
   if (absl::Status status = CheckLabels(*labels); !status.ok()) return status;
@@ -181,9 +179,9 @@ absl::Status PprofRows::Add(std::string_view bytes) {
     return status;
   }
   const std::optional<WaitKind> kind = KindOf(labels->text(RowLabel::kKind));
-  if (!kind.has_value()) return Damaged("an unknown kind of wait");
+  if (!kind.has_value()) return DamagedRow("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
-  if (!syscall.has_value()) return Damaged("an unknown system call");
+  if (!syscall.has_value()) return DamagedRow("an unknown system call");
   bool marked = false;
   const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
                                    labels->links, &marked);
@@ -244,17 +242,20 @@ absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
 absl::StatusOr<uint32_t> PprofRows::InternProcess(const AnyLabels& labels) {
   const auto next = static_cast<uint32_t>(profile_.processes.size());
   const std::string_view text = labels.text(RowLabel::kProcess);
+  const std::string_view executable = labels.text(RowLabel::kExecutable);
   const std::string_view container = labels.text(RowLabel::kContainer);
   const int64_t pid = labels.number(RowLabel::kPid);
   const int64_t image = labels.number(RowLabel::kImage);
-  const auto [it, inserted] = process_index_.try_emplace({pid, image, text, container}, next);
+  const auto [it, inserted] = process_index_.try_emplace({pid, image, text, executable, container}, next);
   if (inserted) {
-    if (absl::Status status = held_.Take(text.size() + container.size()); !status.ok()) return status;
+    const size_t bytes = text.size() + executable.size() + container.size();
+    if (absl::Status status = held_.Take(bytes); !status.ok()) return status;
     ProcessInfo& process = profile_.processes.emplace_back();
     process.key.pid = static_cast<int32_t>(pid);
     process.key.exec_id = static_cast<uint64_t>(image);
     process.name = std::string(text);
     process.container = std::string(container);
+    process.executable = std::string(executable);
   }
   return it->second;
 }

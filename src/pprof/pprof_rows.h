@@ -29,7 +29,7 @@ namespace offcpu {
 class PprofRows {
  public:
   // All must outlive this; `profile.names` is what `tables` reads its strings into, and the comments are read already.
-  // `values`: how many a sample has; those of kPprofValues, or also of kPprofOnCpuValues.
+  // `values`: how many a sample has, the first ones of kRowValues.
   PprofRows(PprofTables& tables, size_t values, const PprofLimits& limits, PprofBudget& held, NamedProfile& profile)
       : tables_(tables),
         values_(values),
@@ -66,7 +66,7 @@ class PprofRows {
     size_t links = 0;  // of `wakers` that are named
   };
   struct LabelNames;
-  using ProcessName = std::tuple<int64_t, int64_t, std::string_view, std::string_view>;
+  using ProcessName = std::tuple<int64_t, int64_t, std::string_view, std::string_view, std::string_view>;
 
   template <typename Message>
   absl::StatusOr<Labels> ReadLabels(const Message& sample);
@@ -74,7 +74,6 @@ class PprofRows {
   absl::Status ReadDetails(const Message& details, Labels* labels);
   static absl::Status CheckAnyLabels(const AnyLabels& labels);
   static absl::Status CheckLabels(const Labels& labels);
-  // Values in the order of kPprofValues, and of kPprofOnCpuValues behind them.
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
   static void ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels);
   static void ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels);

@@ -14,7 +14,7 @@
 namespace offcpu {
 namespace {
 
-absl::Status Damaged(std::string_view what) {
+absl::Status DamagedStack(std::string_view what) {
   return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
 }
 
@@ -48,7 +48,7 @@ std::optional<NamedUserStack> StackOf(std::string_view no_user_stack, std::strin
     stack.missing = *reason;
     return stack;
   }
-  const std::optional<EndReason> end = ByName<EndReason>(user_end, kEndReasonCount);
+  const std::optional<EndReason> end = ByName<EndReason>(NameToday(user_end), kEndReasonCount);
   if (!end.has_value()) return std::nullopt;
   stack.end = *end;
   return stack;
@@ -115,7 +115,7 @@ absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(const Locations& locatio
   // Words at the leaf go with the kernel stack, if there is one.
   if (std::any_of(user, locations.end(), is_kernel) ||
       (user != locations.begin() && !std::all_of(locations.begin(), kernel, is_word))) {
-    return Damaged("a kernel frame that user code called");
+    return DamagedStack("a kernel frame that user code called");
   }
   const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations.begin(), user}, labels.no_kernel_stack);
   if (!kernel_stack.ok()) return kernel_stack.status();
@@ -185,7 +185,7 @@ bool PprofStacks::TakeMarker(const NamedUserStack& stack, LocationSpan* location
   const std::string label = EndLabel(stack);
   const PprofLocation* last = locations->empty() ? nullptr : &tables_.location(locations->back());
   if (label.empty()) return last != nullptr && !IsWord(*last);
-  if (last == nullptr || !IsWord(*last) || last->name != label) return false;
+  if (last == nullptr || !IsWord(*last) || NameToday(last->name) != label) return false;
   *locations = locations->first(locations->size() - 1);
   return locations->empty() || (stack.missing == NoUserStack::kNone && !stack.overflow);
 }
@@ -207,7 +207,7 @@ bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, N
 
 absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut) {
   std::optional<NamedUserStack> stack = StackOf(labels.no_user_stack, labels.user_end);
-  if (!stack.has_value()) return Damaged("an unknown user stack");
+  if (!stack.has_value()) return DamagedStack("an unknown user stack");
   std::vector<uint32_t> key(locations.begin(), locations.end());
   key.push_back(sources_index_.try_emplace(labels.unwind, static_cast<uint32_t>(sources_index_.size())).first->second);
   key.push_back(static_cast<uint32_t>(stack->end));
@@ -220,7 +220,8 @@ absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const P
   LocationSpan frames = locations;
   if (stack->filtered || cut || !TakeMarker(*stack, &frames) || !FillFrames(frames, labels.unwind, &*stack)) {
     frames = locations;
-    *stack = {.filtered = true};
+    const bool tells_end = labels.no_user_stack.empty() && !labels.user_end.empty();
+    *stack = {.filtered = true, .filtered_end = tells_end ? std::optional(stack->end) : std::nullopt};
     FillFrames(frames, "", &*stack);
   }
   for (size_t i = 0; i < frames.size(); ++i) SetName(tables_.location(frames[i]), &stack->frames[i]);

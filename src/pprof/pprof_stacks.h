@@ -1,7 +1,6 @@
 // Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once. A user stack of
 // a file that pprof has written again is marked as filtered, if it has callers: pprof may have left out or put in
-// frames
-// (-hide, -show_from, -tagroot, ...), and what would tell is in a field that it does not write.
+// frames (-hide, -show_from, -tagroot, ...), and what would tell is in a field that it does not write.
 #ifndef OFFCPU_PPROF_PPROF_STACKS_H_
 #define OFFCPU_PPROF_PPROF_STACKS_H_
 

@@ -5,8 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
+#include "perftools/profile.pb.h"
+#include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
-#include "pprof/profile.pb.h"
 
 namespace offcpu {
 namespace {
@@ -76,12 +77,21 @@ absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held)
   return absl::OkStatus();
 }
 
+absl::StatusOr<int64_t> PprofTables::WholeName(int64_t name, int64_t system_name) {
+  if (system_name == 0) return name;
+  const absl::StatusOr<std::string_view> shown = String(name);
+  if (!shown.ok()) return shown.status();
+  const absl::StatusOr<std::string_view> whole = String(system_name);
+  if (!whole.ok()) return whole.status();
+  return ShownFunction(*whole) == *shown ? system_name : name;
+}
+
 absl::Status PprofTables::ReadFunction(std::string_view bytes) {
   pb::Function message;
-  if (!Parse(bytes, &message) || message.id() == 0 ||
-      !function_name_by_id_.try_emplace(message.id(), message.name()).second) {
-    return Damaged("function", message.id());
-  }
+  if (!Parse(bytes, &message) || message.id() == 0) return Damaged("function", message.id());
+  const absl::StatusOr<int64_t> name = WholeName(message.name(), message.system_name());
+  if (!name.ok()) return name.status();
+  if (!function_name_by_id_.try_emplace(message.id(), *name).second) return Damaged("function", message.id());
   return absl::OkStatus();
 }
 

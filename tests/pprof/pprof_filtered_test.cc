@@ -1,19 +1,15 @@
 // What `go tool pprof -proto` makes of our files, change by change: each test does to the message what one of pprof's
 // options does. tests/integration/pprof_recordings_test.cc has pprof itself do it.
-#include <algorithm>
-#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/format.h"
-#include "pprof/pprof_reader.h"
-#include "pprof/profile.pb.h"
+#include "perftools/profile.pb.h"
+#include "tests/pprof/pprof_message.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -26,64 +22,20 @@ using ::testing::Not;
 
 namespace pb = offcpu::pprof;
 
-std::string Written(OutputFormat format, const NamedProfile& profile) {
-  std::string bytes;
-  WriteProfile(format, profile, {.folded = {.per_process = true}, .frame_sources = true},
-               [&](std::string_view piece) { bytes += piece; });
-  return bytes;
-}
-
-class PprofFilteredTest : public ::testing::Test {
+class PprofFilteredTest : public PprofMessageTest {
  protected:
-  PprofFilteredTest() {
-    const RecordedProfile all = RecordedProfile::All();
-    EXPECT_TRUE(message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all.profile), 1 << 20).value()));
-  }
+  PprofFilteredTest() : PprofMessageTest(RecordedProfile::All().profile) {}
 
-  // What it is read as is written and read as the same again.
-  void Read() {
-    absl::StatusOr<NamedProfile> stored = ParsePprof(message_.SerializeAsString());
-    ASSERT_TRUE(stored.ok()) << stored.status();
-    stored_ = *std::move(stored);
-    const std::string file = Written(OutputFormat::kPprof, stored_);
-    const absl::StatusOr<NamedProfile> again = ParsePprof(file);
-    ASSERT_TRUE(again.ok()) << again.status();
-    for (OutputFormat format : {OutputFormat::kPprof, OutputFormat::kFolded, OutputFormat::kJson}) {
-      EXPECT_EQ(Written(format, *again), Written(format, stored_));
-    }
-  }
+  void Read() { stored_ = PprofMessageTest::Read(); }
   void ExpectError(absl::StatusCode code, const std::string& part) {
     const absl::Status status = ParsePprof(message_.SerializeAsString()).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(part));
   }
 
-  const std::string& Text(int64_t index) const { return message_.string_table(static_cast<int>(index)); }
   int64_t AddText(const std::string& text) {
     message_.add_string_table(text);
     return message_.string_table_size() - 1;
-  }
-  std::string NameOf(const pb::Location& location) const {
-    if (location.line_size() == 0) return "";
-    return Text(message_.function(static_cast<int>(location.line(0).function_id() - 1)).name());
-  }
-  // As -hide does it: the frames go, and their locations stay without a line.
-  void Hide(const std::string& name) {
-    for (pb::Location& location : *message_.mutable_location()) {
-      if (NameOf(location) != name) continue;
-      location.clear_line();
-      for (pb::Sample& sample : *message_.mutable_sample()) {
-        auto& ids = *sample.mutable_location_id();
-        ids.erase(std::remove(ids.begin(), ids.end(), location.id()), ids.end());
-      }
-    }
-  }
-  void RemoveLabels(const std::function<bool(const std::string&)>& goes) {
-    for (pb::Sample& sample : *message_.mutable_sample()) {
-      auto& labels = *sample.mutable_label();
-      labels.erase(std::remove_if(labels.begin(), labels.end(), [&](const auto& it) { return goes(Text(it.key())); }),
-                   labels.end());
-    }
   }
   // As -tagroot and -tagleaf do it: a location of nothing but a function.
   uint64_t AddWord(const std::string& text) {
@@ -110,7 +62,6 @@ class PprofFilteredTest : public ::testing::Test {
     return names;
   }
 
-  pb::Profile message_;
   NamedProfile stored_;
 };
 
@@ -124,14 +75,14 @@ TEST_F(PprofFilteredTest, AHiddenFrameThatTheSourcesNeedMarksTheStack) {
   Read();
   EXPECT_TRUE(User(2).filtered);
   EXPECT_THAT(UserNames(2), ElementsAre("read", "on_signal", "__restore_rt", "[unknown] 0x7f0001", "app+0x3006",
-                                        "[truncated: window]"));
+                                        "[truncated: stack copy]"));
   EXPECT_EQ(User(2).frames[1].address, 0x2104u);  // as in the file: the one to look up
   EXPECT_FALSE(User(0).filtered);
   const std::string json = Written(OutputFormat::kJson, stored_);
   EXPECT_THAT(json, HasSubstr(R"({"name":"app+0x3006","module":"app","address":"0x3006"},)"
-                              R"({"name":"[truncated: window]","module":"","address":"0x0"}],"filtered":true,)"));
+                              R"({"name":"[truncated: stack copy]","module":"","address":"0x0"}],"filtered":true,)"));
   EXPECT_THAT(Written(OutputFormat::kFolded, stored_),
-              HasSubstr(";[truncated: window];app+0x3006;[unknown] 0x7f0001;__restore_rt;on_signal;read;-;"));
+              HasSubstr(";[truncated: stack copy];app+0x3006;[unknown] 0x7f0001;__restore_rt;on_signal;read;-;"));
 }
 
 TEST_F(PprofFilteredTest, AHiddenLeafMarksTheStackThoughItsCallersAreAllOfOneSource) {
@@ -149,13 +100,53 @@ TEST_F(PprofFilteredTest, OfAHiddenStackNothingIsKnown) {
 }
 
 TEST_F(PprofFilteredTest, AHiddenWordMarksTheStack) {
-  Hide("[truncated: window]");
+  Hide("[truncated: stack copy]");
   Hide("[no user stack: budget]");
   Read();
   EXPECT_TRUE(User(2).filtered);
   EXPECT_TRUE(User(3).filtered);
   EXPECT_THAT(UserNames(3), IsEmpty());
   EXPECT_THAT(Written(OutputFormat::kFolded, stored_), Not(HasSubstr("[no user stack")));
+}
+
+// By sample; "" of those without a walk.
+std::vector<std::string> EndsOf(const pb::Profile& message) {
+  std::vector<std::string> ends;
+  for (const pb::Sample& sample : message.sample()) {
+    std::string& end = ends.emplace_back();
+    for (const pb::Label& label : sample.label()) {
+      if (message.string_table(static_cast<int>(label.key())) != "user_end") continue;
+      end = message.string_table(static_cast<int>(label.str()));
+    }
+  }
+  return ends;
+}
+
+TEST_F(PprofFilteredTest, WhyWalksEndedIsToldOn) {
+  const auto ends = ElementsAre("complete", "complete", "stack copy", "", "complete", "not mapped", "");
+  ASSERT_THAT(EndsOf(message_), ends);
+  Hide("log");
+  for (pb::Sample& sample : *message_.mutable_sample()) sample.clear_details();  // as pprof does
+  Read();
+  EXPECT_TRUE(User(2).filtered);
+  EXPECT_EQ(User(2).filtered_end, EndReason::kStackCopy);
+  EXPECT_THAT(Written(OutputFormat::kJson, stored_), HasSubstr(R"("filtered":true,"user_end":"stack copy",)"));
+  pb::Profile again;
+  ASSERT_TRUE(again.ParseFromString(Gunzip(Written(OutputFormat::kPprof, stored_), 1 << 20).value()));
+  EXPECT_THAT(EndsOf(again), ends);
+  RemoveLabels([](const std::string& key) { return key == "user_end"; });
+  Read();
+  EXPECT_TRUE(User(0).filtered);
+  EXPECT_EQ(User(0).filtered_end, std::nullopt);
+}
+
+// Read() writes it and reads it again.
+TEST_F(PprofFilteredTest, OneFrameThatIsLeftIsNoWholeStack) {
+  for (const char* name : {"loop", "app+0x3006"}) Hide(name);
+  Read();
+  EXPECT_TRUE(User(0).filtered);
+  EXPECT_EQ(User(0).filtered_end, EndReason::kComplete);
+  EXPECT_THAT(UserNames(0), ElementsAre("read"));
 }
 
 TEST_F(PprofFilteredTest, WithoutKernelFramesTheLeafIsUnknown) {
@@ -202,7 +193,7 @@ TEST_F(PprofFilteredTest, OneLabelThatIsLeftIsEnough) {
   EXPECT_EQ(stored_.comms[stored_.rows[0].comm], "worker");
   EXPECT_EQ(stored_.rows[0].kind, WaitKind::kOther);
   EXPECT_THAT(UserNames(2), ElementsAre("read", "on_signal", "log", "__restore_rt", "[unknown] 0x7f0001", "app+0x3006",
-                                        "[truncated: window]"));
+                                        "[truncated: stack copy]"));
   EXPECT_THAT(UserNames(6), ElementsAre("[other]"));
   EXPECT_TRUE(stored_.kernel_stacks[stored_.rows[6].kernel_stack].overflow);
 }
@@ -224,7 +215,8 @@ TEST_F(PprofFilteredTest, WithoutOneLabelTheRestIsKept) {
 
 TEST_F(PprofFilteredTest, ADividedTimeNeedNotBeTheSumToTheNanosecond) {
   pb::Sample& sample = *message_.mutable_sample(0);
-  const std::vector<int64_t> thirds = {1, 1'667'167, 1'666'667, 500};  // of 5'001'499, 5'000'000 and 1'499: rounded
+  // Of 5'001'499, 5'000'000 and 1'499: rounded.
+  const std::vector<int64_t> thirds = {1, 1'667'167, 1'666'667, 500, 0, 0, 1'667'167};
   ASSERT_EQ(sample.value(1), 5'001'499);
   sample.mutable_value()->Assign(thirds.begin(), thirds.end());
   sample.set_value(1, 1'667'166);

@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/format.h"
+#include "perftools/profile.pb.h"
 #include "pprof/pprof.h"
-#include "pprof/profile.pb.h"
+#include "tests/output/written.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -26,12 +28,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 namespace pb = offcpu::pprof;
-
-std::string Written(OutputFormat format, const NamedProfile& profile, const FormatOptions& options = {}) {
-  std::string bytes;
-  WriteProfile(format, profile, options, [&](std::string_view piece) { bytes += piece; });
-  return bytes;
-}
 
 // Not compressed.
 std::string MessageOf(const RecordedProfile& recorded) {
@@ -71,8 +67,8 @@ TEST(PprofReaderTest, EveryFormatIsWhatItWouldHaveBeen) {
         const FormatOptions options = {.folded = {.value = value, .nanoseconds = nanoseconds, .per_process = true},
                                        .text_value = value,
                                        .frame_sources = frame_sources};
-        for (OutputFormat format :
-             {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kPprof}) {
+        for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson,
+                                    OutputFormat::kPprof, OutputFormat::kHtml}) {
           EXPECT_EQ(Written(format, *stored, options), Written(format, all.profile, options));
         }
       }
@@ -113,6 +109,77 @@ TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
     EXPECT_EQ(profile.rows[row].ns_error(), all.profile.rows[row].ns_error());
   }
   EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
+}
+
+TEST(PprofReaderTest, AProcessHasItsProgram) {
+  RecordedProfile all = RecordedProfile::All();
+  all.profile.processes[all.profile.rows[0].process].executable = "/opt/server";
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->processes[stored->rows.front().process].executable, "/opt/server");
+  EXPECT_EQ(stored->processes[stored->rows.back().process].executable, "");
+  EXPECT_EQ(Written(OutputFormat::kJson, *stored), Written(OutputFormat::kJson, all.profile));
+}
+
+// As in the files of the time when that end of a walk was called "window". A thread may be called so still.
+TEST(PprofReaderTest, OlderNamesAreUnderstood) {
+  RecordedProfile all = RecordedProfile::All();
+  all.profile.comms[0] = "window";
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(all)));
+  int renamed = 0;
+  for (std::string& text : *message.mutable_string_table()) {
+    renamed += absl::StrReplaceAll({{"stack copy", "window"}}, &text);
+  }
+  EXPECT_EQ(renamed, 3) << "a label, the word where the stack is cut, and a counter";
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(message.SerializeAsString());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(Written(OutputFormat::kJson, *stored), Written(OutputFormat::kJson, all.profile));
+}
+
+// Files of version 1: four values a sample where nothing ran, a comment for each counter, no frames to drop.
+TEST(PprofReaderTest, FilesOfTheFirstVersionAreRead) {
+  const RecordedProfile all = RecordedProfile::All();
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(all)));
+  message.mutable_sample_type()->DeleteSubrange(4, 3);
+  for (pb::Sample& sample : *message.mutable_sample()) sample.mutable_value()->Truncate(4);
+  message.clear_drop_frames();
+  std::vector<std::string> comments;
+  for (const int64_t index : message.comment()) {
+    std::string text = message.string_table(static_cast<int>(index));
+    absl::StrReplaceAll({{"recording 2, ", "recording 1, "}}, &text);
+    const std::string counters = "counters: ";
+    if (!text.starts_with(counters)) {
+      comments.push_back(text);
+      continue;
+    }
+    const std::vector<std::string> pieces = absl::StrSplit(text.substr(counters.size()), ", ");
+    for (const std::string& piece : pieces) {
+      const size_t blank = piece.rfind(' ');
+      comments.push_back(piece.substr(0, blank) + ": " + piece.substr(blank + 1));
+    }
+  }
+  EXPECT_THAT(comments, testing::Contains("walk_ends complete: 200"));
+  message.clear_comment();
+  for (const std::string& comment : comments) {
+    message.add_comment(message.string_table_size());
+    message.add_string_table(comment);
+  }
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(message.SerializeAsString());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(Written(OutputFormat::kJson, *stored), Written(OutputFormat::kJson, all.profile));
+  EXPECT_EQ(Written(OutputFormat::kPprof, *stored), Written(OutputFormat::kPprof, all.profile));
+}
+
+// Whoever shows frames under names of their own has said so in both of them.
+TEST(PprofReaderTest, ANameThatOthersGaveIsTheirs) {
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Changed([](pb::Profile& message) {
+    message.add_string_table("mangled");
+    message.mutable_function(2)->set_system_name(message.string_table_size() - 1);
+  }));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->user_stacks[stored->rows[0].user_stack].frames[0].name, "read");
 }
 
 TEST(PprofReaderTest, EveryPrefixIsAnError) {
@@ -207,10 +274,12 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"function of location 1", [](pb::Profile& m) { m.mutable_location(0)->mutable_line(0)->set_function_id(99); }},
       {"function 1", [](pb::Profile& m) { m.mutable_function(1)->set_id(1); }},
       {"no string", [](pb::Profile& m) { m.mutable_function(0)->set_name(99'999); }},
+      {"no string", [](pb::Profile& m) { m.mutable_function(0)->set_system_name(99'999); }},
       {"mapping 1", [](pb::Profile& m) { m.mutable_mapping(1)->set_id(1); }},
       {"no string", [](pb::Profile& m) { m.mutable_mapping(0)->set_build_id(-5); }},
       {"duration", [](pb::Profile& m) { m.set_duration_nanos(-1); }},
       {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "intervals: many")); }},
+      {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "counters: cookies 1, intervals many")); }},
       {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times")); }},
       {"comment", [&](pb::Profile& m) { m.add_comment(text(m, "lost: budget: 3 times, -1 ns")); }},
   };

@@ -10,15 +10,22 @@
 #include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pprof/profile.pb.h"
+#include "perftools/profile.pb.h"
+#include "pprof/pprof_reader.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
+using ::testing::Le;
 using ::testing::Pair;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
 using ::testing::UnorderedElementsAre;
 
 namespace pb = offcpu::pprof;
@@ -64,20 +71,10 @@ class File {
   pb::Profile message_;
 };
 
-RecordedProfile OneReader() {
-  RecordedProfile one;
-  const uint32_t process = one.AddProcess({10, 1000, 1}, "server", "3f5c0b1e2a77");
-  const uint32_t comm = one.AddComm("worker");
-  const uint32_t kernel = one.AddPipe();
-  const uint32_t user = one.AddReader();
-  one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
-  return one;
-}
-
 TEST(PprofTest, ARowIsASample) {
-  const File file(OneReader());
+  const File file(RecordedProfile::OneReader());
   ASSERT_EQ(file.message().sample_size(), 1);
-  EXPECT_THAT(file.message().sample(0).value(), ElementsAre(2, 5001, 5000, 1));
+  EXPECT_THAT(file.message().sample(0).value(), ElementsAre(2, 5001, 5000, 1, 0, 0, 5001));
   EXPECT_THAT(file.Functions(0), ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
   EXPECT_THAT(file.Labels(0),
               UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
@@ -87,7 +84,7 @@ TEST(PprofTest, ARowIsASample) {
 
 // What tells no samples apart is no label: a store that adds up windows has one sample a stack.
 TEST(PprofTest, WhatIsNoIdentityIsADetail) {
-  const File file(OneReader());
+  const File file(RecordedProfile::OneReader());
   const pb::SampleDetails& details = file.message().sample(0).details();
   EXPECT_EQ(details.max_ns(), 4000);
   EXPECT_EQ(details.count_error(), 0);
@@ -96,14 +93,15 @@ TEST(PprofTest, WhatIsNoIdentityIsADetail) {
 }
 
 TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
-  RecordedProfile one = OneReader();
+  RecordedProfile one = RecordedProfile::OneReader();
   one.AddStats();
   const File file(one);
   const pb::Profile& message = file.message();
   std::vector<std::string> types;
   for (const pb::ValueType& type : message.sample_type()) types.push_back(file.Type(type));
-  EXPECT_THAT(types,
-              ElementsAre("contentions/count", "off_cpu/nanoseconds", "blocked/nanoseconds", "runnable/nanoseconds"));
+  EXPECT_THAT(types, ElementsAre("contentions/count", "off_cpu/nanoseconds", "blocked/nanoseconds",
+                                 "runnable/nanoseconds", "samples/count", "cpu/nanoseconds", "wall/nanoseconds"))
+      << "whether what ran was sampled or not";
   EXPECT_EQ(file.Text(message.default_sample_type()), "off_cpu");
   EXPECT_EQ(file.Type(message.period_type()), "contentions/count");
   EXPECT_EQ(message.period(), 1);
@@ -111,12 +109,73 @@ TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
   EXPECT_EQ(message.duration_nanos(), 5'000'000'001);
   std::vector<std::string> comments;
   for (int64_t index : message.comment()) comments.push_back(file.Text(index));
-  EXPECT_THAT(comments, IsSupersetOf({"offcpu recording 1, start 1790000000123456789", "host: web1", "intervals: 101",
-                                      "walk_ends complete: 200", "lost: no user stack: budget: 3 times, 1500 ns"}));
+  EXPECT_THAT(comments, IsSupersetOf({"offcpu recording 2, start 1790000000123456789", "host: web1",
+                                      "lost: no user stack: budget: 3 times, 1500 ns"}));
+  EXPECT_THAT(comments, Contains(AllOf(StartsWith("counters: intervals 101, cookies 102, captures 103, capture_ns "),
+                                       SizeIs(Le(120)))));
+  EXPECT_THAT(comments, Contains(HasSubstr(", walk_ends complete 200, ")));
+  EXPECT_THAT(comments, SizeIs(Le(18))) << "pprof prints them all above its tables";
+}
+
+TEST(PprofTest, ViewsBeginWithWhatWaits) {
+  RecordedProfile one = RecordedProfile::OneReader();
+  const auto dropped = [&one] {
+    const File file(one);
+    return file.Text(file.message().drop_frames());
+  };
+  EXPECT_EQ(dropped(), "schedule");
+  const uint32_t poll = one.AddKernel({{0xffffffff81000010, "__schedule"},
+                                       {0xffffffff81000020, "schedule"},
+                                       {0xffffffff81000030, "schedule_hrtimeout_range_clock.part.0"},
+                                       {0xffffffff81000040, "io_schedule"},  // the cause is told by it
+                                       {0xffffffff81000050, "do_poll"}});
+  EXPECT_EQ(dropped(), "schedule") << "no row has that stack";
+  one.profile.rows.push_back(one.profile.rows[0]);
+  one.profile.rows.back().kernel_stack = poll;
+  EXPECT_EQ(dropped(), "__schedule|schedule|schedule_hrtimeout_range_clock");
+}
+
+// pprof drops all that such a function called.
+TEST(PprofTest, NothingElseIsDropped) {
+  const auto dropped = [](const RecordedProfile& one) {
+    const File file(one);
+    return file.Text(file.message().drop_frames());
+  };
+  RecordedProfile interrupted = RecordedProfile::OneReader();
+  interrupted.profile.rows.push_back(interrupted.profile.rows[0]);
+  interrupted.profile.rows.back().kernel_stack = interrupted.AddKernel({{0xffffffff81000010, "net_rx_action"},
+                                                                        {0xffffffff81000020, "asm_common_interrupt"},
+                                                                        {0xffffffff81000030, "__schedule"},
+                                                                        {0xffffffff81000040, "schedule_timeout"}});
+  EXPECT_EQ(dropped(interrupted), "schedule");
+
+  RecordedProfile same_name = RecordedProfile::OneReader();
+  same_name.profile.user_stacks[0].frames[1].name = "schedule(int)";
+  EXPECT_EQ(dropped(same_name), "");
+  same_name.profile.user_stacks[0].frames[1].name = "job::schedule";
+  EXPECT_EQ(dropped(same_name), "schedule");
+
+  RecordedProfile woken = RecordedProfile::OneReader();
+  woken.profile.wakers = {{}};
+  woken.profile.rows[0].waker = 1;
+  EXPECT_EQ(dropped(woken), "") << "the wakers are below the wait";
+}
+
+TEST(PprofTest, WhatCompilersAppendIsInTheSystemNameOnly) {
+  RecordedProfile one = RecordedProfile::OneReader();
+  one.profile.user_stacks[0].frames[1].name = "loop.constprop.0";
+  const File file(one);
+  EXPECT_THAT(file.Functions(0), ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
+  std::vector<std::string> whole;
+  for (const pb::Function& function : file.message().function()) whole.push_back(file.Text(function.system_name()));
+  EXPECT_THAT(whole, ElementsAre("", "", "", "loop.constprop.0", ""));
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(file.bytes());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->user_stacks[0].frames[1].name, "loop.constprop.0");
 }
 
 TEST(PprofTest, AddressesAreThoseToLookUp) {
-  const File file(OneReader());
+  const File file(RecordedProfile::OneReader());
   std::vector<uint64_t> addresses;
   for (uint64_t id : file.message().sample(0).location_id()) addresses.push_back(file.Location(id).address());
   EXPECT_THAT(addresses, ElementsAre(0xffffffff8100000f, 0xffffffff8100001f,  // return addresses, less one
@@ -125,7 +184,7 @@ TEST(PprofTest, AddressesAreThoseToLookUp) {
 }
 
 TEST(PprofTest, MappingsAreTheModulesAndTheKernel) {
-  const File file(OneReader());
+  const File file(RecordedProfile::OneReader());
   std::vector<std::string> of_locations;
   for (uint64_t id : file.message().sample(0).location_id()) of_locations.push_back(file.Mapping(id));
   EXPECT_THAT(of_locations,
@@ -146,12 +205,12 @@ TEST(PprofTest, MappingsAreTheModulesAndTheKernel) {
 TEST(PprofTest, WhatIsMissingIsNamedAsInTheFoldedForm) {
   const File file(RecordedProfile::All());
   EXPECT_THAT(file.Functions(2), ElementsAre("schedule", "pipe_read", "read", "on_signal", "log", "__restore_rt",
-                                             "[unknown] 0x7f0001", "app+0x3006", "[truncated: window]"));
+                                             "[unknown] 0x7f0001", "app+0x3006", "[truncated: stack copy]"));
   EXPECT_THAT(file.Functions(3), ElementsAre("[unknown kernel stack]", "[no user stack: budget]"));
   EXPECT_THAT(file.Functions(5), ElementsAre("schedule", "pipe_read", "[truncated: not mapped]"));
   EXPECT_THAT(file.Functions(6), ElementsAre("[other]", "[other]"));
   const auto labels = [&file](int sample) { return file.Labels(sample); };
-  EXPECT_THAT(labels(2), IsSupersetOf({Pair("user_end", "window")}));
+  EXPECT_THAT(labels(2), IsSupersetOf({Pair("user_end", "stack copy")}));
   const auto unwind = [&file](int sample) { return file.Text(file.message().sample(sample).details().unwind()); };
   EXPECT_EQ(unwind(2), "sframe*2+eh_frame!*1+trampoline*1+fp*1");
   EXPECT_THAT(labels(3), IsSupersetOf({Pair("no_user_stack", "budget"), Pair("no_kernel_stack", "lost")}));
@@ -213,7 +272,7 @@ TEST(PprofTest, TheSameProfileGivesTheSameBytes) {
 }
 
 TEST(PprofTest, NamesAreValidUtf8WithoutControlCharacters) {
-  RecordedProfile one = OneReader();
+  RecordedProfile one = RecordedProfile::OneReader();
   one.profile.user_stacks[0].frames[1].name = "l\xc3\xa9\xff\n";
   one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
   const File file(one);
@@ -224,7 +283,7 @@ TEST(PprofTest, NamesAreValidUtf8WithoutControlCharacters) {
 TEST(PprofTest, AnEmptyProfileHasNoSamples) {
   const File file(RecordedProfile{});
   EXPECT_EQ(file.message().sample_size(), 0);
-  EXPECT_EQ(file.message().sample_type_size(), 4);
+  EXPECT_EQ(file.message().sample_type_size(), 7);
 }
 
 }  // namespace

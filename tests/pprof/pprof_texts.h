@@ -10,7 +10,7 @@
 
 #include "bytes/gzip.h"
 #include "gtest/gtest.h"
-#include "pprof/profile.pb.h"
+#include "perftools/profile.pb.h"
 
 namespace offcpu {
 

@@ -1,17 +1,13 @@
 // Who ended a wait, in pprof: behind the leaf of its stack, from the other side. What is written is read as the same,
 // and what pprof has made of it is at least no other stack.
 #include <algorithm>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "output/format.h"
-#include "pprof/pprof_reader.h"
-#include "pprof/profile.pb.h"
+#include "tests/pprof/pprof_message.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -20,15 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-namespace pb = offcpu::pprof;
-
-std::string Written(OutputFormat format, const NamedProfile& profile) {
-  std::string bytes;
-  WriteProfile(format, profile, {.folded = {.per_process = true}, .frame_sources = true},
-               [&](std::string_view piece) { bytes += piece; });
-  return bytes;
-}
 
 // Each chain that there can be: a thread, an interrupt, four links, others; stacks that are missing, cut, or lost.
 RecordedProfile WithWakers() {
@@ -57,51 +44,14 @@ RecordedProfile WithWakers() {
   return all;
 }
 
-class PprofWakersTest : public ::testing::Test {
+class PprofWakersTest : public PprofMessageTest {
  protected:
-  PprofWakersTest() {
-    EXPECT_TRUE(message_.ParseFromString(Gunzip(Written(OutputFormat::kPprof, all_.profile), 1 << 20).value()));
-  }
+  PprofWakersTest() : PprofMessageTest(WithWakers().profile) {}
 
-  const std::string& Text(int64_t index) const { return message_.string_table(static_cast<int>(index)); }
-  std::string NameOf(uint64_t location_id) const {
-    for (const pb::Location& location : message_.location()) {
-      if (location.id() != location_id || location.line_size() == 0) continue;
-      return Text(message_.function(static_cast<int>(location.line(0).function_id() - 1)).name());
-    }
-    return "";
-  }
   std::vector<std::string> NamesOf(int sample) const {
     std::vector<std::string> names;
     for (const uint64_t id : message_.sample(sample).location_id()) names.push_back(NameOf(id));
     return names;
-  }
-  // As -hide does it.
-  void Hide(const std::function<bool(const std::string&)>& goes) {
-    for (pb::Sample& sample : *message_.mutable_sample()) {
-      auto& ids = *sample.mutable_location_id();
-      ids.erase(std::remove_if(ids.begin(), ids.end(), [&](uint64_t id) { return goes(NameOf(id)); }), ids.end());
-    }
-  }
-  void RemoveLabels(const std::function<bool(const std::string&)>& goes) {
-    for (pb::Sample& sample : *message_.mutable_sample()) {
-      auto& labels = *sample.mutable_label();
-      labels.erase(std::remove_if(labels.begin(), labels.end(), [&](const auto& it) { return goes(Text(it.key())); }),
-                   labels.end());
-    }
-  }
-  // What it is read as is written and read as the same again.
-  NamedProfile Read() const {
-    absl::StatusOr<NamedProfile> stored = ParsePprof(message_.SerializeAsString());
-    EXPECT_TRUE(stored.ok()) << stored.status();
-    if (!stored.ok()) return {};
-    const absl::StatusOr<NamedProfile> again = ParsePprof(Written(OutputFormat::kPprof, *stored));
-    EXPECT_TRUE(again.ok()) << again.status();
-    if (!again.ok()) return {};
-    for (OutputFormat format : {OutputFormat::kPprof, OutputFormat::kFolded, OutputFormat::kJson}) {
-      EXPECT_EQ(Written(format, *again), Written(format, *stored));
-    }
-    return *std::move(stored);
   }
   static std::vector<std::string> UserNames(const NamedProfile& stored, uint32_t user_stack) {
     std::vector<std::string> names;
@@ -110,12 +60,11 @@ class PprofWakersTest : public ::testing::Test {
   }
 
   RecordedProfile all_ = WithWakers();
-  pb::Profile message_;
 };
 
 TEST_F(PprofWakersTest, TheChainIsBehindTheLeaf) {
   EXPECT_THAT(NamesOf(0),
-              ElementsAre("[interrupt]", "asm_timer", "try_to_wake_up", "--", "[truncated: window]", "app+0x3006",
+              ElementsAre("[interrupt]", "asm_timer", "try_to_wake_up", "--", "[truncated: stack copy]", "app+0x3006",
                           "[unknown] 0x7f0001", "__restore_rt", "log", "on_signal", "read", "pipe_write",
                           "try_to_wake_up", "--", "schedule", "pipe_read", "read", "loop", "app+0x3006"));
   EXPECT_EQ(NamesOf(3)[0], "[other]");
@@ -164,7 +113,7 @@ TEST_F(PprofWakersTest, FramesAreThoseThatWereFound) {
 }
 
 TEST_F(PprofWakersTest, AHiddenFrameOfAWakerMarksHisStackOnly) {
-  Hide([](const std::string& name) { return name == "on_signal"; });
+  Hide("on_signal");
   const NamedProfile stored = Read();
   const ProfileRow& row = stored.rows[0];
   EXPECT_FALSE(stored.user_stacks[row.user_stack].filtered);
@@ -205,10 +154,7 @@ TEST_F(PprofWakersTest, WithoutItsLabelsTheChainIsOther) {
 }
 
 TEST_F(PprofWakersTest, WithoutKernelFramesUserStacksAreStillTheirOwn) {
-  Hide([](const std::string& name) {
-    return name == "schedule" || name == "pipe_read" || name == "pipe_write" || name == "try_to_wake_up" ||
-           name == "asm_timer";
-  });
+  for (const char* name : {"schedule", "pipe_read", "pipe_write", "try_to_wake_up", "asm_timer"}) Hide(name);
   const NamedProfile stored = Read();
   const ProfileRow& row = stored.rows[0];
   EXPECT_THAT(UserNames(stored, row.user_stack), ElementsAre("read", "loop", "app+0x3006"));
