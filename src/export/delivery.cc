@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
 
@@ -15,6 +17,22 @@ constexpr std::chrono::seconds kMaxRetryAfter(3600);
 constexpr size_t kMaxReasonBytes = 300;
 
 bool IsLater(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
+
+bool IsOfContent(long status) { return status == 400 || status == 413 || status == 422 || status == 500; }
+
+// Pyroscope keeps what it can of a request, and names the others by their number in it.
+std::vector<size_t> ProfilesNamedIn(absl::string_view body) {
+  constexpr absl::string_view kBefore = "push series with index ";
+  std::vector<size_t> numbers;
+  if (body.size() >= HttpPoster::kMaxAnswerBytes) return numbers;  // there may be more
+  for (size_t at = body.find(kBefore); at != body.npos; at = body.find(kBefore, at)) {
+    at += kBefore.size();
+    const absl::string_view digits = body.substr(at, body.find_first_not_of("0123456789", at) - at);
+    size_t number = 0;
+    if (absl::SimpleAtoi(digits, &number)) numbers.push_back(number);
+  }
+  return numbers;
+}
 
 std::string Line(std::string_view text) { return Printable(text.substr(0, kMaxReasonBytes)); }
 
@@ -44,9 +62,17 @@ Judgement Judge(const HttpAnswer& answer) {
     return judgement;
   }
   judgement.fate = IsLater(answer.status) ? Fate::kLater : Fate::kRefused;
+  if (judgement.fate == Fate::kRefused) {
+    judgement.may_be_of_a_part = IsOfContent(answer.status);
+    judgement.refused_profiles = ProfilesNamedIn(answer.body);
+  }
   judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
   if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
   return judgement;
+}
+
+std::string ReasonOf(const Judgement& judgement) {
+  return judgement.what.empty() ? judgement.reason : absl::StrCat(Printable(judgement.what), ": ", judgement.reason);
 }
 
 std::chrono::milliseconds Backoff::Next(double random) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "export/http_poster.h"
 
@@ -16,16 +17,24 @@ enum class Fate {
   kDelivered,
   kLater,    // the same again: nothing came back, or 429, 502, 503, 504
   kRefused,  // and so it would be the next time
+  kDivided,  // refused, and its parts are sent one by one; who judges answers does not say so
 };
 
 struct Judgement {
   Fate fate = Fate::kLater;
   std::optional<std::chrono::seconds> retry_after;  // as the server wants it, an hour at most
   uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
-  std::string reason;                               // for a person, one line; empty: all is well
+  bool may_be_of_a_part = false;                    // of a refusal: of what is in the request, perhaps not of all of it
+  // Of a refusal that says which profiles of the request it is of; the server has kept the others.
+  std::vector<size_t> refused_profiles;
+  std::string what;    // "off_cpu of nginx": which profile, if it is of one
+  std::string reason;  // for a person, one line; empty: all is well
 };
 
 Judgement Judge(const HttpAnswer& answer);
+
+// With what it is of.
+std::string ReasonOf(const Judgement& judgement);
 
 struct BackoffLimits {
   std::chrono::milliseconds first{5'000};

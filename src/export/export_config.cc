@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -94,6 +95,7 @@ class Maker {
 
   absl::StatusOr<ExportConfig> Make() {
     ExportConfig config;
+    Choose(config);  // what the file says is looked at in any case
     config.target.url = Url(config.shown_url);
     if (!status_.ok()) return status_;
     if (config.target.url.empty()) return config;  // whatever the environment says
@@ -106,6 +108,7 @@ class Maker {
     config.spool_bytes = settings_.spool_bytes;
     config.spool_age_ns = settings_.spool_age_ns;
     TakeServiceName(config);
+    AddNode(config);
     CheckProtocol();
     if (!status_.ok()) return status_;
     return config;
@@ -217,6 +220,25 @@ class Maker {
       if (config.service_name.empty()) config.service_name = attribute.second;
       return true;
     });
+  }
+
+  void Choose(ExportConfig& config) {
+    const absl::StatusOr<OtlpTypes> types = ParseOtlpTypes(settings_.types);
+    Check("export.types", types.status());
+    if (types.ok()) config.types = *types;
+    const absl::StatusOr<OtlpLabels> labels = ParseOtlpLabels(settings_.labels);
+    Check("export.labels", labels.status());
+    if (labels.ok()) config.labels = *labels;
+  }
+
+  // The name of the host is there the pod's, of which nobody asks.
+  void AddNode(ExportConfig& config) const {
+    const std::string node = First(First("", "K8S_NODE_NAME"), "NODE_NAME");
+    if (node.empty()) return;
+    for (const char* key : {"host.name", "k8s.node.name"}) {
+      const auto is_it = [key](const auto& attribute) { return attribute.first == key; };
+      if (std::none_of(config.resource.begin(), config.resource.end(), is_it)) config.resource.emplace_back(key, node);
+    }
   }
 
   void CheckProtocol() {

@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
 #include "export/http_poster.h"
+#include "otlp/otlp_choice.h"
 
 namespace offcpu {
 
@@ -29,7 +30,9 @@ struct ExportSettings {
   uint64_t timeout_ns = 0;  // 0: default
   bool names = true;        // of functions with the frames; without, those that the collector's side can find itself
   std::string service_name;
-  std::vector<std::string> resource;             // "key=value"
+  std::vector<std::string> resource;                                                      // "key=value"
+  std::vector<std::string> types = {kDefaultOtlpTypes.begin(), kDefaultOtlpTypes.end()};  // otlp/otlp_choice.h
+  std::vector<std::string> labels = {kDefaultOtlpLabels.begin(), kDefaultOtlpLabels.end()};
   std::string spool = "/var/lib/offcpud/spool";  // a directory; empty: what waits is in memory
   uint64_t spool_bytes = 256u << 20;
   uint64_t spool_age_ns = uint64_t{24} * 3600 * 1'000'000'000;
@@ -52,7 +55,9 @@ struct ExportConfig {
   std::string shown_url;  // it, without name and password
   bool gzip = true;
   bool names = true;
-  std::string service_name;  // empty: each process by its own name
+  OtlpTypes types = DefaultOtlpTypes();
+  OtlpLabels labels = DefaultOtlpLabels();
+  std::string service_name;  // empty: each program by its own name
   std::vector<std::pair<std::string, std::string>> resource;
   std::string spool;
   uint64_t spool_bytes = 0;
@@ -69,7 +74,8 @@ using ReadVariable = absl::FunctionRef<const char*(const char* name)>;
 
 // Takes what `settings` leave out from the variables of OpenTelemetry's exporters: OTEL_EXPORTER_OTLP_ENDPOINT,
 // _HEADERS, _COMPRESSION, _TIMEOUT, _CERTIFICATE, _CLIENT_CERTIFICATE, _CLIENT_KEY and _PROTOCOL, each also with
-// PROFILES_ in front of its last part, which comes first; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
+// PROFILES_ in front of its last part, which comes first; OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES. In a pod the
+// host is the node that K8S_NODE_NAME or NODE_NAME names, unless an attribute says otherwise.
 // InvalidArgument, with the name of the key or variable, where one is wrong.
 absl::StatusOr<ExportConfig> MakeExportConfig(const ExportSettings& settings, const FileSettings& files,
                                               const std::string& version, ReadVariable variable);

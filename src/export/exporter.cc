@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
+#include "export/export_losses.h"
 #include "otlp/otlp.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
@@ -19,8 +20,6 @@ namespace {
 constexpr size_t kMaxNameBytes = 8u << 20;
 constexpr uint64_t kInMemory = uint64_t{1} << 63;  // in the number of a record that is not on disk
 constexpr std::chrono::seconds kPatience(60);      // without anything new, until what waits is looked at for its age
-
-bool Everything(const ProcessInfo&, const std::string&) { return true; }
 
 std::string Gzip(std::string_view bytes) {
   std::string compressed;
@@ -63,15 +62,6 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
   return since;
 }
 
-// Of what is to be said of an answer, "HTTP 503: try later (request 17)": in the words of others there may be something
-// new each time. Empty: nothing is.
-std::string KindOf(const Judgement& judgement) {
-  const std::string& reason = judgement.reason;
-  if (reason.empty()) return "";
-  return absl::StrCat(static_cast<int>(judgement.fate),
-                      reason.starts_with("HTTP ") ? reason.substr(0, reason.find(':')) : "");
-}
-
 uint64_t ShareNs(const SpoolRecord& record) { return ShareOfWindowNs(record.duration_ns, record.part, record.parts); }
 
 uint64_t DurationOf(const WindowPieces& pieces) {
@@ -90,6 +80,7 @@ Exporter::Exporter(const ExportConfig& config, Say say, const ExporterLimits& li
       limits_(limits),
       spool_(OpenSpool(config, say_)),
       poster_(config.target),
+      answers_(config.shown_url, say_),
       names_(kMaxNameBytes) {
   if (past.has_value()) {
     stats_ = std::move(past->stats);
@@ -154,7 +145,7 @@ void Exporter::Add(WindowPieces window) {
   if (windows_.size() > limits_.windows) {
     lost = std::move(windows_.front());
     windows_.pop_front();
-    LoseLocked("encoder busy", 1, DurationOf(lost));
+    LoseLocked(kEncoderBusy, 1, DurationOf(lost));
   }
   added_.notify_one();
 }
@@ -181,7 +172,11 @@ void Exporter::Encode(const WindowPieces& pieces) {
   if (!config_.files.directory.empty()) WriteFile(window);
   if (config_.target.url.empty()) return;
 
-  OtlpOptions options{.names = config_.names, .service_name = config_.service_name, .resource = config_.resource};
+  OtlpOptions options{.names = config_.names,
+                      .types = config_.types,
+                      .labels = config_.labels,
+                      .service_name = config_.service_name,
+                      .resource = config_.resource};
   std::random_device device;
   std::generate(options.window_id.begin(), options.window_id.end(),
                 [&device] { return static_cast<uint8_t>(device()); });
@@ -192,7 +187,7 @@ void Exporter::Encode(const WindowPieces& pieces) {
     told_ = losses;
   }
   std::vector<SpoolRecord> records;
-  WriteOtlp(window, options, [&](std::string request) {
+  const Drop lost = WriteOtlp(window, options, [&](std::string request) {
     SpoolRecord record{.start_unix_ns = window.start_unix_ns, .duration_ns = window.duration_ns};
     record.part = static_cast<uint32_t>(records.size());
     record.body = config_.gzip ? Gzip(request) : std::move(request);
@@ -200,6 +195,8 @@ void Exporter::Encode(const WindowPieces& pieces) {
   });
   for (SpoolRecord& record : records) record.parts = static_cast<uint32_t>(records.size());
   Keep(std::move(records));
+  const std::lock_guard lock(mutex_);
+  if (lost.count != 0) LoseLocked(lost.reason, lost.count, lost.ns);
 }
 
 // The directory may be there only later.
@@ -224,6 +221,7 @@ void Exporter::WriteFile(const NamedProfile& window) {
 
 // On disk or, where that fails, in memory.
 void Exporter::Keep(std::vector<SpoolRecord> records) {
+  if (records.empty()) return;
   for (SpoolRecord& record : records) {
     if (spool_ == nullptr || !IsSpooled(record)) KeepInMemory(std::move(record));
     const std::lock_guard lock(mutex_);
@@ -252,7 +250,7 @@ void Exporter::KeepInMemory(SpoolRecord record) {
 // The oldest that is not being sent: that one may be delivered yet.
 void Exporter::DropFromMemoryLocked() {
   const auto oldest = memory_.begin() + (memory_.front().number == sending_ ? 1 : 0);
-  if (spool_ == nullptr) LoseLocked("no room in memory", 1, ShareNs(*oldest));
+  if (spool_ == nullptr) LoseLocked(kNoRoomInMemory, 1, ShareNs(*oldest));
   memory_bytes_ -= oldest->body.size();
   memory_.erase(oldest);
 }
@@ -276,7 +274,7 @@ void Exporter::SendLoop() {
     const std::optional<SpoolRecord> record = Oldest();
     Judgement judgement;
     if (record.has_value()) {
-      judgement = Judge(poster_.Post(record->body));
+      judgement = JudgeAnswer(*record, poster_.Post(record->body));
       Settle(*record, judgement);
     }
     lock.lock();
@@ -292,6 +290,17 @@ void Exporter::SendLoop() {
   }
 }
 
+Judgement Exporter::JudgeAnswer(const SpoolRecord& record, const HttpAnswer& answer) {
+  Refusals::Verdict verdict = refusals_.OnAnswer(record, answer);
+  if (config_.gzip) {
+    for (SpoolRecord& part : verdict.parts) part.body = Gzip(part.body);
+  }
+  Keep(std::move(verdict.parts));
+  const std::lock_guard lock(mutex_);
+  for (std::string& type : verdict.types) AddLoss({.reason = std::move(type), .count = 1, .ns = 0}, stats_.refused);
+  return verdict.judgement;
+}
+
 void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
   if (judgement.fate != Fate::kLater) {
     (record.number & kInMemory) != 0 ? SettleInMemory(record, judgement) : SettleInSpool(record, judgement);
@@ -303,18 +312,15 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
     if (judgement.fate == Fate::kDelivered) {
       ++stats_.requests_sent;
       stats_.bytes_sent += record.body.size();
-      if (judgement.rejected_profiles != 0) LoseLocked("profiles rejected", judgement.rejected_profiles, 0);
+      if (judgement.rejected_profiles != 0) LoseLocked(kProfilesRejected, judgement.rejected_profiles, 0);
     }
-    stats_.last_error = judgement.reason;
+    stats_.last_error = ReasonOf(judgement);
   }
-  if (std::string kind = KindOf(judgement); kind != told_kind_) {
-    told_kind_ = std::move(kind);
-    Tell(judgement);
-  }
+  answers_.Add(judgement, AnswerLog::Clock::now());
 }
 
 void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgement) {
-  judgement.fate == Fate::kDelivered ? spool_->Done(record.number) : spool_->SetAside(record.number);
+  judgement.fate == Fate::kRefused ? spool_->SetAside(record.number) : spool_->Done(record.number);
 }
 
 void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgement) {
@@ -324,14 +330,6 @@ void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgem
   sending_ = 0;
   memory_bytes_ -= memory_.front().body.size();
   memory_.pop_front();
-}
-
-void Exporter::Tell(const Judgement& judgement) const {
-  if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", config_.shown_url, " again"));
-  const char* what = judgement.fate == Fate::kRefused ? "refuses a window: "
-                     : judgement.fate == Fate::kLater ? "does not take windows, which are kept: "
-                                                      : "takes windows, but says: ";
-  say_(true, absl::StrCat(config_.shown_url, " ", what, judgement.reason));
 }
 
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {

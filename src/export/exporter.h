@@ -3,13 +3,13 @@
 // A window is named and encoded, and put on disk (export/spool.h), by one thread; another sends what is on disk, the
 // oldest first, again and again until the collector has it or it is too old. So neither a slow collector nor a slow
 // disk is waited for by whoever adds windows; what cannot be kept is counted, and the counts are part of what is
-// exported next. Every request arrives at least once or is counted as lost; one whose answer was lost comes twice, with
-// the same profile ids.
+// exported next. Every request arrives or is counted as lost; one whose answer was lost arrives twice.
 //
 // Threads: any. The program ignores SIGPIPE.
 #ifndef OFFCPU_EXPORT_EXPORTER_H_
 #define OFFCPU_EXPORT_EXPORTER_H_
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -24,10 +24,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "export/answer_log.h"
 #include "export/delivery.h"
 #include "export/export_config.h"
 #include "export/http_poster.h"
 #include "export/pprof_files.h"
+#include "export/refusals.h"
 #include "export/spool.h"
 #include "process/timed_read.h"
 #include "profile/named_profile.h"
@@ -57,7 +59,8 @@ struct ExporterStats {
   // Requests with their share of their windows' time, by reason, and whole windows that were not encoded. Those of the
   // spool since it was made, others since the service started.
   std::vector<Drop> losses;
-  std::string last_error;  // of sending; empty: the last try went well
+  std::vector<Drop> refused;  // profiles, by type: those that the collector took nothing of
+  std::string last_error;     // of sending; empty: the last try went well
 };
 
 // What an exporter leaves to the next one, so that counters go on.
@@ -69,7 +72,7 @@ struct ExporterPast {
 class Exporter {
  public:
   // For what a person should know, one line.
-  using Say = std::function<void(bool is_bad, const std::string& line)>;
+  using Say = AnswerLog::Say;
 
   // Files of targets are read by `timed_read`; null: at once. What cannot be used, and that is said: where the spool's
   // directory cannot, what waits is in memory; where a thread cannot be started, windows or requests wait, and are
@@ -84,8 +87,7 @@ class Exporter {
   // At once, whatever the state of disk and collector.
   void Add(WindowPieces window);
   // Windows that were added are on disk when it returns, within seconds, and sending ends; what the disk does not take
-  // even now is lost.
-  // One call; none of the others after it.
+  // even now is lost. One call; none of the others after it.
   ExporterPast Stop();
 
   ExporterStats stats() const;
@@ -101,10 +103,10 @@ class Exporter {
   void KeepInMemory(SpoolRecord record);
   void SendLoop();
   std::optional<SpoolRecord> Oldest();
+  Judgement JudgeAnswer(const SpoolRecord& record, const HttpAnswer& answer);
   void Settle(const SpoolRecord& record, const Judgement& judgement);
   void SettleInSpool(const SpoolRecord& record, const Judgement& judgement);
   void SettleInMemory(const SpoolRecord& record, const Judgement& judgement);
-  void Tell(const Judgement& judgement) const;
   void LoseLocked(const std::string& reason, uint64_t count, uint64_t ns);
   void DropFromMemoryLocked();
   std::vector<Drop> LossesLocked() const;
@@ -114,15 +116,16 @@ class Exporter {
   const TimedRead timed_read_;
   const ExporterLimits limits_;
   const std::unique_ptr<Spool> spool_;  // null: none
-  HttpPoster poster_;                   // of the sender
-  std::unique_ptr<PprofFiles> files_;   // of the encoder, as what follows is; null: not opened yet
+  HttpPoster poster_;                   // of the sender, as the next two are
+  Refusals refusals_;
+  AnswerLog answers_;
+  std::unique_ptr<PprofFiles> files_;  // of the encoder, as what follows is; null: not opened yet
   // Said once each: their messages have names in them that differ from window to window.
   absl::StatusCode files_error_ = absl::StatusCode::kOk;
-  absl::StatusCode spool_error_ = absl::StatusCode::kOk;
+  std::atomic<absl::StatusCode> spool_error_ = absl::StatusCode::kOk;  // the sender's, too
   std::vector<Drop> told_;
   NameCache names_;
-  std::mt19937_64 random_{std::random_device()()};  // of the sender, as the next is
-  std::string told_kind_;                           // of answer that was last said
+  std::mt19937_64 random_{std::random_device()()};  // of the sender
 
   mutable std::mutex mutex_;
   std::condition_variable added_;     // to windows_

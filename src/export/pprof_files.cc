@@ -21,7 +21,7 @@ namespace {
 
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr mode_t kDirectoryMode = 0750;
-constexpr mode_t kFileMode = 0640;
+constexpr mode_t kPprofFileMode = 0640;
 constexpr uint32_t kMaxNth = 999;
 constexpr std::string_view kSuffix = ".pb.gz";
 // '0' stands for any digit.
@@ -34,12 +34,12 @@ bool HasForm(std::string_view name, std::string_view form) {
   });
 }
 
-bool IsLeftover(std::string_view name) {
+bool IsPprofLeftover(std::string_view name) {
   const std::string_view suffix = kTemporarySuffix;
   return name.ends_with(suffix) && NthOfPprofFileName(name.substr(0, name.size() - suffix.size())) != 0;
 }
 
-absl::Status About(const std::string& directory, const absl::Status& status) {
+absl::Status AboutFiles(const std::string& directory, const absl::Status& status) {
   if (status.ok()) return status;
   return {status.code(), absl::StrCat("cannot keep profiles in ", directory, ": ", status.message())};
 }
@@ -74,7 +74,7 @@ absl::StatusOr<std::unique_ptr<PprofFiles>> PprofFiles::Open(const std::string& 
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write in the directory ", directory));
   }
   std::unique_ptr<PprofFiles> files(new PprofFiles(directory, *std::move(locked), limits));
-  if (absl::Status found = About(directory, files->Find()); !found.ok()) return found;
+  if (absl::Status found = AboutFiles(directory, files->Find()); !found.ok()) return found;
   files->MakeRoom(0, 0);
   files->Publish();
   return files;
@@ -84,7 +84,7 @@ absl::Status PprofFiles::Find() {
   std::vector<std::string> leftovers;
   absl::Status listed = ListDirectory(directory_, [&](const char* name) {
     struct stat st = {};
-    if (IsLeftover(name)) leftovers.emplace_back(name);
+    if (IsPprofLeftover(name)) leftovers.emplace_back(name);
     if (NthOfPprofFileName(name) == 0 || fstatat(directory_.get(), name, &st, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (S_ISREG(st.st_mode)) files_.push_back({.name = name, .bytes = static_cast<uint64_t>(st.st_size)});
   });
@@ -102,7 +102,7 @@ absl::Status PprofFiles::Write(const NamedProfile& profile) {
   absl::Status status = WriteLocked(profile.start_unix_ns, bytes);
   ++(status.ok() ? counted_.written : counted_.failed);
   Publish();
-  return About(path_, status);
+  return AboutFiles(path_, status);
 }
 
 absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view bytes) {
@@ -112,7 +112,7 @@ absl::Status PprofFiles::WriteLocked(uint64_t start_unix_ns, std::string_view by
   MakeRoom(bytes.size(), 1);
   for (uint32_t nth = NextNth(start_unix_ns); nth <= kMaxNth; ++nth) {
     std::string name = PprofFileName(start_unix_ns, nth);
-    absl::Status status = WriteNewFile(directory_, name, {bytes}, kFileMode);
+    absl::Status status = WriteNewFile(directory_, name, {bytes}, kPprofFileMode);
     if (absl::IsAlreadyExists(status)) continue;  // somebody's, or no file
     if (!status.ok()) return status;
     files_.push_back({.name = std::move(name), .bytes = bytes.size()});

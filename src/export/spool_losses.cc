@@ -12,11 +12,11 @@
 namespace offcpu {
 namespace {
 
-constexpr char kMagic[8] = {'O', 'F', 'F', 'C', 'P', 'U', 'S', 'L'};
-constexpr uint32_t kVersion = 1;
+constexpr char kLossesMagic[8] = {'O', 'F', 'F', 'C', 'P', 'U', 'S', 'L'};
+constexpr uint32_t kLossesVersion = 1;
 
 // As it lies in the file, up to the sum.
-struct Layout {
+struct LossesLayout {
   char magic[8];
   uint32_t version;
   uint32_t kinds;
@@ -25,11 +25,11 @@ struct Layout {
   uint64_t removed_last;
   SpoolLosses losses;
 };
-static_assert(sizeof(Layout) + sizeof(uint32_t) == kSpoolLedgerBytes);
-static_assert(std::has_unique_object_representations_v<Layout>);
+static_assert(sizeof(LossesLayout) + sizeof(uint32_t) == kSpoolLedgerBytes);
+static_assert(std::has_unique_object_representations_v<LossesLayout>);
 static_assert(std::endian::native == std::endian::little);
 
-uint32_t Crc(const Layout& layout) {
+uint32_t LossesCrc(const LossesLayout& layout) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(&layout), sizeof(layout)));
 }
 
@@ -52,30 +52,30 @@ std::string_view Name(SpoolLoss loss) {
 }
 
 std::string EncodeSpoolLedger(const SpoolLedger& ledger) {
-  Layout layout = {.magic = {},
-                   .version = kVersion,
-                   .kinds = kSpoolLossCount,
-                   .next_number = ledger.next_number,
-                   .removed_first = ledger.removed_first,
-                   .removed_last = ledger.removed_last,
-                   .losses = ledger.losses};
-  std::memcpy(layout.magic, kMagic, sizeof(kMagic));
-  const uint32_t crc = Crc(layout);
+  LossesLayout layout = {.magic = {},
+                         .version = kLossesVersion,
+                         .kinds = kSpoolLossCount,
+                         .next_number = ledger.next_number,
+                         .removed_first = ledger.removed_first,
+                         .removed_last = ledger.removed_last,
+                         .losses = ledger.losses};
+  std::memcpy(layout.magic, kLossesMagic, sizeof(kLossesMagic));
+  const uint32_t crc = LossesCrc(layout);
   std::string bytes(reinterpret_cast<const char*>(&layout), sizeof(layout));
   bytes.append(reinterpret_cast<const char*>(&crc), sizeof(crc));
   return bytes;
 }
 
 absl::StatusOr<SpoolLedger> ParseSpoolLedger(std::string_view bytes) {
-  Layout layout;
+  LossesLayout layout;
   uint32_t crc;
   if (bytes.size() != kSpoolLedgerBytes) return absl::DataLossError("is not as long as it was");
   std::memcpy(&layout, bytes.data(), sizeof(layout));
   std::memcpy(&crc, bytes.data() + sizeof(layout), sizeof(crc));
-  if (std::memcmp(layout.magic, kMagic, sizeof(kMagic)) != 0 || crc != Crc(layout)) {
+  if (std::memcmp(layout.magic, kLossesMagic, sizeof(kLossesMagic)) != 0 || crc != LossesCrc(layout)) {
     return absl::DataLossError("is damaged");
   }
-  if (layout.version != kVersion || layout.kinds != kSpoolLossCount) {
+  if (layout.version != kLossesVersion || layout.kinds != kSpoolLossCount) {
     return absl::DataLossError("is of another version");
   }
   if (layout.next_number == 0 || layout.next_number > kMaxSpoolNumber + 1 ||

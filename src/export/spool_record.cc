@@ -12,11 +12,11 @@
 namespace offcpu {
 namespace {
 
-constexpr char kMagic[8] = {'O', 'F', 'F', 'C', 'P', 'U', 'S', 'R'};
-constexpr uint32_t kVersion = 1;
+constexpr char kRecordMagic[8] = {'O', 'F', 'F', 'C', 'P', 'U', 'S', 'R'};
+constexpr uint32_t kRecordVersion = 1;
 
 // As it lies in the file.
-struct Layout {
+struct RecordLayout {
   char magic[8];
   uint32_t version;
   uint32_t header_bytes;
@@ -32,14 +32,14 @@ struct Layout {
   uint32_t body_crc;
   uint32_t header_crc;
 };
-static_assert(sizeof(Layout) == kSpoolHeaderBytes);
-static_assert(std::has_unique_object_representations_v<Layout>);
+static_assert(sizeof(RecordLayout) == kSpoolHeaderBytes);
+static_assert(std::has_unique_object_representations_v<RecordLayout>);
 static_assert(std::endian::native == std::endian::little);
 
 uint32_t Crc(const void* bytes, size_t size) {
   return static_cast<uint32_t>(crc32_z(0, static_cast<const Bytef*>(bytes), size));
 }
-uint32_t HeaderCrc(const Layout& layout) { return Crc(&layout, offsetof(Layout, header_crc)); }
+uint32_t HeaderCrc(const RecordLayout& layout) { return Crc(&layout, offsetof(RecordLayout, header_crc)); }
 
 bool IsValid(const SpoolHeader& header) {
   return header.number > 0 && header.number <= kMaxSpoolNumber && header.parts > 0 && header.parts <= kMaxSpoolParts &&
@@ -69,32 +69,33 @@ absl::StatusOr<SpoolHeader> MakeSpoolHeader(const SpoolRecord& record, uint64_t 
 }
 
 std::string EncodeSpoolHeader(const SpoolHeader& header) {
-  Layout layout = {.magic = {},
-                   .version = kVersion,
-                   .header_bytes = sizeof(Layout),
-                   .number = header.number,
-                   .start_unix_ns = header.start_unix_ns,
-                   .duration_ns = header.duration_ns,
-                   .part = header.part,
-                   .parts = header.parts,
-                   .appended_unix_ns = header.appended.unix_ns,
-                   .appended_boot_ns = header.appended.boot_ns,
-                   .boot = header.appended.boot,
-                   .body_bytes = header.body_bytes,
-                   .body_crc = header.body_crc,
-                   .header_crc = 0};
-  std::memcpy(layout.magic, kMagic, sizeof(kMagic));
+  RecordLayout layout = {.magic = {},
+                         .version = kRecordVersion,
+                         .header_bytes = sizeof(RecordLayout),
+                         .number = header.number,
+                         .start_unix_ns = header.start_unix_ns,
+                         .duration_ns = header.duration_ns,
+                         .part = header.part,
+                         .parts = header.parts,
+                         .appended_unix_ns = header.appended.unix_ns,
+                         .appended_boot_ns = header.appended.boot_ns,
+                         .boot = header.appended.boot,
+                         .body_bytes = header.body_bytes,
+                         .body_crc = header.body_crc,
+                         .header_crc = 0};
+  std::memcpy(layout.magic, kRecordMagic, sizeof(kRecordMagic));
   layout.header_crc = HeaderCrc(layout);
   return {reinterpret_cast<const char*>(&layout), sizeof(layout)};
 }
 
 absl::StatusOr<SpoolHeader> ParseSpoolHeader(std::string_view bytes) {
-  Layout layout;
+  RecordLayout layout;
   if (bytes.size() < sizeof(layout)) return absl::DataLossError("its header is cut off");
   std::memcpy(&layout, bytes.data(), sizeof(layout));
-  if (std::memcmp(layout.magic, kMagic, sizeof(kMagic)) != 0) return absl::DataLossError("is no record of a spool");
+  if (std::memcmp(layout.magic, kRecordMagic, sizeof(kRecordMagic)) != 0)
+    return absl::DataLossError("is no record of a spool");
   if (layout.header_crc != HeaderCrc(layout)) return absl::DataLossError("its header is damaged");
-  if (layout.version != kVersion || layout.header_bytes != sizeof(layout)) {
+  if (layout.version != kRecordVersion || layout.header_bytes != sizeof(layout)) {
     return absl::DataLossError("is of another version");
   }
   const SpoolHeader header = {

@@ -12,10 +12,10 @@ namespace offcpu {
 namespace {
 
 uint64_t Read(clockid_t clock) {
-  constexpr uint64_t kSecondNs = 1'000'000'000;
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   struct timespec time = {};
   clock_gettime(clock, &time);
-  return static_cast<uint64_t>(time.tv_sec) * kSecondNs + static_cast<uint64_t>(time.tv_nsec);
+  return static_cast<uint64_t>(time.tv_sec) * kNsPerSecond + static_cast<uint64_t>(time.tv_nsec);
 }
 
 // Half of a number that the kernel draws when it starts. 0 if it is not to be had: then no boot is known to be this

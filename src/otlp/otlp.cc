@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "labels/row_labels.h"
 #include "labels/stack_labels.h"
@@ -18,6 +22,7 @@ namespace offcpu {
 namespace {
 
 constexpr std::string_view kTooLarge = "too large";
+constexpr std::string_view kRunnable = "runnable";
 constexpr std::string_view kRecording = "recording";
 constexpr std::string_view kExport = "export";
 
@@ -27,18 +32,39 @@ int64_t Number(uint64_t value) {
 
 int64_t& At(OtlpType type, OtlpValues& values) { return values[static_cast<size_t>(type)]; }
 
-OtlpValues ValuesOf(const ProfileRow& row) {
-  OtlpValues values = {};
-  At(OtlpType::kOffCpu, values) = Number(row.total_ns());
-  At(OtlpType::kContentions, values) = Number(row.count);
-  At(OtlpType::kBlocked, values) = Number(row.blocked_ns);
-  At(OtlpType::kRunnable, values) = Number(row.runnable_ns);
-  At(OtlpType::kSamples, values) = Number(row.samples);
-  At(OtlpType::kCpu, values) = Number(row.cpu_ns);
-  At(OtlpType::kLongest, values) = Number(row.max_ns);
-  At(OtlpType::kContentionsError, values) = Number(row.count_error());
-  At(OtlpType::kOffCpuError, values) = Number(row.ns_error());
-  return values;
+// How many periods; rounded, because recordings that were merged may differ in theirs.
+int64_t Samples(uint64_t cpu_ns, uint64_t period_ns) {
+  const auto period = static_cast<uint64_t>(CpuPeriodNs(period_ns));
+  return Number(cpu_ns / period + (cpu_ns % period > (period - 1) / 2 ? 1 : 0));
+}
+
+std::string LostText(const Drop& drop, std::string_view where) {
+  return absl::StrCat(std::string(where), ": ", drop.reason, ": ", drop.count, " times, ", drop.ns, " ns");
+}
+
+// What does not fit is left out.
+std::vector<std::string> LostTexts(const NamedProfile& profile, const OtlpOptions& options) {
+  constexpr size_t kMostBytes = 4096;
+  std::vector<std::string> texts;
+  size_t bytes = 0;
+  const auto add = [&](const Drop& drop, std::string_view where) {
+    std::string text = LostText(drop, where);
+    if ((drop.ns == 0 && drop.count == 0) || bytes + text.size() > kMostBytes) return;
+    bytes += text.size();
+    texts.push_back(std::move(text));
+  };
+  for (const Drop& drop : profile.stats.drops) add(drop, kRecording);
+  for (const Drop& drop : options.export_losses) add(drop, kExport);
+  return texts;
+}
+
+OtlpWindow WindowOf(const NamedProfile& profile, const OtlpOptions& options) {
+  return {.start_unix_ns = profile.start_unix_ns,
+          .duration_ns = profile.duration_ns,
+          .sample_ns = profile.stats.sample_most_ns,
+          .cpu_period_ns = profile.stats.oncpu_period_ns,
+          .id = options.window_id,
+          .lost = LostTexts(profile, options)};
 }
 
 class Writer {
@@ -47,23 +73,28 @@ class Writer {
       : profile_(profile),
         options_(options),
         sink_(sink),
-        request_({profile.start_unix_ns, profile.duration_ns, profile.stats.sample_most_ns, options.window_id},
-                 std::min(options.max_bytes, kMaxOtlpBytes)),
-        stacks_(profile, options.names),
+        request_(WindowOf(profile, options), std::min(options.max_bytes, kMaxOtlpBytes), options.max_samples),
+        stacks_(profile, options.names, options.labels),
         labels_(profile) {}
 
-  void Write() {
+  Drop Write() {
+    FindResources();
     WriteRows();
     request_.SetResource(OtlpRecorderFrame(profile_.host, options_.resource));
-    WriteRecording();
+    if (Wants(OtlpType::kRecording)) WriteRecording();
     for (const Drop& drop : profile_.stats.drops) WriteDrop(drop, kRecording);
     for (const Drop& drop : options_.export_losses) WriteDrop(drop, kExport);
-    if (rows_lost_.count != 0) WriteDrop(rows_lost_, kExport);
     Flush();
+    return rows_lost_;
   }
 
  private:
   using Make = absl::FunctionRef<OtlpSample(OtlpDictionary&)>;
+
+  struct Part {
+    std::string_view phase;  // "": of none
+    OtlpValues values;
+  };
 
   void Flush() {
     if (!request_.empty()) sink_(request_.Take());
@@ -84,76 +115,123 @@ class Writer {
     return TryAdd(make);
   }
 
-  // The rows of a process one after the other, as they are unless several recordings were merged; processes in the
-  // order of their first row.
-  std::vector<uint32_t> RowsByProcess() const {
-    constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-    std::vector<uint32_t> rank(profile_.processes.size(), kNone);
-    uint32_t ranks = 0;
-    for (const ProfileRow& row : profile_.rows) {
-      if (rank[row.process] == kNone) rank[row.process] = ranks++;
+  bool Wants(OtlpType type) const { return options_.types[static_cast<size_t>(type)]; }
+
+  // Processes of which the same is said are one resource. In the order of their first row.
+  void FindResources() {
+    absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> known;  // by process and control group
+    absl::flat_hash_map<std::string, uint32_t> said;
+    for (const NamedRow& row : profile_.rows) {
+      const auto [it, is_new] = known.try_emplace({row.process, row.control_group});
+      if (is_new) {
+        OtlpProfiles::Frame frame = OtlpProcessFrame(profile_.host, options_.service_name, labels_.OfRow(row),
+                                                     options_.labels, options_.resource);
+        const auto [same, is_first] = said.try_emplace(frame.resource, static_cast<uint32_t>(frames_.size()));
+        it->second = same->second;
+        if (is_first) frames_.push_back(std::move(frame));
+      }
+      resources_.push_back(it->second);
     }
-    std::vector<uint32_t> order(profile_.rows.size());
-    std::iota(order.begin(), order.end(), 0u);
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return rank[profile_.rows[a].process] < rank[profile_.rows[b].process];
-    });
-    return order;
   }
 
   void WriteRows() {
-    const NamedRow* before = nullptr;
-    for (const uint32_t index : RowsByProcess()) {
-      const NamedRow& row = profile_.rows[index];
-      if (before == nullptr || row.process != before->process) {
-        const RowLabelValues process = labels_.OfProcess(row.process);
-        request_.SetResource(OtlpProcessFrame(profile_.host, options_.service_name, process, options_.resource));
-      }
-      before = &row;
-      WriteRow(row);
+    std::vector<uint32_t> order(profile_.rows.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return resources_[a] < resources_[b]; });
+    std::optional<uint32_t> before;
+    for (const uint32_t row : order) {
+      if (before != resources_[row]) request_.SetResource(frames_[resources_[row]]);
+      before = resources_[row];
+      WriteRow(profile_.rows[row]);
     }
   }
 
-  std::vector<int32_t> WaitAttributes(const NamedRow& row, OtlpDictionary& dictionary) {
+  // Time off the CPU, and behind it the other values, to which no phase belongs.
+  std::vector<Part> PartsOf(const NamedRow& row) const {
+    std::vector<Part> parts;
+    OtlpValues others = {};
+    const auto add = [&](std::string_view phase, uint64_t ns) {
+      parts.push_back({phase, {}});
+      At(OtlpType::kOffCpu, parts.back().values) = Number(ns);
+    };
+    if (Wants(OtlpType::kOffCpu) && options_.labels.Has(OtlpLabel::kPhase)) {
+      add("blocked", row.blocked_ns);
+      add(kRunnable, row.runnable_ns);
+    } else if (Wants(OtlpType::kOffCpu)) {
+      At(OtlpType::kOffCpu, others) = Number(row.total_ns());
+    }
+    const auto set = [&](OtlpType type, int64_t value) {
+      if (Wants(type)) At(type, others) = value;
+    };
+    set(OtlpType::kCpu, Samples(row.cpu_ns, profile_.stats.oncpu_period_ns));
+    set(OtlpType::kContentions, Number(row.count));
+    set(OtlpType::kBlocked, Number(row.blocked_ns));
+    set(OtlpType::kRunnable, Number(row.runnable_ns));
+    parts.push_back({"", others});
+    std::erase_if(parts, [](const Part& part) { return part.values == OtlpValues{}; });
+    return parts;
+  }
+
+  std::vector<int32_t> WaitAttributes(const NamedRow& row, std::string_view phase, OtlpDictionary& dictionary) {
     std::vector<int32_t> attributes;
     VisitLabels(labels_.OfRow(row), [&](const RowLabelInfo& info, const RowLabelValue& value) {
-      if (info.is_of_process) return;  // its resource says so
-      if (&info == &InfoOf(RowLabel::kCause) && value.text == Name(WaitCause::kOther)) return;
+      if (info.is_of_resource || !options_.labels.Has(info.label)) return;
+      if (info.label == RowLabel::kCause && value.text == Name(WaitCause::kOther)) return;
+      if (info.label == RowLabel::kIdle && phase == kRunnable) return;
       attributes.push_back(info.is_number ? dictionary.Attribute(info.attribute, value.number, "")
                                           : dictionary.Attribute(info.attribute, value.text));
     });
+    if (!phase.empty()) attributes.push_back(dictionary.Attribute(kOtlpPhase, phase));
     return attributes;
   }
 
   std::string WakerText(const ProfileRow& row) const {
-    std::vector<std::string> labels = WakerLabels(profile_, profile_.wakers[row.waker - 1], false);
+    std::vector<std::string> labels = WakerLabels(profile_, profile_.wakers[row.waker - 1]);
     labels.erase(labels.begin());
     return absl::StrJoin(labels, ";");
   }
 
   void WriteRow(const NamedRow& row) {
-    const OtlpValues values = ValuesOf(row);
-    if (values == OtlpValues{}) return;
-    const std::string waker = row.waker == 0 ? "" : WakerText(row);
+    const bool has_waker = row.waker != 0 && options_.labels.Has(OtlpLabel::kWaker);
+    const std::string waker = has_waker ? WakerText(row) : "";
+    bool is_counted = false;
+    for (const Part& part : PartsOf(row)) {
+      if (WritePart(row, part, waker)) continue;
+      if (!is_counted) rows_lost_.count += row.events();
+      is_counted = true;
+      rows_lost_.ns += TimeOf(part.values);
+    }
+  }
+
+  // What is said twice, in profiles of their own, counts once.
+  uint64_t TimeOf(OtlpValues values) const {
+    const auto ns = [&values](OtlpType type) { return static_cast<uint64_t>(At(type, values)); };
+    const uint64_t off_cpu =
+        Wants(OtlpType::kOffCpu) ? ns(OtlpType::kOffCpu) : ns(OtlpType::kBlocked) + ns(OtlpType::kRunnable);
+    return off_cpu + ns(OtlpType::kCpu) * static_cast<uint64_t>(CpuPeriodNs(profile_.stats.oncpu_period_ns));
+  }
+
+  bool WritePart(const NamedRow& row, const Part& part, const std::string& waker) {
     const auto with_stack = [&](std::string_view waker_text) {
       return [&, waker_text](OtlpDictionary& dictionary) {
-        OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = values};
-        sample.attributes = WaitAttributes(row, dictionary);
+        OtlpSample sample = {.stack = stacks_.Stack(row, dictionary), .values = part.values};
+        sample.attributes = WaitAttributes(row, part.phase, dictionary);
         stacks_.AppendAttributes(row, dictionary, &sample.attributes);
-        if (row.waker != 0) sample.attributes.push_back(dictionary.Attribute(kOtlpWaker, waker_text));
+        if (!waker_text.empty()) sample.attributes.push_back(dictionary.Attribute(kOtlpWaker, waker_text));
         return sample;
       };
     };
     const auto without_stack = [&](OtlpDictionary& dictionary) {
-      OtlpSample sample = {.stack = OtlpStacks::Word("[too large]", dictionary), .values = values};
-      sample.attributes = WaitAttributes(row, dictionary);
-      sample.attributes.push_back(dictionary.Attribute(kOtlpNoUserStack, kTooLarge));
-      sample.attributes.push_back(dictionary.Attribute(kOtlpNoKernelStack, kTooLarge));
+      OtlpSample sample = {.stack = OtlpStacks::Word("[too large]", dictionary), .values = part.values};
+      sample.attributes = WaitAttributes(row, part.phase, dictionary);
+      const auto add = [&](OtlpLabel label, std::string_view key) {
+        if (options_.labels.Has(label)) sample.attributes.push_back(dictionary.Attribute(key, kTooLarge));
+      };
+      add(OtlpLabel::kNoUserStack, kOtlpNoUserStack);
+      add(OtlpLabel::kNoKernelStack, kOtlpNoKernelStack);
       return sample;
     };
-    if (Add(with_stack(waker)) || (row.waker != 0 && Add(with_stack(kTooLarge))) || Add(without_stack)) return;
-    rows_lost_.count += row.events();
-    rows_lost_.ns += row.wall_ns();
+    return Add(with_stack(waker)) || (!waker.empty() && Add(with_stack(kTooLarge))) || Add(without_stack);
   }
 
   // Of which the comments are an attribute.
@@ -201,7 +279,7 @@ class Writer {
       At(OtlpType::kLostCount, sample.values) = Number(drop.count);
       return sample;
     };
-    if (drop.ns != 0 || drop.count != 0) Add(make);
+    if (Wants(OtlpType::kLostTime) && (drop.ns != 0 || drop.count != 0)) Add(make);
   }
 
   const NamedProfile& profile_;
@@ -210,14 +288,16 @@ class Writer {
   OtlpRequest request_;
   OtlpStacks stacks_;
   RowLabels labels_;
+  std::vector<OtlpProfiles::Frame> frames_;
+  std::vector<uint32_t> resources_;  // by row, which of them
   Drop rows_lost_ = {.reason = "larger than a request"};
 };
 
 }  // namespace
 
-void WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
+Drop WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink) {
-  Writer(profile, options, sink).Write();
+  return Writer(profile, options, sink).Write();
 }
 
 }  // namespace offcpu

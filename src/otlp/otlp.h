@@ -2,16 +2,16 @@
 // serialized ExportProfilesServiceRequest that can be sent and read by itself. The same profile gives the same bytes.
 // Memory: one request, and what finds the entries of its dictionary; the profile itself may be much larger.
 //
-// A process is a resource. OTLP has one value a sample, so its profiles are, each with the stacks and attributes of
-// otlp_attributes.h: off_cpu, the first; contentions; blocked; runnable; and where there is something longest (one
-// interval), contentions_error and off_cpu_error. Numbers are values and never attributes, because readers make a label
-// of each of those (but thread.id). A sample of 0 is left out. No timestamps, no period, no links: of what the protocol
-// allows it is what all readers take.
+// What the same is said of is a resource: by default all processes of one program in one container or unit. OTLP has
+// one value a sample, so each type that is wanted (otlp_choice.h) is a profile, and of a row there is a sample in each
+// of them, with the attributes of otlp_attributes.h that are wanted. Samples that nothing tells apart any more are one.
+// A sample of 0 is left out. No timestamps and no links. A profile has a period only where back ends make its name of
+// it: not off_cpu, which they all know.
 //
-// The recording is a resource of its own, the last: how long it was, with the counters as in pprof (comments that find
-// no place with it are in requests of their own), and what was lost by reason. So there is always a request, and none
-// without a sample. Rows whose stack fits no request have the stack "[too large]"; what fits none without it is lost as
-// well, and is told with the rest.
+// What was lost of the window is an attribute of each of its profiles. If that is wanted, the recording is a resource
+// of its own, the last: how long it was, with the counters as in pprof (comments that find no place with it are in
+// requests of their own), and what was lost by reason. There is no request without a sample. Rows whose stack fits no
+// request have the stack "[too large]".
 #ifndef OFFCPU_OTLP_OTLP_H_
 #define OFFCPU_OTLP_OTLP_H_
 
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "otlp/otlp_choice.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -35,7 +36,12 @@ inline constexpr size_t kMaxOtlpBytes = 0x7fffffff;  // of a message
 struct OtlpOptions {
   bool names = true;            // false: user frames of modules with a build id have addresses only
   size_t max_bytes = 4u << 20;  // of one request, not compressed; from kMinOtlpBytes to kMaxOtlpBytes
-  std::string service_name;     // empty: each process by its name
+  // Of a profile in one request, so that it stays below what back ends take of one: 16,000 samples and 4 MiB with all
+  // stacks written out.
+  size_t max_samples = 8000;
+  OtlpTypes types = DefaultOtlpTypes();
+  OtlpLabels labels = DefaultOtlpLabels();
+  std::string service_name;  // empty: each program by its name
   // Take the place of attributes of ours with the same key.
   std::vector<std::pair<std::string, std::string>> resource;
   // Of it the ids of the profiles are made: the same for the same window, different within it.
@@ -43,7 +49,8 @@ struct OtlpOptions {
   std::vector<Drop> export_losses;  // what was lost after it was recorded: windows and their time
 };
 
-void WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
+// What fitted no request.
+Drop WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink);
 
 }  // namespace offcpu

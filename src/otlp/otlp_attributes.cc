@@ -1,5 +1,6 @@
 #include "otlp/otlp_attributes.h"
 
+#include "absl/strings/ascii.h"
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
 
@@ -27,6 +28,19 @@ void SetText(std::string_view key, std::string_view text, resource::Resource* re
   if (!text.empty()) ValueOf(key, resource)->set_string_value(Printable(text));
 }
 
+std::string ProgramOf(const RowLabelValues& row) {
+  const std::string_view path = row[static_cast<size_t>(RowLabel::kExecutable)].text;
+  if (!path.empty()) return std::string(path.substr(path.rfind('/') + 1));  // all of it without a slash
+  std::string folded;
+  bool in_number = false;
+  for (const char c : row[static_cast<size_t>(RowLabel::kProcess)].text) {
+    const bool is_digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
+    if (!is_digit || !in_number) folded += is_digit ? '*' : c;
+    in_number = is_digit;
+  }
+  return folded;
+}
+
 OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
   OtlpProfiles::Frame frame;
   pb::ResourceProfiles profiles;
@@ -47,14 +61,16 @@ OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view defaul
 
 }  // namespace
 
-OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& process,
-                                     const OtlpResourceAttributes& more) {
-  const std::string name(process[static_cast<size_t>(RowLabel::kProcess)].text);
+OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& row,
+                                     const OtlpLabels& wanted, const OtlpResourceAttributes& more) {
+  const std::string name = ProgramOf(row);
   resource::Resource of;
   SetText(kOtlpHost, host, &of);
   SetText(kOtlpService, kUnknownService, &of);
   SetText(kOtlpService, service.empty() ? name : service, &of);
-  VisitLabels(process, [&of](const RowLabelInfo& info, const RowLabelValue& value) {
+  SetText(kOtlpExecutable, name, &of);
+  VisitLabels(row, [&](const RowLabelInfo& info, const RowLabelValue& value) {
+    if (!info.is_of_resource || !wanted.Has(info.label)) return;
     if (info.is_number) {
       ValueOf(info.attribute, &of)->set_int_value(value.number);
     } else {
@@ -62,7 +78,7 @@ OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string&
     }
   });
   for (const auto& [key, text] : more) SetText(key, text, &of);
-  return Framed(of, NameAndUnit(OtlpType::kOffCpu).first);
+  return Framed(of, InfoOf(OtlpType::kOffCpu).name);
 }
 
 OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more) {
@@ -70,7 +86,7 @@ OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourc
   SetText(kOtlpHost, host, &of);
   SetText(kOtlpService, kOtlpScope, &of);
   for (const auto& [key, text] : more) SetText(key, text, &of);
-  return Framed(of, NameAndUnit(OtlpType::kRecording).first);
+  return Framed(of, InfoOf(OtlpType::kRecording).name);
 }
 
 }  // namespace offcpu

@@ -1,7 +1,6 @@
 #include "otlp/otlp_profiles.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "otlp/otlp_wire.h"
@@ -20,52 +19,36 @@ size_t SampleBytes(const std::string& identity, int64_t value) {
   return identity.size() + FramedSize(VarintSize(static_cast<uint64_t>(value)));
 }
 
-int64_t Combined(OtlpType type, int64_t a, int64_t b) {
-  switch (type) {
-    case OtlpType::kLongest:
-      return std::max(a, b);
-    case OtlpType::kContentionsError:
-    case OtlpType::kOffCpuError: {
-      const double error = std::hypot(static_cast<double>(a), static_cast<double>(b));
-      return error < static_cast<double>(kMost) ? std::llround(error) : kMost;
-    }
-    default:
-      return a > kMost - b ? kMost : a + b;
-  }
-}
+int64_t Sum(int64_t a, int64_t b) { return a > kMost - b ? kMost : a + b; }
 
 }  // namespace
 
-std::pair<std::string_view, std::string_view> NameAndUnit(OtlpType type) {
+OtlpTypeInfo InfoOf(OtlpType type) {
   switch (type) {
     case OtlpType::kOffCpu:
-      return {"off_cpu", "nanoseconds"};
-    case OtlpType::kContentions:
-      return {"contentions", "count"};
-    case OtlpType::kBlocked:
-      return {"blocked", "nanoseconds"};
-    case OtlpType::kRunnable:
-      return {"runnable", "nanoseconds"};
-    case OtlpType::kSamples:
-      return {"samples", "count"};
+      return {.name = "off_cpu", .unit = "nanoseconds", .period_name = "", .period_unit = ""};
     case OtlpType::kCpu:
-      return {"cpu", "nanoseconds"};
-    case OtlpType::kLongest:
-      return {"longest", "nanoseconds"};
-    case OtlpType::kContentionsError:
-      return {"contentions_error", "count"};
-    case OtlpType::kOffCpuError:
-      return {"off_cpu_error", "nanoseconds"};
+      return {.name = "samples", .unit = "count", .period_name = "cpu", .period_unit = "nanoseconds"};
+    case OtlpType::kContentions:
+      return {.name = "contentions", .unit = "count", .period_name = "contentions", .period_unit = "count"};
+    case OtlpType::kBlocked:
+      return {.name = "blocked", .unit = "nanoseconds", .period_name = "blocked", .period_unit = "nanoseconds"};
+    case OtlpType::kRunnable:
+      return {.name = "runnable", .unit = "nanoseconds", .period_name = "runnable", .period_unit = "nanoseconds"};
     case OtlpType::kRecording:
-      return {"recording", "nanoseconds"};
+      return {.name = "recording", .unit = "nanoseconds", .period_name = "recording", .period_unit = "nanoseconds"};
     case OtlpType::kComments:
-      return {"comments", "count"};
+      return {.name = "comments", .unit = "count", .period_name = "comments", .period_unit = "count"};
     case OtlpType::kLostTime:
-      return {"lost", "nanoseconds"};
+      return {.name = "lost", .unit = "nanoseconds", .period_name = "lost", .period_unit = "nanoseconds"};
     case OtlpType::kLostCount:
       break;
   }
-  return {"lost", "count"};
+  return {.name = "lost", .unit = "count", .period_name = "lost", .period_unit = "count"};
+}
+
+int64_t CpuPeriodNs(uint64_t oncpu_period_ns) {
+  return static_cast<int64_t>(std::clamp<uint64_t>(oncpu_period_ns, 1, kMost));
 }
 
 void OtlpProfiles::Count(const Sample& sample) {
@@ -94,9 +77,7 @@ void OtlpProfiles::Add(const std::string& identity, const OtlpValues& values) {
   Sample& sample = samples_[last_];
   before_last_ = sample.values;
   Uncount(sample);
-  for (size_t i = 0; i < kOtlpTypeCount; ++i) {
-    sample.values[i] = Combined(static_cast<OtlpType>(i), sample.values[i], values[i]);
-  }
+  for (size_t i = 0; i < kOtlpTypeCount; ++i) sample.values[i] = Sum(sample.values[i], values[i]);
   Count(sample);
 }
 

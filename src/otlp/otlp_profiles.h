@@ -18,23 +18,31 @@ namespace offcpu {
 // In the order in which they are written: readers take the first for the one to show.
 enum class OtlpType : uint8_t {
   kOffCpu,
+  kCpu,  // how many samples, each of which stands for a period on the CPU
   kContentions,
   kBlocked,
   kRunnable,
-  kSamples,           // on-CPU
-  kCpu,               // that they stand for
-  kLongest,           // the longest interval
-  kContentionsError,  // standard errors, of a sample
-  kOffCpuError,
   // Of the recording itself.
   kRecording,  // one sample: how long
   kComments,   // one sample: how many, if they take more than one request
   kLostTime,   // by reason
   kLostCount,
 };
-inline constexpr size_t kOtlpTypeCount = 13;
-std::pair<std::string_view, std::string_view> NameAndUnit(OtlpType type);
+inline constexpr size_t kOtlpTypeCount = 9;
 
+// Of what a period is, readers make the name of a profile; only that of off_cpu they know without one.
+struct OtlpTypeInfo {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view period_name;  // "": it has no period
+  std::string_view period_unit;
+};
+OtlpTypeInfo InfoOf(OtlpType type);
+
+// Nanoseconds that one of kCpu stands for: one, where the period is not known.
+int64_t CpuPeriodNs(uint64_t oncpu_period_ns);
+
+// Sums: what cannot be added up is no value.
 using OtlpValues = std::array<int64_t, kOtlpTypeCount>;  // none is negative; 0: no sample of this type
 
 // Fields of a Profile but its samples, serialized.
@@ -63,7 +71,8 @@ class OtlpProfiles {
   void TakeBack();
 
   bool empty() const { return samples_.empty(); }
-  size_t bytes() const;  // of the ResourceProfiles
+  size_t samples() const { return samples_.size(); }  // of a profile at most
+  size_t bytes() const;                               // of the ResourceProfiles
   void AppendTo(std::string* out) const;
 
  private:

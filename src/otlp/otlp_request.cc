@@ -46,11 +46,16 @@ std::string OtlpRequest::NextProfileId() {
 }
 
 OtlpProfileFields OtlpRequest::FieldsOf(OtlpType type, std::optional<int32_t> attribute) {
-  const auto [name, unit] = NameAndUnit(type);
+  const OtlpTypeInfo info = InfoOf(type);
   pb::Profile before;
-  before.mutable_sample_type()->set_type_strindex(dictionary_.String(name));
-  before.mutable_sample_type()->set_unit_strindex(dictionary_.String(unit));
+  before.mutable_sample_type()->set_type_strindex(dictionary_.String(info.name));
+  before.mutable_sample_type()->set_unit_strindex(dictionary_.String(info.unit));
   pb::Profile after;
+  if (!info.period_name.empty()) {
+    after.mutable_period_type()->set_type_strindex(dictionary_.String(info.period_name));
+    after.mutable_period_type()->set_unit_strindex(dictionary_.String(info.period_unit));
+    after.set_period(type == OtlpType::kCpu ? CpuPeriodNs(window_.cpu_period_ns) : 1);
+  }
   after.set_time_unix_nano(window_.start_unix_ns);
   after.set_duration_nano(window_.duration_ns);
   after.set_profile_id(NextProfileId());
@@ -58,6 +63,7 @@ OtlpProfileFields OtlpRequest::FieldsOf(OtlpType type, std::optional<int32_t> at
     after.add_attribute_indices(
         dictionary_.Attribute(kOtlpSamplePeriod, static_cast<int64_t>(window_.sample_ns), "ns"));
   }
+  if (!window_.lost.empty()) after.add_attribute_indices(dictionary_.Attribute(kOtlpLost, window_.lost));
   if (attribute.has_value()) after.add_attribute_indices(*attribute);
   return {.before = before.SerializeAsString(), .after = after.SerializeAsString()};
 }
@@ -73,7 +79,7 @@ bool OtlpRequest::Add(absl::FunctionRef<OtlpSample(OtlpDictionary&)> make) {
   identity.set_stack_index(sample.stack);
   identity.mutable_attribute_indices()->Add(sample.attributes.begin(), sample.attributes.end());
   profiles_->Add(identity.SerializeAsString(), sample.values);
-  if (bytes() <= max_bytes_) return true;
+  if (bytes() <= max_bytes_ && profiles_->samples() <= max_samples_) return true;
   profiles_->TakeBack();
   dictionary_.Rewind(mark);
   return false;

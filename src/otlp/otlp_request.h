@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -22,7 +23,9 @@ struct OtlpWindow {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;
   uint64_t sample_ns = 0;           // ProfileStats::sample_most_ns
+  uint64_t cpu_period_ns = 0;       // ProfileStats::oncpu_period_ns
   std::array<uint8_t, 16> id = {};  // the ids of its profiles are made of it
+  std::vector<std::string> lost;    // what each of its profiles says of it
 };
 
 struct OtlpSample {
@@ -34,7 +37,9 @@ struct OtlpSample {
 
 class OtlpRequest {
  public:
-  OtlpRequest(const OtlpWindow& window, size_t max_bytes) : window_(window), max_bytes_(max_bytes) {}
+  // No profile has more than `max_samples`.
+  OtlpRequest(OtlpWindow window, size_t max_bytes, size_t max_samples)
+      : window_(std::move(window)), max_bytes_(max_bytes), max_samples_(max_samples) {}
 
   // Samples that follow are of this resource. Before the first sample.
   void SetResource(OtlpProfiles::Frame frame);
@@ -55,6 +60,7 @@ class OtlpRequest {
 
   const OtlpWindow window_;
   const size_t max_bytes_;
+  const size_t max_samples_;
   OtlpDictionary dictionary_;
   std::string closed_;  // resources that are complete, framed
   OtlpProfiles::Frame frame_;

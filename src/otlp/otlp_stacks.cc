@@ -93,25 +93,27 @@ int32_t OtlpStacks::Stack(const ProfileRow& row, OtlpDictionary& dictionary) {
 const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictionary& dictionary) {
   const auto [it, inserted] = user_attributes_.try_emplace(index);
   if (!inserted) return it->second;
+  Indices& attributes = it->second;
   const NamedUserStack& user = profile_.user_stacks[index];
-  const auto add = [&indices = it->second, &dictionary](std::string_view key, std::string_view text) {
-    if (!text.empty()) indices.push_back(dictionary.Attribute(key, text));
+  const auto add = [&](OtlpLabel label, std::string_view key, std::string_view text) {
+    if (labels_.Has(label)) attributes.push_back(dictionary.Attribute(key, text));
   };
   if (user.filtered) {
     // As in the file that it is from: nothing is known.
   } else if (user.overflow) {
-    add(kOtlpNoUserStack, kOtherStack);
+    add(OtlpLabel::kNoUserStack, kOtlpNoUserStack, kOtherStack);
   } else if (user.missing != NoUserStack::kNone) {
-    add(kOtlpNoUserStack, Name(user.missing));
+    add(OtlpLabel::kNoUserStack, kOtlpNoUserStack, Name(user.missing));
   } else {
-    add(kOtlpUserEnd, Name(user.end));
+    add(OtlpLabel::kUserEnd, kOtlpUserEnd, Name(user.end));
   }
-  return it->second;
+  return attributes;
 }
 
 void OtlpStacks::AppendAttributes(const ProfileRow& row, OtlpDictionary& dictionary, std::vector<int32_t>* attributes) {
   const Indices& user = UserAttributes(row.user_stack, dictionary);
   attributes->insert(attributes->end(), user.begin(), user.end());
+  if (!labels_.Has(OtlpLabel::kNoKernelStack)) return;
   const NamedKernelStack& kernel = profile_.kernel_stacks[row.kernel_stack];
   if (kernel.overflow) {
     attributes->push_back(dictionary.Attribute(kOtlpNoKernelStack, kOtherStack));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "otlp/otlp_choice.h"
 #include "otlp/otlp_dictionary.h"
 #include "profile/named_profile.h"
 
@@ -19,9 +20,10 @@ namespace offcpu {
 
 class OtlpStacks {
  public:
-  // `names`: false leaves out those of user frames whose module has a build id, by which they can be found later. The
-  // profile must outlive this.
-  OtlpStacks(const NamedProfile& profile, bool names) : profile_(profile), names_(names) {}
+  // `names`: false leaves out those of user frames whose module has a build id, by which they can be found later.
+  // `labels`: the attributes that are wanted. The profile must outlive this.
+  OtlpStacks(const NamedProfile& profile, bool names, const OtlpLabels& labels)
+      : profile_(profile), names_(names), labels_(labels) {}
 
   int32_t Stack(const ProfileRow& row, OtlpDictionary& dictionary);
   // A stack of one frame that is only a word.
@@ -43,6 +45,7 @@ class OtlpStacks {
 
   const NamedProfile& profile_;
   const bool names_;
+  const OtlpLabels labels_;
   // What is in the dictionary already.
   absl::flat_hash_map<const Module*, int32_t> mappings_;
   absl::flat_hash_map<std::tuple<const Module*, uint64_t, const char*>, int32_t> locations_;  // of users' frames

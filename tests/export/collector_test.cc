@@ -52,6 +52,7 @@ class CollectorTest : public ::testing::Test {
     config_.spool = directory_ + "/spool";
     config_.spool_bytes = 64u << 20;
     config_.spool_age_ns = 3600 * kSecond;
+    config_.types = *ParseOtlpTypes({"off_cpu", "contentions", "blocked", "runnable", "lost"});
   }
   ~CollectorTest() override {
     exporter_.reset();

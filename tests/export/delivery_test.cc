@@ -57,6 +57,24 @@ TEST(DeliveryTest, OnlyFourAnswersAreWorthAnotherTry) {
     EXPECT_EQ(Of(status).fate, Fate::kRefused) << status;
 }
 
+TEST(DeliveryTest, ARefusalMayBeOfAPart) {
+  for (const long status : {400, 413, 422, 500}) EXPECT_TRUE(Of(status).may_be_of_a_part) << status;
+  for (const long status : {200, 301, 401, 403, 404, 405, 415, 503})
+    EXPECT_FALSE(Of(status).may_be_of_a_part) << status;
+}
+
+// As Pyroscope does, which then has the others.
+TEST(DeliveryTest, ARefusalMayNameWhatItIsOf) {
+  const std::string of_two =
+      "failed to make a GRPC request: 2 errors: push series with index 12 and id a failed: invalid metric name; "
+      "push series with index 3 and id b failed: invalid labels";
+  EXPECT_THAT(Of(400, of_two).refused_profiles, testing::ElementsAre(12, 3));
+  EXPECT_THAT(Of(400, "push series with index x").refused_profiles, testing::IsEmpty());
+  EXPECT_THAT(Of(429, of_two).refused_profiles, testing::IsEmpty()) << "it comes again";
+  EXPECT_THAT(Of(400, of_two + std::string(HttpPoster::kMaxAnswerBytes, 'x')).refused_profiles, testing::IsEmpty())
+      << "there may be more";
+}
+
 TEST(DeliveryTest, NoAnswerIsWorthAnotherTry) {
   const Judgement judgement = Judge({.error = "Couldn't connect"});
   EXPECT_EQ(judgement.fate, Fate::kLater);

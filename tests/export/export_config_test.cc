@@ -114,6 +114,28 @@ TEST(ExportConfigTest, AServiceNameAmongTheAttributesIsTheServiceName) {
   EXPECT_EQ(Made({.endpoint = "http://c", .service_name = "b", .resource = {"service.name=a"}}).service_name, "b");
 }
 
+TEST(ExportConfigTest, ValuesAndLabelsAreChosenByName) {
+  const ExportConfig usual = Made({.endpoint = "http://c"});
+  EXPECT_EQ(usual.types, DefaultOtlpTypes());
+  EXPECT_EQ(usual.labels, DefaultOtlpLabels());
+  const ExportConfig config = Made({.endpoint = "http://c", .types = {"off_cpu", "lost"}, .labels = {"pid"}});
+  EXPECT_EQ(config.types, *ParseOtlpTypes({"off_cpu", "lost"}));
+  EXPECT_EQ(config.labels, *ParseOtlpLabels({"pid"}));
+  EXPECT_THAT(ErrorOf({.types = {"longest"}}),
+              HasSubstr("export.types: nothing is called 'longest': there are off_cpu"));
+  EXPECT_THAT(ErrorOf({.labels = {"frame"}}), HasSubstr("export.labels: nothing is called 'frame': there are pid"));
+}
+
+TEST(ExportConfigTest, InAPodTheHostIsTheNode) {
+  const ExportSettings on = {.endpoint = "http://c"};
+  EXPECT_THAT(Made(on, {{"NODE_NAME", "n1"}}).resource,
+              ElementsAre(Pair("host.name", "n1"), Pair("k8s.node.name", "n1")));
+  EXPECT_THAT(Made(on, {{"NODE_NAME", "n1"}, {"K8S_NODE_NAME", "n2"}}).resource,
+              ElementsAre(Pair("host.name", "n2"), Pair("k8s.node.name", "n2")));
+  EXPECT_THAT(Made({.endpoint = "http://c", .resource = {"host.name=mine"}}, {{"NODE_NAME", "n1"}}).resource,
+              ElementsAre(Pair("host.name", "mine"), Pair("k8s.node.name", "n1")));
+}
+
 TEST(ExportConfigTest, MistakesAreNamed) {
   EXPECT_THAT(ErrorOf({.endpoint = "c:4318"}), HasSubstr("export.endpoint: this is no URL"));
   EXPECT_THAT(ErrorOf({.profiles_endpoint = "ftp://c"}), HasSubstr("export.profiles_endpoint: this is no URL"));

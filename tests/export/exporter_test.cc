@@ -224,6 +224,55 @@ TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
   EXPECT_EQ(stats.losses[0].ns, 4 * kSecond);
 }
 
+// Of three, a collector does not like the second: a program that the exporter does not know of before.
+TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
+  const FakeAnswer taken =
+      HttpReply(200, std::string("\x0a\x00", 2), "Content-Type: application/x-protobuf\r\n");  // FakeCollector's own
+  for (const std::string& spool : {config_.spool, std::string()}) {
+    config_.spool = spool;
+    collector_ = std::make_unique<FakeCollector>();
+    config_.target.url = config_.shown_url = collector_->url();
+    collector_->Then({HttpReply(400, "bad"), taken, HttpReply(400, "bad"), taken});
+    Profile window = *AWindow(6);
+    for (const char* name : {"bad one", "client"}) {
+      window.processes.push_back({.key = {.pid = 11, .start_ns = 5, .exec_id = 0}, .name = name, .container = ""});
+      window.rows.push_back(window.rows[0]);
+      window.rows.back().process = static_cast<uint32_t>(window.processes.size() - 1);
+    }
+    window.processes[2].key.pid = 12;
+    const std::unique_ptr<Exporter> exporter = Start();
+    exporter->Add({std::make_shared<const Profile>(std::move(window))});
+    EXPECT_THAT(MsOf(collector_->AwaitTaken(2)), ElementsAre(6, 6));
+    const ExporterStats stats =
+        AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 2 && s.requests_waiting == 0; });
+    EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", 1u)));
+    EXPECT_EQ(stats.losses[0].ns, kSecond / 3);
+    ASSERT_EQ(stats.refused.size(), 1u);
+    EXPECT_EQ(stats.refused[0].reason, "off_cpu");
+    EXPECT_EQ(stats.refused[0].count, 1u);
+    EXPECT_EQ(collector_->Await(4).size(), 4u);
+    ASSERT_EQ(Said().size(), 2u);
+    EXPECT_THAT(Said()[0], HasSubstr("refuses a window, whose profiles are sent one by one: HTTP 400: bad"));
+    EXPECT_THAT(Said()[1], HasSubstr("refuses a window: off_cpu of bad one: HTTP 400: bad"));
+    said_.clear();
+  }
+}
+
+TEST_F(ExporterTest, WhatACollectorHasKeptIsNotSentAgain) {
+  config_.types = *ParseOtlpTypes({"off_cpu", "contentions"});
+  collector_->Then({HttpReply(400, "push series with index 1 and id 3f failed: invalid metric name")});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(1)});
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u)));
+  ASSERT_EQ(stats.refused.size(), 1u);
+  EXPECT_EQ(stats.refused[0].reason, "contentions");
+  EXPECT_THAT(stats.last_error, testing::StartsWith("contentions of server: HTTP 400: push series"));
+  exporter->Add({AWindow(2)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(2));
+  EXPECT_EQ(collector_->Await(2).size(), 2u);
+}
+
 // What collector 0.152 and Pyroscope were seen to answer, each to a request of its own: whatever it is, the window
 // after it comes through, and what did not is counted or comes again.
 TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
@@ -269,6 +318,7 @@ TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
 }
 
 TEST_F(ExporterTest, LossesAreTold) {
+  config_.types = *ParseOtlpTypes({"off_cpu", "lost"});
   collector_->Then({HttpReply(400, "")});
   const std::unique_ptr<Exporter> exporter = Start();
   exporter->Add({AWindow(1)});
@@ -281,6 +331,7 @@ TEST_F(ExporterTest, LossesAreTold) {
 }
 
 TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
+  config_.types = *ParseOtlpTypes({"off_cpu", "lost"});
   const int port = collector_->port();
   collector_.reset();
   config_.spool = "";

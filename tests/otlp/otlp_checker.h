@@ -81,8 +81,13 @@ class OtlpChecker {
     UseString(profile.sample_type().type_strindex());
     UseString(profile.sample_type().unit_strindex());
     UseAttributes(profile.attribute_indices());
-    EXPECT_FALSE(profile.has_period_type());
-    EXPECT_EQ(profile.period(), 0);
+    // What readers know without a period has none; of others it is the name.
+    EXPECT_EQ(profile.has_period_type(), reader_.Type(profile) != "off_cpu/nanoseconds");
+    EXPECT_EQ(profile.has_period_type(), profile.period() > 0);
+    if (profile.has_period_type()) {
+      UseString(profile.period_type().type_strindex());
+      UseString(profile.period_type().unit_strindex());
+    }
     EXPECT_EQ(profile.profile_id().size(), 16u);
     EXPECT_TRUE(ids->insert(profile.profile_id()).second);
     EXPECT_GT(profile.samples_size(), 0);

@@ -6,6 +6,7 @@
 #include "gtest/gtest.h"
 #include "otlp/otlp.h"
 #include "otlp_reader.h"
+#include "otlp_requests.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -30,8 +31,8 @@ RecordedProfile Small() {
 
 // clang-format off
 constexpr char kRequest[] =
-        "\x0a\xbe\x03"  // resource_profiles
-          "\x0a\x5c"  // resource
+        "\x0a\xbb\x03"  // resource_profiles
+          "\x0a\x73"  // resource
             "\x0a\x10"  // Resource.attributes
               "\x0a\x09" "host.name"  // key
               "\x12\x03"  // value
@@ -40,15 +41,19 @@ constexpr char kRequest[] =
               "\x0a\x0c" "service.name"  // key
               "\x12\x04"  // value
                 "\x0a\x02" "sh"  // string_value
-            "\x0a\x11"  // Resource.attributes
-              "\x0a\x0b" "process.pid"  // key
-              "\x12\x02"  // value
-                "\x18\x0a"  // int_value
             "\x0a\x1f"  // Resource.attributes
               "\x0a\x17" "process.executable.name"  // key
               "\x12\x04"  // value
                 "\x0a\x02" "sh"  // string_value
-          "\x12\xb4\x02"  // ResourceProfiles.scope_profiles
+            "\x0a\x11"  // Resource.attributes
+              "\x0a\x0b" "process.pid"  // key
+              "\x12\x02"  // value
+                "\x18\x0a"  // int_value
+            "\x0a\x15"  // Resource.attributes
+              "\x0a\x0d" "process.title"  // key
+              "\x12\x04"  // value
+                "\x0a\x02" "sh"  // string_value
+          "\x12\x9a\x02"  // ResourceProfiles.scope_profiles
             "\x0a\x3e"  // scope
               "\x0a\x07" "offcpud"  // name
               "\x12\x05" OFFCPU_VERSION  // version
@@ -56,7 +61,7 @@ constexpr char kRequest[] =
                 "\x0a\x1f" "pprof.scope.default_sample_type"  // key
                 "\x12\x09"  // value
                   "\x0a\x07" "off_cpu"  // string_value
-            "\x12\x31"  // ScopeProfiles.profiles
+            "\x12\x34"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: off_cpu/nanoseconds
                 "\x08\x0a"  // type_strindex
                 "\x10\x0b"  // unit_strindex
@@ -67,20 +72,26 @@ constexpr char kRequest[] =
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
               "\x3a\x10\xe5\x05\x0b\x10\x1d\x16\x92\x56\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
-            "\x12\x30"  // ScopeProfiles.profiles
+              "\x5a\x01\x07"  // attribute_indices
+            "\x12\x3b"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: contentions/count
-                "\x08\x0c"  // type_strindex
-                "\x10\x0d"  // unit_strindex
+                "\x08\x0d"  // type_strindex
+                "\x10\x0e"  // unit_strindex
               "\x12\x0a"  // samples
                 "\x08\x01"  // stack_index
                 "\x12\x03\x04\x05\x06"  // attribute_indices
                 "\x22\x01\x02"  // values
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
+              "\x2a\x04"  // period_type
+                "\x08\x0d"  // type_strindex
+                "\x10\x0e"  // unit_strindex
+              "\x30\x01"  // period
               "\x3a\x10\x8a\x14\x2b\x3a\x97\x38\xd2\xdb\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
-            "\x12\x31"  // ScopeProfiles.profiles
+              "\x5a\x01\x07"  // attribute_indices
+            "\x12\x3c"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: blocked/nanoseconds
-                "\x08\x0e"  // type_strindex
+                "\x08\x0f"  // type_strindex
                 "\x10\x0b"  // unit_strindex
               "\x12\x0b"  // samples
                 "\x08\x01"  // stack_index
@@ -88,21 +99,15 @@ constexpr char kRequest[] =
                 "\x22\x02\xac\x02"  // values
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
-              "\x3a\x10\xf0\x28\x14\xe3\xed\x5e\x53\x1e\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
-            "\x12\x31"  // ScopeProfiles.profiles
-              "\x0a\x04"  // sample_type: longest/nanoseconds
+              "\x2a\x04"  // period_type
                 "\x08\x0f"  // type_strindex
                 "\x10\x0b"  // unit_strindex
-              "\x12\x0b"  // samples
-                "\x08\x01"  // stack_index
-                "\x12\x03\x04\x05\x06"  // attribute_indices
-                "\x22\x02\xc8\x01"  // values
-              "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
-              "\x20\xe8\x07"  // duration_nano
-              "\x3a\x10\x14\x29\x56\x74\x2c\x71\xa4\xb7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x30\x01"  // period
+              "\x3a\x10\xf0\x28\x14\xe3\xed\x5e\x53\x1e\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x5a\x01\x07"  // attribute_indices
             "\x1a\x27" "https://opentelemetry.io/schemas/1.43.0"  // schema_url
           "\x1a\x27" "https://opentelemetry.io/schemas/1.43.0"  // schema_url
-        "\x0a\xd7\x02"  // resource_profiles
+        "\x0a\xf6\x02"  // resource_profiles
           "\x0a\x2d"  // resource
             "\x0a\x10"  // Resource.attributes
               "\x0a\x09" "host.name"  // key
@@ -112,7 +117,7 @@ constexpr char kRequest[] =
               "\x0a\x0c" "service.name"  // key
               "\x12\x09"  // value
                 "\x0a\x07" "offcpud"  // string_value
-          "\x12\xfc\x01"  // ResourceProfiles.scope_profiles
+          "\x12\x9b\x02"  // ResourceProfiles.scope_profiles
             "\x0a\x40"  // scope
               "\x0a\x07" "offcpud"  // name
               "\x12\x05" OFFCPU_VERSION  // version
@@ -120,7 +125,7 @@ constexpr char kRequest[] =
                 "\x0a\x1f" "pprof.scope.default_sample_type"  // key
                 "\x12\x0b"  // value
                   "\x0a\x09" "recording"  // string_value
-            "\x12\x2f"  // ScopeProfiles.profiles
+            "\x12\x38"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: recording/nanoseconds
                 "\x08\x12"  // type_strindex
                 "\x10\x0b"  // unit_strindex
@@ -129,33 +134,47 @@ constexpr char kRequest[] =
                 "\x22\x02\xe8\x07"  // values
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
-              "\x3a\x10\xdc\x45\xbb\xbe\x3d\x61\xbf\xb6\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
-              "\x5a\x01\x07"  // attribute_indices
-            "\x12\x2e"  // ScopeProfiles.profiles
+              "\x2a\x04"  // period_type
+                "\x08\x12"  // type_strindex
+                "\x10\x0b"  // unit_strindex
+              "\x30\x01"  // period
+              "\x3a\x10\x14\x29\x56\x74\x2c\x71\xa4\xb7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x5a\x02\x07\x08"  // attribute_indices
+            "\x12\x39"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: lost/nanoseconds
                 "\x08\x15"  // type_strindex
                 "\x10\x0b"  // unit_strindex
               "\x12\x08"  // samples
                 "\x08\x03"  // stack_index
-                "\x12\x01\x08"  // attribute_indices
+                "\x12\x01\x09"  // attribute_indices
                 "\x22\x01\x05"  // values
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
-              "\x3a\x10\x6c\x33\x78\x70\x97\x07\x77\xd1\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
-            "\x12\x2e"  // ScopeProfiles.profiles
+              "\x2a\x04"  // period_type
+                "\x08\x15"  // type_strindex
+                "\x10\x0b"  // unit_strindex
+              "\x30\x01"  // period
+              "\x3a\x10\xdc\x45\xbb\xbe\x3d\x61\xbf\xb6\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x5a\x01\x07"  // attribute_indices
+            "\x12\x39"  // ScopeProfiles.profiles
               "\x0a\x04"  // sample_type: lost/count
                 "\x08\x15"  // type_strindex
-                "\x10\x0d"  // unit_strindex
+                "\x10\x0e"  // unit_strindex
               "\x12\x08"  // samples
                 "\x08\x03"  // stack_index
-                "\x12\x01\x08"  // attribute_indices
+                "\x12\x01\x09"  // attribute_indices
                 "\x22\x01\x01"  // values
               "\x19\x01\x00\x00\x00\x00\x00\x00\x00"  // time_unix_nano
               "\x20\xe8\x07"  // duration_nano
-              "\x3a\x10\x14\xdf\x17\x7b\x23\x30\xae\x12\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x2a\x04"  // period_type
+                "\x08\x15"  // type_strindex
+                "\x10\x0e"  // unit_strindex
+              "\x30\x01"  // period
+              "\x3a\x10\x6c\x33\x78\x70\x97\x07\x77\xd1\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f"  // profile_id
+              "\x5a\x01\x07"  // attribute_indices
             "\x1a\x27" "https://opentelemetry.io/schemas/1.43.0"  // schema_url
           "\x1a\x27" "https://opentelemetry.io/schemas/1.43.0"  // schema_url
-        "\x12\xac\x04"  // dictionary
+        "\x12\xda\x04"  // dictionary
           "\x0a\x00"  // mapping_table[0]
           "\x0a\x0d"  // mapping_table[1]
             "\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"  // memory_limit
@@ -205,10 +224,10 @@ constexpr char kRequest[] =
           "\x2a\x0f" "offcpu.user_end"  // string_table[9]
           "\x2a\x07" "off_cpu"  // string_table[10]
           "\x2a\x0b" "nanoseconds"  // string_table[11]
-          "\x2a\x0b" "contentions"  // string_table[12]
-          "\x2a\x05" "count"  // string_table[13]
-          "\x2a\x07" "blocked"  // string_table[14]
-          "\x2a\x07" "longest"  // string_table[15]
+          "\x2a\x0b" "offcpu.lost"  // string_table[12]
+          "\x2a\x0b" "contentions"  // string_table[13]
+          "\x2a\x05" "count"  // string_table[14]
+          "\x2a\x07" "blocked"  // string_table[15]
           "\x2a\x0b" "[recording]"  // string_table[16]
           "\x2a\x15" "pprof.profile.comment"  // string_table[17]
           "\x2a\x09" "recording"  // string_table[18]
@@ -240,17 +259,23 @@ constexpr char kRequest[] =
             "\x08\x09"  // key_strindex
             "\x12\x0a"  // value
               "\x0a\x08" "complete"  // string_value
-          "\x32\x4d"  // attribute_table[7]
+          "\x32\x28"  // attribute_table[7]
+            "\x08\x0c"  // key_strindex
+            "\x12\x24"  // value
+              "\x2a\x22"  // array_value
+                "\x0a\x20"  // values
+                  "\x0a\x1e" "recording: full: 1 times, 5 ns"  // string_value
+          "\x32\x4d"  // attribute_table[8]
             "\x08\x11"  // key_strindex
             "\x12\x49"  // value
               "\x2a\x47"  // array_value
                 "\x0a\x1d"  // values
-                  "\x0a\x1b" "offcpu recording 1, start 1"  // string_value
+                  "\x0a\x1b" "offcpu recording 2, start 1"  // string_value
                 "\x0a\x09"  // values
                   "\x0a\x07" "host: h"  // string_value
                 "\x0a\x1b"  // values
                   "\x0a\x19" "lost: full: 1 times, 5 ns"  // string_value
-          "\x32\x0f"  // attribute_table[8]
+          "\x32\x0f"  // attribute_table[9]
             "\x08\x14"  // key_strindex
             "\x12\x0b"  // value
               "\x0a\x09" "recording"  // string_value
@@ -265,7 +290,7 @@ constexpr char kRequest[] =
 
 TEST(OtlpGoldenTest, AWindowAsBytes) {
   const RecordedProfile small = Small();
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   // In the first half of an id 1, 2, ... mixed are added to it.
   options.window_id = {0, 0, 0, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15};
   const std::vector<std::string> requests = OtlpRequests(small.profile, options);

@@ -41,7 +41,7 @@ TEST(OtlpLimitTest, ARequestIsFilledToItsLimit) {
   const std::vector<std::string> whole = RequestsOf(many);
   ASSERT_EQ(whole.size(), 1u);
   CheckOtlp(whole);
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.max_bytes = whole[0].size();
   EXPECT_EQ(RequestsOf(many, options), whole);
   --options.max_bytes;
@@ -55,7 +55,7 @@ TEST(OtlpLimitTest, ManyRequestsAddUpToTheWindow) {
   const RecordedProfile many = Many(3000);
   const std::vector<std::string> whole = RequestsOf(many);
   for (size_t max_bytes : {kMinOtlpBytes, kMinOtlpBytes + 1, kMinOtlpBytes + 77, size_t{100'000}}) {
-    OtlpOptions options;
+    OtlpOptions options = Everything();
     options.max_bytes = max_bytes;
     const std::vector<std::string> requests = RequestsOf(many, options);
     EXPECT_GT(requests.size(), whole[0].size() / max_bytes);
@@ -64,7 +64,7 @@ TEST(OtlpLimitTest, ManyRequestsAddUpToTheWindow) {
     for (size_t i = 0; i + 2 < requests.size(); ++i) EXPECT_GT(requests[i].size(), max_bytes - 600);
     CheckOtlp(requests);
     EXPECT_EQ(SumsOf(requests), SumsOf(whole));
-    EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile)));
+    EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(OfSums(many.profile))));
   }
 }
 
@@ -72,7 +72,7 @@ TEST(OtlpLimitTest, AStackThatFitsNoRequestIsNamed) {
   RecordedProfile many = Many(10);
   const std::string huge(kMinOtlpBytes, 'x');
   many.profile.user_stacks[5].frames[0].name = huge;
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = RequestsOf(many, options);
   CheckOtlp(requests);
@@ -100,15 +100,36 @@ TEST(OtlpLimitTest, ARowThatFitsNoRequestIsLostAndTold) {
   many.profile.comms.push_back(std::string(kMinOtlpBytes, 'x'));
   many.profile.rows[4].comm = 1;
   many.profile.rows[4].count = 3;
-  OtlpOptions options;
-  options.max_bytes = kMinOtlpBytes;
+  many.profile.rows[4].runnable_ns = 100;
+  for (const bool with_phase : {false, true}) {
+    OtlpOptions options = Everything();
+    options.max_bytes = kMinOtlpBytes;
+    if (with_phase) options.labels.other.set();
+    std::vector<std::string> requests;
+    const Drop lost = WriteOtlp(many.profile, options, [&](std::string request) { requests.push_back(request); });
+    CheckOtlp(requests);
+    std::map<std::string, int64_t> sums = SumsOf(requests);
+    const std::map<std::string, int64_t> all = SumsOf(RequestsOf(many));
+    EXPECT_EQ(lost.reason, "larger than a request");
+    EXPECT_EQ(lost.count, 3u);
+    EXPECT_EQ(lost.ns, many.profile.rows[4].total_ns());
+    EXPECT_EQ(sums["off_cpu/nanoseconds"] + static_cast<int64_t>(lost.ns), all.at("off_cpu/nanoseconds"));
+  }
+}
+
+TEST(OtlpLimitTest, AProfileHasNoMoreSamplesThanItMay) {
+  const RecordedProfile many = Many(50);
+  OtlpOptions options = Everything();
+  options.max_samples = 7;
   const std::vector<std::string> requests = RequestsOf(many, options);
   CheckOtlp(requests);
-  std::map<std::string, int64_t> sums = SumsOf(requests);
-  const std::map<std::string, int64_t> all = SumsOf(RequestsOf(many));
-  EXPECT_EQ(sums["lost/count"], 3);
-  EXPECT_EQ(sums["lost/nanoseconds"], static_cast<int64_t>(many.profile.rows[4].total_ns()));
-  EXPECT_EQ(sums["off_cpu/nanoseconds"] + sums["lost/nanoseconds"], all.at("off_cpu/nanoseconds"));
+  for (const std::string& request : requests) {
+    const OtlpReader reader(request);
+    for (const auto& resource : reader.message().resource_profiles()) {
+      for (const otlp::Profile& profile : resource.scope_profiles(0).profiles()) EXPECT_LE(profile.samples_size(), 7);
+    }
+  }
+  EXPECT_EQ(SumsOf(requests), SumsOf(RequestsOf(many)));
 }
 
 TEST(OtlpLimitTest, AWakerThatIsTooMuchLeavesTheStackOfTheWait) {
@@ -116,7 +137,7 @@ TEST(OtlpLimitTest, AWakerThatIsTooMuchLeavesTheStackOfTheWait) {
   const uint32_t huge = one.AddComm(std::string(kMinOtlpBytes, 'x'));
   one.profile.wakers.push_back({{.comm = huge, .kernel_stack = 0, .user_stack = 0}});
   one.profile.rows[0].waker = 1;
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = RequestsOf(one, options);
   CheckOtlp(requests);
@@ -129,19 +150,19 @@ TEST(OtlpLimitTest, AWakerThatIsTooMuchLeavesTheStackOfTheWait) {
 TEST(OtlpLimitTest, CommentsThatFillSeveralRequests) {
   RecordedProfile many = RecordedProfile::All();
   for (int i = 0; i < 2000; ++i) many.profile.ledger.push_back({0, 20 + i, "thread", 10, 1, 2, 3, 4});
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = RequestsOf(many, options);
   EXPECT_GT(requests.size(), 4u);
   CheckOtlp(requests);
   for (const std::string& request : requests) EXPECT_LE(request.size(), options.max_bytes);
-  EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(many.profile)));
+  EXPECT_EQ(PprofTextsOf(requests), PprofTexts(PprofOf(OfSums(many.profile))));
   EXPECT_EQ(SumsOf(requests)["recording/nanoseconds"], 5'000'000'001);
 }
 
 TEST(OtlpRoundTripTest, NothingThatPprofTellsIsMissing) {
   for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
-    EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile)));
+    EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
   }
 }
 
@@ -155,7 +176,7 @@ TEST(OtlpRoundTripTest, StacksThatPprofHasFiltered) {
     for (Frame& frame : entry.frames) frame = {.module = frame.module, .address = frame.address};
   }
   all.profile.rows.resize(3);
-  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(all.profile)));
+  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
 }
 
 }  // namespace

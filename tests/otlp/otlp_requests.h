@@ -2,6 +2,7 @@
 #ifndef OFFCPU_TESTS_OTLP_OTLP_REQUESTS_H_
 #define OFFCPU_TESTS_OTLP_OTLP_REQUESTS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -13,7 +14,26 @@
 
 namespace offcpu {
 
-inline std::vector<std::string> RequestsOf(const RecordedProfile& recorded, const OtlpOptions& options = {}) {
+// All that a request can say, but time off the CPU as one.
+inline OtlpOptions Everything() {
+  OtlpOptions options;
+  options.types.set();
+  options.labels.of_row.set();
+  options.labels.other.set();
+  options.labels.other.reset(static_cast<size_t>(OtlpLabel::kPhase));
+  return options;
+}
+
+// Without what OTLP has no value for, because it cannot be added up.
+inline NamedProfile OfSums(NamedProfile profile) {
+  for (NamedRow& row : profile.rows) {
+    row.max_ns = 0;
+    row.count_variance = row.ns_variance = 0;
+  }
+  return profile;
+}
+
+inline std::vector<std::string> RequestsOf(const RecordedProfile& recorded, const OtlpOptions& options = Everything()) {
   return OtlpRequests(recorded.profile, options);
 }
 
@@ -35,14 +55,9 @@ inline const otlp::Profile* Find(const OtlpReader& reader, int resource, const s
 
 // One row of one process.
 inline RecordedProfile OneReader() {
-  RecordedProfile one;
+  RecordedProfile one = RecordedProfile::OneReader();
   one.profile.host = "web1";
   one.profile.duration_ns = 1'000'000;
-  const uint32_t process = one.AddProcess({10, 1000, 1}, "server", "3f5c0b1e2a77");
-  const uint32_t comm = one.AddComm("worker");
-  const uint32_t kernel = one.AddPipe();
-  const uint32_t user = one.AddReader();
-  one.profile.rows = {{{{process, 0, comm, kernel, user, WaitKind::kDisk, 0}, {2, 5000, 1, 4000}}}};
   return one;
 }
 

@@ -27,7 +27,7 @@ using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
 // The only request.
-OtlpReader OneOf(const RecordedProfile& recorded, const OtlpOptions& options = {}) {
+OtlpReader OneOf(const RecordedProfile& recorded, const OtlpOptions& options = Everything()) {
   const std::vector<std::string> requests = RequestsOf(recorded, options);
   EXPECT_EQ(requests.size(), 1u);
   CheckOtlp(requests);
@@ -49,15 +49,15 @@ TEST(OtlpTest, EachValueIsAProfile) {
                              Pair("offcpu.syscall", "read"), Pair("offcpu.user_end", "complete")));
   }
   EXPECT_THAT(values, ElementsAre(Pair("off_cpu/nanoseconds", 5001), Pair("contentions/count", 2),
-                                  Pair("blocked/nanoseconds", 5000), Pair("runnable/nanoseconds", 1),
-                                  Pair("longest/nanoseconds", 4000)));
+                                  Pair("blocked/nanoseconds", 5000), Pair("runnable/nanoseconds", 1)));
 }
 
 TEST(OtlpTest, AProcessIsAResource) {
   const OtlpReader reader = OneOf(OneReader());
   EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)),
               UnorderedElementsAre(Pair("host.name", "web1"), Pair("service.name", "server"), Pair("process.pid", "10"),
-                                   Pair("process.executable.name", "server"), Pair("container.id", "3f5c0b1e2a77")));
+                                   Pair("process.executable.name", "server"), Pair("process.title", "server"),
+                                   Pair("container.id", "3f5c0b1e2a77")));
   const auto& scope = reader.message().resource_profiles(0).scope_profiles(0).scope();
   EXPECT_EQ(scope.version(), OFFCPU_VERSION);
   ASSERT_EQ(scope.attributes_size(), 1);
@@ -67,18 +67,18 @@ TEST(OtlpTest, AProcessIsAResource) {
 
 TEST(OtlpTest, ProgramsOfOnePidAreToldApartAndThreadsWhereTheyWere) {
   const OtlpReader reader = OneOf(RecordedProfile::All());
-  ASSERT_EQ(reader.message().resource_profiles_size(), 4);
-  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)), Not(Contains(Key("offcpu.image"))));
-  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(1)),
+  ASSERT_EQ(reader.message().resource_profiles_size(), 6);  // of both one part is in a control group
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(1)), Not(Contains(Key("offcpu.image"))));
+  EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(3)),
               IsSupersetOf({Pair("process.pid", "10"), Pair("offcpu.image", "1")}));
   EXPECT_THAT(reader.Attributes(Find(reader, 0, "off_cpu/nanoseconds")->samples(0).attribute_indices()),
               Contains(Pair("thread.id", "11")));
-  EXPECT_THAT(reader.Attributes(Find(reader, 2, "off_cpu/nanoseconds")->samples(0).attribute_indices()),
+  EXPECT_THAT(reader.Attributes(Find(reader, 4, "off_cpu/nanoseconds")->samples(0).attribute_indices()),
               Not(Contains(Key("thread.id"))));
 }
 
 TEST(OtlpTest, ResourcesAreAsTheOptionsSay) {
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.service_name = "shop";
   options.resource = {{"deployment.environment.name", "prod"}, {"host.name", "alias"}, {"a", "1"}, {"a", "2"}};
   const OtlpReader reader = OneOf(OneReader(), options);
@@ -143,33 +143,32 @@ TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
   const Module* nameless = one.AddModule("/opt/plugin", "");
   one.profile.user_stacks[0].frames[1].module = nameless;
   one.profile.user_stacks[0].end = EndReason::kStackCopy;
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.names = false;
   const OtlpReader reader = OneOf(one, options);
   EXPECT_THAT(reader.Functions(Find(reader, 0, "off_cpu/nanoseconds")->samples(0)),
-              ElementsAre("schedule", "pipe_read", "", "loop", "", "[truncated: window]"));
+              ElementsAre("schedule", "pipe_read", "", "loop", "", "[truncated: stack copy]"));
 }
 
-TEST(OtlpTest, ASampleHasItsErrorsAndItsPeriod) {
+TEST(OtlpTest, AProfileSaysWhatIsASample) {
   const OtlpReader reader = OneOf(RecordedProfile::All());
-  const otlp::Profile* counts = Find(reader, 0, "contentions_error/count");
-  const otlp::Profile* times = Find(reader, 0, "off_cpu_error/nanoseconds");
-  ASSERT_TRUE(counts != nullptr && times != nullptr);
-  ASSERT_EQ(counts->samples_size(), 1);
-  EXPECT_EQ(counts->samples(0).values(0), 5);
-  EXPECT_EQ(times->samples(0).values(0), 50990);
-  EXPECT_EQ(Find(reader, 1, "contentions_error/count"), nullptr);
-  for (int resource : {0, 3}) {
+  for (int resource : {0, 5}) {
     const otlp::Profile& profile = reader.message().resource_profiles(resource).scope_profiles(0).profiles(0);
     EXPECT_THAT(reader.Attributes(profile.attribute_indices()), Contains(Pair("offcpu.sample_period", "64000000")));
     EXPECT_EQ(reader.Text(reader.dictionary().attribute_table(profile.attribute_indices(0)).unit_strindex()), "ns");
   }
 }
 
+TEST(OtlpTest, NothingIsAValueThatCannotBeAddedUp) {
+  for (const auto& [type, sum] : SumsOf(RequestsOf(RecordedProfile::WithSamples()))) {
+    EXPECT_THAT(type, Not(::testing::ContainsRegex("longest|error|max")));
+  }
+}
+
 TEST(OtlpTest, WhatWasLostIsTold) {
   RecordedProfile one = OneReader();
   one.profile.stats.drops = {{"ring full", 3, 1500}, {"module damaged", 2, 0}};
-  OtlpOptions options;
+  OtlpOptions options = Everything();
   options.export_losses = {{"spool full", 4, 60'000'000'000}, {"ring full", 1, 2}};
   const OtlpReader reader = OneOf(one, options);
   const auto told = [&](const char* type) {
@@ -198,8 +197,9 @@ TEST(OtlpTest, AWindowWithoutSamplesTellsOfItself) {
   EXPECT_EQ(recording->samples(0).values(0), 5'000'000'001);
   EXPECT_EQ(recording->time_unix_nano(), 1'790'000'000'123'456'789u);
   EXPECT_EQ(recording->duration_nano(), 5'000'000'001u);
-  EXPECT_THAT(reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
-              ::testing::StartsWith("[offcpu recording 1, start 1790000000123456789, host: web1, intervals: 101, "));
+  EXPECT_THAT(
+      reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
+      ::testing::StartsWith("[offcpu recording 2, start 1790000000123456789, host: web1, counters: intervals 101, "));
   EXPECT_EQ(SumsOf(RequestsOf(empty))["lost/nanoseconds"], 1500);
 }
 
@@ -213,7 +213,7 @@ TEST(OtlpTest, TheSameWindowGivesTheSameBytesAndAnotherWindowOtherIds) {
   EXPECT_EQ(requests, RequestsOf(RecordedProfile::All()));
   std::set<std::string> ids;
   for (uint8_t i = 0; i < 4; ++i) {  // ids that differ little, in either half
-    OtlpOptions options;
+    OtlpOptions options = Everything();
     options.window_id[0] = i & 1;
     options.window_id[15] = i >> 1;
     for (const std::string& request : RequestsOf(RecordedProfile::All(), options)) OtlpChecker(request).Check(&ids);
@@ -231,9 +231,6 @@ TEST(OtlpTest, SamplesThatCannotBeToldApartAreOne) {
   EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples_size(), 2);
   EXPECT_EQ(Find(reader, 0, "off_cpu/nanoseconds")->samples(0).values(0), 11003);
   EXPECT_EQ(Find(reader, 0, "contentions/count")->samples(0).values(0), 5);
-  EXPECT_EQ(Find(reader, 0, "longest/nanoseconds")->samples(0).values(0), 4000);
-  EXPECT_EQ(Find(reader, 0, "contentions_error/count")->samples(0).values(0), 5);    // 3 and 4
-  EXPECT_EQ(Find(reader, 0, "off_cpu_error/nanoseconds")->samples(0).values(0), 5);  // 4 and 3
 }
 
 TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
@@ -259,12 +256,12 @@ TEST(OtlpTest, WhoEndedAWaitIsAnAttribute) {
   has(1, "try_to_wake_up;asm_timer;-;read;loop;app+0x3006;worker;--;try_to_wake_up;asm_timer;-;[interrupt]");
 }
 
-TEST(OtlpTest, RowsThatAreNotInOrderAreOneResourceAProcess) {
+TEST(OtlpTest, RowsThatAreNotInOrderAreOneResourceEach) {
   RecordedProfile all = RecordedProfile::All();
   const auto sums = SumsOf(RequestsOf(all));
   std::swap(all.profile.rows[1], all.profile.rows[4]);
   const OtlpReader reader = OneOf(all);
-  EXPECT_EQ(reader.message().resource_profiles_size(), 4);
+  EXPECT_EQ(reader.message().resource_profiles_size(), 6);
   EXPECT_EQ(reader.Sums(), sums);
 }
 

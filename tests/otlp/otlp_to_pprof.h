@@ -51,7 +51,8 @@ class OtlpToProfile {
         const std::string type = reader.Type(profile);
         if (type == "recording/nanoseconds" || type == "comments/count") ReadComments(reader, profile);
         if (of.count("process.pid") == 0) continue;
-        for (const otlp::Sample& sample : profile.samples()) ReadSample(reader, of, type, sample);
+        const auto period = static_cast<uint64_t>(profile.period());
+        for (const otlp::Sample& sample : profile.samples()) ReadSample(reader, of, type, period, sample);
       }
     }
   }
@@ -66,11 +67,11 @@ class OtlpToProfile {
     }
   }
 
-  void ReadSample(const OtlpReader& reader, const Texts& of, const std::string& type, const otlp::Sample& sample) {
+  void ReadSample(const OtlpReader& reader, const Texts& of, const std::string& type, uint64_t period,
+                  const otlp::Sample& sample) {
     const Texts attributes = reader.Attributes(sample.attribute_indices());
     ProfileRow& row = Row(reader, of, attributes, sample);
     const auto value = static_cast<uint64_t>(sample.values(0));
-    const auto squared = static_cast<double>(value) * static_cast<double>(value);
     if (type == "off_cpu/nanoseconds") {
       // The sum of two others.
     } else if (type == "contentions/count") {
@@ -81,14 +82,7 @@ class OtlpToProfile {
       row.runnable_ns = value;
     } else if (type == "samples/count") {
       row.samples = value;
-    } else if (type == "cpu/nanoseconds") {
-      row.cpu_ns = value;
-    } else if (type == "longest/nanoseconds") {
-      row.max_ns = value;
-    } else if (type == "contentions_error/count") {
-      row.count_variance = squared;
-    } else if (type == "off_cpu_error/nanoseconds") {
-      row.ns_variance = squared;
+      row.cpu_ns = value * period;
     } else {
       ADD_FAILURE() << type;
     }
@@ -101,7 +95,7 @@ class OtlpToProfile {
     row.comm = Index(Get(attributes, "thread.name"), profile_.comms);
     row.kind = ByName<WaitKind>(Get(attributes, "offcpu.kind"), kWaitKindCount).value();
     row.syscall = SystemCallNumber(Get(attributes, "offcpu.syscall")).value();
-    if (const std::string& path = Get(attributes, "offcpu.cgroup"); !path.empty())
+    if (const std::string& path = Get(of, "offcpu.cgroup"); !path.empty())
       row.control_group = Index(path, profile_.control_groups) + 1;
     std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
@@ -115,12 +109,15 @@ class OtlpToProfile {
     return static_cast<uint32_t>(std::find(texts.begin(), texts.end(), text) - texts.begin());
   }
 
-  uint32_t Process(const Texts& of) {
+  // Its threads may be in several control groups.
+  uint32_t Process(Texts of) {
+    for (const char* of_thread : {"offcpu.cgroup", "k8s.pod.uid", "offcpu.unit"}) of.erase(of_thread);
     const auto [it, inserted] = processes_.try_emplace(of, profile_.processes.size());
     if (inserted) {
       ProcessInfo& process = profile_.processes.emplace_back();
       process.key.pid = static_cast<int32_t>(Number(Get(of, "process.pid")));
-      process.name = Get(of, "process.executable.name");
+      process.name = Get(of, "process.title");
+      process.executable = Get(of, "process.executable.path");
       process.container = Get(of, "container.id");
     }
     return it->second;

@@ -1,0 +1,114 @@
+#include "export/refusals.h"
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "otlp_windows.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+SpoolRecord RecordOf(uint32_t programs, uint32_t part = 0, uint32_t parts = 1) {
+  return {.start_unix_ns = 7,
+          .duration_ns = 1'000'000'007,
+          .part = part,
+          .parts = parts,
+          .body = RequestOfPrograms(programs)};
+}
+
+TEST(RefusalsTest, WhatIsNotRefusedIsLeftAlone) {
+  Refusals refusals;
+  EXPECT_EQ(refusals.OnAnswer(RecordOf(3), {.status = 200}).judgement.fate, Fate::kDelivered);
+  EXPECT_EQ(refusals.OnAnswer(RecordOf(3), {.status = 503}).judgement.fate, Fate::kLater);
+  EXPECT_THAT(refusals.OnAnswer(RecordOf(3), {.status = 503}).parts, IsEmpty());
+}
+
+TEST(RefusalsTest, ARequestIsDividedIntoItsProfiles) {
+  const SpoolRecord record = RecordOf(3, 1, 2);
+  Refusals refusals;
+  const Refusals::Verdict verdict = refusals.OnAnswer(record, {.status = 400, .body = "bad"});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kDivided);
+  EXPECT_THAT(verdict.types, IsEmpty());
+  ASSERT_THAT(verdict.parts, SizeIs(3));
+  uint64_t share_ns = 0;
+  for (const SpoolRecord& part : verdict.parts) {
+    EXPECT_EQ(RequestParts::Parse(part.body)->profiles(), 1u);
+    EXPECT_EQ(part.start_unix_ns, record.start_unix_ns);
+    share_ns += ShareOfWindowNs(part.duration_ns, part.part, part.parts);
+  }
+  EXPECT_EQ(share_ns, ShareOfWindowNs(record.duration_ns, 1, 2));
+}
+
+TEST(RefusalsTest, ManyProfilesAreDividedInSteps) {
+  Refusals refusals;
+  const std::vector<SpoolRecord> parts = refusals.OnAnswer(RecordOf(150), {.status = 500}).parts;
+  ASSERT_THAT(parts, SizeIs(Refusals::kMostParts));
+  size_t profiles = 0;
+  for (const SpoolRecord& part : parts) profiles += RequestParts::Parse(part.body)->profiles();
+  EXPECT_EQ(profiles, 150u);
+  EXPECT_THAT(refusals.OnAnswer(parts[0], {.status = 500}).parts, SizeIs(2));
+}
+
+TEST(RefusalsTest, OneProfileIsRefusedForGoodAndNamed) {
+  Refusals refusals;
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(1), {.status = 400, .body = "bad"});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRefused);
+  EXPECT_THAT(verdict.types, ElementsAre("off_cpu"));
+  EXPECT_EQ(ReasonOf(verdict.judgement), "off_cpu of program-a: HTTP 400: bad");
+}
+
+TEST(RefusalsTest, ARefusalThatIsNotOfTheContentIsOfAll) {
+  Refusals refusals;
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(3), {.status = 404});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRefused);
+  EXPECT_THAT(verdict.parts, IsEmpty());
+  EXPECT_THAT(verdict.types, SizeIs(3));
+}
+
+TEST(RefusalsTest, WhatTheServerHasKeptIsNotSentAgain) {
+  Refusals refusals;
+  const std::string body = "push series with index 1 and id x failed; push series with index 77 and id y failed";
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(3), {.status = 400, .body = body});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kDelivered);
+  EXPECT_EQ(verdict.judgement.rejected_profiles, 1u);
+  EXPECT_EQ(verdict.judgement.what, "off_cpu of program-b");
+  EXPECT_THAT(verdict.types, ElementsAre("off_cpu"));
+  EXPECT_THAT(verdict.parts, IsEmpty());
+}
+
+TEST(RefusalsTest, WhereAllAreNamedAllAreRefused) {
+  Refusals refusals;
+  const std::string body = "push series with index 0 and id x failed; push series with index 1 and id y failed";
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(2), {.status = 400, .body = body});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRefused);
+  EXPECT_THAT(verdict.types, ElementsAre("off_cpu", "off_cpu"));
+}
+
+TEST(RefusalsTest, AServerThatRefusesWhateverItGetsIsNotAskedForParts) {
+  Refusals refusals;
+  size_t divided = 0;
+  for (int i = 0; i < 100; ++i) divided += refusals.OnAnswer(RecordOf(2), {.status = 400}).parts.empty() ? 0 : 1;
+  EXPECT_EQ(divided, Refusals::kMostInARow);
+  refusals.OnAnswer(RecordOf(2), {.status = 200});
+  EXPECT_THAT(refusals.OnAnswer(RecordOf(2), {.status = 400}).parts, SizeIs(2));
+}
+
+TEST(RefusalsTest, ADamagedRecordIsRefusedWhole) {
+  Refusals refusals;
+  SpoolRecord record = RecordOf(3);
+  record.body = "\x0a\xff";
+  const Refusals::Verdict verdict = refusals.OnAnswer(record, {.status = 400});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRefused);
+  EXPECT_THAT(verdict.parts, IsEmpty());
+}
+
+}  // namespace
+}  // namespace offcpu
