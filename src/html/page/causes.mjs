@@ -1,0 +1,24 @@
+// What the rows below a node say: how much of it each text of a label is.
+import { groupColumn } from './labels.mjs';
+
+// [{text, total}] of a key of GROUPS, BigInt, the largest first.
+export function shares(view, node, key) {
+  const { profile, selection } = view;
+  const { codes, texts } = groupColumn(profile, key);
+  const isBelow = below(view, node);
+  const sums = new Array(texts.length).fill(0n);
+  selection.rows.forEach((row, i) => {
+    if (isBelow[view.rowNode[i]] === 0) return;
+    for (const part of selection.parts) sums[codes[row]] += BigInt(selection.amount(part, row));
+  });
+  const list = texts.map((text, i) => ({ text, total: sums[i] })).filter(({ total }) => total > 0n);
+  return list.sort((a, b) => (a.total === b.total ? 0 : a.total < b.total ? 1 : -1));
+}
+
+// How often rows below a node waited, and their longest wait is not added up: by node 1 of those that are below it.
+function below(view, node) {
+  const marks = new Uint8Array(view.count);
+  marks[node] = 1;
+  for (let at = node + 1; at < view.count; ++at) if (marks[view.parent[at]] === 1) marks[at] = 1;
+  return marks;
+}

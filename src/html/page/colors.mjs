@@ -1,0 +1,47 @@
+// The colors of bars, by what a frame is (KIND), for a light and for a dark screen. Text has a contrast of at least 4.5
+// to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
+// their patterns.
+
+const LIGHT = {
+  kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
+  text: '#111111',
+  match: '#ffa3e0',
+  edge: '#3a3a3a',
+  line: '#ffffff',
+  selected: '#b00020',
+  blocked: '#7a4a12',
+  runnable: '#b00020',
+  cpu: '#14661f',
+  strip: '#ffffff',
+};
+
+const DARK = {
+  kinds: ['#6b4715', '#1e4672', '#2a561f', '#474747', '#523375', '#39382a'],
+  text: '#ffffff',
+  match: '#8c1f6d',
+  edge: '#d0d0d0',
+  line: '#16181c',
+  selected: '#ffd54a',
+  blocked: '#e3a45c',
+  runnable: '#ff8a9a',
+  cpu: '#7ddc8c',
+  strip: '#16181c',
+};
+
+export function colorsOf(isDark) {
+  return isDark ? DARK : LIGHT;
+}
+
+// Of two colors "#rrggbb", as WCAG 2 defines it.
+export function contrast(a, b) {
+  const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+function luminance(color) {
+  const [r, g, b] = [1, 3, 5].map((at) => {
+    const c = parseInt(color.slice(at, at + 2), 16) / 255;
+    return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}

@@ -1,0 +1,83 @@
+// The profile, from the bytes that src/html/page_data.h describes. Figures are numbers while all of them together are
+// below 2^53, and BigInt beyond: sums are exact in both.
+
+const MAGIC = 'OFFCPU1\n';
+export const KIND = { user: 0, kernel: 1, interpreted: 2, missing: 3, waker: 4, thread: 5 };
+
+export async function unpack(base64) {
+  const packed = Uint8Array.fromBase64?.(base64) ?? bytesOf(base64);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(stream).arrayBuffer();
+}
+
+// Where the browser has nothing of its own.
+function bytesOf(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; ++i) bytes[i] = text.charCodeAt(i);
+  return bytes;
+}
+
+export function decode(buffer) {
+  const text = new TextDecoder();
+  if (text.decode(new Uint8Array(buffer, 0, 8)) !== MAGIC) throw new Error('the profile in this page is damaged');
+  const length = new DataView(buffer).getUint32(8, true);
+  const header = JSON.parse(text.decode(new Uint8Array(buffer, 12, length)));
+  const columns = readColumns(buffer, 12 + length, header.columns);
+  const { strings } = header;
+  const labels = new Map();
+  for (const { name, values } of header.labels) {
+    labels.set(name, { codes: columns.get(`label.${name}`), texts: values.map((index) => strings[index]) });
+  }
+  return {
+    header,
+    frames: {
+      count: columns.get('frame.name').length,
+      names: Array.from(columns.get('frame.name'), (index) => strings[index]),
+      modules: Array.from(columns.get('frame.module'), (index) => strings[index]),
+      kinds: columns.get('frame.kind'),
+    },
+    nodes: { parent: parents(columns.get('node.up')), frame: columns.get('node.frame') },
+    rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
+    labels,
+    ...readSums(columns),
+  };
+}
+
+function readColumns(buffer, start, list) {
+  const types = { 1: Uint8Array, 2: Uint16Array, 4: Uint32Array, 8: BigUint64Array };
+  const columns = new Map();
+  let offset = start;
+  for (const { name, bytes, count } of list) {
+    offset = Math.ceil(offset / 8) * 8;
+    columns.set(name, new types[bytes](buffer, offset, count));
+    offset += bytes * count;
+  }
+  return columns;
+}
+
+function parents(up) {
+  const parent = new Uint32Array(up.length);
+  for (let i = 1; i < up.length; ++i) parent[i] = i - up[i];
+  return parent;
+}
+
+function readSums(columns) {
+  const sums = {};
+  let most = 0;
+  for (const name of ['count', 'blocked', 'runnable', 'samples', 'cpu']) {
+    sums[name] = columns.get(`sum.${name}`);
+    for (const amount of sums[name]) most += Number(amount);
+  }
+  // Rounding of the sum above cannot hide more than this leaves.
+  const isWide = most >= 2 ** 52;
+  if (!isWide) {
+    for (const name of Object.keys(sums)) sums[name] = Float64Array.from(sums[name], Number);
+  }
+  return { sums, isWide };
+}
+
+// Figures of a tree: as wide as the profile needs.
+export function figures(isWide, count) {
+  return isWide ? new BigUint64Array(count) : new Float64Array(count);
+}

@@ -1,0 +1,74 @@
+// All that is known of one bar, in words: what it is, how much, of what kind, and what for.
+import { KIND } from './data.mjs';
+import { formatAmount, formatExact, formatPercent } from './format.mjs';
+import { shares } from './causes.mjs';
+import { element } from './tree.mjs';
+import { valueOf } from './rows.mjs';
+
+const PART_WORDS = {
+  blocked: 'blocked',
+  runnable: 'runnable, waiting for a CPU',
+  cpu: 'on a CPU, by samples',
+  count: 'times',
+  samples: 'samples',
+};
+const KIND_SENTENCES = {
+  [KIND.user]: 'a function in user mode',
+  [KIND.kernel]: 'a function of the kernel',
+  [KIND.interpreted]: 'an interpreted function',
+  [KIND.missing]: 'stands for what is missing',
+  [KIND.waker]: 'what follows ended the wait',
+  [KIND.thread]: 'a group',
+};
+const MOST_SHARES = 4;
+
+export function partWords(view, node, isTime) {
+  const { selection, parts, total } = view;
+  return selection.parts
+    .map((name, i) => ({ name, amount: parts[i][node] }))
+    .filter(({ amount }) => Number(amount) > 0)
+    .map(({ name, amount }) => {
+      const share = formatPercent(amount, total[node]);
+      return `${formatAmount(amount, isTime)} ${PART_WORDS[name]} (${share})`;
+    })
+    .join(', ');
+}
+
+export function causeWords(view, node, key) {
+  const list = shares(view, node, key);
+  const whole = view.total[node];
+  const words = list.slice(0, MOST_SHARES).map(({ text, total }) => `${text} ${formatPercent(total, whole)}`);
+  if (list.length > MOST_SHARES) words.push(`${list.length - MOST_SHARES} more`);
+  return words.join(', ');
+}
+
+// One sentence, to be read aloud.
+export function told(view, node, isTime) {
+  const share = formatPercent(view.total[node], view.total[0]);
+  const amount = formatAmount(view.exact(node), isTime);
+  return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause')}`;
+}
+
+export function showDetails(root, view, node, value) {
+  const { isTime } = valueOf(value);
+  const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
+  const module = node === 0 ? '' : view.module(view.frame[node]);
+  const total = view.exact(node);
+  const parent = view.parent[node];
+  const of = [`${formatPercent(total, view.total[0])} of all`];
+  if (parent > 0) of.push(`${formatPercent(total, view.total[parent])} of ${view.nodeName(parent).slice(0, 80)}`);
+  const lines = [
+    ['what', `${KIND_SENTENCES[kind]}${view.isWaker[node] === 1 ? ', of who ended the wait' : ''}`],
+    ['module', module],
+    ['total', `${formatAmount(total, isTime)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
+    ['itself', formatAmount(view.exactSelf(node), isTime)],
+    ['how', partWords(view, node, isTime)],
+    ['cause', causeWords(view, node, 'cause')],
+    ['system call', causeWords(view, node, 'syscall')],
+  ];
+  const list = lines.filter(([, text]) => text !== '');
+  root.replaceChildren(
+    element('h2', {}, element('bdi', {}, view.nodeName(node))),
+    element('dl', {}, ...list.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
+  );
+}

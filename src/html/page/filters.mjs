@@ -1,0 +1,66 @@
+// Filters: which there are, with a button that takes each away, and a form for another one.
+import { formatAmount, formatPercent } from './format.mjs';
+import { groupColumn, groupOf, usefulGroups } from './labels.mjs';
+import { element } from './tree.mjs';
+import { valueOf } from './rows.mjs';
+import { shares } from './causes.mjs';
+
+const MOST_TEXTS = 500;
+
+export class Filters {
+  // on: {change(filters)}
+  constructor(profile, form, list, on) {
+    this.profile = profile;
+    this.list = list;
+    this.on = on;
+    this.key = form.querySelector('#filter-key');
+    this.text = form.querySelector('#filter-text');
+    this.key.append(...usefulGroups(profile).map(({ key, title }) => element('option', { value: key }, title)));
+    this.key.addEventListener('change', () => this.fill());
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.add(event.submitter?.value === 'not');
+    });
+  }
+
+  set(view, filters, value) {
+    this.view = view;
+    this.filters = filters;
+    this.isTime = valueOf(value).isTime;
+    this.fill();
+    this.list.replaceChildren(...filters.map((filter, i) => this.chip(filter, i)));
+  }
+
+  // The texts of the chosen label, those with most first.
+  fill() {
+    const { key } = this;
+    const known = shares(this.view, 0, key.value);
+    const whole = this.view.total[0];
+    const texts = groupColumn(this.profile, key.value).texts;
+    const options = known.slice(0, MOST_TEXTS).map(({ text, total }) => {
+      const amount = `${formatAmount(total, this.isTime)}, ${formatPercent(total, whole)}`;
+      return element('option', { value: text }, `${text} (${amount})`);
+    });
+    const old = this.text.value;
+    this.text.replaceChildren(...options);
+    if (texts.includes(old)) this.text.value = old;
+    if (this.text.selectedIndex < 0 && options.length > 0) this.text.selectedIndex = 0;
+  }
+
+  add(not) {
+    const filter = { key: this.key.value, text: this.text.value, not };
+    if (this.text.selectedIndex >= 0) this.change([...this.filters, filter]);
+  }
+
+  change(filters) {
+    const texts = filters.map((filter) => JSON.stringify(filter));
+    this.on.change(filters.filter((filter, i) => texts.indexOf(texts[i]) === i));
+  }
+
+  chip({ key, text, not }, index) {
+    const what = `${not ? 'without' : 'only'} ${groupOf(key).title} `;
+    const button = element('button', { type: 'button', 'aria-label': `remove the filter ${what}${text}` }, '×');
+    button.addEventListener('click', () => this.change(this.filters.filter((_, i) => i !== index)));
+    return element('li', {}, what, element('bdi', {}, text), ' ', button);
+  }
+}

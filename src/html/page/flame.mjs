@@ -1,0 +1,214 @@
+// The graph: bars on a canvas that is as large as what is seen of it, and drawn anew when that changes. It draws, says
+// what is pointed at, and moves with the keys; what is done with that is up to who made it.
+import { KIND } from './data.mjs';
+import { colorsOf } from './colors.mjs';
+import { fitted } from './format.mjs';
+import { barAt, layOut } from './layout.mjs';
+
+export const ROW_PIXELS = 21;
+const STRIP_PIXELS = 4;
+const FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
+
+export class FlameGraph {
+  // on: {select(node), zoom(node), hover(node)}
+  constructor(scroller, on) {
+    this.scroller = scroller;
+    this.canvas = scroller.querySelector('canvas');
+    this.room = scroller.querySelector('.room');
+    this.on = on;
+    this.view = null;
+    this.zoom = 0;
+    this.selected = 0;
+    this.dark = window.matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.draw());
+    new ResizeObserver(() => this.show()).observe(scroller);
+    scroller.addEventListener('scroll', () => this.draw());
+    this.canvas.addEventListener('click', (event) => this.click(event));
+    this.canvas.addEventListener('mousemove', (event) => on.hover(this.nodeAt(event)));
+    this.canvas.addEventListener('mouseleave', () => on.hover(-1));
+    this.canvas.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  // matches: by node, or null
+  set(view, zoom, selected, matches, isFlame) {
+    Object.assign(this, { view, zoom, selected, matches, isFlame });
+    this.show();
+  }
+
+  show() {
+    if (this.view === null || this.scroller.clientWidth === 0) return;
+    const { clientWidth, clientHeight } = this.scroller;
+    this.bars = layOut(this.view, this.zoom, clientWidth);
+    this.height = Math.max(this.bars.levels * ROW_PIXELS, clientHeight);
+    this.room.style.height = `${this.height}px`;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(clientWidth * ratio);
+    this.canvas.height = Math.round(clientHeight * ratio);
+    this.canvas.style.height = `${clientHeight}px`;
+    this.canvas.style.width = `${clientWidth}px`;
+    this.draw();
+  }
+
+  top(level) {
+    const at = this.isFlame ? this.height - (level + 1) * ROW_PIXELS : level * ROW_PIXELS;
+    return at - this.scroller.scrollTop;
+  }
+
+  draw() {
+    if (!this.bars) return;
+    const context = this.canvas.getContext('2d');
+    const ratio = window.devicePixelRatio || 1;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+    context.font = FONT;
+    context.textBaseline = 'middle';
+    const brush = { context, colors: colorsOf(this.dark.matches), letter: context.measureText('m').width };
+    brush.hatch = hatched(context, brush.colors);
+    const height = this.scroller.clientHeight;
+    for (let bar = 0; bar < this.bars.node.length; ++bar) {
+      const y = this.top(this.bars.level[bar]);
+      if (y > -ROW_PIXELS && y < height) this.drawBar(brush, bar, y);
+    }
+  }
+
+  drawBar(brush, bar, y) {
+    const { context, colors, letter } = brush;
+    const node = this.bars.node[bar];
+    const x = this.bars.x[bar];
+    const width = Math.max(this.bars.width[bar] - 1, 0.5);
+    const frame = this.view.frame[node];
+    const kind = node === 0 ? KIND.thread : this.view.kind(frame);
+    const isMatch = this.matches !== null && this.matches[node] === 1;
+    context.fillStyle = isMatch ? colors.match : colors.kinds[kind];
+    context.fillRect(x, y, width, ROW_PIXELS - 1);
+    this.drawParts(brush, node, x, y + ROW_PIXELS - 1 - STRIP_PIXELS, width);
+    if (width < 6) return;
+    drawEdge(brush, kind, this.view.isWaker[node] === 1, x, y, width);
+    if (isMatch || node === this.selected) {
+      context.strokeStyle = node === this.selected ? colors.selected : colors.text;
+      context.lineWidth = node === this.selected ? 3 : 1;
+      context.strokeRect(x + 1, y + 1, width - 2, ROW_PIXELS - 3);
+    }
+    const text = fitted(this.view.nodeName(node), Math.floor((width - 10) / letter), kind <= KIND.interpreted);
+    if (text === '') return;
+    context.fillStyle = colors.text;
+    context.fillText(text, x + 7, y + (ROW_PIXELS - STRIP_PIXELS) / 2, width - 9);
+  }
+
+  // The strip below the name: how much of the bar is blocked, runnable and on a CPU.
+  drawParts(brush, node, x, y, width) {
+    const { context, colors, hatch } = brush;
+    const { selection, parts, total } = this.view;
+    context.fillStyle = colors.strip;
+    context.fillRect(x, y, width, STRIP_PIXELS);
+    let at = x;
+    parts.forEach((part, i) => {
+      const partWidth = total[node] === 0 ? 0 : (width * Number(part[node])) / total[node];
+      const isRunning = ['cpu', 'samples'].includes(selection.parts[i]);
+      context.fillStyle = isRunning ? colors.cpu : colors.blocked;
+      if (selection.parts[i] === 'runnable') context.fillStyle = hatch;
+      context.fillRect(at, isRunning ? y + 1 : y, partWidth, isRunning ? STRIP_PIXELS - 2 : STRIP_PIXELS);
+      at += partWidth;
+    });
+  }
+
+  nodeAt(event) {
+    if (!this.bars) return -1;
+    const y = event.offsetY + this.scroller.scrollTop;
+    const level = Math.floor((this.isFlame ? this.height - y : y) / ROW_PIXELS);
+    const bar = barAt(this.bars, event.offsetX, level);
+    return bar < 0 ? -1 : this.bars.node[bar];
+  }
+
+  click(event) {
+    const node = this.nodeAt(event);
+    if (node >= 0) this.on.zoom(node);
+  }
+
+  select(node) {
+    this.selected = node;
+    const level = this.bars.level[this.bars.node.indexOf(node)];
+    if (level !== undefined) {
+      const y = this.top(level);
+      if (y < 0) this.scroller.scrollTop += y;
+      const below = y + ROW_PIXELS - this.scroller.clientHeight;
+      if (below > 0) this.scroller.scrollTop += below;
+    }
+    this.draw();
+    this.on.select(node);
+  }
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const deeper = this.isFlame ? 'ArrowUp' : 'ArrowDown';
+    const moves = {
+      ArrowLeft: () => this.sibling(-1),
+      ArrowRight: () => this.sibling(1),
+      [deeper]: () => this.firstChild(),
+      [this.isFlame ? 'ArrowDown' : 'ArrowUp']: () => Math.max(this.view.parent[this.selected], 0),
+    };
+    if (moves[event.key]) {
+      this.select(moves[event.key]());
+    } else if (event.key === 'Enter' || event.key === ' ') {
+      this.on.zoom(this.selected);
+    } else if (event.key === 'Escape' || event.key === 'Backspace') {
+      this.on.zoom(Math.max(this.view.parent[this.zoom], 0));
+    } else if (event.key === 'Home') {
+      this.on.zoom(0);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+
+  firstChild() {
+    const [child] = this.view.childrenOf(this.selected);
+    return child === undefined || !this.bars.node.includes(child) ? this.selected : child;
+  }
+
+  sibling(step) {
+    const parent = this.view.parent[this.selected];
+    if (parent < 0) return this.selected;
+    const siblings = this.view.childrenOf(parent);
+    const next = siblings[siblings.indexOf(this.selected) + step];
+    return next === undefined || !this.bars.node.includes(next) ? this.selected : next;
+  }
+}
+
+function hatched(context, colors) {
+  const tile = document.createElement('canvas');
+  tile.width = 6;
+  tile.height = STRIP_PIXELS;
+  const brush = tile.getContext('2d');
+  brush.strokeStyle = colors.runnable;
+  brush.lineWidth = 2;
+  brush.beginPath();
+  for (const x of [-6, 0, 6]) {
+    brush.moveTo(x, STRIP_PIXELS);
+    brush.lineTo(x + 6, 0);
+  }
+  brush.stroke();
+  return context.createPattern(tile, 'repeat');
+}
+
+// Kinds by the left edge: kernel one line, interpreted two; what is missing has a dashed frame, and whoever woke a
+// dotted line above.
+function drawEdge(brush, kind, isWaker, x, y, width) {
+  const { context, colors } = brush;
+  context.fillStyle = colors.edge;
+  if (kind === KIND.kernel || kind === KIND.interpreted) context.fillRect(x, y, 2, ROW_PIXELS - 1);
+  if (kind === KIND.interpreted) context.fillRect(x + 3, y, 1, ROW_PIXELS - 1);
+  context.strokeStyle = colors.edge;
+  context.lineWidth = 1;
+  if (kind === KIND.missing) {
+    context.setLineDash([3, 3]);
+    context.strokeRect(x + 0.5, y + 0.5, width - 1, ROW_PIXELS - 2);
+  } else if (isWaker) {
+    context.setLineDash([1, 3]);
+    context.beginPath();
+    context.moveTo(x, y + 0.5);
+    context.lineTo(x + width, y + 0.5);
+    context.stroke();
+  }
+  context.setLineDash([]);
+}

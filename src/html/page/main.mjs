@@ -1,0 +1,174 @@
+// The page: a state, what follows from it, and how it changes. The address has the state, so that each change is one
+// step back.
+import { decode, unpack } from './data.mjs';
+import { Controls } from './controls.mjs';
+import { Filters } from './filters.mjs';
+import { FlameGraph } from './flame.mjs';
+import { FunctionTable } from './table.mjs';
+import { TreeView, element } from './tree.mjs';
+import { buildView } from './view.mjs';
+import { causeButtons, hiddenText, recordingText, totalText, undrawnText } from './totals.mjs';
+import { compile, search } from './search.mjs';
+import { defaultState, fromHash, nodeOf, toHash, tokensOf } from './state.mjs';
+import { formatAmount, formatPercent } from './format.mjs';
+import { plumbingFrames } from './plumbing.mjs';
+import { selectRows, usefulValues, valueOf } from './rows.mjs';
+import { showDetails, told } from './details.mjs';
+import { usefulGroups } from './labels.mjs';
+
+const at = (id) => document.getElementById(id);
+
+class App {
+  constructor(profile) {
+    this.profile = profile;
+    this.plumbing = plumbingFrames(profile.frames);
+    this.nothing = new Uint8Array(profile.frames.count);
+    this.known = {
+      values: usefulValues(profile).map(({ name }) => name),
+      groups: usefulGroups(profile).map(({ key }) => key),
+    };
+    this.defaults = defaultState(profile);
+    const zoom = (node) => this.change({ zoom: tokensOf(this.view, node) });
+    const select = (node) => this.select(node);
+    this.graph = new FlameGraph(at('graph'), { zoom, select, hover: (node) => this.hover(node) });
+    this.tree = new TreeView(at('tree'), { zoom, select });
+    this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
+    this.filters = new Filters(profile, at('filter'), at('filters'), { change: (filters) => this.change({ filters }) });
+    this.controls = new Controls(profile, document, {
+      change: (part) => this.change(part),
+      type: (query) => this.change({ query }, true),
+    });
+    at('recording').textContent = recordingText(profile);
+    at('summary').textContent = profile.header.summary;
+    window.addEventListener('hashchange', () => this.read());
+    document.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  // The state that the address names.
+  read() {
+    if (this.hash === location.hash.slice(1)) return;
+    this.hash = location.hash.slice(1);
+    this.show(fromHash(this.hash, this.defaults, this.known));
+  }
+
+  change(part, isReplaced = false) {
+    const state = { ...this.state, ...part };
+    this.hash = toHash(state, this.defaults);
+    if (isReplaced) {
+      location.replace(`#${this.hash}`);
+    } else {
+      location.hash = this.hash;
+    }
+    this.show(state);
+  }
+
+  show(state) {
+    const old = this.state;
+    this.state = state;
+    this.controls.show(state);
+    const isSame = (key) => JSON.stringify(old?.[key]) === JSON.stringify(state[key]);
+    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers'].every(isSame);
+    if (!isSameView) this.build();
+    const zoom = nodeOf(this.view, state.zoom);
+    if (!isSameView || zoom !== this.zoom) this.selected = zoom;
+    this.zoom = zoom;
+    this.find();
+    this.showPath();
+    this.showPanel();
+    this.select(this.selected);
+  }
+
+  build() {
+    const { profile, state } = this;
+    const { groups } = state;
+    const selection = selectRows(profile, state);
+    const skip = state.fold ? this.plumbing : this.nothing;
+    this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers });
+    at('total').textContent = totalText(profile, selection, state.value);
+    at('hidden').textContent = hiddenText(profile, selection, state.value);
+    at('causes').replaceChildren(
+      ...causeButtons(this.view, state.value, (text) => {
+        const others = this.state.filters.filter(({ key }) => key !== 'cause');
+        this.change({ filters: [...others, { key: 'cause', text, not: false }] });
+      }),
+    );
+    this.filters.set(this.view, state.filters, state.value);
+  }
+
+  find() {
+    const { matcher, error } = compile(this.state.query);
+    this.matcher = matcher ?? null;
+    this.matches = null;
+    at('query').setAttribute('aria-invalid', String(error !== undefined));
+    at('found').textContent = error ?? '';
+    if (this.matcher === null) return;
+    const found = search(this.view, matcher, this.zoom);
+    this.matches = found.nodes;
+    const amount = formatAmount(found.total, valueOf(this.state.value).isTime);
+    at('found').textContent = `${amount} matched, ${formatPercent(found.total, this.view.total[this.zoom])}`;
+  }
+
+  showPanel() {
+    const { state, view, zoom } = this;
+    const { isTime } = valueOf(state.value);
+    if (state.tab === 'graph') {
+      this.graph.set(view, zoom, this.selected, this.matches, state.layout === 'flame');
+      if (this.graph.bars) at('undrawn').textContent = undrawnText(view, this.graph.bars, state.value);
+    } else if (state.tab === 'tree') {
+      this.tree.set(view, zoom, this.matches, isTime);
+    } else {
+      this.table.set(view, zoom, this.matcher, state.frame < this.profile.frames.count ? state.frame : -1, isTime);
+    }
+  }
+
+  showPath() {
+    const steps = [0, ...this.view.path(this.zoom)].map((node) => {
+      const isLast = node === this.zoom;
+      const button = element('button', { type: 'button' }, element('bdi', {}, this.view.nodeName(node)));
+      if (isLast) button.setAttribute('aria-current', 'true');
+      button.addEventListener('click', () => this.change({ zoom: tokensOf(this.view, node) }));
+      return element('li', {}, button);
+    });
+    at('path').replaceChildren(...steps);
+  }
+
+  select(node) {
+    this.selected = node;
+    showDetails(at('details'), this.view, node, this.state.value);
+    at('told').textContent = told(this.view, node, valueOf(this.state.value).isTime);
+  }
+
+  // What is pointed at is shown once a frame, however fast the pointer moves.
+  hover(node) {
+    if (this.hovered === node) return;
+    this.hovered = node;
+    cancelAnimationFrame(this.pending);
+    this.pending = requestAnimationFrame(() => {
+      const isBar = node >= 0 && node < this.view.count;
+      showDetails(at('details'), this.view, isBar ? node : this.selected, this.state.value);
+    });
+  }
+
+  key(event) {
+    const isText = ['INPUT', 'SELECT', 'TEXTAREA'].includes(event.target.tagName);
+    if (event.key !== '/' || isText || event.ctrlKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    at('query').focus();
+  }
+}
+
+async function start() {
+  try {
+    const app = new App(decode(await unpack(at('profile').textContent)));
+    at('main').hidden = false;
+    app.read();
+    document.documentElement.dataset.ready = 'true';
+  } catch (error) {
+    at('error').hidden = false;
+    at('error').textContent = `The profile cannot be shown: ${error.message}`;
+    throw error;
+  }
+}
+
+// The modules are also read by tests, where there is no page.
+if (typeof document !== 'undefined') await start();

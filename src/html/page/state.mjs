@@ -1,0 +1,116 @@
+// What of the profile is shown, and how, as the part of the address behind '#': so it can be kept, sent to somebody and
+// gone back to.
+import { groupColumn } from './labels.mjs';
+
+// So many processes can be told apart at a glance. If there are more, those of one command are one.
+const MOST_PROCESSES = 30;
+
+export function defaultState(profile) {
+  const processes = groupColumn(profile, 'process').texts.length;
+  return {
+    tab: 'graph',
+    layout: 'icicle',
+    value: profile.header.value,
+    groups: [processes > MOST_PROCESSES ? 'command' : 'process', 'thread'],
+    filters: [],
+    hideIdle: profile.header.hide_idle,
+    fold: true,
+    wakers: true,
+    query: '',
+    zoom: [],
+    frame: -1,
+  };
+}
+
+const escaped = (text) => {
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    return ''; // half a character, which is no text
+  }
+};
+
+// Only what differs from the default state.
+export function toHash(state, defaults) {
+  const parts = [];
+  const put = (key, value, other) => {
+    if (value !== other) parts.push(`${key}=${value}`);
+  };
+  put('tab', state.tab, defaults.tab);
+  put('layout', state.layout, defaults.layout);
+  put('value', state.value, defaults.value);
+  put('by', state.groups.join(','), defaults.groups.join(','));
+  put('idle', Number(!state.hideIdle), Number(!defaults.hideIdle));
+  put('fold', Number(state.fold), Number(defaults.fold));
+  put('wakers', Number(state.wakers), Number(defaults.wakers));
+  put('find', escaped(state.query), '');
+  put('frame', state.frame, -1);
+  for (const { key, text, not } of state.filters) parts.push(`${not ? 'not' : 'only'}=${key}:${escaped(text)}`);
+  if (state.zoom.length > 0) parts.push(`zoom=${state.zoom.map(escaped).join('/')}`);
+  return parts.join('&');
+}
+
+// Whatever stands there: what is not understood is left out.
+export function fromHash(hash, defaults, known) {
+  const state = { ...defaults, filters: [], zoom: [] };
+  for (const part of hash.replace(/^#/, '').split('&')) {
+    const at = part.indexOf('=');
+    if (at > 0) readPart(part.slice(0, at), part.slice(at + 1), state, known);
+  }
+  return state;
+}
+
+const unescaped = (text) => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
+};
+
+function readPart(key, value, state, known) {
+  const oneOf = (list, name) => {
+    if (list.includes(value)) state[name] = value;
+  };
+  if (key === 'tab') oneOf(['graph', 'tree', 'functions'], 'tab');
+  if (key === 'layout') oneOf(['icicle', 'flame'], 'layout');
+  if (key === 'value') oneOf(known.values, 'value');
+  if (key === 'by') state.groups = value.split(',').filter((group) => known.groups.includes(group));
+  if (key === 'idle') state.hideIdle = value !== '1';
+  if (key === 'fold') state.fold = value === '1';
+  if (key === 'wakers') state.wakers = value === '1';
+  if (key === 'find') state.query = unescaped(value);
+  if (key === 'frame' && /^\d+$/.test(value)) state.frame = Number(value);
+  if (key === 'zoom') state.zoom = value.split('/').map(unescaped);
+  if (key === 'only' || key === 'not') readFilter(value, key === 'not', state, known);
+}
+
+function readFilter(value, not, state, known) {
+  const at = value.indexOf(':');
+  const key = value.slice(0, Math.max(at, 0));
+  if (known.groups.includes(key)) state.filters.push({ key, text: unescaped(value.slice(at + 1)), not });
+}
+
+// A node as what leads to it: the number of each frame, which is the same whenever this file is opened, or the text of
+// each group.
+export function tokensOf(view, node) {
+  return view.path(node).map((at) => {
+    const frame = view.frame[at];
+    return view.isGroup(frame) ? `=${view.name(frame)}` : String(frame);
+  });
+}
+
+// The node, or the last one on the way to it that there is.
+export function nodeOf(view, tokens) {
+  let node = 0;
+  for (const token of tokens) {
+    const isThis = (child) => {
+      const frame = view.frame[child];
+      return view.isGroup(frame) ? token === `=${view.name(frame)}` : token === String(frame);
+    };
+    const next = view.childrenOf(node).find(isThis);
+    if (next === undefined) return node;
+    node = next;
+  }
+  return node;
+}

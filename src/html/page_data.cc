@@ -1,0 +1,105 @@
+#include "html/page_data.h"
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "html/columns.h"
+#include "html/page_rows.h"
+#include "html/stack_tree.h"
+#include "json/json_writer.h"
+#include "labels/row_labels.h"
+#include "tables/summary.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::string_view kMagic = "OFFCPU1\n";
+
+// So many bytes as the indices of a list need.
+size_t Width(size_t count) {
+  if (count <= size_t{std::numeric_limits<uint8_t>::max()} + 1) return 1;
+  return count <= size_t{std::numeric_limits<uint16_t>::max()} + 1 ? 2 : 4;
+}
+
+void AddTree(const StackTree& tree, Columns& columns) {
+  const auto& frames = tree.frames();
+  const auto& nodes = tree.nodes();
+  columns.Add("frame.name", 4, frames.size(), [&frames](size_t i) { return frames[i].name; });
+  columns.Add("frame.module", 4, frames.size(), [&frames](size_t i) { return frames[i].module; });
+  columns.Add("frame.kind", 1, frames.size(), [&frames](size_t i) { return frames[i].kind; });
+  // Most nodes follow their parents, and the same small numbers take next to no space.
+  columns.Add("node.up", 4, nodes.size(), [&nodes](size_t i) { return i - nodes[i].parent; });
+  columns.Add("node.frame", 4, nodes.size(), [&nodes](size_t i) { return nodes[i].frame; });
+}
+
+void AddRows(const PageRows& page, Columns& columns) {
+  const auto& rows = page.rows;
+  columns.Add("row.stack", 4, rows.size(), [&rows](size_t i) { return rows[i].stack; });
+  columns.Add("row.waker", 4, rows.size(), [&rows](size_t i) { return rows[i].waker; });
+  for (size_t label = 0; label < kRowLabelCount; ++label) {
+    columns.Add(absl::StrCat("label.", std::string(kRowLabels[label].name)), Width(page.values[label].size()),
+                rows.size(), [&rows, label](size_t i) { return rows[i].labels[label]; });
+  }
+  for (const RowValueInfo& info : kRowValues) {
+    if (info.sum == nullptr) continue;
+    columns.Add(absl::StrCat("sum.", std::string(info.name)), 8, rows.size(),
+                [&rows, &info](size_t i) { return rows[i].sums.*info.sum; });
+  }
+  columns.Add("sum.max", 8, rows.size(), [&rows](size_t i) { return rows[i].sums.max_ns; });
+}
+
+void WriteRecording(const NamedProfile& profile, const PageOptions& options, JsonWriter& json) {
+  json.Field("host", profile.host);
+  json.Field("start_unix_ns", absl::StrCat(profile.start_unix_ns));
+  json.Field("duration_ns", profile.duration_ns);
+  json.Field("value", InfoOf(options.value).name);
+  json.Key("samples");
+  json.Bool(profile.stats.oncpu_period_ns != 0);
+  json.Key("hide_idle");
+  json.Bool(options.hide_idle);
+  std::string summary;
+  WriteSummary(profile, options.hide_idle, [&summary](std::string_view text) { summary += text; });
+  json.Field("summary", summary);
+}
+
+void WriteLabels(const PageRows& page, JsonWriter& json) {
+  json.Key("labels");
+  json.BeginArray();
+  for (size_t label = 0; label < kRowLabelCount; ++label) {
+    json.BeginObject();
+    json.Field("name", kRowLabels[label].name);
+    WriteArray("values", page.values[label], json, [&json](uint32_t string) { json.Number(string); });
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string PageData(const NamedProfile& profile, const PageOptions& options) {
+  StackTree tree(profile);
+  const PageRows page = RowsOf(profile, options.max_stacks, tree);
+  Columns columns;
+  AddTree(tree, columns);
+  AddRows(page, columns);
+  std::string header;
+  const auto append = [&header](std::string_view text) { header += text; };
+  JsonWriter json(append);
+  json.BeginObject();
+  WriteRecording(profile, options, json);
+  json.Field("pruned", page.pruned);
+  WriteArray("strings", tree.strings().all(), json, [&json](const std::string& text) { json.String(text); });
+  WriteLabels(page, json);
+  columns.WriteNames(json);
+  json.EndObject();
+  std::string bytes(kMagic);
+  Columns::AppendNumber(header.size(), 4, bytes);
+  bytes += header;
+  columns.AppendTo(bytes);
+  return bytes;
+}
+
+}  // namespace offcpu

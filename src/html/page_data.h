@@ -1,0 +1,41 @@
+// What a page knows of a profile, as bytes: a header in JSON and columns of numbers.
+//
+//   "OFFCPU1\n", the length of the header in 4 bytes, the header, and then, each at a multiple of 8 bytes, the columns
+//   in the order of the header's "columns": {"name", "bytes": of one number, "count"}. Numbers are little-endian.
+//
+// Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
+// "hide_idle", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of string]}].
+//
+//   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
+//   node.up, node.frame                       the tree of all stacks, outermost first. A node's parent is `up` before
+//                                             it; node 0 is the root, and its frame says nothing
+//   row.stack, row.waker                      nodes: where the row waits, the kernel's frames below the user's, and who
+//                                             woke it, the way back from where that was done (0: not known)
+//   label.NAME                                by row: index into the label's "values", whose first is "", without it
+//   sum.NAME                                  by row: the figures that kRowValues has, in 8 bytes, and max_ns
+//
+// Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.
+// Names of targets are made printable (bytes/utf8.h); whoever shows them must still not take them for markup.
+#ifndef OFFCPU_HTML_PAGE_DATA_H_
+#define OFFCPU_HTML_PAGE_DATA_H_
+
+#include <cstddef>
+#include <string>
+
+#include "labels/row_value.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+struct PageOptions {
+  RowValue value = RowValue::kOffCpu;  // that is shown first
+  bool hide_idle = true;               // at first: all are in the page
+  // The rows with the longest times keep their stacks. All others have the stack "[pruned]", and their labels.
+  size_t max_stacks = 100'000;
+};
+
+std::string PageData(const NamedProfile& profile, const PageOptions& options);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_HTML_PAGE_DATA_H_

@@ -1,0 +1,118 @@
+#include "html/stack_tree.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "bytes/utf8.h"
+#include "labels/stack_labels.h"
+
+namespace offcpu {
+namespace {
+
+// Runtimes name the functions that they interpret in their perf maps; the trampolines of Python lead to one each.
+// Java's are all the interpreter's.
+bool IsInterpreted(const NamedFrame& frame) {
+  constexpr std::string_view kPrefixes[] = {"py::", "JS:~", "LazyCompile:~", "Function:~"};
+  const auto is_prefix = [&frame](std::string_view prefix) { return frame.name.starts_with(prefix); };
+  return frame.module_name.empty() &&
+         (frame.name == "Interpreter" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix));
+}
+
+FrameClass ClassOf(const NamedFrame& frame) {
+  if (frame.kind == FrameKind::kKernel) return FrameClass::kKernel;
+  return IsInterpreted(frame) ? FrameClass::kInterpreted : FrameClass::kUser;
+}
+
+}  // namespace
+
+uint32_t PageStrings::Of(std::string_view text) {
+  const auto [it, is_new] = index_.try_emplace(std::string(text), 0);
+  if (!is_new) return it->second;
+  std::string printable = Printable(text);
+  const auto [same, is_first] =
+      index_of_printable_.try_emplace(printable, static_cast<uint32_t>(index_of_printable_.size()));
+  if (is_first) all_.push_back(std::move(printable));
+  it->second = same->second;
+  return it->second;
+}
+
+StackTree::StackTree(const NamedProfile& profile)
+    : profile_(profile),
+      nodes_(1),
+      user_nodes_(profile.user_stacks.size()),
+      waker_nodes_(profile.wakers.size()),
+      kernel_frames_(profile.kernel_stacks.size()) {}
+
+uint32_t StackTree::FrameOf(std::string_view name, std::string_view module, FrameClass kind) {
+  const Frame frame = {strings_.Of(name), strings_.Of(module), kind};
+  const auto [it, is_new] =
+      frame_index_.try_emplace({frame.name, frame.module, kind}, static_cast<uint32_t>(frames_.size()));
+  if (is_new) frames_.push_back(frame);
+  return it->second;
+}
+
+uint32_t StackTree::FrameOf(const NamedFrame& frame) { return FrameOf(frame.name, frame.module_name, ClassOf(frame)); }
+
+StackTree::Stack StackTree::UserFrames(const NamedUserStack& stack) {
+  Stack frames;
+  if (const std::string end = EndLabel(stack); !end.empty()) frames.push_back(FrameOf(end, "", FrameClass::kMissing));
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  return frames;
+}
+
+StackTree::Stack StackTree::KernelFrames(const NamedKernelStack& stack) {
+  Stack frames;
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  if (!frames.empty()) return frames;
+  for (const std::string& label : KernelLabels(stack)) frames.push_back(FrameOf(label, "", FrameClass::kMissing));
+  return frames;
+}
+
+StackTree::Stack StackTree::LinkFrames(const WakerLink& link) {
+  Stack frames = {FrameOf("woken by", "", FrameClass::kWaker)};
+  const auto append_reversed = [&frames](const Stack& stack) {
+    frames.insert(frames.end(), stack.rbegin(), stack.rend());
+  };
+  append_reversed(KernelFrames(profile_.kernel_stacks[link.kernel_stack]));
+  if (link.interrupt) {
+    frames.push_back(FrameOf(kInterrupt, "", FrameClass::kThread));
+    return frames;
+  }
+  append_reversed(UserFrames(profile_.user_stacks[link.user_stack]));
+  frames.push_back(FrameOf(ThreadLabel(profile_.comms[link.comm]), "", FrameClass::kThread));
+  frames.push_back(FrameOf(ProcessLabel(profile_.processes[link.process]), "", FrameClass::kThread));
+  return frames;
+}
+
+uint32_t StackTree::Below(uint32_t parent, const Stack& stack) {
+  for (const uint32_t frame : stack) {
+    const auto [it, is_new] = node_index_.try_emplace({parent, frame}, static_cast<uint32_t>(nodes_.size()));
+    if (is_new) nodes_.push_back({parent, frame});
+    parent = it->second;
+  }
+  return parent;
+}
+
+uint32_t StackTree::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
+  uint32_t& user = user_nodes_[user_stack];
+  if (user == 0) user = Below(0, UserFrames(profile_.user_stacks[user_stack]));
+  std::unique_ptr<Stack>& kernel = kernel_frames_[kernel_stack];
+  if (kernel == nullptr) kernel = std::make_unique<Stack>(KernelFrames(profile_.kernel_stacks[kernel_stack]));
+  return Below(user, *kernel);
+}
+
+uint32_t StackTree::WakersOf(uint32_t waker) {
+  if (waker == 0) return 0;
+  uint32_t& node = waker_nodes_[waker - 1];
+  if (node != 0) return node;
+  const WakerChain& chain = profile_.wakers[waker - 1];
+  for (const WakerLink& link : chain) node = Below(node, LinkFrames(link));
+  if (chain.empty()) {
+    node = Below(0, {FrameOf("woken by", "", FrameClass::kWaker), FrameOf("[other]", "", FrameClass::kMissing)});
+  }
+  return node;
+}
+
+uint32_t StackTree::Pruned() { return Below(0, {FrameOf("[pruned]", "", FrameClass::kMissing)}); }
+
+}  // namespace offcpu

@@ -1,0 +1,89 @@
+// The names of a profile's frames, each once, and its stacks as one tree from the outermost frame to the leaf.
+#ifndef OFFCPU_HTML_STACK_TREE_H_
+#define OFFCPU_HTML_STACK_TREE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+// Texts by their number, printable. Texts that look the same have the same number. "" is 0.
+class PageStrings {
+ public:
+  PageStrings() { Of(""); }
+
+  uint32_t Of(std::string_view text);
+  const std::vector<std::string>& all() const { return all_; }
+
+ private:
+  std::vector<std::string> all_;
+  absl::flat_hash_map<std::string, uint32_t> index_;  // of texts as they were given
+  absl::flat_hash_map<std::string, uint32_t> index_of_printable_;
+};
+
+// What a frame is, as the page shows it.
+enum class FrameClass : uint8_t {
+  kUser,
+  kKernel,
+  kInterpreted,  // a function of a program that a runtime interprets
+  kMissing,      // stands for what is not known: "[truncated: no row]"
+  kWaker,        // what follows woke what precedes
+  kThread,       // the name of a thread or of a process
+};
+
+// One thread.
+class StackTree {
+ public:
+  explicit StackTree(const NamedProfile& profile);
+
+  // The nodes of a pair of stacks, and of a chain of wakers. The same names are the same node.
+  uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
+  uint32_t WakersOf(uint32_t waker);  // RowKey::waker; 0: none
+  // Stands for stacks that are not told apart.
+  uint32_t Pruned();
+
+  struct Frame {
+    uint32_t name = 0;
+    uint32_t module = 0;
+    FrameClass kind = FrameClass::kUser;
+  };
+  struct Node {
+    uint32_t parent = 0;
+    uint32_t frame = 0;
+  };
+  PageStrings& strings() { return strings_; }
+  const std::vector<Frame>& frames() const { return frames_; }
+  const std::vector<Node>& nodes() const { return nodes_; }  // parents first
+
+ private:
+  using Stack = std::vector<uint32_t>;  // frames, outermost first
+
+  uint32_t FrameOf(std::string_view name, std::string_view module, FrameClass kind);
+  uint32_t FrameOf(const NamedFrame& frame);
+  Stack UserFrames(const NamedUserStack& stack);
+  Stack KernelFrames(const NamedKernelStack& stack);
+  Stack LinkFrames(const WakerLink& link);
+  uint32_t Below(uint32_t parent, const Stack& stack);
+
+  const NamedProfile& profile_;
+  PageStrings strings_;
+  std::vector<Frame> frames_;
+  std::vector<Node> nodes_;
+  absl::flat_hash_map<std::tuple<uint32_t, uint32_t, FrameClass>, uint32_t> frame_index_;
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> node_index_;  // by parent and frame
+  std::vector<uint32_t> user_nodes_;                                         // by user stack, 0: not made yet
+  std::vector<uint32_t> waker_nodes_;
+  std::vector<std::unique_ptr<Stack>> kernel_frames_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_HTML_STACK_TREE_H_

@@ -1,0 +1,119 @@
+// A headless Chromium with one page, driven through the DevTools protocol by a pipe: no port, no library.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const FLAGS = [
+  '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--no-first-run', '--hide-scrollbars',
+  '--disable-background-networking', '--disable-component-update', '--disable-extensions', '--disable-sync',
+  '--remote-debugging-pipe',
+];
+
+export class Browser {
+  static async open(program, size = '1200,900') {
+    const browser = new Browser();
+    browser.home = mkdtempSync(join(tmpdir(), 'offcpu-page-'));
+    const words = [...FLAGS, `--window-size=${size}`, `--user-data-dir=${browser.home}`, 'about:blank'];
+    browser.child = spawn(program, words, {
+      detached: true, // with a group of its own
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+    });
+    browser.listen(browser.child.stdio[4]);
+    const { targetInfos } = await browser.send('Target.getTargets');
+    const { targetId } = targetInfos.find(({ type }) => type === 'page');
+    ({ sessionId: browser.session } = await browser.send('Target.attachToTarget', { targetId, flatten: true }));
+    for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await browser.send(`${domain}.enable`);
+    return browser;
+  }
+
+  constructor() {
+    this.next = 1;
+    this.waiting = new Map();
+    this.requests = []; // addresses
+    this.errors = []; // of the console, of scripts, of the page's policy
+    this.rest = '';
+  }
+
+  listen(pipe) {
+    pipe.setEncoding('utf8');
+    pipe.on('data', (text) => {
+      const messages = (this.rest + text).split('\0');
+      this.rest = messages.pop();
+      messages.forEach((message) => this.take(JSON.parse(message)));
+    });
+    this.child.on('exit', () => {
+      for (const { reject } of this.waiting.values()) reject(new Error('the browser is gone'));
+    });
+  }
+
+  take({ id, result, error, method, params }) {
+    if (id !== undefined) {
+      const { resolve, reject } = this.waiting.get(id);
+      this.waiting.delete(id);
+      if (error) reject(new Error(error.message));
+      else resolve(result);
+    }
+    if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+    if (method === 'Runtime.exceptionThrown') this.errors.push(JSON.stringify(params.exceptionDetails));
+    if (method === 'Runtime.consoleAPICalled' && params.type === 'error') this.errors.push(JSON.stringify(params.args));
+    if (method === 'Log.entryAdded' && params.entry.level === 'error') this.errors.push(params.entry.text);
+  }
+
+  send(method, params = {}) {
+    const id = this.next++;
+    const message = { id, method, params, ...(this.session ? { sessionId: this.session } : {}) };
+    this.child.stdio[3].write(`${JSON.stringify(message)}\0`);
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  // The value of an expression in the page; a promise is waited for.
+  async run(expression) {
+    const asked = { expression, awaitPromise: true, returnByValue: true };
+    const { result, exceptionDetails } = await this.send('Runtime.evaluate', asked);
+    if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
+    return result.value;
+  }
+
+  // Until an expression is true.
+  async until(expression, seconds = 60) {
+    const end = Date.now() + seconds * 1000;
+    while (!(await this.run(expression))) {
+      if (Date.now() > end) throw new Error(`never: ${expression}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async open(path) {
+    await this.send('Page.navigate', { url: `file://${path}` });
+    await this.until("document.documentElement?.dataset.ready === 'true'");
+  }
+
+  async press(key, text) {
+    const codes = { Enter: 13, Escape: 27, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 };
+    const event = { key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), text };
+    await this.send('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', ...event });
+    await this.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
+  }
+
+  async click(x, y) {
+    for (const type of ['mousePressed', 'mouseReleased']) {
+      await this.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+    }
+  }
+
+  async close() {
+    const isGone = new Promise((resolve) => this.child.on('exit', resolve));
+    process.kill(-this.child.pid, 'SIGKILL');
+    await isGone;
+    // Its helpers may take a moment longer, and write until then.
+    for (const end = Date.now() + 10_000; ; ) {
+      try {
+        return rmSync(this.home, { recursive: true, force: true });
+      } catch (error) {
+        if (error.code !== 'ENOTEMPTY' || Date.now() > end) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    }
+  }
+}

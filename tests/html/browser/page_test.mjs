@@ -1,0 +1,190 @@
+// Usage: page_test.mjs PAGE: opens the page of PageTest in Chromium and uses it as people do, by pointer and keys.
+import assert from 'node:assert/strict';
+import { Browser } from './browser.mjs';
+
+const browser = await Browser.open('chromium');
+const text = (id) => browser.run(`document.getElementById('${id}').innerText`);
+const until = (expression) => browser.until(expression, 20);
+const shows = (id, part) => until(`document.getElementById('${id}').innerText.includes(${JSON.stringify(part)})`);
+const choose = (id, value) =>
+  browser.run(`(() => { const e = document.getElementById('${id}'); e.value = ${JSON.stringify(value)};
+    e.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+const click = (selector) => browser.run(`document.querySelector(${JSON.stringify(selector)}).click()`);
+const focus = (selector) => browser.run(`document.querySelector(${JSON.stringify(selector)}).focus()`);
+const hash = () => browser.run('location.hash');
+const back = () => browser.run('history.back()');
+const path = () => browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
+
+const TOTAL = '8,200,000,081 ns';
+const steps = {
+  async 'the totals are exact, and what is hidden is told'() {
+    await shows('total', TOTAL);
+    await shows('hidden', 'Waiting for work is hidden: 9.00 s, 52.3 % of all.');
+  },
+  async 'names are text'() {
+    await shows('recording', '<i>web1</i>');
+    assert.equal(await browser.run("document.querySelectorAll('main b, header i, main script, main img').length"), 0);
+  },
+  async 'the graph is drawn'() {
+    const colors = await browser.run(`(() => { const c = document.querySelector('canvas');
+      const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+      return new Set(new Uint32Array(data.buffer)).size; })()`);
+    assert.ok(colors > 5, `${colors} colors`);
+  },
+  async 'a click zooms in, and the browser goes back and forward'() {
+    const at = await browser.run("document.querySelector('canvas').getBoundingClientRect().toJSON()");
+    await browser.click(at.x + 40, at.y + 21 + 10);
+    await until("document.querySelectorAll('#path button').length === 2");
+    assert.equal(await path(), 'all/server (10)');
+    await shows('details', 'server (10)');
+    await back();
+    await until("document.querySelectorAll('#path button').length === 1");
+    await browser.run('history.forward()');
+    await until("document.querySelectorAll('#path button').length === 2");
+    await click('#path button');
+    await until("document.querySelectorAll('#path button').length === 1");
+  },
+  async 'keys move, zoom in and out'() {
+    await focus('canvas');
+    await browser.press('ArrowDown');
+    await shows('told', 'server (10): 7.20 s, 87.8 %');
+    await browser.press('ArrowRight');
+    await shows('told', '</script><b>client (11): 1.00 s, 12.2 %');
+    await browser.press('ArrowLeft');
+    await browser.press('ArrowDown');
+    await browser.press('Enter');
+    await until("document.querySelectorAll('#path button').length === 3");
+    assert.equal(await path(), 'all/server (10)/worker-#');
+    await browser.press('Escape');
+    await until("document.querySelectorAll('#path button').length === 2");
+    await browser.press('Home');
+    await until("document.querySelectorAll('#path button').length === 1");
+  },
+  async 'a search tells what it matched'() {
+    await browser.press('/', '/');
+    assert.equal(await browser.run('document.activeElement.id'), 'query');
+    await browser.send('Input.insertText', { text: '^lock$' });
+    await shows('found', '6.20 s matched, 75.6 %');
+    await browser.send('Input.insertText', { text: '(' });
+    await shows('found', 'regular expression');
+    await browser.run(`(() => { const q = document.getElementById('query'); q.value = '';
+      q.dispatchEvent(new Event('input')); })()`);
+    await until("document.getElementById('found').innerText === ''");
+  },
+  async 'a cause is a filter, which can be taken away'() {
+    await click('#causes button');
+    await shows('filters', 'only cause lock');
+    await shows('total', '6,200,000,008 ns');
+    assert.match(await hash(), /only=cause:lock/);
+    await click('#filters button');
+    await shows('total', TOTAL);
+  },
+  async 'any label is a filter'() {
+    await choose('filter-key', 'thread');
+    await choose('filter-text', 'client');
+    await click('#filter button[value=not]');
+    await shows('filters', 'without thread client');
+    await shows('total', '7,200,000,074 ns');
+    await click('#filters button');
+    await shows('total', TOTAL);
+  },
+  async 'groups, values and switches'() {
+    await choose('by0', 'syscall');
+    await choose('by1', '');
+    assert.match(await hash(), /by=syscall/);
+    await choose('by0', 'process');
+    await choose('by1', 'thread');
+    await choose('value', 'runnable');
+    await shows('total', '200,000,074 ns');
+    await choose('value', 'count');
+    await shows('total', '3 times');
+    await choose('value', 'off_cpu');
+    await click('#idle');
+    await shows('total', '17,200,000,081 ns');
+    await click('#idle');
+    await shows('total', TOTAL);
+  },
+  async 'the tree says the same, and is walked with the keys'() {
+    await click('#tab-tree');
+    const lines = () => browser.run("document.querySelectorAll('#tree [role=treeitem]').length");
+    assert.ok((await lines()) >= 3);
+    await focus('#tree [tabindex="0"]');
+    await browser.press('ArrowDown');
+    await until("document.activeElement.querySelector('.name').innerText === 'server (10)'");
+    const before = await lines();
+    await browser.press('ArrowRight');
+    await until(`document.querySelectorAll('#tree [role=treeitem]').length > ${before}`);
+    await browser.press('ArrowLeft');
+    await until(`document.querySelectorAll('#tree [role=treeitem]').length === ${before}`);
+    await browser.press('Enter');
+    await until("document.querySelectorAll('#path button').length === 2");
+    await back();
+    await until("document.querySelectorAll('#path button').length === 1");
+  },
+  async 'functions have callers and callees'() {
+    await click('#tab-functions');
+    await shows('all-functions', 'pipe_read');
+    await browser.run(`Array.from(document.querySelectorAll('#all-functions button'))
+      .find((b) => b.innerText === 'lock').click()`);
+    await shows('callers', 'work');
+    await shows('callees', 'futex_wait');
+    await click('#tab-graph');
+  },
+  async 'the scheduler and the wakers are there when asked for'() {
+    const find = async (query) => {
+      await browser.run(`(() => { const q = document.getElementById('query'); q.value = '${query}';
+        q.dispatchEvent(new Event('input')); })()`);
+      return (await text('found')).split(' matched')[0];
+    };
+    assert.equal(await find('^entry_SYSCALL'), '0 ns');
+    await click('#fold');
+    assert.equal(await find('^entry_SYSCALL_64'), '8.20 s');
+    await click('#fold');
+    assert.equal(await find('^unlock$'), '5.20 s');
+    await click('#wakers');
+    assert.equal(await find('^unlock.?$'), '0 ns');
+  },
+  async 'the address is enough to see the same'() {
+    await browser.send('Page.navigate', { url: 'about:blank' });
+    const zoom = encodeURIComponent('=server (10)');
+    await browser.open(`${process.argv[2]}#tab=tree&value=blocked&only=cause:lock&zoom=${zoom}`);
+    await shows('total', '6,000,000,007 ns');
+    assert.equal(await path(), 'all/server (10)');
+    assert.equal(await browser.run("document.getElementById('panel-tree').hidden"), false);
+  },
+  async 'nothing is asked for, and nothing is wrong'() {
+    const isOther = (url) => !url.startsWith(`file://${process.argv[2]}`) && url !== 'about:blank';
+    assert.deepEqual(browser.requests.filter(isOther), []);
+    assert.deepEqual(browser.errors, []);
+  },
+  async 'what is not of the page does not run'() {
+    // A script runs while it is put in.
+    const wasRun = await browser.run(`(() => {
+      const script = document.createElement('script');
+      try { script.append('globalThis.wasRun = true'); document.body.append(script); } catch { }
+      return globalThis.wasRun === true; })()`);
+    assert.equal(wasRun, false);
+    const isMarkup = await browser.run(`(() => {
+      try { document.body.insertAdjacentHTML('beforeend', '<b>'); return true; } catch { return false; } })()`);
+    assert.equal(isMarkup, false);
+    assert.equal(await browser.run("fetch('https://127.0.0.1:1/').then(() => 'sent', () => 'refused')"), 'refused');
+    assert.deepEqual(browser.requests.filter((url) => url.startsWith('http')), []);
+  },
+};
+
+let failed = 0;
+try {
+  await browser.open(process.argv[2]);
+  for (const [name, step] of Object.entries(steps)) {
+    try {
+      await step();
+      console.log(`ok      ${name}`);
+    } catch (error) {
+      failed++;
+      console.log(`FAILED  ${name}: ${error.stack}`);
+    }
+  }
+} finally {
+  await browser.close();
+}
+process.exit(failed === 0 ? 0 : 1);

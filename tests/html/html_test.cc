@@ -1,0 +1,99 @@
+#include "html/html.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "bytes/gzip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/html/page_reader.h"
+#include "tests/profile/fake_profile.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kData[] = "<script type=\"application/octet-stream\" id=\"profile\">";
+constexpr char kScript[] = "<script type=\"module\">";
+
+// As the policy names a text, by coreutils.
+std::string HashOf(const std::string& text) {
+  const std::string path = testing::TempDir() + "/hashed-" + std::to_string(getpid());
+  std::ofstream(path) << text;
+  FILE* pipe = popen(("sha256sum " + path).c_str(), "r");
+  std::array<char, 65> hex = {};
+  EXPECT_EQ(fread(hex.data(), 1, 64, pipe), 64u);
+  EXPECT_EQ(pclose(pipe), 0);
+  unlink(path.c_str());
+  return "'sha256-" + absl::Base64Escape(absl::HexStringToBytes(hex.data())) + "'";
+}
+
+TEST(HtmlTest, ThePolicyAllowsWhatIsInThePageAndNothingElse) {
+  const std::string page = HtmlOf(RecordedProfile::All().profile);
+  EXPECT_EQ(Between(page, "http-equiv=\"Content-Security-Policy\" content=\"", "\""),
+            "default-src 'none'; script-src " + HashOf(Between(page, kScript, "</script>")) + "; style-src " +
+                HashOf(Between(page, "<style>", "</style>")) +
+                "; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'");
+}
+
+TEST(HtmlTest, TheProfileIsBase64) {
+  const RecordedProfile all = RecordedProfile::All();
+  std::string packed;
+  ASSERT_TRUE(absl::Base64Unescape(Between(HtmlOf(all.profile), kData, "</script>"), &packed));
+  EXPECT_EQ(Gunzip(packed, 1 << 20).value(), PageData(all.profile, {}));
+}
+
+// All that differs between the pages of two profiles is the text of that element.
+TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "<img src=x>"), fake.Comm("</script>"), fake.User({"<script>"}), fake.Kernel({"-->"}), 1);
+  fake.profile.host = "</title><script>alert(1)</script>";
+  std::string hostile = HtmlOf(fake.profile);
+  std::string empty = HtmlOf({});
+  for (std::string* page : {&hostile, &empty}) {
+    const std::string data = Between(*page, kData, "</script>");
+    EXPECT_EQ(data.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="),
+              std::string::npos);
+    page->erase(page->find(data), data.size());
+  }
+  EXPECT_EQ(hostile, empty);
+}
+
+// As many stacks as a page keeps, of which no two are the same, are no burden for a browser or a mail.
+TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
+  std::mt19937_64 random(1);
+  std::vector<std::string> names;
+  for (int i = 0; i < 2000; ++i)
+    names.push_back("server::Handler<std::vector<int>>::Step" + std::to_string(i) + "(int)");
+  FakeProfile fake;
+  const uint32_t kernel = fake.Kernel({"schedule", "futex_wait", "do_syscall_64"});
+  const uint32_t process = fake.Process(10, "server");
+  const uint32_t comm = fake.Comm("worker");
+  for (int i = 0; i < 100'000; ++i) {
+    std::vector<std::string_view> stack;  // of few callers and many callees, leaf first
+    for (size_t depth = 30; depth > 0; --depth) stack.push_back(names[50 * depth + random() % (depth < 20 ? 2 : 50)]);
+    fake.Row(process, comm, fake.User(stack), kernel, random() % 1'000'000'000);
+  }
+  EXPECT_LT(HtmlOf(fake.profile).size(), 10'000'000u);
+}
+
+TEST(HtmlTest, ThePageNamesNoOtherPlace) {
+  const std::string page = HtmlOf({});
+  for (const char* what : {"http:", "https:", "src=", "href=", "url(", "@import", "innerHTML", "eval(", "fetch("}) {
+    EXPECT_THAT(page, Not(HasSubstr(what)));
+  }
+}
+
+}  // namespace
+}  // namespace offcpu

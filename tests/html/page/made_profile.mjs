@@ -1,0 +1,91 @@
+// Profiles as src/html/page_data.h describes them, made here a second time: what the page reads must not hang on what
+// one writer does.
+import { gzipSync } from 'node:zlib';
+
+const LABELS = [
+  ...['pid', 'process', 'exe', 'container', 'image', 'tid', 'comm'],
+  ...['cgroup', 'pod', 'unit', 'kind', 'cause', 'syscall', 'idle'],
+];
+const SUMS = ['count', 'blocked', 'runnable', 'samples', 'cpu', 'max'];
+
+class Index {
+  constructor(...first) {
+    this.list = first;
+    this.known = new Map(first.map((value, i) => [value, i]));
+  }
+  of(key, value = key) {
+    if (!this.known.has(key)) this.known.set(key, this.list.push(value) - 1);
+    return this.known.get(key);
+  }
+}
+
+class Made {
+  constructor() {
+    this.strings = new Index('');
+    this.frames = new Index();
+    this.nodes = new Index();
+    this.nodes.of('root', [0, 0]);
+  }
+  // A frame is "name", or [name, kind, module].
+  path(stack) {
+    let node = 0;
+    for (const frame of stack) {
+      const [name, kind, module] = Array.isArray(frame) ? frame : [frame];
+      const entry = [this.strings.of(name), this.strings.of(module ?? ''), kind ?? 0];
+      const index = this.frames.of(entry.join(), entry);
+      node = this.nodes.of(`${node} ${index}`, [node, index]);
+    }
+    return node;
+  }
+}
+
+// rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]
+export function madeProfile(rows, header = {}) {
+  const made = new Made();
+  const stacks = rows.map(({ stack }) => made.path(stack));
+  const wakers = rows.map(({ waker }) => made.path(waker ?? []));
+  const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
+  const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(row[name] ?? ''))));
+  const columns = [
+    ['frame.name', 4, made.frames.list.map(([name]) => name)],
+    ['frame.module', 4, made.frames.list.map(([, module]) => module)],
+    ['frame.kind', 1, made.frames.list.map(([, , kind]) => kind)],
+    ['node.up', 4, made.nodes.list.map(([parent], i) => i - parent)],
+    ['node.frame', 4, made.nodes.list.map(([, frame]) => frame)],
+    ['row.stack', 4, stacks],
+    ['row.waker', 4, wakers],
+    ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
+    ...SUMS.map((name) => [`sum.${name}`, 8, rows.map((row) => row[name] ?? 0)]),
+  ];
+  const head = {
+    host: 'web1', start_unix_ns: '1790000000123456789', duration_ns: 5e9, value: 'off_cpu', samples: false,
+    hide_idle: true, summary: 'recorded 5 s\n', pruned: 0, ...header,
+    strings: made.strings.list,
+    labels: LABELS.map((name) => ({ name, values: values.get(name).list })),
+    columns: columns.map(([name, bytes, list]) => ({ name, bytes, count: list.length })),
+  };
+  return bytesOf(Buffer.from(JSON.stringify(head)), columns);
+}
+
+function bytesOf(header, columns) {
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(header.length);
+  const parts = [Buffer.from('OFFCPU1\n'), length, header];
+  let size = 12 + header.length;
+  for (const [, bytes, list] of columns) {
+    const padding = (8 - (size % 8)) % 8;
+    const column = Buffer.alloc(bytes * list.length);
+    list.forEach((number, i) => {
+      if (bytes === 8) column.writeBigUInt64LE(BigInt(number), 8 * i);
+      else column.writeUIntLE(number, bytes * i, bytes);
+    });
+    parts.push(Buffer.alloc(padding), column);
+    size += padding + column.length;
+  }
+  const all = Buffer.concat(parts);
+  return all.buffer.slice(all.byteOffset, all.byteOffset + all.length);
+}
+
+export function packed(buffer) {
+  return gzipSync(Buffer.from(buffer)).toString('base64');
+}

@@ -1,0 +1,171 @@
+#include "html/page_data.h"
+
+#include <cstdint>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/classify/fake_idle.h"
+#include "tests/html/page_reader.h"
+#include "tests/profile/fake_profile.h"
+#include "tests/profile/recorded_profile.h"
+
+namespace offcpu {
+namespace {
+
+PageReader Read(const NamedProfile& profile, const PageOptions& options = {}) {
+  return PageReader(PageData(profile, options));
+}
+
+// The classes of frames as the page numbers them: 0 user, 1 kernel, 2 interpreted, 3 missing, 4 waker, 5 thread.
+TEST(PageDataTest, AStackGoesFromTheOutermostFrameToTheKernelsLeaf) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"read", "main"}),
+           fake.Kernel({"schedule", "pipe_read"}), 5'000, 1'000);
+  const PageReader page = Read(fake.profile);
+  ASSERT_EQ(page.rows(), 1u);
+  EXPECT_EQ(page.Stack(0), "main:0;read:0;pipe_read:1;schedule:1");
+  EXPECT_EQ(page.Waker(0), "");
+  EXPECT_EQ(page.Label(0, "process"), "server");
+  EXPECT_EQ(page.Label(0, "pid"), "10");
+  EXPECT_EQ(page.Label(0, "comm"), "worker");
+  EXPECT_EQ(page.Label(0, "cause"), "pipe");
+  EXPECT_EQ(page.Label(0, "unit"), "");
+  EXPECT_EQ(page.Column("sum.blocked"), std::vector<uint64_t>{5'000});
+  EXPECT_EQ(page.Column("sum.runnable"), std::vector<uint64_t>{1'000});
+  EXPECT_EQ(page.strings()[page.Column("frame.module")[0]], "libx.so");
+}
+
+TEST(PageDataTest, WhatIsMissingIsToldApart) {
+  FakeProfile fake;
+  const uint32_t process = fake.Process(10, "server");
+  const uint32_t comm = fake.Comm("worker");
+  fake.Row(process, comm, fake.User({"read"}, EndReason::kStackCopy), fake.Kernel({}), 1);
+  fake.Row(process, comm, fake.Missing(NoUserStack::kRingFull), fake.Kernel({"schedule"}), 1);
+  fake.OverflowRow(1);
+  const PageReader page = Read(fake.profile);
+  EXPECT_EQ(page.Stack(0), "[truncated: stack copy]:3;read:0;[unknown kernel stack]:3");
+  EXPECT_EQ(page.Stack(1), "[no user stack: ring full]:3;schedule:1");
+  EXPECT_EQ(page.Stack(2), "[other]:3;[other]:3");
+}
+
+TEST(PageDataTest, InterpretedFunctionsAreToldApart) {
+  FakeProfile fake;
+  const uint32_t user =
+      fake.User({"py::f:/srv/a.py", "JS:~g /srv/a.js:1", "JS:*h /srv/a.js:1", "Interpreter", "py::in_a_library"});
+  for (size_t i = 0; i < 4; ++i) fake.profile.user_stacks[user].frames[i].module_name = "";
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
+  EXPECT_EQ(Read(fake.profile).Stack(0),
+            "py::in_a_library:0;Interpreter:2;JS:*h /srv/a.js:1:0;JS:~g /srv/a.js:1:2;py::f:/srv/a.py:2;schedule:1");
+}
+
+TEST(PageDataTest, WhoWokeIsTheWayBackFromThere) {
+  FakeProfile fake;
+  const WakerLink thread = {.process = fake.Process(11, "client"),
+                            .comm = fake.Comm("waker"),
+                            .kernel_stack = fake.Kernel({"wake_up", "pipe_write"}),
+                            .user_stack = fake.User({"write", "reply"})};
+  const WakerLink timer = {.interrupt = true,
+                           .kernel_stack = fake.Kernel({"wake_up", "timer"}),
+                           .user_stack = fake.Missing(NoUserStack::kKernelThread)};
+  fake.profile.wakers = {{thread, timer}, {}};
+  for (const uint32_t waker : {1, 2}) {
+    fake.Row(0, 0, 0, 0, 1);
+    fake.profile.rows.back().waker = waker;
+  }
+  const PageReader page = Read(fake.profile);
+  EXPECT_EQ(page.Waker(0),
+            "woken by:4;wake_up:1;pipe_write:1;write:0;reply:0;waker:5;client-11:5;woken by:4;wake_up:1;timer:1;"
+            "[interrupt]:5");
+  EXPECT_EQ(page.Waker(1), "woken by:4;[other]:3");
+}
+
+TEST(PageDataTest, RowsThatLookTheSameAreOne) {
+  FakeProfile fake;
+  const uint32_t process = fake.Process(10, "server");
+  const uint32_t comm = fake.Comm("worker");
+  fake.Row(process, comm, fake.User({"read", "main"}), fake.Kernel({"schedule"}), 1'000, 1);
+  fake.Row(process, comm, fake.User({"read", "main"}), fake.Kernel({"schedule"}), 2'000, 2);  // other addresses
+  fake.Row(process, fake.Comm("other"), fake.User({"read", "main"}), fake.Kernel({"schedule"}), 4'000);
+  fake.profile.rows[1].max_ns = 1'999;
+  const PageReader page = Read(fake.profile);
+  ASSERT_EQ(page.rows(), 2u);
+  EXPECT_EQ(page.Column("row.stack")[0], page.Column("row.stack")[1]);
+  EXPECT_EQ(page.Column("sum.blocked"), (std::vector<uint64_t>{3'000, 4'000}));
+  EXPECT_EQ(page.Column("sum.count"), (std::vector<uint64_t>{2, 1}));
+  EXPECT_EQ(page.Column("sum.max"), (std::vector<uint64_t>{1'999, 4'000}));
+}
+
+TEST(PageDataTest, SumsAreTheProfilesHoweverFewStacksAreKept) {
+  for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
+    for (const size_t max_stacks : {size_t{0}, size_t{1}, all.profile.rows.size() - 1, all.profile.rows.size()}) {
+      const PageReader page = Read(all.profile, {.max_stacks = max_stacks});
+      for (const RowValueInfo& info : kRowValues) {
+        if (info.sum == nullptr) continue;
+        EXPECT_EQ(page.Sum(std::string(info.name)), Total(all.profile.rows, info.value)) << info.name;
+      }
+      EXPECT_EQ(page.Field("pruned").number(), all.profile.rows.size() - max_stacks);
+    }
+  }
+}
+
+TEST(PageDataTest, TheLongestRowsKeepTheirStacks) {
+  FakeProfile fake;
+  const uint32_t process = fake.Process(10, "server");
+  const uint32_t kernel = fake.Kernel({"schedule"});
+  fake.Row(process, fake.Comm("a"), fake.User({"short"}), kernel, 10);
+  fake.Row(process, fake.Comm("b"), fake.User({"long"}), kernel, 0, 30);
+  fake.Row(process, fake.Comm("c"), fake.User({"middle"}), kernel, 20);
+  const PageReader page = Read(fake.profile, {.max_stacks = 2});
+  EXPECT_EQ(page.Stack(0), "[pruned]:3");
+  EXPECT_EQ(page.Label(0, "comm"), "a");
+  EXPECT_EQ(page.Stack(1), "long:0;schedule:1");
+  EXPECT_EQ(page.Stack(2), "middle:0;schedule:1");
+}
+
+TEST(PageDataTest, FiguresAreExactToTheLastBit) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"a"}), fake.Kernel({"k"}), UINT64_MAX - 1, 1);
+  EXPECT_EQ(Read(fake.profile).Column("sum.blocked"), std::vector<uint64_t>{UINT64_MAX - 1});
+}
+
+TEST(PageDataTest, WaitsForWorkAreThereAndMarked) {
+  const FakeProfile fake = FakeWithIdle();
+  const PageReader page = Read(fake.profile, {.value = RowValue::kBlocked, .hide_idle = false});
+  EXPECT_EQ(page.Sum("blocked"), 19'000'000u);
+  EXPECT_EQ(page.Label(0, "idle"), "s: loop");
+  EXPECT_EQ(page.Label(1, "idle"), "");
+  EXPECT_EQ(page.Field("hide_idle").text, "false");
+  EXPECT_EQ(page.Field("value").text, "blocked");
+  EXPECT_EQ(Read(fake.profile).Field("hide_idle").text, "true");
+}
+
+TEST(PageDataTest, NamesAreTextWhateverIsInThem) {
+  const std::string long_name = "Map<" + std::string(4096, 'x') + ">::find(int const&)";
+  FakeProfile fake;
+  const uint32_t user = fake.User({"</script><script>alert(1)", "a\x1b[31m\xff", "b\xe2\x80\xae", long_name});
+  fake.Row(fake.Process(10, "<!--"), fake.Comm("\"'&\x01"), user, fake.Kernel({"schedule"}), 1);
+  const PageReader page = Read(fake.profile);
+  EXPECT_EQ(page.Stack(0), long_name + ":0;b?:0;a?[31m\xef\xbf\xbd:0;</script><script>alert(1):0;schedule:1");
+  EXPECT_EQ(page.Label(0, "process"), "<!--");
+  EXPECT_EQ(page.Label(0, "comm"), "\"'&?");
+}
+
+TEST(PageDataTest, TheRecordingIsTold) {
+  const RecordedProfile all = RecordedProfile::WithSamples();
+  const PageReader page = Read(all.profile);
+  EXPECT_EQ(page.Field("host").text, "web1");
+  EXPECT_EQ(page.Field("start_unix_ns").text, "1790000000123456789");
+  EXPECT_EQ(page.Field("duration_ns").text, "5000000001");
+  EXPECT_EQ(page.Field("samples").text, "true");
+  EXPECT_THAT(page.Field("summary").text, ::testing::HasSubstr("recorded      5.00 s"));
+}
+
+TEST(PageDataTest, AnEmptyProfileHasOnlyTheRoot) {
+  const PageReader page = Read({});
+  EXPECT_EQ(page.rows(), 0u);
+  EXPECT_EQ(page.Column("node.up"), std::vector<uint64_t>{0});
+}
+
+}  // namespace
+}  // namespace offcpu

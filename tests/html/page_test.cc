@@ -1,0 +1,82 @@
+// What the page does, which programs of their own tell: node runs the modules, and drives a browser that has a page
+// open.
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/html/page_reader.h"
+#include "tests/output/written.h"
+#include "tests/profile/fake_profile.h"
+
+namespace offcpu {
+namespace {
+
+const std::string kTests = OFFCPU_SOURCE_DIR "/tests/html";
+
+bool HasProgram(const std::string& name) {
+  return WEXITSTATUS(system(("command -v " + name + " >/dev/null").c_str())) == 0;
+}
+
+int ResultOf(const std::string& command) { return WEXITSTATUS(system(command.c_str())); }
+
+class PageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasProgram("node")) GTEST_SKIP() << "needs node";
+    std::filesystem::create_directories(directory_);
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  void Write(const std::string& name, const std::string& bytes) const { std::ofstream(Path(name)) << bytes; }
+
+  // Waits of which each has something that tells it from the others, and the same as folded stacks.
+  void WritePage() {
+    FakeProfile fake;
+    const uint32_t server = fake.Process(10, "server");
+    const uint32_t client = fake.Process(11, "</script><b>client");
+    const uint32_t futex = fake.Kernel({"schedule", "futex_wait", "do_syscall_64", "entry_SYSCALL_64"});
+    const uint32_t pipe = fake.Kernel({"schedule", "pipe_read", "do_syscall_64", "entry_SYSCALL_64"});
+    fake.Row(server, fake.Comm("worker-1"), fake.User({"lock", "work", "main"}), futex, 5'000'000'000, 200'000'001);
+    fake.Row(server, fake.Comm("worker-2"), fake.User({"read", "work", "main"}), pipe, 2'000'000'000, 3);
+    fake.Row(server, fake.Comm("loop"), fake.User({"next", "main"}), pipe, 9'000'000'000, 70);
+    fake.Row(client, fake.Comm("client"), fake.User({"lock", "main"}, EndReason::kNoRow), futex, 1'000'000'007);
+    fake.Idle({"", "", "server: loop", ""});
+    const WakerLink waker = {.process = server,
+                             .comm = fake.Comm("giver"),
+                             .kernel_stack = fake.Kernel({"try_to_wake_up", "futex_wake"}),
+                             .user_stack = fake.User({"unlock", "give"})};
+    fake.profile.wakers = {{waker}};
+    fake.profile.rows[0].waker = 1;
+    fake.profile.host = "<i>web1</i>";
+    Write("page.html", Written(OutputFormat::kHtml, fake.profile, {}));
+    Write("page.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
+  }
+
+ private:
+  const std::string directory_ = testing::TempDir() + "/offcpu-page-" + std::to_string(getpid());
+};
+
+TEST_F(PageTest, TheModulesDoWhatTheyAreFor) {
+  EXPECT_EQ(ResultOf("node --test " + kTests + "/page/*.test.mjs >&2"), 0);
+}
+
+TEST_F(PageTest, TheModulesReadWhatIsWritten) {
+  WritePage();
+  EXPECT_EQ(
+      ResultOf("node " + kTests + "/page/read_page.mjs " + Path("page.html") + " " + Path("page.folded") + " >&2"), 0);
+}
+
+TEST_F(PageTest, ABrowserShowsIt) {
+  if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
+  WritePage();
+  EXPECT_EQ(ResultOf("node " + kTests + "/browser/page_test.mjs " + Path("page.html") + " >&2"), 0);
+}
+
+}  // namespace
+}  // namespace offcpu
