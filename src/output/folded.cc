@@ -56,13 +56,20 @@ std::vector<std::string> Threads(const NamedProfile& profile) {
   return names;
 }
 
+using ProcessNaming = std::string (*)(const ProcessInfo& process);
+ProcessNaming NamingOf(const FoldedOptions& options) { return options.per_process ? ProcessLabel : ProgramLabel; }
+
 std::vector<std::string> Processes(const NamedProfile& profile, const FoldedOptions& options) {
-  std::vector<std::string> names(profile.processes.size());
-  if (!options.per_process) return names;
-  for (size_t i = 0; i < names.size(); ++i) {
-    names[i] = Joined({ProcessLabel(profile.processes[i])});
-  }
+  std::vector<std::string> names;
+  for (const ProcessInfo& process : profile.processes) names.push_back(Joined({NamingOf(options)(process)}));
   return names;
+}
+
+// Functions are marked as the kernel's; the words for what is missing are none.
+std::vector<std::string> MarkedKernelLabels(const NamedKernelStack& stack) {
+  std::vector<std::string> labels = KernelLabels(stack);
+  for (std::string& label : labels) label += stack.frames.empty() ? "" : "_[k]";
+  return labels;
 }
 
 std::vector<std::string> UserTexts(const NamedProfile& profile) {
@@ -73,7 +80,7 @@ std::vector<std::string> UserTexts(const NamedProfile& profile) {
 
 std::vector<std::string> KernelTexts(const NamedProfile& profile) {
   std::vector<std::string> texts;
-  for (const NamedKernelStack& stack : profile.kernel_stacks) texts.push_back(Joined(KernelLabels(stack)));
+  for (const NamedKernelStack& stack : profile.kernel_stacks) texts.push_back(Joined(MarkedKernelLabels(stack)));
   return texts;
 }
 
@@ -81,21 +88,23 @@ std::vector<std::string> KernelTexts(const NamedProfile& profile) {
 std::vector<std::string> WakerTexts(const NamedProfile& profile, const FoldedOptions& options) {
   std::vector<std::string> texts(1);
   for (const WakerChain& chain : profile.wakers) {
-    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, chain, options.per_process))));
+    const WakerNaming naming = {.kernel = MarkedKernelLabels, .process = NamingOf(options)};
+    texts.push_back(absl::StrCat(";", Joined(WakerLabels(profile, chain, naming))));
   }
   return texts;
 }
 
 }  // namespace
 
-void WriteFolded(const NamedProfile& profile, const FoldedOptions& options, ByteSink sink) {
+void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
+                 ByteSink sink) {
   Ranks processes(Processes(profile, options));
   Ranks threads(Threads(profile));
   Ranks users(UserTexts(profile));
   Ranks kernels(KernelTexts(profile));
   Ranks wakers(WakerTexts(profile, options));
   std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
-  for (const ProfileRow& row : profile.rows) {
+  for (const ProfileRow& row : rows) {
     if (row.kind == WaitKind::kRunning && options.value == RowValue::kOffCpu) continue;
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
           kernels.rank(row.kernel_stack), wakers.rank(row.waker)}] += ValueOf(row, options.value);
@@ -106,8 +115,7 @@ void WriteFolded(const NamedProfile& profile, const FoldedOptions& options, Byte
     auto [process, thread, user, kernel, waker] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
-      if (!line.empty() && !part->empty()) line += ';';
-      line += *part;
+      if (!part->empty()) absl::StrAppend(&line, ";", *part);
     }
     uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
     if (!kernels.text(kernel).empty()) absl::StrAppend(&line, ";-;", kernels.text(kernel));

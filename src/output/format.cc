@@ -1,6 +1,7 @@
 #include "output/format.h"
 
 #include <array>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "classify/idle.h"
+#include "html/html.h"
 #include "json/profile_json.h"
 #include "otlp/otlp.h"
 #include "output/frame_sources.h"
@@ -22,59 +24,50 @@
 namespace offcpu {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, OutputFormat>, 5> kSuffixes = {{
+constexpr std::array<std::pair<std::string_view, OutputFormat>, 6> kSuffixes = {{
     {".folded", OutputFormat::kFolded},
     {".pb.gz", OutputFormat::kPprof},
     {".txt", OutputFormat::kText},
     {".json", OutputFormat::kJson},
     {".otlp", OutputFormat::kOtlp},
+    {".html", OutputFormat::kHtml},
 }};
 
 // One request, of everything that a message can hold: files are read whole. Recordings of one host differ in when they
 // began, so that is the id.
 void WriteOtlpFile(const NamedProfile& profile, ByteSink sink) {
-  OtlpOptions options = {.max_bytes = kMaxOtlpBytes};
+  OtlpOptions options = {.max_bytes = kMaxOtlpBytes, .max_samples = std::numeric_limits<size_t>::max()};
   for (size_t i = 0; i < 8; ++i) options.window_id[8 + i] = static_cast<uint8_t>(profile.start_unix_ns >> (56 - 8 * i));
   WriteOtlp(profile, options, [&](const std::string& request) { sink(request); });
 }
 
-// What is left of a profile where it is left out; else a copy would be a waste.
-class Shown {
- public:
-  Shown(const NamedProfile& profile, bool hide_idle)
-      : sums_(SumIdle(profile)), is_less_(hide_idle && !sums_.empty()), all_(profile) {
-    if (is_less_) rest_ = WithoutIdle(profile);
-  }
-  const NamedProfile& profile() const { return is_less_ ? rest_ : all_; }
-  const std::vector<IdleSum>& sums() const { return sums_; }
-  bool is_less() const { return is_less_; }
-
- private:
-  std::vector<IdleSum> sums_;
-  bool is_less_;
-  const NamedProfile& all_;
-  NamedProfile rest_;
-};
-
 void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
-  const Shown shown(profile, options.hide_idle);
-  if (options.text_by.has_value()) {
-    WriteLabelTable(profile, *options.text_by, options.text_value, options.hide_idle, options.text_processes, sink);
+  const ShownRows shown(profile, options.hide_idle);
+  const TableBy& by = options.text_by;
+  if (by.label.has_value()) {
+    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, options.text_processes), sink);
   } else {
-    WriteProcessTable(shown.profile(), options.text_value, options.text_processes, sink);
+    WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, options.text_processes), sink);
   }
-  if (shown.is_less() && options.text_by != RowLabel::kIdle) sink(IdleLine(shown.sums()));
+  if (shown.is_less() && by.label != RowLabel::kIdle) {
+    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
+  }
   sink("\n");
-  WriteStackTable(shown.profile(), options.text_value, options.text_stacks, sink);
+  WriteStackTable(profile, shown.rows(), TableOptionsOf(options, options.text_stacks), sink);
   WriteLedgerTable(profile, options.text_processes, sink);
   if (!profile.ledger.empty()) sink("\n");
-  WriteSummary(profile, sink);
+  WriteSummary(profile, options.hide_idle, sink);
   WriteIdleTable(shown.sums(), shown.is_less(), sink);
   sink("\n");
   WriteCoverageTable(profile, true, options.text_modules, sink);
 }
 
 }  // namespace
+
+TableOptions TableOptionsOf(const FormatOptions& options, size_t limit) {
+  const RowsApart apart = options.text_per_thread ? RowsApart::kThreads : options.text_by.apart;
+  return {.value = options.text_value, .limit = limit, .apart = apart, .columns = options.text_columns};
+}
 
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
   std::string known;
@@ -93,7 +86,7 @@ void WriteProfile(OutputFormat format, const NamedProfile& profile, const Format
   }
   switch (format) {
     case OutputFormat::kFolded:
-      WriteFolded(Shown(profile, options.hide_idle).profile(), options.folded, sink);
+      WriteFolded(profile, ShownRows(profile, options.hide_idle).rows(), options.folded, sink);
       break;
     case OutputFormat::kPprof:
       WritePprof(profile, sink);
@@ -106,6 +99,9 @@ void WriteProfile(OutputFormat format, const NamedProfile& profile, const Format
       break;
     case OutputFormat::kOtlp:
       WriteOtlpFile(profile, sink);
+      break;
+    case OutputFormat::kHtml:
+      WriteHtml(profile, {.value = options.text_value, .hide_idle = options.hide_idle}, sink);
       break;
   }
 }

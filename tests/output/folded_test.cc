@@ -15,7 +15,7 @@ class FoldedTest : public ::testing::Test {
  protected:
   std::string Fold(const FoldedOptions& options = {}) {
     std::string text;
-    WriteFolded(fake_.profile, options, [&](std::string_view bytes) { text += bytes; });
+    WriteFolded(fake_.profile, fake_.profile.rows, options, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
 
@@ -27,7 +27,7 @@ class FoldedTest : public ::testing::Test {
 TEST_F(FoldedTest, OneLineFromTheThreadToTheKernelLeaf) {
   fake_.Row(process_, comm_, fake_.User({"read", "loop", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 5'000'000,
             1'000);
-  EXPECT_EQ(Fold(), "worker;main;loop;read;-;pipe_read;schedule 5001\n");
+  EXPECT_EQ(Fold(), "server;worker;main;loop;read;-;pipe_read_[k];schedule_[k] 5001\n");
 }
 
 TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
@@ -44,14 +44,14 @@ TEST_F(FoldedTest, WhoWokeIsMetAtTheLeafFromTheOtherSide) {
     fake_.Row(process_, comm_, user, kernel, 1'000'000 * (waker + 1));
     fake_.profile.rows.back().waker = waker;
   }
-  const std::string wait = "worker;main;read;-;pipe_read;schedule";
-  const std::string by_timer = ";--;wake_up;timer;-;[interrupt]";
+  const std::string wait = "server;worker;main;read;-;pipe_read_[k];schedule_[k]";
+  const std::string by_timer = ";--;wake_up_[k];timer_[k];-;[interrupt]";
   EXPECT_EQ(Fold(), wait + " 1000\n" +                 //
                         wait + ";--;[other] 4000\n" +  //
-                        wait + ";--;wake_up;pipe_write;-;write;reply;[truncated: window];waker" + by_timer +
-                        " 2000\n" +  //
+                        wait + ";--;wake_up_[k];pipe_write_[k];-;write;reply;[truncated: stack copy];waker;client" +
+                        by_timer + " 2000\n" +  //
                         wait + by_timer + " 3000\n");
-  EXPECT_NE(Fold({.per_process = true}).find("[truncated: window];waker;client-11;--;"), std::string::npos);
+  EXPECT_NE(Fold({.per_process = true}).find("[truncated: stack copy];waker;client-11;--;"), std::string::npos);
 }
 
 // A line is what a reader splits at the last blank, and its frames at ';'.
@@ -66,18 +66,19 @@ TEST_F(FoldedTest, NamesDoNotSteerATerminal) {
                         "d;e\n"}),
             fake_.Kernel({"x\xc2\x85"}), 1'000'000);
   EXPECT_EQ(Fold(),
-            "\xef\xbf\xbd"
-            "31m;c?d:e?;a?b;-;x? 1000\n");
+            "server;\xef\xbf\xbd"
+            "31m;c?d:e?;a?b;-;x?_[k] 1000\n");
 }
 
 TEST_F(FoldedTest, AnyValueCanBeShown) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read"}), kernel, 5'000'000, 1'000);
   fake_.Row(process_, comm_, fake_.User({"spin"}), kernel, 0, 2'000);
-  EXPECT_EQ(Fold({.value = RowValue::kBlocked}), "worker;read;-;schedule 5000\n");
+  EXPECT_EQ(Fold({.value = RowValue::kBlocked}), "server;worker;read;-;schedule_[k] 5000\n");
   EXPECT_EQ(Fold({.value = RowValue::kRunnable, .nanoseconds = true}),
-            "worker;read;-;schedule 1000\nworker;spin;-;schedule 2000\n");
-  EXPECT_EQ(Fold({.value = RowValue::kCount}), "worker;read;-;schedule 1\nworker;spin;-;schedule 1\n");
+            "server;worker;read;-;schedule_[k] 1000\nserver;worker;spin;-;schedule_[k] 2000\n");
+  EXPECT_EQ(Fold({.value = RowValue::kCount}),
+            "server;worker;read;-;schedule_[k] 1\nserver;worker;spin;-;schedule_[k] 1\n");
 }
 
 TEST_F(FoldedTest, WhatRunsIsInTheWallClockView) {
@@ -95,13 +96,13 @@ TEST_F(FoldedTest, WhatRunsIsInTheWallClockView) {
   fake_.Row(process_, comm_, fake_.User({"read", "main"}), fake_.Kernel({"copy_to_user", "pipe_read"}), 0);
   make_sample(fake_.profile.rows.back(), 1);
   EXPECT_EQ(Fold({.value = RowValue::kWall}),
-            "worker;main;read;-;pipe_read;copy_to_user 10000\n"
-            "worker;main;read;-;pipe_read;schedule 5000\n"
-            "worker;main;work 20000\n");
+            "server;worker;main;read;-;pipe_read_[k];copy_to_user_[k] 10000\n"
+            "server;worker;main;read;-;pipe_read_[k];schedule_[k] 5000\n"
+            "server;worker;main;work 20000\n");
   EXPECT_EQ(Fold({.value = RowValue::kSamples}),
-            "worker;main;read;-;pipe_read;copy_to_user 1\n"
-            "worker;main;work 2\n");
-  EXPECT_EQ(Fold(), "worker;main;read;-;pipe_read;schedule 5000\n") << "no waits, and no lines of none";
+            "server;worker;main;read;-;pipe_read_[k];copy_to_user_[k] 1\n"
+            "server;worker;main;work 2\n");
+  EXPECT_EQ(Fold(), "server;worker;main;read;-;pipe_read_[k];schedule_[k] 5000\n") << "no waits, and no lines of none";
   EXPECT_EQ(DefaultValue(fake_.profile), RowValue::kOffCpu);
   fake_.profile.stats.oncpu_period_ns = 10'000'000;
   EXPECT_EQ(DefaultValue(fake_.profile), RowValue::kWall);
@@ -111,15 +112,17 @@ TEST_F(FoldedTest, WhatIsMissingIsNamedWhereItWouldBe) {
   uint32_t kernel = fake_.Kernel({"schedule"});
   fake_.Row(process_, comm_, fake_.User({"read", "loop"}, EndReason::kStackCopy), kernel, 1000);
   fake_.Row(process_, comm_, fake_.User({}, EndReason::kNotMapped), kernel, 2000);
+  fake_.Row(process_, comm_, fake_.User({"wait", "made"}, EndReason::kGuessedEnd), kernel, 5000);
   fake_.Row(process_, comm_, fake_.Missing(NoUserStack::kRingFull), fake_.Kernel({}), 3000);
   fake_.OverflowRow(4000);
   EXPECT_EQ(Fold(),
-            "[other];[other];-;[other] 4\n"
-            "worker;[no user stack: ring full];-;[unknown kernel stack] 3\n"
-            "worker;[truncated: " +
+            "[other];[other];[other];-;[other] 4\n"
+            "server;worker;[guessed end];made;wait;-;schedule_[k] 5\n"
+            "server;worker;[no user stack: ring full];-;[unknown kernel stack] 3\n"
+            "server;worker;[truncated: " +
                 std::string(Name(EndReason::kNotMapped)) +
-                "];-;schedule 2\n"
-                "worker;[truncated: window];loop;read;-;schedule 1\n");
+                "];-;schedule_[k] 2\n"
+                "server;worker;[truncated: stack copy];loop;read;-;schedule_[k] 1\n");
 }
 
 TEST_F(FoldedTest, StacksOfTheSameNamesAreOneLine) {
@@ -131,10 +134,18 @@ TEST_F(FoldedTest, StacksOfTheSameNamesAreOneLine) {
   fake_.Row(process_, comm_, a, kernel, 2000, 0, WaitKind::kDisk);
   fake_.Row(process_, comm_, b, kernel, 4000);
   fake_.Row(other_process, comm_, a, fake_.Kernel({"schedule"}), 8000);
-  EXPECT_EQ(Fold(), "worker;main;read;-;schedule 15\n");
+  EXPECT_EQ(Fold(),
+            "client;worker;main;read;-;schedule_[k] 8\n"
+            "server;worker;main;read;-;schedule_[k] 7\n");
+  fake_.Row(fake_.Process(12, "server"), comm_, a, kernel, 16000);
+  EXPECT_EQ(Fold(),
+            "client;worker;main;read;-;schedule_[k] 8\n"
+            "server;worker;main;read;-;schedule_[k] 23\n")
+      << "sixteen backends of one server are one";
   EXPECT_EQ(Fold({.nanoseconds = false, .per_process = true}),
-            "client-11;worker;main;read;-;schedule 8\n"
-            "server-10;worker;main;read;-;schedule 7\n");
+            "client-11;worker;main;read;-;schedule_[k] 8\n"
+            "server-10;worker;main;read;-;schedule_[k] 7\n"
+            "server-12;worker;main;read;-;schedule_[k] 16\n");
 }
 
 TEST_F(FoldedTest, LinesAreSortedWhateverTheOrderOfTheRows) {
@@ -146,9 +157,9 @@ TEST_F(FoldedTest, LinesAreSortedWhateverTheOrderOfTheRows) {
   fake_.Row(process_, comm_, loop, kernel, 2000);
   fake_.Row(process_, other, main, kernel, 3000);
   EXPECT_EQ(Fold(),
-            "accept;main;-;schedule 3\n"
-            "worker;loop;-;schedule 2\n"
-            "worker;main;-;schedule 1\n");
+            "server;accept;main;-;schedule_[k] 3\n"
+            "server;worker;loop;-;schedule_[k] 2\n"
+            "server;worker;main;-;schedule_[k] 1\n");
 }
 
 TEST_F(FoldedTest, NamesCannotBreakTheLine) {
@@ -157,8 +168,8 @@ TEST_F(FoldedTest, NamesCannotBreakTheLine) {
   fake_.Row(process_, fake_.Comm(""), fake_.Missing(NoUserStack::kLost), fake_.Kernel({"k"}), 1000);
   fake_.profile.processes[process_].name = "s;\r";
   EXPECT_EQ(Fold({.nanoseconds = true, .per_process = true}),
-            "s:?-10;[no name];[no user stack: lost];-;k 1000\n"
-            "s:?-10;a:b?c;x??;operator:?;-;k:? 1000\n");
+            "s:?-10;[no name];[no user stack: lost];-;k_[k] 1000\n"
+            "s:?-10;a:b?c;x??;operator:?;-;k:?_[k] 1000\n");
 }
 
 TEST_F(FoldedTest, MicrosecondsAreRoundedHalfUp) {
@@ -169,11 +180,11 @@ TEST_F(FoldedTest, MicrosecondsAreRoundedHalfUp) {
   fake_.Row(process_, fake_.Comm("d"), fake_.User({"f"}), kernel, 1500);
   fake_.Row(process_, fake_.Comm("e"), fake_.User({"f"}), kernel, UINT64_MAX);
   EXPECT_EQ(Fold(),
-            "a;f;-;k 0\n"
-            "b;f;-;k 1\n"
-            "c;f;-;k 1\n"
-            "d;f;-;k 2\n"
-            "e;f;-;k 18446744073709552\n");
+            "server;a;f;-;k_[k] 0\n"
+            "server;b;f;-;k_[k] 1\n"
+            "server;c;f;-;k_[k] 1\n"
+            "server;d;f;-;k_[k] 2\n"
+            "server;e;f;-;k_[k] 18446744073709552\n");
 }
 
 TEST_F(FoldedTest, TheLinesAddUpToTheTotal) {

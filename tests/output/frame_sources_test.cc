@@ -20,11 +20,12 @@ TEST(FrameSourcesTest, NamesOfUserFramesEndWithTheirSource) {
   };
   const NamedProfile sourced = WithFrameSources(recorded.profile);
   std::string text;
-  WriteFolded(sourced, {}, [&](std::string_view bytes) { text += bytes; });
-  EXPECT_EQ(text,
-            "worker;[no user stack: lost];-;pipe_read;schedule 1\n"
-            "worker;[truncated: window];app+0x3006 [fp];[unknown] 0x7f0001 [trampoline];__restore_rt [eh_frame];"
-            "log [sframe];on_signal [sframe];read [registers];-;pipe_read;schedule 1\n");
+  WriteFolded(sourced, sourced.rows, {}, [&](std::string_view bytes) { text += bytes; });
+  EXPECT_EQ(
+      text,
+      "server;worker;[no user stack: lost];-;pipe_read_[k];schedule_[k] 1\n"
+      "server;worker;[truncated: stack copy];app+0x3006 [fp];[unknown] 0x7f0001 [trampoline];__restore_rt [eh_frame];"
+      "log [sframe];on_signal [sframe];read [registers];-;pipe_read_[k];schedule_[k] 1\n");
 }
 
 }  // namespace

@@ -6,13 +6,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "otlp/otlp.h"
-#include "output/format.h"
 #include "output/frame_sources.h"
 #include "pprof/pprof.h"
 #include "pprof/pprof_reader.h"
 #include "tables/top_screen.h"
 #include "tables/top_table.h"
 #include "tests/classify/fake_idle.h"
+#include "tests/output/written.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {
@@ -29,9 +29,7 @@ class IdleTest : public ::testing::Test {
  protected:
   std::string Written(OutputFormat format, bool hide_idle = true, bool frame_sources = false) {
     FormatOptions options = {.folded = {.nanoseconds = true}, .frame_sources = frame_sources, .hide_idle = hide_idle};
-    std::string text;
-    WriteProfile(format, fake_.profile, options, [&](std::string_view bytes) { text += bytes; });
-    return text;
+    return offcpu::Written(format, fake_.profile, options);
   }
 
   FakeProfile fake_ = FakeWithIdle();
@@ -41,7 +39,9 @@ TEST_F(IdleTest, Tables) {
   const std::string text = Written(OutputFormat::kText);
   EXPECT_THAT(text, HasSubstr("server                 10       1    3.50 ms    2.00 ms    1.50 ms  lock < work | "));
   EXPECT_THAT(text, Not(HasSubstr("pool                   11"))) << "nothing of it is left";
-  EXPECT_THAT(text, HasSubstr("\nwaiting for work: 6 waits, 17.0 ms, hidden; --idle=show shows them\n\n#1  2.50 ms, "));
+  EXPECT_THAT(text,
+              HasSubstr("\nwaiting for work: 6 waits, 17.0 ms, hidden; --idle=show shows them\n"
+                        "  they are 82.9 % of the time off a CPU; shares are of the rest, 3.50 ms\n\n#1  2.50 ms, "));
   EXPECT_THAT(text, HasSubstr("#2  1.00 ms, 28.6 %  for a CPU, woken to work  server (10), thread worker: "));
   EXPECT_THAT(text, Not(HasSubstr("#3")));
   EXPECT_THAT(text, HasSubstr("\nwaiting for work, hidden: 6 waits, 17.0 ms\n"
@@ -61,15 +61,16 @@ TEST_F(IdleTest, TablesThatShowThem) {
 
 TEST_F(IdleTest, Folded) {
   EXPECT_EQ(Written(OutputFormat::kFolded),
-            "worker;loop;epoll_wait;-;do_epoll_wait;schedule 1000000\n"
-            "worker;work;lock;-;do_epoll_wait;schedule 2500000\n");
+            "server;worker;loop;epoll_wait;-;do_epoll_wait_[k];schedule_[k] 1000000\n"
+            "server;worker;work;lock;-;do_epoll_wait_[k];schedule_[k] 2500000\n");
   EXPECT_EQ(Written(OutputFormat::kFolded, false),
-            "worker;loop;epoll_wait;-;do_epoll_wait;schedule 6000000\n"
-            "worker;other_loop;epoll_wait;-;do_epoll_wait;schedule 3000000\n"
-            "worker;pool;wait;-;do_epoll_wait;schedule 9000000\n"
-            "worker;work;lock;-;do_epoll_wait;schedule 2500000\n");
+            "pool;worker;pool;wait;-;do_epoll_wait_[k];schedule_[k] 9000000\n"
+            "server;worker;loop;epoll_wait;-;do_epoll_wait_[k];schedule_[k] 6000000\n"
+            "server;worker;other_loop;epoll_wait;-;do_epoll_wait_[k];schedule_[k] 3000000\n"
+            "server;worker;work;lock;-;do_epoll_wait_[k];schedule_[k] 2500000\n");
   EXPECT_THAT(Written(OutputFormat::kFolded, true, true),
-              testing::StartsWith("worker;loop [eh_frame];epoll_wait [registers];-;do_epoll_wait;schedule 1000000\n"))
+              testing::StartsWith("server;worker;loop [eh_frame];epoll_wait [registers];-;do_epoll_wait_[k];"
+                                  "schedule_[k] 1000000\n"))
       << "how frames were found does not matter";
 }
 

@@ -1,0 +1,59 @@
+// What differs between two recordings: what each stack and each value of a label had in either of them. They are
+// compared by names, since pids and addresses are of one run, and by what they had in a second, since recordings differ
+// in length. Plain data, and pure functions.
+#ifndef OFFCPU_OUTPUT_DIFF_H_
+#define OFFCPU_OUTPUT_DIFF_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "labels/row_labels.h"
+#include "labels/row_value.h"
+#include "profile/named_profile.h"
+
+namespace offcpu {
+
+struct DiffOptions {
+  RowValue value = RowValue::kOffCpu;
+  RowLabel by = RowLabel::kProcess;
+  bool is_without_digits = false;  // values of the label that differ in a number alone are one
+  bool hide_idle = true;           // without waits for work (classify/idle.h)
+};
+
+// Of one recording.
+struct DiffSide {
+  uint64_t start_unix_ns = 0;
+  uint64_t duration_ns = 0;  // more than 0
+  uint64_t total = 0;        // of the value, in all that is shown
+  uint64_t hidden_ns = 0;    // waits for work that are not
+
+  double PerSecond(uint64_t amount) const;
+};
+
+struct DiffLine {
+  std::string name;  // the value of a label; or a stack, as folded.h writes it
+  uint64_t before = 0;
+  uint64_t after = 0;
+};
+
+struct ProfileDiff {
+  DiffOptions options;
+  DiffSide before;
+  DiffSide after;
+  std::vector<DiffLine> labels;  // what changed most comes first, as in the next
+  std::vector<DiffLine> stacks;
+
+  // In a second; below 0 if it shrank.
+  double Change(const DiffLine& line) const { return after.PerSecond(line.after) - before.PerSecond(line.before); }
+};
+
+// "cause", "thread": what the labels are, as a user asks for it.
+std::string_view LabelsName(const DiffOptions& options);
+
+ProfileDiff DiffOf(const NamedProfile& before, const NamedProfile& after, const DiffOptions& options);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_OUTPUT_DIFF_H_
