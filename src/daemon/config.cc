@@ -1,8 +1,5 @@
 #include "daemon/config.h"
 
-#include <arpa/inet.h>
-#include <sys/un.h>
-
 #include <array>
 #include <optional>
 #include <utility>
@@ -17,7 +14,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bytes/duration.h"
-#include "capture/glob.h"
+#include "bytes/percent.h"
+#include "daemon/config_checks.h"
 
 namespace offcpu {
 namespace {
@@ -64,68 +62,12 @@ absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
       absl::StrCat("'", text, "' is not a size: write a whole number and B, KiB, MiB or GiB"));
 }
 
-absl::Status CheckGlob(const std::string& value) { return CompileGlob(value).status(); }
-
-absl::Status CheckNotEmpty(const std::string& value) {
-  return value.empty() ? absl::InvalidArgumentError("the empty text names nothing") : absl::OkStatus();
-}
-
-absl::Status CheckSocket(const std::string& value) {
-  if (value.empty() || value[0] != '/') return absl::InvalidArgumentError("the path of a socket begins with /");
-  if (value.size() < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("the path of a socket has at most ", sizeof(sockaddr_un::sun_path) - 1, " bytes"));
-}
-
-absl::Status CheckListen(const std::string& value) {
-  if (value.empty()) return absl::OkStatus();
-  const size_t colon = value.rfind(':');
-  uint32_t port = 0;
-  const bool has_port = colon != std::string::npos && absl::SimpleAtoi(value.substr(colon + 1), &port);
-  const std::string host = value.substr(0, colon);
-  if (!has_port || port == 0 || port > 65535)
-    return absl::InvalidArgumentError(absl::StrCat("'", value, "' is not ADDRESS:PORT"));
-  in_addr address = {};
-  const bool is_loopback = inet_pton(AF_INET, host.c_str(), &address) == 1 && (ntohl(address.s_addr) >> 24) == 127;
-  if (is_loopback || host == "localhost" || host == "[::1]") return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ", host));
-}
-
-absl::Status CheckLevel(const std::string& value) {
-  for (const char* level : {"error", "warning", "info", "debug"}) {
-    if (value == level) return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", value, "' is no level: there are error, warning, info and debug"));
-}
-
-absl::Status CheckDirectory(const std::string& value) {
-  if (value.empty() || value[0] == '/') return absl::OkStatus();
-  return absl::InvalidArgumentError("the path of a directory begins with /");
-}
-
-absl::Status CheckFile(const std::string& value) {
-  if (!value.empty() && value[0] == '/') return absl::OkStatus();
-  return absl::InvalidArgumentError("the path of a file begins with /");
-}
-
-absl::Status CheckCompression(const std::string& value) {
-  if (value.empty() || value == "gzip" || value == "none") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", value, "'"));
-}
-
-absl::Status CheckPair(const std::string& value) {
-  const size_t equals = value.find('=');
-  if (equals != std::string::npos && equals != 0) return absl::OkStatus();
-  return absl::InvalidArgumentError("an attribute is written as \"KEY=VALUE\"");
-}
-
 // Every key there is. `visit` reads them from a file, or writes one.
 template <typename Visitor, typename Config>
 void VisitKeys(Visitor& visit, Config& config) {
   visit.Section("record");
   visit.TimeOrAuto("sample", config.record.sample_ns, {0, kSecond});
+  visit.Percent("cpu_budget", config.record.cpu_budget_ppm);
   visit.Time("min_wait", config.record.min_wait_ns, {0, kForever});
   visit.Time("max_wait", config.record.max_wait_ns, {0, kForever});
   visit.Bool("kernel_threads", config.record.kernel_threads);
@@ -154,7 +96,11 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Number("max_clients", config.control.max_clients, {1, 1000});
   visit.Time("timeout", config.control.timeout_ns, {kSecond / 10, 600 * kSecond});
   visit.Section("http");
-  visit.Text("listen", config.http_listen, CheckListen);
+  visit.Text("listen", config.http.listen, CheckListen);
+  visit.Text("certificate", config.http.certificate_file, CheckFileOrNone);
+  visit.Text("key", config.http.key_file, CheckFileOrNone);
+  visit.Text("client_ca", config.http.client_ca_file, CheckFileOrNone);
+  visit.Text("bearer_token_file", config.http.bearer_token_file, CheckFileOrNone);
   visit.Section("export");
   visit.Text("endpoint", config.exporting.endpoint, nullptr);
   visit.Text("profiles_endpoint", config.exporting.profiles_endpoint, nullptr);
@@ -169,6 +115,8 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Bool("names", config.exporting.names);
   visit.Text("service_name", config.exporting.service_name, nullptr);
   visit.Texts("resource", config.exporting.resource, CheckPair);
+  visit.Texts("types", config.exporting.types, nullptr);
+  visit.Texts("labels", config.exporting.labels, nullptr);
   visit.Text("spool", config.exporting.spool, CheckDirectory);
   visit.Size("spool_size", config.exporting.spool_bytes, {1u << 20, uint64_t{1} << 40});
   visit.Time("spool_age", config.exporting.spool_age_ns, {60 * kSecond, uint64_t{366} * 24 * 3600 * kSecond});
@@ -178,6 +126,18 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Size("size", config.files.bytes, {1u << 20, uint64_t{1} << 40});
   visit.Section("log");
   visit.Text("level", config.log_level, CheckLevel);
+}
+
+// What is wrong with the keys of [http] together; empty: nothing.
+std::string WrongWith(const DaemonConfig::Http& http) {
+  if (http.certificate_file.empty() != http.key_file.empty())
+    return "a certificate needs its key, and a key its certificate";
+  if (http.certificate_file.empty() && !http.client_ca_file.empty()) return "client_ca needs a certificate and its key";
+  const bool asks_who = !http.client_ca_file.empty() || !http.bearer_token_file.empty();
+  if (http.listen.empty() || IsLoopback(http.listen) || (!http.certificate_file.empty() && asks_who)) return "";
+  return absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ",
+                      http.listen.substr(0, http.listen.rfind(':')),
+                      ", or have a certificate and its key, and bearer_token_file or client_ca");
 }
 
 // Takes the first mistake that it comes to; with one, the rest of the file does not matter.
@@ -230,6 +190,11 @@ class Reader {
     if (node == nullptr) return;
     std::optional<std::string> text = Checked(*node, key, check);
     if (text.has_value()) value = *std::move(text);
+  }
+  void Percent(const char* key, uint64_t& ppm) {
+    std::string text;
+    Text(key, text, [](const std::string& value) { return ParsePercent(value).status(); });
+    if (const absl::StatusOr<uint64_t> part = ParsePercent(text); part.ok()) ppm = *part;
   }
   void Texts(const char* key, std::vector<std::string>& values, Check check) {
     Each(key, "a list of texts, as [\"a\", \"b\"]", values,
@@ -344,6 +309,7 @@ class Writer {
     Line(key, Quoted(value.has_value() ? InUnits(*value, kTimes) : kAuto));
   }
   void Size(const char* key, uint64_t value, Range) { Line(key, Quoted(InUnits(value, kSizes))); }
+  void Percent(const char* key, uint64_t ppm) { Line(key, Quoted(PercentText(ppm))); }
   void Number(const char* key, uint64_t value, Range) { Line(key, absl::StrCat(value)); }
   void Bool(const char* key, bool value) { Line(key, value ? "true" : "false"); }
   void Text(const char* key, const std::string& value, Check) { Line(key, Quoted(value)); }
@@ -376,6 +342,8 @@ absl::StatusOr<DaemonConfig> ParseConfig(std::string_view text, const std::strin
   VisitKeys(reader, config);
   if (config.record.max_wait_ns != 0 && config.record.max_wait_ns < config.record.min_wait_ns)
     reader.Fail(file.table()["record"]["max_wait"].node()->source(), "max_wait is less than min_wait");
+  if (const std::string wrong = WrongWith(config.http); !wrong.empty())
+    reader.Fail(file.table()["http"].node()->source(), wrong);
   absl::Status status = reader.status();
   if (!status.ok()) return status;
   return config;

@@ -20,6 +20,7 @@ namespace offcpu {
 struct DaemonConfig {
   struct Record {
     std::optional<uint64_t> sample_ns;  // none: it adapts
+    uint64_t cpu_budget_ppm = 10'000;
     uint64_t min_wait_ns = 0;
     uint64_t max_wait_ns = 0;
     bool kernel_threads = false;
@@ -53,14 +54,26 @@ struct DaemonConfig {
     bool operator==(const Control&) const = default;
   };
 
+  // Empty: none. Whoever asks from elsewhere than the host itself shows a token or a certificate over TLS: ParseConfig
+  // sees to it.
+  struct Http {
+    std::string listen;            // "ADDRESS:PORT"
+    std::string certificate_file;  // with it TLS is all that is spoken
+    std::string key_file;
+    std::string client_ca_file;
+    std::string bearer_token_file;
+
+    bool operator==(const Http&) const = default;
+  };
+
   Record record;
   Windows windows;
   Control control;
+  Http http;
   ExportSettings exporting;
   FileSettings files;
   std::vector<std::string> idle_patterns;  // files
   uint64_t memory_bytes = 256u << 20;
-  std::string http_listen;  // "ADDRESS:PORT"; empty: none
   std::string log_level = "info";
 
   bool operator==(const DaemonConfig&) const = default;

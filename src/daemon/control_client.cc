@@ -40,12 +40,16 @@ absl::Status Ask(const std::string& path, std::string_view request, std::chrono:
   const auto deadline = [timeout] { return std::chrono::steady_clock::now() + timeout; };
   // One that is refused may find the socket closed before all of the request is sent: the reply says why.
   const absl::Status sent = WriteFrame(fd->get(), request, deadline());
+  // systemd ends the connections of those who have asked a service that does not start.
+  const char* hint = ": it ended before it answered; its log says why";
   while (true) {
     const absl::StatusOr<std::string> reply = ReadFrame(fd->get(), kMaxReplyBytes, deadline());
     if (!reply.ok()) {
       const absl::Status& status = sent.ok() ? reply.status() : sent;
-      return absl::Status(status.code(), absl::StrCat("offcpud at ", path, ": ", std::string(status.message())));
+      return absl::Status(status.code(), absl::StrCat("offcpud at ", path, ": ", std::string(status.message()),
+                                                      status.code() == absl::StatusCode::kUnavailable ? hint : ""));
     }
+    hint = "";
     if (!take(*reply)) return absl::OkStatus();
   }
 }

@@ -22,7 +22,7 @@
 namespace offcpu {
 namespace {
 
-constexpr int kBacklog = 128;
+constexpr int kControlBacklog = 128;
 constexpr int kNoticePeriodMs = 100;  // after which the end of a connection is seen, where all places are taken
 
 sockaddr_un AddressOf(const std::string& path) {
@@ -81,7 +81,7 @@ absl::StatusOr<OwnedFd> ListenAt(const std::string& path, std::optional<gid_t> g
     if (chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0 || chmod(path.c_str(), 0660) != 0)
       return Errno(absl::StrCat("cannot give ", path, " to its group"));
   }
-  if (listen(fd.get(), kBacklog) != 0) return Errno(absl::StrCat("cannot listen at ", path));
+  if (listen(fd.get(), kControlBacklog) != 0) return Errno(absl::StrCat("cannot listen at ", path));
   return fd;
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 
-constexpr std::chrono::milliseconds kReadDeadline(2000);  // for the symbols of a file
-constexpr std::chrono::milliseconds kNoticePeriod(50);    // after which it is seen that nobody waits any more
+constexpr std::chrono::milliseconds kSymbolsDeadline(2000);  // for the symbols of a file
+constexpr std::chrono::milliseconds kTurnNoticePeriod(50);   // after which it is seen that nobody waits any more
 
 absl::Status Cancelled() { return absl::CancelledError("nobody waits for the profile any more, or the service ends"); }
 
@@ -32,7 +32,7 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
   std::unique_lock lock(mutex_);
   const auto is_free = [this] { return !making_ && held_bytes_ < kMaxHeldBytes; };
   while (!is_free()) {
-    changed_.wait_for(lock, kNoticePeriod);
+    changed_.wait_for(lock, kTurnNoticePeriod);
     if (is_over()) return Cancelled();
     if (!is_free() && std::chrono::steady_clock::now() >= deadline)
       return absl::ResourceExhaustedError("too many profiles are being taken; try again");
@@ -71,7 +71,7 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
   if (merged.start_boot_ns != 0) merged.start_unix_ns = unix_time_.UnixOf(merged.start_boot_ns);
   const std::shared_ptr<const IdlePatterns> patterns = idle();
   SymbolizerOptions naming;
-  naming.timed_read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
+  naming.timed_read = TimedReadOn(readers_, kSymbolsDeadline, is_cancelled);
   naming.idle = patterns.get();
   NamedProfile profile = Symbolize(std::move(merged), naming, &names_);
   FormatOptions options;

@@ -30,6 +30,8 @@ const char* PhraseOf(int status) {
       return "Moved Permanently";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
     case 403:
       return "Forbidden";
     case 404:
@@ -54,8 +56,6 @@ std::string HeadOf(const HttpResponse& answer) {
   return head;
 }
 
-bool IsForLater(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
-
 // Closing with bytes unread would take back what was answered.
 void ReadOff(int socket) {
   std::array<char, 16384> bytes;
@@ -65,12 +65,14 @@ void ReadOff(int socket) {
 
 }  // namespace
 
-HttpConnections::HttpConnections(OwnedFd listener, const HttpLimits& limits, OnRequest on_request, OnGone on_gone)
+HttpConnections::HttpConnections(OwnedFd listener, std::shared_ptr<const HttpAccess> access, const HttpLimits& limits,
+                                 OnRequest on_request, OnGone on_gone)
     : listener_(std::move(listener)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       limits_(limits),
       on_request_(std::move(on_request)),
-      on_gone_(std::move(on_gone)) {}
+      on_gone_(std::move(on_gone)),
+      access_(std::move(access)) {}
 
 absl::Status HttpConnections::Start() {
   if (!wake_) return absl::UnavailableError("no descriptor is left");
@@ -86,6 +88,11 @@ void HttpConnections::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void HttpConnections::SetAccess(std::shared_ptr<const HttpAccess> access) {
+  const std::lock_guard lock(mutex_);
+  access_ = std::move(access);
+}
+
 void HttpConnections::Answer(Id id, HttpResponse answer) {
   {
     const std::lock_guard lock(mutex_);
@@ -95,7 +102,11 @@ void HttpConnections::Answer(Id id, HttpResponse answer) {
 }
 
 HttpStats HttpConnections::stats() const {
-  return {.answered = answered_, .late_heads = late_heads_, .late_answers = late_answers_, .no_room = no_room_};
+  return {.answered = answered_,
+          .late_heads = late_heads_,
+          .late_answers = late_answers_,
+          .no_room = no_room_,
+          .no_tls = no_tls_};
 }
 
 void HttpConnections::Loop() {
@@ -117,6 +128,12 @@ void HttpConnections::Loop() {
   }
 }
 
+short HttpConnections::EventsOf(const Connection& connection) {
+  if (connection.state == State::kWaiting) return POLLRDHUP;
+  if (connection.tls != nullptr) return connection.tls->events();
+  return connection.state == State::kReading ? POLLIN : POLLOUT;
+}
+
 // The wake file, the listener, and the connections in their order.
 int HttpConnections::Poll(std::vector<pollfd>& polled) const {
   const Clock::time_point now = Clock::now();
@@ -130,10 +147,7 @@ int HttpConnections::Poll(std::vector<pollfd>& polled) const {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(connection.since + limit - now);
       wait = std::clamp(left, std::chrono::milliseconds(0), wait);
     }
-    const int events = connection.state == State::kReading   ? POLLIN
-                       : connection.state == State::kWriting ? POLLOUT
-                                                             : POLLRDHUP;
-    polled.push_back({.fd = connection.socket.get(), .events = static_cast<short>(events), .revents = 0});
+    polled.push_back({.fd = connection.socket.get(), .events = EventsOf(connection), .revents = 0});
   }
   return poll(polled.data(), polled.size(), static_cast<int>(wait.count()));
 }
@@ -152,10 +166,22 @@ void HttpConnections::Accept() {
       ++no_room_;
       continue;
     }
-    connections_.push_back({.id = ++last_id_, .socket = std::move(socket), .since = Clock::now()});
+    Add(std::move(socket));
     // Most have sent their request by now, and need not wait for a turn.
     if (!Read(connections_.back())) connections_.pop_back();
   }
+}
+
+void HttpConnections::Add(OwnedFd socket) {
+  Connection& added = connections_.emplace_back();
+  added.id = ++last_id_;
+  added.socket = std::move(socket);
+  added.since = Clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    added.access = access_;
+  }
+  if (const TlsServer* tls = added.access->tls()) added.tls = std::make_unique<TlsConnection>(*tls, added.socket.get());
 }
 
 bool HttpConnections::MakeRoom() {
@@ -174,6 +200,7 @@ bool HttpConnections::EndLongest(State state, Id except) {
   if (longest == connections_.end()) return false;
   ++no_room_;
   longest->state = State::kEnded;
+  longest->tls.reset();
   longest->socket.reset();
   longest->body.reset();
   return true;
@@ -200,22 +227,33 @@ bool HttpConnections::Serve(Connection& connection, short events) {
   return connection.state == State::kReading ? Read(connection) : Write(connection);
 }
 
+// EAGAIN and its like: there will be more.
+bool HttpConnections::IsForLater(const Connection& connection, int error) {
+  if (connection.tls != nullptr && error == EPROTO) ++no_tls_;
+  return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
 bool HttpConnections::Read(Connection& connection) {
   std::array<char, 4096> bytes;
-  const ssize_t n = recv(connection.socket.get(), bytes.data(), bytes.size(), 0);
-  if (n < 0) return IsForLater(errno);
-  if (n == 0) return false;
-  connection.bytes.append(bytes.data(), static_cast<size_t>(n));
+  // To the end of what is there: of what TLS has in store poll(2) tells nothing.
+  while (HttpHeadLength(connection.bytes) == 0 && connection.bytes.size() <= limits_.head_bytes) {
+    const ssize_t n = connection.tls != nullptr ? connection.tls->Read(bytes.data(), bytes.size())
+                                                : recv(connection.socket.get(), bytes.data(), bytes.size(), 0);
+    if (n < 0) return IsForLater(connection, errno);
+    if (n == 0) return false;
+    connection.bytes.append(bytes.data(), static_cast<size_t>(n));
+  }
   const size_t length = HttpHeadLength(connection.bytes);
-  if (length > limits_.head_bytes || (length == 0 && connection.bytes.size() > limits_.head_bytes))
-    return Reply(connection, TextAnswer(431, "the request is too long"));
-  if (length == 0) return true;
+  if (length == 0 || length > limits_.head_bytes) return Reply(connection, TextAnswer(431, "the request is too long"));
   const absl::StatusOr<HttpRequest> request = ParseHttpRequest(std::string_view(connection.bytes).substr(0, length));
   if (!request.ok()) return Reply(connection, TextAnswer(400, std::string(request.status().message())));
   connection.is_bodiless = request->method == "HEAD";
   connection.bytes.clear();
   connection.state = State::kWaiting;
-  std::optional<HttpResponse> answer = on_request_(connection.id, *request);
+  const bool has_certificate = connection.tls != nullptr && connection.tls->has_certificate();
+  const HttpClient client = {.is_tls = connection.tls != nullptr,
+                             .is_allowed = connection.access->Allows(request->authorization, has_certificate)};
+  std::optional<HttpResponse> answer = on_request_(connection.id, *request, client);
   return !answer.has_value() || Reply(connection, *std::move(answer));
 }
 
@@ -243,10 +281,13 @@ bool HttpConnections::Write(Connection& connection) {
     const std::string_view left = is_head ? std::string_view(connection.bytes).substr(connection.written)
                                           : body.substr(connection.written - connection.bytes.size());
     const int flags = MSG_NOSIGNAL | (is_head && !body.empty() ? MSG_MORE : 0);
-    const ssize_t n = send(connection.socket.get(), left.data(), left.size(), flags);
-    if (n < 0) return IsForLater(errno);
+    const ssize_t n = connection.tls != nullptr ? connection.tls->Write(left)
+                                                : send(connection.socket.get(), left.data(), left.size(), flags);
+    if (n < 0) return IsForLater(connection, errno);
+    if (n == 0) return false;
     connection.written += static_cast<size_t>(n);
   }
+  if (connection.tls != nullptr) connection.tls->End();
   ReadOff(connection.socket.get());
   return false;
 }

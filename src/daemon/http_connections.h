@@ -25,7 +25,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "daemon/http_access.h"
 #include "daemon/http_request.h"
+#include "daemon/tls.h"
 #include "process/owned_fd.h"
 
 namespace offcpu {
@@ -51,19 +53,27 @@ struct HttpStats {
   uint64_t late_heads = 0;        // not there in time
   uint64_t late_answers = 0;      // not taken in time
   uint64_t no_room = 0;           // for one more connection, or for one more answer
+  uint64_t no_tls = 0;            // what came was none, or with a certificate that is not believed
+  uint64_t not_allowed = 0;       // requests that have not shown what is asked for: they got an answer
   uint64_t refused_profiles = 0;  // of whoever makes them
+};
+
+struct HttpClient {
+  bool is_tls = false;
+  bool is_allowed = false;  // has shown all that is asked for
 };
 
 class HttpConnections {
  public:
   using Id = uint64_t;
   // Of the thread; may not wait. Nothing: the answer comes by Answer().
-  using OnRequest = std::function<std::optional<HttpResponse>(Id id, const HttpRequest& request)>;
+  using OnRequest = std::function<std::optional<HttpResponse>(Id id, const HttpRequest& request, HttpClient client)>;
   // The client of a request without an answer has gone.
   using OnGone = std::function<void(Id id)>;
 
   // `listener` is a listening socket.
-  HttpConnections(OwnedFd listener, const HttpLimits& limits, OnRequest on_request, OnGone on_gone);
+  HttpConnections(OwnedFd listener, std::shared_ptr<const HttpAccess> access, const HttpLimits& limits,
+                  OnRequest on_request, OnGone on_gone);
   ~HttpConnections() { Stop(); }
   HttpConnections(const HttpConnections&) = delete;
   HttpConnections& operator=(const HttpConnections&) = delete;
@@ -72,7 +82,9 @@ class HttpConnections {
   absl::Status Start();
   void Stop();
 
-  // Any thread; nothing happens if the client has gone.
+  // Of connections from now on. Any thread, as of the next two.
+  void SetAccess(std::shared_ptr<const HttpAccess> access);
+  // Nothing happens if the client has gone.
   void Answer(Id id, HttpResponse answer);
   HttpStats stats() const;
 
@@ -82,6 +94,8 @@ class HttpConnections {
   struct Connection {
     Id id = 0;
     OwnedFd socket;
+    std::shared_ptr<const HttpAccess> access;
+    std::unique_ptr<TlsConnection> tls;  // null: plain; after the socket, which it uses
     State state = State::kReading;
     Clock::time_point since;  // that it is in that state
     std::string bytes;        // of the head that was read, or of the one that is written
@@ -95,7 +109,9 @@ class HttpConnections {
 
   void Loop();
   int Poll(std::vector<pollfd>& polled) const;
+  static short EventsOf(const Connection& connection);
   void Accept();
+  void Add(OwnedFd socket);
   bool MakeRoom();
   bool EndLongest(State state, Id except);
   void TakeAnswers();
@@ -104,6 +120,7 @@ class HttpConnections {
   bool Read(Connection& connection);
   bool Reply(Connection& connection, HttpResponse answer);
   bool Write(Connection& connection);
+  bool IsForLater(const Connection& connection, int error);
   bool IsInTime(const Connection& connection);
 
   const OwnedFd listener_;
@@ -119,9 +136,11 @@ class HttpConnections {
   std::atomic<uint64_t> late_answers_{0};
   std::atomic<uint64_t> no_room_{0};
   std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> no_tls_{0};
   std::mutex mutex_;
-  std::vector<std::pair<Id, HttpResponse>> answers_;  // guarded by mutex_
-  std::thread thread_;                                // last: it uses all of the above
+  std::vector<std::pair<Id, HttpResponse>> answers_;  // guarded by mutex_, as the next one is
+  std::shared_ptr<const HttpAccess> access_;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace offcpu

@@ -14,7 +14,7 @@
 namespace offcpu {
 namespace {
 
-constexpr std::chrono::seconds kPatience(45);  // of a client, until its profile is made
+constexpr std::chrono::seconds kClientPatience(45);  // of a client, until its profile is made
 
 HttpResponse AnswerOf(const absl::Status& status) {
   const bool is_for_later =
@@ -101,7 +101,7 @@ std::list<HttpProfiles::Job>::iterator HttpProfiles::NextLocked() {
 // Nothing: there is more to do later.
 std::optional<HttpResponse> HttpProfiles::Step(Job& job) {
   if (job.request.next == std::chrono::seconds(0) || job.is_cut) return Make(job);
-  const absl::Status cut = recording_.CutNow(Clock::now() + kPatience);
+  const absl::Status cut = recording_.CutNow(Clock::now() + kClientPatience);
   if (!cut.ok()) return AnswerOf(cut);
   job.is_cut = true;
   job.since_boot_ns = ReadClocks().boot_ns;
@@ -112,7 +112,7 @@ std::optional<HttpResponse> HttpProfiles::Step(Job& job) {
 HttpResponse HttpProfiles::Make(const Job& job) {
   const OutputFormat format = job.request.is_text ? OutputFormat::kText : OutputFormat::kPprof;
   absl::StatusOr<Dumps::Dump> dump =
-      dumps_.Make({.since_boot_ns = job.since_boot_ns}, format, Clock::now() + kPatience);
+      dumps_.Make({.since_boot_ns = job.since_boot_ns}, format, Clock::now() + kClientPatience);
   if (!dump.ok()) return AnswerOf(dump.status());
   HttpResponse answer = {.type = job.request.is_text ? kTextType : "application/octet-stream",
                          .body = *std::move(dump)};

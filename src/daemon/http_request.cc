@@ -76,16 +76,21 @@ absl::StatusOr<HttpRequest> ParseHttpRequest(std::string_view head) {
   HttpRequest request;
   if (absl::Status status = SetFirstLine(TakeLine(head), request); !status.ok()) return status;
   bool has_host = false;
+  bool has_authorization = false;
   for (std::string_view line = TakeLine(head); !line.empty(); line = TakeLine(head)) {
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos || !IsToken(line.substr(0, colon)))
       return absl::InvalidArgumentError("a field of the head has no name");
     const absl::string_view name(line.data(), colon);
-    if (!absl::EqualsIgnoreCase(name, "host")) continue;
-    if (has_host) return absl::InvalidArgumentError("two hosts are named");
-    has_host = true;
-    request.host =
-        std::string(absl::StripAsciiWhitespace(absl::string_view(line.data() + colon + 1, line.size() - colon - 1)));
+    const absl::string_view value =
+        absl::StripAsciiWhitespace(absl::string_view(line.data() + colon + 1, line.size() - colon - 1));
+    if (absl::EqualsIgnoreCase(name, "host")) {
+      if (std::exchange(has_host, true)) return absl::InvalidArgumentError("two hosts are named");
+      request.host = std::string(value);
+    } else if (absl::EqualsIgnoreCase(name, "authorization")) {
+      if (std::exchange(has_authorization, true)) return absl::InvalidArgumentError("two authorizations are given");
+      request.authorization = std::string(value);
+    }
   }
   return request;
 }

@@ -18,7 +18,8 @@ struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // "/metrics": up to the '?'
   std::vector<std::pair<std::string, std::string>> query;
-  std::string host;  // empty: not said
+  std::string host;           // empty: not said
+  std::string authorization;  // likewise
 
   // The first of that name.
   std::optional<std::string> Query(std::string_view name) const;
@@ -27,7 +28,7 @@ struct HttpRequest {
 // How many bytes at the front of `bytes` are a head, up to and with its empty line; 0: its end has not come.
 size_t HttpHeadLength(std::string_view bytes);
 
-// InvalidArgument if `head` is none, or names two hosts.
+// InvalidArgument if `head` is none, or says twice which host is asked or who asks.
 absl::StatusOr<HttpRequest> ParseHttpRequest(std::string_view head);
 
 }  // namespace offcpu

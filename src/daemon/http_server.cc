@@ -20,7 +20,7 @@ namespace offcpu {
 namespace {
 
 constexpr int64_t kMaxSeconds = 3600;
-constexpr int kBacklog = 256;
+constexpr int kHttpBacklog = 256;
 constexpr std::string_view kProfiles = "/debug/pprof/";
 
 constexpr char kIndex[] = R"(<!DOCTYPE html>
@@ -59,7 +59,7 @@ bool IsLoopbackName(const std::string& host) {
 }
 
 // Those of the address that is asked for, which is no name.
-absl::StatusOr<OwnedFd> ListenAt(const Address& address) {
+absl::StatusOr<OwnedFd> ListenAtAddress(const Address& address) {
   addrinfo hints = {};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
@@ -72,7 +72,7 @@ absl::StatusOr<OwnedFd> ListenAt(const Address& address) {
   const int yes = 1;
   // Not SO_REUSEPORT, with which nobody would notice that the port is in use.
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
-      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), kBacklog) != 0)
+      bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), kHttpBacklog) != 0)
     return absl::ErrnoToStatus(errno, "cannot listen");
   return fd;
 }
@@ -109,30 +109,35 @@ absl::StatusOr<HttpProfileRequest> ProfileRequestOf(const std::string& name, con
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& listen, HttpSource source,
-                                                               const HttpLimits& limits) {
+absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& listen,
+                                                               std::shared_ptr<const HttpAccess> access,
+                                                               HttpSource source, const HttpLimits& limits) {
   const std::optional<Address> address = ParseAddress(listen);
   if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", listen, "' is not ADDRESS:PORT"));
-  absl::StatusOr<OwnedFd> listener = ListenAt(*address);
+  absl::StatusOr<OwnedFd> listener = ListenAtAddress(*address);
   if (!listener.ok()) {
     return absl::UnavailableError(
         absl::StrCat("no HTTP: cannot listen at ", listen, ": is the port in use? (http.listen)"));
   }
-  std::unique_ptr<HttpServer> server(new HttpServer(std::move(source), *std::move(listener), limits));
+  std::unique_ptr<HttpServer> server(
+      new HttpServer(std::move(source), *std::move(listener), std::move(access), limits));
   absl::Status status = server->profiles_.Start();
   if (status.ok()) status = server->connections_.Start();
   if (!status.ok()) return absl::UnavailableError(absl::StrCat("no HTTP: ", std::string(status.message())));
   return server;
 }
 
-HttpServer::HttpServer(HttpSource source, OwnedFd listener, const HttpLimits& limits)
+HttpServer::HttpServer(HttpSource source, OwnedFd listener, std::shared_ptr<const HttpAccess> access,
+                       const HttpLimits& limits)
     : source_(std::move(source)),
       port_(PortOf(listener)),
       profiles_(source_.recording, source_.dumps,
                 [this](HttpConnections::Id id, HttpResponse answer) { connections_.Answer(id, std::move(answer)); }),
       connections_(
-          std::move(listener), limits,
-          [this](HttpConnections::Id id, const HttpRequest& request) { return Serve(id, request); },
+          std::move(listener), std::move(access), limits,
+          [this](HttpConnections::Id id, const HttpRequest& request, HttpClient client) {
+            return Serve(id, request, client);
+          },
           [this](HttpConnections::Id id) { profiles_.Cancel(id); }) {}
 
 // In the order in which they ask each other.
@@ -141,21 +146,30 @@ HttpServer::~HttpServer() {
   profiles_.Stop();
 }
 
-std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const HttpRequest& request) {
-  if (!IsLoopbackName(request.host)) return Refusal(403, "ask by a loopback address or as localhost");
+std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const HttpRequest& request, HttpClient client) {
+  if (!client.is_tls && !IsLoopbackName(request.host)) return Refusal(403, "ask by a loopback address or as localhost");
   if (request.method != "GET" && request.method != "HEAD") {
     HttpResponse answer = TextAnswer(405, "there are GET and HEAD");
     answer.fields.emplace_back("Allow", "GET, HEAD");
     return answer;
   }
-  if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());
-  if (request.path == "/healthz") {
-    const absl::Status health = source_.check_health();
-    return TextAnswer(health.ok() ? 200 : 503, health.ok() ? "ok" : std::string(health.message()));
+  if (request.path == "/healthz") return Health();  // those who probe have nothing to show
+  if (!client.is_allowed) {
+    ++not_allowed_;
+    HttpResponse answer =
+        Refusal(401, "show the bearer token, or the client certificate, that the configuration wants");
+    answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\"");
+    return answer;
   }
+  if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());
   if (request.path == "/debug/pprof") return Moved("/debug/pprof/");
   if (!request.path.starts_with(kProfiles)) return TextAnswer(404, "there are /metrics, /healthz and /debug/pprof/");
   return ServeProfile(id, request, request.path.substr(kProfiles.size()));
+}
+
+HttpResponse HttpServer::Health() const {
+  const absl::Status health = source_.check_health();
+  return TextAnswer(health.ok() ? 200 : 503, health.ok() ? "ok" : std::string(health.message()));
 }
 
 std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, const HttpRequest& request,
@@ -175,7 +189,8 @@ std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, con
 std::string HttpServer::Metrics() const {
   HttpStats stats = connections_.stats();
   stats.refused_profiles = profiles_.refused();
-  return FormatMetrics(source_.recording, source_.window_export, stats, source_.version);
+  stats.not_allowed = not_allowed_;
+  return FormatMetrics(source_.recording, source_.window_export, source_.blocked.sums(), stats, source_.version);
 }
 
 }  // namespace offcpu

@@ -1,10 +1,14 @@
 #include "daemon/log.h"
-#include "bytes/utf8.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
+
+#include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 
 namespace offcpu {
 namespace {
@@ -36,10 +40,22 @@ LogLevel LogLevelOf(std::string_view name) {
 
 void SetLogLevel(LogLevel least) { least_level = least; }
 
+bool IsJournal(int fd, const char* journal_stream) {
+  struct stat file = {};
+  return journal_stream != nullptr && fstat(fd, &file) == 0 &&
+         absl::StrCat(file.st_dev, ":", file.st_ino) == journal_stream;
+}
+
+std::string LogPrefix(LogLevel level, bool is_journal) {
+  if (is_journal) return PriorityOf(level);
+  if (level == LogLevel::kError) return "offcpud: error: ";
+  return level == LogLevel::kWarning ? "offcpud: warning: " : "offcpud: ";
+}
+
 void Log(LogLevel level, std::string_view line) {
   if (level > least_level) return;
-  static const bool is_terminal = isatty(STDERR_FILENO) != 0;
-  const std::string text = (is_terminal ? "offcpud: " : PriorityOf(level)) + Printable(line) + "\n";
+  static const bool is_journal = IsJournal(STDERR_FILENO, getenv("JOURNAL_STREAM"));
+  const std::string text = LogPrefix(level, is_journal) + Printable(line) + "\n";
   // In one piece; that a full disk or a closed pipe keeps us from saying so is nothing to do anything about.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
 }

@@ -1,8 +1,9 @@
-// Lines on the standard error, with the priority in front that the journal takes from there; on a terminal without it.
-// Any thread.
+// Lines on the standard error. If that is the journal, with the priority in front that the journal takes from there;
+// anywhere else as people read them. Any thread.
 #ifndef OFFCPU_DAEMON_LOG_H_
 #define OFFCPU_DAEMON_LOG_H_
 
+#include <string>
 #include <string_view>
 
 namespace offcpu {
@@ -14,6 +15,12 @@ LogLevel LogLevelOf(std::string_view name);
 
 // Less important lines are left out from now on.
 void SetLogLevel(LogLevel least);
+// Is the file the stream that `journal_stream`, "DEVICE:INODE", names? As systemd says it in $JOURNAL_STREAM; null:
+// none.
+bool IsJournal(int fd, const char* journal_stream);
+
+// What stands in front of a line.
+std::string LogPrefix(LogLevel level, bool is_journal);
 // One line; control characters become '?'.
 void Log(LogLevel level, std::string_view line);
 

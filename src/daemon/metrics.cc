@@ -4,15 +4,17 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "daemon/self_usage.h"
+#include "export/export_losses.h"
 #include "profile/losses.h"
 #include "profile/profile.h"
+#include "recorder/self_usage.h"
 
 namespace offcpu {
 namespace {
@@ -23,6 +25,7 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr double kNsPerSecond = 1e9;
+constexpr double kPpm = 1e6;
 
 // One family of metrics after another; one metric each or, by their labels, many.
 class Families {
@@ -38,6 +41,11 @@ class Families {
     families_.back().metric.push_back(std::move(metric));
   }
   void Value(uint64_t value, Labels labels = {}) { Value(static_cast<double>(value), std::move(labels)); }
+
+  void Histogram(const char* name, const char* help, ClientMetric::Histogram histogram) {
+    Begin(name, help, MetricType::Histogram);
+    families_.back().metric.emplace_back().histogram = std::move(histogram);
+  }
 
   std::string Format() const { return prometheus::TextSerializer().Serialize(families_); }
 
@@ -100,6 +108,33 @@ void AddTimes(const RecordingTotals& totals, Families& to) {
   to.Value(static_cast<double>(totals.cpu_ns) / kNsPerSecond);
 }
 
+// Waiting for a CPU has no cause but that, and is apart.
+void AddBlocked(const BlockedSums& blocked, Families& to) {
+  to.Counter("offcpud_blocked_seconds_total", "Blocked time of windows that have ended, by cause; idle: for work.");
+  for (size_t i = 0; i < kWaitCauseCount; ++i) {
+    const auto cause = static_cast<WaitCause>(i);
+    if (cause == WaitCause::kPreempted) continue;  // such a thread is not blocked
+    const std::string name(Name(cause));
+    to.Value(static_cast<double>(blocked.work_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "false"}});
+    to.Value(static_cast<double>(blocked.idle_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "true"}});
+  }
+  to.Value(static_cast<double>(blocked.not_told_ns) / kNsPerSecond, {{"cause", "not told"}, {"idle", "false"}});
+}
+
+// Sums of weights are no whole numbers; rounded up to the bucket they still never fall from one bucket to the next.
+ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
+  ClientMetric::Histogram histogram;
+  double count = 0;
+  for (size_t i = 0; i < kRunQueueBoundsNs.size(); ++i) {
+    count += waits.counts[i];
+    histogram.bucket.push_back({.cumulative_count = static_cast<uint64_t>(std::llround(count)),
+                                .upper_bound = static_cast<double>(kRunQueueBoundsNs[i]) / kNsPerSecond});
+  }
+  histogram.sample_count = static_cast<uint64_t>(std::llround(count + waits.counts.back()));
+  histogram.sample_sum = static_cast<double>(waits.ns) / kNsPerSecond;
+  return histogram;
+}
+
 void AddStacks(const ProfileStats& stats, Families& to) {
   to.Counter("offcpud_user_walks_total", "User stacks that were walked, by where the walk ended.");
   AddByName<EndReason>("end", stats.walk_ends, to);
@@ -116,9 +151,23 @@ void AddCost(const ProfileStats& stats, Families& to) {
   to.Value(static_cast<double>(stats.capture_longest_ns) / kNsPerSecond);
 }
 
+void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to) {
+  const ProfileStats& stats = totals.stats;
+  to.Counter("offcpud_own_cpu_seconds_total", "CPU time that recording has cost, by who took it.");
+  to.Value(static_cast<double>(stats.own_programs_ns) / kNsPerSecond, {{"part", "programs"}});
+  to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond, {{"part", "captures"}});
+  to.Value(static_cast<double>(stats.own_process_ns) / kNsPerSecond, {{"part", "daemon"}});
+  to.Counter("offcpud_host_cpu_seconds_total", "What the CPUs of the host had meanwhile: their number times the time.");
+  to.Value(static_cast<double>(stats.host_cpu_ns) / kNsPerSecond);
+  to.Gauge("offcpud_cpu_budget_ratio", "Part of that which recording may cost; 0: what is drawn is fixed.");
+  to.Value(totals.draws_per_cpu == 0 ? 0 : static_cast<double>(budget_ppm) / kPpm);
+  to.Gauge("offcpud_draws_per_second", "Waits that are drawn on each CPU at most, now; 0: what is drawn is fixed.");
+  to.Value(uint64_t{totals.draws_per_cpu});
+}
+
 // An alert on a series needs the series from the start.
-std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops) {
-  for (std::string& name : AllDropNames()) {
+std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops, std::vector<std::string> all) {
+  for (std::string& name : all) {
     const auto is_it = [&name](const Drop& drop) { return drop.reason == name; };
     if (std::none_of(drops.begin(), drops.end(), is_it)) drops.push_back({.reason = std::move(name)});
   }
@@ -127,7 +176,7 @@ std::vector<Drop> WithThoseThatDidNotHappen(std::vector<Drop> drops) {
 
 void AddLosses(const std::vector<Drop>& drops, Families& to) {
   to.Counter("offcpud_dropped_total", "What was lost or has no stack, by reason.");
-  const std::vector<Drop> all = WithThoseThatDidNotHappen(drops);
+  const std::vector<Drop> all = WithThoseThatDidNotHappen(drops, AllDropNames());
   for (const Drop& drop : all) to.Value(drop.count, {{"reason", drop.reason}});
   to.Counter("offcpud_dropped_seconds_total", "Time off the CPU that was lost or has no stack, by reason.");
   for (const Drop& drop : all) to.Value(static_cast<double>(drop.ns) / kNsPerSecond, {{"reason", drop.reason}});
@@ -140,6 +189,9 @@ void AddHttp(const HttpStats& http, Families& to) {
   to.Value(http.late_heads, {{"reason", "request late"}});
   to.Value(http.late_answers, {{"reason", "answer not taken"}});
   to.Value(http.no_room, {{"reason", "no room"}});
+  to.Value(http.no_tls, {{"reason", "no TLS"}});
+  to.Counter("offcpud_http_unauthorized_total", "Requests without the token or certificate that is asked for.");
+  to.Value(http.not_allowed);
   to.Counter("offcpud_http_profiles_refused_total", "Requests for profiles that were too many at a time.");
   to.Value(http.refused_profiles);
 }
@@ -161,24 +213,30 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Value(stats.files.written);
   to.Counter("offcpud_export_files_failed_total", "pprof files that could not be written.");
   to.Value(stats.files.failed);
+  to.Counter("offcpud_export_refused_profiles_total", "Profiles that a collector refused, by type.");
+  for (const Drop& refused : stats.refused) to.Value(refused.count, {{"type", refused.reason}});
   to.Counter("offcpud_export_lost_total", "Requests that will not reach the collector, and windows that are in none.");
-  for (const Drop& loss : stats.losses) to.Value(loss.count, {{"reason", loss.reason}});
+  const std::vector<Drop> losses = WithThoseThatDidNotHappen(stats.losses, AllExportLossNames());
+  for (const Drop& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
   to.Counter("offcpud_export_lost_seconds_total", "Their part of the windows' time, by reason.");
-  for (const Drop& loss : stats.losses)
-    to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
+  for (const Drop& loss : losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
 }
 
 }  // namespace
 
-std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const HttpStats& http,
-                          const std::string& version) {
+std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const BlockedSums& blocked,
+                          const HttpStats& http, const std::string& version) {
   const RecordingTotals totals = recording.totals();
   Families families;
   AddSelf(recording.config(), version, families);
   AddWindows(recording.windows().stats(), families);
   AddTimes(totals, families);
+  AddBlocked(blocked, families);
+  families.Histogram("offcpud_run_queue_latency_seconds", "How long threads that could run waited for a CPU.",
+                     HistogramOf(totals.stats.run_queue));
   AddStacks(totals.stats, families);
   AddCost(totals.stats, families);
+  AddOwnCost(totals, recording.config().record.cpu_budget_ppm, families);
   AddLosses(totals.stats.drops, families);
   AddHttp(http, families);
   if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);

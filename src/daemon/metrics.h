@@ -4,15 +4,17 @@
 
 #include <string>
 
+#include "daemon/blocked_times.h"
 #include "daemon/http_connections.h"
 #include "daemon/recording.h"
 #include "daemon/window_export.h"
 
 namespace offcpu {
 
-// Counters are of all that was recorded up to the last window or dump, and never go back while the service runs.
-std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const HttpStats& http,
-                          const std::string& version);
+// Counters are of all that was recorded up to the last window or dump, and never go back while the service runs. What
+// may be counted one day is there from the start, at 0.
+std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const BlockedSums& blocked,
+                          const HttpStats& http, const std::string& version);
 
 }  // namespace offcpu
 

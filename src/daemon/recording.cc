@@ -13,7 +13,7 @@ namespace {
 constexpr std::chrono::seconds kBeat(1);
 
 // What is not the windows' is for what is being recorded, for symbols, and for what clients are sent.
-WindowStoreLimits LimitsOf(const DaemonConfig& config) {
+WindowStoreLimits StoreLimitsOf(const DaemonConfig& config) {
   return {.windows = config.windows.keep, .bytes = config.memory_bytes / 4};
 }
 
@@ -38,7 +38,7 @@ Recording::Recording(const DaemonConfig& config, StartRecorder start, WindowSink
                      std::unique_ptr<Recorder> recorder)
     : start_(std::move(start)),
       sink_(std::move(sink)),
-      store_(LimitsOf(config)),
+      store_(StoreLimitsOf(config)),
       recorder_(std::move(recorder)),
       config_(config),
       window_end_(Clock::now() + std::chrono::nanoseconds(config.windows.length_ns)) {}
@@ -121,6 +121,8 @@ void Recording::Loop() {
 
 void Recording::Beat() {
   const RecorderProgress now = recorder_->progress();
+  totals_.draws_per_cpu = now.draws_per_cpu;
+  totals_.draws_per_cpu_most = now.draws_per_cpu_most;
   if (now.drains == progress_.drains || now.turns == progress_.turns) return;
   progress_ = now;
   last_beat_ = Clock::now();
@@ -163,7 +165,7 @@ absl::Status Recording::Change(const DaemonConfig& config) {
     progress_ = {};
     Keep(old->Stop(), true);
   }
-  store_.SetLimits(LimitsOf(config));
+  store_.SetLimits(StoreLimitsOf(config));
   const std::lock_guard lock(mutex_);
   config_ = config;
   if (is_new || config.windows != before.windows)

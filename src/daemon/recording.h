@@ -36,6 +36,9 @@ struct RecordingTotals {
   std::array<uint64_t, kWaitKindCount> runnable_ns = {};
   uint64_t samples = 0;  // on-CPU
   uint64_t cpu_ns = 0;   // that they stand for
+  // Now; as RecorderProgress has them.
+  uint32_t draws_per_cpu = 0;
+  uint32_t draws_per_cpu_most = 0;
 };
 
 class Recording {
@@ -72,7 +75,7 @@ class Recording {
   Recording(const DaemonConfig& config, StartRecorder start, WindowSink sink, std::unique_ptr<Recorder> recorder);
 
   void Loop();
-  void Beat();
+  void Beat();  // holding mutex_
   void Cut(bool ends_window);
   absl::Status Change(const DaemonConfig& config);
   void Count(const Profile& piece);

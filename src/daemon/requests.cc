@@ -4,15 +4,15 @@
 
 #include <utility>
 
-#include "daemon/self_usage.h"
 #include "profile/merge.h"
 #include "proto/control.pb.h"
+#include "recorder/self_usage.h"
 
 namespace offcpu {
 namespace {
 
 constexpr size_t kChunkBytes = 256u << 10;
-constexpr std::chrono::seconds kPatience(45);  // of a client, until its answer begins
+constexpr std::chrono::seconds kReplyPatience(45);  // of a client, until its answer begins
 
 void AddCount(std::string_view name, uint64_t count, google::protobuf::RepeatedPtrField<control::NamedCount>* to) {
   if (count == 0) return;
@@ -42,6 +42,16 @@ void SetStats(const Profile& sums, control::Status* status) {
              status->mutable_complete_walks_by_source());
   }
   AddDrops(sums.stats.drops, status->mutable_drops());
+}
+
+void SetCost(const ProfileStats& stats, const RecordingTotals& totals, control::Cost* to) {
+  to->set_programs_ns(stats.own_programs_ns);
+  to->set_captures_ns(stats.capture_ns);
+  to->set_process_ns(stats.own_process_ns);
+  to->set_host_cpu_ns(stats.host_cpu_ns);
+  to->set_budget_ppm(stats.cpu_budget_ppm);
+  to->set_draws_per_cpu(totals.draws_per_cpu);
+  to->set_draws_per_cpu_most(totals.draws_per_cpu_most);
 }
 
 void SetExport(const ExporterStats& stats, control::Export* to) {
@@ -124,7 +134,9 @@ std::string Requests::StatusReply() const {
   status->set_last_error(recording_.last_error());
   if (const std::optional<ExporterStats> stats = window_export_.stats()) SetExport(*stats, status->mutable_export_());
   const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
-  SetStats(MergeProfiles(recording_.windows().Between(0, 0), no_rows), status);
+  const Profile sums = MergeProfiles(recording_.windows().Between(0, 0), no_rows);
+  SetStats(sums, status);
+  SetCost(sums.stats, recording_.totals(), status->mutable_cost());
   return reply.SerializeAsString();
 }
 
@@ -133,7 +145,7 @@ uint64_t Requests::BootOf(uint64_t unix_ns) const { return unix_ns == 0 ? 0 : du
 
 void Requests::SendDump(const DumpSelection& selection, const SendReply& send, const IsCancelled& is_cancelled) {
   const absl::StatusOr<Dumps::Dump> dump =
-      dumps_.Make(selection, OutputFormat::kPprof, std::chrono::steady_clock::now() + kPatience, is_cancelled);
+      dumps_.Make(selection, OutputFormat::kPprof, std::chrono::steady_clock::now() + kReplyPatience, is_cancelled);
   const absl::Status sent = dump.ok() ? SendChunks(**dump, send) : send(ErrorReply(dump.status()));
   sent.IgnoreError();  // a client that has gone wants nothing more
 }
@@ -141,7 +153,7 @@ void Requests::SendDump(const DumpSelection& selection, const SendReply& send, c
 void Requests::SendStacks(const control::StacksRequest& request, const SendReply& send,
                           const IsCancelled& is_cancelled) {
   const absl::StatusOr<std::string> text =
-      stacks_.Format(request, std::chrono::steady_clock::now() + kPatience, is_cancelled);
+      stacks_.Format(request, std::chrono::steady_clock::now() + kReplyPatience, is_cancelled);
   const absl::Status sent = text.ok() ? SendChunks(*text, send) : send(ErrorReply(text.status()));
   sent.IgnoreError();
 }

@@ -10,11 +10,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/blocked_times.h"
 #include "daemon/control_server.h"
 #include "daemon/dumps.h"
 #include "daemon/http_server.h"
@@ -30,8 +32,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kReadDeadline(2000);  // for the symbols of a file, for a window that is exported
-constexpr std::chrono::seconds kLastReads(3);             // of targets, from when the service is told to end
+constexpr std::chrono::milliseconds kExportReadDeadline(
+    2000);                                     // for the symbols of a file, for a window that is exported
+constexpr std::chrono::seconds kLastReads(3);  // of targets, from when the service is told to end
 
 std::optional<gid_t> FindGroup(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -43,7 +46,7 @@ std::optional<gid_t> FindGroup(const std::string& name) {
   return found->gr_gid;
 }
 
-ControlLimits LimitsOf(const DaemonConfig& config) {
+ControlLimits ControlLimitsOf(const DaemonConfig& config) {
   return {.group = FindGroup(config.control.group),
           .clients = config.control.max_clients,
           .timeout = std::chrono::nanoseconds(config.control.timeout_ns)};
@@ -64,11 +67,16 @@ absl::Status CheckHealth(const Recording& recording) {
 }
 
 // Without HTTP the service is of use too.
-std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource& source) {
-  if (listen.empty()) return nullptr;
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(listen, source);
+std::unique_ptr<HttpServer> OpenHttp(const DaemonConfig::Http& config, const HttpSource& source) {
+  if (config.listen.empty()) return nullptr;
+  const absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(config);
+  if (!access.ok()) {
+    Log(LogLevel::kError, absl::StrCat("no HTTP: ", std::string(access.status().message())));
+    return nullptr;
+  }
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(config.listen, *access, source);
   if (server.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat("HTTP at ", listen));
+    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", config.listen));
     return *std::move(server);
   }
   Log(LogLevel::kError, std::string(server.status().message()));
@@ -77,9 +85,12 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen, const HttpSource
 
 // Whatever still hangs then: a disk, or the kernel.
 void EndInTime() {
+  // Made before it is needed, because a handler may not allocate, and never freed: it may come at the very end.
+  static const std::string& message =
+      *new std::string(LogPrefix(LogLevel::kError, IsJournal(STDERR_FILENO, getenv("JOURNAL_STREAM"))) +
+                       "stopping takes too long: what was not written yet is lost\n");
   signal(SIGALRM, [](int) {
-    constexpr char kMessage[] = "<3>stopping takes too long: what was not written yet is lost\n";
-    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kMessage, sizeof(kMessage) - 1);
+    [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
     _exit(EX_OSERR);
   });
   const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 4, .tv_usec = 500'000}};
@@ -89,15 +100,16 @@ void EndInTime() {
 class Service {
  public:
   Service(const ServiceHooks& hooks, Recording& recording, Dumps& dumps, WindowExport& window_export,
-          ControlServer& server, HttpSource http_source)
+          BlockedTimes& blocked, ControlServer& server, HttpSource http_source)
       : hooks_(hooks),
         recording_(recording),
         dumps_(dumps),
         window_export_(window_export),
+        blocked_(blocked),
         server_(server),
         http_source_(std::move(http_source)),
-        http_listen_(recording.config().http_listen),
-        http_(OpenHttp(http_listen_, http_source_)),
+        http_listen_(recording.config().http.listen),
+        http_(OpenHttp(recording.config().http, http_source_)),
         watchdog_(WatchdogPeriod()) {}
 
   void Run(const sigset_t& signals) {
@@ -145,17 +157,22 @@ class Service {
     if (!config.ok()) return config.status();
     const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, http_source_.version);
     if (!exporting.ok()) return exporting.status();
+    const absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(config->http);
+    if (!access.ok()) return access.status();
     if (config->control.socket != recording_.config().control.socket)
       Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
     if (absl::Status status = recording_.Reload(*config); !status.ok()) return status;
     dumps_.SetIdlePatterns(exporting->idle);
+    blocked_.Configure(!config->http.listen.empty(), exporting->idle);
     window_export_.Configure(*exporting);
-    server_.SetLimits(LimitsOf(*config));
+    server_.SetLimits(ControlLimitsOf(*config));
     SetLogLevel(LogLevelOf(config->log_level));
-    if (config->http_listen != http_listen_ || http_ == nullptr) {
+    if (http_ != nullptr && config->http.listen == http_listen_) {
+      http_->SetAccess(*access);
+    } else {
       http_.reset();  // its port may be wanted again
-      http_listen_ = config->http_listen;
-      http_ = OpenHttp(http_listen_, http_source_);
+      http_listen_ = config->http.listen;
+      http_ = OpenHttp(config->http, http_source_);
     }
     return absl::OkStatus();
   }
@@ -164,6 +181,7 @@ class Service {
   Recording& recording_;
   Dumps& dumps_;
   WindowExport& window_export_;
+  BlockedTimes& blocked_;
   ControlServer& server_;
   const HttpSource http_source_;
   std::string http_listen_;
@@ -184,16 +202,22 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, version);
   if (!exporting.ok()) return exporting.status();
   SetLogLevel(LogLevelOf(config->log_level));
-  const ControlLimits limits = LimitsOf(*config);
+  const ControlLimits limits = ControlLimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  WindowExport window_export(TimedReadOn(hooks.readers, kReadDeadline, [] { return false; }));
-  const auto sink = [&window_export](Windows window) { window_export.Add(std::move(window)); };
+  WindowExport window_export(TimedReadOn(hooks.readers, kExportReadDeadline, [] { return false; }));
+  const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start(hooks.readers);
+  if (!blocked.ok()) return blocked.status();
+  const auto sink = [&window_export, &times = **blocked](Windows window) {
+    times.Add(window);
+    window_export.Add(std::move(window));
+  };
   absl::StatusOr<std::unique_ptr<Recording>> recording = Recording::Start(*config, hooks.start_recorder, sink);
   if (!recording.ok()) return recording.status();
   window_export.Configure(*exporting);
   Dumps dumps(**recording, hooks.readers);
   dumps.SetIdlePatterns(exporting->idle);
+  (*blocked)->Configure(!config->http.listen.empty(), exporting->idle);
   StackRequests stacks(hooks.readers, hooks.modules(), LoadListing);
   Requests requests(**recording, dumps, stacks, window_export, version);
   const auto answer = [&requests](std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
@@ -207,9 +231,10 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   const HttpSource http = {.recording = **recording,
                            .dumps = dumps,
                            .window_export = window_export,
+                           .blocked = **blocked,
                            .version = version,
                            .check_health = [&recording] { return CheckHealth(**recording); }};
-  Service service(hooks, **recording, dumps, window_export, **server, http);
+  Service service(hooks, **recording, dumps, window_export, **blocked, **server, http);
   service.Run(signals);
   NotifyStopping();
   Log(LogLevel::kInfo, "stopping");

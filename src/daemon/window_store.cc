@@ -20,15 +20,15 @@ size_t HeapOf(const std::vector<T>& values) {
 
 size_t HeapOf(const std::string& text) { return text.capacity() > std::string().capacity() ? text.capacity() + 1 : 0; }
 
-bool Everything(const ProcessInfo&, const std::string&) { return true; }
-
 }  // namespace
 
 size_t BytesOf(const Profile& profile) {
-  size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.control_groups) +
-                 HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) + HeapOf(profile.rows) +
-                 HeapOf(profile.modules) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
-  for (const ProcessInfo& process : profile.processes) bytes += HeapOf(process.name) + HeapOf(process.container);
+  size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.wakers) +
+                 HeapOf(profile.control_groups) + HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) +
+                 HeapOf(profile.rows) + HeapOf(profile.modules) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
+  for (const ProcessInfo& process : profile.processes)
+    bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable);
+  for (const WakerChain& chain : profile.wakers) bytes += HeapOf(chain);
   for (const std::string& path : profile.control_groups) bytes += HeapOf(path);
   for (const std::string& comm : profile.comms) bytes += HeapOf(comm);
   for (const KernelStack& stack : profile.kernel_stacks) bytes += HeapOf(stack.addresses);
@@ -39,9 +39,10 @@ size_t BytesOf(const Profile& profile) {
 }
 
 size_t BytesOf(const Module& module) {
-  return sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
-         HeapOf(module.eh_frame_hdr.bytes) + HeapOf(module.eh_frame.bytes) + HeapOf(module.sframe.bytes) +
-         HeapOf(module.debug_frame.bytes) + HeapOf(module.go_without_frames);
+  size_t bytes = sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
+                 HeapOf(module.go_without_frames) + HeapOf(module.go_bases);
+  for (const auto table : kAllModuleTables) bytes += HeapOf((module.*table).bytes);
+  return bytes;
 }
 
 void WindowStore::SetLimits(const WindowStoreLimits& limits) {

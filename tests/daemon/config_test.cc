@@ -59,6 +59,7 @@ TEST(ConfigTest, EveryKeyIsRead) {
   const absl::StatusOr<DaemonConfig> config = ParseConfig(R"(
 [record]
 sample = "0"
+cpu_budget = "0.5%"
 min_wait = "1.5ms"
 max_wait = "1h"
 kernel_threads = true
@@ -86,7 +87,11 @@ group = ""
 max_clients = 3
 timeout = "500ms"
 [http]
-listen = "127.0.0.1:7071"
+listen = "0.0.0.0:7071"
+certificate = "/http.pem"
+key = "/http.key"
+client_ca = "/clients.pem"
+bearer_token_file = "/http-token"
 [export]
 endpoint = "http://c:4318"
 profiles_endpoint = "http://c/p"
@@ -101,6 +106,8 @@ timeout = "3s"
 names = false
 service_name = "fleet"
 resource = ["a=b=c"]
+types = ["off_cpu", "contentions"]
+labels = ["pid"]
 spool = ""
 spool_size = "1GiB"
 spool_age = "48h"
@@ -114,6 +121,7 @@ level = "debug"
                                                           "f");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->record.sample_ns, 0u);
+  EXPECT_EQ(config->record.cpu_budget_ppm, 5'000u);
   EXPECT_EQ(config->record.min_wait_ns, 1'500'000u);
   EXPECT_EQ(config->record.max_wait_ns, 3'600'000'000'000u);
   EXPECT_TRUE(config->record.kernel_threads);
@@ -136,7 +144,11 @@ level = "debug"
   EXPECT_EQ(config->control.group, "");
   EXPECT_EQ(config->control.max_clients, 3u);
   EXPECT_EQ(config->control.timeout_ns, 500'000'000u);
-  EXPECT_EQ(config->http_listen, "127.0.0.1:7071");
+  EXPECT_EQ(config->http, (DaemonConfig::Http{.listen = "0.0.0.0:7071",
+                                              .certificate_file = "/http.pem",
+                                              .key_file = "/http.key",
+                                              .client_ca_file = "/clients.pem",
+                                              .bearer_token_file = "/http-token"}));
   EXPECT_EQ(config->exporting, (ExportSettings{.endpoint = "http://c:4318",
                                                .profiles_endpoint = "http://c/p",
                                                .headers = {"X: 1"},
@@ -150,6 +162,8 @@ level = "debug"
                                                .names = false,
                                                .service_name = "fleet",
                                                .resource = {"a=b=c"},
+                                               .types = {"off_cpu", "contentions"},
+                                               .labels = {"pid"},
                                                .spool = "",
                                                .spool_bytes = 1u << 30,
                                                .spool_age_ns = 48 * 3600 * uint64_t{1'000'000'000}}));
@@ -184,6 +198,7 @@ TEST(ConfigTest, WrongTypesAreErrors) {
   EXPECT_EQ(ErrorOf("[limits]\nmemory = 1\n"), "f:2:10: memory is a size, as \"256MiB\"");
   EXPECT_EQ(ErrorOf("[idle]\npatterns = [\"/a\", \"b\"]\n"), "f:2:19: patterns: the path of a file begins with /");
   EXPECT_EQ(ErrorOf("[record]\nidle = 1\n"), "f:2:8: idle is true or false");
+  EXPECT_EQ(ErrorOf("[record]\ncpu_budget = 1\n"), "f:2:14: cpu_budget is a text, as \"a\"");
   EXPECT_EQ(ErrorOf("[control]\nsocket = true\n"), "f:2:10: socket is a text, as \"a\"");
   EXPECT_EQ(ErrorOf("[record]\ncomms = \"a\"\n"), "f:2:9: comms is a list of texts, as [\"a\", \"b\"]");
   EXPECT_EQ(ErrorOf("[record]\ncomms = [\"a\", 1]\n"), "f:2:15: comms is a text, as \"a\"");
@@ -202,6 +217,9 @@ TEST(ConfigTest, WrongUnitsAndValuesAreErrors) {
   EXPECT_THAT(ErrorOf("[limits]\nmemory = \"99999999999999999GiB\"\n"), HasSubstr("is not a size"));
   EXPECT_EQ(ErrorOf("[limits]\nmemory = \"1B\"\n"), "f:2:10: memory is from 128MiB to 64GiB");
   EXPECT_EQ(ErrorOf("[record]\nsample = \"2s\"\n"), "f:2:10: sample is from 0 to 1s");
+  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"0%\"\n"), HasSubstr("f:2:14: cpu_budget: '0%' is not a part"));
+  EXPECT_THAT(ErrorOf("[record]\ncpu_budget = \"\"\n"), HasSubstr("f:2:14: cpu_budget: '' is not a part"));
+  EXPECT_EQ(ErrorOf("[record]\ncpu_budget = \"100%\"\n"), "no error");
   EXPECT_EQ(ErrorOf("[record]\nmin_wait = \"2s\"\nmax_wait = \"1s\"\n"), "f:3:12: max_wait is less than min_wait");
   EXPECT_THAT(ErrorOf("[record]\ncomms = [\"\"]\n"), HasSubstr("f:2:10: comms: "));
   EXPECT_THAT(ErrorOf("[record]\ncomms = [\"a-name-of-sixteen\"]\n"), HasSubstr("f:2:10: comms: "));
@@ -225,6 +243,31 @@ TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("not on 0.0.0.0"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"127.a.example:80\"\n"), HasSubstr("not on 127.a.example"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"), HasSubstr("whoever reaches it"));
+}
+
+TEST(ConfigTest, OthersAreServedIfTheyShowWhoTheyAre) {
+  const std::string tls = "certificate = \"/c\"\nkey = \"/k\"\n";
+  const std::string token = "bearer_token_file = \"/t\"\n";
+  const std::string clients = "client_ca = \"/a\"\n";
+  for (const char* address : {"0.0.0.0:80", "10.1.2.3:7071", "[::]:80", "[fd00::7]:1"}) {
+    const std::string listen = "[http]\nlisten = \"" + std::string(address) + "\"\n";
+    EXPECT_EQ(ErrorOf(listen + tls + token), "no error");
+    EXPECT_EQ(ErrorOf(listen + tls + clients), "no error");
+    EXPECT_EQ(ErrorOf(listen + tls + clients + token), "no error");
+    for (const std::string& less : {std::string(), tls, token}) {
+      EXPECT_THAT(ErrorOf(listen + less),
+                  HasSubstr("f:1:1: whoever reaches it sees every process: listen on 127.0.0.1"))
+          << less;
+    }
+  }
+  for (const char* name : {"node7.example:80", "[::1:80", "::1:80", "[node]:80"})
+    EXPECT_THAT(ErrorOf("[http]\nlisten = \"" + std::string(name) + "\"\n" + tls + token),
+                HasSubstr("whoever reaches"));
+  EXPECT_EQ(ErrorOf("[http]\nlisten = \"127.0.0.1:80\"\n" + token), "no error");
+  EXPECT_EQ(ErrorOf("[http]\nkey = \"/k\"\n"), "f:1:1: a certificate needs its key, and a key its certificate");
+  EXPECT_EQ(ErrorOf("[http]\ncertificate = \"/c\"\n"), "f:1:1: a certificate needs its key, and a key its certificate");
+  EXPECT_EQ(ErrorOf("[http]\n" + clients), "f:1:1: client_ca needs a certificate and its key");
+  EXPECT_EQ(ErrorOf("[http]\nkey = \"k\"\n"), "f:2:7: key: the path of a file begins with /");
 }
 
 TEST(ConfigTest, WhatIsNoTomlIsAnErrorWithItsPlace) {

@@ -1,6 +1,7 @@
 #include "daemon/control_server.h"
 
 #include <grp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -84,6 +85,18 @@ class ControlServerTest : public ::testing::Test {
   };
   std::unique_ptr<ControlServer> server_;
 };
+
+TEST_F(ControlServerTest, AServiceThatEndsWithoutAnAnswerHasALog) {
+  absl::StatusOr<OwnedFd> listener = ListenAt(path_, std::nullopt);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  std::thread ends([&listener] {
+    pollfd ready = {.fd = listener->get(), .events = POLLIN, .revents = 0};
+    poll(&ready, 1, 20'000);
+    listener->reset();  // with the connection that nobody has accepted
+  });
+  EXPECT_THAT(AskOnce("status"), HasSubstr(": it ended before it answered; its log says why"));
+  ends.join();
+}
 
 TEST_F(ControlServerTest, AnswersWhatIsAsked) {
   Serve({});

@@ -26,9 +26,11 @@ struct FakeKernel {
   std::atomic<uint64_t> turns{0};
   std::atomic<bool> refuse_start{false};
   std::atomic<bool> refuse_cut{false};
-  std::atomic<bool> hold_cut{false};    // cuts wait until it is false
-  std::atomic<bool> long_names{false};  // its process has a name of 5 MiB
-  std::atomic<bool> sample{false};      // each window has 3 on-CPU samples of 1 ms
+  std::atomic<bool> hold_cut{false};        // cuts wait until it is false
+  std::atomic<bool> long_names{false};      // its process has a name of 5 MiB
+  std::atomic<bool> sample{false};          // each window has 3 on-CPU samples of 1 ms
+  std::atomic<uint32_t> draws_per_cpu{37};  // the budget has lowered them
+  std::atomic<uint32_t> draws_per_cpu_most{200};
   std::atomic<bool> stop_drainer{false};
   std::atomic<bool> stop_worker{false};
 };
@@ -45,7 +47,10 @@ class FakeRecorder final : public Recorder {
   RecorderProgress progress() const override {
     if (!kernel_.stop_drainer) ++kernel_.drains;
     if (!kernel_.stop_worker) ++kernel_.turns;
-    return {.drains = kernel_.drains, .turns = kernel_.turns};
+    return {.drains = kernel_.drains,
+            .turns = kernel_.turns,
+            .draws_per_cpu = kernel_.draws_per_cpu,
+            .draws_per_cpu_most = kernel_.draws_per_cpu_most};
   }
   absl::StatusOr<Profile> Cut() override {
     while (kernel_.hold_cut) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -65,6 +70,13 @@ class FakeRecorder final : public Recorder {
     if (kernel_.sample) profile.rows.push_back({{.kind = WaitKind::kRunning}, {.samples = 3, .cpu_ns = 3'000'000}});
     profile.stats.intervals = 2;
     profile.stats.walks = 1;
+    profile.stats.capture_ns = 500'000'000;
+    profile.stats.own_programs_ns = 250'000'000;
+    profile.stats.own_process_ns = 125'000'000;
+    profile.stats.host_cpu_ns = 4'000'000'000;
+    profile.stats.cpu_budget_ppm = 10'000;
+    profile.stats.run_queue.Add(20'000'000, RowSums::OfWait(0, 20'000'000, 0, 0));
+    profile.stats.run_queue.Add(5'000, RowSums::OfWait(0, 5'000, 0, 12'500));
     profile.stats.walk_ends[0] = 1;
     profile.stats.drops.push_back({.reason = "no user stack: lost", .count = 1, .ns = 5});
     return profile;

@@ -73,9 +73,10 @@ class HttpLimitsTest : public ::testing::Test {
     const HttpSource source = {.recording = *recording_,
                                .dumps = *dumps_,
                                .window_export = window_export_,
+                               .blocked = *blocked_,
                                .version = "1.2",
                                .check_health = [] { return absl::OkStatus(); }};
-    server_ = *HttpServer::Listen("127.0.0.1:0", source, limits);
+    server_ = *HttpServer::Listen("127.0.0.1:0", std::make_shared<HttpAccess>(), source, limits);
   }
 
   std::string Ask(const std::string& request) const {
@@ -95,6 +96,7 @@ class HttpLimitsTest : public ::testing::Test {
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Dumps> dumps_;
   WindowExport window_export_;
+  std::unique_ptr<BlockedTimes> blocked_ = *BlockedTimes::Start();
   std::unique_ptr<HttpServer> server_;
 };
 

@@ -26,6 +26,14 @@ TEST(HttpRequestTest, AHeadIsTakenApart) {
   EXPECT_EQ(request->Query("seconds"), "5");
   EXPECT_EQ(request->Query("second"), std::nullopt);
   EXPECT_EQ(request->host, "127.0.0.1:7071");
+  EXPECT_EQ(request->authorization, "");
+}
+
+TEST(HttpRequestTest, WhoAsksIsInAField) {
+  const auto request = ParseHttpRequest("GET / HTTP/1.1\r\nauthorization:  Bearer a b \r\nHost: c\r\n\r\n");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->authorization, "Bearer a b");
+  EXPECT_EQ(request->host, "c");
 }
 
 TEST(HttpRequestTest, ItIsAllThereWhenItsEmptyLineIs) {
@@ -52,7 +60,8 @@ TEST(HttpRequestTest, WhatIsNoneIsRefused) {
         "GET x HTTP/1.1\r\n\r\n", "GET http://a/ HTTP/1.1\r\n\r\n", "G\xc2T / HTTP/1.1\r\n\r\n",
         "GET /a b HTTP/1.1\r\n\r\n", "GET /\x1b HTTP/1.1\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
         "GET / HTTP/1.1\r\n: x\r\n\r\n", "GET / HTTP/1.1\r\nHost : a\r\n\r\n", "GET / HTTP/1.1\r\n folded\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n"}) {
+        "GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n\r\n",
+        "GET / HTTP/1.1\r\nAuthorization: \r\nAuthorization: Bearer x\r\n\r\n"}) {
     EXPECT_FALSE(ParseHttpRequest(head).ok()) << head;
   }
 }

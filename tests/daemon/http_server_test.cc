@@ -25,7 +25,7 @@ class HttpServerTest : public ::testing::Test {
     config.windows.length_ns = 3600'000'000'000;
     recording_ = *Recording::Start(config, StartFake(kernel_));
     dumps_ = std::make_unique<Dumps>(*recording_);
-    server_ = *HttpServer::Listen("127.0.0.1:0", Source());
+    server_ = *HttpServer::Listen("127.0.0.1:0", std::make_shared<HttpAccess>(), Source());
     client_ = std::make_unique<httplib::Client>("127.0.0.1", server_->port());
   }
 
@@ -33,6 +33,7 @@ class HttpServerTest : public ::testing::Test {
     return {.recording = *recording_,
             .dumps = *dumps_,
             .window_export = window_export_,
+            .blocked = *blocked_,
             .version = "1.2",
             .check_health = [this] { return health_; }};
   }
@@ -57,6 +58,7 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Dumps> dumps_;
   WindowExport window_export_;
+  std::unique_ptr<BlockedTimes> blocked_ = *BlockedTimes::Start();
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<httplib::Client> client_;
 };
@@ -140,10 +142,10 @@ TEST_F(HttpServerTest, OnlyLoopbackNamesAreServed) {
 
 TEST_F(HttpServerTest, APortInUseIsAnError) {
   const std::string listen = "127.0.0.1:" + std::to_string(server_->port());
-  const auto second = HttpServer::Listen(listen, Source());
+  const auto second = HttpServer::Listen(listen, std::make_shared<HttpAccess>(), Source());
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("is the port in use?"));
   server_.reset();
-  EXPECT_TRUE(HttpServer::Listen(listen, Source()).ok()) << "it is free again";
+  EXPECT_TRUE(HttpServer::Listen(listen, std::make_shared<HttpAccess>(), Source()).ok()) << "it is free again";
 }
 
 TEST_F(HttpServerTest, ItsEndDoesNotWaitForThoseWhoWait) {

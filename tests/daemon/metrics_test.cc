@@ -19,7 +19,7 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), HttpStats(), "1.2");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1.2");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_waits_total counter\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_waits_total{kind=\"sleeping\"} 6\n"));  // two rows a window
   // 1 + 2 + 3 + 3 * 1000 ns
@@ -36,7 +36,7 @@ TEST(MetricsTest, SamplesOfWhatRanAreNoWaits) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_samples_total counter\noffcpud_on_cpu_samples_total 6\n"));
   // 2 windows of 3 samples of 1 ms
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_seconds_total counter\noffcpud_on_cpu_seconds_total 0.006"));
@@ -44,18 +44,81 @@ TEST(MetricsTest, SamplesOfWhatRanAreNoWaits) {
   EXPECT_THAT(text, Not(HasSubstr("running")));
 }
 
+TEST(MetricsTest, TellWhatRecordingCosts) {
+  FakeKernel kernel;
+  DaemonConfig config;
+  config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
+  config.record.cpu_budget_ppm = 5'000;
+  const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_own_cpu_seconds_total counter\n"
+                              "offcpud_own_cpu_seconds_total{part=\"programs\"} 0.75\n"));  // 3 windows of 250 ms
+  EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"captures\"} 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"daemon\"} 0.375\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_host_cpu_seconds_total 12\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_cpu_budget_ratio gauge\noffcpud_cpu_budget_ratio 0.005"));
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_draws_per_second gauge\noffcpud_draws_per_second 37\n"));
+}
+
+TEST(MetricsTest, AFixedSampleHasNoBudget) {
+  FakeKernel kernel;
+  kernel.draws_per_cpu = kernel.draws_per_cpu_most = 0;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_ratio 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_draws_per_second 0\n"));
+}
+
 TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
   FakeKernel kernel;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   WindowExport window_export;
-  EXPECT_THAT(FormatMetrics(*recording, window_export, HttpStats(), "1"), Not(HasSubstr("offcpud_export")));
+  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), "1"),
+              Not(HasSubstr("offcpud_export")));
   ExportConfig config;
   config.target.url = "http://collector.invalid/";
   config.target.proxy = "http://127.0.0.1:1";  // where nobody listens
   window_export.Configure(config);
   window_export.Add({std::make_shared<const Profile>()});
-  EXPECT_THAT(FormatMetrics(*recording, window_export, HttpStats(), "1"),
-              HasSubstr("offcpud_export_windows_total 1\n"));
+  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), "1"),
+              AllOf(HasSubstr("offcpud_export_windows_total 1\n"),
+                    HasSubstr("offcpud_export_lost_total{reason=\"too old\"} 0\n"),
+                    HasSubstr("offcpud_export_lost_seconds_total{reason=\"encoder busy\"} 0\n"),
+                    HasSubstr("# TYPE offcpud_export_refused_profiles_total counter\n")));
+}
+
+// Each wait is in its bucket and in all that are longer; those that were drawn count as what they stand for.
+TEST(MetricsTest, WaitsForACpuAreAHistogram) {
+  FakeKernel kernel;
+  DaemonConfig config;
+  config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
+  const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_run_queue_latency_seconds histogram\n"
+                              // 2 windows: 20 ms, and 5 us that stand for 2.5 waits
+                              "offcpud_run_queue_latency_seconds_count 7\n"
+                              "offcpud_run_queue_latency_seconds_sum 0.04"));
+  for (const char* bucket : {"1e-05\"} 5", "5e-05\"} 5", "0.01\"} 5", "0.025\"} 7", "0.5\"} 7", "+Inf\"} 7"})
+    EXPECT_THAT(text, HasSubstr(std::string("offcpud_run_queue_latency_seconds_bucket{le=\"") + bucket + "\n"));
+}
+
+TEST(MetricsTest, BlockedTimeIsByCauseAndWhetherItIsForWork) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  BlockedSums blocked;
+  blocked.work_ns[0] = 2'000'000'000;  // lock
+  blocked.idle_ns[5] = 3'000'000'000;  // poll
+  blocked.not_told_ns = 4'000'000'000;
+  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_blocked_seconds_total counter\n"
+                              "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"false\"} 2\n"
+                              "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"true\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",idle=\"false\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",idle=\"true\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"not told\",idle=\"false\"} 4\n"));
+  EXPECT_THAT(text, Not(HasSubstr("cause=\"preempted\"")));
 }
 
 }  // namespace

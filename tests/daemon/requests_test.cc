@@ -193,6 +193,13 @@ TEST_F(RequestsTest, TheStatusSumsUpTheWindows) {
   EXPECT_EQ(status.memory_limit_bytes(), 256u << 20);
   EXPECT_GT(status.memory_bytes(), 1u << 20);
   EXPECT_GT(status.cpu_ns(), 0u);
+  EXPECT_EQ(status.cost().programs_ns(), 500'000'000u);  // of two windows
+  EXPECT_EQ(status.cost().captures_ns(), 1'000'000'000u);
+  EXPECT_EQ(status.cost().process_ns(), 250'000'000u);
+  EXPECT_EQ(status.cost().host_cpu_ns(), 8'000'000'000u);
+  EXPECT_EQ(status.cost().budget_ppm(), 10'000u);
+  EXPECT_EQ(status.cost().draws_per_cpu(), 37u);
+  EXPECT_EQ(status.cost().draws_per_cpu_most(), 200u);
 }
 
 }  // namespace

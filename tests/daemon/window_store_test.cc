@@ -184,6 +184,15 @@ TEST(BytesOfTest, IsWhatTheVectorsHold) {
   EXPECT_GT(BytesOf(profile), before + 800 + 1000);
 }
 
+TEST(BytesOfTest, ChainsOfWakersCount) {
+  Profile profile;
+  const size_t empty = BytesOf(profile);
+  profile.wakers.reserve(10);
+  EXPECT_EQ(BytesOf(profile), empty + 10 * sizeof(WakerChain));
+  profile.wakers.emplace_back().reserve(4);
+  EXPECT_EQ(BytesOf(profile), empty + 10 * sizeof(WakerChain) + 4 * sizeof(WakerLink));
+}
+
 TEST(WindowStoreTest, AWindowThatEndsIsHandedOutInItsPieces) {
   WindowStore store(kManyBytes);
   EXPECT_THAT(store.Add(Second(1), false), IsEmpty());

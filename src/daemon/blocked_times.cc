@@ -1,0 +1,103 @@
+#include "daemon/blocked_times.h"
+
+#include <malloc.h>
+
+#include <chrono>
+
+#include "classify/idle.h"
+#include "process/start_thread.h"
+#include "profile/merge.h"
+#include "symbolize/symbolizer.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::chrono::milliseconds kNamesDeadline(2000);  // for the symbols of a file
+
+uint64_t BlockedNs(const Windows& window) {
+  uint64_t sum = 0;
+  for (const std::shared_ptr<const Profile>& piece : window) {
+    for (const ProfileRow& row : piece->rows) sum += row.blocked_ns;
+  }
+  return sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BlockedTimes>> BlockedTimes::Start(std::shared_ptr<ReaderPool> readers) {
+  if (readers == nullptr) readers = std::make_shared<ReaderPool>();
+  std::unique_ptr<BlockedTimes> times(new BlockedTimes(std::move(readers)));
+  absl::StatusOr<std::thread> thread = StartThread("causes", [self = times.get()] { self->Loop(); });
+  if (!thread.ok()) return thread.status();
+  times->thread_ = *std::move(thread);
+  return times;
+}
+
+BlockedTimes::~BlockedTimes() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void BlockedTimes::Configure(bool is_wanted, IdlePatterns patterns) {
+  auto next = std::make_shared<const IdlePatterns>(std::move(patterns));
+  const std::lock_guard lock(mutex_);
+  is_wanted_ = is_wanted;
+  patterns_ = std::move(next);
+}
+
+void BlockedTimes::Add(Windows window) {
+  const std::lock_guard lock(mutex_);
+  if (!is_wanted_ || window.empty()) return;
+  if (waiting_.size() == kMostWaiting) {
+    sums_.not_told_ns += BlockedNs(waiting_.front());
+    waiting_.pop_front();
+  }
+  waiting_.push_back(std::move(window));
+  changed_.notify_all();
+}
+
+BlockedSums BlockedTimes::sums() const {
+  const std::lock_guard lock(mutex_);
+  return sums_;
+}
+
+void BlockedTimes::Loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    const Windows window = std::move(waiting_.front());
+    waiting_.pop_front();
+    const std::shared_ptr<const IdlePatterns> patterns = patterns_;
+    lock.unlock();
+    const BlockedSums added = SumsOf(window, *patterns);
+    malloc_trim(0);  // it was much, and the next window is far
+    lock.lock();
+    if (stop_) return;  // names may be missing
+    for (size_t i = 0; i < kWaitCauseCount; ++i) {
+      sums_.work_ns[i] += added.work_ns[i];
+      sums_.idle_ns[i] += added.idle_ns[i];
+    }
+  }
+}
+
+BlockedSums BlockedTimes::SumsOf(const Windows& window, const IdlePatterns& patterns) {
+  SymbolizerOptions naming;
+  naming.timed_read = TimedReadOn(readers_, kNamesDeadline, [this] { return stop_.load(); });
+  naming.idle = &patterns;
+  const NamedProfile profile = Symbolize(MergeProfiles(window, Everything), naming, &names_);
+  WaitCauses causes(profile);
+  BlockedSums sums;
+  for (const NamedRow& row : profile.rows) {
+    if (row.blocked_ns == 0) continue;
+    auto& of_all_causes = IsIdle(row) ? sums.idle_ns : sums.work_ns;
+    of_all_causes[static_cast<size_t>(causes.Of(row))] += row.blocked_ns;
+  }
+  return sums;
+}
+
+}  // namespace offcpu

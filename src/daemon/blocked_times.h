@@ -1,0 +1,73 @@
+// What threads were blocked for, of all windows that have ended: by cause, and whether they only waited for work.
+// Causes and waits for work are told by names, so a thread of its own names each window; of what is not wanted nothing
+// is named. A window for which that thread has no time is counted without its causes.
+//
+// Threads: any.
+#ifndef OFFCPU_DAEMON_BLOCKED_TIMES_H_
+#define OFFCPU_DAEMON_BLOCKED_TIMES_H_
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "classify/idle_patterns.h"
+#include "classify/wait_cause.h"
+#include "daemon/window_store.h"
+#include "process/reader_pool.h"
+#include "symbolize/name_cache.h"
+
+namespace offcpu {
+
+struct BlockedSums {
+  std::array<uint64_t, kWaitCauseCount> work_ns = {};  // by WaitCause: waits that kept the thread from its work
+  std::array<uint64_t, kWaitCauseCount> idle_ns = {};  // waits for work
+  uint64_t not_told_ns = 0;
+};
+
+class BlockedTimes {
+ public:
+  static constexpr size_t kMostWaiting = 2;  // windows
+  static constexpr size_t kMaxNameBytes = 8u << 20;
+
+  // ResourceExhausted if there is no thread for it. Files of targets are read on `readers`; null: its own.
+  static absl::StatusOr<std::unique_ptr<BlockedTimes>> Start(std::shared_ptr<ReaderPool> readers = nullptr);
+  // What has not been named by then is not counted.
+  ~BlockedTimes();
+  BlockedTimes(const BlockedTimes&) = delete;
+  BlockedTimes& operator=(const BlockedTimes&) = delete;
+
+  // Of windows that are added from now on; before that, nothing is counted.
+  void Configure(bool is_wanted, IdlePatterns patterns);
+  // The pieces of one window; at once.
+  void Add(Windows window);
+  BlockedSums sums() const;
+
+ private:
+  explicit BlockedTimes(std::shared_ptr<ReaderPool> readers) : readers_(std::move(readers)) {}
+
+  void Loop();
+  BlockedSums SumsOf(const Windows& window, const IdlePatterns& patterns);
+
+  const std::shared_ptr<ReaderPool> readers_;
+  std::atomic<bool> stop_{false};
+  NameCache names_{kMaxNameBytes};  // of the thread
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_wanted_ = false;  // guarded by mutex_, as what follows is
+  std::shared_ptr<const IdlePatterns> patterns_;
+  std::deque<Windows> waiting_;
+  BlockedSums sums_;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_BLOCKED_TIMES_H_

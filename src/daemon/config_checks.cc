@@ -1,0 +1,88 @@
+#include "daemon/config_checks.h"
+
+#include <arpa/inet.h>
+#include <sys/un.h>
+
+#include <cstdint>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "capture/glob.h"
+
+namespace offcpu {
+namespace {
+
+std::string HostOf(const std::string& listen) { return listen.substr(0, listen.rfind(':')); }
+
+}  // namespace
+
+absl::Status CheckGlob(const std::string& value) { return CompileGlob(value).status(); }
+
+absl::Status CheckNotEmpty(const std::string& value) {
+  return value.empty() ? absl::InvalidArgumentError("the empty text names nothing") : absl::OkStatus();
+}
+
+absl::Status CheckSocket(const std::string& value) {
+  if (value.empty() || value[0] != '/') return absl::InvalidArgumentError("the path of a socket begins with /");
+  if (value.size() < sizeof(sockaddr_un::sun_path)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the path of a socket has at most ", sizeof(sockaddr_un::sun_path) - 1, " bytes"));
+}
+
+absl::Status CheckListen(const std::string& value) {
+  if (value.empty()) return absl::OkStatus();
+  const size_t colon = value.rfind(':');
+  uint32_t port = 0;
+  const bool has_port = colon != std::string::npos && absl::SimpleAtoi(value.substr(colon + 1), &port);
+  if (!has_port || port == 0 || port > 65535)
+    return absl::InvalidArgumentError(absl::StrCat("'", value, "' is not ADDRESS:PORT"));
+  const std::string host = HostOf(value);
+  in6_addr address = {};
+  // Another name may be anybody's tomorrow.
+  if (host == "localhost" || inet_pton(AF_INET, host.c_str(), &address) == 1) return absl::OkStatus();
+  const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  if (is_bracketed && inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1)
+    return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ", host));
+}
+
+absl::Status CheckLevel(const std::string& value) {
+  for (const char* level : {"error", "warning", "info", "debug"}) {
+    if (value == level) return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", value, "' is no level: there are error, warning, info and debug"));
+}
+
+absl::Status CheckDirectory(const std::string& value) {
+  if (value.empty() || value[0] == '/') return absl::OkStatus();
+  return absl::InvalidArgumentError("the path of a directory begins with /");
+}
+
+absl::Status CheckFile(const std::string& value) {
+  if (!value.empty() && value[0] == '/') return absl::OkStatus();
+  return absl::InvalidArgumentError("the path of a file begins with /");
+}
+
+absl::Status CheckFileOrNone(const std::string& value) { return value.empty() ? absl::OkStatus() : CheckFile(value); }
+
+absl::Status CheckCompression(const std::string& value) {
+  if (value.empty() || value == "gzip" || value == "none") return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("there are gzip and none, not '", value, "'"));
+}
+
+absl::Status CheckPair(const std::string& value) {
+  const size_t equals = value.find('=');
+  if (equals != std::string::npos && equals != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("an attribute is written as \"KEY=VALUE\"");
+}
+
+bool IsLoopback(const std::string& listen) {
+  const std::string host = HostOf(listen);
+  in_addr address = {};
+  if (inet_pton(AF_INET, host.c_str(), &address) == 1) return (ntohl(address.s_addr) >> 24) == 127;
+  return host == "localhost" || host == "[::1]";
+}
+
+}  // namespace offcpu

@@ -1,0 +1,69 @@
+#include "daemon/http_access.h"
+
+#include <openssl/crypto.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace offcpu {
+namespace {
+
+constexpr std::string_view kScheme = "Bearer ";
+
+absl::StatusOr<std::string> ReadToken(const std::string& path) {
+  std::ifstream file(path);
+  std::string bytes(HttpAccess::kMostTokenBytes + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  const std::string token(absl::StripAsciiWhitespace(bytes.substr(0, bytes.find('\n'))));
+  if (token.size() < HttpAccess::kLeastTokenBytes || token.size() > HttpAccess::kMostTokenBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": no token of ", HttpAccess::kLeastTokenBytes, " to ",
+                                                   HttpAccess::kMostTokenBytes, " bytes can be read from it"));
+  }
+  return token;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const HttpAccess>> HttpAccess::Load(const DaemonConfig::Http& config) {
+  auto access = std::make_shared<HttpAccess>();
+  if (!config.certificate_file.empty()) {
+    absl::StatusOr<std::shared_ptr<const TlsServer>> tls = TlsServer::Load(
+        {.certificate = config.certificate_file, .key = config.key_file, .client_ca = config.client_ca_file});
+    if (!tls.ok()) return tls.status();
+    access->tls_ = *std::move(tls);
+    access->wants_certificate_ = !config.client_ca_file.empty();
+  }
+  if (!config.bearer_token_file.empty()) {
+    const absl::StatusOr<std::string> token = ReadToken(config.bearer_token_file);
+    if (!token.ok()) return token.status();
+    access->token_ = DigestOf(*token);
+  }
+  return access;
+}
+
+bool HttpAccess::Allows(std::string_view authorization, bool has_certificate) const {
+  if (wants_certificate_ && !has_certificate) return false;
+  if (!token_.has_value()) return true;
+  const absl::string_view scheme(authorization.data(), std::min(authorization.size(), kScheme.size()));
+  if (!absl::EqualsIgnoreCase(scheme, absl::string_view(kScheme.data(), kScheme.size()))) return false;
+  // Digests are as long as each other, whatever they are of.
+  const Digest shown = DigestOf(authorization.substr(kScheme.size()));
+  return CRYPTO_memcmp(shown.data(), token_->data(), shown.size()) == 0;
+}
+
+HttpAccess::Digest HttpAccess::DigestOf(std::string_view token) {
+  Digest digest = {};
+  SHA256(reinterpret_cast<const unsigned char*>(token.data()), token.size(), digest.data());
+  return digest;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,106 @@
+#include "daemon/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace offcpu {
+namespace {
+
+absl::Status Wrong(const std::string& file, const char* what) {
+  const char* reason = ERR_reason_error_string(ERR_peek_last_error());
+  return absl::InvalidArgumentError(
+      absl::StrCat(file, ": ", what, reason != nullptr ? absl::StrCat(": ", reason) : std::string()));
+}
+
+int AtMostInt(size_t size) { return static_cast<int>(std::min<size_t>(size, INT_MAX)); }
+
+}  // namespace
+
+void TlsServer::Free::operator()(ssl_ctx_st* context) const { SSL_CTX_free(context); }
+void TlsConnection::Free::operator()(ssl_st* ssl) const { SSL_free(ssl); }
+
+TlsServer::TlsServer() : context_(SSL_CTX_new(TLS_server_method())) {}
+
+absl::StatusOr<std::shared_ptr<const TlsServer>> TlsServer::Load(const TlsFiles& files) {
+  ERR_clear_error();
+  std::shared_ptr<const TlsServer> server(new TlsServer());
+  SSL_CTX* context = server->context_.get();
+  if (context == nullptr) return absl::InternalError("OpenSSL gives no context");
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  SSL_CTX_set_num_tickets(context, 0);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  // Asked for a passphrase nobody would answer.
+  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
+  if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1)
+    return Wrong(files.certificate, "no certificate can be read from it");
+  if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1)
+    return Wrong(files.key, "no key of the certificate can be read from it");
+  if (files.client_ca.empty()) return server;
+  if (SSL_CTX_load_verify_locations(context, files.client_ca.c_str(), nullptr) != 1)
+    return Wrong(files.client_ca, "no certificates can be read from it");
+  SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(files.client_ca.c_str()));
+  // Who shows none is let in as far as that is enough; who shows a wrong one is not.
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  return server;
+}
+
+TlsConnection::TlsConnection(const TlsServer& server, int fd) : ssl_(SSL_new(server.context_.get())), events_(POLLIN) {
+  if (ssl_ == nullptr) return;
+  SSL_set_accept_state(ssl_.get());
+  if (SSL_set_fd(ssl_.get(), fd) != 1) ssl_.reset();  // then every call fails
+}
+
+ssize_t TlsConnection::Read(char* bytes, size_t size) {
+  ERR_clear_error();
+  return ResultOf(ssl_ == nullptr ? -1 : SSL_read(ssl_.get(), bytes, AtMostInt(size)));
+}
+
+ssize_t TlsConnection::Write(std::string_view bytes) {
+  ERR_clear_error();
+  return ResultOf(ssl_ == nullptr ? -1 : SSL_write(ssl_.get(), bytes.data(), AtMostInt(bytes.size())));
+}
+
+ssize_t TlsConnection::ResultOf(int result) {
+  if (result > 0) return result;
+  switch (ssl_ == nullptr ? SSL_ERROR_SSL : SSL_get_error(ssl_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      events_ = POLLIN;
+      errno = EAGAIN;
+      return -1;
+    case SSL_ERROR_WANT_WRITE:
+      events_ = POLLOUT;
+      errno = EAGAIN;
+      return -1;
+    case SSL_ERROR_ZERO_RETURN:
+      return 0;
+    case SSL_ERROR_SYSCALL:  // the connection is gone, with or without an error
+      if (errno == 0) errno = ECONNRESET;
+      return -1;
+    default:
+      errno = EPROTO;
+      return -1;
+  }
+}
+
+bool TlsConnection::has_certificate() const {
+  // Only asked for with SSL_VERIFY_PEER, with which a wrong one has ended the handshake.
+  return ssl_ != nullptr && (SSL_get_verify_mode(ssl_.get()) & SSL_VERIFY_PEER) != 0 &&
+         SSL_get0_peer_certificate(ssl_.get()) != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK;
+}
+
+void TlsConnection::End() {
+  ERR_clear_error();
+  if (ssl_ != nullptr && SSL_is_init_finished(ssl_.get()) != 0) SSL_shutdown(ssl_.get());
+}
+
+}  // namespace offcpu

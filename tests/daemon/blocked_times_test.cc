@@ -1,0 +1,87 @@
+#include "daemon/blocked_times.h"
+
+#include <asm/unistd_64.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::Each;
+
+// Without stacks: the system call says what they wait for.
+Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
+  Profile profile;
+  profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
+  profile.comms = {"worker"};
+  profile.kernel_stacks = {{.id = 1}};
+  profile.user_stacks = {{.missing = NoUserStack::kLost}};
+  profile.rows = {{{.syscall = __NR_futex}, {.count = 1, .blocked_ns = lock_ns}},
+                  {{.syscall = __NR_clock_nanosleep}, {.count = 1, .blocked_ns = sleep_ns, .runnable_ns = 77}}};
+  return {std::make_shared<const Profile>(std::move(profile))};
+}
+
+uint64_t Total(const BlockedSums& sums) {
+  uint64_t total = sums.not_told_ns;
+  for (const uint64_t ns : sums.work_ns) total += ns;
+  for (const uint64_t ns : sums.idle_ns) total += ns;
+  return total;
+}
+
+BlockedSums Await(const BlockedTimes& times, uint64_t total) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (Total(times.sums()) < total && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  return times.sums();
+}
+
+uint64_t Of(const BlockedSums& sums, WaitCause cause) { return sums.work_ns[static_cast<size_t>(cause)]; }
+
+TEST(BlockedTimesTest, AreByCause) {
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Configure(true, {});
+  times->Add(AWindow(100, 20));
+  times->Add(AWindow(3, 1));
+  const BlockedSums sums = Await(*times, 124);
+  EXPECT_EQ(Of(sums, WaitCause::kLock), 103u);
+  EXPECT_EQ(Of(sums, WaitCause::kSleep), 21u);
+  EXPECT_EQ(Total(sums), 124u) << "waiting for a CPU has no cause";
+  EXPECT_THAT(sums.idle_ns, Each(0u));
+}
+
+TEST(BlockedTimesTest, NothingIsNamedThatIsNotWanted) {
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Add(AWindow(100, 20));
+  times->Configure(false, {});
+  times->Add(AWindow(100, 20));
+  times->Configure(true, {});
+  times->Add({});
+  times->Add(AWindow(1, 0));
+  EXPECT_EQ(Total(Await(*times, 1)), 1u);
+}
+
+// However many there are at a time, their time is all there.
+TEST(BlockedTimesTest, WhatThereIsNoTimeForIsCountedWithoutItsCause) {
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Configure(true, {});
+  constexpr uint64_t kWindows = 1000;
+  const Windows window = AWindow(100, 20);
+  for (uint64_t i = 0; i < kWindows; ++i) times->Add(window);
+  const BlockedSums sums = Await(*times, kWindows * 120);
+  EXPECT_EQ(Total(sums), kWindows * 120);
+  EXPECT_GT(sums.not_told_ns, 0u) << "one takes longer to name than to add";
+}
+
+TEST(BlockedTimesTest, ItsEndWaitsForNothing) {
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  times->Configure(true, {});
+  for (int i = 0; i < 10; ++i) times->Add(AWindow(100, 20));
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,90 @@
+#include "daemon/http_access.h"
+
+#include <memory>
+#include <string>
+
+#include "certificates.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kToken[] = "0123456789abcdef";
+
+class HttpAccessTest : public ::testing::Test {
+ protected:
+  std::string ErrorOf(const DaemonConfig::Http& config) {
+    const auto access = HttpAccess::Load(config);
+    return access.ok() ? "no error" : std::string(access.status().message());
+  }
+  std::string Token(const std::string& bytes) { return files_.Write("token", bytes); }
+
+  Certificates files_;
+};
+
+TEST_F(HttpAccessTest, WithoutAnythingAllAreAllowed) {
+  const auto access = HttpAccess::Load({.listen = "127.0.0.1:1"});
+  ASSERT_TRUE(access.ok());
+  EXPECT_TRUE((*access)->Allows("", false));
+  EXPECT_EQ((*access)->tls(), nullptr);
+}
+
+TEST_F(HttpAccessTest, ATokenIsTheFirstLineOfItsFile) {
+  for (const char* file : {"0123456789abcdef", "0123456789abcdef\n", " 0123456789abcdef \r\nmore\n"}) {
+    const auto access = HttpAccess::Load({.bearer_token_file = Token(file)});
+    ASSERT_TRUE(access.ok()) << access.status();
+    EXPECT_TRUE((*access)->Allows(std::string("Bearer ") + kToken, false)) << file;
+  }
+}
+
+TEST_F(HttpAccessTest, OnlyTheWholeTokenIsAllowed) {
+  const auto access = HttpAccess::Load({.bearer_token_file = Token(kToken)});
+  ASSERT_TRUE(access.ok());
+  EXPECT_TRUE((*access)->Allows("bearer 0123456789abcdef", false)) << "names of schemes have no case";
+  for (const char* wrong :
+       {"", "Bearer", "Bearer ", "0123456789abcdef", "Bearer 0123456789abcde", "Bearer 0123456789abcdef0",
+        "Bearer  0123456789abcdef", "Bearer 0123456789abcdeF", "Basic 0123456789abcdef", "Bearer0123456789abcdef"}) {
+    EXPECT_FALSE((*access)->Allows(wrong, true)) << wrong;
+  }
+}
+
+TEST_F(HttpAccessTest, ATokenThatCanBeGuessedIsAnError) {
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("")}), HasSubstr("no token of 16 to 4096 bytes"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("\n0123456789abcdef")}), HasSubstr("no token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token("0123456789abcde")}), HasSubstr("no token"));
+  EXPECT_EQ(ErrorOf({.bearer_token_file = Token(std::string(4096, 'a'))}), "no error");
+  EXPECT_THAT(ErrorOf({.bearer_token_file = Token(std::string(4097, 'a'))}), HasSubstr("no token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = files_.Path("none")}), HasSubstr("/none: no token"));
+}
+
+TEST_F(HttpAccessTest, WhatIsAskedForIsAskedForTogether) {
+  const auto access = HttpAccess::Load({.certificate_file = files_.Path("server.pem"),
+                                        .key_file = files_.Path("server.key"),
+                                        .client_ca_file = files_.Path("ca.pem"),
+                                        .bearer_token_file = Token(kToken)});
+  ASSERT_TRUE(access.ok()) << access.status();
+  EXPECT_NE((*access)->tls(), nullptr);
+  EXPECT_TRUE((*access)->Allows(std::string("Bearer ") + kToken, true));
+  EXPECT_FALSE((*access)->Allows(std::string("Bearer ") + kToken, false));
+  EXPECT_FALSE((*access)->Allows("", true));
+}
+
+TEST_F(HttpAccessTest, FilesThatAreNotWhatTheyShouldBeAreErrors) {
+  const std::string certificate = files_.Path("server.pem");
+  const std::string key = files_.Path("server.key");
+  EXPECT_EQ(ErrorOf({.certificate_file = certificate, .key_file = key}), "no error");
+  EXPECT_THAT(ErrorOf({.certificate_file = files_.Path("none"), .key_file = key}),
+              HasSubstr("/none: no certificate can be read from it"));
+  EXPECT_THAT(ErrorOf({.certificate_file = key, .key_file = key}), HasSubstr("no certificate can be read"));
+  EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = certificate}), HasSubstr("no key of the cert"));
+  EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = files_.Path("client.key")}),
+              HasSubstr("/client.key: no key of the certificate can be read from it"));
+  EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = key, .client_ca_file = key}),
+              HasSubstr("/server.key: no certificates can be read from it"));
+}
+
+}  // namespace
+}  // namespace offcpu
