@@ -14,9 +14,9 @@ constexpr std::chrono::seconds kPatience(90);  // the service gives up earlier
 
 }  // namespace
 
-void AddSocketFlag(CLI::App& app, std::string* path) {
+Flag SocketFlag(std::string* path) {
   *path = kControlSocketPath;
-  app.add_option("--socket", *path, "Where the service listens")->type_name("PATH")->capture_default_str();
+  return {"--socket", path, "Where the service listens", "PATH", {.shows_default = true}};
 }
 
 absl::Status AskDaemon(const std::string& path, control::Request request,

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "CLI/CLI.hpp"
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "offcpu/flag.h"
 
 namespace offcpu {
 
@@ -16,7 +16,8 @@ class Reply;
 class Request;
 }  // namespace control
 
-void AddSocketFlag(CLI::App& app, std::string* path);
+// --socket, whose default it sets.
+Flag SocketFlag(std::string* path);
 
 // Gives each reply to `take` until it returns false.
 absl::Status AskDaemon(const std::string& path, control::Request request,

@@ -2,7 +2,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "capture/programs.h"
 #include "offcpu/doctor_report.h"
+#include "offcpu/outputs.h"
 #include "offcpu/verb.h"
 #include "process/control_groups.h"
 
@@ -35,24 +35,21 @@ HostFacts FindFacts() {
   return facts;
 }
 
-void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
-
 ExitCode RunDoctor(bool as_json) {
   const HostFacts facts = FindFacts();
   const std::vector<Check> checks = CheckHost(facts);
   as_json ? WriteChecksJson(facts, checks, ToStdout) : WriteChecks(facts, checks, ToStdout);
-  if (std::fflush(stdout) != 0) return Fail(absl::InternalError("cannot write to the standard output"));
+  if (const absl::Status written = FlushStdout(); !written.ok()) return Fail(written);
   return CanRecord(checks) ? kExitOk : kExitFailed;
 }
 
 }  // namespace
 
-Verb AddDoctor(CLI::App& offcpu) {
+Verb DoctorVerb() {
   auto as_json = std::make_shared<bool>(false);
-  CLI::App* app =
-      offcpu.add_subcommand("doctor", "Say what this host offers a recording, and what to do about the rest");
-  app->add_flag("--json", *as_json, "Write one JSON object, for scripts");
-  app->footer(
+  Verb verb = {.name = "doctor", .help = "Say what this host offers a recording, and what to do about the rest"};
+  verb.flags = {{"--json", as_json.get(), "Write one JSON object, for scripts"}};
+  verb.footer =
       "Each line is ok, limited (recording works, with a loss) or missing (nothing can be recorded). The programs of\n"
       "a recording are really loaded, for a moment, and removed.\n"
       "\n"
@@ -60,8 +57,9 @@ Verb AddDoctor(CLI::App& offcpu) {
       "  offcpu doctor                                     on a new host, or as another user\n"
       "  offcpu doctor --json | jq -e .can_record          for scripts\n"
       "\n"
-      "Exit status: 0 can record, 1 cannot, 2 wrong usage.");
-  return {app, [as_json] { return RunDoctor(*as_json); }};
+      "Exit status: 0 can record, 1 cannot, 2 wrong usage.";
+  verb.run = [as_json] { return RunDoctor(*as_json); };
+  return verb;
 }
 
 }  // namespace offcpu

@@ -1,5 +1,4 @@
 // `offcpu dump`: what the service has recorded, in any form.
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -7,9 +6,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bytes/duration.h"
+#include "absl/strings/numbers.h"
 #include "offcpu/daemon.h"
+#include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
+#include "offcpu/stored.h"
+#include "offcpu/time_flags.h"
 #include "offcpu/verb.h"
 #include "pprof/pprof_reader.h"
 #include "proto/control.pb.h"
@@ -19,100 +21,86 @@ namespace {
 
 struct DumpFlags {
   std::string socket;
-  std::string since;
-  std::string until;
-  std::vector<int> pids;
-  std::vector<std::string> comms;
+  TimeFlags time;
+  FilterFlags filter;
   OutputFlags outputs;
 };
 
-// A length of time before now, as unix time; 0 for none.
-absl::StatusOr<uint64_t> Ago(const std::string& text) {
-  if (text.empty()) return 0;
-  const absl::StatusOr<uint64_t> ago_ns = ParseDuration(text);
-  if (!ago_ns.ok()) return ago_ns.status();
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto now_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
-  return *ago_ns < now_ns ? now_ns - *ago_ns : 1;
+// What the service need not send: it knows processes and names of threads. The filter decides all the same.
+void NarrowDown(const ProfileFilter& filter, control::DumpRequest* dump) {
+  std::vector<int32_t> pids;
+  bool is_by_number = true;
+  for (const LabelFilter& one : filter.labels) {
+    int32_t pid = 0;
+    if (one.label == RowLabel::kComm) dump->add_comms(one.pattern);
+    if (one.label != RowLabel::kPid) continue;
+    is_by_number = absl::SimpleAtoi(one.pattern, &pid) && is_by_number;
+    pids.push_back(pid);
+  }
+  if (is_by_number) dump->mutable_pids()->Assign(pids.begin(), pids.end());
 }
 
-absl::StatusOr<control::Request> RequestOf(const DumpFlags& flags) {
-  const absl::StatusOr<uint64_t> since = Ago(flags.since);
-  if (!since.ok()) return since.status();
-  const absl::StatusOr<uint64_t> until = Ago(flags.until);
-  if (!until.ok()) return until.status();
-  if (*until != 0 && *since >= *until) return absl::InvalidArgumentError("--since is not before --until");
+absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const TimeSpan& span,
+                                          const ProfileFilter& filter) {
   control::Request request;
-  request.mutable_dump()->set_since_unix_ns(*since);
-  request.mutable_dump()->set_until_unix_ns(*until);
-  for (const int pid : flags.pids) request.mutable_dump()->add_pids(pid);
-  for (const std::string& comm : flags.comms) request.mutable_dump()->add_comms(comm);
-  return request;
-}
-
-absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const control::Request& request) {
+  request.mutable_dump()->set_since_unix_ns(span.since_unix_ns);
+  request.mutable_dump()->set_until_unix_ns(span.until_unix_ns);
+  NarrowDown(filter, request.mutable_dump());
   const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket, request);
   if (!bytes.ok()) return bytes.status();
   return ParsePprof(*bytes);
 }
 
-absl::Status Print(const DumpFlags& flags, const NamedProfile& profile) {
-  FormatOptions options = FormatOptionsOf(flags.outputs, profile);
-  options.text_processes = kPrintedProcesses;
-  options.text_stacks = kPrintedStacks;
-  options.text_modules = kPrintedModules;
-  WriteProfile(OutputFormat::kText, profile, options, ToStdout);
-  return FlushStdout();
+void TellSpan(const TimeSpan& asked, const NamedProfile& profile) {
+  if (profile.duration_ns == 0) {
+    std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
+  } else if (!asked.is_all()) {
+    std::fprintf(stderr, "offcpu: whole windows, %s\n", SpanText(SpanOf(profile)).c_str());
+  }
 }
 
 ExitCode RunDump(const DumpFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
-  const absl::StatusOr<control::Request> request = RequestOf(flags);
-  if (!request.ok()) return Fail(request.status());
+  const absl::StatusOr<TimeSpan> span = SpanOf(flags.time);
+  if (!span.ok()) return Fail(span.status());
+  const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
+  if (!filter.ok()) return Fail(filter.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
-  absl::StatusOr<NamedProfile> profile = FetchProfile(flags.socket, *request);
+  absl::StatusOr<NamedProfile> profile = FetchProfile(flags.socket, *span, *filter);
   if (!profile.ok()) return Fail(profile.status());
-  const bool has_samples = profile->stats.oncpu_period_ns != 0;
-  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
+  TellSpan(*span, *profile);
   MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
-  KeepWanted(flags.outputs, &*profile);
-  const absl::Status status =
-      flags.outputs.files.empty() ? Print(flags, *profile) : WriteOutputs(flags.outputs, *profile);
-  if (profile->duration_ns == 0) std::fputs("offcpu: no window has anything of this time (--since, --until)\n", stderr);
-  if (status.ok()) TellHidden(flags.outputs, *profile);
-  if (status.ok()) return kExitOk;
-  Fail(status);
-  return kExitFailed;
+  KeepWanted(*filter, &*profile);
+  const absl::Status shown = ShowStored(flags.outputs, *profile);
+  return shown.ok() ? kExitOk : Fail(shown);
 }
 
 }  // namespace
 
-Verb AddDump(CLI::App& offcpu) {
+Verb DumpVerb() {
   auto flags = std::make_shared<DumpFlags>();
-  CLI::App* app = offcpu.add_subcommand("dump", "Show or write what the service, offcpud, has recorded");
-  app->add_option("--since", flags->since, "Not what ended longer ago; without it all that there is")
-      ->type_name("TIME");
-  app->add_option("--until", flags->until, "Not what began later than this long ago; without it up to now")
-      ->type_name("TIME");
-  app->add_option("-p,--pid", flags->pids, "Only this process")->type_name("PID")->allow_extra_args(false);
-  app->add_option("--comm", flags->comms, "Only threads of this name, in which * and ? stand for others")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
-  AddSocketFlag(*app, &flags->socket);
-  AddOutputFlags(*app, "Waits for work: show their stacks, or only count them, as without it", &flags->outputs);
-  app->footer(
+  Verb verb = {.name = "dump", .help = "Show or write what the service, offcpud, has recorded"};
+  AddTimeFlags("windows", &flags->time, &verb.flags);
+  AddFilterFlags(&flags->filter, &verb.flags);
+  verb.flags.push_back(SocketFlag(&flags->socket));
+  AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  verb.flags.push_back(PerThreadFlag(&flags->outputs));
+  verb.footer =
       "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole\n"
       "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the\n"
-      "service's group.\n"
+      "service's group. Filters of one kind add up, those of different kinds narrow each other down.\n"
       "\n"
       "Examples:\n"
       "  offcpu dump --since 5m                      the costliest processes and stacks of the last five minutes\n"
+      "  offcpu dump --since 14:05 --until 14:20 --unit nginx         a service, when it was slow\n"
       "  offcpu dump -p 1234 -o waits.pb.gz          one process, for go tool pprof and offcpu report\n"
       "  offcpu dump --since 1h --until 30m -o a.json --comm 'nginx*'\n"
+      "  offcpu dump --cause lock --focus 'Cache::' --ignore '^pthread_cond'      locks in one class\n"
       "\n"
-      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.");
-  return {app, [flags] { return RunDump(*flags); }};
+      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.";
+  verb.run = [flags] { return RunDump(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

@@ -4,12 +4,10 @@
 
 namespace offcpu {
 
-void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags) {
-  app.add_option("--idle", flags->idle, what)->check(CLI::IsMember({"show", "count"}))->type_name("HOW");
-  app.add_option("--idle-patterns", flags->patterns,
-                 "Further patterns that tell waits for work; what is stored is told again")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
+void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>* flags) {
+  flags->push_back({"--idle", &values->idle, what, "HOW", {.one_of = {"show", "count"}}});
+  flags->push_back({"--idle-patterns", &values->patterns,
+                    "Further patterns that tell waits for work; what is stored is told again", "FILE"});
 }
 
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "classify/idle_patterns.h"
+#include "offcpu/flag.h"
 #include "profile/named_profile.h"
 
 namespace offcpu {
@@ -19,7 +19,7 @@ struct IdleFlags {
 };
 
 // `what` is said of --idle.
-void AddIdleFlags(CLI::App& app, const std::string& what, IdleFlags* flags);
+void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>* flags);
 
 // In what comes from a file or the service: what that says of its waits holds, if it says anything, unless there are
 // patterns of one's own.

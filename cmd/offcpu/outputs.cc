@@ -1,5 +1,6 @@
 #include "offcpu/outputs.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,45 +12,50 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
 #include "classify/idle.h"
-#include "labels/label_filter.h"
 #include "tables/idle_table.h"
 
 namespace offcpu {
 
-void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags) {
-  app.add_option("-o,--output", flags->files,
-                 "Write the profile there: .folded, .pb.gz, .txt, .json or .otlp, by the suffix")
-      ->type_name("FILE")
-      ->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
-  app.add_option("--value", flags->value,
-                 "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
-                 "recording with --oncpu also cpu, samples or wall (the default there)")
-      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count", "cpu", "samples", "wall"}))
-      ->type_name("VALUE");
-  app.add_option("--by", flags->by,
-                 "Print a table by this label instead of by process: container, cgroup, pod, unit, comm, kind, cause,\n"
-                 "syscall, idle or another one of .json files")
-      ->type_name("LABEL");
-  app.add_option("--only", flags->only,
-                 "Only rows with such a label, as in unit=nginx.service or cause=lock; * and ? stand for others")
-      ->type_name("LABEL=PATTERN")
-      ->allow_extra_args(false);
-  app.add_option("--unit", flags->unit, "Of the values in .folded files: us or ns")
-      ->check(CLI::IsMember({"us", "ns"}))
-      ->type_name("UNIT")
-      ->capture_default_str();
-  app.add_flag("--frame-sources", flags->frame_sources,
-               "Say behind each user frame in .folded, .txt and the tables how it was found");
-  AddIdleFlags(app, idle, &flags->idle);
+void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags) {
+  flags->insert(
+      flags->end(),
+      {
+          {"-o,--output", &values->files,
+           "Write the profile there: .folded, .pb.gz, .txt, .json, .otlp or .html, by the suffix", "FILE"},
+          {"--value",
+           &values->value,
+           "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
+           "recording with --oncpu also cpu, samples or wall (the default there)",
+           "VALUE",
+           {.one_of = RowValueNames(true)}},
+          {"--by", &values->by,
+           "Print a table by process, command, thread, cause, syscall, container, unit, cgroup, pod, comm, kind,\n"
+           "idle or another label of .json files; without it programs, or stacks of what is selected",
+           "LABEL"},
+          {"--time-unit",
+           &values->time_unit,
+           "Of the values in .folded files: us or ns",
+           "UNIT",
+           {.one_of = {"us", "ns"}, .shows_default = true}},
+          {"--frame-sources", &values->frame_sources,
+           "Say behind each user frame in .folded, .txt and the tables how it was found"},
+      });
+  AddIdleFlags(idle, &values->idle, flags);
+}
+
+Flag PerThreadFlag(OutputFlags* values) {
+  return {"--per-thread", &values->per_thread, "Keep the threads of a process apart, which a recording has to know"};
 }
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
   FormatOptions options;
-  options.folded.nanoseconds = flags.unit == "ns";
+  options.folded.nanoseconds = flags.time_unit == "ns";
   // One of those, or it was refused.
   options.folded.value = options.text_value = flags.value.empty() ? DefaultValue(profile) : *ParseRowValue(flags.value);
   options.frame_sources = flags.frame_sources;
-  if (!flags.by.empty()) options.text_by = *ParseRowLabel(flags.by);
+  if (!flags.by.empty()) options.text_by = *ParseTableBy(flags.by);
+  options.folded.per_process = options.text_by.apart == RowsApart::kProcesses;
+  options.text_per_thread = flags.per_thread;
   options.hide_idle = flags.idle.hides();
   return options;
 }
@@ -64,23 +70,21 @@ absl::Status CheckOutputs(const OutputFlags& flags) {
           absl::StrCat("cannot write ", file, ": ", directory.string(), ": ", strerror(errno)));
     }
   }
-  if (absl::Status status = ParseRowLabel(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
-  for (const std::string& filter : flags.only) {
-    if (absl::Status status = ParseLabelFilter(filter).status(); !status.ok()) return status;
-  }
+  if (absl::Status status = ParseTableBy(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
   return absl::OkStatus();
-}
-
-void KeepWanted(const OutputFlags& flags, NamedProfile* profile) {
-  std::vector<LabelFilter> filters;
-  for (const std::string& filter : flags.only) filters.push_back(*ParseLabelFilter(filter));
-  KeepRows(filters, profile);
 }
 
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples) {
   if (has_samples || (flags.value != "cpu" && flags.value != "samples")) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--value ", flags.value, " is of a recording with samples of what runs: `--oncpu HZ` takes them"));
+}
+
+absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile) {
+  const auto is_of_one = [](const NamedRow& row) { return row.tid != 0; };
+  const bool has_threads = profile.rows.empty() || std::any_of(profile.rows.begin(), profile.rows.end(), is_of_one);
+  if (!flags.per_thread || has_threads) return absl::OkStatus();
+  return absl::InvalidArgumentError("this recording does not keep threads apart: `offcpu record --per-thread` does");
 }
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile) {
@@ -96,7 +100,15 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile)
 void TellHidden(const OutputFlags& flags, const NamedProfile& profile) {
   const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
-  std::fputs(IdleLine(SumIdle(profile)).c_str(), stderr);
+  std::fputs(IdleLines(SumIdle(profile), Total(profile.rows, RowValue::kOffCpu)).c_str(), stderr);
+}
+
+size_t StdoutColumns() {
+  constexpr size_t kMinColumns = 80;
+  if (isatty(STDOUT_FILENO) == 0) return kNoLimit;
+  winsize window = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return kMinColumns;
+  return std::max<size_t>(window.ws_col, kMinColumns);
 }
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }

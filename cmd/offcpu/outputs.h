@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
+#include "offcpu/flag.h"
 #include "offcpu/idle_flags.h"
 #include "output/format.h"
 #include "profile/named_profile.h"
@@ -17,16 +17,19 @@ namespace offcpu {
 
 struct OutputFlags {
   std::vector<std::string> files;
-  std::string unit = "us";
+  std::string time_unit = "us";
   std::string value;  // empty: all the time there is
-  std::string by;     // a label; empty: by process
-  std::vector<std::string> only;
+  std::string by;     // as ParseTableBy has it; empty: by program
+  bool per_thread = false;
   bool frame_sources = false;
   IdleFlags idle;
 };
 
 // `idle`: what --idle does.
-void AddOutputFlags(CLI::App& app, const std::string& idle, OutputFlags* flags);
+void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags);
+
+// Not of a difference: threads of two recordings are told by their names.
+Flag PerThreadFlag(OutputFlags* values);
 
 // The lines of the tables that are printed; a .txt file has more.
 inline constexpr size_t kPrintedProcesses = 20;
@@ -42,13 +45,16 @@ absl::Status CheckOutputs(const OutputFlags& flags);
 // InvalidArgument for a value of samples where there are none.
 absl::Status CheckValue(const OutputFlags& flags, bool has_samples);
 
-// Leaves out what is not wanted.
-void KeepWanted(const OutputFlags& flags, NamedProfile* profile);
+// InvalidArgument for --per-thread where the recording tells no threads apart.
+absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile);
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
 
 // Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.
 void TellHidden(const OutputFlags& flags, const NamedProfile& profile);
+
+// Of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
+size_t StdoutColumns();
 
 // A sink, and whether all that went into it was written.
 void ToStdout(std::string_view piece);

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
+#include "tables/columns.h"
 #include "tables/coverage_table.h"
 #include "tables/idle_table.h"
 #include "tables/label_table.h"
@@ -114,33 +117,37 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
 }
 
 void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
-  const FormatOptions options = FormatOptionsOf(flags.outputs, profile);
-  const RowValue value = options.text_value;
-  const std::vector<IdleSum> idle = SumIdle(profile);
-  const bool hides = flags.outputs.idle.hides() && !idle.empty();
-  const NamedProfile rest = hides ? WithoutIdle(profile) : NamedProfile();
-  const NamedProfile& shown = hides ? rest : profile;
-  if (options.text_by.has_value()) {
-    WriteLabelTable(profile, *options.text_by, value, options.hide_idle, kPrintedProcesses, ToStdout);
-  } else if (IsWholeHost(flags)) {
-    WriteProcessTable(shown, value, kPrintedProcesses, ToStdout);
+  FormatOptions options = FormatOptionsOf(flags.outputs, profile);
+  options.text_columns = StdoutColumns();
+  std::string text;
+  const auto sink = [&text](std::string_view piece) { text += piece; };
+  const TableBy& by = options.text_by;
+  const ShownRows shown(profile, options.hide_idle);
+  if (by.label.has_value()) {
+    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, kPrintedProcesses), sink);
+  } else if (IsWholeHost(flags) || !flags.outputs.by.empty()) {
+    WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, kPrintedProcesses), sink);
   } else {
-    WriteStackTable(shown, value, kPrintedStacks, ToStdout);
+    WriteStackTable(profile, shown.rows(), TableOptionsOf(options, kPrintedStacks), sink);
   }
-  if (hides && options.text_by != RowLabel::kIdle) ToStdout(IdleLine(idle));
-  ToStdout("\n");
-  WriteLedgerTable(profile, kPrintedProcesses, ToStdout);
-  if (!profile.ledger.empty()) ToStdout("\n");
-  WriteSummary(profile, ToStdout);
-  WriteIdleTable(idle, hides, ToStdout);
-  WriteCoverageTable(profile, false, kPrintedModules, ToStdout);
+  if (shown.is_less() && by.label != RowLabel::kIdle) {
+    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
+  }
+  sink("\n");
+  WriteLedgerTable(profile, kPrintedProcesses, sink);
+  if (!profile.ledger.empty()) sink("\n");
+  WriteSummary(profile, options.hide_idle, sink);
+  WriteIdleTable(shown.sums(), shown.is_less(), sink);
+  WriteCoverageTable(profile, false, kPrintedModules, sink);
+  ToStdout(Wrapped(text, options.text_columns));
 }
 
-absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, Profile recorded) {
+absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, const IdlePatterns& idle,
+                         Profile recorded) {
   SymbolizerOptions naming;
   naming.idle = &idle;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
-  KeepWanted(flags.outputs, &profile);
+  KeepRows(filter, &profile);
   if (absl::Status status = WriteOutputs(flags.outputs, profile); !status.ok()) return status;
   if (flags.outputs.frame_sources) profile = WithFrameSources(std::move(profile));
   PrintTables(flags, profile);
@@ -150,6 +157,8 @@ absl::Status WriteResult(const RecordFlags& flags, const IdlePatterns& idle, Pro
 ExitCode RunRecord(const RecordFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
   if (absl::Status status = CheckValue(flags.outputs, flags.oncpu_hz != 0); !status.ok()) return Fail(status);
+  const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
+  if (!filter.ok()) return Fail(filter.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
   const absl::StatusOr<uint64_t> length_ns = RecordLength(flags);
@@ -175,7 +184,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  if (absl::Status status = WriteResult(flags, *idle, *std::move(profile)); !status.ok()) {
+  if (absl::Status status = WriteResult(flags, *filter, *idle, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }
@@ -186,14 +195,31 @@ ExitCode RunRecord(const RecordFlags& flags) {
 
 }  // namespace
 
-Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command) {
+Verb RecordVerb() {
   auto flags = std::make_shared<RecordFlags>();
-  CLI::App* app = offcpu.add_subcommand("record", "Record waits and write where they happened");
-  AddRecordFlags(*app, flags.get());
-  return {app, [flags, &command] {
-            flags->command = command;
-            return RunRecord(*flags);
-          }};
+  Verb verb = {.name = "record", .help = "Record waits and write where they happened"};
+  verb.flags = RecordFlagsOf(flags.get());
+  verb.command = &flags->command;
+  verb.footer =
+      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds\n"
+      "narrow each other down. A COMMAND is recorded from its start, with all its children.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu record 10                                  the whole host, 10 seconds\n"
+      "  offcpu record -p 1234 -o waits.folded 5           one process; flamegraph.pl reads the file\n"
+      "  offcpu record -p 1234 -o waits.pb.gz 5            for go tool pprof, and for offcpu report\n"
+      "  offcpu record --comm 'nginx*' --min-wait 1ms 30   threads by name, waits of 1 ms and more\n"
+      "  offcpu record --state D --kernel-threads 10       what waits for disks, and who writes to them\n"
+      "  offcpu record --container 3f5c0b1e2a77            a container, until Ctrl-C\n"
+      "  offcpu record -o build.json -- make -j4           a command and its children\n"
+      "  offcpu record --oncpu 99 -p 1234 10               waits and work: where the wall-clock time goes\n"
+      "  offcpu record --wakers -p 1234 -o waits.folded 5  who it waited for, behind \"--\" in each line\n"
+      "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
+      "\n"
+      "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
+      "126 COMMAND cannot be run, 127 COMMAND not found.";
+  verb.run = [flags] { return RunRecord(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/statusor.h"
+#include "offcpu/filter_flags.h"
+#include "offcpu/flag.h"
 #include "offcpu/outputs.h"
 #include "recorder/recorder.h"
 
@@ -24,18 +25,20 @@ struct RecordFlags {
   std::string max_wait = "0";  // any length
   std::vector<std::string> states;
   std::string sample = "auto";
+  std::string cpu_budget = "1%";
   bool kernel_threads = false;
   std::string unwind = "sframe,eh_frame,fp";
-  bool per_thread = false;
   bool ledger = false;
   bool wakers = false;
   uint32_t oncpu_hz = 0;
   OutputFlags outputs;
+  FilterFlags filter;   // of what is recorded, what is shown; only --only
   std::string seconds;  // empty: until a signal, or until what is recorded has ended
   std::vector<std::string> command;
 };
 
-void AddRecordFlags(CLI::App& app, RecordFlags* flags);
+// All of them, and where their values go.
+std::vector<Flag> RecordFlagsOf(RecordFlags* values);
 
 bool IsWholeHost(const RecordFlags& flags);
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags);

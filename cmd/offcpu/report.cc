@@ -1,66 +1,92 @@
-// `offcpu report`: a stored recording in any other form.
+// `offcpu report`: stored recordings in any other form.
+#include <cstdio>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "bytes/utf8.h"
+#include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
+#include "offcpu/stored.h"
+#include "offcpu/time_flags.h"
 #include "offcpu/verb.h"
-#include "pprof/pprof_reader.h"
+#include "profile/merge_named.h"
 
 namespace offcpu {
 namespace {
 
 struct ReportFlags {
-  std::string file;
+  std::vector<std::string> files;
+  TimeFlags time;
+  FilterFlags filter;
   OutputFlags outputs;
 };
 
-ExitCode RunReport(const ReportFlags& flags) {
-  if (flags.file == "-") {
-    return Fail(absl::InvalidArgumentError("report reads a file, not the standard input: give the name of a .pb.gz"));
+// Those that have something of the span, each whole; says of each which time it is of, if there is a question.
+absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan& span, const IdlePatterns& idle) {
+  std::vector<NamedProfile> taken;
+  for (const std::string& file : flags.files) {
+    absl::StatusOr<NamedProfile> profile = ReadStored(file, flags.outputs.idle, idle);
+    if (!profile.ok()) return profile.status();
+    const TimeSpan recorded = SpanOf(*profile);
+    const bool is_taken = span.Has(recorded);
+    if (!span.is_all()) {
+      std::fprintf(stderr, "offcpu: %s: %s, %s\n", is_taken ? "whole file" : "left out", Printable(file).c_str(),
+                   SpanText(recorded).c_str());
+    }
+    if (is_taken) taken.push_back(*std::move(profile));
   }
+  if (taken.empty()) return absl::NotFoundError("no file has anything of this time (--since, --until)");
+  return MergeNamedProfiles(std::move(taken));
+}
+
+ExitCode RunReport(const ReportFlags& flags) {
   if (absl::Status status = CheckOutputs(flags.outputs); !status.ok()) return Fail(status);
+  const absl::StatusOr<TimeSpan> span = SpanOf(flags.time);
+  if (!span.ok()) return Fail(span.status());
+  const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
+  if (!filter.ok()) return Fail(filter.status());
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return Fail(idle.status());
-  absl::StatusOr<NamedProfile> profile = ReadPprofFile(flags.file);
+  absl::StatusOr<NamedProfile> profile = ReadFiles(flags, *span, *idle);
   if (!profile.ok()) return Fail(profile.status());
-  const bool has_samples = profile->stats.oncpu_period_ns != 0;
-  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return Fail(status);
-  MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
-  KeepWanted(flags.outputs, &*profile);
-  if (absl::Status status = WriteOutputs(flags.outputs, *profile); !status.ok()) {
-    Fail(status);
-    return kExitFailed;
-  }
-  TellHidden(flags.outputs, *profile);
-  if (!flags.outputs.files.empty()) return kExitOk;
-  FormatOptions options = FormatOptionsOf(flags.outputs, *profile);
-  options.text_processes = kPrintedProcesses;
-  options.text_stacks = kPrintedStacks;
-  options.text_modules = kPrintedModules;
-  WriteProfile(OutputFormat::kText, *profile, options, ToStdout);
-  const absl::Status printed = FlushStdout();
-  return printed.ok() ? kExitOk : Fail(printed);
+  KeepWanted(*filter, &*profile);
+  const absl::Status shown = ShowStored(flags.outputs, *profile);
+  return shown.ok() ? kExitOk : Fail(shown);
 }
 
 }  // namespace
 
-Verb AddReport(CLI::App& offcpu) {
+Verb ReportVerb() {
   auto flags = std::make_shared<ReportFlags>();
-  CLI::App* app = offcpu.add_subcommand("report", "Show a recorded .pb.gz file, or write it in another form");
-  app->add_option("FILE", flags->file, "What record wrote to a file ending in .pb.gz")->required();
-  AddOutputFlags(*app, "Waits for work: show their stacks, or only count them, as without it", &flags->outputs);
-  app->footer(
+  Verb verb = {.name = "report", .help = "Show recorded .pb.gz files, or write them in another form"};
+  verb.flags = {{"FILE",
+                 &flags->files,
+                 "What record or dump wrote to a file ending in .pb.gz; several are added up",
+                 "",
+                 {.is_required = true}}};
+  AddTimeFlags("files", &flags->time, &verb.flags);
+  AddFilterFlags(&flags->filter, &verb.flags);
+  AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
+  verb.flags.push_back(PerThreadFlag(&flags->outputs));
+  verb.footer =
       "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, the\n"
-      "other forms have them all. No root is needed, nor the machine of the recording.\n"
+      "other forms have them all. No root is needed, nor the machine of the recording. Filters of one kind add up,\n"
+      "those of different kinds narrow each other down.\n"
       "\n"
       "Examples:\n"
       "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
-      "  offcpu report waits.pb.gz --by cause --only unit=nginx.service    what a service waits for\n"
-      "  offcpu report waits.pb.gz -o waits.folded --unit ns          for flame graph tools\n"
-      "  go tool pprof -proto -tagfocus pid=1234 waits.pb.gz > p.pb.gz; offcpu report p.pb.gz     of one process\n"
+      "  offcpu report waits.pb.gz --by cause --unit nginx            what a service waits for\n"
+      "  offcpu report waits.pb.gz --focus 'Cache::' --ignore '^epoll_'      waits below some functions\n"
+      "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       of the files of some hours, some minutes\n"
+      "  offcpu report waits.pb.gz -o waits.folded --time-unit ns     for flame graph tools\n"
+      "  go tool pprof -proto -hide '^std::' waits.pb.gz > p.pb.gz; offcpu report p.pb.gz     without some frames\n"
       "\n"
-      "Exit status: 0 done, 1 the file is damaged or the result cannot be written, 2 wrong usage.");
-  return {app, [flags] { return RunReport(*flags); }};
+      "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";
+  verb.run = [flags] { return RunReport(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "offcpu/outputs.h"
 #include "offcpu/sframe_report.h"
 #include "offcpu/verb.h"
 #include "process/address_space.h"
@@ -67,8 +67,6 @@ absl::Status AddProcess(pid_t pid, Modules* modules) {
   return absl::OkStatus();
 }
 
-void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
-
 // What can be read is shown, whatever the others are: `*.so*` names linker scripts, too.
 ExitCode RunSFrame(const SFrameFlags& flags) {
   Modules modules;
@@ -84,21 +82,25 @@ ExitCode RunSFrame(const SFrameFlags& flags) {
   std::vector<SFrameReport> reports;
   for (const std::shared_ptr<const Module>& module : modules) reports.push_back(ReportSFrame(*module));
   flags.as_json ? WriteSFrameReportsJson(reports, ToStdout) : WriteSFrameReports(reports, flags.dump, ToStdout);
-  if (std::fflush(stdout) != 0) return Fail(absl::InternalError("cannot write to the standard output"));
+  if (const absl::Status written = FlushStdout(); !written.ok()) return Fail(written);
   return failure == kExitOk ? kExitOk : kExitFailed;
 }
 
 }  // namespace
 
-Verb AddSFrame(CLI::App& offcpu) {
+Verb SFrameVerb() {
   auto flags = std::make_shared<SFrameFlags>();
-  CLI::App* app = offcpu.add_subcommand("sframe", "Say which objects SFrame tables describe, and how much of them");
-  app->add_option("OBJECT", flags->objects, "A program or library, or the number of a process: all that it has mapped")
-      ->required()
-      ->type_name("FILE|PID");
-  CLI::Option* dump = app->add_flag("--dump", flags->dump, "Write every function and row of the tables, too");
-  app->add_flag("--json", flags->as_json, "Write one JSON array, for scripts")->excludes(dump);
-  app->footer(
+  Verb verb = {.name = "sframe", .help = "Say which objects SFrame tables describe, and how much of them"};
+  verb.flags = {
+      {"OBJECT",
+       &flags->objects,
+       "A program or library, or the number of a process: all that it has mapped",
+       "FILE|PID",
+       {.is_required = true}},
+      {"--dump", &flags->dump, "Write every function and row of the tables, too"},
+      {"--json", &flags->as_json, "Write one JSON array, for scripts", "", {.excludes = "--dump"}},
+  };
+  verb.footer =
       "Of a table of Version 3: its functions, their rows, and the share of the executable bytes that it describes.\n"
       "Older versions are told apart and not read. Code without SFrame is walked by .eh_frame.\n"
       "\n"
@@ -108,8 +110,9 @@ Verb AddSFrame(CLI::App& offcpu) {
       "  offcpu sframe --json 1234 | jq '.[] | select(.sframe == \"none\") | .path'\n"
       "\n"
       "Exit status: 0 said, 1 failed, or said of some of the objects only, 2 wrong usage or no such object,\n"
-      "3 missing capability.");
-  return {app, [flags] { return RunSFrame(*flags); }};
+      "3 missing capability.";
+  verb.run = [flags] { return RunSFrame(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

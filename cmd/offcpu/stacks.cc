@@ -59,27 +59,32 @@ ExitCode RunStacks(const StacksFlags& flags) {
 
 }  // namespace
 
-Verb AddStacks(CLI::App& offcpu) {
+Verb StacksVerb() {
   auto flags = std::make_shared<StacksFlags>();
-  CLI::App* app = offcpu.add_subcommand("stacks", "Show where every thread of a process stands now");
-  app->add_option("PID", flags->pid, "The process")->required();
-  app->add_option("--unwind", flags->unwind, "Where the rules for walking user stacks come from, first choice first")
-      ->type_name("SOURCES")
-      ->capture_default_str();
-  app->add_flag("--json", flags->as_json, "Write one JSON object, for scripts");
-  AddSocketFlag(*app, &flags->socket);
-  app->footer(
+  Verb verb = {.name = "stacks", .help = "Show where every thread of a process stands now"};
+  verb.flags = {
+      {"PID", &flags->pid, "The process", "", {.is_required = true}},
+      {"--unwind",
+       &flags->unwind,
+       "Where the rules for walking user stacks come from, first choice first",
+       "SOURCES",
+       {.shows_default = true}},
+      {"--json", &flags->as_json, "Write one JSON object, for scripts"},
+      SocketFlag(&flags->socket),
+  };
+  verb.footer =
       "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all the\n"
       "time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, and\n"
-      "members of its group. Where it does not, this needs root.\n"
+      "members of its group. Where it does not, this needs root. Threads that wait alike are one entry.\n"
       "\n"
       "Examples:\n"
       "  offcpu stacks 1234                                what a process that hangs waits for\n"
       "  offcpu stacks --json 1234 | jq '.threads[].comm'  for scripts\n"
       "  offcpu stacks --unwind=sframe 1234                how far SFrame tables alone lead\n"
       "\n"
-      "Exit status: 0 shown, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.");
-  return {app, [flags] { return RunStacks(*flags); }};
+      "Exit status: 0 shown, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.";
+  verb.run = [flags] { return RunStacks(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

@@ -11,7 +11,9 @@
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
+#include "profile/profile.h"
 #include "proto/control.pb.h"
+#include "tables/cost_text.h"
 
 namespace offcpu {
 namespace {
@@ -47,6 +49,20 @@ void PrintExport(const control::Export& status) {
   if (!status.last_error().empty()) ToStdout(absl::StrFormat("  last error  %s\n", Printable(status.last_error())));
 }
 
+void PrintCost(const control::Cost& cost) {
+  ProfileStats stats;
+  stats.own_programs_ns = cost.programs_ns();
+  stats.capture_ns = cost.captures_ns();
+  stats.own_process_ns = cost.process_ns();
+  stats.host_cpu_ns = cost.host_cpu_ns();
+  stats.cpu_budget_ppm = cost.budget_ppm();
+  const std::string text = CostText(stats);
+  if (!text.empty()) ToStdout(absl::StrFormat("  cost        %s\n", text));
+  if (cost.draws_per_cpu() == cost.draws_per_cpu_most()) return;
+  ToStdout(absl::StrFormat("  lowered     to %d draws a second and CPU, of %d, because of the budget\n",
+                           cost.draws_per_cpu(), cost.draws_per_cpu_most()));
+}
+
 void Print(const control::Status& status) {
   ToStdout(absl::StrFormat("offcpud       %s, pid %d, up for %s\n", Printable(status.version()), status.pid(),
                            FormatDuration(status.uptime_ns())));
@@ -59,6 +75,7 @@ void Print(const control::Status& status) {
                            MiB(status.windows_bytes()), status.windows_ended(), status.windows_over_memory()));
   ToStdout(absl::StrFormat("they have     %s: %d intervals of %d processes\n", FormatDuration(status.recorded_ns()),
                            status.intervals(), status.processes()));
+  PrintCost(status.cost());
   ToStdout(absl::StrFormat("user walks    %d\n", status.walks()));
   PrintShares("  ended      ", status.walk_ends(), status.walks());
   PrintShares("  complete by", status.complete_walks_by_source(), status.walks());
@@ -72,16 +89,13 @@ void Print(const control::Status& status) {
 }
 
 void WriteCounts(const char* key, const Counts& counts, JsonWriter& json) {
-  json.Key(key);
-  json.BeginArray();
-  for (const control::NamedCount& count : counts) {
+  WriteArray(key, counts, json, [&](const control::NamedCount& count) {
     json.BeginObject();
     json.Field("name", count.name());
     json.Field("count", count.count());
     json.Field("ns", count.ns());
     json.EndObject();
-  }
-  json.EndArray();
+  });
 }
 
 void WriteExport(const control::Export& status, JsonWriter& json) {
@@ -98,6 +112,19 @@ void WriteExport(const control::Export& status, JsonWriter& json) {
   json.Field("files_failed", status.files_failed());
   WriteCounts("losses", status.losses(), json);
   json.Field("last_error", status.last_error());
+  json.EndObject();
+}
+
+void WriteCost(const control::Cost& cost, JsonWriter& json) {
+  json.Key("cost");
+  json.BeginObject();
+  json.Field("programs_ns", cost.programs_ns());
+  json.Field("captures_ns", cost.captures_ns());
+  json.Field("process_ns", cost.process_ns());
+  json.Field("host_cpu_ns", cost.host_cpu_ns());
+  json.Field("budget_ppm", cost.budget_ppm());
+  json.Field("draws_per_cpu", uint64_t{cost.draws_per_cpu()});
+  json.Field("draws_per_cpu_most", uint64_t{cost.draws_per_cpu_most()});
   json.EndObject();
 }
 
@@ -124,6 +151,7 @@ void WriteJson(const control::Status& status) {
   WriteCounts("walk_ends", status.walk_ends(), json);
   WriteCounts("complete_walks_by_source", status.complete_walks_by_source(), json);
   WriteCounts("drops", status.drops(), json);
+  WriteCost(status.cost(), json);
   if (status.has_export_()) WriteExport(status.export_(), json);
   json.Field("last_error", status.last_error());
   json.EndObject();
@@ -144,20 +172,20 @@ ExitCode RunStatus(const StatusFlags& flags) {
 
 }  // namespace
 
-Verb AddStatus(CLI::App& offcpu) {
+Verb StatusVerb() {
   auto flags = std::make_shared<StatusFlags>();
-  CLI::App* app = offcpu.add_subcommand("status", "Show how the service, offcpud, is doing");
-  app->add_flag("--json", flags->as_json, "Write one JSON object, for scripts");
-  AddSocketFlag(*app, &flags->socket);
-  app->footer(
+  Verb verb = {.name = "status", .help = "Show how the service, offcpud, is doing"};
+  verb.flags = {{"--json", &flags->as_json, "Write one JSON object, for scripts"}, SocketFlag(&flags->socket)};
+  verb.footer =
       "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's group.\n"
       "\n"
       "Examples:\n"
       "  offcpu status\n"
       "  offcpu status --json | jq .memory_bytes\n"
       "\n"
-      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.");
-  return {app, [flags] { return RunStatus(*flags); }};
+      "Exit status: 0 done, 1 failed or no service, 2 wrong usage, 3 not allowed.";
+  verb.run = [flags] { return RunStatus(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

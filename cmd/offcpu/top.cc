@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/duration.h"
 #include "labels/row_value.h"
@@ -157,12 +156,6 @@ absl::Status Refresh(const TopFlags& flags, std::chrono::nanoseconds interval, T
   return view.Finish();
 }
 
-// As CLI::PositiveNumber, which says all digits of the largest number.
-std::string IsCount(const std::string& text) {
-  uint64_t count = 0;
-  return absl::SimpleAtoi(text, &count) && count != 0 ? "" : "must be 1 or more";
-}
-
 ExitCode RunTop(const TopFlags& flags) {
   const absl::StatusOr<std::chrono::nanoseconds> interval = IntervalOf(flags);
   if (!interval.ok()) return Fail(interval.status());
@@ -184,27 +177,28 @@ ExitCode RunTop(const TopFlags& flags) {
 
 }  // namespace
 
-Verb AddTop(CLI::App& offcpu) {
+Verb TopVerb() {
   auto flags = std::make_shared<TopFlags>();
-  CLI::App* app = offcpu.add_subcommand("top", "Show live which processes and stacks are off the CPU longest");
-  app->add_option("--interval", flags->interval, "From one refresh to the next, from 100ms to 1h")
-      ->type_name("TIME")
-      ->capture_default_str();
-  app->add_option("-n,--count", flags->count, "Refresh so often, then end; without it until q or Ctrl-C")
-      ->type_name("COUNT")
-      ->check(IsCount);
-  app->add_option("-p,--pid", flags->selection.pids, "Only this process")->type_name("PID")->allow_extra_args(false);
-  app->add_option("--comm", flags->selection.comms, "Only threads of this name, in which * and ? stand for others")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  app->add_option("--value", flags->value, "What comes first: off_cpu, blocked, runnable or count")
-      ->check(CLI::IsMember({"off_cpu", "blocked", "runnable", "count"}))
-      ->type_name("VALUE")
-      ->capture_default_str();
-  app->add_flag("--json", flags->as_json, "Write one JSON object a refresh, each on a line, for scripts");
-  AddIdleFlags(*app, "Waits for work: show them, or only count them, as without it", &flags->idle);
-  AddSocketFlag(*app, &flags->socket);
-  app->footer(
+  Verb verb = {.name = "top", .help = "Show live which processes and stacks are off the CPU longest"};
+  verb.flags = {
+      {"--interval",
+       &flags->interval,
+       "From one refresh to the next, from 100ms to 1h",
+       "TIME",
+       {.shows_default = true}},
+      {"-n,--count", &flags->count, "Refresh so often, then end; without it until q or Ctrl-C", "COUNT", {.min = 1}},
+      {"-p,--pid", &flags->selection.pids, "Only this process", "PID"},
+      {"--comm", &flags->selection.comms, "Only threads of this name, in which * and ? stand for others", "GLOB"},
+      {"--value",
+       &flags->value,
+       "What comes first: off_cpu, blocked, runnable or count",
+       "VALUE",
+       {.one_of = RowValueNames(false), .shows_default = true}},
+      {"--json", &flags->as_json, "Write one JSON object a refresh, each on a line, for scripts"},
+  };
+  AddIdleFlags("Waits for work: show them, or only count them, as without it", &flags->idle, &verb.flags);
+  verb.flags.push_back(SocketFlag(&flags->socket));
+  verb.footer =
       "Times are per second of the interval, and of all threads of a process together. A stack is shown from the\n"
       "function outside the C library that waited outwards, then the function of the kernel that it waited in. The\n"
       "service, offcpud, is asked where it runs: root may ask, and members of its group. Where it does not, this\n"
@@ -217,8 +211,9 @@ Verb AddTop(CLI::App& offcpu) {
       "  offcpu top -p 1234 -n 1 --interval 10s         one process, once\n"
       "  offcpu top --json | jq '.processes[0].name'    for scripts\n"
       "\n"
-      "Exit status: 0 ended, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.");
-  return {app, [flags] { return RunTop(*flags); }};
+      "Exit status: 0 ended, 1 failed, 2 wrong usage or no such process, 3 missing capability or kernel support.";
+  verb.run = [flags] { return RunTop(*flags); };
+  return verb;
 }
 
 }  // namespace offcpu

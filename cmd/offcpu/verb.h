@@ -1,5 +1,5 @@
-// One verb of the command line: `offcpu record`, `offcpu report`, ... Each has a file of its own that adds it to the
-// parser and runs it; main only chooses.
+// One verb of the command line: `offcpu record`, `offcpu report`, ... Each has a file of its own that says what it is
+// called with and runs it; main only lists them.
 #ifndef OFFCPU_CMD_OFFCPU_VERB_H_
 #define OFFCPU_CMD_OFFCPU_VERB_H_
 
@@ -7,26 +7,30 @@
 #include <string>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "absl/status/status.h"
 #include "offcpu/exit_code.h"
+#include "offcpu/flag.h"
 
 namespace offcpu {
 
 struct Verb {
-  CLI::App* app = nullptr;
-  std::function<ExitCode()> run;  // after parsing; owns the values of the flags
+  std::string name;
+  std::string help;
+  std::string footer;
+  std::vector<Flag> flags;
+  std::function<ExitCode()> run;                // after parsing; owns the values of the flags
+  std::vector<std::string>* command = nullptr;  // what followed a lone "--"; null: nothing may
 };
 
-// `command`: what followed a lone "--"; read when the verb is run.
-Verb AddRecord(CLI::App& offcpu, const std::vector<std::string>& command);
-Verb AddTop(CLI::App& offcpu);
-Verb AddStacks(CLI::App& offcpu);
-Verb AddReport(CLI::App& offcpu);
-Verb AddDoctor(CLI::App& offcpu);
-Verb AddDump(CLI::App& offcpu);
-Verb AddStatus(CLI::App& offcpu);
-Verb AddSFrame(CLI::App& offcpu);
+Verb RecordVerb();
+Verb TopVerb();
+Verb StacksVerb();
+Verb ReportVerb();
+Verb DiffVerb();
+Verb DoctorVerb();
+Verb DumpVerb();
+Verb StatusVerb();
+Verb SFrameVerb();
 
 // Says in one line on the standard error what went wrong, and returns the exit code for it.
 ExitCode Fail(const absl::Status& status);

@@ -30,6 +30,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   } else {
     AdaptSample(kDrawsPerCpuAlways, record);
   }
+  record.cpu_budget_ppm = config.record.cpu_budget_ppm;
   record.min_wait_ns = config.record.min_wait_ns;
   record.max_wait_ns = config.record.max_wait_ns;
   record.kernel_threads = config.record.kernel_threads;

@@ -14,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "labels/row_labels.h"
+#include "labels/row_value.h"
+
 namespace offcpu {
 namespace {
 
@@ -114,7 +117,7 @@ Flags Long(const Flags& flags) {
 }
 
 TEST(Help, EachVerbHasExamplesAndSaysHowItExits) {
-  EXPECT_EQ(Verbs().size(), 9u) << "or this test does not understand the help";
+  EXPECT_EQ(Verbs().size(), 10u) << "or this test does not understand the help";
   EXPECT_THAT(Verbs().at("record"), testing::IsSupersetOf({"-p", "--pid", "--min-wait", "--help"}));
   for (const auto& [verb, flags] : Verbs()) {
     if (verb.empty()) continue;
@@ -133,7 +136,9 @@ std::string ManualPage(const std::string& name) {
 TEST(Help, ManualPagesHaveEachFlagAndNoOther) {
   const std::string page = ManualPage("offcpu.1");
   for (const auto& [verb, flags] : Verbs()) {
-    if (!verb.empty()) EXPECT_THAT(page, HasSubstr("\n.B offcpu " + verb + "\n"));
+    if (!verb.empty()) {
+      EXPECT_THAT(page, HasSubstr("\n.B offcpu " + verb + "\n"));
+    }
     for (const std::string& flag : flags)
       EXPECT_TRUE(std::regex_search(page, std::regex("[ \"]" + flag + "[ \n]"))) << verb << " " << flag;
   }
@@ -163,7 +168,9 @@ Flags OfBash(const std::string& file, const std::string& words) {
 TEST(Completion, OfBash) {
   for (const auto& [verb, flags] : Verbs()) {
     EXPECT_EQ(OfBash("offcpu", "offcpu " + verb + " -"), flags) << verb;
-    if (!verb.empty()) EXPECT_EQ(OfBash("offcpu", "offcpu \"\"").count(verb), 1u) << verb;
+    if (!verb.empty()) {
+      EXPECT_EQ(OfBash("offcpu", "offcpu \"\"").count(verb), 1u) << verb;
+    }
   }
   EXPECT_EQ(OfBash("offcpu", "offcpu \"\"").size(), Verbs().size() - 1);
   EXPECT_EQ(OfBash("offcpud", "offcpud --"), Long(FlagsOf(HelpOf("offcpud"))));
@@ -205,7 +212,9 @@ TEST(Completion, OfFish) {
   const std::string file = ReadFile(kCompletions + "fish/offcpu.fish");
   for (const auto& [verb, flags] : Verbs()) {
     EXPECT_EQ(OfFish("offcpu.fish", verb), flags) << verb;
-    if (!verb.empty()) EXPECT_THAT(file, HasSubstr(" -a " + verb + " -d ")) << verb;
+    if (!verb.empty()) {
+      EXPECT_THAT(file, HasSubstr(" -a " + verb + " -d ")) << verb;
+    }
   }
   EXPECT_EQ(OfFish("offcpud.fish", ""), FlagsOf(HelpOf("offcpud")));
 }
@@ -252,7 +261,9 @@ TEST(Completion, OfZsh) {
     ASSERT_NE(at, std::string::npos) << verb;
     const size_t end = file.find(verb.empty() ? "\n" : ";;", at + 1);
     EXPECT_EQ(OfZsh(ZshArrays(file), file.substr(at, end - at)), flags) << verb;
-    if (!verb.empty()) EXPECT_THAT(file, HasSubstr("\n    '" + verb + ":")) << verb;
+    if (!verb.empty()) {
+      EXPECT_THAT(file, HasSubstr("\n    '" + verb + ":")) << verb;
+    }
   }
   EXPECT_EQ(OfZsh({}, ReadFile(kCompletions + "zsh/_offcpud")), FlagsOf(HelpOf("offcpud")));
 }
@@ -261,6 +272,43 @@ TEST(Completion, ZshReadsItsFiles) {
   if (!HasProgram("zsh")) GTEST_SKIP() << "zsh: not there";
   for (const std::string name : {"_offcpu", "_offcpud"})
     EXPECT_EQ(OutputOf("zsh -n " + kCompletions + "zsh/" + name + " 2>&1"), "");
+}
+
+// The words of each list in a file for a shell that the first group of the pattern finds.
+std::set<Flags> ListsOf(const std::string& file, const std::string& pattern) {
+  std::set<Flags> lists;
+  for (const std::string& list : AllOf(ReadFile(kCompletions + file), pattern)) lists.insert(AllOf(list, "([^ ]+)"));
+  return lists;
+}
+
+// What the manual page says of a flag.
+std::string OnFlag(const std::string& flag) {
+  const std::string page = ManualPage("offcpu.1");
+  const size_t at = page.find("\n.BR " + flag + " ");
+  return at == std::string::npos ? "" : page.substr(at, page.find("\n.TP", at) - at);
+}
+
+TEST(Completion, OffersTheValuesThereAre) {
+  const std::vector<std::string> names = RowValueNames(true);
+  const std::vector<std::string> without_samples = RowValueNames(false);
+  const Flags all(names.begin(), names.end());
+  const std::set<Flags> lists = {all, {without_samples.begin(), without_samples.end()}};
+  EXPECT_EQ(OfBash("offcpu", "offcpu report --value \"\""), all);
+  EXPECT_EQ(ListsOf("fish/offcpu.fish", " -l value -xa '([^']+)'"), lists);
+  EXPECT_EQ(ListsOf("zsh/_offcpu", "--value\\[[^:]*:value:\\(([^)]+)"), lists);
+  for (const std::string& value : all)
+    EXPECT_TRUE(std::regex_search(OnFlag("--value"), std::regex("[ \n]" + value + "[ ,.]"))) << value;
+}
+
+TEST(Completion, OffersTheLabelsThereAre) {
+  Flags labels;
+  for (const RowLabelInfo& info : kRowLabels) labels.emplace(info.name);
+  labels.insert({"command", "thread"});  // no labels, but tables all the same
+  EXPECT_EQ(OfBash("offcpu", "offcpu report --by \"\""), labels);
+  EXPECT_EQ(ListsOf("fish/offcpu.fish", " -l by -xa '([^']+)'"), std::set<Flags>{labels});
+  EXPECT_EQ(ListsOf("zsh/_offcpu", "--by\\[[^:]*:label:\\(([^)]+)"), std::set<Flags>{labels});
+  for (const std::string& label : labels)
+    EXPECT_TRUE(std::regex_search(OnFlag("--by"), std::regex("[ \n]" + label + "[ ,.]"))) << label;
 }
 
 }  // namespace

@@ -1,0 +1,133 @@
+// `offcpu diff`: what grew and what shrank from one stored recording to another.
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "bytes/write_file.h"
+#include "offcpu/filter_flags.h"
+#include "offcpu/outputs.h"
+#include "offcpu/stored.h"
+#include "offcpu/verb.h"
+#include "output/diff.h"
+#include "output/diff_files.h"
+#include "output/diff_tables.h"
+#include "output/frame_sources.h"
+#include "tables/columns.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kFileLines = 100;  // of a .txt file, by label and of stacks
+
+struct DiffFlags {
+  std::string before;
+  std::string after;
+  FilterFlags filter;
+  OutputFlags outputs;
+};
+
+absl::Status CheckFormats(const OutputFlags& flags) {
+  if (absl::Status status = CheckOutputs(flags); !status.ok()) return status;
+  for (const std::string& file : flags.files) {
+    const OutputFormat format = *FormatOf(file);
+    if (format == OutputFormat::kFolded || format == OutputFormat::kJson || format == OutputFormat::kText) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        file,
+        ": a difference is written to .folded, .json or .txt; pprof makes its own of two .pb.gz files (-diff_base)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<NamedProfile> ReadSide(const std::string& file, const DiffFlags& flags, const ProfileFilter& filter,
+                                      const IdlePatterns& idle) {
+  absl::StatusOr<NamedProfile> profile = ReadStored(file, flags.outputs.idle, idle);
+  if (!profile.ok()) return profile;
+  if (profile->duration_ns == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, " does not say how long it was recorded: a difference is of what was in a second"));
+  }
+  KeepRows(filter, &*profile);
+  if (flags.outputs.frame_sources) return WithFrameSources(*std::move(profile));
+  return profile;
+}
+
+absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
+  if (absl::Status status = CheckFormats(flags.outputs); !status.ok()) return status;
+  const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
+  if (!filter.ok()) return filter.status();
+  const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
+  if (!idle.ok()) return idle.status();
+  const absl::StatusOr<NamedProfile> before = ReadSide(flags.before, flags, *filter, *idle);
+  if (!before.ok()) return before.status();
+  const absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
+  if (!after.ok()) return after.status();
+  const bool has_samples = before->stats.oncpu_period_ns != 0 && after->stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return status;
+  // What both of them have.
+  const FormatOptions options = FormatOptionsOf(flags.outputs, has_samples ? *after : *before);
+  DiffOptions wanted = {.value = options.text_value, .hide_idle = options.hide_idle};
+  if (flags.outputs.value.empty() && !has_samples) wanted.value = RowValue::kOffCpu;
+  wanted.by = options.text_by.label.value_or(RowLabel::kProcess);  // pids are of one run
+  wanted.is_without_digits = options.text_by.is_without_digits;
+  return DiffOf(*before, *after, wanted);
+}
+
+void WriteDiff(OutputFormat format, const ProfileDiff& diff, const OutputFlags& flags, ByteSink sink) {
+  if (format == OutputFormat::kFolded) return WriteDiffFolded(diff, flags.time_unit == "ns", sink);
+  if (format == OutputFormat::kJson) return WriteDiffJson(diff, sink);
+  WriteDiffTables(diff, kFileLines, kFileLines, sink);
+}
+
+ExitCode RunDiff(const DiffFlags& flags) {
+  const absl::StatusOr<ProfileDiff> diff = MakeDiff(flags);
+  if (!diff.ok()) return Fail(diff.status());
+  if (diff->stacks.empty())
+    std::fputs("offcpu: nothing that was recorded passes the filters, in neither file\n", stderr);
+  absl::Status written;
+  for (const std::string& file : flags.outputs.files) {
+    const OutputFormat format = *FormatOf(file);
+    written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, *diff, flags.outputs, sink); }));
+  }
+  if (flags.outputs.files.empty()) {
+    std::string text;
+    WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, [&text](std::string_view piece) { text += piece; });
+    ToStdout(Wrapped(text, StdoutColumns()));
+    written = FlushStdout();
+  }
+  if (written.ok()) return kExitOk;
+  Fail(written);
+  return kExitFailed;
+}
+
+}  // namespace
+
+Verb DiffVerb() {
+  auto flags = std::make_shared<DiffFlags>();
+  Verb verb = {.name = "diff", .help = "Show what grew and what shrank from one .pb.gz file to another"};
+  verb.flags = {{"BEFORE", &flags->before, "The earlier recording, a .pb.gz file", "", {.is_required = true}},
+                {"AFTER", &flags->after, "The later one", "", {.is_required = true}}};
+  AddFilterFlags(&flags->filter, &verb.flags);
+  AddOutputFlags("Waits for work: compare them as well, or only count them, as without it", &flags->outputs,
+                 &verb.flags);
+  verb.footer =
+      "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings\n"
+      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .folded (stack,\n"
+      "before, after, as difffolded.pl writes it; what was before is scaled to the length of AFTER), .json and .txt.\n"
+      "\n"
+      "Examples:\n"
+      "  offcpu diff old.pb.gz new.pb.gz                          what grew and what shrank\n"
+      "  offcpu diff old.pb.gz new.pb.gz --unit nginx --by cause  of one service, by what it waits for\n"
+      "  offcpu diff old.pb.gz new.pb.gz -o diff.folded           for flamegraph.pl, red where it grew\n"
+      "\n"
+      "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";
+  verb.run = [flags] { return RunDiff(*flags); };
+  return verb;
+}
+
+}  // namespace offcpu

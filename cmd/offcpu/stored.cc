@@ -1,0 +1,52 @@
+#include "offcpu/stored.h"
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "pprof/pprof_reader.h"
+#include "tables/columns.h"
+
+namespace offcpu {
+namespace {
+
+absl::Status Print(const OutputFlags& flags, const NamedProfile& profile) {
+  FormatOptions options = FormatOptionsOf(flags, profile);
+  options.text_processes = kPrintedProcesses;
+  options.text_stacks = kPrintedStacks;
+  options.text_modules = kPrintedModules;
+  options.text_columns = StdoutColumns();
+  std::string text;
+  WriteProfile(OutputFormat::kText, profile, options, [&text](std::string_view piece) { text += piece; });
+  ToStdout(Wrapped(text, options.text_columns));
+  return FlushStdout();
+}
+
+}  // namespace
+
+absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags& flags, const IdlePatterns& idle) {
+  if (file == "-")
+    return absl::InvalidArgumentError("files are read, not the standard input: give the name of a .pb.gz");
+  absl::StatusOr<NamedProfile> profile = ReadPprofFile(file);
+  if (profile.ok()) MarkStoredIdle(flags, idle, &*profile);
+  return profile;
+}
+
+void KeepWanted(const ProfileFilter& filter, NamedProfile* profile) {
+  KeepRows(filter, profile);
+  if (profile->rows.empty() && !filter.is_everything() && profile->duration_ns != 0)
+    std::fputs("offcpu: nothing that was recorded passes the filters\n", stderr);
+}
+
+absl::Status ShowStored(const OutputFlags& flags, const NamedProfile& profile) {
+  const bool has_samples = profile.stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags, has_samples); !status.ok()) return status;
+  if (absl::Status status = CheckThreads(flags, profile); !status.ok()) return status;
+  const absl::Status shown = flags.files.empty() ? Print(flags, profile) : WriteOutputs(flags, profile);
+  // What a full disk or a directory that is gone says is no wrong usage.
+  if (!shown.ok()) return absl::InternalError(std::string(shown.message()));
+  TellHidden(flags, profile);
+  return absl::OkStatus();
+}
+
+}  // namespace offcpu

@@ -1,0 +1,57 @@
+#include "offcpu/time_flags.h"
+
+#include <chrono>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bytes/moment.h"
+
+namespace offcpu {
+namespace {
+
+// 0 for none.
+absl::StatusOr<uint64_t> MomentOf(const std::string& flag, const std::string& text, uint64_t now_unix_ns) {
+  if (text.empty()) return 0;
+  absl::StatusOr<uint64_t> moment = ParseMoment(text, now_unix_ns);
+  if (moment.ok()) return moment;
+  return absl::InvalidArgumentError(absl::StrCat(flag, ": ", std::string(moment.status().message())));
+}
+
+}  // namespace
+
+void AddTimeFlags(const std::string& what, TimeFlags* values, std::vector<Flag>* flags) {
+  flags->push_back({"--since", &values->since,
+                    "Not what ended before; a time of day (14:05), a date (2026-01-31, 2026-01-31T14:05, with Z or an\n"
+                    "offset, or in local time) or how long ago (10m); " +
+                        what + " are taken whole",
+                    "TIME"});
+  flags->push_back({"--until", &values->until, "Not what began later", "TIME"});
+}
+
+absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns) {
+  const absl::StatusOr<uint64_t> since = MomentOf("--since", flags.since, now_unix_ns);
+  if (!since.ok()) return since.status();
+  const absl::StatusOr<uint64_t> until = MomentOf("--until", flags.until, now_unix_ns);
+  if (!until.ok()) return until.status();
+  if (*until != 0 && *since >= *until) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--since is not before --until, ", FormatMoment(*until), ": it is ", FormatMoment(*since)));
+  }
+  return TimeSpan{.since_unix_ns = *since, .until_unix_ns = *until};
+}
+
+absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return SpanOf(flags, static_cast<uint64_t>(std::chrono::nanoseconds(now).count()));
+}
+
+TimeSpan SpanOf(const ProfileFacts& profile) {
+  return {.since_unix_ns = profile.start_unix_ns,
+          .until_unix_ns = profile.start_unix_ns + profile.duration_ns + profile.stats.suspended_ns};
+}
+
+std::string SpanText(const TimeSpan& span) {
+  return absl::StrCat("from ", FormatMoment(span.since_unix_ns), " to ", FormatMoment(span.until_unix_ns));
+}
+
+}  // namespace offcpu
