@@ -6,6 +6,8 @@ install(FILES packaging/offcpud.toml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/off
 install(FILES packaging/systemd/offcpud.service packaging/systemd/offcpud.socket DESTINATION lib/systemd/system)
 install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENAME offcpud.conf)
 install(FILES packaging/waiting-for-work.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu)
+install(FILES packaging/grafana/offcpud.json DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/grafana)
+install(FILES packaging/prometheus/offcpud.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/prometheus)
 install(FILES docs/offcpu.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/offcpu-losses.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES docs/offcpud.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
