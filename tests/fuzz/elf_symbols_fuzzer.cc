@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   std::sort(addresses.begin(), addresses.end());
   addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
-  const ModuleNames found = ReadElfSymbols(*elf, addresses);
+  const ModuleNames found = ReadElfSymbols(*elf, addresses, FunctionStarts(*elf));
   if (found.names.size() != addresses.size()) std::abort();
   for (const std::string& name : found.names) {
     if (name.size() > kMaxSymbolNameBytes || (!name.empty() && Demangle(name).empty())) std::abort();

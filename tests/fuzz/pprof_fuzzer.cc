@@ -6,21 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "output/format.h"
 #include "pprof/pprof_reader.h"
-
-namespace {
+#include "tests/output/written.h"
 
 using offcpu::OutputFormat;
-
-std::string Written(OutputFormat format, const offcpu::NamedProfile& stored) {
-  std::string bytes;
-  offcpu::FormatOptions options = {.folded = {.per_process = true}, .frame_sources = true};
-  offcpu::WriteProfile(format, stored, options, [&](std::string_view part) { bytes += part; });
-  return bytes;
-}
-
-}  // namespace
+using offcpu::Written;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto stored = offcpu::ParsePprof(std::string_view(reinterpret_cast<const char*>(data), size));
@@ -28,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string written = Written(OutputFormat::kPprof, *stored);
   const auto again = offcpu::ParsePprof(written);
   if (!again.ok() || Written(OutputFormat::kPprof, *again) != written) std::abort();
-  for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson}) {
+  for (OutputFormat format : {OutputFormat::kFolded, OutputFormat::kText, OutputFormat::kJson, OutputFormat::kHtml}) {
     Written(format, *stored);
   }
   return 0;

@@ -104,7 +104,7 @@ class AttackNamesTest : public ::testing::Test {
 
   // Stacks of one process since the service began, or of all for 0.
   std::string Dump(pid_t pid) {
-    std::vector<std::string> words = {"dump", "-o", Path("dump.folded"), "--unit", "ns", "--idle=show"};
+    std::vector<std::string> words = {"dump", "-o", Path("dump.folded"), "--time-unit", "ns", "--idle=show"};
     if (pid != 0) words.insert(words.end(), {"-p", std::to_string(pid)});
     const Answer answer = service_->Ask(words);
     EXPECT_EQ(answer.code, 0) << answer.errors << service_->log();

@@ -41,8 +41,9 @@ TEST_F(Cli, RecordsAProcessForSeconds) {
   EXPECT_EQ(Run({"record", "-p", std::to_string(target->pid()), "-o", Path("out.folded"), "1"}), kOk) << errors_;
   EXPECT_THAT(output_, HasSubstr("deep_sleep"));
   const std::string folded = ReadFile(Path("out.folded"));
-  EXPECT_THAT(folded, ContainsRegex("(^|\n)deep;_start;.*;main;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
-  EXPECT_THAT(folded, ContainsRegex("(^|\n)deep_thread;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
+  EXPECT_THAT(folded,
+              ContainsRegex("(^|\n)deep;deep;_start;.*;main;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
+  EXPECT_THAT(folded, ContainsRegex("(^|\n)deep;deep_thread;.*;deep_01;.*;deep_60;deep_sleep;.*;-;.* [0-9]+\n"));
 }
 
 // A pattern for waits of a target: what people read leaves them out and says so, what programs read has them all.
@@ -73,7 +74,7 @@ TEST_F(Cli, HidesWaitsForWork) {
     }
     return ns;
   };
-  const std::vector<std::string> report = {"report", Path("out.pb.gz"),    "--unit=ns", "--value=blocked",
+  const std::vector<std::string> report = {"report", Path("out.pb.gz"),    "--time-unit=ns", "--value=blocked",
                                            "-o",     Path("report.folded")};
   const auto and_then = [&report](const std::vector<std::string>& more) {
     std::vector<std::string> all = report;
@@ -95,6 +96,32 @@ TEST_F(Cli, ValuesOfSamplesNeedSamples) {
   EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "samples", "-o", Path("out.folded")}), kBadUsage);
   ExpectOneLineError("--value samples is of a recording with samples");
   EXPECT_EQ(Run({"report", Path("out.pb.gz"), "--value", "wall", "-o", Path("out.folded")}), kOk) << errors_;
+}
+
+TEST_F(Cli, SaysWhatRecordingHasCost) {
+  ASSERT_EQ(Run({"record", "--cpu-budget", "0.5%", "-o", Path("out.json"), "--", "sleep", "0.1"}), kOk) << errors_;
+  EXPECT_THAT(output_, ContainsRegex("\ncost +[0-9.]+ % of the host \\(budget 0.5%\\): BPF programs "));
+  EXPECT_THAT(ReadFile(Path("out.json")), HasSubstr("\"cpu_budget_ppm\":5000,\"draws_lowered_to\":0,"));
+  ASSERT_EQ(Run({"record", "--sample", "0", "--", "sleep", "0.1"}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr(" % of the host (not held, the sample is fixed): BPF programs "));
+  EXPECT_EQ(Run({"record", "--cpu-budget", "0%", "1"}), kBadUsage);
+  ExpectOneLineError("'0%' is not a part in percent");
+}
+
+// The rings are what a small recording takes: a quarter of a second of the host's CPUs, 8 and 4 MiB for each, and each
+// page of them twice, because they are mapped so. The rest is code, what libbpf keeps of the programs, and the tables
+// of what was recorded.
+TEST_F(Cli, ASmallRecordingTakesLittleMemory) {
+  ASSERT_EQ(Run({"record", "-o", Path("out.json"), "--", "sleep", "1"}), kOk) << errors_;
+  const std::string json = ReadFile(Path("out.json"));
+  const std::string name = "\"own_memory_bytes\":";
+  const size_t found = json.find(name);
+  ASSERT_NE(found, std::string::npos);
+  const uint64_t mib = std::stoull(json.substr(found + name.size())) >> 20;
+  const auto cpus = static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  const uint64_t rings_mib = 2 * (std::min<uint64_t>(8 * cpus, 32) + std::min<uint64_t>(4 * cpus, 32));
+  EXPECT_LE(mib, rings_mib + 24);
+  EXPECT_GE(mib, rings_mib) << "what the rings take is not what this test takes it to be";
 }
 
 // What a command did before its execve, until it was let go, is no part of the recording.
@@ -122,7 +149,7 @@ TEST_F(Cli, PatternsThatAreWrong) {
 
 TEST_F(Cli, FollowsTheChildrenOfACommand) {
   EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "sh", "-c", "sleep 0.3; sleep 0.3; true"}), kOk) << errors_;
-  EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("(^|\n)sleep;.*nanosleep.* [56][0-9]{5}\n"));
+  EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("(^|\n)sleep;sleep;.*nanosleep.* [56][0-9]{5}\n"));
 }
 
 // Waits until it has blocked SIGINT and started its threads: it records, or is about to.
@@ -197,7 +224,7 @@ TEST_F(Cli, AKernelThreadMustBeAskedForTwice) {
   }
   for (const char* option : {"-p", "-t"}) {
     EXPECT_EQ(Run({"record", option, kthreadd, "--kernel-threads", "-o", Path("out.folded"), "0.2"}), kOk) << errors_;
-    EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("^kthreadd;.*;kthreadd.* [0-9]+\n"));
+    EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("^kthreadd;kthreadd;.*;kthreadd_\\[k\\].* [0-9]+\n"));
   }
 }
 

@@ -12,12 +12,6 @@
 namespace offcpu::integration {
 namespace {
 
-// The C library has no table for the first instructions of a thread. The forker's thread and those that wait begin
-// there.
-bool IsBeginning(const StackRow& row) {
-  return row.user->end == EndReason::kNoRow && row.user->frames.size() == 1 && row.Has("clone3");
-}
-
 struct Stacks {
   uint64_t whole = 0;
   uint64_t missing = 0;
@@ -34,7 +28,7 @@ void RecordForks(Stacks* stacks) {
       stacks->missing += row.row->count;
       continue;
     }
-    EXPECT_TRUE(row.complete() || IsBeginning(row)) << row.Text();
+    EXPECT_TRUE(row.complete()) << row.Text();
     if (row.complete()) stacks->whole += row.row->count;
   }
   std::printf("%llu forks, %llu stacks, %llu intervals without; %s",

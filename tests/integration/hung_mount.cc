@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -26,14 +27,26 @@ namespace {
 constexpr uint64_t kFile = 2;  // node; the root is 1
 constexpr uint64_t kSeconds = 3600;
 
-// Answers one request after the other, by a thread of its own process.
+constexpr int kHang = SIGUSR1;
+volatile sig_atomic_t hangs = 0;
+
+// Answers one request after the other, in a process of its own. A request that it has taken is answered before it
+// hangs: the kernel lets whoever waits for such a one wait whatever signal comes.
 class Server {
  public:
   Server(int fd, std::string content) : fd_(fd), content_(std::move(content)) {}
 
+  // kHang must be blocked.
   void Serve() {
+    signal(kHang, [](int) { hangs = 1; });
+    sigset_t none;
+    sigemptyset(&none);
     std::vector<char> request(1 << 17);
+    pollfd readable = {.fd = fd_, .events = POLLIN, .revents = 0};
     while (true) {
+      const int ready = ppoll(&readable, 1, nullptr, &none);
+      if (hangs != 0) HangForEver();
+      if (ready <= 0) continue;
       const ssize_t got = read(fd_, request.data(), request.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == ENOENT)) continue;
       if (got < static_cast<ssize_t>(sizeof(fuse_in_header))) return;
@@ -41,6 +54,9 @@ class Server {
       std::memcpy(&header, request.data(), sizeof(header));
       Answer(header, request.data() + sizeof(header));
     }
+  }
+  [[noreturn]] static void HangForEver() {
+    while (true) pause();
   }
 
  private:
@@ -133,12 +149,18 @@ std::unique_ptr<HungMount> HungMount::Create(const std::string& directory, const
     return nullptr;
   }
   // Nobody else holds the descriptor, so that nobody waits any more once the server is dead.
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, kHang);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
   const pid_t server = fork();
   if (server == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     Server(fd, content.str()).Serve();
     _exit(0);
   }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   close(fd);
   std::unique_ptr<HungMount> mounted(new HungMount(directory, server));
   // From the first close on the kernel knows that the server does not want to hear of any: whoever closes a file, or
@@ -155,6 +177,6 @@ HungMount::~HungMount() {
   umount2(directory_.c_str(), MNT_DETACH);
 }
 
-void HungMount::Hang() const { EXPECT_EQ(kill(server_, SIGSTOP), 0); }
+void HungMount::Hang() const { EXPECT_EQ(kill(server_, kHang), 0); }
 
 }  // namespace offcpu::integration

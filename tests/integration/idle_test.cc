@@ -131,14 +131,14 @@ class Judged {
 
   // Nothing is told twice and nothing is missing.
   void ExpectItAddsUp() const {
-    const auto sum = [](const NamedProfile& profile) {
+    const auto sum = [](std::span<const NamedRow> rows) {
       uint64_t ns = 0;
-      for (const ProfileRow& row : profile.rows) ns += row.total_ns();
+      for (const ProfileRow& row : rows) ns += row.total_ns();
       return ns;
     };
     const uint64_t hidden_ns = TotalOf(SumIdle(recording_.profile)).blocked_ns;
     EXPECT_GT(hidden_ns, 0u);
-    EXPECT_EQ(hidden_ns + sum(WithoutIdle(recording_.profile)), sum(recording_.profile));
+    EXPECT_EQ(hidden_ns + sum(ShownRows(recording_.profile, true).rows()), sum(recording_.profile.rows));
   }
 
   // The longest that is shown, for messages.

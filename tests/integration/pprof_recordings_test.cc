@@ -39,10 +39,30 @@ Sums FoldedSums(const std::string& text) {
   return sums;
 }
 
+// As pprof shows a function.
+std::string Shown(const std::string& function) {
+  static const std::regex appended(R"((_\[k\])$|(\.(constprop|isra|part|lto_priv|cold|llvm)(\.\d+)?)+(_\[k\])?$)");
+  return std::regex_replace(function, appended, "");
+}
+
 Sums ByLeaf(const Sums& stacks) {
   Sums leaves;
-  for (const auto& [stack, ns] : stacks) leaves[stack.substr(stack.rfind(';') + 1)] += ns;
+  for (const auto& [stack, ns] : stacks) leaves[Shown(stack.substr(stack.rfind(';') + 1))] += ns;
   return leaves;
+}
+
+// The stacks of the folded form as pprof has them: it drops the scheduler's functions, with all below them.
+Sums WithoutScheduler(const Sums& stacks) {
+  static const std::regex scheduler(
+      R"(;(__schedule|__schedule_loop|schedule|schedule_hrtimeout|schedule_hrtimeout_range|schedule_preempt_disabled|)"
+      R"(schedule_hrtimeout_range_clock|schedule_timeout|schedule_timeout_(idle|interruptible|killable|uninterruptible)))"
+      R"((\.[a-z_0-9.]*)?_\[k\].*)");
+  Sums without;
+  for (const auto& [stack, ns] : stacks) {
+    const std::string left = std::regex_replace(stack, scheduler, "");
+    without[left.ends_with(";-") ? left + ";[unknown kernel stack]" : left] += ns;
+  }
+  return without;
 }
 
 uint64_t Total(const Sums& sums) {
@@ -74,26 +94,29 @@ class Raw {
   struct Sample {
     uint64_t ns;
     std::vector<std::string> locations;  // leaf first
+    std::string process;
     std::string comm;
   };
 
   void ReadLine(const std::string& line) {
-    static const std::regex sample(R"( *(\d+) +(\d+) +(\d+) +(\d+): ([\d ]+))");
+    static const std::regex sample(R"( *(\d+) +(\d+) +(\d+) +(\d+) +\d+ +\d+ +\d+: ([\d ]+))");
     static const std::regex comm(R"(.*\bcomm:\[([^\]]*)\].*)");
-    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) \S*:0(?::0)? s=0\(\))");
+    static const std::regex process(R"(.*\bprocess:\[([^\]]*)\].*)");
+    static const std::regex location(R"( *(\d+): 0x[0-9a-f]+ (?:M=(\d+) )?(.*) \S*:0(?::0)? s=0\((.*)\))");
     static const std::regex mapping(R"((\d+): 0x0/0xffffffffffffffff/0x0 (\S*) .*)");
     std::smatch match;
     if (std::regex_match(line, match, sample)) {
       const uint64_t ns = std::stoull(match[3]) + std::stoull(match[4]);
-      samples_.push_back({ns, Words(match[5]), "[no name]"});
+      samples_.push_back({ns, Words(match[5]), "[no name]", "[no name]"});
       count_ += std::stoull(match[1]);
       parts_add_up_ = parts_add_up_ && std::stoull(match[2]) == ns;
-    } else if (!samples_.empty() && std::regex_match(line, match, comm)) {
-      samples_.back().comm = match[1];
     } else if (std::regex_match(line, match, location)) {
-      locations_[match[1]] = {match[2], match[3]};
+      locations_[match[1]] = {match[2], match[4].length() == 0 ? match[3] : match[4]};
     } else if (std::regex_match(line, match, mapping) && match[2] == "[kernel.kallsyms]") {
       kernel_ = match[1];
+    } else if (!samples_.empty()) {  // both labels are in one line, if they are there
+      if (std::regex_match(line, match, process)) samples_.back().process = match[1];
+      if (std::regex_match(line, match, comm)) samples_.back().comm = match[1];
     }
   }
 
@@ -109,9 +132,10 @@ class Raw {
       const Location& location = locations_.at(*id);
       std::string function = location.function;
       std::replace(function.begin(), function.end(), ';', ':');
-      (location.mapping == kernel_ ? kernel : user) += ";" + function;
+      const bool is_kernel = location.mapping == kernel_;
+      (is_kernel ? kernel : user) += ";" + function + (is_kernel && function[0] != '[' ? "_[k]" : "");
     }
-    return sample.comm + user + ";-" + (kernel.empty() ? ";[unknown kernel stack]" : kernel);
+    return sample.process + ";" + sample.comm + user + ";-" + (kernel.empty() ? ";[unknown kernel stack]" : kernel);
   }
 
   std::vector<Sample> samples_;
@@ -138,7 +162,7 @@ class Pprof : public CliTest {
 
   // `words` before the length.
   void RecordToFiles(std::vector<std::string> words) {
-    words.insert(words.begin(), {"record", "--unit", "ns"});
+    words.insert(words.begin(), {"record", "--time-unit", "ns"});
     for (const char* suffix : {"pb.gz", "folded", "txt", "json"}) {
       words.insert(words.end(), {"-o", Path(std::string("out.") + suffix)});
     }
@@ -178,11 +202,11 @@ TEST_F(Pprof, RawHasEveryStackToTheNanosecond) {
   RecordWaits();
   ASSERT_TRUE(RunPprof({"-raw", recorded_}));
   const Raw raw(output_);
-  EXPECT_EQ(raw.Stacks(), folded_);
+  EXPECT_EQ(raw.Stacks(), WithoutScheduler(folded_));
   EXPECT_GT(raw.count(), 100u);
   EXPECT_TRUE(raw.parts_add_up());
   EXPECT_THAT(output_, HasSubstr("contentions/count off_cpu/nanoseconds[dflt] blocked/nanoseconds "
-                                 "runnable/nanoseconds\n"));
+                                 "runnable/nanoseconds samples/count cpu/nanoseconds wall/nanoseconds\n"));
 }
 
 TEST_F(Pprof, RawHasTheWholeHost) {
@@ -191,15 +215,28 @@ TEST_F(Pprof, RawHasTheWholeHost) {
   ASSERT_NE(target_, nullptr);
   RecordToFiles({"--idle=show"});
   ASSERT_TRUE(RunPprof({"-raw", recorded_}));
-  EXPECT_EQ(Raw(output_).Stacks(), folded_);
+  EXPECT_EQ(Raw(output_).Stacks(), WithoutScheduler(folded_));
 }
 
 TEST_F(Pprof, TopHasEveryLeafToTheNanosecond) {
   SKIP_WITHOUT_GO();
   RecordWaits();
   ASSERT_TRUE(RunPprof({"-top", "-unit=ns", "-nodecount=1000000", "-nodefraction=0", recorded_}));
-  EXPECT_EQ(TopSums(output_), ByLeaf(folded_));
+  EXPECT_EQ(TopSums(output_), ByLeaf(WithoutScheduler(folded_)));
+  EXPECT_THAT(output_, Not(HasSubstr("schedule\n"))) << "what waits, not what every wait ends in";
   EXPECT_THAT(output_, HasSubstr("File: waits\n"));
+}
+
+// Recordings of one program, of which one has samples of what ran, have the same values.
+TEST_F(Pprof, AnyTwoRecordingsAreCompared) {
+  SKIP_WITHOUT_GO();
+  RecordWaits();
+  std::filesystem::rename(recorded_, Path("before.pb.gz"));
+  RecordToFiles({"--oncpu", "99", "-p", std::to_string(target_->pid())});
+  for (const auto& [base, other] : {std::pair(Path("before.pb.gz"), recorded_), {recorded_, Path("before.pb.gz")}}) {
+    ASSERT_TRUE(RunPprof({"-top", "-diff_base=" + base, other}));
+    EXPECT_THAT(output_, HasSubstr("Type: off_cpu\n"));
+  }
 }
 
 TEST_F(Pprof, LabelsSelect) {
@@ -220,7 +257,7 @@ TEST_F(Pprof, ReportWritesWhatRecordWrote) {
   RecordWaits();
   for (const char* suffix : {"pb.gz", "folded", "txt", "json"}) {
     const std::string again = Path(std::string("again.") + suffix);
-    ASSERT_EQ(Run({"report", recorded_, "-o", again, "--unit", "ns"}), 0) << errors_;
+    ASSERT_EQ(Run({"report", recorded_, "-o", again, "--time-unit", "ns"}), 0) << errors_;
     EXPECT_THAT(output_, IsEmpty());
     EXPECT_EQ(ReadFile(again), ReadFile(Path(std::string("out.") + suffix))) << suffix;
   }
@@ -232,9 +269,9 @@ TEST_F(Pprof, ReportReadsWhatPprofFiltered) {
   SKIP_WITHOUT_GO();
   RecordWaits();
   ASSERT_TRUE(RunPprof({"-proto", "-focus=wait_in_nanosleep", "-output=" + Path("filtered.pb.gz"), recorded_}));
-  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0) << errors_;
   Sums wanted;
-  for (const auto& [stack, ns] : folded_) {
+  for (const auto& [stack, ns] : WithoutScheduler(folded_)) {
     if (stack.find("wait_in_nanosleep") != std::string::npos) wanted[stack] = ns;
   }
   EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
@@ -254,7 +291,8 @@ TEST_F(Pprof, ReportShowsTheFramesThatPprofLeaves) {
     ASSERT_TRUE(RunPprof({"-raw", Path("filtered.pb.gz")}));
     const Sums wanted = Raw(output_).Stacks();
     EXPECT_THAT(wanted, Not(IsEmpty()));
-    ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+    ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0)
+        << errors_;
     EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
   }
 }
@@ -263,9 +301,9 @@ TEST_F(Pprof, ReportShowsLabelsAtTheLeafAsKernelFrames) {
   SKIP_WITHOUT_GO();
   RecordWaits();
   ASSERT_TRUE(RunPprof({"-proto", "-tagleaf=process", "-output=" + Path("filtered.pb.gz"), recorded_}));
-  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--unit", "ns"}), 0) << errors_;
+  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0) << errors_;
   Sums wanted;
-  for (const auto& [stack, ns] : folded_) wanted[stack + ";waits"] = ns;
+  for (const auto& [stack, ns] : WithoutScheduler(folded_)) wanted[stack + ";waits_[k]"] = ns;
   EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
 }
 
@@ -306,7 +344,7 @@ TEST_F(Pprof, ReportSaysWhatIsWrongWithItsFile) {
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), 2);
   EXPECT_EQ(errors_, "offcpu: " + Path("none.pb.gz") + " cannot be read: No such file or directory\n");
   EXPECT_EQ(Run({"report", "-"}), 2);
-  EXPECT_EQ(errors_, "offcpu: report reads a file, not the standard input: give the name of a .pb.gz\n");
+  EXPECT_EQ(errors_, "offcpu: files are read, not the standard input: give the name of a .pb.gz\n");
   EXPECT_EQ(Run({"report"}), 2);
   EXPECT_THAT(errors_, HasSubstr("FILE is required"));
   std::ofstream(Path("text.pb.gz")) << "no profile\n";

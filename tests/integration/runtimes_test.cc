@@ -137,6 +137,24 @@ TEST_F(Runtimes, JavaWithFramePointersAndAMap) {
   ExpectWaitsIn({"int Wait.outer(int)", "int Wait.middle(int)", "int Wait.inner(int)"});
 }
 
+// Compiled code uses the register for anything: where it happens to be 0, nothing says that nobody has called. All
+// threads of the virtual machine begin in its library or in the program, and none in compiled code.
+TEST_F(Runtimes, JavaWithoutFramePointersIsNeverCompleteInCompiledCode) {
+  SKIP_WITHOUT("java");
+  SKIP_WITHOUT("javac");
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "javac", "-d", directory_.path(), Source("Wait.java")}), 0);
+  RecordProgram({"java", "-Xcomp", "-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Wait::*", "-cp",
+                 directory_.path(), "Wait"});
+  uint64_t stacks = 0;
+  for (const StackRow& row : recording_.Rows([](const StackRow& r) { return !r.user->frames.empty(); })) {
+    ++stacks;
+    const Module* outermost = row.user->frames.back().module;
+    const bool is_made = outermost == nullptr || outermost->is_perf_map;
+    EXPECT_FALSE(row.complete() && is_made) << row.Text();
+  }
+  EXPECT_GE(stacks, 1u);
+}
+
 // The frames of Python functions are those of the interpreter, until it has trampolines for them.
 TEST_F(Runtimes, PythonHasTheInterpretersFrames) {
   SKIP_WITHOUT("/usr/bin/python3");

@@ -23,19 +23,12 @@
 #include <vector>
 
 #include "target.h"
+#include "waiter.h"
 
 namespace {
 
 constexpr uint64_t kPeriodNs = 2'000'000;
 constexpr size_t kPage = 4096;
-
-struct Waiter {
-  const char* thread;
-  const char* function;
-  void (*wait)();
-  void (*prepare)();  // not measured
-  target::Sum sum;
-};
 
 target::Gate gate;
 int unix_pair[2];
@@ -143,16 +136,6 @@ void StartChild() {
 // Touching it is a fault again.
 void DropPage() { madvise(faulted, kPage, MADV_DONTNEED); }
 
-void RunWaiter(Waiter* waiter) {
-  pthread_setname_np(pthread_self(), waiter->thread);
-  gate.Pass();
-  while (!target::Over()) {
-    waiter->prepare();
-    const target::OffCpuTimer measured(waiter->sum);
-    waiter->wait();
-  }
-}
-
 void RunFeeder() {
   pthread_setname_np(pthread_self(), "f_feeder");
   const uint64_t one = 1;
@@ -259,7 +242,7 @@ int main(int argc, char** argv) {
   target::Check(pipe2(select_pipe, O_CLOEXEC) == 0, "pipe");
   event = eventfd(0, EFD_CLOEXEC);
 
-  std::vector<Waiter> waiters = {
+  std::vector<target::Waiter> waiters = {
       {"c_unix", "wait_in_unix", wait_in_unix, Nothing, {}},
       {"c_accept", "wait_in_accept", wait_in_accept, Nothing, {}},
       {"c_select", "wait_in_select", wait_in_select, Nothing, {}},
@@ -274,7 +257,7 @@ int main(int argc, char** argv) {
   if (direct >= 0) waiters.push_back({"c_direct", "wait_in_direct", wait_in_direct, Nothing, {}});
   if (short_time != nullptr) waiters.push_back({"c_compat", "wait_in_compat", wait_in_compat, Nothing, {}});
   std::vector<std::thread> threads;
-  for (Waiter& waiter : waiters) threads.emplace_back(RunWaiter, &waiter);
+  for (target::Waiter& waiter : waiters) threads.emplace_back(target::RunWaiter, &waiter, &gate);
 
   target::ReadyAndRun("", target::Option(argc, argv, "--seconds", 2));
   std::thread feeder(RunFeeder);
@@ -284,7 +267,7 @@ int main(int argc, char** argv) {
   waiters_done = true;
   feeder.join();
 
-  for (const Waiter& waiter : waiters) target::Measured(waiter.thread, waiter.function, waiter.sum);
+  for (const target::Waiter& waiter : waiters) target::Measured(waiter.thread, waiter.function, waiter.sum);
   target::DoneAndStay();
   return 0;
 }

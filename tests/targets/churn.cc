@@ -7,7 +7,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
-#include <linux/sched.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
@@ -16,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "fork_as.h"
 #include "target.h"
 
 #define JOIN3(x, y, z) x##y##z
@@ -243,23 +243,12 @@ void RunDlopen() {
   target::DoneAndStay();
 }
 
-// A child with the wanted pid, or any if `wanted` is 0. -1 if it is taken.
-pid_t ForkAs(pid_t wanted) {
-  clone_args arguments = {};
-  arguments.exit_signal = SIGCHLD;
-  if (wanted != 0) {
-    arguments.set_tid = reinterpret_cast<uint64_t>(&wanted);
-    arguments.set_tid_size = 1;
-  }
-  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
-}
-
 // pids: children, alternately of two images, all with one pid.
 void RunPids() {
   pid_t wanted = 0;
   for (int i = 0; i < rounds; ++i) {
-    pid_t child = ForkAs(wanted);
-    if (child < 0) child = ForkAs(0);
+    pid_t child = target::ForkAs(wanted);
+    if (child < 0) child = target::ForkAs(0);
     if (child == 0) ExecImage(i % 2 == 0 ? "churn" : "churn_b", "once");
     target::Check(child > 0, "clone3");
     waitpid(child, nullptr, 0);

@@ -2,7 +2,6 @@
 // last of them then take their turns, on one CPU: each is woken by the main thread, runs for a while and wakes
 // `first_comer`, a thread that was there before and has been asleep since before that.
 // Usage: latecomers [--threads N] [--turns N: at most as many] [--spin-us N]
-#include <sched.h>
 #include <semaphore.h>
 #include <sys/syscall.h>
 
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cpus.h"
 #include "target.h"
 
 namespace {
@@ -28,13 +28,6 @@ struct Latecomer {
   std::atomic<pid_t> tid = 0;  // set when it has nothing more to do than to wait
   std::thread thread;
 };
-
-void StayOnOneCpu() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(0, &set);
-  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-}
 
 void Wait(sem_t* semaphore) {
   while (sem_wait(semaphore) != 0) {
@@ -104,7 +97,7 @@ void AwaitSleep(const std::atomic<pid_t>& tid) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  StayOnOneCpu();
+  target::Pin(0, 0);
   spin_ns = static_cast<uint64_t>(target::Option(argc, argv, "--spin-us", 0) * 1e3);
   const auto threads = static_cast<size_t>(target::Option(argc, argv, "--threads", 1000));
   const auto turns = static_cast<size_t>(target::Option(argc, argv, "--turns", 100));

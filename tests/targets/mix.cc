@@ -4,7 +4,6 @@
 // Usage: mix [--lanes N] [--count N]     --count: of each of the short waits
 //        mix convoy [--count N]          one lane, and waits of 20 us only
 #include <linux/futex.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -13,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "cpus.h"
 #include "target.h"
 
 namespace {
@@ -49,23 +49,6 @@ struct Lane {
 
 target::Gate gate;
 
-void Pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-}
-
-std::vector<int> Cpus() {
-  cpu_set_t set;
-  target::Check(sched_getaffinity(0, sizeof(set), &set) == 0, "sched_getaffinity");
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 void WorkFor(uint64_t ns) {
   const uint64_t end = target::ClockNs(CLOCK_MONOTONIC) + ns;
   while (target::ClockNs(CLOCK_MONOTONIC) < end) {
@@ -85,7 +68,7 @@ void SleepOffCpu(uint64_t ns) {
 }
 
 void Partner(Lane* lane) {
-  Pin(lane->cpu);
+  target::Pin(0, lane->cpu);
   for (lane->turns.Await(kPartner); lane->work_ns != 0; lane->turns.GiveAndAwait(kLane, kPartner)) {
     WorkFor(lane->work_ns);
   }
@@ -124,7 +107,7 @@ struct Length {
 void RunLane(int cpu, const std::vector<Length>& lengths) {
   Lane lane;
   lane.cpu = cpu;
-  Pin(cpu);
+  target::Pin(0, cpu);
   prctl(PR_SET_TIMERSLACK, 1);
   std::thread partner(Partner, &lane);
   for (const Length& length : lengths) {
@@ -149,7 +132,7 @@ int main(int argc, char** argv) {
                                  {"wait_200us", wait_200us, 0, 20},
                                  {"wait_1ms", wait_1ms, 0, 5},
                                  {"wait_5ms", wait_5ms, 0, 2}};
-  std::vector<int> cpus = Cpus();
+  std::vector<int> cpus = target::Cpus();
   auto lanes = static_cast<size_t>(target::Option(argc, argv, "--lanes", 6));
   if (target::Flag(argc, argv, "convoy")) {
     lengths = {lengths[2]};

@@ -1,11 +1,11 @@
 // Two processes that wake each other over pipes, pinned to one CPU: nothing but context switches.
 // Usage: pingpong [--seconds S] [--cpu N]
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "cpus.h"
 #include "target.h"
 
 namespace {
@@ -65,13 +65,6 @@ TARGET_FUNCTION void pong_start(int from) { target::Check(Receive(from), "read")
 
 namespace {
 
-void Pin(int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
-}
-
 void PrintSide(const char* name, const char* function, const Side& side) {
   target::Measured(name, function, {side.wall_ns - side.cpu_ns, side.round_trips});
   target::Say("value %s_wall_ns %llu\n", name, static_cast<unsigned long long>(side.wall_ns));
@@ -81,7 +74,7 @@ void PrintSide(const char* name, const char* function, const Side& side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Pin(static_cast<int>(target::Option(argc, argv, "--cpu", 0)));
+  target::Pin(0, static_cast<int>(target::Option(argc, argv, "--cpu", 0)));
   void* memory = mmap(nullptr, 2 * sizeof(Side), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   target::Check(memory != MAP_FAILED, "mmap");
   Side* sides = static_cast<Side*>(memory);

@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "cpus.h"
 #include "target.h"
 
 namespace {
@@ -25,20 +26,9 @@ std::atomic<uint32_t> wakes = 0;  // that the victim has been given
 std::atomic<uint64_t> ran_ns = 0;
 std::atomic<pid_t> victim_tid = 0;
 
-int LastCpu() {
-  cpu_set_t set;
-  target::Check(sched_getaffinity(0, sizeof(set), &set) == 0, "sched_getaffinity");
-  int cpu = CPU_SETSIZE - 1;
-  while (!CPU_ISSET(cpu, &set)) --cpu;
-  return cpu;
-}
-
 void TakeCpu(const char* name, int priority) {
   pthread_setname_np(pthread_self(), name);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(LastCpu(), &set);
-  target::Check(sched_setaffinity(0, sizeof(set), &set) == 0, "sched_setaffinity");
+  target::Pin(0, target::Cpus().back());
   const sched_param parameters = {.sched_priority = priority};
   target::Check(sched_setscheduler(0, SCHED_FIFO, &parameters) == 0, "sched_setscheduler");
 }

@@ -2,7 +2,6 @@
 // asks for exactly while it is measured.
 // Usage: states hogs|yield|migrant|pids|exec|exit|kill|zombie|crowd [--seconds S] [--rounds N]
 #include <linux/futex.h>
-#include <linux/sched.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "cpus.h"
+#include "fork_as.h"
 #include "target.h"
 
 namespace {
@@ -54,24 +55,6 @@ class Phase {
  private:
   const target::OffCpuTimer timer_;
 };
-
-// CPUs that this process may use.
-std::vector<int> Cpus() {
-  cpu_set_t set;
-  target::Check(sched_getaffinity(0, sizeof(set), &set) == 0, "sched_getaffinity");
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-void Pin(pid_t tid, int cpu) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(cpu, &set);
-  target::Check(sched_setaffinity(tid, sizeof(set), &set) == 0, "sched_setaffinity");
-}
 
 void SetNice(int nice) { target::Check(setpriority(PRIO_PROCESS, 0, nice) == 0, "setpriority"); }
 
@@ -130,14 +113,14 @@ namespace {
 
 // Two threads that want one CPU for themselves all the time, and hardly anybody else gets it.
 void RunHogs() {
-  const int cpu = Cpus().back();
+  const int cpu = target::Cpus().back();
   const char* names[] = {"hog_a", "hog_b"};
   uint64_t run_delays_ns[2];
   std::vector<std::thread> threads;
   threads.reserve(2);
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&, i] {
-      Pin(0, cpu);
+      target::Pin(0, cpu);
       SetNice(-20);
       gate.Pass();
       const uint64_t before_ns = OwnRunDelayNs();
@@ -159,16 +142,16 @@ void RunHogs() {
 
 // One that gives its CPU away, and one that takes it.
 void RunYield() {
-  const int cpu = Cpus().back();
+  const int cpu = target::Cpus().back();
   target::Sum yields;
   target::Sum all;
   std::thread taker([&] {
-    Pin(0, cpu);
+    target::Pin(0, cpu);
     gate.Pass();
     hog_loop();
   });
   std::thread yielder([&] {
-    Pin(0, cpu);
+    target::Pin(0, cpu);
     gate.Pass();
     const Phase phase("yielder", all);
     while (!target::Over()) yield_once(&yields);
@@ -211,13 +194,13 @@ void WaitAndMove(Migrant* migrant) {
 
 // A thread whose CPU is taken away while it is blocked, and which is woken from that CPU.
 void RunMigrant() {
-  const std::vector<int> cpus = {Cpus().front(), Cpus().back()};
+  const std::vector<int> cpus = {target::Cpus().front(), target::Cpus().back()};
   Migrant migrant;
   std::vector<std::thread> threads;
   threads.reserve(cpus.size() + 1);
   for (const int cpu : cpus) {
     threads.emplace_back([cpu] {
-      Pin(0, cpu);
+      target::Pin(0, cpu);
       gate.Pass();
       hog_loop();
     });
@@ -228,8 +211,8 @@ void RunMigrant() {
   gate.Open();
   while (!target::Over()) {
     const uint32_t turn = migrant.turn;
-    Pin(migrant.tid, cpus[(turn + 1) % 2]);
-    Pin(0, cpus[turn % 2]);
+    target::Pin(migrant.tid, cpus[(turn + 1) % 2]);
+    target::Pin(0, cpus[turn % 2]);
     target::SleepNs(1'000'000);
     ++migrant.turn;
     FutexWake(&migrant.turn);
@@ -245,17 +228,6 @@ void RunMigrant() {
   target::DoneAndStay();
 }
 
-// A child with the wanted pid, or any if `wanted` is 0. -1 if it is taken.
-pid_t ForkAs(pid_t wanted) {
-  clone_args arguments = {};
-  arguments.exit_signal = SIGCHLD;
-  if (wanted != 0) {
-    arguments.set_tid = reinterpret_cast<uint64_t>(&wanted);
-    arguments.set_tid_size = 1;
-  }
-  return static_cast<pid_t>(syscall(SYS_clone3, &arguments, sizeof(arguments)));
-}
-
 // Children with one pid, one after the other, of two kinds.
 void RunPids() {
   target::Check(rounds <= kMaxRounds, "--rounds");
@@ -263,8 +235,8 @@ void RunPids() {
   pid_t wanted = 0;
   uint64_t reused = 0;
   for (int i = 0; i < rounds; ++i) {
-    pid_t child = ForkAs(wanted);
-    if (child < 0) child = ForkAs(0);
+    pid_t child = target::ForkAs(wanted);
+    if (child < 0) child = target::ForkAs(0);
     if (child == 0) {
       i % 2 == 0 ? first_life_wait(&shared->waits[i]) : second_life_wait(&shared->waits[i]);
       _exit(0);

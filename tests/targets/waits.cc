@@ -20,18 +20,11 @@
 #include <vector>
 
 #include "target.h"
+#include "waiter.h"
 
 namespace {
 
 constexpr uint64_t kPeriodNs = 2'000'000;
-
-struct Waiter {
-  const char* thread;
-  const char* function;
-  void (*wait)();
-  void (*prepare)();  // not measured
-  target::Sum sum;
-};
 
 target::Gate gate;
 int read_pipe[2];
@@ -137,16 +130,6 @@ void Nothing() {}
 // The holder has the mutex now and sleeps on it.
 void AwaitHolder() { sem_wait(&contended_held); }
 
-void RunWaiter(Waiter* waiter) {
-  pthread_setname_np(pthread_self(), waiter->thread);
-  gate.Pass();
-  while (!target::Over()) {
-    waiter->prepare();
-    const target::OffCpuTimer timer(waiter->sum);
-    waiter->wait();
-  }
-}
-
 void RunFeeder() {
   pthread_setname_np(pthread_self(), "f_feeder");
   const uint64_t one = 1;
@@ -207,7 +190,7 @@ int main(int argc, char** argv) {
   OpenSources();
   sem_init(&contended_held, 0, 0);
 
-  Waiter waiters[] = {
+  target::Waiter waiters[] = {
       {"w_nanosleep", "wait_in_nanosleep", wait_in_nanosleep, Nothing, {}},
       {"w_futex", "wait_in_futex", wait_in_futex, Nothing, {}},
       {"w_pipe", "wait_in_pipe", wait_in_pipe, Nothing, {}},
@@ -221,7 +204,7 @@ int main(int argc, char** argv) {
       {"w_lambda", "wait_in_lambda", wait_in_lambda, Nothing, {}},
   };
   std::vector<std::thread> threads;
-  for (Waiter& waiter : waiters) threads.emplace_back(RunWaiter, &waiter);
+  for (target::Waiter& waiter : waiters) threads.emplace_back(target::RunWaiter, &waiter, &gate);
 
   target::ReadyAndRun("", target::Option(argc, argv, "--seconds", 2));
   std::thread feeder(RunFeeder);
@@ -237,7 +220,7 @@ int main(int argc, char** argv) {
   holder.join();
   if (forker.joinable()) forker.join();
 
-  for (const Waiter& waiter : waiters) target::Measured(waiter.thread, waiter.function, waiter.sum);
+  for (const target::Waiter& waiter : waiters) target::Measured(waiter.thread, waiter.function, waiter.sum);
   target::Value("forks", forks);
   target::DoneAndStay();
 }
