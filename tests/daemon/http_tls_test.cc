@@ -55,6 +55,7 @@ class HttpTlsTest : public ::testing::Test {
                      : std::make_unique<httplib::SSLClient>("127.0.0.1", server_->port(), base + ".pem", base + ".key");
     client->set_ca_cert_path(files_.Path("ca.pem").c_str());
     client->enable_server_certificate_verification(true);
+    client->set_read_timeout(std::chrono::seconds(60));  // sanitizers take a while for an answer of megabytes
     return client;
   }
   // The status; 0: there was no answer.

@@ -47,6 +47,10 @@ class Program {
   std::string buffer_;
 };
 
+// A program that leaves `cpu` only for others, when it runs. It ends with the test, however that one ends: a loop that
+// is left behind slows every test after it.
+std::unique_ptr<Program> StartBusyLoop(int cpu);
+
 struct Measure {
   uint64_t ns = 0;
   uint64_t count = 0;

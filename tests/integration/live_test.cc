@@ -276,9 +276,7 @@ TEST(OffcpuStacks, NamesWhatItCannotDo) {
 }
 
 TEST(ProcessStacksTest, AThreadThatRunsHasNone) {
-  const std::unique_ptr<Program> busy = Program::Start({"sh", "-c", "echo; while :; do :; done"});
-  std::string line;
-  ASSERT_TRUE(busy->ReadLine(&line));
+  const std::unique_ptr<Program> busy = StartBusyLoop(0);
   const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(busy->pid(), UnwindOrder());
   ASSERT_TRUE(stacks.ok()) << stacks.status();
   ASSERT_EQ(stacks->profile.rows.size(), 1u);

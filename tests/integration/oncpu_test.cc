@@ -113,9 +113,7 @@ std::vector<std::unique_ptr<Program>> StartHogs() {
   std::vector<std::unique_ptr<Program>> hogs;
   const long count = sysconf(_SC_NPROCESSORS_ONLN);
   for (long cpu = 0; cpu < count; ++cpu) {
-    hogs.push_back(Program::Start({"taskset", "-c", std::to_string(cpu), "sh", "-c", "echo; while :; do :; done"}));
-    std::string line;
-    EXPECT_TRUE(hogs.back() != nullptr && hogs.back()->ReadLine(&line));
+    hogs.push_back(StartBusyLoop(static_cast<int>(cpu)));
   }
   return hogs;
 }

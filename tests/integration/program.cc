@@ -99,6 +99,14 @@ int Program::Wait(std::string* rest_of_output) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+std::unique_ptr<Program> StartBusyLoop(int cpu) {
+  std::unique_ptr<Program> loop = Program::Start({"setpriv", "--pdeathsig", "KILL", "taskset", "-c",
+                                                  std::to_string(cpu), "sh", "-c", "echo; while :; do :; done"});
+  std::string line;
+  EXPECT_TRUE(loop != nullptr && loop->ReadLine(&line));
+  return loop;
+}
+
 int FreePort() {
   const OwnedFd probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};

@@ -112,9 +112,8 @@ TEST_F(Selection, MaxWaitLeavesOutAndCounts) {
 
 TEST_F(Selection, StatesLeaveOutAndCount) {
   // Two that want the same CPU.
-  const std::vector<std::string> busy = {"taskset", "-c", "0", "sh", "-c", "while :; do :; done"};
-  const std::unique_ptr<Program> one = Program::Start(busy);
-  const std::unique_ptr<Program> two = Program::Start(busy);
+  const std::unique_ptr<Program> one = StartBusyLoop(0);
+  const std::unique_ptr<Program> two = StartBusyLoop(0);
   const Recording recording =
       RecordBoth({{{.kinds = {WaitKind::kPreempted}}, {wanted_->pid(), one->pid(), two->pid()}}});
   for (const StackRow& row : recording.Rows(Any)) {
