@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "gtest/gtest.h"
@@ -54,7 +54,15 @@ pid_t Target::Detail(const std::string& name) const {
   return -1;
 }
 
-void Target::AwaitDone() { EXPECT_TRUE(ReadUntil("done")); }
+void Target::Go() {
+  stolen_before_ns_ = StolenNs();
+  program_->Write("\n");
+}
+
+void Target::AwaitDone() {
+  EXPECT_TRUE(ReadUntil("done"));
+  stolen_ns_ = StolenNs() - stolen_before_ns_;
+}
 
 void Target::End() { EXPECT_EQ(program_->Wait(), 0); }
 
@@ -190,8 +198,18 @@ TemporaryDirectory::~TemporaryDirectory() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-bool Within(uint64_t got, uint64_t want, double fraction) {
-  return std::abs(static_cast<double>(got) - static_cast<double>(want)) <= fraction * static_cast<double>(want);
+uint64_t StolenNs() {
+  std::ifstream stat("/proc/stat");
+  std::string cpu;
+  uint64_t user, nice, system, idle, iowait, irq, softirq, steal = 0;
+  stat >> cpu >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
+  return steal * 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+}
+
+bool Within(uint64_t got, uint64_t want, double fraction, uint64_t stolen_ns) {
+  const double more = static_cast<double>(got) - static_cast<double>(want);
+  const double allowed = fraction * static_cast<double>(want);
+  return -allowed - static_cast<double>(stolen_ns) <= more && more <= allowed;
 }
 
 }  // namespace offcpu::integration

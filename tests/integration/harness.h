@@ -66,9 +66,12 @@ class Target {
   // A pid or tid that the ready line gives by name.
   pid_t Detail(const std::string& name) const;
   // Lets it run.
-  void Go() { program_->Write("\n"); }
+  void Go();
   void AwaitDone();
   void End();
+  // What the hypervisor took from all CPUs between Go() and AwaitDone(). A thread that it took it from was on its CPU,
+  // but its own clocks tell it as time off the CPU.
+  uint64_t stolen_ns() const { return stolen_ns_; }
 
   Measure Measured(const std::string& thread, const std::string& label) const;
   uint64_t Value(const std::string& name) const;
@@ -81,6 +84,8 @@ class Target {
 
   std::unique_ptr<Program> program_;
   std::vector<std::string> lines_;
+  uint64_t stolen_before_ns_ = 0;
+  uint64_t stolen_ns_ = 0;
 };
 
 // A row of a profile with everything that it refers to.
@@ -136,8 +141,11 @@ class TemporaryDirectory {
 // On loopback, and free just now.
 int FreePort();
 
-// |got - want| <= fraction * want
-bool Within(uint64_t got, uint64_t want, double fraction);
+// What the hypervisor has taken from all CPUs, in whole ticks of the kernel.
+uint64_t StolenNs();
+
+// |got - want| <= fraction * want, where `stolen_ns` of `want` may not be in `got`.
+bool Within(uint64_t got, uint64_t want, double fraction, uint64_t stolen_ns = 0);
 
 }  // namespace offcpu::integration
 

@@ -21,15 +21,6 @@ constexpr std::chrono::seconds kLength{5};
 
 uint64_t Ns(Clock::duration time) { return static_cast<uint64_t>(std::chrono::nanoseconds(time).count()); }
 
-// What the hypervisor has taken of all CPUs. The kernel has it in ticks: one may have begun before.
-uint64_t StolenNs() {
-  std::ifstream stat("/proc/stat");
-  std::string cpu;
-  uint64_t user, nice, system, idle, iowait, irq, softirq, steal = 0;
-  stat >> cpu >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
-  return steal * 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-}
-
 struct ThreadTimes {
   double blocked_ns = 0;
   double runnable_ns = 0;
