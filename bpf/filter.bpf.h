@@ -141,6 +141,13 @@ static __always_inline bool cgroups_matter(void)
 	return config.cgroups || config.excluded_cgroups;
 }
 
+/* May a thread that was not recorded when it came to its CPU be recorded when it leaves? */
+static __always_inline bool selection_may_change(void)
+{
+	return cgroups_matter() || config.globs || config.excluded_globs || config.filter_uids ||
+	       config.command_tgid;
+}
+
 static __always_inline bool current_is_recorded(struct task_struct *task)
 {
 	return task_is_recorded(task) && (!cgroups_matter() || current_cgroup_is_recorded());

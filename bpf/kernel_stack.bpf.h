@@ -101,7 +101,8 @@ static __always_inline __u32 take_frames(struct stack_definition *slot, void *ct
 }
 
 /* Is a walked stack what the helper tells? Asked of each that is new or guessed, and of all where they are
- * checked. Rows that are wrong once may be wrong again: no more walks. */
+ * checked. Rows of a module may be those of one that has been there before. Others that are wrong once may be
+ * wrong again: no more walks. */
 static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task)
 {
 	if (!memory->walk.is_guessed && !orc_config.checks_all && is_sent(memory->walked.head.id, false))
@@ -110,6 +111,10 @@ static __always_inline bool is_proven(struct walk_memory *memory, struct task_st
 		return true;
 	if (memory->walk.is_guessed)
 		return false;
+	if (memory->walk.left_text && !orc_config.checks_all) {
+		forget_rows_of_walk();
+		return false;
+	}
 	control.kernel_walk_differs = 1;
 	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
 	return false;

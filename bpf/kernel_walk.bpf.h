@@ -30,6 +30,7 @@ struct kernel_walk {
 	__u8 is_complete;
 	__u8 is_guessed; /* there was code without rows: only the helper's word tells that the frames are
 			    right */
+	__u8 left_text;	 /* there was code of modules, which come and go */
 	__u8 failed;
 };
 
@@ -134,6 +135,8 @@ static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 	__u64 row = orc_row(address);
 	enum orc_type type = orc_type_of(row);
 
+	if (!lies_in(address, &orc_config.text))
+		walk->left_text = 1;
 	if (type == ORC_TYPE_NONE) {
 		walk->is_guessed = 1;
 		row = frame_pointer_row();
@@ -256,6 +259,29 @@ static __always_inline struct walk_memory *walk_kernel(struct task_struct *task)
 	__u64 begin = task->thread.sp;
 
 	return memory && walk_words(begin, address_of_regs(task) - begin) ? memory : NULL;
+}
+
+/* Of bpf_loop; 1 ends it. */
+static long forget_row_of_frame(__u32 index, struct walk_memory **context)
+{
+	__u64 pc;
+
+	if (index >= WIRE_KERNEL_FRAMES)
+		return 1;
+	pc = (*context)->walked.frames[index];
+	forget_orc_row(pc);
+	forget_orc_row(pc - 1);
+	return 0;
+}
+
+/* Of the walk in this CPU's memory. A global function, as above. */
+__noinline int forget_rows_of_walk(void)
+{
+	struct walk_memory *memory = walk_memory();
+
+	if (memory)
+		bpf_loop(memory->walked.head.count, forget_row_of_frame, &memory, 0);
+	return 0;
 }
 
 /* What the kernel's helper tells of the stack of `task`, which has been walked: is it the same? Where the

@@ -8,7 +8,8 @@
  * half of two rows.
  *
  * Modules have tables of their own, which are found through the kernel's list of modules. A row of a module
- * is kept when the module is gone. If other code lies there then, its walk differs from the kernel's.
+ * is kept when the module is gone. If other code lies there then, a walk by it differs from what the kernel
+ * tells, and its rows are looked for again.
  */
 #ifndef OFFCPU_BPF_ORC_BPF_H_
 #define OFFCPU_BPF_ORC_BPF_H_
@@ -230,11 +231,16 @@ static __always_inline __u64 find_orc_row(__u64 address)
 	return word ?: pack_orc_row(address - orc_config.text.begin, 0, 0, 0, 0, ORC_TYPE_NONE, 0);
 }
 
+static __always_inline __u32 orc_place(__u64 address)
+{
+	return (address * 0x9e3779b97f4a7c15ULL) >> 50;
+}
+
 /* Likewise, from those that are known; 0: the address is none of code. */
 static __always_inline __u64 orc_row(__u64 address)
 {
 	__u64 offset = address - orc_config.text.begin, word;
-	__u32 key = (address * 0x9e3779b97f4a7c15ULL) >> 50;
+	__u32 key = orc_place(address);
 	__u64 *place = bpf_map_lookup_elem(&orc_rows, &key);
 
 	if (!place || offset >= ORC_ADDRESSES)
@@ -245,6 +251,16 @@ static __always_inline __u64 orc_row(__u64 address)
 	word = find_orc_row(address);
 	*(volatile __u64 *)place = word;
 	return word;
+}
+
+/* The row for `address` is looked for again when it is needed. */
+static __always_inline void forget_orc_row(__u64 address)
+{
+	__u32 key = orc_place(address);
+	__u64 *place = bpf_map_lookup_elem(&orc_rows, &key);
+
+	if (place)
+		*(volatile __u64 *)place = 0;
 }
 
 /* What the kernel takes for a row where it has none: that the code keeps a frame pointer, as BPF programs do.

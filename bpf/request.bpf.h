@@ -91,7 +91,8 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = state_without_sleep(task);
 	struct request *request = value;
-	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns(), preempted = BPF_CORE_READ(task, nivcsw);
+	__u64 preempted = BPF_CORE_READ(task, nivcsw), slept = BPF_CORE_READ(task, nvcsw);
+	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns();
 	__u32 no_user, context = (cookie >> 46) & 3;
 
 	if (!state || !task->mm) {
@@ -105,7 +106,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 			no_user = send_capture(cookie, request->wanted_bytes, context, false);
 		}
 	}
-	book_capture(began, preempted, context);
+	book_capture(began, preempted, slept, context);
 	if (no_user != WIRE_USER_PENDING)
 		send_failure(cookie, no_user);
 	if (state && state->cookie == cookie)

@@ -44,7 +44,7 @@ static __always_inline void count_untold_arrival(struct task_struct *task, const
 {
 	__u64 arrived = task->sched_info.last_arrival, out = stamp->out_ns, start = recording_start();
 
-	if (!config.ends_at_switch || control.phase != WIRE_RECORDING || cgroups_matter() ||
+	if (!config.ends_at_switch || control.phase != WIRE_RECORDING || selection_may_change() ||
 	    (!out && stamp->has_run) || task->sched_info.pcount != stamp->arrivals + 1)
 		return;
 	if (!out && !stamp->arrivals)

@@ -113,7 +113,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	}
 	began = bpf_ktime_get_ns();
 	side.no_user = send_capture(side.cookie, wanted, context, false);
-	book_capture(began, BPF_CORE_READ(task, nivcsw), context);
+	book_capture(began, BPF_CORE_READ(task, nivcsw), BPF_CORE_READ(task, nvcsw), context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);
 		return side;

@@ -13,19 +13,21 @@
 
 #define SWITCHED_OFF_NS (10 * NS_PER_SECOND)
 
-static __always_inline void count_capture_time(__u64 ns)
+/* Where the thread slept for a page, the time is the thread's loss, but hardly any of it CPU time. */
+static __always_inline void count_capture_time(__u64 ns, bool slept)
 {
 	__u32 id = WIRE_COUNT_CAPTURE_LONGEST;
 	struct wire_counter *longest = bpf_map_lookup_elem(&counters, &id);
 
-	count_ns(WIRE_COUNT_CAPTURE_TIME, ns);
+	if (!slept)
+		count_ns(WIRE_COUNT_CAPTURE_TIME, ns);
 	if (longest && longest->ns < ns)
 		longest->ns = ns;
 }
 
-/* Of the current task, which began a capture at `began`, by bpf_ktime_get_ns(), when it had been preempted so
- * often. A global function, so that the verifier goes through it once. */
-__noinline int book_capture(__u64 began, __u64 preempted, __u32 context)
+/* Of the current task, which began a capture at `began`, by bpf_ktime_get_ns(), when it had been preempted
+ * and slept so often. A global function, so that the verifier goes through it once. */
+__noinline int book_capture(__u64 began, __u64 preempted, __u64 slept, __u32 context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct space *space = space_of(task, context == CONTEXT_SAMPLE);
@@ -34,7 +36,7 @@ __noinline int book_capture(__u64 began, __u64 preempted, __u32 context)
 	/* What others had the CPU for in between is not the capture's. */
 	if (BPF_CORE_READ(task, nivcsw) != preempted)
 		return 0;
-	count_capture_time(ns);
+	count_capture_time(ns, BPF_CORE_READ(task, nvcsw) != slept);
 	if (!space)
 		return 0;
 	if (now - space->time.since_ns > NS_PER_SECOND) {

@@ -220,14 +220,14 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_RING_FULL,
 	WIRE_COUNT_CAPTURE_RING_BUSY,
 	WIRE_COUNT_CAPTURE_ANSWER_LOST, /* not even the failure of a capture could be sent */
-	WIRE_COUNT_CAPTURE_TIME,    /* that captures took of the threads they were made in; ns with sleep */
-	WIRE_COUNT_CAPTURE_LONGEST, /* ns: of a CPU, the longest of these; no count */
-	WIRE_COUNT_PAGE_FAULTED_IN, /* of a stack */
-	WIRE_COUNT_STACK_UNKNOWN,   /* the mapping of a stack could not be found: one page was copied */
-	WIRE_COUNT_CODE_UNKNOWN,    /* a capture whose mappings could not be told without too much work */
-	WIRE_COUNT_MAPPINGS_BUDGET, /* likewise, because others had used up the second's work */
-	WIRE_COUNT_SWITCHED_OFF,    /* captures of a process, for a while */
-	WIRE_COUNT_GONE_AT_END,	    /* waited at the end, and was dead before it could be listed */
+	WIRE_COUNT_CAPTURE_TIME,	/* CPU time of captures, in the threads they were made in */
+	WIRE_COUNT_CAPTURE_LONGEST,	/* ns: of a CPU, that of the longest, sleep included; no count */
+	WIRE_COUNT_PAGE_FAULTED_IN,	/* of a stack */
+	WIRE_COUNT_STACK_UNKNOWN,	/* the mapping of a stack could not be found: one page was copied */
+	WIRE_COUNT_CODE_UNKNOWN,	/* a capture whose mappings could not be told without too much work */
+	WIRE_COUNT_MAPPINGS_BUDGET,	/* likewise, because others had used up the second's work */
+	WIRE_COUNT_SWITCHED_OFF,	/* captures of a process, for a while */
+	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
 	WIRE_COUNT_LIFECYCLE_LOST,
 	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
 	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */

@@ -165,6 +165,26 @@ TEST(Stamps, OfDrawnWaitsCountAll) { ExpectAllIsCounted(65536); }
 
 TEST(Stamps, CountAsMuchWhereTheyFindNoPlace) { ExpectAllIsCounted(1); }
 
+// Threads that are selected after they have come to their CPU: that arrival was not told because nobody asked for it.
+TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
+  RecordConfig config;
+  config.comms = {"w_*"};
+  const std::unique_ptr<Programs> programs = MustLoad(Narrowed(config, 10'000'000, kManyDraws));
+  ASSERT_NE(programs, nullptr);
+  programs->Arm();
+  for (int i = 0; i < 10; ++i) {
+    const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "0.1"});
+    ASSERT_NE(target, nullptr);
+    target->Go();
+    target->AwaitDone();
+    target->End();
+  }
+  programs->Disarm();
+  const Counters counters = programs->ReadCounters();
+  EXPECT_GT(counters[WIRE_COUNT_NOT_DRAWN].count, 100u) << "no test";
+  EXPECT_EQ(counters[WIRE_COUNT_ARRIVAL_UNTOLD].count, 0u);
+}
+
 // Here, and on kernels that hide tasks, some arrivals are not told; elsewhere all are.
 TEST(Stamps, CountAsMuchWithoutSchedExit) { ExpectAllIsCounted(65536, false); }
 

@@ -154,7 +154,9 @@ class Wakers : public ::testing::Test {
                   expected.wait, (unsigned long long)figures.claimed, (unsigned long long)figures.with_stack,
                   (unsigned long long)figures.unknown, (unsigned long long)figures.wrong);
       EXPECT_GT(figures.claimed, 100u) << expected.wait << " hardly waits: no test\n" << recording_.DropsText();
-      EXPECT_LE(figures.unknown, figures.claimed / 100) << expected.wait << "\n" << recording_.DropsText();
+      // An interrupt may come while a task runs that the kernel hides from BPF programs, as kernels of sandboxes do.
+      const uint64_t allowed = figures.claimed / (expected.waker == nullptr ? 20 : 100);
+      EXPECT_LE(figures.unknown, allowed) << expected.wait << "\n" << recording_.DropsText();
       if (expected.waker == nullptr) continue;
       EXPECT_GT(figures.with_stack, figures.claimed / 2) << expected.wait;
     }
