@@ -12,13 +12,20 @@ function(offcpu_library name)
   target_link_libraries(${name} PUBLIC offcpu_options ${ARG_DEPS})
 endfunction()
 
+# How the sources of a test are compiled: quickly, for the code that is tested lies in libraries.
+function(offcpu_test_options name)
+  target_compile_definitions(${name} PRIVATE OFFCPU_SOURCE_DIR="${CMAKE_SOURCE_DIR}" OFFCPU_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
+endfunction()
+
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
 # BPF programs or record processes and run one at a time; those labelled `threads` are worth a run under TSan.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${name} PRIVATE OFFCPU_SOURCE_DIR="${CMAKE_SOURCE_DIR}" OFFCPU_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  offcpu_test_options(${name})
+  target_precompile_headers(${name} REUSE_FROM offcpu_precompiled)
   set(properties TIMEOUT 180)
   if("root" IN_LIST ARG_LABELS)
     add_dependencies(root_tests ${name})

@@ -1,0 +1,1 @@
+// Nothing: tests/precompiled.h is compiled beside it.
