@@ -12,10 +12,11 @@ function(offcpu_library name)
   target_link_libraries(${name} PUBLIC offcpu_options ${ARG_DEPS})
 endfunction()
 
-# How the sources of a test are compiled: quickly, for the code that is tested lies in libraries.
+# How the sources of a test are compiled: quickly, for the code that is tested lies in libraries. At -O1 gcc 12 takes
+# the space of short strings for all that strings have.
 function(offcpu_test_options name)
   target_compile_definitions(${name} PRIVATE OFFCPU_SOURCE_DIR="${CMAKE_SOURCE_DIR}" OFFCPU_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1 -Wno-array-bounds>)
 endfunction()
 
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
