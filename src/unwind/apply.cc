@@ -71,11 +71,6 @@ StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const FrameState& s
   return Failed(EndReason::kRegisterUnknown);
 }
 
-StackValue CallersValue(const ValueRule& rule, uint64_t cfa, const StackCopy& copy, const FrameState& state,
-                        uint8_t reg) {
-  return rule.place == Place::kUnchanged ? RegisterOf(state, reg) : Evaluate(rule, cfa, copy, state);
-}
-
 // The rule says that the CFA is the sp of a ucontext: then all of the context is there.
 bool NamesKernelContext(const Machine& machine, const Row& row) {
   return row.signal && row.cfa == KernelContextRow(machine).cfa;
@@ -173,12 +168,19 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   const bool guessed = state->guessed || row.source == FrameSource::kFramePointer;
   if (pc == 0) return guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
-  const StackValue fp = CallersValue(row.fp, cfa.value, copy, *state, machine.fp);
-  const StackValue extra = CallersValue(row.extra, cfa.value, copy, *state, machine.extra);
-  state->fp = fp.value;
-  state->fp_known = !fp.failed();
-  state->extra = extra.value;
-  state->extra_known = !extra.failed();
+  // Both follow from registers of this frame.
+  const bool fp_moves = row.fp.place != Place::kUnchanged;
+  const bool extra_moves = row.extra.place != Place::kUnchanged;
+  const StackValue fp = fp_moves ? Evaluate(row.fp, cfa.value, copy, *state) : StackValue();
+  const StackValue extra = extra_moves ? Evaluate(row.extra, cfa.value, copy, *state) : StackValue();
+  if (fp_moves) {
+    state->fp = fp.value;
+    state->fp_known = !fp.failed();
+  }
+  if (extra_moves) {
+    state->extra = extra.value;
+    state->extra_known = !extra.failed();
+  }
   state->pc = pc;
   state->sp = cfa.value;
   state->exact = row.signal;

@@ -107,7 +107,7 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
 std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackCopy& copy,
                                       FrameState* state, Frame* frame) {
   if (IsGoBase(code, found.address)) return EndReason::kComplete;
-  const bool is_start = IsStartCode(code, found.address, copy, *state);
+  const auto is_start = [&] { return IsStartCode(code, found.address, copy, *state); };
   switch (found.outcome) {
     case FindOutcome::kFound:
       break;
@@ -115,10 +115,10 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
     case FindOutcome::kCorrupt:
-      return is_start ? EndReason::kComplete : EndReason::kNoRow;
+      return is_start() ? EndReason::kComplete : EndReason::kNoRow;
   }
   if (found.row.source == FrameSource::kFramePointer) {
-    if (is_start) return EndReason::kComplete;
+    if (is_start()) return EndReason::kComplete;
     if (EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
     if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return EndReason::kNoRow;
   }

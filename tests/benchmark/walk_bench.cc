@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "capture.h"
 #include "process/address_space.h"
 #include "unwind/walk.h"
@@ -35,7 +36,7 @@ void CheckSame(size_t frames, benchmark::State& state) {
   UserStack stack;
   const size_t ours = Walk(walker, &stack);
   if (stack.end != EndReason::kComplete) state.SkipWithError("our walk is not complete");
-  if (frames != ours) state.SkipWithError("another number of frames");
+  if (frames != ours) state.SkipWithError(absl::StrCat(frames, " frames, not ", ours).c_str());
   state.counters["frames"] = static_cast<double>(frames);
   state.counters["per_frame"] =
       benchmark::Counter(static_cast<double>(frames) * static_cast<double>(state.iterations()),
@@ -80,7 +81,7 @@ pid_t NextThread(Dwfl*, void* argument, void** thread_argument) {
 bool ReadMemory(Dwfl*, Dwarf_Addr address, Dwarf_Word* value, void*) { return ReadWord(address, value); }
 bool SetRegisters(Dwfl_Thread* thread, void*) {
   const auto& value = TwentyFrames().registers.value;
-  return dwfl_thread_state_registers(thread, 0, static_cast<unsigned>(value.size()), value.data());
+  return dwfl_thread_state_registers(thread, 0, kRegisterCount, value.data());
 }
 int CountFrame(Dwfl_Frame* frame, void* count) {
   Dwarf_Addr pc = 0;
