@@ -67,16 +67,17 @@ absl::Status CheckHealth(const Recording& recording) {
 }
 
 // Without HTTP the service is of use too.
-std::unique_ptr<HttpServer> OpenHttp(const DaemonConfig::Http& config, const HttpSource& source) {
-  if (config.listen.empty()) return nullptr;
-  const absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(config);
+std::unique_ptr<HttpServer> OpenHttp(const std::string& listen,
+                                     const absl::StatusOr<std::shared_ptr<const HttpAccess>>& access,
+                                     const HttpSource& source) {
+  if (listen.empty()) return nullptr;
   if (!access.ok()) {
     Log(LogLevel::kError, absl::StrCat("no HTTP: ", std::string(access.status().message())));
     return nullptr;
   }
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(config.listen, *access, source);
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(listen, *access, source);
   if (server.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", config.listen));
+    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", listen));
     return *std::move(server);
   }
   Log(LogLevel::kError, std::string(server.status().message()));
@@ -109,7 +110,7 @@ class Service {
         server_(server),
         http_source_(std::move(http_source)),
         http_listen_(recording.config().http.listen),
-        http_(OpenHttp(recording.config().http, http_source_)),
+        http_(OpenHttp(http_listen_, HttpAccess::Load(recording.config().http), http_source_)),
         watchdog_(WatchdogPeriod()) {}
 
   void Run(const sigset_t& signals) {
@@ -172,7 +173,7 @@ class Service {
     } else {
       http_.reset();  // its port may be wanted again
       http_listen_ = config->http.listen;
-      http_ = OpenHttp(config->http, http_source_);
+      http_ = OpenHttp(http_listen_, access, http_source_);
     }
     return absl::OkStatus();
   }

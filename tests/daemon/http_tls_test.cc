@@ -29,13 +29,14 @@ class HttpTlsTest : public ::testing::Test {
     config.windows.length_ns = 3600'000'000'000;
     recording_ = *Recording::Start(config, StartFake(kernel_));
     dumps_ = std::make_unique<Dumps>(*recording_);
-    config_ = {.certificate_file = files_.Path("server.pem"), .key_file = files_.Path("server.key")};
+    config_ = {
+        .listen = "127.0.0.1:0", .certificate_file = files_.Path("server.pem"), .key_file = files_.Path("server.key")};
   }
 
   void Listen(const HttpLimits& limits = {}) {
     const auto access = HttpAccess::Load(config_);
     ASSERT_TRUE(access.ok()) << access.status();
-    server_ = *HttpServer::Listen("127.0.0.1:0", *access,
+    server_ = *HttpServer::Listen(config_.listen, *access,
                                   {.recording = *recording_,
                                    .dumps = *dumps_,
                                    .window_export = window_export_,
@@ -92,7 +93,7 @@ TEST_F(HttpTlsTest, WhoHasTheTokenIsServed) {
 
 // With a token it need not be TLS, on the host itself.
 TEST_F(HttpTlsTest, ATokenIsAskedForWithoutTlsToo) {
-  config_ = {};
+  config_ = {.listen = "127.0.0.1:0"};
   WantToken();
   Listen();
   httplib::Client client("127.0.0.1", server_->port());
