@@ -64,12 +64,13 @@ uint64_t CountedNs(const CostReading& before, const CostReading& now, bool waker
 
 }  // namespace
 
-CostReading ReadCost(const Programs& programs, uint64_t intervals) {
+CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t threads_ns) {
   const Counters counters = programs.ReadCounters();
   const ProgramRuns runs = programs.ReadRuns();
   const SelfUsage self = MeasureSelf();
   return {.at_ns = MonotonicNs(),
           .process_ns = self.cpu_ns,
+          .threads_ns = threads_ns,
           .capture_ns = CaptureNs(counters),
           .captures = counters[WIRE_COUNT_CAPTURE_TIME].count,
           .captures_at_once = counters[WIRE_COUNT_COPIED_AT_ONCE].count,
@@ -88,13 +89,15 @@ OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wake
   const uint64_t measured_ns = MeasuredNs(before, now);
   return {.programs_ns = measured_ns != 0 ? measured_ns : CountedNs(before, now, wakers),
           .captures_ns = Since(before.capture_ns, now.capture_ns),
-          .process_ns = Since(before.process_ns, now.process_ns)};
+          .process_ns = Since(before.process_ns, now.process_ns),
+          .threads_ns = Since(before.threads_ns, now.threads_ns)};
 }
 
 void AddCost(const OwnCost& from, OwnCost& to) {
   to.programs_ns += from.programs_ns;
   to.captures_ns += from.captures_ns;
   to.process_ns += from.process_ns;
+  to.threads_ns += from.threads_ns;
 }
 
 }  // namespace offcpu

@@ -15,6 +15,7 @@ class Programs;
 struct CostReading {
   uint64_t at_ns = 0;             // CLOCK_MONOTONIC
   uint64_t process_ns = 0;        // CPU time of this process
+  uint64_t threads_ns = 0;        // of that, what the threads took that drain and work
   uint64_t capture_ns = 0;        // that captures took of the threads they were made in, sleep included
   uint64_t captures = 0;          // whose time that is
   uint64_t captures_at_once = 0;  // made within the BPF programs of switches
@@ -27,16 +28,18 @@ struct CostReading {
   uint64_t resident_bytes = 0;
 };
 
-// `intervals` that were recorded so far.
-CostReading ReadCost(const Programs& programs, uint64_t intervals);
+// `intervals` that were recorded so far, and `threads_ns` as above.
+CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t threads_ns);
 
 // CPU time.
 struct OwnCost {
   uint64_t programs_ns = 0;  // in BPF programs, captures apart
   uint64_t captures_ns = 0;
   uint64_t process_ns = 0;
+  uint64_t threads_ns = 0;  // of that
 
-  uint64_t all_ns() const { return programs_ns + captures_ns + process_ns; }
+  // Without what the process does for those who read profiles: that does not depend on what is drawn.
+  uint64_t recording_ns() const { return programs_ns + captures_ns + threads_ns; }
 };
 
 OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wakers);
