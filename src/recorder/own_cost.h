@@ -28,7 +28,7 @@ struct CostReading {
   uint64_t resident_bytes = 0;
 };
 
-// `intervals` that were recorded so far, and `threads_ns` as above.
+// `intervals` that have come out of the rings so far, and `threads_ns` as above.
 CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t threads_ns);
 
 // CPU time.

@@ -252,6 +252,7 @@ class RecorderImpl final : public Recorder {
     return true;
   }
 
+  uint64_t Drained() const { return intervals_ + queue_.intervals_dropped(); }  // intervals
   void Publish() {
     pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
     turns_.fetch_add(1, std::memory_order_relaxed);
@@ -370,7 +371,7 @@ class RecorderImpl final : public Recorder {
   std::atomic<uint64_t> drainer_ns_{0};  // of CPU time, as the next one is
   std::atomic<uint64_t> worker_ns_{0};
   CostKeeper cost_{CostKeeperConfigOf(config_),
-                   {.read = [this] { return ReadCost(*programs_, intervals_, drainer_ns_ + worker_ns_); },
+                   {.read = [this] { return ReadCost(*programs_, Drained(), drainer_ns_ + worker_ns_); },
                     .set_draws = [this](uint32_t draws) { programs_->SetDrawsPerSecond(draws); }}};
   std::thread drainer_;
   std::thread worker_;
