@@ -71,7 +71,7 @@ void AddSelf(const DaemonConfig& config, const std::string& version, Families& t
   to.Gauge("process_resident_memory_bytes", "Resident memory of the service.");
   to.Value(self.resident_bytes);
   to.Gauge("process_open_fds", "Open file descriptors of the service.");
-  to.Value(self.open_files);
+  to.Value(OpenFiles());
   to.Gauge("offcpud_memory_limit_bytes", "What the service may hold in memory.");
   to.Value(config.memory_bytes);
 }
