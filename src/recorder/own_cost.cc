@@ -1,7 +1,5 @@
 #include "recorder/own_cost.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "capture/counters.h"
 #include "capture/programs.h"
+#include "recorder/clocks.h"
 #include "recorder/self_usage.h"
 
 namespace offcpu {
@@ -22,12 +21,6 @@ constexpr uint64_t kWaitNs = kOfDefault - kSwitchNs;  // of a recorded thread, d
 constexpr uint64_t kDrawnNs = 3398 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
 constexpr uint64_t kWakeNs = 2174 - kOfDefault;       // offcpu record --wakers
 constexpr uint64_t kSampleNs = kDrawnNs;              // the same is done; --oncpu 99 is too rare to show
-
-uint64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t HostSwitches() {
   std::ifstream stat("/proc/stat");
@@ -68,7 +61,7 @@ CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t thre
   const Counters counters = programs.ReadCounters();
   const ProgramRuns runs = programs.ReadRuns();
   const SelfUsage self = MeasureSelf();
-  return {.at_ns = MonotonicNs(),
+  return {.at_ns = ReadClocks().monotonic_ns,
           .process_ns = self.cpu_ns,
           .threads_ns = threads_ns,
           .capture_ns = CaptureNs(counters),
