@@ -26,14 +26,13 @@
 #include "daemon/systemd.h"
 #include "daemon/window_export.h"
 #include "recorder/listing.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kExportReadDeadline(
-    2000);                                     // for the symbols of a file, for a window that is exported
 constexpr std::chrono::seconds kLastReads(3);  // of targets, from when the service is told to end
 
 std::optional<gid_t> FindGroup(const std::string& name) {
@@ -206,7 +205,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   const ControlLimits limits = ControlLimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  WindowExport window_export(TimedReadOn(hooks.readers, kExportReadDeadline, [] { return false; }));
+  WindowExport window_export(TimedReadOn(hooks.readers, kNamesDeadline, [] { return false; }));
   const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start(hooks.readers);
   if (!blocked.ok()) return blocked.status();
   const auto sink = [&window_export, &times = **blocked](Windows window) {
