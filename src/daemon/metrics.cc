@@ -121,7 +121,8 @@ void AddBlocked(const BlockedSums& blocked, Families& to) {
   to.Value(static_cast<double>(blocked.not_told_ns) / kNsPerSecond, {{"cause", "not told"}, {"idle", "false"}});
 }
 
-// Sums of weights are no whole numbers; rounded up to the bucket they still never fall from one bucket to the next.
+// Sums of weights are no whole numbers. What is rounded is the sum up to a bucket, which never falls from one bucket to
+// the next.
 ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
   ClientMetric::Histogram histogram;
   double count = 0;

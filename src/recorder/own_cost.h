@@ -1,6 +1,7 @@
 // What recording costs the host: readings of what the kernel and the BPF programs count, and what lies between two of
 // them. The kernel measures BPF programs only where somebody has switched that on (kernel.bpf_stats_enabled), because
-// it costs each of them two readings of a clock; elsewhere it is counted what they did, at what one of each takes.
+// it costs each of them two readings of a clock. Elsewhere it is estimated: the number of switches, waits and samples,
+// each times what one of them takes.
 // CostBetween is pure; ReadCost reads /proc, and may be called from any thread.
 #ifndef OFFCPU_RECORDER_OWN_COST_H_
 #define OFFCPU_RECORDER_OWN_COST_H_
