@@ -3,7 +3,9 @@
 #ifndef OFFCPU_CAPTURE_COUNTERS_H_
 #define OFFCPU_CAPTURE_COUNTERS_H_
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +27,14 @@ uint64_t CountLost(const Counters& counters);
 inline uint64_t NotDrawn(const Counters& counters) { return counters[WIRE_COUNT_NOT_DRAWN].count; }
 inline uint64_t CaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_TIME].ns; }
 inline uint64_t LongestCaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_LONGEST].ns; }
+
+// The most of `value` and what `most` has been so far, which it becomes. Threads may raise it at the same time.
+inline uint64_t RaiseTo(uint64_t value, std::atomic<uint64_t>& most) {
+  uint64_t before = most.load(std::memory_order_relaxed);
+  while (before < value && !most.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
+  }
+  return std::max(before, value);
+}
 
 }  // namespace offcpu
 

@@ -66,6 +66,7 @@ void EventQueue::Drop(std::span<const std::byte> record) {
 
 void EventQueue::DropInterval(const wire_interval& interval) {
   stats_.intervals_dropped++;
+  intervals_dropped_.store(stats_.intervals_dropped, std::memory_order_relaxed);
   stats_.interval_ns_dropped += interval.blocked_ns + interval.runnable_ns;
   const EventQueueStats::ThreadKey thread(KeyOf(interval.process), static_cast<int32_t>(interval.process.tid));
   if (stats_.dropped.size() >= kMaxThreadsDropped && !stats_.dropped.contains(thread)) return;

@@ -55,6 +55,8 @@ class EventQueue {
 
   // Of the drainer: whoever else reads it keeps that thread from pushing meanwhile.
   const EventQueueStats& stats() const { return stats_; }
+  // Any thread.
+  uint64_t intervals_dropped() const { return intervals_dropped_.load(std::memory_order_relaxed); }
 
  private:
   void Append(std::span<const std::byte> record);
@@ -65,6 +67,7 @@ class EventQueue {
   std::atomic<size_t> bytes_{0};  // handed over and not popped
   std::vector<std::byte> filling_;
   EventQueueStats stats_;
+  std::atomic<uint64_t> intervals_dropped_{0};  // as stats_ has it
   std::mutex mutex_;
   std::deque<std::vector<std::byte>> batches_;  // guarded by mutex_
 };

@@ -8,6 +8,7 @@ struct OrcFormat {
   wire_orc_registers registers;
 };
 
+// Those that have been seen: of 6.19 to 7.1 none has.
 constexpr OrcFormat kFormats[] = {
     // 6.12 to 6.18: fe 5d 32 bf 58 1b d6 3b 2c a9 a5 c6 5b a5 a6 25 ea b3 fe 24
     {0xbf325dfe, {.sp = 5, .prev_sp = 1, .bp_indirect = 8, .reserved = 0}},

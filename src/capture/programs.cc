@@ -23,6 +23,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "capture/bpf_object.h"
+#include "capture/counters.h"
 #include "capture/decode.h"
 #include "capture/errno_status.h"
 #include "capture/hidden_tasks.h"
@@ -219,8 +220,7 @@ struct Programs::Impl {
     const uint64_t counted = sampling->counted() - counted_before;
     const uint64_t periods = counted <= samples.ns ? 0 : (counted - samples.ns) / (samples.ns / samples.count + 1);
     const uint64_t now = periods <= sampling->cpus() ? 0 : periods - sampling->cpus();
-    missed = std::max(missed.load(), now);
-    return missed;
+    return RaiseTo(now, missed);
   }
 };
 

@@ -12,8 +12,6 @@
 namespace offcpu {
 namespace {
 
-constexpr std::chrono::milliseconds kNamesDeadline(2000);  // for the symbols of a file
-
 uint64_t BlockedNs(const Windows& window) {
   uint64_t sum = 0;
   for (const std::shared_ptr<const Profile>& piece : window) {

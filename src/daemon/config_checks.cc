@@ -38,13 +38,12 @@ absl::Status CheckListen(const std::string& value) {
     return absl::InvalidArgumentError(absl::StrCat("'", value, "' is not ADDRESS:PORT"));
   const std::string host = HostOf(value);
   in6_addr address = {};
-  // Another name may be anybody's tomorrow.
   if (host == "localhost" || inet_pton(AF_INET, host.c_str(), &address) == 1) return absl::OkStatus();
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
   if (is_bracketed && inet_pton(AF_INET6, host.substr(1, host.size() - 2).c_str(), &address) == 1)
     return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("whoever reaches it sees every process: listen on 127.0.0.1, [::1] or localhost, not on ", host));
+      absl::StrCat("'", host, "' is no address, as 127.0.0.1 or [::1] is, and a name may be anybody's tomorrow"));
 }
 
 absl::Status CheckLevel(const std::string& value) {

@@ -15,8 +15,7 @@ namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 
-constexpr std::chrono::milliseconds kSymbolsDeadline(2000);  // for the symbols of a file
-constexpr std::chrono::milliseconds kTurnNoticePeriod(50);   // after which it is seen that nobody waits any more
+constexpr std::chrono::milliseconds kTurnNoticePeriod(50);  // after which it is seen that nobody waits any more
 
 absl::Status Cancelled() { return absl::CancelledError("nobody waits for the profile any more, or the service ends"); }
 
@@ -71,7 +70,7 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
   if (merged.start_boot_ns != 0) merged.start_unix_ns = unix_time_.UnixOf(merged.start_boot_ns);
   const std::shared_ptr<const IdlePatterns> patterns = idle();
   SymbolizerOptions naming;
-  naming.timed_read = TimedReadOn(readers_, kSymbolsDeadline, is_cancelled);
+  naming.timed_read = TimedReadOn(readers_, kNamesDeadline, is_cancelled);
   naming.idle = patterns.get();
   NamedProfile profile = Symbolize(std::move(merged), naming, &names_);
   FormatOptions options;

@@ -35,6 +35,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
 
 absl::StatusOr<std::shared_ptr<const HttpAccess>> HttpAccess::Load(const DaemonConfig::Http& config) {
   auto access = std::make_shared<HttpAccess>();
+  if (config.listen.empty()) return access;
   if (!config.certificate_file.empty()) {
     absl::StatusOr<std::shared_ptr<const TlsServer>> tls = TlsServer::Load(
         {.certificate = config.certificate_file, .key = config.key_file, .client_ca = config.client_ca_file});

@@ -23,8 +23,8 @@ class HttpAccess {
   // Without TLS, for whoever asks.
   HttpAccess() = default;
 
-  // Reads the files that the configuration names, at once. InvalidArgument if one is not what it should be; a token is
-  // the first line of its file.
+  // Reads the files that the configuration names, at once; none if it does not listen. InvalidArgument if one is not
+  // what it should be; a token is the first line of its file.
   static absl::StatusOr<std::shared_ptr<const HttpAccess>> Load(const DaemonConfig::Http& config);
 
   // Null: none.

@@ -47,15 +47,15 @@ struct HttpResponse {
   std::shared_ptr<const std::string> body;
 };
 
-// Of connections that were ended from our side without an answer.
+// Requests that were answered, and connections that were ended from our side without an answer.
 struct HttpStats {
-  uint64_t answered = 0;
+  uint64_t answered = 0;          // with an error, too: the last two are among them
   uint64_t late_heads = 0;        // not there in time
   uint64_t late_answers = 0;      // not taken in time
   uint64_t no_room = 0;           // for one more connection, or for one more answer
   uint64_t no_tls = 0;            // what came was none, or with a certificate that is not believed
-  uint64_t not_allowed = 0;       // requests that have not shown what is asked for: they got an answer
-  uint64_t refused_profiles = 0;  // of whoever makes them
+  uint64_t not_allowed = 0;       // requests that have not shown what is asked for
+  uint64_t refused_profiles = 0;  // requests for profiles that were too many at a time
 };
 
 struct HttpClient {

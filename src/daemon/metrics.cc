@@ -71,7 +71,7 @@ void AddSelf(const DaemonConfig& config, const std::string& version, Families& t
   to.Gauge("process_resident_memory_bytes", "Resident memory of the service.");
   to.Value(self.resident_bytes);
   to.Gauge("process_open_fds", "Open file descriptors of the service.");
-  to.Value(self.open_files);
+  to.Value(OpenFiles());
   to.Gauge("offcpud_memory_limit_bytes", "What the service may hold in memory.");
   to.Value(config.memory_bytes);
 }
@@ -121,7 +121,8 @@ void AddBlocked(const BlockedSums& blocked, Families& to) {
   to.Value(static_cast<double>(blocked.not_told_ns) / kNsPerSecond, {{"cause", "not told"}, {"idle", "false"}});
 }
 
-// Sums of weights are no whole numbers; rounded up to the bucket they still never fall from one bucket to the next.
+// Sums of weights are no whole numbers. What is rounded is the sum up to a bucket, which never falls from one bucket to
+// the next.
 ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
   ClientMetric::Histogram histogram;
   double count = 0;

@@ -44,12 +44,12 @@ void SetStats(const Profile& sums, control::Status* status) {
   AddDrops(sums.stats.drops, status->mutable_drops());
 }
 
-void SetCost(const ProfileStats& stats, const RecordingTotals& totals, control::Cost* to) {
+void SetCost(const ProfileStats& stats, const RecordingTotals& totals, uint64_t budget_ppm, control::Cost* to) {
   to->set_programs_ns(stats.own_programs_ns);
   to->set_captures_ns(stats.capture_ns);
   to->set_process_ns(stats.own_process_ns);
   to->set_host_cpu_ns(stats.host_cpu_ns);
-  to->set_budget_ppm(stats.cpu_budget_ppm);
+  to->set_budget_ppm(totals.draws_per_cpu == 0 ? 0 : budget_ppm);
   to->set_draws_per_cpu(totals.draws_per_cpu);
   to->set_draws_per_cpu_most(totals.draws_per_cpu_most);
 }
@@ -136,7 +136,7 @@ std::string Requests::StatusReply() const {
   const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
   const Profile sums = MergeProfiles(recording_.windows().Between(0, 0), no_rows);
   SetStats(sums, status);
-  SetCost(sums.stats, recording_.totals(), status->mutable_cost());
+  SetCost(sums.stats, recording_.totals(), config.record.cpu_budget_ppm, status->mutable_cost());
   return reply.SerializeAsString();
 }
 

@@ -26,14 +26,13 @@
 #include "daemon/systemd.h"
 #include "daemon/window_export.h"
 #include "recorder/listing.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kExportReadDeadline(
-    2000);                                     // for the symbols of a file, for a window that is exported
 constexpr std::chrono::seconds kLastReads(3);  // of targets, from when the service is told to end
 
 std::optional<gid_t> FindGroup(const std::string& name) {
@@ -67,16 +66,17 @@ absl::Status CheckHealth(const Recording& recording) {
 }
 
 // Without HTTP the service is of use too.
-std::unique_ptr<HttpServer> OpenHttp(const DaemonConfig::Http& config, const HttpSource& source) {
-  if (config.listen.empty()) return nullptr;
-  const absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(config);
+std::unique_ptr<HttpServer> OpenHttp(const std::string& listen,
+                                     const absl::StatusOr<std::shared_ptr<const HttpAccess>>& access,
+                                     const HttpSource& source) {
+  if (listen.empty()) return nullptr;
   if (!access.ok()) {
     Log(LogLevel::kError, absl::StrCat("no HTTP: ", std::string(access.status().message())));
     return nullptr;
   }
-  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(config.listen, *access, source);
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(listen, *access, source);
   if (server.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", config.listen));
+    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", listen));
     return *std::move(server);
   }
   Log(LogLevel::kError, std::string(server.status().message()));
@@ -109,7 +109,7 @@ class Service {
         server_(server),
         http_source_(std::move(http_source)),
         http_listen_(recording.config().http.listen),
-        http_(OpenHttp(recording.config().http, http_source_)),
+        http_(OpenHttp(http_listen_, HttpAccess::Load(recording.config().http), http_source_)),
         watchdog_(WatchdogPeriod()) {}
 
   void Run(const sigset_t& signals) {
@@ -172,7 +172,7 @@ class Service {
     } else {
       http_.reset();  // its port may be wanted again
       http_listen_ = config->http.listen;
-      http_ = OpenHttp(config->http, http_source_);
+      http_ = OpenHttp(http_listen_, access, http_source_);
     }
     return absl::OkStatus();
   }
@@ -205,7 +205,7 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   const ControlLimits limits = ControlLimitsOf(*config);
   absl::StatusOr<OwnedFd> socket = OpenSocket(*config, limits);
   if (!socket.ok()) return socket.status();
-  WindowExport window_export(TimedReadOn(hooks.readers, kExportReadDeadline, [] { return false; }));
+  WindowExport window_export(TimedReadOn(hooks.readers, kNamesDeadline, [] { return false; }));
   const absl::StatusOr<std::unique_ptr<BlockedTimes>> blocked = BlockedTimes::Start(hooks.readers);
   if (!blocked.ok()) return blocked.status();
   const auto sink = [&window_export, &times = **blocked](Windows window) {

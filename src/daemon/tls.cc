@@ -36,6 +36,8 @@ absl::StatusOr<std::shared_ptr<const TlsServer>> TlsServer::Load(const TlsFiles&
   if (context == nullptr) return absl::InternalError("OpenSSL gives no context");
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_NO_TICKET);
+  // Who hangs up without a word is no stranger. A request has an end of its own, so none is cut short by it.
+  SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -62,11 +64,13 @@ TlsConnection::TlsConnection(const TlsServer& server, int fd) : ssl_(SSL_new(ser
 
 ssize_t TlsConnection::Read(char* bytes, size_t size) {
   ERR_clear_error();
+  errno = 0;
   return ResultOf(ssl_ == nullptr ? -1 : SSL_read(ssl_.get(), bytes, AtMostInt(size)));
 }
 
 ssize_t TlsConnection::Write(std::string_view bytes) {
   ERR_clear_error();
+  errno = 0;
   return ResultOf(ssl_ == nullptr ? -1 : SSL_write(ssl_.get(), bytes.data(), AtMostInt(bytes.size())));
 }
 

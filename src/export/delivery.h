@@ -24,6 +24,7 @@ struct Judgement {
   Fate fate = Fate::kLater;
   std::optional<std::chrono::seconds> retry_after;  // as the server wants it, an hour at most
   uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
+  uint64_t rejected_ns = 0;                         // their part of the request's; who judges answers does not know it
   bool may_be_of_a_part = false;                    // of a refusal: of what is in the request, perhaps not of all of it
   // Of a refusal that says which profiles of the request it is of; the server has kept the others.
   std::vector<size_t> refused_profiles;

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "export/spool_losses.h"
+#include "otlp/otlp.h"
 
 namespace offcpu {
 
 inline constexpr char kEncoderBusy[] = "encoder busy";
 inline constexpr char kNoRoomInMemory[] = "no room in memory";
 inline constexpr char kProfilesRejected[] = "profiles rejected";
-inline constexpr char kTooLarge[] = "larger than a request";  // as WriteOtlp says
 
 // Every reason that ExporterStats::losses can have, once.
 inline std::vector<std::string> AllExportLossNames() {
-  std::vector<std::string> names = {kEncoderBusy, kNoRoomInMemory, kProfilesRejected, kTooLarge};
+  std::vector<std::string> names = {kEncoderBusy, kNoRoomInMemory, kProfilesRejected, kOtlpTooLarge};
   for (int i = 0; i < kSpoolLossCount; ++i) names.emplace_back(Name(static_cast<SpoolLoss>(i)));
   return names;
 }

@@ -8,14 +8,29 @@
 #include "absl/status/statusor.h"
 
 namespace offcpu {
+namespace {
+
+// Of `profiles`, or of more than there are: then all of it.
+uint64_t RejectedNs(const SpoolRecord& record, uint64_t rejected, uint64_t profiles) {
+  const double part = static_cast<double>(rejected) / static_cast<double>(std::max(rejected, profiles));
+  return static_cast<uint64_t>(part *
+                               static_cast<double>(ShareOfWindowNs(record.duration_ns, record.part, record.parts)));
+}
+
+}  // namespace
 
 Refusals::Verdict Refusals::OnAnswer(const SpoolRecord& record, const HttpAnswer& answer) {
   Verdict verdict = {.judgement = Judge(answer), .parts = {}, .types = {}};
-  if (verdict.judgement.fate == Fate::kDelivered) in_a_row_ = 0;
-  if (verdict.judgement.fate != Fate::kRefused) return verdict;
-  ++in_a_row_;
+  Judgement& judgement = verdict.judgement;
+  if (judgement.fate == Fate::kDelivered) in_a_row_ = 0;
+  if (judgement.fate != Fate::kRefused && judgement.rejected_profiles == 0) return verdict;
+  const bool is_refused = judgement.fate == Fate::kRefused;
+  if (is_refused) ++in_a_row_;
   const absl::StatusOr<RequestParts> request = RequestParts::Parse(record.body);
-  if (request.ok() && request->profiles() != 0) OnRefused(record, *request, verdict);
+  const size_t profiles = request.ok() ? request->profiles() : 0;
+  if (is_refused && profiles != 0) OnRefused(record, *request, verdict);
+  if (judgement.rejected_profiles != 0)
+    judgement.rejected_ns = RejectedNs(record, judgement.rejected_profiles, profiles);
   return verdict;
 }
 

@@ -290,7 +290,7 @@ class Writer {
   RowLabels labels_;
   std::vector<OtlpProfiles::Frame> frames_;
   std::vector<uint32_t> resources_;  // by row, which of them
-  Drop rows_lost_ = {.reason = "larger than a request"};
+  Drop rows_lost_ = {.reason = kOtlpTooLarge};
 };
 
 }  // namespace

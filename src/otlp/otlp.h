@@ -49,7 +49,8 @@ struct OtlpOptions {
   std::vector<Drop> export_losses;  // what was lost after it was recorded: windows and their time
 };
 
-// What fitted no request.
+// What fitted no request: rows and their time, for this reason.
+inline constexpr char kOtlpTooLarge[] = "larger than a request";
 Drop WriteOtlp(const NamedProfile& profile, const OtlpOptions& options,
                absl::FunctionRef<void(std::string request)> sink);
 

@@ -36,7 +36,7 @@ void CostKeeper::Tick(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
   if (!budget_.has_value() || now_ns < look_.began_ns + kLookPeriodNs) return;
   Read();
-  budget_->Look(static_cast<double>(look_.cost.all_ns()) / kNsPerSecond,
+  budget_->Look(static_cast<double>(look_.cost.recording_ns()) / kNsPerSecond,
                 static_cast<double>(HostNs(look_)) / kNsPerSecond);
   look_ = {.began_ns = last_.at_ns, .cost = {}};
   const uint32_t draws = budget_->draws();

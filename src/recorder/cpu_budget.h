@@ -16,7 +16,7 @@ class CpuBudget {
   CpuBudget(double share, double most_draws);
 
   // What recording took since the last look, and what the CPUs had meanwhile: their number times the time. The first
-  // look is not judged: symbol tables are read when a recording begins.
+  // look is not judged: when a recording begins, all processes are looked at, and their unwind tables are read.
   void Look(double cost_seconds, double host_seconds);
 
   uint32_t draws() const;  // a second and CPU, from now on

@@ -1,7 +1,5 @@
 #include "recorder/own_cost.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -9,6 +7,7 @@
 
 #include "capture/counters.h"
 #include "capture/programs.h"
+#include "recorder/clocks.h"
 #include "recorder/self_usage.h"
 
 namespace offcpu {
@@ -22,12 +21,6 @@ constexpr uint64_t kWaitNs = kOfDefault - kSwitchNs;  // of a recorded thread, d
 constexpr uint64_t kDrawnNs = 3398 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
 constexpr uint64_t kWakeNs = 2174 - kOfDefault;       // offcpu record --wakers
 constexpr uint64_t kSampleNs = kDrawnNs;              // the same is done; --oncpu 99 is too rare to show
-
-uint64_t MonotonicNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t HostSwitches() {
   std::ifstream stat("/proc/stat");
@@ -64,12 +57,13 @@ uint64_t CountedNs(const CostReading& before, const CostReading& now, bool waker
 
 }  // namespace
 
-CostReading ReadCost(const Programs& programs, uint64_t intervals) {
+CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t threads_ns) {
   const Counters counters = programs.ReadCounters();
   const ProgramRuns runs = programs.ReadRuns();
   const SelfUsage self = MeasureSelf();
-  return {.at_ns = MonotonicNs(),
+  return {.at_ns = ReadClocks().monotonic_ns,
           .process_ns = self.cpu_ns,
+          .threads_ns = threads_ns,
           .capture_ns = CaptureNs(counters),
           .captures = counters[WIRE_COUNT_CAPTURE_TIME].count,
           .captures_at_once = counters[WIRE_COUNT_COPIED_AT_ONCE].count,
@@ -88,13 +82,15 @@ OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wake
   const uint64_t measured_ns = MeasuredNs(before, now);
   return {.programs_ns = measured_ns != 0 ? measured_ns : CountedNs(before, now, wakers),
           .captures_ns = Since(before.capture_ns, now.capture_ns),
-          .process_ns = Since(before.process_ns, now.process_ns)};
+          .process_ns = Since(before.process_ns, now.process_ns),
+          .threads_ns = Since(before.threads_ns, now.threads_ns)};
 }
 
 void AddCost(const OwnCost& from, OwnCost& to) {
   to.programs_ns += from.programs_ns;
   to.captures_ns += from.captures_ns;
   to.process_ns += from.process_ns;
+  to.threads_ns += from.threads_ns;
 }
 
 }  // namespace offcpu

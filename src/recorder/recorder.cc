@@ -196,6 +196,7 @@ class RecorderImpl final : public Recorder {
     const size_t records = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
     if (records != 0) tasks_.Poke();
+    drainer_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
     drain_period_ = records < kFewRecords ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
     ++drains_;
     changed_.notify_all();
@@ -251,11 +252,13 @@ class RecorderImpl final : public Recorder {
     return true;
   }
 
+  uint64_t Drained() const { return intervals_ + queue_.intervals_dropped(); }  // intervals
   void Publish() {
     pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
     turns_.fetch_add(1, std::memory_order_relaxed);
     intervals_.store(pipeline_.intervals(), std::memory_order_relaxed);
     rows_.store(pipeline_.rows(), std::memory_order_relaxed);
+    worker_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
   }
 
   void Join() {
@@ -364,9 +367,11 @@ class RecorderImpl final : public Recorder {
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};
-  std::atomic<uint64_t> turns_{0};  // of the worker
+  std::atomic<uint64_t> turns_{0};       // of the worker
+  std::atomic<uint64_t> drainer_ns_{0};  // of CPU time, as the next one is
+  std::atomic<uint64_t> worker_ns_{0};
   CostKeeper cost_{CostKeeperConfigOf(config_),
-                   {.read = [this] { return ReadCost(*programs_, intervals_.load(std::memory_order_relaxed)); },
+                   {.read = [this] { return ReadCost(*programs_, Drained(), drainer_ns_ + worker_ns_); },
                     .set_draws = [this](uint32_t draws) { programs_->SetDrawsPerSecond(draws); }}};
   std::thread drainer_;
   std::thread worker_;

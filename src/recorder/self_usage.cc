@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 
 namespace offcpu {
@@ -25,15 +24,18 @@ uint64_t ResidentBytes() {
   return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-uint64_t OpenFiles() {
-  std::error_code error;
-  const std::filesystem::directory_iterator files("/proc/self/fd", error);
-  const auto count = std::distance(begin(files), end(files));
-  return count > 0 ? static_cast<uint64_t>(count) - 1 : 0;  // the directory itself
-}
-
 }  // namespace
 
-SelfUsage MeasureSelf() { return {.cpu_ns = CpuNs(), .resident_bytes = ResidentBytes(), .open_files = OpenFiles()}; }
+SelfUsage MeasureSelf() { return {.cpu_ns = CpuNs(), .resident_bytes = ResidentBytes()}; }
+
+uint64_t OpenFiles() {
+  std::error_code error;
+  uint64_t files = 0;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end; !error && entry != end;
+       entry.increment(error)) {
+    ++files;
+  }
+  return files == 0 ? 0 : files - 1;  // the directory itself
+}
 
 }  // namespace offcpu

@@ -6,6 +6,7 @@
 #ifndef OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 #define OFFCPU_SYMBOLIZE_SYMBOLIZER_H_
 
+#include <chrono>
 #include <string>
 
 #include "classify/idle_patterns.h"
@@ -15,6 +16,9 @@
 #include "symbolize/name_cache.h"
 
 namespace offcpu {
+
+// That whoever reads on other threads waits for the symbols of a file.
+inline constexpr std::chrono::milliseconds kNamesDeadline(2000);
 
 struct SymbolizerOptions {
   std::string kallsyms_path = "/proc/kallsyms";

@@ -299,12 +299,10 @@ CodeRange EhFrameTable::HoleAt(uint64_t address) const {
   return {.begin = begin, .end = after == fdes.data() + fdes.size() ? UINT64_MAX : after->begin};
 }
 
-bool EhFrameTable::DescribesLess(uint64_t bytes) const {
-  for (const FdeSpan& fde : impl_->index.fdes) {
-    if (fde.end - fde.begin >= bytes) return false;
-    bytes -= fde.end - fde.begin;
-  }
-  return bytes != 0;
+uint64_t EhFrameTable::DescribedBytes() const {
+  uint64_t bytes = 0;
+  for (const FdeSpan& fde : impl_->index.fdes) bytes += fde.end - fde.begin;
+  return bytes;
 }
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }

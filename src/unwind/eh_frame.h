@@ -25,7 +25,7 @@ class EhFrameTable final : public RowTable {
   FindOutcome Find(uint64_t address, Row* row) override;
   std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
   CodeRange HoleAt(uint64_t address) const override;
-  bool DescribesLess(uint64_t bytes) const override;
+  uint64_t DescribedBytes() const override;
 
   // Entries left out because they are damaged or of an unknown kind.
   size_t bad_entries() const override;

@@ -86,8 +86,8 @@ bool RowFinder::IsBare(Tables& tables) {
   for (const Source& source : tables.sources) {
     const RowTable* table = tables.Describing(source);
     if (table == nullptr) continue;
-    is_bare = bytes >= kMinBareBytes && table->DescribesLess(bytes - bytes / 2) &&
-              table->DescribesLess(bytes - kMinBareBytes + 1);
+    const uint64_t described = table->DescribedBytes();
+    is_bare = bytes >= kMinBareBytes && described < bytes - bytes / 2 && described <= bytes - kMinBareBytes;
     if (!is_bare) break;
   }
   tables.is_bare = is_bare;

@@ -62,10 +62,10 @@ class RowFinder {
   // by frame pointer its caller would be left out. kNotHere for all else.
   FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
-  // The row for a thread that is in a system call or comes out of one, and that was made at the begin of a small hole:
-  // glibc's tables leave out where clone and clone3 return twice. What is in front of the hole describes the parent's
-  // frame, which has nothing on the stack but the return address; what is behind it, the child's, which has no caller.
-  // kNotHere for all else.
+  // The row for a thread that is in a system call, or comes out of one, if the call is made at the begin of a small
+  // hole: glibc's tables leave out where clone and clone3 return twice. What is in front of the hole describes the
+  // parent's frame, which has nothing on the stack but the return address; what is behind it, the child's, which has no
+  // caller. kNotHere for all else.
   FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, Row* row);
 
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?

@@ -22,8 +22,8 @@ class RowTable {
   virtual std::optional<bool> BeginsSignalFrame(uint64_t address) const = 0;
   // The link-time addresses around `address` that are not described; empty if it is.
   virtual CodeRange HoleAt(uint64_t address) const = 0;
-  // Are all functions that it describes less than `bytes` of code together?
-  virtual bool DescribesLess(uint64_t bytes) const = 0;
+  // Of code: all functions that it describes.
+  virtual uint64_t DescribedBytes() const = 0;
 
   // Left out, or found to be damaged.
   virtual size_t bad_entries() const = 0;

@@ -110,12 +110,10 @@ CodeRange SFrameTable::HoleAt(uint64_t address) const {
   return address < hole.begin ? CodeRange() : hole;
 }
 
-bool SFrameTable::DescribesLess(uint64_t bytes) const {
-  for (const Entry& entry : index_) {
-    if (entry.function.size >= bytes) return false;
-    bytes -= entry.function.size;
-  }
-  return bytes != 0;
+uint64_t SFrameTable::DescribedBytes() const {
+  uint64_t bytes = 0;
+  for (const Entry& entry : index_) bytes += entry.function.size;
+  return bytes;
 }
 
 FindOutcome SFrameTable::Find(uint64_t address, Row* row) {

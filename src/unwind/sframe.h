@@ -39,7 +39,7 @@ class SFrameTable final : public RowTable {
   FindOutcome Find(uint64_t address, Row* row) override;
   std::optional<bool> BeginsSignalFrame(uint64_t address) const override;
   CodeRange HoleAt(uint64_t address) const override;
-  bool DescribesLess(uint64_t bytes) const override;
+  uint64_t DescribedBytes() const override;
 
   // Those that describe anything, for dumps.
   std::span<const SFrameSection> sections() const { return sections_; }

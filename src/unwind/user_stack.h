@@ -30,8 +30,9 @@ enum class EndReason : uint8_t {
   kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
   kOtherStack,   // the frame lies on a stack that was not captured: a signal handler ran on one of its own
   kUnread,       // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
-  kGuessedEnd,   // by frame pointers, one of which is 0, as is a register that code uses for anything else; or RA 0
-                 // there
+  // A walk by frame pointers came to one of 0, or to RA 0. That may be the end; or the code uses the register for
+  // something else.
+  kGuessedEnd,
 };
 inline constexpr int kEndReasonCount = 14;
 

@@ -1,7 +1,10 @@
 #include "capture/counters.h"
 
+#include <atomic>
 #include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -38,6 +41,32 @@ TEST(Counters, WhatIsFilteredIsNotLost) {
   EXPECT_EQ(CountLost(counters), 0u);
   counters[WIRE_COUNT_INTERVAL_RING_FULL].count = 7;
   EXPECT_EQ(CountLost(counters), 7u);
+}
+
+TEST(Counters, WhatIsRaisedNeverFalls) {
+  std::atomic<uint64_t> most = 5;
+  EXPECT_EQ(RaiseTo(3, most), 5u);
+  EXPECT_EQ(RaiseTo(7, most), 7u);
+  EXPECT_EQ(most, 7u);
+}
+
+TEST(Counters, WhatTwoThreadsRaiseNeverFalls) {
+  constexpr uint64_t kMost = 20'000'000;
+  std::atomic<uint64_t> most = 0;
+  const auto raise = [&most](uint64_t from) {
+    uint64_t seen = 0;
+    bool falls = false;
+    for (uint64_t value = from; value <= kMost; value += 2) {
+      const uint64_t now = RaiseTo(value, most);
+      falls = falls || now < seen || most.load() < value;
+      seen = now;
+    }
+    EXPECT_FALSE(falls);
+  };
+  std::thread other(raise, 1);
+  raise(2);
+  other.join();
+  EXPECT_EQ(most, kMost);
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ TEST(EventQueue, AtTheLimitIntervalsAreCountedWithTheirTime) {
   queue.Flush();
   EXPECT_THAT(PopTypes(queue), ElementsAre(WIRE_INTERVAL, WIRE_INTERVAL));
   EXPECT_EQ(queue.stats().intervals_dropped, 1u);
+  EXPECT_EQ(queue.intervals_dropped(), 1u);
   EXPECT_EQ(queue.stats().interval_ns_dropped, 11u);
   queue.Push(Record(interval));  // there is room again
   queue.Flush();

@@ -1,14 +1,20 @@
 #include "daemon/blocked_times.h"
 
 #include <asm/unistd_64.h>
+#include <fcntl.h>
 
 #include <chrono>
+#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "process/module.h"
+#include "process/owned_fd.h"
+#include "process/reader_pool.h"
+#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
@@ -16,7 +22,7 @@ namespace {
 using ::testing::Each;
 
 // Without stacks: the system call says what they wait for.
-Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
+Profile AProfile(uint64_t lock_ns, uint64_t sleep_ns) {
   Profile profile;
   profile.processes = {{.key = {.pid = 10, .start_ns = 5, .exec_id = 0}, .name = "server", .container = ""}};
   profile.comms = {"worker"};
@@ -24,6 +30,25 @@ Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
   profile.user_stacks = {{.missing = NoUserStack::kLost}};
   profile.rows = {{{.syscall = __NR_futex}, {.count = 1, .blocked_ns = lock_ns}},
                   {{.syscall = __NR_clock_nanosleep}, {.count = 1, .blocked_ns = sleep_ns, .runnable_ns = 77}}};
+  return profile;
+}
+
+Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
+  return {std::make_shared<const Profile>(AProfile(lock_ns, sleep_ns))};
+}
+
+// Whose names are in two files.
+Windows AWindowWithModules() {
+  Profile profile = AProfile(100, 20);
+  UserStack stack;
+  for (int i = 0; i < 2; ++i) {
+    auto module = std::make_shared<Module>();
+    module->path = "/proc/self/exe";
+    module->file = OwnedFd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+    stack.frames.push_back({.module = module.get(), .address = 0x1000});
+    profile.modules.push_back(std::move(module));
+  }
+  profile.user_stacks.push_back({.stack = std::move(stack)});
   return {std::make_shared<const Profile>(std::move(profile))};
 }
 
@@ -77,10 +102,27 @@ TEST(BlockedTimesTest, WhatThereIsNoTimeForIsCountedWithoutItsCause) {
   EXPECT_GT(sums.not_told_ns, 0u) << "one takes longer to name than to add";
 }
 
-TEST(BlockedTimesTest, ItsEndWaitsForNothing) {
-  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+// The files of both modules hang, each for as long as is waited for one.
+TEST(BlockedTimesTest, ItsEndWaitsForNoRead) {
+  std::promise<void> read;
+  const auto readers = std::make_shared<ReaderPool>(ReaderLimits{.threads = 1});
+  std::shared_ptr<ReaderPool::Task> hangs;
+  const auto hang = [end = read.get_future().share()] { end.wait(); };
+  ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
+  std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
   times->Configure(true, {});
-  for (int i = 0; i < 10; ++i) times->Add(AWindow(100, 20));
+  const Windows window = AWindowWithModules();
+  // There is room for one more than may wait when one is being named.
+  for (size_t i = 0; i < BlockedTimes::kMostWaiting; ++i) times->Add(window);
+  uint64_t not_told_ns = 0;
+  do {
+    not_told_ns = times->sums().not_told_ns;
+    times->Add(window);
+  } while (times->sums().not_told_ns != not_told_ns);
+  const auto begin = std::chrono::steady_clock::now();
+  times.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3 * kNamesDeadline / 2);
+  read.set_value();
 }
 
 }  // namespace

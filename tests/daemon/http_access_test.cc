@@ -16,8 +16,12 @@ constexpr char kToken[] = "0123456789abcdef";
 
 class HttpAccessTest : public ::testing::Test {
  protected:
-  std::string ErrorOf(const DaemonConfig::Http& config) {
-    const auto access = HttpAccess::Load(config);
+  static absl::StatusOr<std::shared_ptr<const HttpAccess>> Load(DaemonConfig::Http config) {
+    config.listen = "127.0.0.1:1";
+    return HttpAccess::Load(config);
+  }
+  static std::string ErrorOf(const DaemonConfig::Http& config) {
+    const auto access = Load(config);
     return access.ok() ? "no error" : std::string(access.status().message());
   }
   std::string Token(const std::string& bytes) { return files_.Write("token", bytes); }
@@ -26,22 +30,27 @@ class HttpAccessTest : public ::testing::Test {
 };
 
 TEST_F(HttpAccessTest, WithoutAnythingAllAreAllowed) {
-  const auto access = HttpAccess::Load({.listen = "127.0.0.1:1"});
+  const auto access = Load({});
   ASSERT_TRUE(access.ok());
   EXPECT_TRUE((*access)->Allows("", false));
   EXPECT_EQ((*access)->tls(), nullptr);
 }
 
+TEST_F(HttpAccessTest, WhereNobodyIsServedNoFileIsRead) {
+  const DaemonConfig::Http config = {.bearer_token_file = files_.Path("none")};
+  EXPECT_TRUE(HttpAccess::Load(config).ok());
+}
+
 TEST_F(HttpAccessTest, ATokenIsTheFirstLineOfItsFile) {
   for (const char* file : {"0123456789abcdef", "0123456789abcdef\n", " 0123456789abcdef \r\nmore\n"}) {
-    const auto access = HttpAccess::Load({.bearer_token_file = Token(file)});
+    const auto access = Load({.bearer_token_file = Token(file)});
     ASSERT_TRUE(access.ok()) << access.status();
     EXPECT_TRUE((*access)->Allows(std::string("Bearer ") + kToken, false)) << file;
   }
 }
 
 TEST_F(HttpAccessTest, OnlyTheWholeTokenIsAllowed) {
-  const auto access = HttpAccess::Load({.bearer_token_file = Token(kToken)});
+  const auto access = Load({.bearer_token_file = Token(kToken)});
   ASSERT_TRUE(access.ok());
   EXPECT_TRUE((*access)->Allows("bearer 0123456789abcdef", false)) << "names of schemes have no case";
   for (const char* wrong :
@@ -61,10 +70,10 @@ TEST_F(HttpAccessTest, ATokenThatCanBeGuessedIsAnError) {
 }
 
 TEST_F(HttpAccessTest, WhatIsAskedForIsAskedForTogether) {
-  const auto access = HttpAccess::Load({.certificate_file = files_.Path("server.pem"),
-                                        .key_file = files_.Path("server.key"),
-                                        .client_ca_file = files_.Path("ca.pem"),
-                                        .bearer_token_file = Token(kToken)});
+  const auto access = Load({.certificate_file = files_.Path("server.pem"),
+                            .key_file = files_.Path("server.key"),
+                            .client_ca_file = files_.Path("ca.pem"),
+                            .bearer_token_file = Token(kToken)});
   ASSERT_TRUE(access.ok()) << access.status();
   EXPECT_NE((*access)->tls(), nullptr);
   EXPECT_TRUE((*access)->Allows(std::string("Bearer ") + kToken, true));

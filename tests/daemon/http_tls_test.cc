@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "certificates.h"
@@ -18,6 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+constexpr std::string_view kBeginning("\x16\x03\x01", 3);  // of a handshake
 constexpr char kToken[] = "a-token-of-thirty-two-characters";
 const httplib::Headers kWithToken = {{"Authorization", std::string("Bearer ") + kToken}};
 
@@ -29,13 +31,14 @@ class HttpTlsTest : public ::testing::Test {
     config.windows.length_ns = 3600'000'000'000;
     recording_ = *Recording::Start(config, StartFake(kernel_));
     dumps_ = std::make_unique<Dumps>(*recording_);
-    config_ = {.certificate_file = files_.Path("server.pem"), .key_file = files_.Path("server.key")};
+    config_ = {
+        .listen = "127.0.0.1:0", .certificate_file = files_.Path("server.pem"), .key_file = files_.Path("server.key")};
   }
 
   void Listen(const HttpLimits& limits = {}) {
     const auto access = HttpAccess::Load(config_);
     ASSERT_TRUE(access.ok()) << access.status();
-    server_ = *HttpServer::Listen("127.0.0.1:0", *access,
+    server_ = *HttpServer::Listen(config_.listen, *access,
                                   {.recording = *recording_,
                                    .dumps = *dumps_,
                                    .window_export = window_export_,
@@ -56,6 +59,17 @@ class HttpTlsTest : public ::testing::Test {
     client->set_ca_cert_path(files_.Path("ca.pem").c_str());
     client->enable_server_certificate_verification(true);
     client->set_read_timeout(std::chrono::seconds(60));  // sanitizers take a while for an answer of megabytes
+    return client;
+  }
+  // A client that has said no more than that.
+  OwnedFd WhoSays(std::string_view bytes) const {
+    OwnedFd client(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(server_->port()));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(connect(client.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
     return client;
   }
   // The status; 0: there was no answer.
@@ -92,7 +106,7 @@ TEST_F(HttpTlsTest, WhoHasTheTokenIsServed) {
 
 // With a token it need not be TLS, on the host itself.
 TEST_F(HttpTlsTest, ATokenIsAskedForWithoutTlsToo) {
-  config_ = {};
+  config_ = {.listen = "127.0.0.1:0"};
   WantToken();
   Listen();
   httplib::Client client("127.0.0.1", server_->port());
@@ -136,6 +150,20 @@ TEST_F(HttpTlsTest, WithoutTlsThereIsNoAnswer) {
               HasSubstr("\noffcpud_http_dropped_total{reason=\"no TLS\"} 1\n"));
 }
 
+// Probes of a port, and whoever has thought better of it, are no strangers.
+TEST_F(HttpTlsTest, WhoHangsUpIsNotCounted) {
+  WantToken();
+  Listen();
+  for (const std::string_view said : {std::string_view(), kBeginning}) {
+    const OwnedFd client = WhoSays(said);
+    ASSERT_EQ(shutdown(client.get(), SHUT_WR), 0);
+    char byte = 0;
+    EXPECT_EQ(recv(client.get(), &byte, 1, 0), 0) << "the server ends it, and says nothing";
+  }
+  EXPECT_THAT(Client()->Get("/metrics", kWithToken)->body,
+              HasSubstr("\noffcpud_http_dropped_total{reason=\"no TLS\"} 0\n"));
+}
+
 TEST_F(HttpTlsTest, OldVersionsAreRefused) {
   Listen();
   const std::string command = "openssl s_client -connect 127.0.0.1:" + std::to_string(server_->port()) + " -CAfile " +
@@ -167,15 +195,7 @@ TEST_F(HttpTlsTest, WhoSaysNothingKeepsNobodyOut) {
   WantToken();
   Listen({.connections = 2, .head_time = std::chrono::milliseconds(60'000)});
   std::vector<OwnedFd> sockets;
-  for (int i = 0; i < 8; ++i) {
-    sockets.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(server_->port()));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(connect(sockets.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
-    EXPECT_EQ(send(sockets.back().get(), "\x16\x03\x01", 3, MSG_NOSIGNAL), 3) << "the beginning of a handshake";
-  }
+  for (int i = 0; i < 8; ++i) sockets.push_back(WhoSays(kBeginning));
   EXPECT_EQ(Get("/metrics", kWithToken), 200);
 }
 

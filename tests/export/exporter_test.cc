@@ -265,6 +265,7 @@ TEST_F(ExporterTest, WhatACollectorHasKeptIsNotSentAgain) {
   exporter->Add({AWindow(1)});
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u)));
+  EXPECT_EQ(stats.losses[0].ns, kSecond / 2);
   ASSERT_EQ(stats.refused.size(), 1u);
   EXPECT_EQ(stats.refused[0].reason, "contentions");
   EXPECT_THAT(stats.last_error, testing::StartsWith("contentions of server: HTTP 400: push series"));
@@ -315,6 +316,7 @@ TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
   exporter->Add({AWindow(1)});
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
   EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 3u)));
+  EXPECT_EQ(stats.losses[0].ns, kSecond) << "more than there are";
 }
 
 TEST_F(ExporterTest, LossesAreTold) {

@@ -79,6 +79,7 @@ TEST(RefusalsTest, WhatTheServerHasKeptIsNotSentAgain) {
   const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(3), {.status = 400, .body = body});
   EXPECT_EQ(verdict.judgement.fate, Fate::kDelivered);
   EXPECT_EQ(verdict.judgement.rejected_profiles, 1u);
+  EXPECT_EQ(verdict.judgement.rejected_ns, 1'000'000'007 / 3);
   EXPECT_EQ(verdict.judgement.what, "off_cpu of program-b");
   EXPECT_THAT(verdict.types, ElementsAre("off_cpu"));
   EXPECT_THAT(verdict.parts, IsEmpty());

@@ -22,14 +22,15 @@ class CostKeeperTest : public ::testing::Test {
         {.read = [this] { return now_; }, .set_draws = [this](uint32_t draws) { set_.push_back(draws); }});
   }
 
-  // A second goes by in which the process uses so much.
-  void Pass(CostKeeper& keeper, uint64_t process_ns) {
+  // A second goes by in which the threads that record use so much.
+  void Pass(CostKeeper& keeper, uint64_t threads_ns) {
     now_.at_ns += kSecond;
-    now_.process_ns += process_ns;
+    now_.process_ns += threads_ns;
+    now_.threads_ns += threads_ns;
     keeper.Tick(now_.at_ns);
   }
-  void Pass(CostKeeper& keeper, uint64_t process_ns, int seconds) {
-    for (int i = 0; i < seconds; ++i) Pass(keeper, process_ns);
+  void Pass(CostKeeper& keeper, uint64_t threads_ns, int seconds) {
+    for (int i = 0; i < seconds; ++i) Pass(keeper, threads_ns);
   }
 
   CostReading now_ = {.at_ns = 7 * kSecond, .process_ns = 99 * kSecond, .capture_ns = 11, .resident_bytes = 5000};
@@ -60,6 +61,18 @@ TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
   CostKeeper keeper = Keeper();
   Pass(keeper, 19'000'000, 60);
   EXPECT_THAT(set_, IsEmpty());
+}
+
+TEST_F(CostKeeperTest, LeavesThemWhateverReadersOfProfilesTake) {
+  CostKeeper keeper = Keeper();
+  for (int i = 0; i < 60; ++i) {
+    now_.process_ns += 400'000'000;
+    Pass(keeper, 19'000'000);
+  }
+  EXPECT_THAT(set_, IsEmpty());
+  ProfileStats stats;
+  keeper.Tell(stats);
+  EXPECT_EQ(stats.own_process_ns, 60 * uint64_t{419'000'000}) << "it is told";
 }
 
 TEST_F(CostKeeperTest, AFixedSampleIsNotTouched) {
