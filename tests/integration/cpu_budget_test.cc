@@ -83,7 +83,7 @@ TEST(CpuBudget, IsKeptByFewerDrawsThatStandForAll) {
   EXPECT_EQ((*recorder)->progress().draws_per_cpu_most, kDrawsPerCpuAlways);
   while ((*recorder)->progress().draws_per_cpu == kDrawsPerCpuAlways && Clock::now() - begin < kLowersWithin)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_GT(Seconds(Clock::now() - begin), 8) << "symbol tables are read at first";
+  EXPECT_GT(Seconds(Clock::now() - begin), 8) << "unwind tables are read at first";
   EXPECT_EQ((*recorder)->progress().draws_per_cpu, kDrawsPerCpuAlways / 2);
   std::this_thread::sleep_for(kSettles);
   const double rate_after = RateOf(**recorder);
