@@ -100,7 +100,7 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile)
 void TellHidden(const OutputFlags& flags, const NamedProfile& profile) {
   const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
-  std::fputs(IdleLines(SumIdle(profile), Total(profile.rows, RowValue::kOffCpu)).c_str(), stderr);
+  std::fputs(IdleLine(SumIdle(profile)).c_str(), stderr);
 }
 
 size_t StdoutColumns() {

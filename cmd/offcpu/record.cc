@@ -122,7 +122,7 @@ void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
   std::string text;
   const auto sink = [&text](std::string_view piece) { text += piece; };
   const TableBy& by = options.text_by;
-  const ShownRows shown(profile, options.hide_idle);
+  const ShownRows shown(profile, options.hide_idle && by.label != RowLabel::kIdle);
   if (by.label.has_value()) {
     WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, kPrintedProcesses), sink);
   } else if (IsWholeHost(flags) || !flags.outputs.by.empty()) {
@@ -130,13 +130,11 @@ void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
   } else {
     WriteStackTable(profile, shown.rows(), TableOptionsOf(options, kPrintedStacks), sink);
   }
-  if (shown.is_less() && by.label != RowLabel::kIdle) {
-    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
-  }
+  if (shown.is_less()) sink(IdleLine(shown.sums()));
   sink("\n");
   WriteLedgerTable(profile, kPrintedProcesses, sink);
   if (!profile.ledger.empty()) sink("\n");
-  WriteSummary(profile, options.hide_idle, sink);
+  WriteSummary(profile, shown.is_less(), sink);
   WriteIdleTable(shown.sums(), shown.is_less(), sink);
   WriteCoverageTable(profile, false, kPrintedModules, sink);
   ToStdout(Wrapped(text, options.text_columns));

@@ -42,21 +42,19 @@ void WriteOtlpFile(const NamedProfile& profile, ByteSink sink) {
 }
 
 void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
-  const ShownRows shown(profile, options.hide_idle);
   const TableBy& by = options.text_by;
+  const ShownRows shown(profile, options.hide_idle && by.label != RowLabel::kIdle);
   if (by.label.has_value()) {
     WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, options.text_processes), sink);
   } else {
     WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, options.text_processes), sink);
   }
-  if (shown.is_less() && by.label != RowLabel::kIdle) {
-    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
-  }
+  if (shown.is_less()) sink(IdleLine(shown.sums()));
   sink("\n");
   WriteStackTable(profile, shown.rows(), TableOptionsOf(options, options.text_stacks), sink);
   WriteLedgerTable(profile, options.text_processes, sink);
   if (!profile.ledger.empty()) sink("\n");
-  WriteSummary(profile, options.hide_idle, sink);
+  WriteSummary(profile, shown.is_less(), sink);
   WriteIdleTable(shown.sums(), shown.is_less(), sink);
   sink("\n");
   WriteCoverageTable(profile, true, options.text_modules, sink);
