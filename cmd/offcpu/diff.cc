@@ -63,19 +63,17 @@ absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
   if (!filter.ok()) return filter.status();
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return idle.status();
-  const absl::StatusOr<NamedProfile> before = ReadSide(flags.before, flags, *filter, *idle);
+  absl::StatusOr<NamedProfile> before = ReadSide(flags.before, flags, *filter, *idle);
   if (!before.ok()) return before.status();
-  const absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
+  absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
   if (!after.ok()) return after.status();
   const bool has_samples = before->stats.oncpu_period_ns != 0 && after->stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return status;
   // What both of them have.
   const FormatOptions options = FormatOptionsOf(flags.outputs, has_samples ? *after : *before);
-  DiffOptions wanted = {.value = options.text_value, .hide_idle = options.hide_idle};
+  DiffOptions wanted = {.value = options.text_value, .by = options.text_by, .hide_idle = options.hide_idle};
   if (flags.outputs.value.empty() && !has_samples) wanted.value = RowValue::kOffCpu;
-  wanted.by = options.text_by.label.value_or(RowLabel::kProcess);  // pids are of one run
-  wanted.is_without_digits = options.text_by.is_without_digits;
-  return DiffOf(*before, *after, wanted);
+  return DiffOf(*std::move(before), *std::move(after), wanted);
 }
 
 void WriteDiff(OutputFormat format, const ProfileDiff& diff, const OutputFlags& flags, ByteSink sink) {

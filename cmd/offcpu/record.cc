@@ -124,7 +124,7 @@ void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
   const TableBy& by = options.text_by;
   const ShownRows shown(profile, options.hide_idle && by.label != RowLabel::kIdle);
   if (by.label.has_value()) {
-    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, kPrintedProcesses), sink);
+    WriteLabelTable(profile, shown.rows(), by, TableOptionsOf(options, kPrintedProcesses), sink);
   } else if (IsWholeHost(flags) || !flags.outputs.by.empty()) {
     WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, kPrintedProcesses), sink);
   } else {

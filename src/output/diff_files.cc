@@ -51,7 +51,7 @@ void WriteDiffJson(const ProfileDiff& diff, ByteSink sink) {
   json.Field("value", InfoOf(diff.options.value).name);
   WriteSide("before", diff.before, json);
   WriteSide("after", diff.after, json);
-  json.Field("by", LabelsName(diff.options));
+  json.Field("by", LabelsName(diff.options.by));
   WriteArray("labels", diff.labels, json, [&](const DiffLine& line) {
     json.BeginObject();
     json.Field("name", line.name);

@@ -69,8 +69,8 @@ class DiffTables {
   }
   // Processes are told by their names, which are those of programs.
   std::string Title() const {
-    if (diff_.options.by == RowLabel::kProcess) return "PROGRAM";
-    return absl::AsciiStrToUpper(std::string(LabelsName(diff_.options)));
+    const TableBy& by = diff_.options.by;
+    return by.label == RowLabel::kProcess || !by.label ? "PROGRAM" : absl::AsciiStrToUpper(std::string(LabelsName(by)));
   }
   static std::string Sign(double number) { return number < 0 ? "-" : "+"; }
   std::string Before(const DiffLine& line) const { return Rate(diff_.before.PerSecond(line.before)); }

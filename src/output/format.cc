@@ -45,7 +45,7 @@ void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSi
   const TableBy& by = options.text_by;
   const ShownRows shown(profile, options.hide_idle && by.label != RowLabel::kIdle);
   if (by.label.has_value()) {
-    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, options.text_processes), sink);
+    WriteLabelTable(profile, shown.rows(), by, TableOptionsOf(options, options.text_processes), sink);
   } else {
     WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, options.text_processes), sink);
   }
