@@ -193,16 +193,16 @@ TEST_F(DiffTest, JsonHasWhatWasRecorded) {
                   R"("before":{"start_unix_ns":1000,"duration_ns":2000000000,"total":1000000000,"hidden_ns":0},)"
                   R"("after":{"start_unix_ns":0,"duration_ns":4000000000,"total":3240000000,"hidden_ns":0},)"
                   R"("by":"process","labels":[)"
-                  R"({"name":"server","before":1000000000,"after":3200000000,"change_per_second":300000000},)"
-                  R"({"name":"client","before":0,"after":40000000,"change_per_second":10000000}],"stacks":[)"
+                  R"({"name":"server","before":1000000000,"after":3200000000},)"
+                  R"({"name":"client","before":0,"after":40000000}],"stacks":[)"
                   R"({"frames":["server","worker","main","lock","-","schedule_[k]"],)"
-                  R"("before":200000000,"after":2000000000,"change_per_second":400000000},)"
+                  R"("before":200000000,"after":2000000000},)"
                   R"({"frames":["server","worker","main","gone","-","schedule_[k]"],)"
-                  R"("before":200000000,"after":0,"change_per_second":-100000000},)"
+                  R"("before":200000000,"after":0},)"
                   R"({"frames":["client","worker","main","new","-","schedule_[k]"],)"
-                  R"("before":0,"after":40000000,"change_per_second":10000000},)"
+                  R"("before":0,"after":40000000},)"
                   R"({"frames":["server","worker","main","read","-","schedule_[k]"],)"
-                  R"("before":600000000,"after":1200000000,"change_per_second":0}]})"
+                  R"("before":600000000,"after":1200000000}]})"
                   "\n");
 }
 
