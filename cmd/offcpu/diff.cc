@@ -67,12 +67,16 @@ absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
   if (!before.ok()) return before.status();
   absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
   if (!after.ok()) return after.status();
-  const bool has_samples = before->stats.oncpu_period_ns != 0 && after->stats.oncpu_period_ns != 0;
-  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return status;
-  // What both of them have.
-  const FormatOptions options = FormatOptionsOf(flags.outputs, has_samples ? *after : *before);
+  const bool had_samples = before->stats.oncpu_period_ns != 0;
+  const bool has_samples = after->stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags.outputs, had_samples && has_samples); !status.ok()) return status;
+  if (flags.outputs.value == "wall" && had_samples != has_samples) {
+    return absl::InvalidArgumentError(absl::StrCat("--value wall: ", had_samples ? flags.after : flags.before,
+                                                   " has no time on a CPU, the other has"));
+  }
+  const FormatOptions options = FormatOptionsOf(flags.outputs, *after);
   DiffOptions wanted = {.value = options.text_value, .by = options.text_by, .hide_idle = options.hide_idle};
-  if (flags.outputs.value.empty() && !has_samples) wanted.value = RowValue::kOffCpu;
+  if (flags.outputs.value.empty() && !had_samples) wanted.value = RowValue::kOffCpu;
   return DiffOf(*std::move(before), *std::move(after), wanted);
 }
 
@@ -98,6 +102,7 @@ ExitCode RunDiff(const DiffFlags& flags) {
     ToStdout(Wrapped(text, StdoutColumns()));
     written = FlushStdout();
   }
+  TellHidden(flags.outputs, HiddenLine(*diff));
   if (written.ok()) return kExitOk;
   Fail(written);
   return kExitFailed;

@@ -11,8 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
-#include "classify/idle.h"
-#include "tables/idle_table.h"
 
 namespace offcpu {
 
@@ -97,10 +95,10 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile)
   return absl::OkStatus();
 }
 
-void TellHidden(const OutputFlags& flags, const NamedProfile& profile) {
+void TellHidden(const OutputFlags& flags, const std::string& line) {
   const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
-  std::fputs(IdleLine(SumIdle(profile)).c_str(), stderr);
+  std::fputs(line.c_str(), stderr);
 }
 
 size_t StdoutColumns() {

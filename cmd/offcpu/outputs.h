@@ -50,8 +50,8 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
 
-// Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.
-void TellHidden(const OutputFlags& flags, const NamedProfile& profile);
+// Files of stacks have no place for the line that says what they do not hold: it goes to the standard error.
+void TellHidden(const OutputFlags& flags, const std::string& line);
 
 // Of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
 size_t StdoutColumns();

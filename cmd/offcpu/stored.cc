@@ -4,8 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "classify/idle.h"
 #include "pprof/pprof_reader.h"
 #include "tables/columns.h"
+#include "tables/idle_table.h"
 
 namespace offcpu {
 namespace {
@@ -45,7 +47,7 @@ absl::Status ShowStored(const OutputFlags& flags, const NamedProfile& profile) {
   const absl::Status shown = flags.files.empty() ? Print(flags, profile) : WriteOutputs(flags, profile);
   // What a full disk or a directory that is gone says is no wrong usage.
   if (!shown.ok()) return absl::InternalError(std::string(shown.message()));
-  TellHidden(flags, profile);
+  TellHidden(flags, IdleLine(SumIdle(profile)));
   return absl::OkStatus();
 }
 

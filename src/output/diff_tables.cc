@@ -28,12 +28,7 @@ class DiffTables {
     sink_(absl::StrFormat("after    %s a second, recorded for %s\n", After(whole),
                           FormatDuration(diff_.after.duration_ns)));
     sink_(absl::StrFormat("change   %s a second, %s\n", Change(whole), Share(whole)));
-    if (diff_.before.hidden_ns == 0 && diff_.after.hidden_ns == 0) return;
-    const auto rate = [](const DiffSide& side) {
-      return FormatDuration(static_cast<uint64_t>(std::llround(side.PerSecond(side.hidden_ns))));
-    };
-    sink_(absl::StrFormat("hidden   waits for work, %s a second before, %s after; --idle=show shows them\n",
-                          rate(diff_.before), rate(diff_.after)));
+    sink_(HiddenLine(diff_));
   }
 
   void WriteLabels(size_t limit) {
@@ -99,6 +94,15 @@ class DiffTables {
 };
 
 }  // namespace
+
+std::string HiddenLine(const ProfileDiff& diff) {
+  if (diff.before.hidden_ns == 0 && diff.after.hidden_ns == 0) return "";
+  const auto rate = [](const DiffSide& side) {
+    return FormatDuration(static_cast<uint64_t>(std::llround(side.PerSecond(side.hidden_ns))));
+  };
+  return absl::StrFormat("hidden   waits for work, %s a second before, %s after; --idle=show shows them\n",
+                         rate(diff.before), rate(diff.after));
+}
 
 void WriteDiffTables(const ProfileDiff& diff, size_t lines, size_t stacks, ByteSink sink) {
   DiffTables tables(diff, sink);
