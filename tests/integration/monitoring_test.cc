@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/integration/cli.h"
 #include "tests/integration/load.h"
+#include "tests/integration/service_test.h"
 
 namespace offcpu::integration {
 namespace {
@@ -27,7 +27,7 @@ constexpr char kRules[] = OFFCPU_SOURCE_DIR "/packaging/prometheus/offcpud.rules
 constexpr char kRulesTest[] = OFFCPU_SOURCE_DIR "/tests/integration/offcpud.rules.test.yml";
 constexpr char kDashboard[] = OFFCPU_SOURCE_DIR "/packaging/grafana/offcpud.json";
 
-class Monitoring : public CliTest {
+class Monitoring : public ServiceTest {
  protected:
   void SetUp() override {
     if (!IsInstalled("promtool") || !IsInstalled("prometheus")) GTEST_SKIP() << "needs the package prometheus";
@@ -36,12 +36,8 @@ class Monitoring : public CliTest {
   // A service that serves HTTP, with windows of a second.
   void StartService(const std::string& more) {
     port_ = FreePort();
-    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Path("control.sock") << "\"\ngroup = \"\"\n"
-                                        << "[windows]\nlength = \"1s\"\n[http]\nlisten = \"127.0.0.1:" << port_
-                                        << "\"\n"
-                                        << more;
-    service_ = Program::Start({BinDirectory() + "/offcpud", "--config", Path("offcpud.toml")}, Path("service.log"));
-    ASSERT_TRUE(Await([this] { return !Metrics().empty(); })) << ReadFile(Path("service.log"));
+    StartDaemon("[windows]\nlength = \"1s\"\n[http]\nlisten = \"127.0.0.1:" + std::to_string(port_) + "\"\n" + more);
+    ASSERT_TRUE(Await([this] { return !Metrics().empty(); })) << ReadFile(Path("log"));
   }
 
   std::string Metrics() const {
@@ -77,7 +73,6 @@ class Monitoring : public CliTest {
 
   int port_ = 0;
   int prometheus_port_ = 0;
-  std::unique_ptr<Program> service_;
   std::unique_ptr<Program> prometheus_;
 };
 

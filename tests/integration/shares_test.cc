@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "recorder/record_config.h"
-#include "symbolize/symbolizer.h"
 #include "tests/integration/load.h"
 
 namespace offcpu::integration {
@@ -43,14 +42,6 @@ struct Estimate {
     return exact_ns >= kLeastDraws * bound_ns && exact_ns <= exact_count * bound_ns;
   }
 };
-
-Recording MustStop(Recorder& recorder) {
-  Recording recording;
-  absl::StatusOr<Profile> profile = recorder.Stop();
-  EXPECT_TRUE(profile.ok()) << profile.status();
-  if (profile.ok()) recording.profile = Symbolize(*std::move(profile));
-  return recording;
-}
 
 // Waits with a whole stack, by that and the name of the thread. Without those for the end of a stop, whose beginnings
 // differ.
