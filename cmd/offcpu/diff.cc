@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,7 +17,6 @@
 #include "output/diff_files.h"
 #include "output/diff_tables.h"
 #include "output/frame_sources.h"
-#include "tables/columns.h"
 
 namespace offcpu {
 namespace {
@@ -97,10 +95,7 @@ ExitCode RunDiff(const DiffFlags& flags) {
     written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, *diff, flags.outputs, sink); }));
   }
   if (flags.outputs.files.empty()) {
-    std::string text;
-    WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, [&text](std::string_view piece) { text += piece; });
-    ToStdout(Wrapped(text, StdoutColumns()));
-    written = FlushStdout();
+    written = PrintWrapped([&](ByteSink sink) { WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, sink); });
   }
   TellHidden(flags.outputs, HiddenLine(*diff));
   if (written.ok()) return kExitOk;
