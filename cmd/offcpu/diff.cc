@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -18,7 +17,6 @@
 #include "output/diff_files.h"
 #include "output/diff_tables.h"
 #include "output/frame_sources.h"
-#include "tables/columns.h"
 
 namespace offcpu {
 namespace {
@@ -63,19 +61,21 @@ absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
   if (!filter.ok()) return filter.status();
   const absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(flags.outputs.idle.patterns);
   if (!idle.ok()) return idle.status();
-  const absl::StatusOr<NamedProfile> before = ReadSide(flags.before, flags, *filter, *idle);
+  absl::StatusOr<NamedProfile> before = ReadSide(flags.before, flags, *filter, *idle);
   if (!before.ok()) return before.status();
-  const absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
+  absl::StatusOr<NamedProfile> after = ReadSide(flags.after, flags, *filter, *idle);
   if (!after.ok()) return after.status();
-  const bool has_samples = before->stats.oncpu_period_ns != 0 && after->stats.oncpu_period_ns != 0;
-  if (absl::Status status = CheckValue(flags.outputs, has_samples); !status.ok()) return status;
-  // What both of them have.
-  const FormatOptions options = FormatOptionsOf(flags.outputs, has_samples ? *after : *before);
-  DiffOptions wanted = {.value = options.text_value, .hide_idle = options.hide_idle};
-  if (flags.outputs.value.empty() && !has_samples) wanted.value = RowValue::kOffCpu;
-  wanted.by = options.text_by.label.value_or(RowLabel::kProcess);  // pids are of one run
-  wanted.is_without_digits = options.text_by.is_without_digits;
-  return DiffOf(*before, *after, wanted);
+  const bool had_samples = before->stats.oncpu_period_ns != 0;
+  const bool has_samples = after->stats.oncpu_period_ns != 0;
+  if (absl::Status status = CheckValue(flags.outputs, had_samples && has_samples); !status.ok()) return status;
+  if (flags.outputs.value == "wall" && had_samples != has_samples) {
+    return absl::InvalidArgumentError(absl::StrCat("--value wall: ", had_samples ? flags.after : flags.before,
+                                                   " has no time on a CPU, the other has"));
+  }
+  const FormatOptions options = FormatOptionsOf(flags.outputs, *after);
+  DiffOptions wanted = {.value = options.text_value, .by = options.text_by, .hide_idle = options.hide_idle};
+  if (flags.outputs.value.empty() && !had_samples) wanted.value = RowValue::kOffCpu;
+  return DiffOf(*std::move(before), *std::move(after), wanted);
 }
 
 void WriteDiff(OutputFormat format, const ProfileDiff& diff, const OutputFlags& flags, ByteSink sink) {
@@ -95,11 +95,9 @@ ExitCode RunDiff(const DiffFlags& flags) {
     written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, *diff, flags.outputs, sink); }));
   }
   if (flags.outputs.files.empty()) {
-    std::string text;
-    WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, [&text](std::string_view piece) { text += piece; });
-    ToStdout(Wrapped(text, StdoutColumns()));
-    written = FlushStdout();
+    written = PrintWrapped([&](ByteSink sink) { WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, sink); });
   }
+  TellHidden(flags.outputs, HiddenLine(*diff));
   if (written.ok()) return kExitOk;
   Fail(written);
   return kExitFailed;

@@ -86,7 +86,8 @@ void AddFilterFlags(FilterFlags* values, std::vector<Flag>* flags) {
       flags->end(),
       {
           {"-p,--pid", &values->pids, "Only this process", "PID"},
-          {"--comm", &values->comms, "Only threads of this name; here and below, * and ? stand for others", "NAME"},
+          {"--comm", &values->comms, "Only threads of this name; from here to --cause, * and ? stand for others",
+           "NAME"},
           {"--container", &values->containers, "Only this container, by its id or the first digits of it", "ID"},
           {"--cgroup", &values->cgroups, "Only this control group (v2) and those below it", "PATH"},
           {"--unit", &values->units, "Only this unit of systemd; nginx is nginx.service", "UNIT"},

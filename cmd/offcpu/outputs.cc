@@ -11,10 +11,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
-#include "classify/idle.h"
-#include "tables/idle_table.h"
+#include "tables/columns.h"
 
 namespace offcpu {
+namespace {
+
+// Of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
+size_t StdoutColumns() {
+  constexpr size_t kMinColumns = 80;
+  if (isatty(STDOUT_FILENO) == 0) return kNoLimit;
+  winsize window = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return kMinColumns;
+  return std::max<size_t>(window.ws_col, kMinColumns);
+}
+
+}  // namespace
 
 void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags) {
   flags->insert(
@@ -97,24 +108,33 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile)
   return absl::OkStatus();
 }
 
-void TellHidden(const OutputFlags& flags, const NamedProfile& profile) {
+void TellHidden(const OutputFlags& flags, const std::string& line) {
   const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
-  std::fputs(IdleLines(SumIdle(profile), Total(profile.rows, RowValue::kOffCpu)).c_str(), stderr);
-}
-
-size_t StdoutColumns() {
-  constexpr size_t kMinColumns = 80;
-  if (isatty(STDOUT_FILENO) == 0) return kNoLimit;
-  winsize window = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return kMinColumns;
-  return std::max<size_t>(window.ws_col, kMinColumns);
+  std::fputs(line.c_str(), stderr);
 }
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
 
 absl::Status FlushStdout() {
   return std::fflush(stdout) == 0 ? absl::OkStatus() : absl::InternalError("cannot write to the standard output");
+}
+
+absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {
+  std::string text;
+  write([&text](std::string_view piece) { text += piece; });
+  ToStdout(Wrapped(text, StdoutColumns()));
+  return FlushStdout();
+}
+
+absl::Status PrintTables(const OutputFlags& flags, const NamedProfile& profile, TextTables tables) {
+  FormatOptions options = FormatOptionsOf(flags, profile);
+  options.text_tables = tables;
+  options.text_processes = kPrintedProcesses;
+  options.text_stacks = kPrintedStacks;
+  options.text_modules = kPrintedModules;
+  options.text_columns = StdoutColumns();
+  return PrintWrapped([&](ByteSink sink) { WriteProfile(OutputFormat::kText, profile, options, sink); });
 }
 
 }  // namespace offcpu

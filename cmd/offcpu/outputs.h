@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "bytes/byte_sink.h"
 #include "offcpu/flag.h"
 #include "offcpu/idle_flags.h"
 #include "output/format.h"
@@ -50,15 +52,16 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
 
-// Files of stacks have no place for a line that says what they do not hold: it goes to the standard error.
-void TellHidden(const OutputFlags& flags, const NamedProfile& profile);
-
-// Of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
-size_t StdoutColumns();
+// Files of stacks have no place for the line that says what they do not hold: it goes to the standard error.
+void TellHidden(const OutputFlags& flags, const std::string& line);
 
 // A sink, and whether all that went into it was written.
 void ToStdout(std::string_view piece);
 absl::Status FlushStdout();
+
+// Text for readers, as wide as the terminal; and the tables of a profile as that.
+absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write);
+absl::Status PrintTables(const OutputFlags& flags, const NamedProfile& profile, TextTables tables);
 
 }  // namespace offcpu
 

@@ -10,27 +10,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "classify/idle.h"
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
 #include "offcpu/verb.h"
-#include "output/frame_sources.h"
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
-#include "tables/columns.h"
-#include "tables/coverage_table.h"
-#include "tables/idle_table.h"
-#include "tables/label_table.h"
-#include "tables/ledger_table.h"
-#include "tables/summary.h"
-#include "tables/table.h"
 
 namespace offcpu {
 namespace {
@@ -116,32 +106,6 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
   progress.Clear();
 }
 
-void PrintTables(const RecordFlags& flags, const NamedProfile& profile) {
-  FormatOptions options = FormatOptionsOf(flags.outputs, profile);
-  options.text_columns = StdoutColumns();
-  std::string text;
-  const auto sink = [&text](std::string_view piece) { text += piece; };
-  const TableBy& by = options.text_by;
-  const ShownRows shown(profile, options.hide_idle);
-  if (by.label.has_value()) {
-    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, kPrintedProcesses), sink);
-  } else if (IsWholeHost(flags) || !flags.outputs.by.empty()) {
-    WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, kPrintedProcesses), sink);
-  } else {
-    WriteStackTable(profile, shown.rows(), TableOptionsOf(options, kPrintedStacks), sink);
-  }
-  if (shown.is_less() && by.label != RowLabel::kIdle) {
-    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
-  }
-  sink("\n");
-  WriteLedgerTable(profile, kPrintedProcesses, sink);
-  if (!profile.ledger.empty()) sink("\n");
-  WriteSummary(profile, options.hide_idle, sink);
-  WriteIdleTable(shown.sums(), shown.is_less(), sink);
-  WriteCoverageTable(profile, false, kPrintedModules, sink);
-  ToStdout(Wrapped(text, options.text_columns));
-}
-
 absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, const IdlePatterns& idle,
                          Profile recorded) {
   SymbolizerOptions naming;
@@ -149,9 +113,8 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   NamedProfile profile = Symbolize(std::move(recorded), naming);
   KeepRows(filter, &profile);
   if (absl::Status status = WriteOutputs(flags.outputs, profile); !status.ok()) return status;
-  if (flags.outputs.frame_sources) profile = WithFrameSources(std::move(profile));
-  PrintTables(flags, profile);
-  return FlushStdout();
+  const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
+  return PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks);
 }
 
 ExitCode RunRecord(const RecordFlags& flags) {

@@ -2,27 +2,12 @@
 
 #include <cstdio>
 #include <string>
-#include <string_view>
 
+#include "classify/idle.h"
 #include "pprof/pprof_reader.h"
-#include "tables/columns.h"
+#include "tables/idle_table.h"
 
 namespace offcpu {
-namespace {
-
-absl::Status Print(const OutputFlags& flags, const NamedProfile& profile) {
-  FormatOptions options = FormatOptionsOf(flags, profile);
-  options.text_processes = kPrintedProcesses;
-  options.text_stacks = kPrintedStacks;
-  options.text_modules = kPrintedModules;
-  options.text_columns = StdoutColumns();
-  std::string text;
-  WriteProfile(OutputFormat::kText, profile, options, [&text](std::string_view piece) { text += piece; });
-  ToStdout(Wrapped(text, options.text_columns));
-  return FlushStdout();
-}
-
-}  // namespace
 
 absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags& flags, const IdlePatterns& idle) {
   if (file == "-")
@@ -42,10 +27,11 @@ absl::Status ShowStored(const OutputFlags& flags, const NamedProfile& profile) {
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags, has_samples); !status.ok()) return status;
   if (absl::Status status = CheckThreads(flags, profile); !status.ok()) return status;
-  const absl::Status shown = flags.files.empty() ? Print(flags, profile) : WriteOutputs(flags, profile);
+  const absl::Status shown =
+      flags.files.empty() ? PrintTables(flags, profile, TextTables::kGroupsAndStacks) : WriteOutputs(flags, profile);
   // What a full disk or a directory that is gone says is no wrong usage.
   if (!shown.ok()) return absl::InternalError(std::string(shown.message()));
-  TellHidden(flags, profile);
+  TellHidden(flags, IdleLine(SumIdle(profile)));
   return absl::OkStatus();
 }
 

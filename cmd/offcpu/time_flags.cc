@@ -20,12 +20,13 @@ absl::StatusOr<uint64_t> MomentOf(const std::string& flag, const std::string& te
 }  // namespace
 
 void AddTimeFlags(const std::string& what, TimeFlags* values, std::vector<Flag>* flags) {
-  flags->push_back({"--since", &values->since,
-                    "Not what ended before; a time of day (14:05), a date (2026-01-31, 2026-01-31T14:05, with Z or an\n"
-                    "offset, or in local time) or how long ago (10m); " +
-                        what + " are taken whole",
-                    "TIME"});
-  flags->push_back({"--until", &values->until, "Not what began later", "TIME"});
+  flags->push_back(
+      {"--since", &values->since,
+       "Leave out " + what +
+           " that ended before, and take the others whole. TIME is a time of day (14:05),\n"
+           "a date (2026-01-31, 2026-01-31T14:05, with Z or an offset, or in local time) or how long ago (10m)",
+       "TIME"});
+  flags->push_back({"--until", &values->until, "Leave out " + what + " that began later", "TIME"});
 }
 
 absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns) {

@@ -23,9 +23,10 @@ struct TimeSpan {
   uint64_t until_unix_ns = 0;
 
   bool is_all() const { return since_unix_ns == 0 && until_unix_ns == 0; }
-  // Something of it is in the other one, which begins and ends.
+  // Something of it is in the other one, which begins and ends. All time has that of no time, too: of no window.
   bool Has(const TimeSpan& other) const {
-    return (until_unix_ns == 0 || other.since_unix_ns < until_unix_ns) && other.until_unix_ns > since_unix_ns;
+    return is_all() ||
+           ((until_unix_ns == 0 || other.since_unix_ns < until_unix_ns) && other.until_unix_ns > since_unix_ns);
   }
 };
 

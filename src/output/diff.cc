@@ -4,10 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
-#include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
 #include "classify/idle.h"
 #include "output/folded.h"
 #include "tables/row_groups.h"
@@ -18,27 +15,22 @@ namespace {
 // By name: before, and after.
 using Sums = std::map<std::string, DiffLine>;
 
+// Threads of a pool, and programs of one, have other numbers in each run.
+void LeaveOutNumbers(NamedProfile* profile) {
+  for (std::string& comm : profile->comms) comm = WithoutDigits(comm);
+  for (ProcessInfo& process : profile->processes) process.name = WithoutNumbers(process.name);
+}
+
 void AddStacks(const NamedProfile& profile, const ShownRows& shown, RowValue value, uint64_t DiffLine::*side,
                Sums& sums) {
-  const FoldedOptions options = {.value = value, .nanoseconds = true};
-  std::string folded;
-  WriteFolded(profile, shown.rows(), options, [&folded](std::string_view piece) { folded.append(piece); });
-  const std::vector<std::string> lines = absl::StrSplit(folded, '\n', absl::SkipEmpty());
-  for (const std::string& line : lines) {
-    const size_t space = line.rfind(' ');
-    uint64_t amount = 0;
-    if (absl::SimpleAtoi(line.substr(space + 1), &amount)) sums[line.substr(0, space)].*side += amount;
-  }
+  ForEachStack(profile, shown.rows(), {.value = value},
+               [&](const std::string& stack, uint64_t amount) { sums[stack].*side += amount; });
 }
 
 void AddLabels(const NamedProfile& profile, const ShownRows& shown, const DiffOptions& options,
                uint64_t DiffLine::*side, Sums& sums) {
-  RowLabels labels(profile);
-  for (const NamedRow& row : shown.rows()) {
-    std::string name = TextOf(labels.OfRow(row), options.by);
-    if (options.is_without_digits) name = WithoutDigits(name);
-    sums[std::move(name)].*side += ValueOf(row, options.value);
-  }
+  for (const LabelSums& one : SumByLabel(profile, shown.rows(), options.by))
+    sums[one.value].*side += ValueOf(one.sums, options.value);
 }
 
 DiffSide SideOf(const NamedProfile& profile, const ShownRows& shown, RowValue value) {
@@ -67,13 +59,12 @@ double DiffSide::PerSecond(uint64_t amount) const {
   return duration_ns == 0 ? 0 : static_cast<double>(amount) * 1e9 / static_cast<double>(duration_ns);
 }
 
-std::string_view LabelsName(const DiffOptions& options) {
-  return options.is_without_digits ? "thread" : InfoOf(options.by).name;
-}
-
-ProfileDiff DiffOf(const NamedProfile& before, const NamedProfile& after, const DiffOptions& options) {
-  const ShownRows shown_before(before, options.hide_idle);
-  const ShownRows shown_after(after, options.hide_idle);
+ProfileDiff DiffOf(NamedProfile before, NamedProfile after, const DiffOptions& options) {
+  LeaveOutNumbers(&before);
+  LeaveOutNumbers(&after);
+  const bool hide_idle = options.hide_idle && options.by.label != RowLabel::kIdle;
+  const ShownRows shown_before(before, hide_idle);
+  const ShownRows shown_after(after, hide_idle);
   ProfileDiff diff = {.options = options,
                       .before = SideOf(before, shown_before, options.value),
                       .after = SideOf(after, shown_after, options.value)};

@@ -6,20 +6,18 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "labels/row_labels.h"
 #include "labels/row_value.h"
 #include "profile/named_profile.h"
+#include "tables/label_table.h"
 
 namespace offcpu {
 
 struct DiffOptions {
   RowValue value = RowValue::kOffCpu;
-  RowLabel by = RowLabel::kProcess;
-  bool is_without_digits = false;  // values of the label that differ in a number alone are one
-  bool hide_idle = true;           // without waits for work (classify/idle.h)
+  TableBy by;             // without a label: programs, since pids are of one run
+  bool hide_idle = true;  // without waits for work (classify/idle.h)
 };
 
 // Of one recording.
@@ -49,10 +47,8 @@ struct ProfileDiff {
   double Change(const DiffLine& line) const { return after.PerSecond(line.after) - before.PerSecond(line.before); }
 };
 
-// "cause", "thread": what the labels are, as a user asks for it.
-std::string_view LabelsName(const DiffOptions& options);
-
-ProfileDiff DiffOf(const NamedProfile& before, const NamedProfile& after, const DiffOptions& options);
+// Names of threads and programs that differ in a number alone are one (row_groups.h).
+ProfileDiff DiffOf(NamedProfile before, NamedProfile after, const DiffOptions& options);
 
 }  // namespace offcpu
 

@@ -24,11 +24,9 @@ void WriteSide(std::string_view key, const DiffSide& side, JsonWriter& json) {
   json.EndObject();
 }
 
-void WriteAmounts(const ProfileDiff& diff, const DiffLine& line, JsonWriter& json) {
+void WriteAmounts(const DiffLine& line, JsonWriter& json) {
   json.Field("before", line.before);
   json.Field("after", line.after);
-  json.Key("change_per_second");
-  json.Signed(std::llround(diff.Change(line)));
 }
 
 }  // namespace
@@ -51,18 +49,18 @@ void WriteDiffJson(const ProfileDiff& diff, ByteSink sink) {
   json.Field("value", InfoOf(diff.options.value).name);
   WriteSide("before", diff.before, json);
   WriteSide("after", diff.after, json);
-  json.Field("by", LabelsName(diff.options));
+  json.Field("by", LabelsName(diff.options.by));
   WriteArray("labels", diff.labels, json, [&](const DiffLine& line) {
     json.BeginObject();
     json.Field("name", line.name);
-    WriteAmounts(diff, line, json);
+    WriteAmounts(line, json);
     json.EndObject();
   });
   WriteArray("stacks", diff.stacks, json, [&](const DiffLine& line) {
     const std::vector<std::string> frames = absl::StrSplit(line.name, ';');
     json.BeginObject();
     WriteArray("frames", frames, json, [&json](const std::string& frame) { json.String(frame); });
-    WriteAmounts(diff, line, json);
+    WriteAmounts(line, json);
     json.EndObject();
   });
   json.EndObject();

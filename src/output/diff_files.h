@@ -11,7 +11,7 @@ namespace offcpu {
 // before is what it would have been in a recording as long as the later one. In microseconds, unless `nanoseconds`.
 void WriteDiffFolded(const ProfileDiff& diff, bool nanoseconds, ByteSink sink);
 
-// One object; amounts are as recorded, and changes are by the second.
+// One object; amounts are as recorded, beside how long that took.
 void WriteDiffJson(const ProfileDiff& diff, ByteSink sink);
 
 }  // namespace offcpu

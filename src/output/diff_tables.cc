@@ -28,12 +28,7 @@ class DiffTables {
     sink_(absl::StrFormat("after    %s a second, recorded for %s\n", After(whole),
                           FormatDuration(diff_.after.duration_ns)));
     sink_(absl::StrFormat("change   %s a second, %s\n", Change(whole), Share(whole)));
-    if (diff_.before.hidden_ns == 0 && diff_.after.hidden_ns == 0) return;
-    const auto rate = [](const DiffSide& side) {
-      return FormatDuration(static_cast<uint64_t>(std::llround(side.PerSecond(side.hidden_ns))));
-    };
-    sink_(absl::StrFormat("hidden   waits for work, %s a second before, %s after; --idle=show shows them\n",
-                          rate(diff_.before), rate(diff_.after)));
+    sink_(HiddenLine(diff_));
   }
 
   void WriteLabels(size_t limit) {
@@ -69,8 +64,8 @@ class DiffTables {
   }
   // Processes are told by their names, which are those of programs.
   std::string Title() const {
-    if (diff_.options.by == RowLabel::kProcess) return "PROGRAM";
-    return absl::AsciiStrToUpper(std::string(LabelsName(diff_.options)));
+    const TableBy& by = diff_.options.by;
+    return by.label == RowLabel::kProcess || !by.label ? "PROGRAM" : absl::AsciiStrToUpper(std::string(LabelsName(by)));
   }
   static std::string Sign(double number) { return number < 0 ? "-" : "+"; }
   std::string Before(const DiffLine& line) const { return Rate(diff_.before.PerSecond(line.before)); }
@@ -99,6 +94,15 @@ class DiffTables {
 };
 
 }  // namespace
+
+std::string HiddenLine(const ProfileDiff& diff) {
+  if (diff.before.hidden_ns == 0 && diff.after.hidden_ns == 0) return "";
+  const auto rate = [](const DiffSide& side) {
+    return FormatDuration(static_cast<uint64_t>(std::llround(side.PerSecond(side.hidden_ns))));
+  };
+  return absl::StrFormat("hidden   waits for work, %s a second before, %s after; --idle=show shows them\n",
+                         rate(diff.before), rate(diff.after));
+}
 
 void WriteDiffTables(const ProfileDiff& diff, size_t lines, size_t stacks, ByteSink sink) {
   DiffTables tables(diff, sink);

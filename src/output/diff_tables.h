@@ -4,11 +4,15 @@
 #define OFFCPU_OUTPUT_DIFF_TABLES_H_
 
 #include <cstddef>
+#include <string>
 
 #include "bytes/byte_sink.h"
 #include "output/diff.h"
 
 namespace offcpu {
+
+// How much is hidden, of what no table shows; "" if nothing is.
+std::string HiddenLine(const ProfileDiff& diff);
 
 // `lines` of the table by label; `stacks` that grew, and as many that shrank.
 void WriteDiffTables(const ProfileDiff& diff, size_t lines, size_t stacks, ByteSink sink);

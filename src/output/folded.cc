@@ -96,8 +96,8 @@ std::vector<std::string> WakerTexts(const NamedProfile& profile, const FoldedOpt
 
 }  // namespace
 
-void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
-                 ByteSink sink) {
+void ForEachStack(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
+                  StackVisitor visit) {
   Ranks processes(Processes(profile, options));
   Ranks threads(Threads(profile));
   Ranks users(UserTexts(profile));
@@ -109,7 +109,6 @@ void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, co
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
           kernels.rank(row.kernel_stack), wakers.rank(row.waker)}] += ValueOf(row, options.value);
   }
-  const bool as_is = options.nanoseconds || !IsTime(options.value);
   for (const auto& [key, amount] : sums) {
     if (amount == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall) continue;
     auto [process, thread, user, kernel, waker] = key;
@@ -117,10 +116,18 @@ void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, co
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
       if (!part->empty()) absl::StrAppend(&line, ";", *part);
     }
-    uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
     if (!kernels.text(kernel).empty()) absl::StrAppend(&line, ";-;", kernels.text(kernel));
-    sink(absl::StrCat(line, wakers.text(waker), " ", value, "\n"));
+    visit(line + wakers.text(waker), amount);
   }
+}
+
+void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
+                 ByteSink sink) {
+  const bool as_is = options.nanoseconds || !IsTime(options.value);
+  ForEachStack(profile, rows, options, [&](const std::string& stack, uint64_t amount) {
+    const uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
+    sink(absl::StrCat(stack, " ", value, "\n"));
+  });
 }
 
 }  // namespace offcpu

@@ -9,14 +9,17 @@
 // Stacks whose names are all the same are one line, whatever their addresses, processes and kinds of wait. Lines are
 // sorted by program, thread name, user stack, kernel stack and waker. A ';' in a name becomes ':'.
 //
-// VALUE is a whole number: time off the CPU, or another figure of the rows. Stacks without any of
-// another figure are left out. In nanoseconds the lines add up to the profile's total; in microseconds each line is
-// rounded on its own, half up, so that the sum is within half a microsecond a line of it.
+// VALUE is a whole number: time off the CPU, or another figure of the rows. Stacks that have 0 of it are left out, but
+// not where it is time off the CPU or wall-clock time. In nanoseconds the lines add up to the profile's total; in
+// microseconds each line is rounded on its own, half up, so that the sum is within half a microsecond a line of it.
 #ifndef OFFCPU_OUTPUT_FOLDED_H_
 #define OFFCPU_OUTPUT_FOLDED_H_
 
+#include <cstdint>
 #include <span>
+#include <string>
 
+#include "absl/functional/function_ref.h"
 #include "bytes/byte_sink.h"
 #include "labels/row_value.h"
 #include "profile/named_profile.h"
@@ -29,7 +32,13 @@ struct FoldedOptions {
   bool per_process = false;  // "PROGRAM-PID" instead of the program: processes are not added up
 };
 
-// `rows`: those of the profile that are to be shown (classify/idle.h).
+using StackVisitor = absl::FunctionRef<void(const std::string& stack, uint64_t amount)>;
+
+// In the order of the lines; amounts are not rounded. `rows`: those of the profile that are to be shown
+// (classify/idle.h).
+void ForEachStack(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
+                  StackVisitor visit);
+
 void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
                  ByteSink sink);
 

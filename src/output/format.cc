@@ -41,33 +41,37 @@ void WriteOtlpFile(const NamedProfile& profile, ByteSink sink) {
   WriteOtlp(profile, options, [&](const std::string& request) { sink(request); });
 }
 
-void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
-  const ShownRows shown(profile, options.hide_idle);
-  const TableBy& by = options.text_by;
-  if (by.label.has_value()) {
-    WriteLabelTable(profile, by, options.hide_idle, TableOptionsOf(options, options.text_processes), sink);
-  } else {
-    WriteProcessTable(profile, shown.rows(), TableOptionsOf(options, options.text_processes), sink);
-  }
-  if (shown.is_less() && by.label != RowLabel::kIdle) {
-    sink(IdleLines(shown.sums(), Total(profile.rows, RowValue::kOffCpu)));
-  }
-  sink("\n");
-  WriteStackTable(profile, shown.rows(), TableOptionsOf(options, options.text_stacks), sink);
-  WriteLedgerTable(profile, options.text_processes, sink);
-  if (!profile.ledger.empty()) sink("\n");
-  WriteSummary(profile, options.hide_idle, sink);
-  WriteIdleTable(shown.sums(), shown.is_less(), sink);
-  sink("\n");
-  WriteCoverageTable(profile, true, options.text_modules, sink);
-}
-
-}  // namespace
-
+// Of a table of `limit` lines or stacks.
 TableOptions TableOptionsOf(const FormatOptions& options, size_t limit) {
   const RowsApart apart = options.text_per_thread ? RowsApart::kThreads : options.text_by.apart;
   return {.value = options.text_value, .limit = limit, .apart = apart, .columns = options.text_columns};
 }
+
+void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSink sink) {
+  const TableBy& by = options.text_by;
+  const ShownRows shown(profile, options.hide_idle && by.label != RowLabel::kIdle);
+  const TableOptions groups = TableOptionsOf(options, options.text_processes);
+  const TableOptions stacks = TableOptionsOf(options, options.text_stacks);
+  const bool has_both = options.text_tables == TextTables::kGroupsAndStacks;
+  if (options.text_tables == TextTables::kStacks) {
+    WriteStackTable(profile, shown.rows(), stacks, sink);
+  } else if (by.label.has_value()) {
+    WriteLabelTable(profile, shown.rows(), by, groups, sink);
+  } else {
+    WriteProcessTable(profile, shown.rows(), groups, sink);
+  }
+  if (shown.is_less()) sink(IdleLine(shown.sums()));
+  sink("\n");
+  if (has_both) WriteStackTable(profile, shown.rows(), stacks, sink);
+  WriteLedgerTable(profile, options.text_processes, sink);
+  if (!profile.ledger.empty()) sink("\n");
+  WriteSummary(profile, shown.is_less(), sink);
+  WriteIdleTable(shown.sums(), shown.is_less(), sink);
+  if (has_both) sink("\n");
+  WriteCoverageTable(profile, has_both, options.text_modules, sink);
+}
+
+}  // namespace
 
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path) {
   std::string known;

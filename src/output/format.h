@@ -18,21 +18,22 @@ enum class OutputFormat { kFolded, kPprof, kText, kJson, kOtlp, kHtml };
 // InvalidArgument, naming the known suffixes, if `path` has none of them.
 absl::StatusOr<OutputFormat> FormatOf(const std::string& path);
 
+// Those that come first in .txt; `kGroups` are programs, or what text_by says.
+enum class TextTables { kGroupsAndStacks, kGroups, kStacks };
+
 struct FormatOptions {
   FoldedOptions folded;
   RowValue text_value = RowValue::kOffCpu;  // what its tables are sorted by, and what .html shows first
-  size_t text_processes = 20;               // lines of the process table
-  size_t text_stacks = 20;                  // costliest stacks
-  TableBy text_by;                          // what the first table is of
-  bool text_per_thread = false;             // stacks of each thread
-  size_t text_columns = kNoLimit;           // of the terminal
-  size_t text_modules = 100;                // lines of the table of modules
-  bool frame_sources = false;               // .folded and .txt: names of user frames end with how they were found
+  TextTables text_tables = TextTables::kGroupsAndStacks;
+  size_t text_processes = 20;      // lines of the process table
+  size_t text_stacks = 20;         // costliest stacks
+  TableBy text_by;                 // what the first table is of
+  bool text_per_thread = false;    // stacks of each thread
+  size_t text_columns = kNoLimit;  // of the terminal
+  size_t text_modules = 100;       // lines of the table of modules
+  bool frame_sources = false;      // .folded and .txt: names of user frames end with how they were found
   bool hide_idle = true;  // .folded and .txt: leave out waits for work that are marked (idle.h); .html: at first
 };
-
-// Of a table of `limit` lines or stacks.
-TableOptions TableOptionsOf(const FormatOptions& options, size_t limit);
 
 void WriteProfile(OutputFormat format, const NamedProfile& profile, const FormatOptions& options, ByteSink sink);
 

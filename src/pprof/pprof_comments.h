@@ -4,9 +4,8 @@
 //
 //   offcpu recording 2, start 1790000000123456789       the version of this form, nanoseconds since 1970
 //   host: web1
-//   counters: intervals 5759, walk_ends complete 5756   the fields of ProfileStats by their names, as many as fit into
-//   a
-//                                                       line; none is 0. Version 1 had "intervals: 5759", one a comment
+//   counters: intervals 5759, walk_ends complete 5756   fields of ProfileStats by their names, as many as a line has
+//                                                       room for; none is 0. Version 1 had one a comment
 //   lost: budget: 3 times, 1500 ns                      each of ProfileStats::drops
 //   idle: told                                          a wait for work has the label that says so, and others do not
 #ifndef OFFCPU_PPROF_PPROF_COMMENTS_H_

@@ -1,7 +1,5 @@
 #include "tables/idle_table.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
@@ -9,13 +7,11 @@
 
 namespace offcpu {
 
-std::string IdleLines(const std::vector<IdleSum>& sums, uint64_t off_cpu_ns) {
+std::string IdleLine(const std::vector<IdleSum>& sums) {
   if (sums.empty()) return "";
   const IdleSum total = TotalOf(sums);
   return absl::StrCat("waiting for work: ", total.count, " waits, ", FormatDuration(total.blocked_ns),
-                      ", hidden; --idle=show shows them\n  they are ", FormatPercent(total.blocked_ns, off_cpu_ns),
-                      " of the time off a CPU; shares are of the rest, ",
-                      FormatDuration(off_cpu_ns - std::min(off_cpu_ns, total.blocked_ns)), "\n");
+                      ", hidden; --idle=show shows them\n");
 }
 
 void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink) {

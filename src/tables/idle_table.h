@@ -2,7 +2,6 @@
 #ifndef OFFCPU_TABLES_IDLE_TABLE_H_
 #define OFFCPU_TABLES_IDLE_TABLE_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,9 +10,8 @@
 
 namespace offcpu {
 
-// "waiting for work: 12 waits, 3.4 s, hidden; --idle=show shows them\n", and what is left of the time off the CPU,
-// which shares are of; or "" if there are none.
-std::string IdleLines(const std::vector<IdleSum>& sums, uint64_t off_cpu_ns);
+// "waiting for work: 12 waits, 3.4 s, hidden; --idle=show shows them\n", or "" if there are none.
+std::string IdleLine(const std::vector<IdleSum>& sums);
 
 // A line for each pattern below a title with the sum and "hidden" or "shown"; nothing if there are none.
 void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink);

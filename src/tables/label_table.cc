@@ -12,38 +12,29 @@
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
-#include "classify/idle.h"
 #include "tables/columns.h"
 #include "tables/keep_most.h"
 #include "tables/row_groups.h"
 
 namespace offcpu {
-namespace {
 
-struct LabelSums {
-  std::string value;
-  RowSums sums;
-};
+std::string_view LabelsName(const TableBy& by) {
+  return by.is_without_digits ? "thread" : InfoOf(by.label.value_or(RowLabel::kProcess)).name;
+}
 
-std::vector<LabelSums> SumByLabel(const NamedProfile& profile, const TableBy& by, bool hide_idle) {
-  const RowLabel label = *by.label;
+std::vector<LabelSums> SumByLabel(const NamedProfile& profile, std::span<const NamedRow> rows, const TableBy& by) {
   RowLabels labels(profile);
   std::vector<LabelSums> sums;
   absl::flat_hash_map<std::string, size_t> index;
-  for (const NamedRow& row : profile.rows) {
-    RowSums shown = row.sums();
-    if (hide_idle && label != RowLabel::kIdle && IsIdle(row)) shown = {.runnable_ns = row.runnable_ns};
-    if (shown.wall_ns() == 0 && shown.events() == 0) continue;
-    std::string value = TextOf(labels.OfRow(row), label);
+  for (const NamedRow& row : rows) {
+    std::string value = TextOf(labels.OfRow(row), by.label.value_or(RowLabel::kProcess));
     if (by.is_without_digits) value = WithoutDigits(value);
     const auto [it, inserted] = index.try_emplace(value, sums.size());
     if (inserted) sums.push_back({.value = std::move(value), .sums = {}});
-    sums[it->second].sums.Add(shown);
+    sums[it->second].sums.Add(row);
   }
   return sums;
 }
-
-}  // namespace
 
 absl::StatusOr<TableBy> ParseTableBy(const std::string& name) {
   if (name == "process") return TableBy{.apart = RowsApart::kProcesses};
@@ -54,10 +45,10 @@ absl::StatusOr<TableBy> ParseTableBy(const std::string& name) {
   return absl::Status(label.status().code(), absl::StrCat(std::string(label.status().message()), ", command, thread"));
 }
 
-void WriteLabelTable(const NamedProfile& profile, const TableBy& by, bool hide_idle, const TableOptions& options,
-                     ByteSink sink) {
+void WriteLabelTable(const NamedProfile& profile, std::span<const NamedRow> rows, const TableBy& by,
+                     const TableOptions& options, ByteSink sink) {
   const RowValue value = options.value;
-  std::vector<LabelSums> all = SumByLabel(profile, by, hide_idle);
+  std::vector<LabelSums> all = SumByLabel(profile, rows, by);
   uint64_t total = 0;
   for (const LabelSums& one : all) total += ValueOf(one.sums, value);
   const size_t count = all.size();
@@ -69,9 +60,8 @@ void WriteLabelTable(const NamedProfile& profile, const TableBy& by, bool hide_i
         options.columns == kNoLimit ? kNoLimit : options.columns - std::min(options.columns, head.size());
     sink(absl::StrCat(head, ShortenedInside(text, room), "\n"));
   };
-  const std::string_view name = by.is_without_digits ? "thread" : InfoOf(*by.label).name;
   write(absl::StrFormat("%7s %10s %10s %10s", "SHARE", "OFF-CPU", "BLOCKED", "RUNNABLE"), "ON-CPU",
-        absl::AsciiStrToUpper(std::string(name)));
+        absl::AsciiStrToUpper(std::string(LabelsName(by))));
   for (const LabelSums& one : all) {
     write(absl::StrFormat("%7s %10s %10s %10s", FormatPercent(ValueOf(one.sums, value), total),
                           FormatDuration(one.sums.total_ns()), FormatDuration(one.sums.blocked_ns),

@@ -3,7 +3,10 @@
 #define OFFCPU_TABLES_LABEL_TABLE_H_
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
@@ -23,10 +26,19 @@ struct TableBy {
 // "process", "command", "thread", or the name of a label; InvalidArgument that lists those.
 absl::StatusOr<TableBy> ParseTableBy(const std::string& name);
 
-// The values of the label that have most of `options.value`. `hide_idle`: without waits for work that are marked
-// (idle.h), unless that is what is asked for.
-void WriteLabelTable(const NamedProfile& profile, const TableBy& by, bool hide_idle, const TableOptions& options,
-                     ByteSink sink);
+// "cause", "thread": what the label is, as a user asks for it. Without one it is the process.
+std::string_view LabelsName(const TableBy& by);
+
+// Of each value of the label. `rows`: those of the profile that are to be shown (classify/idle.h).
+struct LabelSums {
+  std::string value;
+  RowSums sums;
+};
+std::vector<LabelSums> SumByLabel(const NamedProfile& profile, std::span<const NamedRow> rows, const TableBy& by);
+
+// The values of the label that have most of `options.value`.
+void WriteLabelTable(const NamedProfile& profile, std::span<const NamedRow> rows, const TableBy& by,
+                     const TableOptions& options, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -92,8 +92,8 @@ void WriteHidden(const NamedProfile& profile, ByteSink sink) {
   const uint64_t all_ns = Total(profile.rows, RowValue::kOffCpu);
   const uint64_t hidden_ns = TotalOf(sums).blocked_ns;
   if (hidden_ns == 0 || hidden_ns > all_ns) return;
-  sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; shares are of the rest, %s\n",
-                       FormatDuration(all_ns), FormatPercent(hidden_ns, all_ns), FormatDuration(all_ns - hidden_ns)));
+  sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; the rest is %s\n", FormatDuration(all_ns),
+                       FormatPercent(hidden_ns, all_ns), FormatDuration(all_ns - hidden_ns)));
   if (hidden_ns <= all_ns / 2) return;
   sink(absl::StrFormat("  most at     %s, %s: also if a request waits for another server\n",
                        Printable(sums.front().name), FormatDuration(sums.front().blocked_ns)));

@@ -19,6 +19,7 @@ TEST(TimeFlagsTest, WithoutThemItIsAllTime) {
   const TimeSpan span = *SpanOf(TimeFlags(), kNow);
   EXPECT_TRUE(span.is_all());
   EXPECT_TRUE(span.Has({.since_unix_ns = 1, .until_unix_ns = 2}));
+  EXPECT_TRUE(span.Has({})) << "a dump of no window";
 }
 
 TEST(TimeFlagsTest, OneOrBoth) {

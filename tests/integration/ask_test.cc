@@ -152,11 +152,18 @@ TEST_F(Asked, DiffComparesWhatWasInASecond) {
       Run({"diff", first_, second_, "--idle=show", "--time-unit=ns", "-o", Path("d.folded"), "-o", Path("d.json")}),
       kOk)
       << errors_;
+  const std::map<std::string, std::string> before = Folded(Report({first_}));
   const std::map<std::string, std::string> after = Folded(Report({second_}));
-  for (const auto& [stack, values] : Folded(Path("d.folded"), 2)) {
-    const auto found = after.find(stack);
-    EXPECT_EQ(values.substr(values.find(' ') + 1), found == after.end() ? "0" : found->second) << stack;
+  const std::map<std::string, std::string> both = Folded(Path("d.folded"), 2);
+  EXPECT_THAT(both, Not(IsEmpty()));
+  const auto at = [](const std::map<std::string, std::string>& side, const std::string& stack) {
+    return side.contains(stack) ? side.at(stack) : "0";
+  };
+  for (const auto& [stack, values] : both) {
+    EXPECT_EQ(values.substr(values.find(' ') + 1), at(after, stack)) << stack;
+    EXPECT_EQ(values.starts_with("0 "), at(before, stack) == "0") << stack << ", scaled";
   }
+  for (const auto& [stack, value] : before) EXPECT_EQ(both.contains(stack), value != "0" || at(after, stack) != "0");
   if (RunWords({"sh", "-c", "command -v python3"}) == kOk) {
     EXPECT_EQ(RunWords({"python3", "-m", "json.tool", Path("d.json"), "/dev/null"}), kOk) << errors_;
   }
@@ -212,6 +219,8 @@ TEST_F(Asked, TheServiceByTimeAndPlace) {
   EXPECT_THAT(errors_, ContainsRegex(std::string("^offcpu: whole windows, from ") + kTime + " to " + kTime + "\n"));
   EXPECT_EQ(Sum(dump({"--until", "2001-01-01"})), 0u);
   EXPECT_THAT(errors_, HasSubstr("offcpu: no window has anything of this time (--since, --until)\n"));
+  ASSERT_EQ(Ask({"dump", "--until", "2001-01-01", "-o", Path("none.pb.gz")}), kOk) << errors_;
+  EXPECT_EQ(Run({"report", Path("none.pb.gz")}), kOk) << errors_;
 }
 
 }  // namespace

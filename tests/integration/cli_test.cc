@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -108,9 +109,9 @@ TEST_F(Cli, SaysWhatRecordingHasCost) {
   ExpectOneLineError("'0%' is not a part in percent");
 }
 
-// The rings are what a small recording takes: a quarter of a second of the host's CPUs, 8 and 4 MiB for each, and each
-// page of them twice, because they are mapped so. The rest is code, what libbpf keeps of the programs, and the tables
-// of what was recorded.
+// The rings are what a small recording takes: a quarter of a second of the host's CPUs, 8 and 4 MiB for each, rounded
+// up to a power of two, and each page of them twice, because they are mapped so. The rest is code, what libbpf keeps of
+// the programs, and the tables of what was recorded.
 TEST_F(Cli, ASmallRecordingTakesLittleMemory) {
   ASSERT_EQ(Run({"record", "-o", Path("out.json"), "--", "sleep", "1"}), kOk) << errors_;
   const std::string json = ReadFile(Path("out.json"));
@@ -119,7 +120,8 @@ TEST_F(Cli, ASmallRecordingTakesLittleMemory) {
   ASSERT_NE(found, std::string::npos);
   const uint64_t mib = std::stoull(json.substr(found + name.size())) >> 20;
   const auto cpus = static_cast<uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
-  const uint64_t rings_mib = 2 * (std::min<uint64_t>(8 * cpus, 32) + std::min<uint64_t>(4 * cpus, 32));
+  const uint64_t rings_mib =
+      2 * (std::min<uint64_t>(std::bit_ceil(8 * cpus), 32) + std::min<uint64_t>(std::bit_ceil(4 * cpus), 32));
   EXPECT_LE(mib, rings_mib + 24);
   EXPECT_GE(mib, rings_mib) << "what the rings take is not what this test takes it to be";
 }

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "recorder/record_config.h"
-#include "symbolize/symbolizer.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -37,14 +36,6 @@ std::unique_ptr<Recorder> MustStart(const RecordConfig& config) {
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   EXPECT_TRUE(recorder.ok()) << recorder.status();
   return recorder.ok() ? *std::move(recorder) : nullptr;
-}
-
-Recording MustStop(Recorder& recorder) {
-  Recording recording;
-  absl::StatusOr<Profile> profile = recorder.Stop();
-  EXPECT_TRUE(profile.ok()) << profile.status();
-  if (profile.ok()) recording.profile = Symbolize(*std::move(profile));
-  return recording;
 }
 
 struct Sums {

@@ -168,22 +168,24 @@ RecordConfig Unthrottled(std::vector<pid_t> pids) {
   return config;
 }
 
-Recording Record(const RecordConfig& config, Target& target) {
+Recording MustStop(Recorder& recorder) {
   Recording recording;
+  absl::StatusOr<Profile> profile = recorder.Stop();
+  EXPECT_TRUE(profile.ok()) << profile.status();
+  if (profile.ok()) recording.profile = Symbolize(*std::move(profile));
+  return recording;
+}
+
+Recording Record(const RecordConfig& config, Target& target) {
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   if (!recorder.ok()) {
     ADD_FAILURE() << recorder.status().ToString();
-    return recording;
+    return {};
   }
   target.Go();
   target.AwaitDone();
-  absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  Recording recording = MustStop(**recorder);
   target.End();
-  if (!profile.ok()) {
-    ADD_FAILURE() << profile.status().ToString();
-    return recording;
-  }
-  recording.profile = Symbolize(*std::move(profile));
   return recording;
 }
 

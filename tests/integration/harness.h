@@ -118,6 +118,9 @@ struct Recording {
 // Without the budgets that keep an always-on recording cheap: every interval is to have its stack.
 RecordConfig Unthrottled(std::vector<pid_t> pids);
 
+// What it has recorded, with names.
+Recording MustStop(Recorder& recorder);
+
 // Records `target` from before its run until after it.
 Recording Record(const RecordConfig& config, Target& target);
 

@@ -4,13 +4,10 @@
 #include <httplib.h>
 #include <signal.h>
 
-#include <chrono>
-#include <fstream>
 #include <string>
-#include <thread>
 
 #include "tests/daemon/certificates.h"
-#include "tests/integration/cli.h"
+#include "tests/integration/service_test.h"
 
 namespace offcpu::integration {
 namespace {
@@ -18,23 +15,11 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Https : public CliTest {
+class Https : public ServiceTest {
  protected:
-  void StartService() {
-    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Path("control.sock") << "\"\ngroup = \"\"\n"
-                                        << "[http]\nlisten = \"0.0.0.0:" << port_ << "\"\ncertificate = \""
-                                        << files_.Path("server.pem") << "\"\nkey = \"" << files_.Path("server.key")
-                                        << "\"\nbearer_token_file = \"" << files_.Path("token") << "\"\n";
-    service_ = Program::Start({BinDirectory() + "/offcpud", "--config", Path("offcpud.toml")}, Path("log"));
-    AwaitLog("HTTPS at 0.0.0.0:");
-  }
-
-  void AwaitLog(const std::string& words) const {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (ReadFile(Path("log")).find(words) == std::string::npos) {
-      ASSERT_LT(std::chrono::steady_clock::now(), end) << words << " did not come:\n" << ReadFile(Path("log"));
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+  std::string HttpSection() const {
+    return "[http]\nlisten = \"0.0.0.0:" + std::to_string(port_) + "\"\ncertificate = \"" + files_.Path("server.pem") +
+           "\"\nkey = \"" + files_.Path("server.key") + "\"\n";
   }
 
   // The status; 0: there was no answer.
@@ -49,22 +34,22 @@ class Https : public CliTest {
 
   const Certificates files_;
   const int port_ = FreePort();
-  std::unique_ptr<Program> service_;
 };
 
 TEST_F(Https, ATokenIsAskedForAndCanBeReplaced) {
   files_.Write("token", "the-first-token-of-this-service\n");
-  StartService();
+  StartDaemon(HttpSection() + "bearer_token_file = \"" + files_.Path("token") + "\"\n");
+  AwaitLog("HTTPS at 0.0.0.0:");
   EXPECT_EQ(Get("/metrics", "the-first-token-of-this-service"), 200);
   EXPECT_EQ(Get("/metrics", "another-token"), 401);
   EXPECT_EQ(Get("/healthz", ""), 200);
   files_.Write("token", "the-second-token-of-this-service\n");
-  service_->Signal(SIGHUP);
+  daemon_->Signal(SIGHUP);
   AwaitLog("the new configuration is in force");
   EXPECT_EQ(Get("/metrics", "the-first-token-of-this-service"), 401);
   EXPECT_EQ(Get("/metrics", "the-second-token-of-this-service"), 200);
   files_.Write("server.key", "no key\n");
-  service_->Signal(SIGHUP);
+  daemon_->Signal(SIGHUP);
   AwaitLog("error: the old configuration stays in force: " + files_.Path("server.key") + ": no key");
   EXPECT_EQ(Get("/metrics", "the-second-token-of-this-service"), 200);
   EXPECT_THAT(ReadFile(Path("log")), Not(HasSubstr("<"))) << "no priorities without a journal";
@@ -72,10 +57,8 @@ TEST_F(Https, ATokenIsAskedForAndCanBeReplaced) {
 }
 
 TEST_F(Https, WithoutATokenTheServiceDoesNotStart) {
-  std::ofstream(Path("offcpud.toml")) << "[http]\nlisten = \"0.0.0.0:" << port_ << "\"\ncertificate = \""
-                                      << files_.Path("server.pem") << "\"\nkey = \"" << files_.Path("server.key")
-                                      << "\"\n";
-  EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("offcpud.toml")}), 78);
+  WriteConfig(HttpSection());
+  EXPECT_EQ(RunWords(Words()), 78);
   EXPECT_THAT(errors_, HasSubstr("whoever reaches it sees every process"));
 }
 

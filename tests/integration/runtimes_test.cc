@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/integration/harness.h"
+#include "tests/integration/load.h"
 
 namespace offcpu::integration {
 namespace {
@@ -24,10 +25,6 @@ std::string Source(const std::string& name) { return OFFCPU_RUNTIMES_DIR "/" + n
 int RunProgram(const std::vector<std::string>& words) {
   const std::unique_ptr<Program> program = Program::Start(words);
   return program == nullptr ? -1 : program->Wait();
-}
-
-bool IsInstalled(const std::string& program) {
-  return RunProgram({"/bin/sh", "-c", "command -v " + program + " >/dev/null 2>&1"}) == 0;
 }
 
 #define SKIP_WITHOUT(program) \
@@ -157,7 +154,7 @@ TEST_F(Runtimes, JavaWithoutFramePointersIsNeverCompleteInCompiledCode) {
 
 // The frames of Python functions are those of the interpreter, until it has trampolines for them.
 TEST_F(Runtimes, PythonHasTheInterpretersFrames) {
-  SKIP_WITHOUT("/usr/bin/python3");
+  if (access("/usr/bin/python3", X_OK) != 0) GTEST_SKIP() << "/usr/bin/python3 is not installed";
   RecordProgram({"/usr/bin/python3", Source("wait.py")});
   ExpectWaitsIn({"_PyEval_EvalFrameDefault"});
 }

@@ -12,6 +12,8 @@
 namespace offcpu {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -81,7 +83,7 @@ TEST_F(DiffTest, ChangesAreOfASecond) {
 }
 
 TEST_F(DiffTest, OfAnotherValueByAnotherLabel) {
-  const ProfileDiff counts = Diff({.value = RowValue::kCount, .by = RowLabel::kComm});
+  const ProfileDiff counts = Diff({.value = RowValue::kCount, .by = {.label = RowLabel::kComm}});
   EXPECT_THAT(counts.labels, ElementsAre(LineIs("worker", 3u, 3u)));
   const ProfileDiff runnable = Diff({.value = RowValue::kRunnable});
   EXPECT_THAT(runnable.stacks, ElementsAre(LineIs("server;worker;main;gone;-;schedule_[k]", 100 * kMs, 0u)));
@@ -89,10 +91,39 @@ TEST_F(DiffTest, OfAnotherValueByAnotherLabel) {
 
 TEST_F(DiffTest, ThreadsOfAPoolAreOne) {
   before_.Row(0, before_.Comm("pool-1"), before_.User({"take", "main"}), before_.Kernel({"schedule"}), 20 * kMs);
-  after_.Row(0, after_.Comm("pool-2"), after_.User({"take", "main"}), after_.Kernel({"schedule"}), 80 * kMs);
-  const ProfileDiff diff = Diff({.by = RowLabel::kComm, .is_without_digits = true});
+  after_.Row(1, after_.Comm("pool-2"), after_.User({"take", "main"}), after_.Kernel({"schedule"}), 80 * kMs);
+  const ProfileDiff diff = Diff({.by = ParseTableBy("thread").value()});
+  EXPECT_THAT(diff.stacks, Contains(LineIs("server;pool-*;main;take;-;schedule_[k]", 20 * kMs, 80 * kMs)));
   EXPECT_THAT(diff.labels, ElementsAre(LineIs("worker", 1000 * kMs, 3240 * kMs), LineIs("pool-*", 20 * kMs, 80 * kMs)));
   EXPECT_THAT(Tables(diff), HasSubstr("AFTER  THREAD\n"));
+}
+
+TEST_F(DiffTest, ProgramsThatDifferInANumberAreOne) {
+  before_.Row(before_.Process(11, "kworker/0:1"), 0, 0, 0, 20 * kMs);
+  after_.Row(after_.Process(22, "kworker/1:2"), 0, 0, 0, 80 * kMs);
+  before_.Row(before_.Process(12, "python2"), 0, 0, 0, 2 * kMs);
+  after_.Row(after_.Process(23, "python3"), 0, 0, 0, 8 * kMs);
+  EXPECT_THAT(Diff().labels, AllOf(Contains(LineIs("kworker/*:*", 20 * kMs, 80 * kMs)),
+                                   Contains(LineIs("python2", 2 * kMs, 0u)), Contains(LineIs("python3", 0u, 8 * kMs))));
+  EXPECT_THAT(Folded(Diff()), HasSubstr("kworker/*:*;worker;main;"));
+}
+
+TEST_F(DiffTest, WakersOfAPoolAreOne) {
+  for (FakeProfile* fake : {&before_, &after_}) {
+    const uint32_t waker = fake->Comm(fake == &before_ ? "pool-1" : "pool-2");
+    fake->profile.wakers = {{{.process = 0, .comm = waker, .kernel_stack = 0, .user_stack = 0}}};
+    fake->profile.rows[0].waker = 1;
+  }
+  EXPECT_THAT(Folded(Diff()), HasSubstr(";pool-*;"));
+  EXPECT_THAT(Folded(Diff()), Not(HasSubstr("pool-1")));
+}
+
+TEST_F(DiffTest, ByPatternNothingIsHidden) {
+  before_.Idle({"", "a pool", ""});
+  after_.Idle({"", "a pool", ""});
+  const ProfileDiff diff = Diff({.by = {.label = RowLabel::kIdle}});
+  EXPECT_THAT(diff.labels, Contains(LineIs("a pool", 600 * kMs, 1200 * kMs)));
+  EXPECT_EQ(diff.before.hidden_ns, 0u);
 }
 
 TEST_F(DiffTest, WaitsForWorkAreHiddenAndToldOf) {
@@ -162,16 +193,16 @@ TEST_F(DiffTest, JsonHasWhatWasRecorded) {
                   R"("before":{"start_unix_ns":1000,"duration_ns":2000000000,"total":1000000000,"hidden_ns":0},)"
                   R"("after":{"start_unix_ns":0,"duration_ns":4000000000,"total":3240000000,"hidden_ns":0},)"
                   R"("by":"process","labels":[)"
-                  R"({"name":"server","before":1000000000,"after":3200000000,"change_per_second":300000000},)"
-                  R"({"name":"client","before":0,"after":40000000,"change_per_second":10000000}],"stacks":[)"
+                  R"({"name":"server","before":1000000000,"after":3200000000},)"
+                  R"({"name":"client","before":0,"after":40000000}],"stacks":[)"
                   R"({"frames":["server","worker","main","lock","-","schedule_[k]"],)"
-                  R"("before":200000000,"after":2000000000,"change_per_second":400000000},)"
+                  R"("before":200000000,"after":2000000000},)"
                   R"({"frames":["server","worker","main","gone","-","schedule_[k]"],)"
-                  R"("before":200000000,"after":0,"change_per_second":-100000000},)"
+                  R"("before":200000000,"after":0},)"
                   R"({"frames":["client","worker","main","new","-","schedule_[k]"],)"
-                  R"("before":0,"after":40000000,"change_per_second":10000000},)"
+                  R"("before":0,"after":40000000},)"
                   R"({"frames":["server","worker","main","read","-","schedule_[k]"],)"
-                  R"("before":600000000,"after":1200000000,"change_per_second":0}]})"
+                  R"("before":600000000,"after":1200000000}]})"
                   "\n");
 }
 

@@ -39,9 +39,7 @@ TEST_F(IdleTest, Tables) {
   const std::string text = Written(OutputFormat::kText);
   EXPECT_THAT(text, HasSubstr("server                 10       1    3.50 ms    2.00 ms    1.50 ms  lock < work | "));
   EXPECT_THAT(text, Not(HasSubstr("pool                   11"))) << "nothing of it is left";
-  EXPECT_THAT(text,
-              HasSubstr("\nwaiting for work: 6 waits, 17.0 ms, hidden; --idle=show shows them\n"
-                        "  they are 82.9 % of the time off a CPU; shares are of the rest, 3.50 ms\n\n#1  2.50 ms, "));
+  EXPECT_THAT(text, HasSubstr("\nwaiting for work: 6 waits, 17.0 ms, hidden; --idle=show shows them\n\n#1  2.50 ms, "));
   EXPECT_THAT(text, HasSubstr("#2  1.00 ms, 28.6 %  for a CPU, woken to work  server (10), thread worker: "));
   EXPECT_THAT(text, Not(HasSubstr("#3")));
   EXPECT_THAT(text, HasSubstr("\nwaiting for work, hidden: 6 waits, 17.0 ms\n"
@@ -57,6 +55,21 @@ TEST_F(IdleTest, TablesThatShowThem) {
   EXPECT_THAT(text, HasSubstr("\nwaiting for work, shown: 6 waits, 17.0 ms\n")) << "they are counted all the same";
   fake_.Idle({"", "", "", ""});
   EXPECT_THAT(Written(OutputFormat::kText), Not(HasSubstr("waiting for work")));
+}
+
+// A share is of the value that is shown, which need not be time off a CPU.
+TEST_F(IdleTest, SharesAreNotSaidToBeOfTimeOffACpu) {
+  const std::string text =
+      offcpu::Written(OutputFormat::kText, fake_.profile, {.text_value = RowValue::kCount, .text_by = {}});
+  EXPECT_THAT(text, HasSubstr("82.9 % waiting for work, hidden; the rest is 3.50 ms\n"));
+  EXPECT_THAT(text, Not(HasSubstr("shares")));
+}
+
+TEST_F(IdleTest, WhoAsksForThemSeesThem) {
+  const std::string text = offcpu::Written(OutputFormat::kText, fake_.profile, {.text_by = {.label = RowLabel::kIdle}});
+  EXPECT_THAT(text, HasSubstr("9.00 ms    9.00 ms       0 ns  p: pool\n"));
+  EXPECT_THAT(text, HasSubstr("\nwaiting for work, shown: 6 waits, 17.0 ms\n"));
+  EXPECT_THAT(text, Not(HasSubstr("hidden")));
 }
 
 TEST_F(IdleTest, Folded) {

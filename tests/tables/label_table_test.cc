@@ -3,6 +3,7 @@
 #include <sstream>
 #include <string>
 
+#include "classify/idle.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/labels/labelled_profile.h"
@@ -16,13 +17,13 @@ class LabelTableTest : public LabelledProfile {
  protected:
   std::string Table(RowLabel label, size_t limit = 10) {
     std::string text;
-    WriteLabelTable(fake_.profile, {.label = label}, true, {.limit = limit},
+    WriteLabelTable(fake_.profile, ShownRows(fake_.profile, true).rows(), {.label = label}, {.limit = limit},
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
   std::string TableBy(const std::string& name, size_t columns) {
     std::string text;
-    WriteLabelTable(fake_.profile, ParseTableBy(name).value(), true, {.columns = columns},
+    WriteLabelTable(fake_.profile, fake_.profile.rows, ParseTableBy(name).value(), {.columns = columns},
                     [&](std::string_view piece) { text += piece; });
     return text;
   }
@@ -76,10 +77,10 @@ TEST_F(LabelTableTest, WhatATableCanBeBy) {
   EXPECT_THAT(std::string(unknown.message()), testing::EndsWith(", idle, command, thread"));
 }
 
-TEST_F(LabelTableTest, WaitsForWorkAreHiddenUnlessAskedFor) {
+TEST_F(LabelTableTest, WaitsForWorkMayBeHidden) {
   fake_.Idle({"a pool", "", ""});
   EXPECT_THAT(Table(RowLabel::kProcess), HasSubstr(" 14.3 %    1.00 ms       0 ns    1.00 ms  server\n"));
-  EXPECT_THAT(Table(RowLabel::kIdle), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
+  EXPECT_THAT(TableBy("idle", kNoLimit), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
 }
 
 }  // namespace

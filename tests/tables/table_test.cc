@@ -168,7 +168,7 @@ TEST_F(TableTest, TheSummarySaysHowMuchIsHiddenAndWhere) {
   fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 980'000'000, 10'000'000);
   fake_.Row(process, comm, fake_.User({"write"}), kernel, 10'000'000);
   fake_.Idle({"nginx: event loop", ""});
-  EXPECT_NE(Summary().find("\noff a CPU     1.00 s: 98.0 % waiting for work, hidden; shares are of the rest, 20.0 ms\n"
+  EXPECT_NE(Summary().find("\noff a CPU     1.00 s: 98.0 % waiting for work, hidden; the rest is 20.0 ms\n"
                            "  most at     nginx: event loop, 980 ms: also if a request waits for another server\n"
                            "with stacks"),
             std::string::npos)

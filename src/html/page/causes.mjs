@@ -15,7 +15,7 @@ export function shares(view, node, key) {
   return list.sort((a, b) => (a.total === b.total ? 0 : a.total < b.total ? 1 : -1));
 }
 
-// How often rows below a node waited, and their longest wait is not added up: by node 1 of those that are below it.
+// By node: 1 of the node itself and of those below it.
 function below(view, node) {
   const marks = new Uint8Array(view.count);
   marks[node] = 1;

@@ -3,6 +3,7 @@ import { KIND } from './data.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
+import { selfOf } from './sandwich.mjs';
 import { valueOf } from './rows.mjs';
 
 const PART_WORDS = {
@@ -49,7 +50,8 @@ export function told(view, node, isTime) {
   return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause')}`;
 }
 
-export function showDetails(root, view, node, value) {
+// [[name, text]]
+export function detailLines(view, node, value) {
   const { isTime } = valueOf(value);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
   const module = node === 0 ? '' : view.module(view.frame[node]);
@@ -61,12 +63,16 @@ export function showDetails(root, view, node, value) {
     ['what', `${KIND_SENTENCES[kind]}${view.isWaker[node] === 1 ? ', of who ended the wait' : ''}`],
     ['module', module],
     ['total', `${formatAmount(total, isTime)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
-    ['itself', formatAmount(view.exactSelf(node), isTime)],
+    ['itself', view.isWaker[node] === 1 ? '' : formatAmount(selfOf(view, node), isTime)],
     ['how', partWords(view, node, isTime)],
     ['cause', causeWords(view, node, 'cause')],
     ['system call', causeWords(view, node, 'syscall')],
   ];
-  const list = lines.filter(([, text]) => text !== '');
+  return lines.filter(([, text]) => text !== '');
+}
+
+export function showDetails(root, view, node, value) {
+  const list = detailLines(view, node, value);
   root.replaceChildren(
     element('h2', {}, element('bdi', {}, view.nodeName(node))),
     element('dl', {}, ...list.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),

@@ -70,7 +70,7 @@ export function functions(view, zoom) {
 }
 
 // What its children do not have; who woke it is no child in this sense.
-function selfOf(view, node) {
+export function selfOf(view, node) {
   let self = view.figure(node);
   for (const child of view.childrenOf(node)) if (view.isWaker[child] === 0) self -= view.figure(child);
   return self;

@@ -42,12 +42,6 @@ export class View {
   exact(node) {
     return BigInt(this.figure(node));
   }
-  // How often, or how long, the leaf itself and not what it calls.
-  exactSelf(node) {
-    let sum = this.exact(node);
-    for (let i = this.childStart[node]; i < this.childStart[node + 1]; ++i) sum -= this.exact(this.children[i]);
-    return sum;
-  }
   childrenOf(node) {
     return this.children.subarray(this.childStart[node], this.childStart[node + 1]);
   }

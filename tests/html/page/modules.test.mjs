@@ -7,9 +7,10 @@ import { colorsOf, contrast } from '../../../src/html/page/colors.mjs';
 import { compile, search } from '../../../src/html/page/search.mjs';
 import { decode, unpack } from '../../../src/html/page/data.mjs';
 import { defaultState, fromHash, nodeOf, toHash, tokensOf } from '../../../src/html/page/state.mjs';
+import { detailLines } from '../../../src/html/page/details.mjs';
 import { fitted, shortName } from '../../../src/html/page/format.mjs';
 import { formatDuration, formatExact, formatPercent, formatTime } from '../../../src/html/page/format.mjs';
-import { functions, neighbours } from '../../../src/html/page/sandwich.mjs';
+import { functions, neighbours, selfOf } from '../../../src/html/page/sandwich.mjs';
 import { foldDigits, foldNumbers, groupColumn, usefulGroups } from '../../../src/html/page/labels.mjs';
 import { hiddenText } from '../../../src/html/page/totals.mjs';
 import { isPlumbing, plumbingFrames } from '../../../src/html/page/plumbing.mjs';
@@ -42,11 +43,12 @@ function viewOf(profile, part = {}) {
   return buildView(profile, selection, { groups: state.groups, skip, withWakers: state.wakers });
 }
 
-// All leaves as folded stacks.
+// All leaves as folded stacks; who woke is the leaf of those that he woke.
 function folded(view) {
   const lines = [];
   for (let node = 1; node < view.count; ++node) {
-    const self = view.exactSelf(node);
+    let self = view.exact(node);
+    for (const child of view.childrenOf(node)) self -= view.exact(child);
     const names = view.path(node).map((at) => view.nodeName(at));
     if (self > 0n) lines.push(`${names.join(';')} ${self}`);
   }
@@ -131,7 +133,7 @@ test('sums beyond 2^53 are exact', () => {
   const rows = [{ ...ROWS[0], blocked: big, runnable: 3 }, { ...ROWS[1], blocked: big, runnable: 0 }];
   const view = viewOf(made(rows));
   assert.equal(view.exact(0), 2n * big + 3n);
-  assert.equal(view.exactSelf(find(view, 'pipe_read')), big);
+  assert.equal(selfOf(view, find(view, 'pipe_read')), big);
   assert.equal(selectRows(view.profile, defaultState(view.profile)).total, 2n * big + 3n);
   assert.equal(search(view, /pipe/, 0).total, big);
   assert.equal(layOut(view, 0, 100).hidden.count, 0);
@@ -244,6 +246,10 @@ test('wakers are no functions of the wait', () => {
   assert.ok(!names.includes('unlock'));
   const wait = functions(view, 0).find(({ frame }) => view.name(frame) === 'futex_wait');
   assert.equal(wait.self, 520n);
+  const details = (name) => Object.fromEntries(detailLines(view, find(view, name), 'off_cpu'));
+  assert.equal(details('futex_wait').itself, '520 ns');
+  assert.equal(details('lock').itself, '0 ns');
+  assert.equal(details('unlock').itself, undefined);
 });
 
 test('shares of a label add up', () => {

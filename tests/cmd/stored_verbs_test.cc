@@ -1,0 +1,92 @@
+// What `offcpu report` and `offcpu diff` say of stored files. Nothing is recorded.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "output/format.h"
+#include "tests/profile/fake_profile.h"
+
+namespace offcpu {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+class StoredVerbsTest : public ::testing::Test {
+ protected:
+  StoredVerbsTest() {
+    std::filesystem::create_directory(directory_);
+    const uint32_t process = fake_.Process(10, "server");
+    fake_.Row(process, fake_.Comm("server"), fake_.User({"lock"}), fake_.Kernel({"schedule"}), 300'000'000);
+    fake_.Row(process, 0, fake_.User({"epoll_wait"}), 0, 500'000'000);
+    fake_.Idle({"", "server: loop"});
+    fake_.profile.duration_ns = 1'000'000'000;
+    Write("waits.pb.gz");
+    fake_.profile.stats.oncpu_period_ns = 10'000'000;
+    Write("samples.pb.gz");
+  }
+  ~StoredVerbsTest() override { std::filesystem::remove_all(directory_); }
+
+  void Write(const std::string& name) const {
+    std::ofstream file(directory_ + "/" + name, std::ios::binary);
+    WriteProfile(OutputFormat::kPprof, fake_.profile, {}, [&](std::string_view piece) { file << piece; });
+  }
+  // The exit status; what it prints, errors too, is in output_.
+  int Run(const std::string& words) {
+    const std::string command = "cd " + directory_ + "; ASAN_OPTIONS=detect_leaks=0 " OFFCPU_BIN_DIR "/offcpu " + words;
+    output_.clear();
+    FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+    std::array<char, 4096> bytes;
+    while (const size_t got = fread(bytes.data(), 1, bytes.size(), pipe)) output_.append(bytes.data(), got);
+    return WEXITSTATUS(pclose(pipe));
+  }
+
+  const std::string directory_ =
+      std::filesystem::temp_directory_path() / ("stored_verbs_test-" + std::to_string(getpid()));
+  FakeProfile fake_;
+  std::string output_;
+};
+
+// As `offcpu dump` writes it of a time without windows.
+TEST_F(StoredVerbsTest, ReportTakesAFileOfNoTime) {
+  fake_ = {};
+  Write("nothing.pb.gz");
+  EXPECT_EQ(Run("report nothing.pb.gz"), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("recorded      0 ns: 0 intervals of 0 processes, 0 rows\n"));
+  EXPECT_EQ(Run("report nothing.pb.gz --since 2001-01-01"), 2);
+}
+
+TEST_F(StoredVerbsTest, DiffTakesAValueThatBothFilesHave) {
+  EXPECT_EQ(Run("diff waits.pb.gz samples.pb.gz --value wall"), 2);
+  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, the other has\n"));
+  EXPECT_EQ(Run("diff samples.pb.gz waits.pb.gz --value wall"), 2);
+  EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, the other has\n"));
+  EXPECT_EQ(Run("diff waits.pb.gz samples.pb.gz --value cpu"), 2);
+  EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz --value wall"), 0);
+  for (const char* files : {"waits.pb.gz samples.pb.gz", "samples.pb.gz waits.pb.gz", "waits.pb.gz waits.pb.gz"}) {
+    EXPECT_EQ(Run(std::string("diff ") + files), 0);
+    EXPECT_THAT(output_, StartsWith("before   300 ms a second (off_cpu), "));
+  }
+  EXPECT_EQ(Run("diff samples.pb.gz samples.pb.gz"), 0);
+  EXPECT_THAT(output_, StartsWith("before   300 ms a second (wall), "));
+}
+
+TEST_F(StoredVerbsTest, DiffSaysWhatAFoldedFileDoesNotHold) {
+  EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz -o a.folded"), 0);
+  EXPECT_EQ(output_, "hidden   waits for work, 500 ms a second before, 500 ms after; --idle=show shows them\n");
+  EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz -o a.folded --idle=show"), 0);
+  EXPECT_THAT(output_, IsEmpty());
+  EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz -o a.json -o a.txt"), 0);
+  EXPECT_THAT(output_, IsEmpty()) << "which say it themselves";
+}
+
+}  // namespace
+}  // namespace offcpu
