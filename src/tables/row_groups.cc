@@ -52,12 +52,9 @@ std::vector<uint32_t> SameComms(const NamedProfile& profile) {
   return first.Take();
 }
 
-std::string NameOf(const std::set<uint32_t>& indices, const std::string& (*name)(const NamedProfile&, uint32_t),
-                   const NamedProfile& profile) {
-  std::set<std::string> names;
-  for (const uint32_t index : indices) names.insert(name(profile, index));
+std::string NameOf(const std::set<std::string>& names, std::string (*folded)(std::string_view)) {
   if (names.empty()) return "";
-  return Printable(names.size() == 1 ? *names.begin() : WithoutDigits(*names.begin()));
+  return Printable(names.size() == 1 ? *names.begin() : folded(*names.begin()));
 }
 
 }  // namespace
@@ -85,7 +82,7 @@ std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart
   FirstIndices first;
   for (size_t i = 0; i < profile.processes.size(); ++i) {
     const ProcessInfo& process = profile.processes[i];
-    first.Add(apart == RowsApart::kPrograms ? WithoutDigits(process.name) + "\n" + process.executable
+    first.Add(apart == RowsApart::kPrograms ? WithoutNumbers(process.name) + "\n" + process.executable
                                             : std::to_string(i));
   }
   return first.Take();
@@ -110,14 +107,15 @@ std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const N
 }
 
 std::string ProgramText(const NamedProfile& profile, const RowGroup& group) {
-  return NameOf(
-      group.processes, [](const NamedProfile& p, uint32_t i) -> const std::string& { return p.processes[i].name; },
-      profile);
+  std::set<std::string> names;
+  for (const uint32_t process : group.processes) names.insert(profile.processes[process].name);
+  return NameOf(names, WithoutNumbers);
 }
 
 std::string ThreadText(const NamedProfile& profile, const RowGroup& group) {
-  return NameOf(
-      group.comms, [](const NamedProfile& p, uint32_t i) -> const std::string& { return p.comms[i]; }, profile);
+  std::set<std::string> names;
+  for (const uint32_t comm : group.comms) names.insert(profile.comms[comm]);
+  return NameOf(names, WithoutDigits);
 }
 
 }  // namespace offcpu

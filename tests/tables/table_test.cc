@@ -96,8 +96,10 @@ TEST_F(TableTest, AProgramIsItsNameAndItsFile) {
   for (uint32_t i = 0; i < 4; ++i) fake_.profile.processes[i].executable = "/opt/postgres";
   EXPECT_NE(Processes().find("postgres         12 procs"), std::string::npos) << Processes();
   EXPECT_NE(Processes().find("postgres          4 procs"), std::string::npos) << Processes();
-  for (uint32_t i = 4; i < 16; ++i) fake_.profile.processes[i].name = "backend" + std::to_string(i);
-  EXPECT_NE(Processes().find("backend*         12 procs"), std::string::npos) << Processes();
+  for (uint32_t i = 4; i < 16; ++i) fake_.profile.processes[i].name = "backend-" + std::to_string(i);
+  EXPECT_NE(Processes().find("backend-*        12 procs"), std::string::npos) << Processes();
+  for (uint32_t i = 4; i < 16; ++i) fake_.profile.processes[i].name = i < 8 ? "python2" : "python3";
+  EXPECT_NE(Processes().find("python3           8 procs"), std::string::npos) << "its name";
 }
 
 TEST_F(TableTest, ThreadsOfAPoolAreOneRow) {

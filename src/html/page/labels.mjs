@@ -3,14 +3,14 @@
 
 const NONE = (what) => `[no ${what}]`;
 
-// Threads of a pool are one: "worker-12" and "worker-7" are "worker-#".
+// Threads of a pool are one: "worker-12" and "worker-7" are "worker-*".
 export function foldDigits(text) {
-  return text.replace(/\d+/g, '#');
+  return text.replace(/\d+/g, '*');
 }
 
 // Digits behind a letter belong to the name of a program: "python3" and "cc1plus" stay what they are.
 export function foldNumbers(text) {
-  return text.replace(/(?<![\p{L}\d])\d+/gu, '#');
+  return text.replace(/(?<![\p{L}\d])\d+/gu, '*');
 }
 
 export const GROUPS = [

@@ -54,7 +54,7 @@ const steps = {
     await browser.press('ArrowDown');
     await browser.press('Enter');
     await until("document.querySelectorAll('#path button').length === 3");
-    assert.equal(await path(), 'all/server (10)/worker-#');
+    assert.equal(await path(), 'all/server (10)/worker-*');
     await browser.press('Escape');
     await until("document.querySelectorAll('#path button').length === 2");
     await browser.press('Home');
