@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -29,6 +30,7 @@ constexpr std::chrono::milliseconds kPause(2);
 constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
 constexpr size_t kMaxStackBytes = 32 << 20;
 constexpr size_t kMaxBytesAtOnce = 32 << 20;
+constexpr int kRereads = 512;  // in one attempt, of threads that have run since they were listed
 
 // What one attempt brings.
 struct Snapshot {
@@ -36,16 +38,34 @@ struct Snapshot {
   NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
   std::shared_ptr<const AddressSpace> space;
   CodeVersion code;
-  std::vector<LiveStack> stacks;  // parallel to the threads asked for
+  std::vector<WaitingThread> threads;  // those asked for, as they were when their stack was read
+  std::vector<LiveStack> stacks;       // parallel to `threads`
 };
+
+// Reads the stacks of threads that have run since they were listed once more, each by itself: threads of a busy process
+// do not wait for as long as it takes to list all of them and to look at the process.
+void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapshot) {
+  int rereads = kRereads;
+  for (size_t i = 0; i < snapshot->threads.size(); ++i) {
+    WaitingThread& thread = snapshot->threads[i];
+    LiveStack& stack = snapshot->stacks[i];
+    for (; stack.missing == NoUserStack::kStale && rereads > 0; --rereads) {
+      const std::optional<WaitingThread> now = listing.find(thread.tid);
+      if (!now.has_value() || now->process != thread.process) break;
+      thread = *now;
+      stack = std::move(ReadLiveStacks({thread}, stack_bytes, listing.find, listing.describe).front());
+    }
+  }
+}
 
 // Where the kernel tells no code version, the code is that of the stacks if it was the same before and after.
 Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
                       ModuleCache& modules) {
   const WaitingThread& thread = threads.front();
   const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules);
-  Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess};
+  Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
+  ReadStaleAgain(stack_bytes, listing, &snapshot);
   const ProcessLook look = LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules);
   if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
   if (look.outcome != LookOutcome::kSeen) return snapshot;
@@ -66,8 +86,10 @@ struct Found {
   NoUserStack missing = NoUserStack::kOnCpu;
 };
 
-Found WalkStack(const WaitingThread& thread, const Snapshot& snapshot, const LiveStack& live, Walker& walker) {
-  Found found = {.thread = thread, .missing = live.missing};
+// Of the thread at `index`.
+Found WalkStack(const Snapshot& snapshot, size_t index, Walker& walker) {
+  const LiveStack& live = snapshot.stacks[index];
+  Found found = {.thread = snapshot.threads[index], .missing = live.missing};
   // What it ran through meanwhile is not known.
   if (live.missing == NoUserStack::kStale) found.thread.kernel.clear();
   if (live.missing != NoUserStack::kNone) return found;
@@ -180,7 +202,7 @@ class Reading {
     for (size_t i = 0; i < threads.size(); ++i) {
       State& state = states_[threads[i].tid];
       if (snapshot != nullptr) {
-        Keep(WalkStack(threads[i], *snapshot, snapshot->stacks[i], walker_), &state);
+        Keep(WalkStack(*snapshot, i, walker_), &state);
       } else {
         Keep({.thread = threads[i], .missing = NoUserStack::kTargetStuck}, &state);
       }

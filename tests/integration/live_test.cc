@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdio>
 #include <map>
 #include <regex>
 #include <set>
@@ -284,6 +285,29 @@ TEST(ProcessStacksTest, AThreadThatRunsHasNone) {
   // It may have been preempted.
   EXPECT_TRUE(entry.missing == NoUserStack::kOnCpu || stacks->profile.rows[0].kind == WaitKind::kPreempted)
       << Name(entry.missing);
+}
+
+// They do not wait for as long as it takes to look at all of them.
+TEST(ProcessStacksTest, OfThreadsThatWaitShortly) {
+  const std::unique_ptr<Target> target =
+      Target::Start({"nappers", "--threads", "50", "--nap-ms", "2", "--seconds", "60"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  std::map<NoUserStack, int> missing;
+  for (int full = 0; full < 10;) {
+    const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+    ASSERT_TRUE(stacks.ok()) << stacks.status();
+    if (stacks->profile.rows.size() < 51) continue;  // they are being made
+    ++full;
+    for (const ProfileRow& row : stacks->profile.rows) {
+      const UserStackEntry& entry = stacks->profile.user_stacks[row.user_stack];
+      ++missing[entry.missing];
+      EXPECT_TRUE(entry.missing != NoUserStack::kNone || entry.stack.end == EndReason::kComplete);
+    }
+  }
+  for (const auto& [why, count] : missing) std::printf("%s: %d\n", std::string(Name(why)).c_str(), count);
+  EXPECT_GT(missing[NoUserStack::kNone], 250) << "of 510";
+  EXPECT_LE(missing[NoUserStack::kStale], 5) << "each has its stack, or runs";
 }
 
 TEST(ProcessStacksTest, NoProcessIsAnError) {

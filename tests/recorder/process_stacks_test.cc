@@ -2,6 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -62,6 +67,34 @@ TEST(ProcessStacksTest, WhatHangsIsTriedOnceWhateverItsThreads) {
   EXPECT_EQ(reads, 1);
   ASSERT_EQ(stacks->profile.user_stacks.size(), threads.size());
   for (const UserStackEntry& stack : stacks->profile.user_stacks) EXPECT_EQ(stack.missing, NoUserStack::kTargetStuck);
+}
+
+// A thread that runs between any two looks at it, until it has done so `runs` times.
+TEST(ProcessStacksTest, ThreadsThatHaveRunAreReadAgainAtOnce) {
+  alignas(16) const std::array<uint64_t, 64> stack = {};
+  const auto thread = [&](uint64_t switches) {
+    WaitingThread waiting = AThread(getpid());
+    waiting.process.pid = getpid();
+    waiting.registers.value[kRsp] = reinterpret_cast<uint64_t>(stack.data());
+    waiting.switches = switches;
+    return waiting;
+  };
+  const auto missing_after = [&](uint64_t runs) {
+    uint64_t switches = 0;
+    Listing listing;
+    listing.list = [&](pid_t) { return std::vector<WaitingThread>{thread(0)}; };
+    listing.find = [&](pid_t) -> std::optional<WaitingThread> { return thread(std::min(++switches, runs)); };
+    listing.describe = [&](pid_t) -> std::optional<ProcessVersion> {
+      return ProcessVersion{.process = thread(0).process, .code = {.sequence = 2, .hash = 1}, .mappings = {}};
+    };
+    const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(
+        getpid(), UnwindOrder(), listing, std::make_shared<ModuleCache>(), ReadHere, [] { return false; });
+    EXPECT_TRUE(stacks.ok()) << stacks.status();
+    return stacks->profile.user_stacks[0].missing;
+  };
+  EXPECT_EQ(missing_after(0), missing_after(100)) << "the first attempt has time for so many";
+  EXPECT_NE(missing_after(0), NoUserStack::kStale);
+  EXPECT_EQ(missing_after(1'000'000), NoUserStack::kStale) << "the attempts end";
 }
 
 TEST(ProcessStacksTest, IsCalledOff) {
