@@ -2,6 +2,7 @@
 // ledger says, which counts every wait, and a noisy process does not take the stacks of the others.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
@@ -90,6 +91,44 @@ TEST(Draws, OfPostgresUnderLoadHaveTheirStacks) {
   // Once in 15,000 runs a right estimate is farther off.
   EXPECT_LT(std::abs(sums.ns - exact_ns), 4 * std::sqrt(sums.variance) + 0.001 * exact_ns);
   EXPECT_LT(std::sqrt(sums.variance), 0.05 * exact_ns) << "too little is drawn";
+}
+
+// By the recorder's default, which is of the whole host.
+void ExpectNearlyAllHasStacks(const Load& load) {
+  const std::vector<pid_t> pids = load.Processes();
+  const Recording recording = RecordFor(Adaptive({}), kLength);
+  uint64_t all_ns = 0;
+  uint64_t without_ns = 0;
+  for (const StackRow& row : recording.Rows(
+           [&](const StackRow& r) { return std::find(pids.begin(), pids.end(), r.process->key.pid) != pids.end(); })) {
+    all_ns += row.row->total_ns();
+    if (row.user->missing != NoUserStack::kNone) without_ns += row.row->total_ns();
+  }
+  const double percent = 100 * static_cast<double>(without_ns) / static_cast<double>(all_ns);
+  std::printf("%.3f s off a CPU, %.3f %% of it without a user stack\n%s", static_cast<double>(all_ns) / 1e9, percent,
+              recording.DropsText().c_str());
+  ASSERT_GT(recording.profile.stats.not_drawn, 1'000u) << "hardly any load: no test";
+  EXPECT_LE(percent, 0.5);
+}
+
+TEST(Draws, LeaveNothingOfPostgresWithoutStacks) {
+  if (!PostgresLoad::IsInstalled()) GTEST_SKIP() << "PostgreSQL is not installed";
+  const PostgresLoad postgres;
+  ASSERT_TRUE(postgres.is_ready());
+  ExpectNearlyAllHasStacks(postgres.load());
+}
+
+TEST(Draws, LeaveNothingOfContendedPostgresWithoutStacks) {
+  if (!PostgresLoad::IsInstalled()) GTEST_SKIP() << "PostgreSQL is not installed";
+  const PostgresLoad postgres(PostgresLoad::kContended);
+  ASSERT_TRUE(postgres.is_ready());
+  ExpectNearlyAllHasStacks(postgres.load());
+}
+
+TEST(Draws, LeaveNothingOfRedisWithoutStacks) {
+  if (!IsInstalled("redis-server") || !IsInstalled("redis-benchmark")) GTEST_SKIP() << "redis is not installed";
+  const RedisLoad redis;
+  ExpectNearlyAllHasStacks(redis.load());
 }
 
 // 50,000 waits a second beside five.

@@ -138,23 +138,37 @@ int RunToItsEnd(const std::vector<std::string>& words) { return Program::Start(w
 
 bool PostgresLoad::IsInstalled() { return !PostgresPrograms().empty(); }
 
-PostgresLoad::PostgresLoad() : programs_(PostgresPrograms()), cluster_(directory_.path() + "/cluster") {
+PostgresLoad::PostgresLoad(Clients clients)
+    : programs_(PostgresPrograms()), cluster_(directory_.path() + "/cluster"), host_("--host=" + directory_.path()) {
   constexpr uid_t kNobody = 65534;
   EXPECT_EQ(chown(directory_.path().c_str(), kNobody, kNobody), 0);
-  const std::string host = "--host=" + directory_.path();
   EXPECT_EQ(RunToItsEnd(AsNobody({"initdb", "--no-sync", "--auth=trust", "--pgdata=" + cluster_})), 0);
   load_.Add(AsNobody({"postgres", "-D", cluster_, "-k", directory_.path(), "-c", "listen_addresses="}));
-  for (const auto end = Clock::now() + kPatience; RunToItsEnd(AsNobody({"pg_isready", host})) != 0;) {
+  for (const auto end = Clock::now() + kPatience; RunToItsEnd(AsNobody({"pg_isready", host_})) != 0;) {
     if (Clock::now() > end) {
       ADD_FAILURE() << "the server does not answer";
       return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  EXPECT_EQ(RunToItsEnd(AsNobody({"pgbench", "--initialize", "--quiet", host, "postgres"})), 0);
-  load_.Add(AsNobody({"pgbench", "--client=8", "--jobs=2", "--time=3600", host, "postgres"}));
-  load_.AwaitThreads(1 + 5 + 8 + 2);  // the server and its helpers, one process per client, and the clients
+  EXPECT_EQ(RunToItsEnd(AsNobody({"pgbench", "--initialize", "--quiet", host_, "postgres"})), 0);
+  StartClients(clients);
   is_ready_ = true;
+}
+
+void PostgresLoad::StartClients(Clients clients) {
+  std::vector<std::string> words = {"pgbench", "--jobs=2", "--time=3600", host_};
+  const size_t count = clients == kContended ? 16 : 8;
+  words.push_back("--client=" + std::to_string(count));
+  if (clients == kContended) {
+    const std::string script = directory_.path() + "/contended.sql";
+    std::ofstream(script) << "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\n"
+                             "\\sleep 2 ms\nEND;\n";
+    words.push_back("--file=" + script);
+  }
+  words.emplace_back("postgres");
+  load_.Add(AsNobody(words));
+  load_.AwaitThreads(1 + 5 + count + 2);  // the server and its helpers, one process per client, and the clients
 }
 
 PostgresLoad::~PostgresLoad() {
@@ -167,6 +181,16 @@ std::vector<std::string> PostgresLoad::AsNobody(std::vector<std::string> words) 
   words.front() = programs_ + words.front();
   words.insert(words.begin(), before.begin(), before.end());
   return words;
+}
+
+RedisLoad::RedisLoad() {
+  const std::string socket = directory_.path() + "/s";
+  load_.Add({"redis-server", "--port", "0", "--unixsocket", socket, "--dir", directory_.path(), "--io-threads", "2",
+             "--appendonly", "yes", "--save", ""});
+  for (const auto end = Clock::now() + kPatience; !std::filesystem::exists(socket) && Clock::now() < end;)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  load_.Add({"redis-benchmark", "-s", socket, "-l", "-c", "20", "-t", "set,get", "--threads", "2"});
+  load_.AwaitThreads(5 + 3);
 }
 
 SchedStatFile::SchedStatFile(pid_t pid, pid_t tid)

@@ -45,8 +45,13 @@ class Load {
 // A PostgreSQL with a cluster of its own and clients that keep it busy, as nobody: it refuses to run as root.
 class PostgresLoad {
  public:
+  enum Clients {
+    kUnpaced,    // eight, with pgbench's own transactions, one after the other
+    kContended,  // sixteen, which update one row and sleep for 2 ms before they commit
+  };
+
   static bool IsInstalled();
-  PostgresLoad();
+  explicit PostgresLoad(Clients clients = kUnpaced);
   // It is asked to end: killed, it would leave its shared memory behind.
   ~PostgresLoad();
   PostgresLoad(const PostgresLoad&) = delete;
@@ -56,12 +61,26 @@ class PostgresLoad {
   const Load& load() const { return load_; }
 
  private:
+  void StartClients(Clients clients);
   std::vector<std::string> AsNobody(std::vector<std::string> words) const;
 
   const std::string programs_;  // directory
   TemporaryDirectory directory_;
   const std::string cluster_;
+  const std::string host_;  // an argument
   bool is_ready_ = false;
+  Load load_;
+};
+
+// A redis and clients that keep it busy.
+class RedisLoad {
+ public:
+  RedisLoad();
+
+  const Load& load() const { return load_; }
+
+ private:
+  TemporaryDirectory directory_;
   Load load_;
 };
 

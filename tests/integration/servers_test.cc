@@ -6,14 +6,12 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
 #include <thread>
 
 #include "tests/integration/load.h"
-#include "tests/integration/real_program.h"
 
 namespace offcpu::integration {
 namespace {
@@ -140,15 +138,8 @@ void ExpectAllAccountedFor(const Load& load) {
 
 TEST(Servers, RedisUnderLoad) {
   if (!IsInstalled("redis-server") || !IsInstalled("redis-benchmark")) GTEST_SKIP() << "redis is not installed";
-  const TemporaryDirectory directory;
-  const std::string socket = directory.path() + "/s";
-  Load load;
-  load.Add({"redis-server", "--port", "0", "--unixsocket", socket, "--dir", directory.path(), "--io-threads", "2",
-            "--appendonly", "yes", "--save", ""});
-  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(20), [&] { return std::filesystem::exists(socket); }));
-  load.Add({"redis-benchmark", "-s", socket, "-l", "-c", "20", "-t", "set,get", "--threads", "2"});
-  load.AwaitThreads(5 + 3);
-  ExpectAllAccountedFor(load);
+  const RedisLoad redis;
+  ExpectAllAccountedFor(redis.load());
 }
 
 TEST(Servers, PostgresUnderLoad) {
