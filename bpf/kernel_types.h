@@ -45,6 +45,8 @@ enum bpf_map_type {
 #define PF_IO_WORKER 0x00000010
 #define PF_USER_WORKER 0x00004000 /* since 6.4 */
 #define PF_KTHREAD 0x00200000
+/* Threads that never run in user mode: the kernel's, and those that it makes in processes, for io_uring. */
+#define PF_KERNELS_OWN (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER)
 
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2

@@ -176,7 +176,7 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	long bytes = bpf_get_task_stack(task, record->frames, sizeof(record->frames), 0);
 
 	record->head.count = bytes > 0 ? (__u64)bytes / sizeof(__u64) : 0;
-	if (!task->mm || task->flags & (PF_IO_WORKER | PF_USER_WORKER))
+	if (!task->mm || task->flags & PF_KERNELS_OWN)
 		return;
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
@@ -214,7 +214,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	record = &buffer->thread;
 	record->head.switches = switches;
 	record->head.has_user = record->head.in_syscall = record->head.count = 0;
-	record->head.is_kernel = !!(task->flags & PF_KTHREAD);
+	record->head.is_kernel = !!(task->flags & PF_KERNELS_OWN);
 	record->head.cgroup = control_group_of(task);
 	fill_process(&record->head.process, task);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);

@@ -85,7 +85,7 @@ static __always_inline int system_call(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	if (task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER) || is_in_compat_call(task))
+	if (task->flags & PF_KERNELS_OWN || is_in_compat_call(task))
 		return -1;
 	return (int)BPF_CORE_READ(regs, orig_ax);
 }

@@ -134,8 +134,7 @@ refused:
 
 static __always_inline bool can_run_task_work(struct task_struct *task)
 {
-	return config.has_task_work &&
-	       !(task->flags & (PF_EXITING | PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER));
+	return config.has_task_work && !(task->flags & (PF_EXITING | PF_KERNELS_OWN));
 }
 
 #endif /* OFFCPU_BPF_REQUEST_BPF_H_ */

@@ -88,7 +88,7 @@ static __always_inline struct user_side user_stack_at_leave(struct task_struct *
 
 	if (state)
 		side.cookie = state->cookie;
-	if (task->flags & PF_KTHREAD)
+	if (task->flags & PF_KERNELS_OWN)
 		side.no_user = WIRE_NO_USER_KERNEL_THREAD;
 	else
 		side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;

@@ -64,7 +64,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	if (side.cookie)
 		return side;
 	side.no_user = WIRE_NO_USER_KERNEL_THREAD;
-	if (task->flags & PF_KTHREAD)
+	if (task->flags & PF_KERNELS_OWN)
 		return side;
 	side.no_user = WIRE_NO_USER_UNSUPPORTED;
 	if (!config.can_read_user || !budget)

@@ -179,7 +179,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	struct user_side side = {.no_user = WIRE_NO_USER_KERNEL_THREAD};
 	struct task_state *state;
 
-	if (waker->flags & PF_KTHREAD)
+	if (waker->flags & PF_KERNELS_OWN)
 		return side;
 	side.no_user = WIRE_NO_USER_NOT_ASKED;
 	if (waited_ns < config.min_wait_ns || !task_is_recorded(wakee))

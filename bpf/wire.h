@@ -301,7 +301,7 @@ struct wire_thread {
 	uint32_t in_syscall; /* see wire_capture */
 	uint32_t kind;	     /* wire_kind of how it left, or of what it did when it was first seen */
 	uint32_t state;	     /* wire_kind of what it is doing now */
-	uint32_t is_kernel;  /* a kernel thread */
+	uint32_t is_kernel;  /* it never runs in user mode */
 	uint32_t count;	     /* kernel frames that follow */
 	int32_t syscall;     /* see wire_interval */
 	uint32_t reserved;

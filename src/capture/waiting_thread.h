@@ -36,7 +36,7 @@ struct WaitingThread {
   uint64_t cookie = 0;  // of its stay, if a capture is pending
   uint64_t out_ns = 0;  // stamp of its last leaving, scheduler's clock; 0: none
   WaitKind state = WaitKind::kOther;
-  bool is_kernel = false;  // a kernel thread
+  bool is_kernel = false;  // it never runs in user mode
   bool has_user = false;   // `registers` are set
   Registers registers;
   bool in_syscall = false;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "tests/integration/load.h"
+#include "tests/integration/real_program.h"
 
 namespace offcpu::integration {
 namespace {

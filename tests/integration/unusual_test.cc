@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <fstream>
 
 #include "tests/integration/harness.h"
 
@@ -65,6 +66,23 @@ TEST(Unusual, WaitThatDoesNotEndIsClipped) {
   EXPECT_GE(rows[0].row->total_ns(), 1'800'000'000u)
       << "it fell asleep 0.1 s after the beginning, and the run takes 2 s";
   EXPECT_LE(rows[0].row->total_ns(), recording.profile.duration_ns);
+}
+
+TEST(Unusual, WorkersOfIoUringAreTheKernelsOwn) {
+  const TemporaryDirectory directory;
+  int disabled = 1;
+  std::ifstream("/proc/sys/kernel/io_uring_disabled") >> disabled;
+  if (disabled != 0) GTEST_SKIP() << "there is no io_uring";
+  const std::unique_ptr<Target> target = Target::Start({"uring", directory.path() + "/fifo"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const auto is_worker = [](const StackRow& row) { return row.comm.starts_with("iou-wrk-"); };
+  for (const StackRow& row : recording.Rows(is_worker)) {
+    EXPECT_EQ(row.user->missing, NoUserStack::kKernelThread) << row.Text();
+    EXPECT_EQ(row.row->syscall, kNoSystemCall) << row.Text();
+  }
+  EXPECT_GT(recording.Sum(is_worker).ns, 900'000'000u) << "it waits for 200 times 5 ms";
+  EXPECT_EQ(recording.FindDrop("no user stack: unreadable"), nullptr) << recording.DropsText();
 }
 
 }  // namespace
