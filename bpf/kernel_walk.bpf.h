@@ -233,8 +233,11 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	struct walk_memory *memory = walk_memory();
 	struct kernel_walk *walk;
 
-	if (!memory || bytes > WALK_BYTES || bytes < SWITCHED_OUT_BYTES ||
-	    bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
+	if (!memory || bytes < SWITCHED_OUT_BYTES)
+		return 0;
+	barrier_var(bytes); /* as in keep_frames: compared by itself, for verifiers before 6.8 look at this,
+			       too */
+	if (bytes > WALK_BYTES || bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
 		return 0;
 	walk = &memory->walk;
 	*walk = (struct kernel_walk){.begin = begin,
