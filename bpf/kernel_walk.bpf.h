@@ -235,8 +235,9 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 
 	if (!memory || bytes < SWITCHED_OUT_BYTES)
 		return 0;
-	barrier_var(bytes); /* as in keep_frames: compared by itself, for verifiers before 6.8 look at this,
-			       too */
+	/* Compared by itself, as in keep_frames. Before 6.8 the verifier checks this function although
+	 * nothing calls it on such kernels. */
+	barrier_var(bytes);
 	if (bytes > WALK_BYTES || bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
 		return 0;
 	walk = &memory->walk;

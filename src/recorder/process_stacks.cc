@@ -30,7 +30,9 @@ constexpr std::chrono::milliseconds kPause(2);
 constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
 constexpr size_t kMaxStackBytes = 32 << 20;
 constexpr size_t kMaxBytesAtOnce = 32 << 20;
-constexpr int kRereads = 512;  // in one attempt, of threads that have run since they were listed
+// Of threads that have run since they were listed, in one attempt: so many, and no more bytes.
+constexpr size_t kMaxRereads = 512;
+constexpr size_t kMaxRereadBytes = 128 << 20;
 
 // What one attempt brings.
 struct Snapshot {
@@ -45,7 +47,7 @@ struct Snapshot {
 // Reads the stacks of threads that have run since they were listed once more, each by itself: threads of a busy process
 // do not wait for as long as it takes to list all of them and to look at the process.
 void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapshot) {
-  int rereads = kRereads;
+  size_t rereads = std::min(kMaxRereads, kMaxRereadBytes / stack_bytes);
   for (size_t i = 0; i < snapshot->threads.size(); ++i) {
     WaitingThread& thread = snapshot->threads[i];
     LiveStack& stack = snapshot->stacks[i];
