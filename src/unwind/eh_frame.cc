@@ -162,59 +162,46 @@ bool ToValueRule(const Machine& machine, std::span<const Dwarf_Op> ops, ValueRul
   return IsBase(machine, ops[1], &rule->reg, &rule->offset);
 }
 
-// What libdw says of `reg`; nothing if a row cannot hold it.
-std::optional<ValueRule> RuleOf(const Machine& machine, Dwarf_Frame* frame, int reg) {
-  ValueRule rule;
+// What libdw says of `reg`. False, and the rule is that of a register that nobody knows: a row cannot hold it.
+bool RuleOf(const Machine& machine, Dwarf_Frame* frame, int reg, ValueRule* rule) {
   Dwarf_Op memory[3];
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
-  if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return std::nullopt;
-  if (count == 0) {
-    rule.place = ops == nullptr ? Place::kUnchanged : Place::kUndefined;
-  } else if (!ToValueRule(machine, {ops, count}, &rule)) {
-    return std::nullopt;
+  *rule = ValueRule();
+  if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return false;
+  if (count != 0) {
+    if (ToValueRule(machine, {ops, count}, rule)) return true;
+    *rule = ValueRule();
+    return false;
   }
-  return rule;
-}
-
-// Functions preserve it, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
-ValueRule ExtraRule(const Machine& machine, Dwarf_Frame* frame) {
-  std::optional<ValueRule> rule = RuleOf(machine, frame, machine.extra);
-  if (rule && rule->place == Place::kUndefined) rule->place = Place::kUnchanged;
-  return rule.value_or(ValueRule());
-}
-
-// Nothing is said of a return address that is still where the call has left it.
-std::optional<ValueRule> ReturnAddressRule(const Machine& machine, Dwarf_Frame* frame) {
-  std::optional<ValueRule> rule = RuleOf(machine, frame, machine.ra);
-  if (!rule || rule->place != Place::kUnchanged) return rule;
-  if (machine.call_pushes) return std::nullopt;
-  return ValueRule{.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
+  if (ops == nullptr) rule->place = Place::kUnchanged;
+  return true;
 }
 
 FindOutcome ToRow(const Machine& machine, Dwarf_Frame* frame, uint64_t address, Row* row) {
-  Row result;
+  static constexpr Row kEmpty;  // copied as a whole: one that is made in place is put together byte by byte
   Dwarf_Addr begin = 0;
   Dwarf_Addr end = 0;
-  if (dwarf_frame_info(frame, &begin, &end, &result.signal) < 0 || address >= end) return FindOutcome::kCorrupt;
-  result.begin = address;  // libdw's begin is wrong behind a restored state
-  result.end = end;
-  const std::optional<ValueRule> ra = ReturnAddressRule(machine, frame);
-  if (!ra) return FindOutcome::kExpression;
-  result.ra = *ra;
-  result.fp =
-      RuleOf(machine, frame, machine.fp).value_or(ValueRule());  // unknown from there on, if a row cannot hold it
-  result.extra = ExtraRule(machine, frame);
+  *row = kEmpty;
+  if (dwarf_frame_info(frame, &begin, &end, &row->signal) < 0 || address >= end) return FindOutcome::kCorrupt;
+  row->begin = address;  // libdw's begin is wrong behind a restored state
+  row->end = end;
+  if (!RuleOf(machine, frame, machine.ra, &row->ra)) return FindOutcome::kExpression;
+  if (row->ra.place == Place::kUnchanged) {  // it is still where the call has left it
+    if (machine.call_pushes) return FindOutcome::kExpression;
+    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
+  }
+  RuleOf(machine, frame, machine.fp, &row->fp);
+  // Functions preserve it, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
+  const bool held = RuleOf(machine, frame, machine.extra, &row->extra);
+  if (held && row->extra.place == Place::kUndefined) row->extra.place = Place::kUnchanged;
+  // An outermost frame needs no CFA, and start code often has none.
+  if (row->ra.place == Place::kUndefined) return FindOutcome::kFound;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
-  // An outermost frame needs no CFA, and start code often has none.
-  if (ra->place != Place::kUndefined &&
-      (dwarf_frame_cfa(frame, &ops, &count) != 0 ||
-       (!ToCfaRule(machine, {ops, count}, &result.cfa) && !ToPltRule(machine, {ops, count}, &result)))) {
-    return FindOutcome::kExpression;
-  }
-  *row = result;
-  return FindOutcome::kFound;
+  if (dwarf_frame_cfa(frame, &ops, &count) != 0) return FindOutcome::kExpression;
+  const bool known = ToCfaRule(machine, {ops, count}, &row->cfa) || ToPltRule(machine, {ops, count}, row);
+  return known ? FindOutcome::kFound : FindOutcome::kExpression;
 }
 
 FindOutcome RowAt(const Machine& machine, Dwarf_CFI* cfi, uint64_t address, Row* row) {

@@ -30,39 +30,34 @@ FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_
     return known->second.outcome;
   }
   ++stats_.misses;
-  Answer answer = Ask(tables, address);
-  if (tables.no_room) {  // perhaps there is, the next time
-    *row = answer.row;
-    return answer.outcome;
-  }
+  const FindOutcome outcome = Ask(tables, address, row);
+  if (tables.no_room) return outcome;  // perhaps there is, the next time
   if (rows_ >= limits_.rows) {
     for (auto& [key, other] : tables_) other->answers.clear();
     rows_ = 0;
     ++stats_.clears;
   }
-  tables.answers.emplace(address, answer);
+  tables.answers.try_emplace(address, Answer{.outcome = outcome, .row = *row});
   ++rows_;
-  *row = answer.row;
-  return answer.outcome;
+  return outcome;
 }
 
 // What a module's tables do not describe, the frame pointer mostly does not either: such code (a PLT, an epilogue in
 // assembler) is what has no frame. Only where they leave out a lot is it asked.
-RowFinder::Answer RowFinder::Ask(Tables& tables, uint64_t address) {
-  Answer answer;
+FindOutcome RowFinder::Ask(Tables& tables, uint64_t address, Row* row) {
   tables.no_room = false;
+  FindOutcome answer = FindOutcome::kNotHere;
   FindOutcome outcome = FindOutcome::kNotHere;
   bool is_known_otherwise = false;  // by the source before
   for (Source& source : tables.sources) {
     if (source.from->fills_gaps && (outcome != FindOutcome::kNotHere || is_known_otherwise)) continue;
-    Open(tables, source.from->ordered);
-    outcome = AskSource(tables, source, address, &answer.row);
-    if (outcome != FindOutcome::kNotHere) answer.outcome = outcome;
-    if (outcome == FindOutcome::kFound) break;
+    if (!source.opened) Open(tables, source.from->ordered);
+    outcome = AskSource(tables, source, address, row);
+    if (outcome == FindOutcome::kFound) return outcome;
+    if (outcome != FindOutcome::kNotHere) answer = outcome;
     is_known_otherwise = tables.traits.has_go_frames && source.table != nullptr;
   }
-  if (answer.outcome == FindOutcome::kNotHere) answer.outcome = AskHole(tables, address, &answer.row);
-  return answer;
+  return answer == FindOutcome::kNotHere ? AskHole(tables, address, row) : answer;
 }
 
 // What no table describes around the address, within `code`; empty if one describes the address.
@@ -151,7 +146,7 @@ FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t addres
   if (outcome != FindOutcome::kNotHere) tables.asked_bytes += source.from->kept_bytes;
   if (outcome == FindOutcome::kCorrupt && source.from->falls_as_a_whole) GiveUp(tables, source);
   if (outcome == FindOutcome::kCorrupt && !source.from->falls_as_a_whole) ++stats_.bad_entries;
-  Settle(tables);
+  Settle(tables, source);
   return outcome;
 }
 
@@ -198,7 +193,7 @@ void RowFinder::Open(Tables& tables, Source& source) {
   } else {
     CountCorrupt(tables);
   }
-  Settle(tables);
+  Settle(tables, source);
 }
 
 // What it has answered before is forgotten, too.
@@ -233,23 +228,24 @@ bool RowFinder::Afford(Tables& tables, size_t bytes) {
   return true;
 }
 
-void RowFinder::Settle(Tables& tables) {
+void RowFinder::Settle(Tables& tables, Source& source) {
   constexpr size_t kSlack = 64 << 10;  // what libdw keeps is paid for in pieces of this size
-  size_t bytes = 0;
-  for (const Source& source : tables.sources) bytes += source.table != nullptr ? source.table->bytes() : 0;
-  bytes_ += bytes - tables.bytes;
-  tables.bytes = bytes;
-  const size_t held = bytes + tables.asked_bytes;
-  if (held < tables.memory.bytes()) tables.memory.Shrink(tables.memory.bytes() - held);
-  const size_t owed = held - tables.memory.bytes();
-  if (owed > kSlack && !Afford(tables, owed)) return Close(tables);
-  EvictFor(tables);
+  const size_t bytes = source.table != nullptr ? source.table->bytes() : 0;
+  bytes_ += bytes - source.bytes;
+  tables.bytes += bytes - source.bytes;
+  source.bytes = bytes;
+  const size_t held = tables.bytes + tables.asked_bytes;
+  const size_t paid = tables.memory.bytes();
+  if (held < paid) tables.memory.Shrink(paid - held);
+  if (held > paid + kSlack && !Afford(tables, held - paid)) return Close(tables);
+  if (bytes_ > limits_.bytes) EvictFor(tables);
 }
 
 void RowFinder::Close(Tables& tables) {
   for (Source& source : tables.sources) {
     source.table = nullptr;
     source.opened = false;
+    source.bytes = 0;
   }
   tables.memory = tables.memory.Another();
   tables.asked_bytes = 0;

@@ -54,7 +54,7 @@ class RowFinder {
  public:
   explicit RowFinder(UnwindOrder order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
 
-  // The row for the link-time `address` of `module` (null: code without a file). `row` is set if and only if kFound.
+  // The row for the link-time `address` of `module` (null: code without a file). `row` is unspecified unless kFound.
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
@@ -83,6 +83,7 @@ class RowFinder {
     std::unique_ptr<RowTable> table;  // null: not yet opened, or the module has none that can be read
     bool opened = false;              // when it is first asked
     size_t estimate = 0;              // 0: not made yet
+    size_t bytes = 0;                 // of the table
   };
   struct Tables {
     std::shared_ptr<const Module> module;  // the key stays valid, and so do the bytes that tables refer to
@@ -105,7 +106,7 @@ class RowFinder {
   };
 
   Tables& TablesOf(const std::shared_ptr<const Module>& module);
-  Answer Ask(Tables& tables, uint64_t address);
+  FindOutcome Ask(Tables& tables, uint64_t address, Row* row);
   FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, Row* row);
   CodeRange HoleAround(const Tables& tables, const CodeRange& code, uint64_t address) const;
   static bool IsBare(Tables& tables);
@@ -116,8 +117,9 @@ class RowFinder {
   void CountCorrupt(Tables& tables);
   void CountBad(Tables& tables, size_t entries);
   bool Afford(Tables& tables, size_t bytes);
-  // Makes what is paid for what is held. Closes the tables if they have become too much.
-  void Settle(Tables& tables);
+  // Makes what is paid for what is held, after the source's table may have grown or gone. Closes the tables if they
+  // have become too much.
+  void Settle(Tables& tables, Source& source);
   void Close(Tables& tables);
   void EvictFor(const Tables& kept);
   bool EvictOfOwner(const Tables& kept);

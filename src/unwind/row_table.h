@@ -16,7 +16,7 @@ class RowTable {
  public:
   virtual ~RowTable() = default;
 
-  // The row for the link-time `address`; only kFound sets `row`.
+  // The row for the link-time `address`; unspecified unless kFound.
   virtual FindOutcome Find(uint64_t address, Row* row) = 0;
   // Does the code of a signal trampoline begin at `address`? Nothing if the address is not described.
   virtual std::optional<bool> BeginsSignalFrame(uint64_t address) const = 0;

@@ -32,9 +32,9 @@ bool IsGoBase(const MappedCode& code, uint64_t address) {
 
 }  // namespace
 
-// Does anything but a guess say what is at the address?
+// Does anything but a guess say what its row is?
 bool Walker::IsDescribed(const Found& found) {
-  return found.outcome != FindOutcome::kNotHere && found.row.source != FrameSource::kFramePointer;
+  return found.outcome == FindOutcome::kFound && found.row.source != FrameSource::kFramePointer;
 }
 
 bool Walker::IsGuess(const Found& found) {
@@ -133,11 +133,14 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
 EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
                       std::vector<uint64_t>* pcs) {
   bool leaf_in_hole = false;  // the frame before this one
+  const MappedCode* code = nullptr;
+  Found found;
   for (;;) {
-    const MappedCode* code = space.Find(state->lookup_pc());
+    const uint64_t pc = state->lookup_pc();
+    const bool is_in_callees = code != nullptr && pc >= code->begin && pc < code->end;
+    if (!is_in_callees) code = space.Find(pc);
     if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
-    Found found;
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
