@@ -113,7 +113,7 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   features.real_time = IsRealTime();
   features.can_read_user = ReadsOfUserMemoryAreSafe();
   features.ranges = FindKernelRanges(ReadKallsyms());
-  features.orc = features.exit_tp && HasMember(types.get(), "orc_entry", "signal") && features.ranges.orc.can_walk();
+  features.orc = HasMember(types.get(), "orc_entry", "signal") && features.ranges.orc.can_walk();
   return features;
 }
 

@@ -20,7 +20,7 @@ struct KernelFeatures {
       false;                   // they hold the lock of all mappings; else they leave out those that change: 7.x, 6.18
   bool can_read_user = false;  // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
   KernelRanges ranges;
-  bool orc = false;  // unwind tables in the form that is known, where stacks are walked by them: x86-64, with exit_tp
+  bool orc = false;  // unwind tables by which stacks can be walked, if their form is known: x86-64, 6.4 and later
 
   // Of a real-time kernel: task work is queued by a thread, which a thread of higher priority may be ahead of, back in
   // user mode already.
