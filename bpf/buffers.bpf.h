@@ -11,7 +11,7 @@
 /* A page of slack lets the verifier see that a page may be copied to any offset in use. */
 struct capture_record {
 	struct wire_capture head;
-	__u8 stack[WIRE_STACK_MAX_BYTES + WIRE_PAGE_BYTES];
+	__u8 stack[WIRE_COPY_MAX_BYTES + WIRE_PAGE_BYTES]; /* and the pieces of it */
 };
 
 struct thread_record {

@@ -6,46 +6,14 @@
 #ifndef OFFCPU_BPF_CAPTURE_BPF_H_
 #define OFFCPU_BPF_CAPTURE_BPF_H_
 
-#include "buffers.bpf.h"
 #include "budget.bpf.h"
 #include "code.bpf.h"
 #include "counters.bpf.h"
 #include "machine.bpf.h"
 #include "rings.bpf.h"
+#include "stack_copy.bpf.h"
 #include "stack_memory.bpf.h"
 #include "task.bpf.h"
-
-/* Says what lies above what was copied: `end` is where the stack's mapping ends. */
-static __always_inline __u32 what_is_above(__u64 copied_to, __u64 wanted_to, __u64 end, bool is_known)
-{
-	if (copied_to >= wanted_to)
-		return WIRE_ABOVE_MORE;
-	return copied_to >= end && is_known ? WIRE_ABOVE_END : WIRE_ABOVE_UNREAD;
-}
-
-struct stack_copy {
-	struct capture_record *record;
-	__u64 sp;
-	__u32 bytes, take; /* copied, and to be copied */
-};
-
-/* Of bpf_loop; 1 ends it. */
-static long copy_page(__u32 index, struct stack_copy *copy)
-{
-	__u32 bytes = copy->bytes, chunk = WIRE_PAGE_BYTES - ((copy->sp + bytes) & (WIRE_PAGE_BYTES - 1));
-
-	if (bytes >= copy->take || bytes > WIRE_STACK_MAX_BYTES)
-		return 1;
-	if (chunk > copy->take - bytes)
-		chunk = copy->take - bytes;
-	barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
-	if (chunk > WIRE_PAGE_BYTES)
-		return 1;
-	if (bpf_probe_read_user(copy->record->stack + bytes, chunk, (void *)(copy->sp + bytes)))
-		return 1;
-	copy->bytes = bytes + chunk;
-	return 0;
-}
 
 #define TRY_AGAIN 0x100 /* beside every wire_no_user */
 
@@ -64,6 +32,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	__u32 bytes, take = wanted, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
 	struct stack_copy copy = {};
+	struct copied copied;
 	__u64 sp, end;
 
 	if (!buffer || !state) {
@@ -80,9 +49,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	if (end - sp < take)
 		take = end - sp;
 	copy.record = record;
-	copy.sp = sp;
-	copy.take = take;
-	bpf_loop(WIRE_STACK_MAX_BYTES / WIRE_PAGE_BYTES + 1, copy_page, &copy, 0);
+	copy_resident(&copy, sp, take);
 	bytes = copy.bytes;
 	if (is_first_try && bytes < take && may_fault_now(state, task)) {
 		result = TRY_AGAIN;
@@ -103,6 +70,12 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	record->head.stack_bytes = bytes;
 	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);
 	fill_process(&record->head.process, task);
+	copied.begin = sp;
+	copied.end = sp + bytes;
+	copy_pieces(&copy, &copied, state, task);
+	bytes = copy.bytes;
+	if (bytes > WIRE_COPY_MAX_BYTES)
+		goto out;
 	result = WIRE_USER_PENDING;
 	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes, BPF_RB_NO_WAKEUP)) {
 		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL

@@ -96,7 +96,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		if (++seen > max)
 			break;
 		if (state)
-			note_stack(state, vma, sp, sequence);
+			note_mapping(&state->stack, vma, sp, sequence);
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		fill_mapping(&mapping, vma);

@@ -107,6 +107,7 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	if (state) { /* its stack is another one, and so is what lies on it: execve may wait after the change
 		      */
 		state->stack.begin = state->stack.end = 0;
+		state->other.begin = state->other.end = 0;
 		if (state->cookie)
 			cancel_request(state, WIRE_NO_USER_EXEC);
 	}

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Where a thread's stack lies, and what of it may be touched. A capture never leaves the mapping that the
- * stack pointer is in: what lies above may be anybody's, memory whose pages another program serves (or does
- * not), a file of a mount that hangs, a device whose reads have effects. Pages that are not resident are
- * faulted in only where the kernel alone brings them: in private memory without a file.
+ * Where a thread's stack lies, and what of it may be touched. A capture leaves the mapping that the stack
+ * pointer is in only for a piece that a walk has asked for, where a signal handler has a stack of its own,
+ * and never for what lies above by chance: that may be anybody's, memory whose pages another program serves
+ * (or does not), a file of a mount that hangs. It never touches a device, whose reads may have effects. Pages
+ * that are not resident are faulted in only in the stack pointer's own mapping, and where the kernel alone
+ * brings them: in private memory without a file.
  */
 #ifndef OFFCPU_BPF_STACK_MEMORY_BPF_H_
 #define OFFCPU_BPF_STACK_MEMORY_BPF_H_
@@ -22,18 +24,18 @@ static __always_inline bool is_plain_memory(struct vm_area_struct *vma)
 	return !bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) || !vma->vm_userfaultfd_ctx.ctx;
 }
 
-/* If the stack pointer is in `vma`, that is where the stack is. */
-static __always_inline void note_stack(struct task_state *state, struct vm_area_struct *vma, __u64 sp,
-				       __u64 sequence)
+/* If `address` is in `vma`, that is the mapping of it. */
+static __always_inline void note_mapping(struct stack_mapping *mapping, struct vm_area_struct *vma,
+					 __u64 address, __u64 sequence)
 {
 	bool is_device = vma->vm_flags & (VM_IO | VM_PFNMAP);
 
-	if (sp < vma->vm_start || sp >= vma->vm_end)
+	if (address < vma->vm_start || address >= vma->vm_end)
 		return;
-	state->stack.begin = vma->vm_start;
-	state->stack.end = is_device ? vma->vm_start : vma->vm_end;
-	state->stack.may_fault = is_plain_memory(vma);
-	state->stack.sequence = sequence;
+	mapping->begin = vma->vm_start;
+	mapping->end = is_device ? vma->vm_start : vma->vm_end;
+	mapping->may_fault = is_plain_memory(vma);
+	mapping->sequence = sequence;
 }
 
 static __always_inline bool is_in_stack(const struct stack_mapping *stack, __u64 sp)
@@ -41,43 +43,45 @@ static __always_inline bool is_in_stack(const struct stack_mapping *stack, __u64
 	return sp >= stack->begin && sp < stack->end;
 }
 
-struct stack_search {
-	struct task_state *state;
-	__u64 sp, sequence;
+struct mapping_search {
+	struct stack_mapping *mapping;
+	__u64 address, sequence;
 };
 
 /* Of bpf_find_vma. */
-static long note_found(struct task_struct *task, struct vm_area_struct *vma, struct stack_search *search)
+static long note_found(struct task_struct *task, struct vm_area_struct *vma, struct mapping_search *search)
 {
-	note_stack(search->state, vma, search->sp, search->sequence);
+	note_mapping(search->mapping, vma, search->address, search->sequence);
 	return 0;
 }
 
 /*
- * Looks for the mapping that `sp` of the current task lies in. The iterator that takes each mapping by itself
- * finds it whatever others are mapping, but not with interrupts off; bpf_find_vma needs the lock of all
- * mappings, if it is free. A global function, so that the verifier goes through it once.
+ * Looks for the mapping that `address` of the current task lies in, which is noted as that of its stack or as
+ * the other one. The iterator that takes each mapping by itself finds it whatever others are mapping, but not
+ * with interrupts off; bpf_find_vma needs the lock of all mappings, if it is free. A global function, so that
+ * the verifier goes through it once.
  */
-__noinline int find_stack(__u64 sp)
+__noinline int find_mapping(__u64 address, __u32 is_other)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-	struct stack_search search = {.state = state, .sp = sp, .sequence = code_sequence(task)};
+	struct mapping_search search = {.address = address, .sequence = code_sequence(task)};
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 
 	if (!state)
 		return 0;
-	state->stack.begin = state->stack.end = 0;
+	search.mapping = is_other ? &state->other : &state->stack;
+	search.mapping->begin = search.mapping->end = 0;
 	if (config.has_vma_iter && !config.has_locking_vma_iter) {
-		bpf_iter_task_vma_new(&it, task, sp);
+		bpf_iter_task_vma_new(&it, task, address);
 		vma = bpf_iter_task_vma_next(&it);
 		if (vma)
-			note_stack(state, vma, sp, search.sequence);
+			note_mapping(search.mapping, vma, address, search.sequence);
 		bpf_iter_task_vma_destroy(&it);
 	}
-	if (!is_in_stack(&state->stack, sp))
-		bpf_find_vma(task, sp, note_found, &search, 0);
+	if (!is_in_stack(search.mapping, address))
+		bpf_find_vma(task, address, note_found, &search, 0);
 	return 0;
 }
 
@@ -91,7 +95,7 @@ static __always_inline __u64 stack_end(struct task_state *state, struct task_str
 	__u64 sequence = code_sequence(task);
 
 	if (!is_in_stack(stack, sp) || !sequence || stack->sequence != sequence) {
-		find_stack(sp);
+		find_mapping(sp, false);
 		if (!is_in_stack(stack, sp))
 			*stack = before;
 	}
@@ -99,6 +103,20 @@ static __always_inline __u64 stack_end(struct task_state *state, struct task_str
 		return stack->end;
 	count(WIRE_COUNT_STACK_UNKNOWN);
 	return (sp | (WIRE_PAGE_BYTES - 1)) + 1;
+}
+
+/* How far the mapping that `address` of the current task lies in may be read; 0: that is not known, or it is
+ * a device. */
+static __always_inline __u64 end_of_mapping(struct task_state *state, struct task_struct *task, __u64 address)
+{
+	struct stack_mapping *other = &state->other;
+	__u64 sequence = code_sequence(task);
+
+	if (is_in_stack(&state->stack, address))
+		return state->stack.end;
+	if (!is_in_stack(other, address) || !sequence || other->sequence != sequence)
+		find_mapping(address, true);
+	return is_in_stack(other, address) ? other->end : 0;
 }
 
 /* Has nothing been mapped or unmapped since the stack was found to be plain memory? */

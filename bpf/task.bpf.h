@@ -44,6 +44,8 @@ struct task_state {
 	__u64 cookie;
 	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
 	struct stack_mapping stack;
+	struct stack_mapping
+		other; /* that a piece of its stack was in, where a handler has a stack of its own */
 	__u32 listed_pass;
 	__u32 reserved;
 };

@@ -16,25 +16,23 @@
 /* From here on a wait gets a larger stack copy and may use the last quarter of a budget. */
 #define LONG_WAIT_NS 1000000ULL
 
-/* How many bytes a thread's stack has needed so far. Written by the walker: a hint, so that a tid may be
- * reused. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32); /* tid */
-	__type(value, __u32);
-} stack_hints SEC(".maps");
-
 /* A wait may be its thread's only one, without a second try: after a long wait, and while the budget is rich,
  * the first try takes more. */
 static __always_inline __u32 hinted_bytes(__u32 tid, bool is_generous)
 {
-	__u32 *hint = bpf_map_lookup_elem(&stack_hints, &tid);
+	struct wire_stack_hint *hint = bpf_map_lookup_elem(&stack_hints, &tid);
 	__u32 bytes = is_generous ? WIRE_STACK_GENEROUS_BYTES : WIRE_STACK_MIN_BYTES;
 
-	if (hint && *hint > bytes)
-		bytes = *hint;
+	if (hint && hint->bytes > bytes)
+		bytes = hint->bytes;
 	return bytes > WIRE_STACK_MAX_BYTES ? WIRE_STACK_MAX_BYTES : bytes;
+}
+
+static __always_inline __u32 piece_bytes(__u32 tid)
+{
+	struct wire_stack_hint *hint = bpf_map_lookup_elem(&stack_hints, &tid);
+
+	return hint ? hint->pieces * WIRE_PIECE_BYTES : 0;
 }
 
 struct user_side {
@@ -88,7 +86,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	if (!spend(&budget->bytes_ns, price_ns(wanted, context), is_long))
+	if (!spend(&budget->bytes_ns, price_ns(wanted + piece_bytes(task->pid), context), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
 	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(context), is_long)) {

@@ -29,6 +29,9 @@ typedef __s32 int32_t;
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
+#define WIRE_PIECES 4 /* of a stack, beside what is copied from the stack pointer upwards */
+#define WIRE_PIECE_BYTES 4096
+#define WIRE_COPY_MAX_BYTES (WIRE_STACK_MAX_BYTES + WIRE_PIECES * WIRE_PIECE_BYTES)
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
@@ -167,6 +170,22 @@ struct wire_code_list {
 };
 WIRE_ASSERT(sizeof(struct wire_code_list) == 16);
 
+/* A part of a stack that is not next to what is copied from the stack pointer upwards. */
+struct wire_piece {
+	uint64_t begin; /* address; 0: there is no such piece */
+	uint32_t bytes; /* at most WIRE_PIECE_BYTES */
+	uint32_t above; /* wire_above */
+};
+WIRE_ASSERT(sizeof(struct wire_piece) == 16);
+
+/* What the walks of a thread's captures have needed so far: told by the walker. */
+struct wire_stack_hint {
+	uint32_t bytes;	 /* from the stack pointer upwards */
+	uint32_t pieces; /* of `begins` */
+	uint64_t begins[WIRE_PIECES];
+};
+WIRE_ASSERT(sizeof(struct wire_stack_hint) == 40);
+
 struct wire_capture {
 	uint32_t type;	      /* WIRE_CAPTURE */
 	uint32_t stack_bytes; /* how many follow behind this, from the stack pointer upwards */
@@ -176,8 +195,10 @@ struct wire_capture {
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t above;	     /* wire_above */
 	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
+	struct wire_piece
+		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
-WIRE_ASSERT(sizeof(struct wire_capture) == 200);
+WIRE_ASSERT(sizeof(struct wire_capture) == 264);
 
 struct wire_capture_failed {
 	uint32_t type;	  /* WIRE_CAPTURE_FAILED */

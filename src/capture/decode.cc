@@ -11,6 +11,7 @@ namespace offcpu {
 namespace {
 
 static_assert(kMaxCaptureBytes == WIRE_STACK_MAX_BYTES && kMaxListedMappings == WIRE_MAPPINGS);
+static_assert(kMaxStackPieces == WIRE_PIECES && kMaxStackPieceBytes == WIRE_PIECE_BYTES);
 
 // Copies the fixed part of a record; the ring aligns to 8 bytes, a test's array need not.
 template <typename T>
@@ -109,6 +110,23 @@ std::optional<Event> DecodeCodeList(std::span<const std::byte> record) {
                        .mappings = DecodeMappings(mappings.first(head.count * sizeof(wire_mapping)))};
 }
 
+// False if they are not all in `bytes`.
+bool DecodePieces(std::span<const wire_piece> pieces, std::span<const std::byte> bytes, std::vector<StackPiece>* out) {
+  for (const wire_piece& piece : pieces) {
+    if (piece.begin == 0) continue;
+    if (piece.bytes > WIRE_PIECE_BYTES || piece.bytes > bytes.size() || piece.begin > UINT64_MAX - WIRE_PIECE_BYTES) {
+      return false;
+    }
+    const auto own = bytes.first(piece.bytes);
+    out->push_back({.begin = piece.begin,
+                    .bytes = {own.begin(), own.end()},
+                    .more = piece.above == WIRE_ABOVE_MORE,
+                    .unread = piece.above == WIRE_ABOVE_UNREAD});
+    bytes = bytes.subspan(piece.bytes);
+  }
+  return true;
+}
+
 std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
   wire_capture head;
   if (!ReadHead(record, &head) || head.stack_bytes > WIRE_STACK_MAX_BYTES) return std::nullopt;
@@ -122,7 +140,9 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .in_syscall = head.in_syscall != 0,
                      .more = head.above == WIRE_ABOVE_MORE,
                      .unread = head.above == WIRE_ABOVE_UNREAD,
-                     .stack = {stack.begin(), stack.begin() + head.stack_bytes}};
+                     .stack = {stack.begin(), stack.begin() + head.stack_bytes},
+                     .pieces = {}};
+  if (!DecodePieces(head.pieces, stack.subspan(head.stack_bytes), &event.pieces)) return std::nullopt;
   std::copy(std::begin(head.registers), std::end(head.registers), event.registers.value.begin());
   return event;
 }

@@ -11,12 +11,15 @@
 
 #include "process/identity.h"
 #include "process/registers.h"
+#include "process/stack_piece.h"
 #include "profile/profile.h"
 
 namespace offcpu {
 
-inline constexpr uint32_t kMaxCaptureBytes = 64 << 10;  // of a stack
-inline constexpr size_t kMaxListedMappings = 128;       // of a code hash: what is beyond is not known
+inline constexpr uint32_t kMaxCaptureBytes = 64 << 10;  // of a stack, from the stack pointer upwards
+inline constexpr size_t kMaxStackPieces = 4;            // of a capture beside that
+inline constexpr uint32_t kMaxStackPieceBytes = 4096;
+inline constexpr size_t kMaxListedMappings = 128;  // of a code hash: what is beyond is not known
 
 // Which code was mapped: equal hashes mean equal executable mappings, equal sequences that nothing at all has changed.
 struct CodeVersion {
@@ -107,6 +110,21 @@ struct CaptureEvent {
   bool more = false;             // the copy ends at its limit, not where the memory does
   bool unread = false;           // it ends before a page that could not be read
   std::vector<std::byte> stack;  // from the stack pointer upwards
+  std::vector<StackPiece> pieces;
+
+  size_t bytes() const {
+    size_t sum = stack.size();
+    for (const StackPiece& piece : pieces) sum += piece.bytes.size();
+    return sum;
+  }
+};
+
+// What the next captures of a thread are to hold.
+struct StackHint {
+  uint32_t bytes = 0;            // from the stack pointer upwards
+  std::vector<uint64_t> pieces;  // where they begin; at most kMaxStackPieces
+
+  bool operator==(const StackHint&) const = default;
 };
 
 struct CaptureFailedEvent {

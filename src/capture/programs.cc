@@ -354,9 +354,11 @@ RecordedSpan Programs::span() const {
   return {.start_ns = control.start_ns + control.clock_offset, .end_ns = impl_->end_ns + control.clock_offset};
 }
 
-void Programs::GrowCopy(pid_t tid, uint32_t bytes) {
+void Programs::SetStackHint(pid_t tid, const StackHint& hint) {
   const auto key = static_cast<uint32_t>(tid);
-  const uint32_t value = std::min<uint32_t>(bytes, WIRE_STACK_MAX_BYTES);
+  wire_stack_hint value = {.bytes = hint.bytes,
+                           .pieces = static_cast<uint32_t>(std::min<size_t>(hint.pieces.size(), WIRE_PIECES))};
+  std::copy_n(hint.pieces.begin(), value.pieces, value.begins);
   bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.stack_hints), &key, &value, BPF_ANY);
 }
 

@@ -1,8 +1,8 @@
 // The BPF programs: loaded, attached, fed and asked.
 //
 // Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
-// GrowCopy, ForgetDefinition, SetDrawsPerSecond, ReadCounters, ReadRuns and Hurry may be called from any thread, the
-// rest from the one that owns the object.
+// SetStackHint, ForgetDefinition, SetDrawsPerSecond, ReadCounters, ReadRuns and Hurry may be called from any thread,
+// the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -111,8 +111,7 @@ class Programs {
   absl::StatusOr<std::vector<ThreadAccount>> ListAccounts() const;
   // From Arm to Disarm.
   RecordedSpan span() const;
-  // How many bytes of a thread's stack its next captures take.
-  void GrowCopy(pid_t tid, uint32_t bytes);
+  void SetStackHint(pid_t tid, const StackHint& hint);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "profile/losses.h"
+#include "recorder/stack_hint.h"
 #include "recorder/walk_capture.h"
 
 namespace offcpu {
@@ -82,10 +83,7 @@ void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   if (code.whole && HasLeftCode(scratch_)) targets_.LookAgain(capture.process);
   ++walks_;
   CountWalk(scratch_, windows_.stats());
-  const size_t size = capture.stack.size();
-  if (scratch_.end == EndReason::kStackCopy && size < kMaxCaptureBytes) {
-    hooks_.grow_copy(capture.tid, static_cast<uint32_t>(std::min<size_t>(size * 4, kMaxCaptureBytes)));
-  }
+  if (const auto hint = HintAfter(capture, scratch_.end, walker_.needed())) hooks_.hint(capture.tid, *hint);
   Resolve(capture.cookie, scratch_);
 }
 

@@ -38,7 +38,7 @@ class Pipeline {
     std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
         look;
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
-    std::function<void(int32_t tid, uint32_t bytes)> grow_copy;  // of the thread's stack
+    std::function<void(int32_t tid, const StackHint&)> hint;
     std::function<void(uint64_t id)> forget_definition;
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     ControlGroups::Find control_group;

@@ -183,7 +183,7 @@ class RecorderImpl final : public Recorder {
                 [listing](const std::vector<WaitingThread>& threads) {
                   return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
                 },
-            .grow_copy = [programs](int32_t tid, uint32_t bytes) { programs->GrowCopy(tid, bytes); },
+            .hint = [programs](int32_t tid, const StackHint& hint) { programs->SetStackHint(tid, hint); },
             .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
             .owner = OwnerOf,
             .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),

@@ -103,11 +103,11 @@ bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
 }
 
 void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
-  if (waiting_bytes_ + event.stack.size() > config_.waiting_bytes) {
+  if (waiting_bytes_ + event.bytes() > config_.waiting_bytes) {
     ++stats_.waiting_over_limit;
     return hooks_.give_up(event.cookie, NoUserStack::kOverload);
   }
-  waiting_bytes_ += event.stack.size();
+  waiting_bytes_ += event.bytes();
   target.waiting.push_back(std::move(event));
   Ask(process, target);
 }
@@ -115,7 +115,7 @@ void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& eve
 CaptureEvent Targets::TakeWaiting(Target& target) {
   CaptureEvent event = std::move(target.waiting.front());
   target.waiting.pop_front();
-  waiting_bytes_ -= event.stack.size();
+  waiting_bytes_ -= event.bytes();
   return event;
 }
 
@@ -244,7 +244,7 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
     if (i < asked || target.Find(event.code) != nullptr) {
       hooks_.walk(event, CodeAtLook(target, code_, event, look, same_around));
     } else {  // it came while the look was under way, and may match the next one
-      waiting_bytes_ += event.stack.size();
+      waiting_bytes_ += event.bytes();
       target.waiting.push_back(std::move(event));
     }
   }

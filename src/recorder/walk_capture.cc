@@ -11,7 +11,12 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& w
   if (begin > UINT64_MAX - size) return false;
   const SpanMemory memory(begin, capture.stack);
   walker.Walk(*code.space, capture.registers, capture.in_syscall,
-              {.memory = memory, .begin = begin, .end = begin + size, .more = capture.more, .unread = capture.unread},
+              {.memory = memory,
+               .begin = begin,
+               .end = begin + size,
+               .more = capture.more,
+               .unread = capture.unread,
+               .pieces = capture.pieces},
               out, pcs);
   if (!code.whole && HasLeftCode(*out)) out->end = EndReason::kMapsChanged;
   return true;

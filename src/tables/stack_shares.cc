@@ -33,6 +33,8 @@ std::string_view RemedyOf(EndReason reason) {
       return kNoTable;
     case EndReason::kStackCopy:
       return "deep stacks: a thread's next ones are copied further up";
+    case EndReason::kOtherStack:
+      return "signal handlers with stacks of their own: a thread's next captures have what they interrupted";
     case EndReason::kGuessedEnd:
       return kGuessed;
     case EndReason::kComplete:
@@ -44,7 +46,6 @@ std::string_view RemedyOf(EndReason reason) {
     case EndReason::kFrameLimit:
     case EndReason::kNotMapped:
     case EndReason::kMapsChanged:
-    case EndReason::kOtherStack:
     case EndReason::kUnread:
       return "";
   }

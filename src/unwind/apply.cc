@@ -10,14 +10,16 @@ constexpr uint64_t kStackWord = 8;
 // The outcome of a read or of naming a register: a value or why there is none. Two whole words: an optional beside the
 // value is put together byte by byte, and costs more than all else.
 struct StackValue {
-  uint64_t value = 0;
+  uint64_t value = 0;         // of a read that failed: the address
   uint64_t failure_code = 0;  // 0: none, else one more than the EndReason
 
   bool failed() const { return failure_code != 0; }
   EndReason failure() const { return static_cast<EndReason>(failure_code - 1); }  // if it failed
 };
 
-inline StackValue Failed(EndReason reason) { return {0, static_cast<uint64_t>(reason) + 1}; }
+inline StackValue Failed(EndReason reason, uint64_t address = 0) {
+  return {address, static_cast<uint64_t>(reason) + 1};
+}
 
 // `base` + `offset`, which must not wrap.
 inline StackValue Add(const StackValue& base, int32_t offset) {
@@ -27,14 +29,20 @@ inline StackValue Add(const StackValue& base, int32_t offset) {
   return {sum};
 }
 
+// The word at `address`, which the copy from the stack pointer upwards does not hold.
+[[gnu::noinline]] StackValue LoadOfPieces(const StackCopy& copy, uint64_t address) {
+  if (const std::optional<uint64_t> word = copy.WordOfPiece(address)) return {*word};
+  const std::optional<StackPart> part = copy.PartAt(address);
+  if (!part.has_value()) return Failed(EndReason::kBadMemory);
+  return Failed(part->Beyond(EndReason::kBadMemory), address);
+}
+
 // Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
 inline StackValue Load(const StackCopy& copy, const StackValue& from) {
   const uint64_t address = from.value;
   if (from.failed()) return from;
-  if (address % kStackWord != 0 || address < copy.begin || address > UINT64_MAX - kStackWord) {
-    return Failed(EndReason::kBadMemory);
-  }
-  if (address + kStackWord > copy.end) return Failed(copy.Beyond(EndReason::kBadMemory));
+  if (address % kStackWord != 0 || address > UINT64_MAX - kStackWord) return Failed(EndReason::kBadMemory);
+  if (address < copy.begin || address + kStackWord > copy.end) return LoadOfPieces(copy, address);
   std::optional<uint64_t> word = copy.memory.ReadValue<uint64_t>(address);
   return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
 }
@@ -71,6 +79,12 @@ StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const FrameState& s
   return Failed(EndReason::kRegisterUnknown);
 }
 
+// Ends the walk for what could not be read.
+EndReason EndAt(const StackValue& value, FrameState* state) {
+  state->needed = value.value;
+  return value.failure();
+}
+
 // The rule says that the CFA is the sp of a ucontext: then all of the context is there.
 bool NamesKernelContext(const Machine& machine, const Row& row) {
   return row.signal && row.cfa == KernelContextRow(machine).cfa;
@@ -81,7 +95,7 @@ std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state
   const Machine& machine = *state->machine;
   for (int reg = 0; reg < machine.register_count(); ++reg) {
     StackValue value = Load(copy, Add({state->sp}, machine.context[reg]));
-    if (value.failed()) return value.failure();
+    if (value.failed()) return EndAt(value, state);
     registers.value[reg] = value.value;
   }
   if (registers.value[machine.pc] == 0) return EndReason::kBadReturnAddress;
@@ -103,11 +117,23 @@ std::optional<EndReason> Compare(const StackCopy& copy, uint64_t sp, std::span<c
   return std::nullopt;
 }
 
-// Is the stack of this frame another one than the captured one? A handler may have a stack of its own, above the
-// interrupted one or below it; what lies above the copy may be on the same stack, as far as a capture ever reaches.
-bool IsElsewhere(const StackCopy& copy, const FrameState& state) {
-  if (state.sp < copy.begin) return true;
-  return state.sp > copy.end && (!copy.goes_on() || state.sp - copy.begin > kMaxStackCopyBytes);
+// Is the stack of this frame another one than those of which parts were captured? A handler may have a stack of its
+// own, above the interrupted one or below it; what lies above a part may be on the same stack, as far as a capture ever
+// reaches.
+bool IsElsewhere(const StackCopy& copy, uint64_t sp) {
+  if (sp >= copy.begin && sp <= copy.end) return false;
+  const std::optional<StackPart> part = copy.PartAt(sp);
+  if (!part.has_value()) return true;
+  return sp > part->end && (!part->goes_on() || sp - part->begin > kMaxStackCopyBytes);
+}
+
+// Why a frame that ends at `cfa` is not known; nothing if its end is in the copy or in a piece.
+std::optional<EndReason> EndBeyond(const StackCopy& copy, uint64_t cfa) {
+  if (cfa >= copy.begin && cfa <= copy.end) return std::nullopt;
+  const std::optional<StackPart> part = copy.PartAt(cfa);
+  if (!part.has_value()) return EndReason::kBadCfa;
+  if (cfa <= part->end) return std::nullopt;
+  return part->Beyond(EndReason::kBadCfa);
 }
 
 uint64_t WithoutSignature(const Machine& machine, uint64_t address) {
@@ -151,22 +177,22 @@ bool BeginsProcessStack(const StackCopy& copy, uint64_t sp) {
 
 std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState* state) {
   if (row.ra.place == Place::kUndefined) return EndReason::kComplete;
-  if (IsElsewhere(copy, *state)) return EndReason::kOtherStack;
+  if (IsElsewhere(copy, state->sp)) return EndAt(Failed(EndReason::kOtherStack, state->sp), state);
   const Machine& machine = *state->machine;
   if (NamesKernelContext(machine, row)) return RestoreContext(copy, state);
+  state->guessed |= row.source == FrameSource::kFramePointer;
   const StackValue cfa = CfaOf(row.cfa, copy, *state);
-  if (cfa.failed()) return cfa.failure();
+  if (cfa.failed()) return EndAt(cfa, state);
   const bool may_stay = row.ra.place == Place::kInRegister &&
                         (state->source == FrameSource::kRegisters || (state->full && !machine.call_pushes));
   if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
-  if (cfa.value > copy.end) return copy.Beyond(EndReason::kBadCfa);
+  if (const auto beyond = EndBeyond(copy, cfa.value)) return EndAt(Failed(*beyond, cfa.value), state);
   const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state);
-  if (ra.failed()) return ra.failure();
+  if (ra.failed()) return EndAt(ra, state);
   const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
-  const bool guessed = state->guessed || row.source == FrameSource::kFramePointer;
-  if (pc == 0) return guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
+  if (pc == 0) return state->guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
   // Both follow from registers of this frame.
   const bool fp_moves = row.fp.place != Place::kUnchanged;
@@ -184,7 +210,6 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   state->pc = pc;
   state->sp = cfa.value;
   state->exact = row.signal;
-  state->guessed = guessed;
   state->full = false;
   state->source = row.source;
   return std::nullopt;

@@ -25,6 +25,7 @@ struct FrameState {
   bool exact = true;                             // pc is an instruction that was interrupted, not a return address
   bool guessed = false;                          // the way to this frame goes by a frame pointer that nothing proves
   FrameSource source = FrameSource::kRegisters;  // how this frame was found
+  uint64_t needed = 0;  // where Apply ended for what was not captured: an address from which on the stack is needed
   // All registers, set iff they are known: in the leaf, and directly after a signal frame. `unknown`, a bit for each,
   // excepts those that do not hold a value of the program.
   bool full = false;
@@ -64,7 +65,8 @@ bool IsKernelContext(const StackCopy& copy, const FrameState& state);
 // to them, and a 0. False where that cannot be read.
 bool BeginsProcessStack(const StackCopy& copy, uint64_t sp);
 
-// Goes from `state` to its caller. Otherwise says why not, and `state` is unspecified; kComplete: there is no caller.
+// Goes from `state` to its caller. Otherwise says why not, and `state`, but for `needed` and `guessed`, is unspecified;
+// kComplete: there is no caller.
 //
 // sp rises with every step (it may stay, once, where a leaf's return address is in a register), so no frame repeats;
 // but for signal frames, behind which it is where the interrupted code left it. Those of a hostile stack may go in

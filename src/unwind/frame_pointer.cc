@@ -1,11 +1,15 @@
 #include "unwind/frame_pointer.h"
 
+#include <optional>
+
 namespace offcpu {
 
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy) {
-  if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp || state.fp < copy.begin) return false;
-  // Above the copy a value may be right, if the stack goes on there.
-  return copy.goes_on() || state.fp < copy.end;
+  if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp) return false;
+  if (state.fp >= copy.begin && state.fp < copy.end) return true;
+  // Above what was captured a value may be right, if the stack goes on there.
+  const std::optional<StackPart> part = copy.PartAt(state.fp);
+  return part.has_value() && (part->goes_on() || state.fp < part->end);
 }
 
 bool HasPushedFramePointer(const FrameState& state) { return !state.exact && state.fp_known && state.fp == state.sp; }

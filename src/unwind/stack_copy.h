@@ -1,10 +1,14 @@
-// The captured piece of a stack, which is all of it that a walk may read. A view: what it refers to must outlive it.
+// The captured parts of a stack, which are all of it that a walk may read: the copy from the stack pointer upwards, and
+// pieces. A view: what it refers to must outlive it.
 #ifndef OFFCPU_UNWIND_STACK_COPY_H_
 #define OFFCPU_UNWIND_STACK_COPY_H_
 
 #include <cstdint>
+#include <optional>
+#include <span>
 
 #include "process/memory.h"
+#include "process/stack_piece.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -12,11 +16,11 @@ namespace offcpu {
 // Nobody captures more: what is further away is on another stack.
 inline constexpr uint64_t kMaxStackCopyBytes = 32 << 20;
 
-struct StackCopy {
-  const SpanMemory& memory;
-  uint64_t begin = 0;  // [begin, end) was captured
+// One part of it, [begin, end), and what lies above.
+struct StackPart {
+  uint64_t begin = 0;
   uint64_t end = 0;
-  bool more = false;    // the stack goes on above `end`: a larger capture could help
+  bool more = false;    // the stack goes on above `end`: a larger capture, or another piece, could help
   bool unread = false;  // it may go on there, but what follows could not be read
 
   bool goes_on() const { return more || unread; }
@@ -25,6 +29,20 @@ struct StackCopy {
     if (unread) return EndReason::kUnread;
     return more ? EndReason::kStackCopy : at_the_end;
   }
+};
+
+struct StackCopy {
+  const SpanMemory& memory;
+  uint64_t begin = 0;  // [begin, end) was copied, from the stack pointer upwards
+  uint64_t end = 0;
+  bool more = false;  // as of a part
+  bool unread = false;
+  std::span<const StackPiece> pieces = {};
+
+  // The part that `address` lies in, or else the next one below it. Nothing: all parts are above it.
+  std::optional<StackPart> PartAt(uint64_t address) const;
+  // The word at `address` in a piece.
+  std::optional<uint64_t> WordOfPiece(uint64_t address) const;
 };
 
 }  // namespace offcpu

@@ -91,7 +91,10 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
   at_pc.outcome = asked_->Find(code.module, at_pc.address, found->plausible_fp, &at_pc.row);
   bool trampoline = false;
   if (begins) {
-    if (std::optional<EndReason> unknown = FindKernelContext(copy, *state, &trampoline)) return unknown;
+    if (std::optional<EndReason> unknown = FindKernelContext(copy, *state, &trampoline)) {
+      state->needed = state->sp;
+      return unknown;
+    }
   } else if (IsKernelContext(copy, *state)) {  // that of musl, which has no row, or of Go, whose row is wrong
     trampoline = true;
     at_pc.outcome = FindOutcome::kFound;
@@ -163,6 +166,7 @@ void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in
     FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = rows;
     out->end = Run(space, copy, &state, out, pcs);
+    needed_ = {state.needed, state.guessed};
   };
   walk(&rows_);
   // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.

@@ -30,6 +30,12 @@ struct WalkStats {
   std::array<uint64_t, kFrameSourceCount> frames = {};
 };
 
+// What a walk would have gone on with.
+struct NeededStack {
+  uint64_t address = 0;  // from which on the stack is needed; 0: nothing that was not captured would have helped
+  bool guessed = false;  // the way there goes by a frame pointer that nothing proves
+};
+
 class Walker {
  public:
   explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
@@ -40,6 +46,8 @@ class Walker {
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
             UserStack* out, std::vector<uint64_t>* pcs = nullptr);
 
+  // Of the last walk, if it ended as `stack copy`, `other stack` or `stack not read`.
+  const NeededStack& needed() const { return needed_; }
   const WalkStats& stats() const { return stats_; }
   const RowFinderStats& row_stats() const { return rows_.stats(); }
 
@@ -66,6 +74,7 @@ class Walker {
   RowFinder rows_;
   std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind
   RowFinder* asked_ = nullptr;           // the one of both that serves this walk
+  NeededStack needed_;
   WalkStats stats_;
 };
 

@@ -311,6 +311,39 @@ TEST(Decode, Capture) {
   EXPECT_FALSE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more) << "not known here";
 }
 
+// Their bytes follow behind the stack's.
+TEST(Decode, CaptureWithPieces) {
+  const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  wire_capture head = {};
+  head.type = WIRE_CAPTURE;
+  head.stack_bytes = 2;
+  head.pieces[0] = {.begin = 0x1000, .bytes = 3, .above = WIRE_ABOVE_MORE};
+  head.pieces[2] = {.begin = 0x3000, .bytes = 0, .above = WIRE_ABOVE_UNREAD};  // the second one is not there
+  head.pieces[3] = {.begin = 0x4000, .bytes = 5, .above = WIRE_ABOVE_END};
+  const auto event = Decode(Bytes(head, sizeof(bytes), bytes));
+  ASSERT_TRUE(event.has_value());
+  const auto& capture = std::get<CaptureEvent>(*event);
+  EXPECT_EQ(capture.stack.size(), 2u);
+  using B = std::byte;
+  EXPECT_THAT(capture.pieces, ElementsAre(StackPiece{.begin = 0x1000, .bytes = {B{3}, B{4}, B{5}}, .more = true},
+                                          StackPiece{.begin = 0x3000, .bytes = {}, .unread = true},
+                                          StackPiece{.begin = 0x4000, .bytes = {B{6}, B{7}, B{8}, B{9}, B{10}}}));
+  EXPECT_EQ(capture.bytes(), 10u);
+  ExpectShortInputRefused(Bytes(head, sizeof(bytes), bytes));
+}
+
+TEST(Decode, CaptureWithPiecesThatCannotBe) {
+  const std::vector<uint8_t> bytes(WIRE_PIECE_BYTES + 1);
+  wire_capture head = {};
+  head.type = WIRE_CAPTURE;
+  head.pieces[0] = {.begin = UINT64_MAX - WIRE_PIECE_BYTES, .bytes = WIRE_PIECE_BYTES, .above = WIRE_ABOVE_MORE};
+  EXPECT_TRUE(Decode(Bytes(head, bytes.size(), bytes.data())).has_value());
+  ++head.pieces[0].begin;
+  EXPECT_FALSE(Decode(Bytes(head, bytes.size(), bytes.data())).has_value()) << "it would wrap";
+  head.pieces[0] = {.begin = 8, .bytes = WIRE_PIECE_BYTES + 1, .above = WIRE_ABOVE_MORE};
+  EXPECT_FALSE(Decode(Bytes(head, bytes.size(), bytes.data())).has_value());
+}
+
 TEST(Decode, CaptureWithMoreStackThanThereCanBe) {
   const std::vector<uint8_t> stack(WIRE_STACK_MAX_BYTES + 1);
   wire_capture head = {};

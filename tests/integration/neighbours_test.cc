@@ -119,8 +119,8 @@ class Neighbours : public CliTest {
     switcher_.reset();
   }
 
-  Outcome Run(const std::string& place, bool recorded) {
-    target_ = Target::Start({"neighbours", place, "--seconds", "0.8"});
+  Outcome Run(const std::string& place, const std::string& seconds, bool recorded) {
+    target_ = Target::Start({"neighbours", place, "--seconds", seconds});
     switcher_ = Target::Start({"uprobes", "--rounds", "7"});
     if (target_ == nullptr || switcher_ == nullptr) return {};
     if (recorded) StartRecorder();
@@ -168,9 +168,9 @@ class Neighbours : public CliTest {
     return outcome;
   }
 
-  void ExpectAsWithout(const std::string& place) {
-    const Outcome without = Run(place, false);
-    const Outcome with = Run(place, true);
+  void ExpectAsWithout(const std::string& place, const std::string& seconds = "0.8") {
+    const Outcome without = Run(place, seconds, false);
+    const Outcome with = Run(place, seconds, true);
     for (const auto& [name, outcome] : {std::pair("without", &without), std::pair("with", &with)}) {
       std::printf(
           "%-8s %4llu naps, the longest %.1f ms, %llu faults served, uprobes switched in %.1f, at most %.1f ms\n", name,
@@ -187,6 +187,7 @@ class Neighbours : public CliTest {
     EXPECT_EQ(without.touched, 0u);
     EXPECT_EQ(with.touched, 0u);
     ExpectSwitches(with, without);
+    folded_ = with.folded;
     EXPECT_THAT(with.folded, testing::HasSubstr("neighbour_nap")) << ReadFile(Path("stderr"));
   }
 
@@ -201,6 +202,7 @@ class Neighbours : public CliTest {
     EXPECT_LT(with.longest_switch_ns, std::max(2 * without.longest_switch_ns, kHangNs));
   }
 
+  std::string folded_;  // what was recorded
   std::unique_ptr<Target> target_;
   std::unique_ptr<Target> switcher_;
   std::unique_ptr<Program> recorder_;
@@ -227,6 +229,19 @@ TEST_F(Neighbours, NoAccessAboveAStackOfOnePage) { ExpectAsWithout("none-above")
 TEST_F(Neighbours, NothingAboveAStackOfOnePage) { ExpectAsWithout("hole-above"); }
 
 TEST_F(Neighbours, StackThatGrows) { ExpectAsWithout("grows-down"); }
+
+// A walk asks for a piece of the stack that is said to be there, after some captures: what is not in memory stays away.
+TEST_F(Neighbours, AskedForWithFaultsThatNobodyServes) {
+  ExpectAsWithout("uffd-asked", "2.5");
+  EXPECT_THAT(folded_, testing::HasSubstr(
+                           "[truncated: stack not read];__pthread_kill_implementation;__restore_rt;neighbour_forge"));
+}
+
+TEST_F(Neighbours, AskedForInAFileWhoseServerDoesNotAnswer) {
+  ExpectAsWithout("fuse-asked", "2.5");
+  EXPECT_THAT(folded_, testing::HasSubstr(
+                           "[truncated: stack not read];__pthread_kill_implementation;__restore_rt;neighbour_forge"));
+}
 
 }  // namespace
 }  // namespace offcpu::integration

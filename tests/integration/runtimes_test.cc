@@ -177,6 +177,17 @@ TEST_F(Runtimes, PythonWithTrampolinesNamesTheInnermostFunction) {
   EXPECT_GE(waits, kWaits);
 }
 
+// Ruby has a frame of 1 MiB at the base of each thread. The first captures tell which piece of the stack lies behind
+// it; a second of the two must be enough for that.
+TEST_F(Runtimes, RubyHasTheFramesBehindItsLargeOne) {
+  SKIP_WITHOUT("ruby");
+  RecordProgram({"ruby", Source("wait.rb")});
+  const auto waits = [](const StackRow& row) { return row.complete() && row.Calls({"start_thread", "rb_vm_exec"}); };
+  const Measure whole = recording_.Sum(waits);
+  std::printf("%llu of 200 waits have whole stacks\n", static_cast<unsigned long long>(whole.count));
+  EXPECT_GE(whole.count, kWaits / 2) << recording_.DropsText();
+}
+
 TEST_F(Runtimes, NodeWithAMap) {
   SKIP_WITHOUT("node");
   // Names of functions that are not compiled come with a log.

@@ -31,7 +31,7 @@ class PipelineTest : public ::testing::Test {
                                              const auto&) { return processes->Look(key.pid); },
             .read_stacks = [read =
                                 read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
-            .grow_copy = [this](int32_t tid, uint32_t bytes) { grown_[tid] = bytes; },
+            .hint = [this](int32_t tid, const StackHint& hint) { hints_[tid] = hint; },
             .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
             .owner = [this](pid_t pid) { return owners_.contains(pid) ? owners_[pid] : 0; },
             .control_group =
@@ -93,7 +93,7 @@ class PipelineTest : public ::testing::Test {
       [](const auto& threads) { return std::vector<LiveStack>(threads.size(), ALiveStack()); });
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
   std::map<pid_t, uid_t> owners_;  // of processes; root, if it is not here
-  std::map<int32_t, uint32_t> grown_;
+  std::map<int32_t, StackHint> hints_;
   std::set<uint64_t> forgotten_;
   uint64_t now_ns_ = 1'000'000'000'000'000;  // hosts run for weeks
   std::unique_ptr<Pipeline> pipeline_;

@@ -391,7 +391,29 @@ TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 stack copy", 10}}));
-  EXPECT_EQ(grown_, (std::map<int32_t, uint32_t>{{kProcess.pid, 64}}));
+  EXPECT_EQ(hints_, (std::map<int32_t, StackHint>{{kProcess.pid, {.bytes = 0x20 + 64, .pieces = {}}}}))
+      << "the outer frame ends 0x20 above the stack pointer";
+}
+
+TEST_F(PipelineTest, WhatLiesFarAboveGetsAPieceOfItsOwn) {
+  const uint64_t far = kStack + 0x100000;
+  processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.stack.resize(16);
+  const uint64_t outer[] = {0, 0};  // its saved rbp and return address: there is no caller
+  std::memcpy(capture.stack.data(), &far, sizeof(far));
+  StackPiece piece = {.begin = far, .bytes = std::vector<std::byte>(sizeof(outer)), .more = true};
+  std::memcpy(piece.bytes.data(), outer, sizeof(outer));
+  pipeline_->Handle(AnInterval(1, 10));
+  pipeline_->Handle(CaptureEvent(capture));
+  capture.cookie = 2;
+  capture.pieces = {piece};
+  pipeline_->Handle(AnInterval(2, 20));
+  pipeline_->Handle(std::move(capture));
+  Settle();
+  Finish();
+  EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 stack copy", 10}, {"2 guessed end", 20}}));
+  EXPECT_TRUE(hints_.empty()) << "a frame pointer asks for no piece";
 }
 
 TEST_F(PipelineTest, AWindowDoesNotGrowWhereTheMemoryEnds) {
@@ -403,7 +425,7 @@ TEST_F(PipelineTest, AWindowDoesNotGrowWhereTheMemoryEnds) {
   pipeline_->Handle(std::move(capture));
   Settle();
   Finish();
-  EXPECT_TRUE(grown_.empty());
+  EXPECT_TRUE(hints_.empty());
 }
 
 TEST_F(PipelineTest, AStackAtTheEndOfTheAddressSpaceIsRefused) {

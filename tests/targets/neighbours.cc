@@ -10,6 +10,8 @@
 //   none-above     no access; the stack is one page
 //   hole-above     nothing; the stack is one page
 //   grows-down     the stack is a mapping that grows when it is needed
+//   uffd-asked     as uffd-above, and it naps in a signal handler on a stack of its own that says that it has
+//   interrupted fuse-asked     code whose stack is there: a walk would go on there; as fuse-above
 // Usage: neighbours PLACE [--seconds S]
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
@@ -49,6 +51,7 @@ Place place;
 int faults = -1;
 bool serves = false;
 bool descends = false;
+bool forges = false;
 std::atomic<uint64_t> naps = 0;
 std::atomic<uint64_t> longest_ns = 0;
 std::atomic<uint64_t> served = 0;
@@ -123,6 +126,16 @@ Place FuseStack() {
   return laid;
 }
 
+Place UffdAsked() {
+  forges = true;
+  return UffdAbove();
+}
+
+Place FuseAsked() {
+  forges = true;
+  return FuseAbove();
+}
+
 Place SharedAbove() {
   const Place laid = LayWithStack();
   Map(laid.above, kAboveBytes, kReadWrite, MAP_SHARED | MAP_ANONYMOUS);
@@ -168,7 +181,8 @@ Place GrowsDown() {
 const std::map<std::string, Place (*)()> kPlaces = {
     {"uffd-above", UffdAbove}, {"uffd-served", UffdServed},   {"uffd-stack", UffdStack},   {"fuse-above", FuseAbove},
     {"fuse-stack", FuseStack}, {"shared-above", SharedAbove}, {"memfd-above", MemfdAbove}, {"file-above", FileAbove},
-    {"none-above", NoneAbove}, {"hole-above", HoleAbove},     {"grows-down", GrowsDown},
+    {"none-above", NoneAbove}, {"hole-above", HoleAbove},     {"grows-down", GrowsDown},   {"uffd-asked", UffdAsked},
+    {"fuse-asked", FuseAsked},
 };
 
 void ServeFault() {
@@ -208,10 +222,35 @@ TARGET_FUNCTION void neighbour_descend(int levels) {
   TARGET_AFTER_CALL;
 }
 
+// What it has interrupted was not there; it is again before anybody returns to it.
+TARGET_FUNCTION void neighbour_forge(int, siginfo_t*, void* context) {
+  greg_t* sp = &static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RSP];
+  const greg_t before = *sp;
+  *sp = static_cast<greg_t>(reinterpret_cast<uint64_t>(place.above)) + 64;
+  neighbour_nap();
+  *sp = before;
+}
+
 namespace {
+
+void GiveHandlersAStack() {
+  constexpr size_t kHandlerBytes = 64 << 10;
+  stack_t stack = {};
+  stack.ss_sp = Map(nullptr, kHandlerBytes, kReadWrite, kAnonymous);
+  stack.ss_size = kHandlerBytes;
+  target::Check(sigaltstack(&stack, nullptr) == 0, "sigaltstack");
+  struct sigaction action = {};
+  action.sa_sigaction = neighbour_forge;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  target::Check(sigaction(SIGUSR1, &action, nullptr) == 0, "sigaction");
+}
 
 void LiveThere() {
   while (!target::Over()) {
+    if (forges) {
+      raise(SIGUSR1);
+      continue;
+    }
     if (!descends) {
       neighbour_nap();
       continue;
@@ -227,6 +266,7 @@ void RunThread() {
   gate.Pass();
   naps = 0;
   longest_ns = 0;
+  if (forges) GiveHandlersAStack();
   static ucontext_t here;
   static ucontext_t there;
   getcontext(&there);

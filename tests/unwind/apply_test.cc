@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstring>
+#include <span>
+#include <vector>
 
 namespace offcpu {
 namespace {
@@ -415,6 +417,85 @@ TEST_F(KernelContextTest, StackAboveTheCopy) {
   EXPECT_EQ(Step(), std::nullopt);
   row = Plain(8);
   EXPECT_EQ(Step(), EndReason::kStackCopy);
+}
+
+// Pieces of the stack beside the copy: behind a large frame, and of a stack that a handler has interrupted.
+class PiecesTest : public ApplyTest {
+ protected:
+  static constexpr uint64_t kAbove = kStack + 0x100000;
+  static constexpr uint64_t kOther = kStack - 0x100000;
+
+  static StackPiece Piece(uint64_t begin, std::vector<uint64_t> piece_words, bool more, bool unread = false) {
+    const auto bytes = std::as_bytes(std::span(piece_words));
+    return {.begin = begin, .bytes = {bytes.begin(), bytes.end()}, .more = more, .unread = unread};
+  }
+  std::optional<EndReason> Step(const Row& row, bool more = true) {
+    const SpanMemory memory(kStack, std::as_bytes(std::span(words)));
+    return Apply(row,
+                 {.memory = memory, .begin = kStack, .end = kStack + sizeof(words), .more = more, .pieces = pieces},
+                 &state);
+  }
+
+  std::vector<StackPiece> pieces;
+};
+
+TEST_F(PiecesTest, BehindALargeFrame) {
+  const Row large = Plain(0x100008);
+  EXPECT_EQ(Step(large), EndReason::kStackCopy);
+  EXPECT_EQ(state.needed, kAbove + 8);
+  pieces = {Piece(kAbove - 8, {7, 0x402000, 8, 0x403000}, true)};
+  EXPECT_EQ(Step(large), std::nullopt);
+  EXPECT_EQ(state.pc, 0x402000u);
+  EXPECT_EQ(state.sp, kAbove + 8);
+  EXPECT_EQ(Step(Plain(16)), std::nullopt);
+  EXPECT_EQ(state.pc, 0x403000u);
+  EXPECT_EQ(state.sp, kAbove + 24) << "the end of the piece";
+  FrameState before = state;
+  EXPECT_EQ(Step(Plain(8)), EndReason::kStackCopy);
+  EXPECT_EQ(state.needed, kAbove + 32);
+  state = before;
+  pieces[0].more = false;
+  EXPECT_EQ(Step(Plain(8)), EndReason::kBadCfa) << "there is nothing more";
+  state = before;
+  pieces[0].unread = true;
+  EXPECT_EQ(Step(Plain(8)), EndReason::kUnread);
+}
+
+// What a frame has saved may lie below the piece: then it is not known, and nobody guesses.
+TEST_F(PiecesTest, RegistersSavedBelow) {
+  Row large = Plain(0x100008);
+  large.fp = {.offset = -0x800, .place = Place::kAtCfa, .reg = 0};
+  pieces = {Piece(kAbove, {0x402000}, true)};
+  EXPECT_EQ(Step(large), std::nullopt);
+  EXPECT_FALSE(state.fp_known);
+}
+
+TEST_F(PiecesTest, OnAnotherStack) {
+  state.sp = kOther;
+  EXPECT_EQ(Step(Plain(8)), EndReason::kOtherStack);
+  EXPECT_EQ(state.needed, kOther);
+  pieces = {Piece(kOther, {0x402000, 0x403000}, true)};
+  state.sp = kOther;
+  EXPECT_EQ(Step(Plain(8)), std::nullopt);
+  EXPECT_EQ(state.pc, 0x402000u);
+  EXPECT_EQ(Step(Plain(8)), std::nullopt);
+  EXPECT_EQ(state.pc, 0x403000u);
+  EXPECT_EQ(Step(Plain(8)), EndReason::kStackCopy) << "no word of the copy, which is further up";
+  EXPECT_EQ(state.needed, kOther + 24);
+}
+
+TEST_F(PiecesTest, AFramePointerInThem) {
+  Row row = Plain(16, kRbp);
+  row.fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0};
+  row.source = FrameSource::kFramePointer;
+  state.fp = kAbove;
+  EXPECT_EQ(Step(row), EndReason::kStackCopy);
+  EXPECT_EQ(state.needed, kAbove + 16);
+  EXPECT_TRUE(state.guessed);
+  pieces = {Piece(kAbove, {kAbove + 0x80, 0x402000}, true)};
+  EXPECT_EQ(Step(row), std::nullopt);
+  EXPECT_EQ(state.pc, 0x402000u);
+  EXPECT_EQ(state.fp, kAbove + 0x80);
 }
 
 // As current kernels make all of them: ucontext, siginfo and, at a multiple of 64, the state of the floating point

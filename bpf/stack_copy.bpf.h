@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Copies of what is resident of the current thread's stack: from the stack pointer upwards, and pieces, where
+ * its walks have needed what is further away. Nothing here faults.
+ */
+#ifndef OFFCPU_BPF_STACK_COPY_BPF_H_
+#define OFFCPU_BPF_STACK_COPY_BPF_H_
+
+#include "buffers.bpf.h"
+#include "stack_memory.bpf.h"
+
+/* What a thread's captures take. Written by the walker: a hint, so that a tid may be reused. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, __u32); /* tid */
+	__type(value, struct wire_stack_hint);
+} stack_hints SEC(".maps");
+
+/* Says what lies above what was copied: `end` is where the mapping of it ends. */
+static __always_inline __u32 what_is_above(__u64 copied_to, __u64 wanted_to, __u64 end, bool is_known)
+{
+	if (copied_to >= wanted_to)
+		return WIRE_ABOVE_MORE;
+	return copied_to >= end && is_known ? WIRE_ABOVE_END : WIRE_ABOVE_UNREAD;
+}
+
+struct stack_copy {
+	struct capture_record *record;
+	__u64 from;	   /* the next byte */
+	__u32 bytes, take; /* how many the record holds, and is to hold */
+};
+
+/* Of bpf_loop; 1 ends it. */
+static long copy_page(__u32 index, struct stack_copy *copy)
+{
+	__u32 bytes = copy->bytes, chunk = WIRE_PAGE_BYTES - (copy->from & (WIRE_PAGE_BYTES - 1));
+
+	if (bytes >= copy->take || bytes > WIRE_COPY_MAX_BYTES)
+		return 1;
+	if (chunk > copy->take - bytes)
+		chunk = copy->take - bytes;
+	barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
+	if (chunk > WIRE_PAGE_BYTES)
+		return 1;
+	if (bpf_probe_read_user(copy->record->stack + bytes, chunk, (void *)copy->from))
+		return 1;
+	copy->bytes = bytes + chunk;
+	copy->from += chunk;
+	return 0;
+}
+
+/* Copies `bytes` more from `from` on, or as many as are resident at its front. */
+static __always_inline void copy_resident(struct stack_copy *copy, __u64 from, __u32 bytes)
+{
+	copy->from = from;
+	copy->take = copy->bytes + bytes;
+	bpf_loop(bytes / WIRE_PAGE_BYTES + 2, copy_page, copy, 0);
+}
+
+/* What the copy from the stack pointer upwards holds. */
+struct copied {
+	__u64 begin, end;
+};
+
+/* Copies the piece that begins at `begin`, or what of it lies behind what is copied already. */
+static __always_inline void copy_piece(struct stack_copy *copy, struct wire_piece *piece, __u64 begin,
+				       const struct copied *copied, struct task_state *state,
+				       struct task_struct *task)
+{
+	__u64 end = begin + WIRE_PIECE_BYTES, mapping_end, wanted;
+	__u32 before = copy->bytes;
+
+	if (begin >= copied->begin && begin < copied->end)
+		begin = copied->end;
+	mapping_end = end_of_mapping(state, task, begin);
+	if (begin >= end || begin >= mapping_end)
+		return;
+	wanted = (end < mapping_end ? end : mapping_end) - begin;
+	copy_resident(copy, begin, wanted);
+	piece->begin = begin;
+	piece->bytes = copy->bytes - before;
+	piece->above = what_is_above(begin + piece->bytes, end, mapping_end, true);
+}
+
+/* Copies the pieces that the walker has asked for, behind the copy from the stack pointer upwards. */
+static __always_inline void copy_pieces(struct stack_copy *copy, const struct copied *copied,
+					struct task_state *state, struct task_struct *task)
+{
+	struct wire_piece *pieces = copy->record->head.pieces;
+	struct wire_stack_hint *hint;
+	__u32 tid = task->pid;
+
+	for (__u32 i = 0; i < WIRE_PIECES; i++)
+		pieces[i].begin = 0;
+	hint = bpf_map_lookup_elem(&stack_hints, &tid);
+	if (!hint)
+		return;
+	for (__u32 i = 0; i < WIRE_PIECES; i++) {
+		if (i < hint->pieces && copy->bytes <= WIRE_STACK_MAX_BYTES + i * WIRE_PIECE_BYTES)
+			copy_piece(copy, &pieces[i], hint->begins[i], copied, state, task);
+	}
+}
+
+#endif /* OFFCPU_BPF_STACK_COPY_BPF_H_ */

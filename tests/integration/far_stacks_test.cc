@@ -1,0 +1,61 @@
+// Stacks that do not lie in one place, on the real kernel: what is behind a large frame, and what a signal handler with
+// a stack of its own has interrupted. The first captures of a thread end early; then the walker knows which pieces of
+// the stack it needs.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+struct FarStack {
+  std::string name;
+  std::vector<std::string> words;    // of the target
+  std::vector<std::string> between;  // outer_1 and inner_3
+};
+
+void PrintTo(const FarStack& stack, std::ostream* out) { *out << stack.name; }
+
+std::vector<std::string> Chain(const FarStack& stack) {
+  std::vector<std::string> chain = {"start_thread", "outer_3", "outer_2", "outer_1"};
+  chain.insert(chain.end(), stack.between.begin(), stack.between.end());
+  for (const char* name : {"inner_3", "inner_2", "inner_1"}) chain.emplace_back(name);
+  return chain;
+}
+
+class FarStacks : public testing::TestWithParam<FarStack> {};
+
+TEST_P(FarStacks, AreWhole) {
+  std::vector<std::string> words = {"far_stacks", "--seconds", "3"};
+  words.insert(words.end(), GetParam().words.begin(), GetParam().words.end());
+  const std::unique_ptr<Target> target = Target::Start(words);
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const std::vector<std::string> chain = Chain(GetParam());
+  for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.complete() && r.Has("inner_1"); })) {
+    EXPECT_TRUE(row.Calls(chain)) << row.Text();
+  }
+  const Measure measured = target->Measured("far", "inner_1");
+  const Measure whole = recording.Sum([&](const StackRow& row) { return row.complete() && row.Calls(chain); });
+  std::printf("%s: %.1f %% of %llu waits whole\n", GetParam().name.c_str(),
+              100.0 * static_cast<double>(whole.count) / static_cast<double>(measured.count),
+              static_cast<unsigned long long>(measured.count));
+  // By then the walker has told which pieces it needs, on a busy machine too.
+  constexpr uint64_t kSoonNs = 1'000'000'000;
+  EXPECT_GT(whole.ns + kSoonNs, measured.ns * 99 / 100) << recording.DropsText();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, FarStacks,
+    testing::Values(FarStack{"frame_of_100_kib", {"large", "102400"}, {"large_frame"}},
+                    FarStack{"frame_of_1_mib", {"large", "1048576"}, {"large_frame"}},
+                    FarStack{"handler", {"handler"}, {"first_handler"}},
+                    FarStack{"handler_in_handler", {"handler_in_handler"}, {"first_handler", "second_handler"}}),
+    [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
+
+}  // namespace
+}  // namespace offcpu::integration

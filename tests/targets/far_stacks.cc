@@ -1,0 +1,130 @@
+// Waits whose stacks do not lie in one place: behind a large frame, or on stacks of signal handlers. A thread calls
+// outer_3 to outer_1, then what the place is, then inner_3 to inner_1, which sleep.
+// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler
+//   large               a frame of BYTES is between them, of which only the ends are used
+//   handler             inner is called by a signal handler on an alternate stack, which interrupts outer
+//   handler_in_handler  likewise by one that interrupts another one, each on an alternate stack
+#include <alloca.h>
+#include <sys/mman.h>
+
+#include <initializer_list>
+
+#include "target.h"
+
+namespace {
+
+constexpr uint64_t kWaitNs = 1'000'000;
+constexpr size_t kStackBytes = 256 << 10;
+
+target::Sum sum;
+const char* place;
+size_t frame_bytes;
+char* stacks;  // of handlers, one after the other
+
+}  // namespace
+
+TARGET_FUNCTION void inner_1() {
+  const target::OffCpuTimer timer(sum);
+  target::SleepNs(kWaitNs);
+}
+TARGET_FUNCTION void inner_2() {
+  inner_1();
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION void inner_3() {
+  inner_2();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void large_frame() {
+  auto* bytes = static_cast<volatile char*>(alloca(frame_bytes));
+  bytes[frame_bytes - 1] = 1;
+  inner_3();
+  bytes[frame_bytes - 1] = bytes[frame_bytes - 1] + 1;
+}
+
+namespace {
+
+// The kernel takes the stack away while a handler is on it, so that the handler may give another one.
+void GiveStack(int number) {
+  stack_t stack = {};
+  stack.ss_sp = stacks + kStackBytes * static_cast<size_t>(number);
+  stack.ss_size = kStackBytes;
+  stack.ss_flags = static_cast<int>(SS_ONSTACK | (1U << 31));  // SS_AUTODISARM
+  target::Check(sigaltstack(&stack, nullptr) == 0, "sigaltstack");
+}
+
+}  // namespace
+
+TARGET_FUNCTION void second_handler(int) {
+  inner_3();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void first_handler(int) {
+  if (strcmp(place, "handler") == 0) {
+    inner_3();
+  } else {
+    GiveStack(1);
+    raise(SIGUSR2);
+  }
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void outer_1() {
+  if (strcmp(place, "large") == 0) {
+    large_frame();
+  } else {
+    GiveStack(0);
+    raise(SIGUSR1);
+  }
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION void outer_2() {
+  outer_1();
+  TARGET_AFTER_CALL;
+}
+TARGET_FUNCTION void outer_3() {
+  outer_2();
+  TARGET_AFTER_CALL;
+}
+
+namespace {
+
+void Handle(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_ONSTACK;
+  target::Check(sigaction(signal, &action, nullptr) == 0, "sigaction");
+}
+
+target::Gate gate;
+
+void* Run(void*) {
+  gate.Pass();
+  while (!target::Over()) outer_3();
+  return nullptr;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (const char* name : {"large", "handler", "handler_in_handler"}) {
+    if (target::Flag(argc, argv, name)) place = name;
+  }
+  if (place == nullptr) return 2;
+  frame_bytes = static_cast<size_t>(target::Option(argc, argv, "large", 0));
+  void* memory = mmap(nullptr, 2 * kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  target::Check(memory != MAP_FAILED, "mmap");
+  stacks = static_cast<char*>(memory);
+  Handle(SIGUSR1, first_handler);
+  Handle(SIGUSR2, second_handler);
+  pthread_t thread;
+  target::Check(pthread_create(&thread, nullptr, Run, nullptr) == 0, "pthread_create");
+  pthread_setname_np(thread, "far");
+  target::ReadyAndRun("", target::Option(argc, argv, "--seconds", 2));
+  gate.Open();
+  pthread_join(thread, nullptr);
+  target::Measured("far", "inner_1", sum);
+  target::DoneAndStay();
+}
