@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
 #include "html/page.h"
+#include "tables/row_groups.h"
 
 namespace offcpu {
 namespace {
@@ -23,13 +24,11 @@ std::string Policy() {
       "; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'");
 }
 
-}  // namespace
-
-void WriteHtml(const NamedProfile& profile, const PageOptions& options, ByteSink sink) {
+void WritePage(const std::string& data, ByteSink sink) {
   std::string packed;
   const auto pack = [&packed](std::string_view bytes) { packed += bytes; };
   GzipWriter gzip(pack);
-  gzip.Append(PageData(profile, options));
+  gzip.Append(data);
   gzip.Finish();
   sink("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
   sink(absl::StrCat("<meta http-equiv=\"Content-Security-Policy\" content=\"", Policy(), "\">\n"));
@@ -44,6 +43,18 @@ void WriteHtml(const NamedProfile& profile, const PageOptions& options, ByteSink
   sink("</script>\n<script type=\"module\">");
   sink(kPageScript);
   sink("</script>\n</body>\n</html>\n");
+}
+
+}  // namespace
+
+void WriteHtml(const NamedProfile& profile, const PageOptions& options, ByteSink sink) {
+  WritePage(PageData(profile, options), sink);
+}
+
+void WriteHtmlOfBoth(NamedProfile before, NamedProfile after, const PageOptions& options, ByteSink sink) {
+  LeaveOutNumbers(&before);
+  LeaveOutNumbers(&after);
+  WritePage(PageDataOfBoth(before, after, options), sink);
 }
 
 }  // namespace offcpu

@@ -1,4 +1,5 @@
-// A page for a browser that answers "where does it wait?": one file that needs nothing else and asks nobody.
+// A page for a browser that answers "where does it wait?", or of two profiles "what has changed?": one file that needs
+// nothing else and asks nobody.
 //
 // What the page does is in page/, the same for every profile: modules of JavaScript, a style sheet and the elements
 // that they fill. The profile is text in base64 beside them (page_data.h). So no byte of a profile is ever markup or
@@ -15,6 +16,9 @@
 namespace offcpu {
 
 void WriteHtml(const NamedProfile& profile, const PageOptions& options, ByteSink sink);
+
+// Names of threads and programs that differ in a number alone are one (tables/row_groups.h).
+void WriteHtmlOfBoth(NamedProfile before, NamedProfile after, const PageOptions& options, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -35,7 +35,16 @@ void AddTree(const StackTree& tree, Columns& columns) {
   columns.Add("node.frame", 4, nodes.size(), [&nodes](size_t i) { return nodes[i].frame; });
 }
 
-void AddRows(const PageRows& page, Columns& columns) {
+// A column for each figure.
+void AddSums(const std::vector<PageRow>& rows, std::string_view prefix, RowSums PageRow::*sums, Columns& columns) {
+  for (const RowValueInfo& info : kRowValues) {
+    if (info.sum == nullptr) continue;
+    columns.Add(absl::StrCat(std::string(prefix), std::string(info.name)), 8, rows.size(),
+                [&rows, &info, sums](size_t i) { return (rows[i].*sums).*info.sum; });
+  }
+}
+
+void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   const auto& rows = page.rows;
   columns.Add("row.stack", 4, rows.size(), [&rows](size_t i) { return rows[i].stack; });
   columns.Add("row.waker", 4, rows.size(), [&rows](size_t i) { return rows[i].waker; });
@@ -43,25 +52,17 @@ void AddRows(const PageRows& page, Columns& columns) {
     columns.Add(absl::StrCat("label.", std::string(kRowLabels[label].name)), Width(page.values[label].size()),
                 rows.size(), [&rows, label](size_t i) { return rows[i].labels[label]; });
   }
-  for (const RowValueInfo& info : kRowValues) {
-    if (info.sum == nullptr) continue;
-    columns.Add(absl::StrCat("sum.", std::string(info.name)), 8, rows.size(),
-                [&rows, &info](size_t i) { return rows[i].sums.*info.sum; });
-  }
+  AddSums(rows, "sum.", &PageRow::sums, columns);
   columns.Add("sum.max", 8, rows.size(), [&rows](size_t i) { return rows[i].sums.max_ns; });
+  if (is_comparing) AddSums(rows, "before.", &PageRow::before, columns);
 }
 
-void WriteRecording(const NamedProfile& profile, const PageOptions& options, JsonWriter& json) {
+void WriteRecording(const NamedProfile& profile, bool hide_idle, JsonWriter& json) {
   json.Field("host", profile.host);
   json.Field("start_unix_ns", absl::StrCat(profile.start_unix_ns));
   json.Field("duration_ns", profile.duration_ns);
-  json.Field("value", InfoOf(options.value).name);
-  json.Key("samples");
-  json.Bool(profile.stats.oncpu_period_ns != 0);
-  json.Key("hide_idle");
-  json.Bool(options.hide_idle);
   std::string summary;
-  WriteSummary(profile, options.hide_idle, [&summary](std::string_view text) { summary += text; });
+  WriteSummary(profile, hide_idle, [&summary](std::string_view text) { summary += text; });
   json.Field("summary", summary);
 }
 
@@ -77,19 +78,30 @@ void WriteLabels(const PageRows& page, JsonWriter& json) {
   json.EndArray();
 }
 
-}  // namespace
+bool HasSamples(const NamedProfile& profile) { return profile.stats.oncpu_period_ns != 0; }
 
-std::string PageData(const NamedProfile& profile, const PageOptions& options) {
-  StackTree tree(profile);
-  const PageRows page = RowsOf(profile, options.max_stacks, tree);
+// `before` is null if nothing is compared.
+std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const PageOptions& options,
+                  const PageRows& page, StackTree& tree) {
   Columns columns;
   AddTree(tree, columns);
-  AddRows(page, columns);
+  AddRows(page, before != nullptr, columns);
   std::string header;
   const auto append = [&header](std::string_view text) { header += text; };
   JsonWriter json(append);
   json.BeginObject();
-  WriteRecording(profile, options, json);
+  WriteRecording(profile, options.hide_idle, json);
+  if (before != nullptr) {
+    json.Key("before");
+    json.BeginObject();
+    WriteRecording(*before, options.hide_idle, json);
+    json.EndObject();
+  }
+  json.Field("value", InfoOf(options.value).name);
+  json.Key("samples");
+  json.Bool(HasSamples(profile) && (before == nullptr || HasSamples(*before)));
+  json.Key("hide_idle");
+  json.Bool(options.hide_idle);
   json.Field("pruned", page.pruned);
   WriteArray("strings", tree.strings().all(), json, [&json](const std::string& text) { json.String(text); });
   WriteLabels(page, json);
@@ -100,6 +112,20 @@ std::string PageData(const NamedProfile& profile, const PageOptions& options) {
   bytes += header;
   columns.AppendTo(bytes);
   return bytes;
+}
+
+}  // namespace
+
+std::string PageData(const NamedProfile& profile, const PageOptions& options) {
+  StackTree tree;
+  const PageRows page = RowsOf(profile, options.max_stacks, tree);
+  return Bytes(profile, nullptr, options, page, tree);
+}
+
+std::string PageDataOfBoth(const NamedProfile& before, const NamedProfile& after, const PageOptions& options) {
+  StackTree tree;
+  const PageRows page = RowsOfBoth(before, after, options.max_stacks, tree);
+  return Bytes(after, &before, options, page, tree);
 }
 
 }  // namespace offcpu

@@ -1,10 +1,12 @@
-// What a page knows of a profile, as bytes: a header in JSON and columns of numbers.
+// What a page knows of a profile, or of two that it compares, as bytes: a header in JSON and columns of numbers.
 //
 //   "OFFCPU1\n", the length of the header in 4 bytes, the header, and then, each at a multiple of 8 bytes, the columns
 //   in the order of the header's "columns": {"name", "bytes": of one number, "count"}. Numbers are little-endian.
 //
 // Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
 // "hide_idle", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of string]}].
+// If it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns" and
+// "summary" of the earlier one.
 //
 //   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
 //   node.up, node.frame                       the tree of all stacks, outermost first. A node's parent is `up` before
@@ -13,6 +15,7 @@
 //                                             woke it, the way back from where that was done (0: not known)
 //   label.NAME                                by row: index into the label's "values", whose first is "", without it
 //   sum.NAME                                  by row: the figures that kRowValues has, in 8 bytes, and max_ns
+//   before.NAME                               by row: the same of the earlier profile, without max_ns, if it compares
 //
 // Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.
 // Names of targets are made printable (bytes/utf8.h); whoever shows them must still not take them for markup.
@@ -35,6 +38,9 @@ struct PageOptions {
 };
 
 std::string PageData(const NamedProfile& profile, const PageOptions& options);
+
+// What is the same by its names is one; names should have no numbers in them (tables/row_groups.h).
+std::string PageDataOfBoth(const NamedProfile& before, const NamedProfile& after, const PageOptions& options);
 
 }  // namespace offcpu
 

@@ -1,4 +1,5 @@
-// The rows of a profile as a page has them: labels and stacks by number, and those that look the same added up.
+// The rows of a profile as a page has them: labels and stacks by number, and those that look the same added up; or the
+// rows of two profiles that are compared. Pure functions.
 #ifndef OFFCPU_HTML_PAGE_ROWS_H_
 #define OFFCPU_HTML_PAGE_ROWS_H_
 
@@ -18,6 +19,7 @@ struct PageRow {
   uint32_t waker = 0;
   std::array<uint32_t, kRowLabelCount> labels = {};  // indices into PageRows::values
   RowSums sums;
+  RowSums before;  // of the earlier of two profiles; else all 0
 };
 
 struct PageRows {
@@ -26,8 +28,13 @@ struct PageRows {
   size_t pruned = 0;                                         // rows of the profile that have lost their stacks
 };
 
-// Fills the tree with what the rows need.
+// Fills the tree with what the rows need. The rows with the longest times keep their stacks.
 PageRows RowsOf(const NamedProfile& profile, size_t max_stacks, StackTree& tree);
+
+// Rows are compared by names, which should have no numbers in them (tables/row_groups.h): what is of one run alone, as
+// pids are, is no label here. A row keeps its stack in both profiles or in neither, by its time in a second of the one
+// in which it has more of it.
+PageRows RowsOfBoth(const NamedProfile& before, const NamedProfile& after, size_t max_stacks, StackTree& tree);
 
 }  // namespace offcpu
 

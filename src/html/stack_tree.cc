@@ -36,52 +36,12 @@ uint32_t PageStrings::Of(std::string_view text) {
   return it->second;
 }
 
-StackTree::StackTree(const NamedProfile& profile)
-    : profile_(profile),
-      nodes_(1),
-      user_nodes_(profile.user_stacks.size()),
-      waker_nodes_(profile.wakers.size()),
-      kernel_frames_(profile.kernel_stacks.size()) {}
-
 uint32_t StackTree::FrameOf(std::string_view name, std::string_view module, FrameClass kind) {
   const Frame frame = {strings_.Of(name), strings_.Of(module), kind};
   const auto [it, is_new] =
       frame_index_.try_emplace({frame.name, frame.module, kind}, static_cast<uint32_t>(frames_.size()));
   if (is_new) frames_.push_back(frame);
   return it->second;
-}
-
-uint32_t StackTree::FrameOf(const NamedFrame& frame) { return FrameOf(frame.name, frame.module_name, ClassOf(frame)); }
-
-StackTree::Stack StackTree::UserFrames(const NamedUserStack& stack) {
-  Stack frames;
-  if (const std::string end = EndLabel(stack); !end.empty()) frames.push_back(FrameOf(end, "", FrameClass::kMissing));
-  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
-  return frames;
-}
-
-StackTree::Stack StackTree::KernelFrames(const NamedKernelStack& stack) {
-  Stack frames;
-  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
-  if (!frames.empty()) return frames;
-  for (const std::string& label : KernelLabels(stack)) frames.push_back(FrameOf(label, "", FrameClass::kMissing));
-  return frames;
-}
-
-StackTree::Stack StackTree::LinkFrames(const WakerLink& link) {
-  Stack frames = {FrameOf("woken by", "", FrameClass::kWaker)};
-  const auto append_reversed = [&frames](const Stack& stack) {
-    frames.insert(frames.end(), stack.rbegin(), stack.rend());
-  };
-  append_reversed(KernelFrames(profile_.kernel_stacks[link.kernel_stack]));
-  if (link.interrupt) {
-    frames.push_back(FrameOf(kInterrupt, "", FrameClass::kThread));
-    return frames;
-  }
-  append_reversed(UserFrames(profile_.user_stacks[link.user_stack]));
-  frames.push_back(FrameOf(ThreadLabel(profile_.comms[link.comm]), "", FrameClass::kThread));
-  frames.push_back(FrameOf(ProcessLabel(profile_.processes[link.process]), "", FrameClass::kThread));
-  return frames;
 }
 
 uint32_t StackTree::Below(uint32_t parent, const Stack& stack) {
@@ -93,26 +53,72 @@ uint32_t StackTree::Below(uint32_t parent, const Stack& stack) {
   return parent;
 }
 
-uint32_t StackTree::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
-  uint32_t& user = user_nodes_[user_stack];
-  if (user == 0) user = Below(0, UserFrames(profile_.user_stacks[user_stack]));
-  std::unique_ptr<Stack>& kernel = kernel_frames_[kernel_stack];
-  if (kernel == nullptr) kernel = std::make_unique<Stack>(KernelFrames(profile_.kernel_stacks[kernel_stack]));
-  return Below(user, *kernel);
+StackPlacer::StackPlacer(const NamedProfile& profile, std::string (*process)(const ProcessInfo&), StackTree& tree)
+    : profile_(profile),
+      process_(process),
+      tree_(tree),
+      user_nodes_(profile.user_stacks.size()),
+      waker_nodes_(profile.wakers.size()),
+      kernel_frames_(profile.kernel_stacks.size()) {}
+
+uint32_t StackPlacer::FrameOf(const NamedFrame& frame) {
+  return tree_.FrameOf(frame.name, frame.module_name, ClassOf(frame));
 }
 
-uint32_t StackTree::WakersOf(uint32_t waker) {
+StackPlacer::Stack StackPlacer::UserFrames(const NamedUserStack& stack) {
+  Stack frames;
+  if (const std::string end = EndLabel(stack); !end.empty()) {
+    frames.push_back(tree_.FrameOf(end, "", FrameClass::kMissing));
+  }
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  return frames;
+}
+
+StackPlacer::Stack StackPlacer::KernelFrames(const NamedKernelStack& stack) {
+  Stack frames;
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  if (!frames.empty()) return frames;
+  for (const std::string& label : KernelLabels(stack)) frames.push_back(tree_.FrameOf(label, "", FrameClass::kMissing));
+  return frames;
+}
+
+StackPlacer::Stack StackPlacer::LinkFrames(const WakerLink& link) {
+  Stack frames = {tree_.FrameOf("woken by", "", FrameClass::kWaker)};
+  const auto append_reversed = [&frames](const Stack& stack) {
+    frames.insert(frames.end(), stack.rbegin(), stack.rend());
+  };
+  append_reversed(KernelFrames(profile_.kernel_stacks[link.kernel_stack]));
+  if (link.interrupt) {
+    frames.push_back(tree_.FrameOf(kInterrupt, "", FrameClass::kThread));
+    return frames;
+  }
+  append_reversed(UserFrames(profile_.user_stacks[link.user_stack]));
+  frames.push_back(tree_.FrameOf(ThreadLabel(profile_.comms[link.comm]), "", FrameClass::kThread));
+  frames.push_back(tree_.FrameOf(process_(profile_.processes[link.process]), "", FrameClass::kThread));
+  return frames;
+}
+
+uint32_t StackPlacer::StackOf(uint32_t user_stack, uint32_t kernel_stack) {
+  uint32_t& user = user_nodes_[user_stack];
+  if (user == 0) user = tree_.Below(0, UserFrames(profile_.user_stacks[user_stack]));
+  std::unique_ptr<Stack>& kernel = kernel_frames_[kernel_stack];
+  if (kernel == nullptr) kernel = std::make_unique<Stack>(KernelFrames(profile_.kernel_stacks[kernel_stack]));
+  return tree_.Below(user, *kernel);
+}
+
+uint32_t StackPlacer::WakersOf(uint32_t waker) {
   if (waker == 0) return 0;
   uint32_t& node = waker_nodes_[waker - 1];
   if (node != 0) return node;
   const WakerChain& chain = profile_.wakers[waker - 1];
-  for (const WakerLink& link : chain) node = Below(node, LinkFrames(link));
+  for (const WakerLink& link : chain) node = tree_.Below(node, LinkFrames(link));
   if (chain.empty()) {
-    node = Below(0, {FrameOf("woken by", "", FrameClass::kWaker), FrameOf("[other]", "", FrameClass::kMissing)});
+    node = tree_.Below(
+        0, {tree_.FrameOf("woken by", "", FrameClass::kWaker), tree_.FrameOf("[other]", "", FrameClass::kMissing)});
   }
   return node;
 }
 
-uint32_t StackTree::Pruned() { return Below(0, {FrameOf("[pruned]", "", FrameClass::kMissing)}); }
+uint32_t StackPlacer::Pruned() { return tree_.Below(0, {tree_.FrameOf("[pruned]", "", FrameClass::kMissing)}); }
 
 }  // namespace offcpu

@@ -1,4 +1,5 @@
-// The names of a profile's frames, each once, and its stacks as one tree from the outermost frame to the leaf.
+// The names of frames, each once, and stacks as one tree from the outermost frame to the leaf: those of one profile, or
+// of two that are compared by names.
 #ifndef OFFCPU_HTML_STACK_TREE_H_
 #define OFFCPU_HTML_STACK_TREE_H_
 
@@ -42,14 +43,6 @@ enum class FrameClass : uint8_t {
 // One thread.
 class StackTree {
  public:
-  explicit StackTree(const NamedProfile& profile);
-
-  // The nodes of a pair of stacks, and of a chain of wakers. The same names are the same node.
-  uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
-  uint32_t WakersOf(uint32_t waker);  // RowKey::waker; 0: none
-  // Stands for stacks that are not told apart.
-  uint32_t Pruned();
-
   struct Frame {
     uint32_t name = 0;
     uint32_t module = 0;
@@ -59,27 +52,50 @@ class StackTree {
     uint32_t parent = 0;
     uint32_t frame = 0;
   };
+  using Stack = std::vector<uint32_t>;  // frames, outermost first
+
+  StackTree() : nodes_(1) {}
+
+  uint32_t FrameOf(std::string_view name, std::string_view module, FrameClass kind);
+  // The node of the last frame, below a node; 0 is the root. The same names are the same node.
+  uint32_t Below(uint32_t parent, const Stack& stack);
+
   PageStrings& strings() { return strings_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<Node>& nodes() const { return nodes_; }  // parents first
 
  private:
-  using Stack = std::vector<uint32_t>;  // frames, outermost first
-
-  uint32_t FrameOf(std::string_view name, std::string_view module, FrameClass kind);
-  uint32_t FrameOf(const NamedFrame& frame);
-  Stack UserFrames(const NamedUserStack& stack);
-  Stack KernelFrames(const NamedKernelStack& stack);
-  Stack LinkFrames(const WakerLink& link);
-  uint32_t Below(uint32_t parent, const Stack& stack);
-
-  const NamedProfile& profile_;
   PageStrings strings_;
   std::vector<Frame> frames_;
   std::vector<Node> nodes_;
   absl::flat_hash_map<std::tuple<uint32_t, uint32_t, FrameClass>, uint32_t> frame_index_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> node_index_;  // by parent and frame
-  std::vector<uint32_t> user_nodes_;                                         // by user stack, 0: not made yet
+};
+
+// Puts the stacks of one profile into a tree. One thread; both must outlive this.
+class StackPlacer {
+ public:
+  // `process`: how the process of a waker is named.
+  StackPlacer(const NamedProfile& profile, std::string (*process)(const ProcessInfo&), StackTree& tree);
+
+  // The nodes of a pair of stacks, and of a chain of wakers.
+  uint32_t StackOf(uint32_t user_stack, uint32_t kernel_stack);
+  uint32_t WakersOf(uint32_t waker);  // RowKey::waker; 0: none
+  // Stands for stacks that are not told apart.
+  uint32_t Pruned();
+
+ private:
+  using Stack = StackTree::Stack;
+
+  uint32_t FrameOf(const NamedFrame& frame);
+  Stack UserFrames(const NamedUserStack& stack);
+  Stack KernelFrames(const NamedKernelStack& stack);
+  Stack LinkFrames(const WakerLink& link);
+
+  const NamedProfile& profile_;
+  std::string (*const process_)(const ProcessInfo&);
+  StackTree& tree_;
+  std::vector<uint32_t> user_nodes_;  // by user stack, 0: not made yet
   std::vector<uint32_t> waker_nodes_;
   std::vector<std::unique_ptr<Stack>> kernel_frames_;
 };

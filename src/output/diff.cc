@@ -15,12 +15,6 @@ namespace {
 // By name: before, and after.
 using Sums = std::map<std::string, DiffLine>;
 
-// Threads of a pool, and programs of one, have other numbers in each run.
-void LeaveOutNumbers(NamedProfile* profile) {
-  for (std::string& comm : profile->comms) comm = WithoutDigits(comm);
-  for (ProcessInfo& process : profile->processes) process.name = WithoutNumbers(process.name);
-}
-
 void AddStacks(const NamedProfile& profile, const ShownRows& shown, RowValue value, uint64_t DiffLine::*side,
                Sums& sums) {
   ForEachStack(profile, shown.rows(), {.value = value},

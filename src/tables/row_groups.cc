@@ -78,6 +78,11 @@ std::string WithoutDigits(std::string_view name) { return Folded(name, false); }
 
 std::string WithoutNumbers(std::string_view name) { return Folded(name, true); }
 
+void LeaveOutNumbers(NamedProfile* profile) {
+  for (std::string& comm : profile->comms) comm = WithoutDigits(comm);
+  for (ProcessInfo& process : profile->processes) process.name = WithoutNumbers(process.name);
+}
+
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart) {
   FirstIndices first;
   for (size_t i = 0; i < profile.processes.size(); ++i) {

@@ -60,32 +60,58 @@ TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
   fake.Row(fake.Process(10, "<img src=x>"), fake.Comm("</script>"), fake.User({"<script>"}), fake.Kernel({"-->"}), 1);
   fake.profile.host = "</title><script>alert(1)</script>";
   std::string hostile = HtmlOf(fake.profile);
+  std::string both = HtmlOfBoth(fake.profile, fake.profile);
   std::string empty = HtmlOf({});
-  for (std::string* page : {&hostile, &empty}) {
+  for (std::string* page : {&hostile, &both, &empty}) {
     const std::string data = Between(*page, kData, "</script>");
     EXPECT_EQ(data.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="),
               std::string::npos);
     page->erase(page->find(data), data.size());
   }
   EXPECT_EQ(hostile, empty);
+  EXPECT_EQ(both, empty);
 }
 
-// As many stacks as a page keeps, of which no two are the same, are no burden for a browser or a mail.
-TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
-  std::mt19937_64 random(1);
-  std::vector<std::string> names;
-  for (int i = 0; i < 2000; ++i)
-    names.push_back("server::Handler<std::vector<int>>::Step" + std::to_string(i) + "(int)");
+// Stacks of which no two are the same, of few callers and many callees.
+FakeProfile StacksOf(int count, uint64_t seed, const std::vector<std::string>& names) {
+  std::mt19937_64 random(seed);
   FakeProfile fake;
   const uint32_t kernel = fake.Kernel({"schedule", "futex_wait", "do_syscall_64"});
   const uint32_t process = fake.Process(10, "server");
   const uint32_t comm = fake.Comm("worker");
-  for (int i = 0; i < 100'000; ++i) {
-    std::vector<std::string_view> stack;  // of few callers and many callees, leaf first
+  for (int i = 0; i < count; ++i) {
+    std::vector<std::string_view> stack;  // leaf first
     for (size_t depth = 30; depth > 0; --depth) stack.push_back(names[50 * depth + random() % (depth < 20 ? 2 : 50)]);
     fake.Row(process, comm, fake.User(stack), kernel, random() % 1'000'000'000);
   }
-  EXPECT_LT(HtmlOf(fake.profile).size(), 10'000'000u);
+  fake.profile.duration_ns = 1'000'000'000;
+  return fake;
+}
+
+// As many stacks as a page keeps are no burden for a browser or a mail. Of two profiles it keeps no more.
+TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 2000; ++i)
+    names.push_back("server::Handler<std::vector<int>>::Step" + std::to_string(i) + "(int)");
+  const FakeProfile first = StacksOf(100'000, 1, names);
+  EXPECT_LT(HtmlOf(first.profile).size(), 10'000'000u);
+  EXPECT_LT(HtmlOfBoth(StacksOf(100'000, 2, names).profile, first.profile).size(), 10'000'000u);
+}
+
+// Threads of a pool have other numbers in each run.
+TEST(HtmlTest, NamesWithoutNumbersAreCompared) {
+  FakeProfile before;
+  before.Row(before.Process(10, "job-7"), before.Comm("pool-1"), before.User({"f"}), before.Kernel({"k"}), 1);
+  FakeProfile after;
+  after.Row(after.Process(11, "job-12"), after.Comm("pool-2"), after.User({"f"}), after.Kernel({"k"}), 2);
+  std::string packed;
+  ASSERT_TRUE(absl::Base64Unescape(Between(HtmlOfBoth(before.profile, after.profile), kData, "</script>"), &packed));
+  const PageReader page(Gunzip(packed, 1 << 20).value());
+  ASSERT_EQ(page.rows(), 1u);
+  EXPECT_EQ(page.Label(0, "process"), "job-*");
+  EXPECT_EQ(page.Label(0, "comm"), "pool-*");
+  EXPECT_EQ(page.Column("before.blocked"), std::vector<uint64_t>{1});
+  EXPECT_EQ(page.Column("sum.blocked"), std::vector<uint64_t>{2});
 }
 
 TEST(HtmlTest, ThePageNamesNoOtherPlace) {

@@ -1,7 +1,9 @@
 #include "html/page_data.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,6 +14,9 @@
 
 namespace offcpu {
 namespace {
+
+using ::testing::Contains;
+using ::testing::UnorderedElementsAre;
 
 PageReader Read(const NamedProfile& profile, const PageOptions& options = {}) {
   return PageReader(PageData(profile, options));
@@ -159,6 +164,117 @@ TEST(PageDataTest, TheRecordingIsTold) {
   EXPECT_EQ(page.Field("duration_ns").text, "5000000001");
   EXPECT_EQ(page.Field("samples").text, "true");
   EXPECT_THAT(page.Field("summary").text, ::testing::HasSubstr("recorded      5.00 s"));
+}
+
+// Two recordings, of which the second has other pids and another order.
+class PageDataOfBothTest : public ::testing::Test {
+ protected:
+  PageDataOfBothTest() {
+    before_.profile.duration_ns = 2'000;
+    before_.profile.start_unix_ns = 1'000;
+    before_.profile.host = "web0";
+    const uint32_t server = before_.Process(10, "server");
+    const uint32_t worker = before_.Comm("worker");
+    const uint32_t kernel = before_.Kernel({"schedule"});
+    before_.Row(server, worker, before_.User({"lock", "main"}), kernel, 200, 5);
+    before_.Row(server, worker, before_.User({"gone", "main"}), kernel, 30);
+
+    after_.profile.duration_ns = 4'000;
+    after_.profile.host = "web1";
+    const uint32_t client = after_.Process(21, "client");
+    const uint32_t same = after_.Process(20, "server");
+    const uint32_t thread = after_.Comm("worker");
+    const uint32_t schedule = after_.Kernel({"schedule"});
+    after_.Row(client, thread, after_.User({"new", "main"}), schedule, 7);
+    after_.Row(same, thread, after_.User({"lock", "main"}), schedule, 900, 1);
+  }
+
+  PageReader Read(const PageOptions& options = {}) const {
+    return PageReader(PageDataOfBoth(before_.profile, after_.profile, options));
+  }
+  // Of each row: its program and stack, what it had before, and what it has after.
+  static std::vector<std::string> Rows(const PageReader& page, const std::string& value = "blocked") {
+    std::vector<std::string> rows;
+    for (size_t i = 0; i < page.rows(); ++i) {
+      rows.push_back(page.Label(i, "process") + " " + page.Stack(i) + " " +
+                     std::to_string(page.Column("before." + value)[i]) + " " +
+                     std::to_string(page.Column("sum." + value)[i]));
+    }
+    return rows;
+  }
+
+  FakeProfile before_;
+  FakeProfile after_;
+};
+
+TEST_F(PageDataOfBothTest, RowsOfBothAreOneByTheirNames) {
+  const PageReader page = Read();
+  EXPECT_THAT(Rows(page),
+              UnorderedElementsAre("server main:0;lock:0;schedule:1 200 900", "server main:0;gone:0;schedule:1 30 0",
+                                   "client main:0;new:0;schedule:1 0 7"));
+  EXPECT_THAT(Rows(page, "runnable"), Contains("server main:0;lock:0;schedule:1 5 1"));
+  EXPECT_THAT(Rows(page, "count"), Contains("server main:0;lock:0;schedule:1 1 1"));
+  for (size_t row = 0; row < page.rows(); ++row) EXPECT_EQ(page.Label(row, "pid"), "");
+}
+
+TEST_F(PageDataOfBothTest, BothRecordingsAreTold) {
+  before_.profile.stats.oncpu_period_ns = 1;
+  const PageReader page = Read({.value = RowValue::kBlocked, .hide_idle = false});
+  EXPECT_EQ(page.Field("host").text, "web1");
+  EXPECT_EQ(page.Field("duration_ns").text, "4000");
+  EXPECT_EQ(page.Field("value").text, "blocked");
+  EXPECT_EQ(page.Field("hide_idle").text, "false");
+  EXPECT_EQ(page.Field("samples").text, "false") << "the second has none";
+  const auto& before = page.Field("before").fields;
+  EXPECT_EQ(before.at("host").text, "web0");
+  EXPECT_EQ(before.at("start_unix_ns").text, "1000");
+  EXPECT_EQ(before.at("duration_ns").text, "2000");
+  EXPECT_THAT(before.at("summary").text, ::testing::HasSubstr("recorded"));
+  after_.profile.stats.oncpu_period_ns = 1;
+  EXPECT_EQ(Read().Field("samples").text, "true");
+}
+
+TEST_F(PageDataOfBothTest, WakersAreToldByNames) {
+  for (FakeProfile* fake : {&before_, &after_}) {
+    const uint32_t process = fake == &before_ ? 0 : 1;  // of the program "server" in either
+    fake->profile.wakers = {{{.process = process, .comm = 0, .kernel_stack = 0, .user_stack = 0}}};
+    fake->Row(process, 0, fake->User({"read", "main"}), 0, 50);
+    fake->profile.rows.back().waker = 1;
+    fake->profile.wakers[0][0].user_stack = fake->profile.rows.back().user_stack;
+  }
+  const PageReader page = Read();
+  EXPECT_THAT(Rows(page), Contains("server main:0;read:0;schedule:1 50 50"));
+  const std::vector<std::string> rows = Rows(page);
+  const auto row = std::find(rows.begin(), rows.end(), "server main:0;read:0;schedule:1 50 50") - rows.begin();
+  EXPECT_EQ(page.Waker(static_cast<size_t>(row)), "woken by:4;schedule:1;read:0;main:0;worker:5;server:5");
+}
+
+// `gone` had 30 in 2000 ns, `new` has 7 in 4000: what has less of it in a second loses its stack.
+TEST_F(PageDataOfBothTest, AStackIsKeptInBothOrInNeither) {
+  after_.Row(1, 0, after_.User({"gone", "main"}), 0, 1);
+  const PageReader page = Read({.max_stacks = 2});
+  EXPECT_THAT(Rows(page), UnorderedElementsAre("server main:0;lock:0;schedule:1 200 900",
+                                               "server main:0;gone:0;schedule:1 30 1", "client [pruned]:3 0 7"));
+  EXPECT_EQ(page.Field("pruned").number(), 1u);
+}
+
+TEST_F(PageDataOfBothTest, SumsAreThoseOfTheProfilesHoweverFewStacksAreKept) {
+  const RecordedProfile all = RecordedProfile::WithSamples();
+  for (size_t max_stacks = 0; max_stacks <= 2 * all.profile.rows.size(); ++max_stacks) {
+    const PageReader page(PageDataOfBoth(all.profile, all.profile, {.max_stacks = max_stacks}));
+    for (const RowValueInfo& info : kRowValues) {
+      if (info.sum == nullptr) continue;
+      const std::string name(info.name);
+      EXPECT_EQ(page.Sum(name), Total(all.profile.rows, info.value)) << name;
+      EXPECT_EQ(page.Column("before." + name), page.Column("sum." + name));
+    }
+  }
+}
+
+TEST_F(PageDataOfBothTest, NothingComparedIsNothingOfBefore) {
+  EXPECT_EQ(PageReader(PageData(after_.profile, {})).columns().count("before.blocked"), 0u);
+  EXPECT_EQ(PageReader(PageData(after_.profile, {})).fields().count("before"), 0u);
+  EXPECT_EQ(PageReader(PageDataOfBoth({}, {}, {})).rows(), 0u);
 }
 
 TEST(PageDataTest, AnEmptyProfileHasOnlyTheRoot) {

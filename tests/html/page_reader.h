@@ -20,6 +20,12 @@ inline std::string HtmlOf(const NamedProfile& profile, const PageOptions& option
   return page;
 }
 
+inline std::string HtmlOfBoth(const NamedProfile& before, const NamedProfile& after) {
+  std::string page;
+  WriteHtmlOfBoth(before, after, {}, [&page](std::string_view piece) { page += piece; });
+  return page;
+}
+
 // What is between two texts, of which the first is there once.
 inline std::string Between(const std::string& text, const std::string& begin, const std::string& end) {
   const size_t from = text.find(begin);
@@ -53,6 +59,8 @@ class PageReader {
 
   const JsonValue& Field(const std::string& name) const { return header_.fields.at(name); }
   const std::vector<uint64_t>& Column(const std::string& name) const { return columns_.at(name); }
+  const std::map<std::string, std::vector<uint64_t>>& columns() const { return columns_; }
+  const std::map<std::string, JsonValue>& fields() const { return header_.fields; }
   const std::vector<std::string>& strings() const { return strings_; }
   size_t rows() const { return Column("row.stack").size(); }
 
