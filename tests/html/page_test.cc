@@ -9,6 +9,8 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "output/diff.h"
+#include "output/diff_files.h"
 #include "tests/html/page_reader.h"
 #include "tests/output/written.h"
 #include "tests/profile/fake_profile.h"
@@ -54,11 +56,32 @@ class PageTest : public ::testing::Test {
     fake.profile.wakers = {{waker}};
     fake.profile.rows[0].waker = 1;
     fake.profile.host = "<i>web1</i>";
+    WriteBoth(fake.profile);
     Write("page.html", Written(OutputFormat::kHtml, fake.profile, {}));
     Write("page.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
   }
 
  private:
+  // The same compared with a recording half as long, which has one stack that the other lacks.
+  void WriteBoth(NamedProfile after) const {
+    FakeProfile fake;
+    const uint32_t server = fake.Process(5, "server");
+    const uint32_t futex = fake.Kernel({"schedule", "futex_wait", "do_syscall_64", "entry_SYSCALL_64"});
+    const uint32_t worker = fake.Comm("worker-8");
+    fake.Row(server, worker, fake.User({"lock", "work", "main"}), futex, 1'000'000'000, 300'000'000);
+    fake.Row(server, worker, fake.User({"gone", "main"}), futex, 500'000'000);
+    fake.Row(server, fake.Comm("loop"), fake.User({"next", "main"}), futex, 4'000'000'000);
+    fake.Idle({"", "", "server: loop"});
+    fake.profile.duration_ns = 5'000'000'000;
+    after.duration_ns = 10'000'000'000;
+    std::string page;
+    WriteHtmlOfBoth(fake.profile, after, {}, [&page](std::string_view piece) { page += piece; });
+    Write("both.html", page);
+    std::string json;
+    WriteDiffJson(DiffOf(fake.profile, after, {}), [&json](std::string_view piece) { json += piece; });
+    Write("both.json", json);
+  }
+
   const std::string directory_ = testing::TempDir() + "/offcpu-page-" + std::to_string(getpid());
 };
 
@@ -72,10 +95,22 @@ TEST_F(PageTest, TheModulesReadWhatIsWritten) {
       ResultOf("node " + kTests + "/page/read_page.mjs " + Path("page.html") + " " + Path("page.folded") + " >&2"), 0);
 }
 
+TEST_F(PageTest, TheModulesReadWhatIsWrittenOfBoth) {
+  WritePage();
+  EXPECT_EQ(ResultOf("node " + kTests + "/page/read_both.mjs " + Path("both.html") + " " + Path("both.json") + " >&2"),
+            0);
+}
+
 TEST_F(PageTest, ABrowserShowsIt) {
   if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
   WritePage();
   EXPECT_EQ(ResultOf("node " + kTests + "/browser/page_test.mjs " + Path("page.html") + " >&2"), 0);
+}
+
+TEST_F(PageTest, ABrowserShowsWhatChanged) {
+  if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
+  WritePage();
+  EXPECT_EQ(ResultOf("node " + kTests + "/browser/both_test.mjs " + Path("both.html") + " >&2"), 0);
 }
 
 }  // namespace

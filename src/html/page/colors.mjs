@@ -1,6 +1,7 @@
 // The colors of bars, by what a frame is (KIND), for a light and for a dark screen. Text has a contrast of at least 4.5
 // to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
-// their patterns.
+// their patterns. Of two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
+// change.mjs has it), and its sign before their names.
 
 const LIGHT = {
   kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
@@ -13,6 +14,11 @@ const LIGHT = {
   runnable: '#b00020',
   cpu: '#14661f',
   strip: '#ffffff',
+  changes: ['#73a9ff', '#a5c8ff', '#d6e6ff', '#ececec', '#ffdcd5', '#ffb0a3', '#ff7d6b'],
+  found: '#6a00a8',
+  chosen: '#111111',
+  before: '#6b6b6b',
+  after: '#111111',
 };
 
 const DARK = {
@@ -26,6 +32,11 @@ const DARK = {
   runnable: '#ff8a9a',
   cpu: '#7ddc8c',
   strip: '#16181c',
+  changes: ['#1f5fc4', '#264a85', '#2a3a55', '#3d3d3d', '#573431', '#8a3229', '#bf2a1c'],
+  found: '#ff9df0',
+  chosen: '#ffd54a',
+  before: '#9a9a9a',
+  after: '#ffffff',
 };
 
 export function colorsOf(isDark) {

@@ -12,6 +12,7 @@ export class Controls {
     const groups = usefulGroups(profile).map(({ key, title }) => [key, title]);
     for (const id of ['by0', 'by1']) this.at(id).append(...options([['', 'nothing'], ...groups]));
     this.at('wakers-label').hidden = !profile.rows.waker.some((node) => node !== 0);
+    this.at('normalised-label').hidden = profile.before === null;
     this.at('controls').addEventListener('change', () => on.change(this.read()));
     this.at('controls').addEventListener('submit', (event) => event.preventDefault());
     this.at('search').addEventListener('submit', (event) => event.preventDefault());
@@ -30,6 +31,7 @@ export class Controls {
       hideIdle: this.at('idle').checked,
       fold: this.at('fold').checked,
       wakers: this.at('wakers').checked,
+      normalised: this.at('normalised').checked,
       layout: this.at('layout').value,
     };
   }
@@ -41,6 +43,7 @@ export class Controls {
     this.at('idle').checked = state.hideIdle;
     this.at('fold').checked = state.fold;
     this.at('wakers').checked = state.wakers;
+    this.at('normalised').checked = state.normalised;
     this.at('layout').value = state.layout;
     if (this.at('query').value !== state.query) this.at('query').value = state.query;
     for (const tab of ['graph', 'tree', 'functions']) {

@@ -40,7 +40,7 @@ export function decode(buffer) {
     nodes: { parent: parents(columns.get('node.up')), frame: columns.get('node.frame') },
     rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
     labels,
-    ...readSums(columns),
+    ...readSums(columns, header.before !== undefined),
   };
 }
 
@@ -62,19 +62,25 @@ function parents(up) {
   return parent;
 }
 
-function readSums(columns) {
-  const sums = {};
+// `before`: those of the earlier recording, or null.
+function readSums(columns, isComparing) {
   let most = 0;
-  for (const name of ['count', 'blocked', 'runnable', 'samples', 'cpu']) {
-    sums[name] = columns.get(`sum.${name}`);
-    for (const amount of sums[name]) most += Number(amount);
-  }
+  const read = (prefix) => {
+    const sums = {};
+    for (const name of ['count', 'blocked', 'runnable', 'samples', 'cpu']) {
+      sums[name] = columns.get(`${prefix}.${name}`);
+      for (const amount of sums[name]) most += Number(amount);
+    }
+    return sums;
+  };
+  const sums = read('sum');
+  const before = isComparing ? read('before') : null;
   // Rounding of the sum above cannot hide more than this leaves.
   const isWide = most >= 2 ** 52;
-  if (!isWide) {
-    for (const name of Object.keys(sums)) sums[name] = Float64Array.from(sums[name], Number);
+  for (const side of [sums, before ?? {}]) {
+    for (const name of Object.keys(side)) if (!isWide) side[name] = Float64Array.from(side[name], Number);
   }
-  return { sums, isWide };
+  return { sums, before, isWide };
 }
 
 // Figures of a tree: as wide as the profile needs.

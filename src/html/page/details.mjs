@@ -1,6 +1,8 @@
 // All that is known of one bar, in words: what it is, how much, of what kind, and what for.
 import { KIND } from './data.mjs';
+import { changeWords, changedShares, nodeChange, scaledChange, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
+import { formatScaled, unitOf } from './scale.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
 import { selfOf } from './sandwich.mjs';
@@ -35,7 +37,8 @@ export function partWords(view, node, isTime) {
     .join(', ');
 }
 
-export function causeWords(view, node, key) {
+export function causeWords(view, node, key, isTime) {
+  if (view.before !== null) return changedCauseWords(view, node, key, isTime);
   const list = shares(view, node, key);
   const whole = view.total[node];
   const words = list.slice(0, MOST_SHARES).map(({ text, total }) => `${text} ${formatPercent(total, whole)}`);
@@ -43,11 +46,22 @@ export function causeWords(view, node, key) {
   return words.join(', ');
 }
 
+function changedCauseWords(view, node, key, isTime) {
+  const list = changedShares(view, node, key);
+  const words = list.slice(0, MOST_SHARES).map((one) => `${one.text} ${signed(one.change, isTime, view.scale)}`);
+  if (list.length > MOST_SHARES) words.push(`${list.length - MOST_SHARES} more`);
+  return words.join(', ');
+}
+
 // One sentence, to be read aloud.
 export function told(view, node, isTime) {
+  if (view.before !== null) {
+    const words = changeWords(nodeChange(view, node), isTime, view.scale);
+    return `${view.nodeName(node)}: ${words}; ${causeWords(view, node, 'cause', isTime)}`;
+  }
   const share = formatPercent(view.total[node], view.total[0]);
   const amount = formatAmount(view.exact(node), isTime);
-  return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause')}`;
+  return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause', isTime)}`;
 }
 
 // [[name, text]]
@@ -55,20 +69,52 @@ export function detailLines(view, node, value) {
   const { isTime } = valueOf(value);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
   const module = node === 0 ? '' : view.module(view.frame[node]);
+  const lines = [
+    ['what', `${KIND_SENTENCES[kind]}${view.isWaker[node] === 1 ? ', of who ended the wait' : ''}`],
+    ['module', module],
+    ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
+    ['cause', causeWords(view, node, 'cause', isTime)],
+    ['system call', causeWords(view, node, 'syscall', isTime)],
+  ];
+  return lines.filter(([, text]) => text !== '');
+}
+
+function amountLines(view, node, isTime) {
   const total = view.exact(node);
   const parent = view.parent[node];
   const of = [`${formatPercent(total, view.total[0])} of all`];
   if (parent > 0) of.push(`${formatPercent(total, view.total[parent])} of ${view.nodeName(parent).slice(0, 80)}`);
-  const lines = [
-    ['what', `${KIND_SENTENCES[kind]}${view.isWaker[node] === 1 ? ', of who ended the wait' : ''}`],
-    ['module', module],
+  return [
     ['total', `${formatAmount(total, isTime)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
     ['itself', view.isWaker[node] === 1 ? '' : formatAmount(selfOf(view, node), isTime)],
     ['how', partWords(view, node, isTime)],
-    ['cause', causeWords(view, node, 'cause')],
-    ['system call', causeWords(view, node, 'syscall')],
   ];
-  return lines.filter(([, text]) => text !== '');
+}
+
+function changeLines(view, node, isTime) {
+  const { scale, before } = view;
+  const one = nodeChange(view, node);
+  const side = (amount, of) => {
+    const recorded = formatExact(of.exact(node), isTime);
+    return `${formatScaled(amount, isTime, scale)}${unitOf(isTime, scale)}, ${recorded} recorded`;
+  };
+  const self = () => scaledChange(view, selfOf(before, node), selfOf(view, node));
+  const how = view.selection.parts.map((name, i) => {
+    const part = scaledChange(view, before.parts[i][node], view.parts[i][node]);
+    return part.before + part.after === 0 ? '' : `${PART_WORDS[name]} ${changeWords(part, isTime, scale)}`;
+  });
+  return [
+    ['before', side(one.before, before)],
+    ['after', side(one.after, view)],
+    ['change', `${changeWords(one, isTime, scale)}; ${wholeWords(view, one)}`],
+    ['itself', view.isWaker[node] === 1 ? '' : changeWords(self(), isTime, scale)],
+    ['how', how.filter((text) => text !== '').join(', ')],
+  ];
+}
+
+function wholeWords(view, one) {
+  const { before } = nodeChange(view, 0);
+  return before === 0 ? 'there was nothing before' : `${shareWords(one.change, before)} of all that there was before`;
 }
 
 export function showDetails(root, view, node, value) {

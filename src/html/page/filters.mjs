@@ -1,9 +1,8 @@
 // Filters: which there are, with a button that takes each away, and a form for another one.
-import { formatAmount, formatPercent } from './format.mjs';
 import { groupColumn, groupOf, usefulGroups } from './labels.mjs';
 import { element } from './tree.mjs';
 import { valueOf } from './rows.mjs';
-import { shares } from './causes.mjs';
+import { labelAmounts } from './totals.mjs';
 
 const MOST_TEXTS = 500;
 
@@ -34,13 +33,11 @@ export class Filters {
   // The texts of the chosen label, those with most first.
   fill() {
     const { key } = this;
-    const known = shares(this.view, 0, key.value);
-    const whole = this.view.total[0];
+    const known = labelAmounts(this.view, key.value, this.isTime);
     const texts = groupColumn(this.profile, key.value).texts;
-    const options = known.slice(0, MOST_TEXTS).map(({ text, total }) => {
-      const amount = `${formatAmount(total, this.isTime)}, ${formatPercent(total, whole)}`;
-      return element('option', { value: text }, `${text} (${amount})`);
-    });
+    const options = known
+      .slice(0, MOST_TEXTS)
+      .map(({ text, amount }) => element('option', { value: text }, `${text} (${amount})`));
     const old = this.text.value;
     this.text.replaceChildren(...options);
     if (texts.includes(old)) this.text.value = old;

@@ -4,9 +4,11 @@ import { KIND } from './data.mjs';
 import { colorsOf } from './colors.mjs';
 import { fitted } from './format.mjs';
 import { barAt, layOut } from './layout.mjs';
+import { markOf, nodeChange, stepOf } from './change.mjs';
 
 export const ROW_PIXELS = 21;
 const STRIP_PIXELS = 4;
+const MIN_LETTERS = 10; // of a name: with less room, it stands behind a sign alone
 const FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export class FlameGraph {
@@ -79,20 +81,29 @@ export class FlameGraph {
     const frame = this.view.frame[node];
     const kind = node === 0 ? KIND.thread : this.view.kind(frame);
     const isMatch = this.matches !== null && this.matches[node] === 1;
+    const change = this.view.before === null ? null : nodeChange(this.view, node);
     context.fillStyle = isMatch ? colors.match : colors.kinds[kind];
+    if (change !== null) context.fillStyle = colors.changes[stepOf(change) + 3];
     context.fillRect(x, y, width, ROW_PIXELS - 1);
-    this.drawParts(brush, node, x, y + ROW_PIXELS - 1 - STRIP_PIXELS, width);
+    const strip = y + ROW_PIXELS - 1 - STRIP_PIXELS;
+    if (change === null) this.drawParts(brush, node, x, strip, width);
+    else drawSides(brush, change, x, strip, width);
     if (width < 6) return;
     drawEdge(brush, kind, this.view.isWaker[node] === 1, x, y, width);
-    if (isMatch || node === this.selected) {
-      context.strokeStyle = node === this.selected ? colors.selected : colors.text;
-      context.lineWidth = node === this.selected ? 3 : 1;
-      context.strokeRect(x + 1, y + 1, width - 2, ROW_PIXELS - 3);
-    }
-    const text = fitted(this.view.nodeName(node), Math.floor((width - 10) / letter), kind <= KIND.interpreted);
+    if (isMatch || node === this.selected) this.drawFrame(brush, node, change !== null, x, y, width);
+    const text = labelOf(this.view.nodeName(node), change, Math.floor((width - 10) / letter), kind);
     if (text === '') return;
     context.fillStyle = colors.text;
     context.fillText(text, x + 7, y + (ROW_PIXELS - STRIP_PIXELS) / 2, width - 9);
+  }
+
+  // The color of a change stays, also of what was searched for.
+  drawFrame({ context, colors }, node, isChange, x, y, width) {
+    const isSelected = node === this.selected;
+    const [found, chosen] = isChange ? [colors.found, colors.chosen] : [colors.text, colors.selected];
+    context.strokeStyle = isSelected ? chosen : found;
+    context.lineWidth = isSelected || isChange ? 3 : 1;
+    context.strokeRect(x + 1, y + 1, width - 2, ROW_PIXELS - 3);
   }
 
   // The strip below the name: how much of the bar is blocked, runnable and on a CPU.
@@ -173,6 +184,30 @@ export class FlameGraph {
     const next = siblings[siblings.indexOf(this.selected) + step];
     return next === undefined || !this.bars.node.includes(next) ? this.selected : next;
   }
+}
+
+// A name, behind the mark of its change if there is one.
+function labelOf(name, change, room, kind) {
+  const isFunction = kind <= KIND.interpreted;
+  if (change === null || room < 3) return fitted(name, room, isFunction);
+  const short = markOf(change, false);
+  const long = markOf(change, true);
+  const mark = room >= long.length + 1 + Math.min(name.length, MIN_LETTERS) ? long : short;
+  const rest = fitted(name, room - mark.length - 1, isFunction);
+  return rest === '' ? mark : `${mark} ${rest}`;
+}
+
+// The strip of what is compared: a thin line as long as what was before, a thick one as what is after, the longer of
+// them as long as the bar.
+function drawSides({ context, colors }, { before, after }, x, y, width) {
+  const most = Math.max(before, after);
+  context.fillStyle = colors.strip;
+  context.fillRect(x, y, width, STRIP_PIXELS);
+  if (most === 0) return;
+  context.fillStyle = colors.before;
+  context.fillRect(x, y, (width * before) / most, 1);
+  context.fillStyle = colors.after;
+  context.fillRect(x, y + 2, (width * after) / most, STRIP_PIXELS - 2);
 }
 
 function hatched(context, colors) {

@@ -40,9 +40,13 @@ export function groupColumn(profile, key) {
   return profile.groupColumns.get(key);
 }
 
+// Of two recordings that are compared, processes are told by their commands, and names have no numbers.
+const NOT_COMPARED = ['process', 'name', 'tid'];
+
 // Those that say something about this profile.
 export function usefulGroups(profile) {
   return GROUPS.filter(({ key }) => {
+    if (profile.before && NOT_COMPARED.includes(key)) return false;
     const { texts } = groupColumn(profile, key);
     return ['process', 'command', 'thread', 'cause', 'syscall'].includes(key) || texts.length > 1;
   });

@@ -16,7 +16,7 @@ export function layOut(view, zoom, width) {
   };
   const above = [0, ...view.path(zoom)];
   above.forEach((node, level) => add(node, 0, width, level));
-  const whole = view.total[zoom];
+  const whole = view.weight[zoom];
   if (whole === 0) return bars;
   const scale = width / whole;
   const pending = [{ node: zoom, x: 0, level: above.length - 1 }];
@@ -24,10 +24,10 @@ export function layOut(view, zoom, width) {
     const { node, x, level } = pending.pop();
     let at = x;
     for (const child of view.childrenOf(node)) {
-      const childWidth = view.total[child] * scale;
+      const childWidth = view.weight[child] * scale;
       if (childWidth < MIN_PIXELS) {
         bars.hidden.count++;
-        bars.hidden.total += view.total[child];
+        bars.hidden.total += view.weight[child];
         continue;
       }
       add(child, at, childWidth, level + 1);

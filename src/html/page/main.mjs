@@ -7,11 +7,13 @@ import { FlameGraph } from './flame.mjs';
 import { FunctionTable } from './table.mjs';
 import { TreeView, element } from './tree.mjs';
 import { buildView } from './view.mjs';
-import { causeButtons, hiddenText, recordingText, totalText, undrawnText } from './totals.mjs';
+import { causeButtons, hiddenText, recordingText, summaryText, totalText, undrawnText } from './totals.mjs';
+import { changeWords, scaledChange } from './change.mjs';
 import { compile, search } from './search.mjs';
 import { defaultState, fromHash, nodeOf, toHash, tokensOf } from './state.mjs';
 import { formatAmount, formatPercent } from './format.mjs';
 import { plumbingFrames } from './plumbing.mjs';
+import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
 import { showDetails, told } from './details.mjs';
 import { usefulGroups } from './labels.mjs';
@@ -39,7 +41,8 @@ class App {
       type: (query) => this.change({ query }, true),
     });
     at('recording').textContent = recordingText(profile);
-    at('summary').textContent = profile.header.summary;
+    at('summary').textContent = summaryText(profile);
+    if (profile.before !== null) nameComparison();
     window.addEventListener('hashchange', () => this.read());
     document.addEventListener('keydown', (event) => this.key(event));
   }
@@ -67,7 +70,7 @@ class App {
     this.state = state;
     this.controls.show(state);
     const isSame = (key) => JSON.stringify(old?.[key]) === JSON.stringify(state[key]);
-    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers'].every(isSame);
+    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised'].every(isSame);
     if (!isSameView) this.build();
     const zoom = nodeOf(this.view, state.zoom);
     if (!isSameView || zoom !== this.zoom) this.selected = zoom;
@@ -83,9 +86,10 @@ class App {
     const { groups } = state;
     const selection = selectRows(profile, state);
     const skip = state.fold ? this.plumbing : this.nothing;
-    this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers });
-    at('total').textContent = totalText(profile, selection, state.value);
-    at('hidden').textContent = hiddenText(profile, selection, state.value);
+    const scale = profile.before === null ? null : scaleOf(profile, state.normalised);
+    this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers, scale });
+    at('total').textContent = totalText(profile, selection, state.value, scale);
+    at('hidden').textContent = hiddenText(profile, selection, state.value, scale);
     at('causes').replaceChildren(
       ...causeButtons(this.view, state.value, (text) => {
         const others = this.state.filters.filter(({ key }) => key !== 'cause');
@@ -104,8 +108,15 @@ class App {
     if (this.matcher === null) return;
     const found = search(this.view, matcher, this.zoom);
     this.matches = found.nodes;
-    const amount = formatAmount(found.total, valueOf(this.state.value).isTime);
-    at('found').textContent = `${amount} matched, ${formatPercent(found.total, this.view.total[this.zoom])}`;
+    at('found').textContent = this.foundText(found.total);
+  }
+
+  foundText(total) {
+    const { view, zoom } = this;
+    const { isTime } = valueOf(this.state.value);
+    if (view.before === null) return `${formatAmount(total, isTime)} matched, ${formatPercent(total, view.total[zoom])}`;
+    const before = search(view.before, this.matcher, zoom).total;
+    return `${changeWords(scaledChange(view, before, total), isTime, view.scale)} matched`;
   }
 
   showPanel() {
@@ -155,6 +166,14 @@ class App {
     event.preventDefault();
     at('query').focus();
   }
+}
+
+// What is different in a page that compares.
+function nameComparison() {
+  document.title = 'What has changed';
+  at('title').textContent = 'What has changed';
+  at('legend').hidden = true;
+  at('legend-change').hidden = false;
 }
 
 async function start() {

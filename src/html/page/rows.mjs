@@ -41,25 +41,37 @@ export function matchingRows(profile, filters) {
   return keep;
 }
 
-// {rows, part(name, row), hidden}: `rows` have something of the value. `hidden`: what of it waits for work had.
+// What one recording has of the rows: {amount(part, row), shown(row), hidden(row)}.
+function sideOf(profile, sums, parts, hideIdle) {
+  const zero = profile.isWide ? 0n : 0;
+  const isHidden = (part, row) => hideIdle && HIDDEN_OF_IDLE.has(part) && isIdleRow(profile, row);
+  const amount = (part, row) => (isHidden(part, row) ? zero : sums[part][row]);
+  const shown = (row) => parts.reduce((sum, part) => sum + amount(part, row), zero);
+  const hidden = (row) => parts.reduce((sum, part) => (isHidden(part, row) ? sum + sums[part][row] : sum), zero);
+  return { amount, shown, hidden };
+}
+
+// {rows, parts, name, amount(part, row), hidden, total, before}: `rows` have something of the value. `hidden`: what of
+// it waits for work had. `before`: the same of the earlier recording, for the same rows; null if there is none.
 export function selectRows(profile, { value, filters, hideIdle }) {
   const { parts, name } = valueOf(value);
   const keep = matchingRows(profile, filters);
-  const zero = profile.isWide ? 0n : 0;
-  const isHidden = (part, row) => hideIdle && HIDDEN_OF_IDLE.has(part) && isIdleRow(profile, row);
-  const amount = (part, row) => (isHidden(part, row) ? zero : profile.sums[part][row]);
   const rows = [];
-  let hidden = 0n;
-  let total = 0n;
+  const sides = [profile.sums, profile.before].filter(Boolean).map((sums) => {
+    const { amount, shown, hidden } = sideOf(profile, sums, parts, hideIdle);
+    return { selection: { rows, parts, name, amount, hidden: 0n, total: 0n, before: null }, shown, hidden };
+  });
   for (let row = 0; row < profile.rows.count; ++row) {
     if (keep[row] === 0) continue;
-    let shown = zero;
-    for (const part of parts) {
-      shown += amount(part, row);
-      if (isHidden(part, row)) hidden += BigInt(profile.sums[part][row]);
+    let hasSome = false;
+    for (const { selection, shown, hidden } of sides) {
+      const amount = shown(row);
+      selection.total += BigInt(amount);
+      selection.hidden += BigInt(hidden(row));
+      hasSome ||= amount > 0;
     }
-    total += BigInt(shown);
-    if (shown > zero) rows.push(row);
+    if (hasSome) rows.push(row);
   }
-  return { rows, parts, name, amount, hidden, total };
+  const [after, before] = sides;
+  return { ...after.selection, before: before?.selection ?? null };
 }

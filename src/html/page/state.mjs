@@ -11,11 +11,12 @@ export function defaultState(profile) {
     tab: 'graph',
     layout: 'icicle',
     value: profile.header.value,
-    groups: [processes > MOST_PROCESSES ? 'command' : 'process', 'thread'],
+    groups: [processes > MOST_PROCESSES || profile.before ? 'command' : 'process', 'thread'],
     filters: [],
     hideIdle: profile.header.hide_idle,
     fold: true,
     wakers: true,
+    normalised: true, // of what is compared
     query: '',
     zoom: [],
     frame: -1,
@@ -43,6 +44,7 @@ export function toHash(state, defaults) {
   put('idle', Number(!state.hideIdle), Number(!defaults.hideIdle));
   put('fold', Number(state.fold), Number(defaults.fold));
   put('wakers', Number(state.wakers), Number(defaults.wakers));
+  put('normalised', Number(state.normalised), Number(defaults.normalised));
   put('find', escaped(state.query), '');
   put('frame', state.frame, -1);
   for (const { key, text, not } of state.filters) parts.push(`${not ? 'not' : 'only'}=${key}:${escaped(text)}`);
@@ -79,6 +81,7 @@ function readPart(key, value, state, known) {
   if (key === 'idle') state.hideIdle = value !== '1';
   if (key === 'fold') state.fold = value === '1';
   if (key === 'wakers') state.wakers = value === '1';
+  if (key === 'normalised') state.normalised = value === '1';
   if (key === 'find') state.query = unescaped(value);
   if (key === 'frame' && /^\d+$/.test(value)) state.frame = Number(value);
   if (key === 'zoom') state.zoom = value.split('/').map(unescaped);

@@ -1,7 +1,9 @@
 // The table of functions: themselves, and with what they call; and of one of them, who calls it and what it calls.
+import { changedFunctions, changedNeighbours, nodeChange, ratioWords, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { functions, neighbours } from './sandwich.mjs';
 import { element } from './tree.mjs';
+import { formatScaled } from './scale.mjs';
 
 const MOST_LINES = 200;
 
@@ -10,12 +12,12 @@ export class FunctionTable {
   constructor(root, on) {
     this.root = root;
     this.on = on;
-    this.bySelf = true;
+    this.sorted = null; // the name of a column
   }
 
   set(view, zoom, matcher, frame, isTime) {
     Object.assign(this, { view, zoom, matcher, frame, isTime });
-    this.list = functions(view, zoom);
+    this.list = view.before === null ? functions(view, zoom) : changedFunctions(view, zoom);
     this.show();
   }
 
@@ -23,7 +25,6 @@ export class FunctionTable {
     const { matcher, view } = this;
     const isMatch = ({ frame }) => matcher.test(view.name(frame)) || matcher.test(view.module(frame));
     const list = this.list.filter((line) => matcher === null || isMatch(line));
-    if (this.bySelf) list.sort((a, b) => (a.self === b.self ? 0 : a.self < b.self ? 1 : -1));
     const parts = [];
     if (this.frame >= 0) parts.push(...this.around());
     parts.push(this.table(list));
@@ -31,16 +32,61 @@ export class FunctionTable {
   }
 
   around() {
-    const { callers, callees } = neighbours(this.view, this.zoom, this.frame);
+    const { view, zoom, frame } = this;
+    const { callers, callees } =
+      view.before === null ? neighbours(view, zoom, frame) : changedNeighbours(view, zoom, frame);
     return [
-      element('h2', {}, 'Around ', element('bdi', {}, this.view.name(this.frame))),
+      element('h2', {}, 'Around ', element('bdi', {}, view.name(frame))),
       element('div', { className: 'sandwich' }, this.side('Callers', callers), this.side('Callees', callees)),
     ];
   }
 
+  // [{title, name, text(line), exact(line), order(line)}]: those with an order can be sorted by. `what` is 'self' or
+  // 'total', which the first column is of.
+  columns(what, title) {
+    return this.view.before === null ? this.amountColumns(what, title) : this.changeColumns(what, title);
+  }
+
+  amountColumns(what, title) {
+    const { view, zoom, isTime } = this;
+    const whole = view.total[zoom];
+    return [
+      {
+        title,
+        name: title,
+        text: (line) => formatAmount(line[what], isTime),
+        exact: (line) => formatExact(line[what], isTime),
+        order: (line) => line[what],
+      },
+      { title: 'Share', text: (line) => formatPercent(line[what], whole) },
+    ];
+  }
+
+  changeColumns(what, title) {
+    const { view, isTime } = this;
+    const whole = nodeChange(view, 0).before;
+    const scaled = (amount) => formatScaled(amount, isTime, view.scale);
+    const column = (side, text, order = (line) => line[what][side]) => {
+      return { title: `${title} ${side}`, name: `${title} ${side}`, text, order };
+    };
+    return [
+      column(
+        'change',
+        (line) => signed(line[what].change, isTime, view.scale),
+        (line) => Math.abs(line[what].change),
+      ),
+      { title: 'of it', text: (line) => ratioWords(line[what]) },
+      { title: 'of all', text: (line) => shareWords(line[what].change, whole) },
+      column('before', (line) => scaled(line[what].before)),
+      column('after', (line) => scaled(line[what].after)),
+    ];
+  }
+
   side(title, list) {
-    const lines = list.slice(0, MOST_LINES).map(({ frame, total }) => this.line(frame, [total]));
-    const head = element('tr', {}, ...['Total', 'Share', title].map((text) => element('th', { scope: 'col' }, text)));
+    const columns = this.columns('total', 'Total');
+    const heads = [...columns.map((column) => column.title), title];
+    const lines = list.slice(0, MOST_LINES).map((line) => this.line(line, columns));
+    const head = element('tr', {}, ...heads.map((text) => element('th', { scope: 'col' }, text)));
     return element(
       'table',
       { className: 'functions', id: title.toLowerCase() },
@@ -51,42 +97,35 @@ export class FunctionTable {
   }
 
   table(list) {
-    const heads = [
-      this.sorter('Self', true),
-      element('th', { scope: 'col' }, 'Share'),
-      this.sorter('Total', false),
-      element('th', { scope: 'col' }, 'Share'),
-      element('th', { scope: 'col' }, 'Function'),
-    ];
-    const lines = list.slice(0, MOST_LINES).map(({ frame, self, total }) => this.line(frame, [self, total]));
+    const columns = [...this.columns('self', 'Self'), ...this.columns('total', 'Total')];
+    const by = columns.find(({ name }) => name !== undefined && name === this.sorted) ?? columns[0];
+    list.sort((a, b) => descending(by.order(a), by.order(b)));
+    const heads = columns.map((column) => this.head(column, column === by));
+    const lines = list.slice(0, MOST_LINES).map((line) => this.line(line, columns));
     const first = list.length > MOST_LINES ? `the first ${MOST_LINES} of ` : '';
-    const caption = `${first}${list.length} functions`;
+    const second = this.view.before !== null && this.view.scale.isRate ? ', figures of a second' : '';
     return element(
       'table',
       { className: 'functions', id: 'all-functions' },
-      element('caption', {}, caption),
-      element('thead', {}, element('tr', {}, ...heads)),
+      element('caption', {}, `${first}${list.length} functions${second}`),
+      element('thead', {}, element('tr', {}, ...heads, element('th', { scope: 'col' }, 'Function'))),
       element('tbody', {}, ...lines),
     );
   }
 
-  sorter(title, bySelf) {
+  head({ title, name, order }, isSorted) {
+    if (!order) return element('th', { scope: 'col' }, title);
     const button = element('button', { type: 'button' }, title);
     button.addEventListener('click', () => {
-      this.bySelf = bySelf;
+      this.sorted = name;
       this.show();
     });
-    const sort = this.bySelf === bySelf ? 'descending' : 'none';
-    return element('th', { scope: 'col', 'aria-sort': sort }, button);
+    return element('th', { scope: 'col', 'aria-sort': isSorted ? 'descending' : 'none' }, button);
   }
 
-  line(frame, amounts) {
-    const whole = this.view.total[this.zoom];
-    const cells = amounts.flatMap((amount) => [
-      element('td', { title: formatExact(amount, this.isTime) }, formatAmount(amount, this.isTime)),
-      element('td', {}, formatPercent(amount, whole)),
-    ]);
-    return element('tr', {}, ...cells, element('td', { className: 'name' }, this.nameOf(frame)));
+  line(line, columns) {
+    const cells = columns.map(({ text, exact }) => element('td', exact ? { title: exact(line) } : {}, text(line)));
+    return element('tr', {}, ...cells, element('td', { className: 'name' }, this.nameOf(line.frame)));
   }
 
   nameOf(frame) {
@@ -96,4 +135,9 @@ export class FunctionTable {
     button.addEventListener('click', () => this.on.choose(frame));
     return element('span', {}, button, module === '' ? '' : element('bdi', { className: 'module' }, ` ${module}`));
   }
+}
+
+function descending(a, b) {
+  if (a === b) return 0;
+  return a < b ? 1 : -1;
 }

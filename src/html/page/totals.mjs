@@ -1,5 +1,7 @@
 // What stands above the graph: the recording, the totals, what is hidden, and the causes.
+import { changeWords, changedShares, scaledChange, signed, wayWords } from './change.mjs';
 import { formatAmount, formatDuration, formatExact, formatPercent, formatTime } from './format.mjs';
+import { formatScaled, unitOf } from './scale.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
 import { valueOf } from './rows.mjs';
@@ -7,19 +9,32 @@ import { valueOf } from './rows.mjs';
 const MOST_CAUSES = 12;
 
 export function recordingText({ header }) {
+  if (!header.before) return oneRecording(header);
+  return `before: ${oneRecording(header.before)}; after: ${oneRecording(header)}`;
+}
+
+// How complete the recording is, or both.
+export function summaryText({ header }) {
+  return header.before ? `before\n\n${header.before.summary}\nafter\n\n${header.summary}` : header.summary;
+}
+
+function oneRecording(header) {
   const parts = [header.host, formatTime(header.start_unix_ns)];
   if (header.duration_ns > 0) parts.push(`${formatDuration(header.duration_ns)} recorded`);
   return parts.filter((part) => part !== '').join(', ');
 }
 
-export function totalText(profile, selection, value) {
+// `scale`: if two recordings are compared.
+export function totalText(profile, selection, value, scale) {
   const { isTime, title } = valueOf(value);
-  const { total } = selection;
+  const { total, before } = selection;
+  if (before !== null) return `${title}: ${changeWords(scaledChange({ scale }, before.total, total), isTime, scale)}`;
   return `${formatAmount(total, isTime)} ${title} (${formatExact(total, isTime)})`;
 }
 
-export function hiddenText(profile, selection, value) {
+export function hiddenText(profile, selection, value, scale) {
   const { isTime } = valueOf(value);
+  if (selection.before !== null) return hiddenOfBoth(profile, selection, isTime, scale);
   const parts = [];
   if (selection.hidden > 0n) {
     const share = formatPercent(selection.hidden, selection.total + selection.hidden);
@@ -30,6 +45,28 @@ export function hiddenText(profile, selection, value) {
     const rows = profile.header.pruned;
     const amount = `${formatAmount(pruned, isTime)}, ${formatPercent(pruned, selection.total)}`;
     parts.push(`The stacks of the ${rows} shortest rows are not in this page: ${amount}, shown as [pruned].`);
+  }
+  return parts.join(' ');
+}
+
+// "500 ms a second before, 800 ms a second after"
+function bothWords({ before, after }, isTime, scale) {
+  const words = (amount) => `${formatScaled(amount, isTime, scale)}${unitOf(isTime, scale)}`;
+  return `${words(before)} before, ${words(after)} after`;
+}
+
+function hiddenOfBoth(profile, selection, isTime, scale) {
+  const { before } = selection;
+  const parts = [];
+  if (selection.hidden + before.hidden > 0n) {
+    const hidden = scaledChange({ scale }, before.hidden, selection.hidden);
+    parts.push(`Waiting for work is hidden: ${bothWords(hidden, isTime, scale)}.`);
+  }
+  const pruned = [before, selection].map((side) => prunedTotal(profile, side));
+  if (pruned.some((amount) => amount > 0n)) {
+    const amounts = bothWords(scaledChange({ scale }, ...pruned), isTime, scale);
+    const rows = profile.header.pruned;
+    parts.push(`The stacks of the ${rows} shortest rows are not in this page: ${amounts}, shown as [pruned].`);
   }
   return parts.join(' ');
 }
@@ -49,13 +86,24 @@ function prunedTotal(profile, selection) {
 
 // A button for each cause, which filters by it.
 export function causeButtons(view, value, choose) {
-  const { isTime } = valueOf(value);
-  const list = shares(view, 0, 'cause');
-  return list.slice(0, MOST_CAUSES).map(({ text, total }) => {
-    const amount = `${formatAmount(total, isTime)}, ${formatPercent(total, view.total[0])}`;
+  const list = labelAmounts(view, 'cause', valueOf(value).isTime);
+  return list.slice(0, MOST_CAUSES).map(({ text, amount }) => {
     const button = element('button', { type: 'button' }, `${text}: ${amount}`);
     button.addEventListener('click', () => choose(text));
     return element('li', {}, button);
+  });
+}
+
+// [{text, amount: words}] of a key of GROUPS: those with most first, or those that changed most.
+export function labelAmounts(view, key, isTime) {
+  if (view.before === null) {
+    return shares(view, 0, key).map(({ text, total }) => {
+      return { text, amount: `${formatAmount(total, isTime)}, ${formatPercent(total, view.total[0])}` };
+    });
+  }
+  return changedShares(view, 0, key).map((one) => {
+    const change = signed(one.change, isTime, view.scale);
+    return { text: one.text, amount: `${change}, ${wayWords(one, isTime, view.scale)}` };
   });
 }
 
@@ -63,6 +111,7 @@ export function undrawnText(view, bars, value) {
   const { count, total } = bars.hidden;
   if (count === 0) return '';
   const { isTime } = valueOf(value);
-  const amount = `${formatAmount(Math.round(total), isTime)}, ${formatPercent(total, view.total[0])}`;
+  const share = formatPercent(total, view.weight[0]);
+  const amount = view.before === null ? `${formatAmount(Math.round(total), isTime)}, ${share}` : `${share} of the width`;
   return `${count} bars are too narrow to draw: ${amount}. Zoom in to see them.`;
 }

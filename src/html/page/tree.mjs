@@ -1,6 +1,7 @@
 // The same tree as text that can be read aloud and walked with the keys: role "tree", as the ARIA practices describe
 // it.
 import { formatAmount, formatPercent } from './format.mjs';
+import { nodeChange, ratioWords, signed, wayWords } from './change.mjs';
 
 const FIRST_CHILDREN = 50;
 const KIND_WORDS = ['', 'kernel', 'interpreted', 'missing', '', ''];
@@ -44,8 +45,7 @@ export class TreeView {
       element(
         'span',
         { className: this.matches?.[node] === 1 ? 'line match' : 'line' },
-        element('span', { className: 'amount' }, formatAmount(view.exact(node), this.isTime)),
-        element('span', { className: 'share' }, formatPercent(view.total[node], view.total[this.zoom])),
+        ...this.figures(node),
         element('bdi', { className: 'name' }, view.nodeName(node)),
         element('span', { className: 'kind' }, view.isWaker[node] === 1 && kind === '' ? 'waker' : kind),
       ),
@@ -53,6 +53,21 @@ export class TreeView {
     item.dataset.node = node;
     if (view.childrenOf(node).length > 0) item.setAttribute('aria-expanded', 'false');
     return item;
+  }
+
+  figures(node) {
+    const { view, isTime } = this;
+    const cell = (className, text) => element('span', { className }, text);
+    if (view.before === null) {
+      const share = formatPercent(view.total[node], view.total[this.zoom]);
+      return [cell('amount', formatAmount(view.exact(node), isTime)), cell('share', share)];
+    }
+    const change = nodeChange(view, node);
+    return [
+      cell('amount', signed(change.change, isTime, view.scale)),
+      cell('share', ratioWords(change)),
+      cell('way', wayWords(change, isTime, view.scale)),
+    ];
   }
 
   // A chain of only children is opened at once.

@@ -10,6 +10,7 @@ export class View {
     this.selection = selection;
     this.groupTexts = []; // of the frames from profile.frames.count on
     this.groupIndex = new Map();
+    this.before = null; // the same tree with the figures of the earlier recording, if two are compared
   }
 
   name(frame) {
@@ -59,8 +60,8 @@ export class View {
   }
 }
 
-// options: {groups: [key], skip: by frame, withWakers}
-export function buildView(profile, selection, { groups, skip, withWakers }) {
+// options: {groups: [key], skip: by frame, withWakers, scale: as scale.mjs makes it, if two recordings are compared}
+export function buildView(profile, selection, { groups, skip, withWakers, scale }) {
   const view = new View(profile, selection);
   const builder = new TreeBuilder();
   const groupNodes = placeInGroups(view, builder, groups);
@@ -76,7 +77,8 @@ export function buildView(profile, selection, { groups, skip, withWakers }) {
   view.count = builder.count;
   view.parent = builder.parent.subarray(0, builder.count);
   view.frame = builder.frame.subarray(0, builder.count);
-  addUp(view);
+  Object.assign(view, addedUp(view, selection));
+  weigh(view, scale);
   sortChildren(view);
   markWakers(view);
   return view;
@@ -137,30 +139,41 @@ function placeWaker(profile, builder, skip, from, row) {
 }
 
 // Children have larger numbers than their parents.
-function addUp(view) {
-  const { selection, profile, parent, count } = view;
-  view.parts = selection.parts.map((part) => {
+function addedUp({ profile, parent, count, rowNode }, selection) {
+  const parts = selection.parts.map((part) => {
     const sums = figures(profile.isWide, count);
     selection.rows.forEach((row, i) => {
-      sums[view.rowNode[i]] += selection.amount(part, row);
+      sums[rowNode[i]] += selection.amount(part, row);
     });
     for (let node = count - 1; node > 0; --node) sums[parent[node]] += sums[node];
     return sums;
   });
-  view.total = new Float64Array(count);
-  for (const part of view.parts) for (let node = 0; node < count; ++node) view.total[node] += Number(part[node]);
+  const total = new Float64Array(count);
+  for (const part of parts) for (let node = 0; node < count; ++node) total[node] += Number(part[node]);
+  return { parts, total };
+}
+
+// A bar is as wide as what it has; of two recordings as both have together, so that what is in one alone is seen.
+function weigh(view, scale) {
+  view.weight = view.total;
+  const { before } = view.selection;
+  if (before === null) return;
+  view.scale = scale;
+  view.before = Object.assign(Object.create(view), { selection: before, before: null, ...addedUp(view, before) });
+  const earlier = view.before.total;
+  view.weight = view.total.map((amount, node) => amount * scale.after + earlier[node] * scale.before);
 }
 
 // The largest first.
 function sortChildren(view) {
-  const { parent, count, total, frame } = view;
+  const { parent, count, weight, frame } = view;
   const start = new Int32Array(count + 1);
   for (let node = 1; node < count; ++node) start[parent[node] + 1]++;
   for (let node = 0; node < count; ++node) start[node + 1] += start[node];
   const next = start.slice();
   const children = new Int32Array(Math.max(0, count - 1));
   for (let node = 1; node < count; ++node) children[next[parent[node]]++] = node;
-  const order = (a, b) => total[b] - total[a] || frame[a] - frame[b];
+  const order = (a, b) => weight[b] - weight[a] || frame[a] - frame[b];
   for (let node = 0; node < count; ++node) {
     const [from, to] = [start[node], start[node + 1]];
     if (to - from === 2) {

@@ -1,19 +1,10 @@
 // Usage: page_test.mjs PAGE: opens the page of PageTest in Chromium and uses it as people do, by pointer and keys.
 import assert from 'node:assert/strict';
-import { Browser } from './browser.mjs';
+import { User } from './user.mjs';
 
-const browser = await Browser.open('chromium');
-const text = (id) => browser.run(`document.getElementById('${id}').innerText`);
-const until = (expression) => browser.until(expression, 20);
-const shows = (id, part) => until(`document.getElementById('${id}').innerText.includes(${JSON.stringify(part)})`);
-const choose = (id, value) =>
-  browser.run(`(() => { const e = document.getElementById('${id}'); e.value = ${JSON.stringify(value)};
-    e.dispatchEvent(new Event('change', { bubbles: true })); })()`);
-const click = (selector) => browser.run(`document.querySelector(${JSON.stringify(selector)}).click()`);
-const focus = (selector) => browser.run(`document.querySelector(${JSON.stringify(selector)}).focus()`);
-const hash = () => browser.run('location.hash');
-const back = () => browser.run('history.back()');
-const path = () => browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
+const user = await User.open(process.argv[2]);
+const { browser } = user;
+const { back, choose, click, focus, hash, path, shows, text, until } = user;
 
 const TOTAL = '8,200,000,081 ns';
 const steps = {
@@ -153,9 +144,7 @@ const steps = {
     assert.equal(await browser.run("document.getElementById('panel-tree').hidden"), false);
   },
   async 'nothing is asked for, and nothing is wrong'() {
-    const isOther = (url) => !url.startsWith(`file://${process.argv[2]}`) && url !== 'about:blank';
-    assert.deepEqual(browser.requests.filter(isOther), []);
-    assert.deepEqual(browser.errors, []);
+    user.expectsNothingWrong();
   },
   async 'what is not of the page does not run'() {
     // A script runs while it is put in.
@@ -172,19 +161,4 @@ const steps = {
   },
 };
 
-let failed = 0;
-try {
-  await browser.open(process.argv[2]);
-  for (const [name, step] of Object.entries(steps)) {
-    try {
-      await step();
-      console.log(`ok      ${name}`);
-    } catch (error) {
-      failed++;
-      console.log(`FAILED  ${name}: ${error.stack}`);
-    }
-  }
-} finally {
-  await browser.close();
-}
-process.exit(failed === 0 ? 0 : 1);
+await user.does(steps);

@@ -6,6 +6,7 @@ const LABELS = [
   ...['pid', 'process', 'exe', 'container', 'image', 'tid', 'comm'],
   ...['cgroup', 'pod', 'unit', 'kind', 'cause', 'syscall', 'idle'],
 ];
+const BEFORE = ['count', 'blocked', 'runnable', 'samples', 'cpu'];
 const SUMS = ['count', 'blocked', 'runnable', 'samples', 'cpu', 'max'];
 
 class Index {
@@ -39,13 +40,15 @@ class Made {
   }
 }
 
-// rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]
+// rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says that
+// two recordings are compared, also before: {blocked, runnable, count, samples, cpu}.
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));
   const wakers = rows.map(({ waker }) => made.path(waker ?? []));
   const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
   const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(row[name] ?? ''))));
+  const before = header.before ? BEFORE : [];
   const columns = [
     ['frame.name', 4, made.frames.list.map(([name]) => name)],
     ['frame.module', 4, made.frames.list.map(([, module]) => module)],
@@ -56,6 +59,7 @@ export function madeProfile(rows, header = {}) {
     ['row.waker', 4, wakers],
     ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
     ...SUMS.map((name) => [`sum.${name}`, 8, rows.map((row) => row[name] ?? 0)]),
+    ...before.map((name) => [`before.${name}`, 8, rows.map((row) => row.before?.[name] ?? 0)]),
   ];
   const head = {
     host: 'web1', start_unix_ns: '1790000000123456789', duration_ns: 5e9, value: 'off_cpu', samples: false,

@@ -332,6 +332,13 @@ test('text can be read on every color', () => {
     const { kinds, text, match, strip, blocked, runnable, cpu } = colorsOf(isDark);
     for (const color of [...kinds, match]) assert.ok(contrast(color, text) >= 4.5, color);
     for (const color of [blocked, runnable, cpu]) assert.ok(contrast(color, strip) >= 3, color);
+    const { changes, found, chosen, before, after } = colorsOf(isDark);
+    assert.equal(changes.length, 7);
+    for (const color of changes) {
+      assert.ok(contrast(color, text) >= 4.5, color);
+      for (const frame of [found, chosen]) assert.ok(contrast(color, frame) >= 3, color);
+    }
+    for (const color of [before, after]) assert.ok(contrast(color, strip) >= 3, color);
   }
 });
 
@@ -342,9 +349,11 @@ test('the legend has the colors of the bars, and all text of the page can be rea
     Array.from(set.matchAll(/--(\w+): (#\w+)/g), ([, name, color]) => [name, color])));
   assert.equal(sets.length, 2);
   sets.forEach((set, i) => {
-    const { kinds, match, blocked, runnable, cpu } = colorsOf(i === 1);
+    const { kinds, match, blocked, runnable, cpu, changes, before, after } = colorsOf(i === 1);
     assert.deepEqual([set.user, set.kernel, set.interpreted, set.missing, set.waker, set.thread], kinds);
     assert.deepEqual([set.match, set.blocked, set.runnable, set.cpu], [match, blocked, runnable, cpu]);
+    const shown = ['shrank3', 'shrank2', 'shrank1', 'same', 'grew1', 'grew2', 'grew3'].map((name) => set[name]);
+    assert.deepEqual([...shown, set.before, set.after], [...changes, before, after]);
     for (const text of ['text', 'quiet', 'link']) {
       assert.ok(contrast(set[text], set.ground) >= 4.5, text);
       assert.ok(contrast(set[text], set.raised) >= 4.5, text);

@@ -1,0 +1,56 @@
+// Who uses a page as people do, by pointer and keys, and looks at what it shows.
+import assert from 'node:assert/strict';
+import { Browser } from './browser.mjs';
+
+const quoted = (value) => JSON.stringify(value);
+
+export class User {
+  static async open(page) {
+    return new User(page, await Browser.open('chromium'));
+  }
+
+  constructor(page, browser) {
+    this.page = page;
+    this.browser = browser;
+  }
+
+  text = (id) => this.browser.run(`document.getElementById('${id}').innerText`);
+  until = (expression) => this.browser.until(expression, 20);
+  shows = (id, part) => this.until(`document.getElementById('${id}').innerText.includes(${quoted(part)})`);
+  choose = (id, value) =>
+    this.browser.run(`(() => { const e = document.getElementById('${id}'); e.value = ${quoted(value)};
+      e.dispatchEvent(new Event('change', { bubbles: true })); })()`);
+  click = (selector) => this.browser.run(`document.querySelector(${quoted(selector)}).click()`);
+  focus = (selector) => this.browser.run(`document.querySelector(${quoted(selector)}).focus()`);
+  hash = () => this.browser.run('location.hash');
+  back = () => this.browser.run('history.back()');
+  path = () =>
+    this.browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
+
+  // Nothing was fetched, and nothing went wrong.
+  expectsNothingWrong() {
+    const isOther = (url) => !url.startsWith(`file://${this.page}`) && url !== 'about:blank';
+    assert.deepEqual(this.browser.requests.filter(isOther), []);
+    assert.deepEqual(this.browser.errors, []);
+  }
+
+  // steps: functions by what they expect. Ends the process, with 1 if one of them failed.
+  async does(steps) {
+    let failed = 0;
+    try {
+      await this.browser.open(this.page);
+      for (const [name, step] of Object.entries(steps)) {
+        try {
+          await step();
+          console.log(`ok      ${name}`);
+        } catch (error) {
+          failed++;
+          console.log(`FAILED  ${name}: ${error.stack}`);
+        }
+      }
+    } finally {
+      await this.browser.close();
+    }
+    process.exit(failed === 0 ? 0 : 1);
+  }
+}
