@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
+#include "html/html.h"
 #include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/stored.h"
@@ -34,10 +35,11 @@ absl::Status CheckFormats(const OutputFlags& flags) {
   if (absl::Status status = CheckOutputs(flags); !status.ok()) return status;
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOf(file);
-    if (format == OutputFormat::kFolded || format == OutputFormat::kJson || format == OutputFormat::kText) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        file,
-        ": a difference is written to .folded, .json or .txt; pprof makes its own of two .pb.gz files (-diff_base)"));
+    if (format != OutputFormat::kPprof && format != OutputFormat::kOtlp) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file,
+                     ": a difference is written to .html, .folded, .json or .txt; pprof makes its own of two "
+                     ".pb.gz files (-diff_base)"));
   }
   return absl::OkStatus();
 }
@@ -55,7 +57,13 @@ absl::StatusOr<NamedProfile> ReadSide(const std::string& file, const DiffFlags& 
   return profile;
 }
 
-absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
+struct Sides {
+  NamedProfile before;
+  NamedProfile after;
+  DiffOptions options;
+};
+
+absl::StatusOr<Sides> ReadSides(const DiffFlags& flags) {
   if (absl::Status status = CheckFormats(flags.outputs); !status.ok()) return status;
   const absl::StatusOr<ProfileFilter> filter = FilterOf(flags.filter);
   if (!filter.ok()) return filter.status();
@@ -75,7 +83,20 @@ absl::StatusOr<ProfileDiff> MakeDiff(const DiffFlags& flags) {
   const FormatOptions options = FormatOptionsOf(flags.outputs, *after);
   DiffOptions wanted = {.value = options.text_value, .by = options.text_by, .hide_idle = options.hide_idle};
   if (flags.outputs.value.empty() && !had_samples) wanted.value = RowValue::kOffCpu;
-  return DiffOf(*std::move(before), *std::move(after), wanted);
+  return Sides{*std::move(before), *std::move(after), wanted};
+}
+
+bool IsPage(const std::string& file) { return *FormatOf(file) == OutputFormat::kHtml; }
+
+// A page chooses by itself what it compares, so it is made of all there is.
+absl::Status WritePages(const Sides& sides, const OutputFlags& flags) {
+  absl::Status written;
+  const PageOptions options = {.value = sides.options.value, .hide_idle = flags.idle.hides()};
+  for (const std::string& file : flags.files) {
+    if (!IsPage(file)) continue;
+    written.Update(WriteFile(file, [&](ByteSink sink) { WriteHtmlOfBoth(sides.before, sides.after, options, sink); }));
+  }
+  return written;
 }
 
 void WriteDiff(OutputFormat format, const ProfileDiff& diff, const OutputFlags& flags, ByteSink sink) {
@@ -85,19 +106,21 @@ void WriteDiff(OutputFormat format, const ProfileDiff& diff, const OutputFlags& 
 }
 
 ExitCode RunDiff(const DiffFlags& flags) {
-  const absl::StatusOr<ProfileDiff> diff = MakeDiff(flags);
-  if (!diff.ok()) return Fail(diff.status());
-  if (diff->stacks.empty())
+  absl::StatusOr<Sides> sides = ReadSides(flags);
+  if (!sides.ok()) return Fail(sides.status());
+  absl::Status written = WritePages(*sides, flags.outputs);
+  const ProfileDiff diff = DiffOf(std::move(sides->before), std::move(sides->after), sides->options);
+  if (diff.stacks.empty())
     std::fputs("offcpu: nothing that was recorded passes the filters, in neither file\n", stderr);
-  absl::Status written;
   for (const std::string& file : flags.outputs.files) {
+    if (IsPage(file)) continue;
     const OutputFormat format = *FormatOf(file);
-    written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, *diff, flags.outputs, sink); }));
+    written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, diff, flags.outputs, sink); }));
   }
   if (flags.outputs.files.empty()) {
-    written = PrintWrapped([&](ByteSink sink) { WriteDiffTables(*diff, kPrintedProcesses, kPrintedStacks, sink); });
+    written = PrintWrapped([&](ByteSink sink) { WriteDiffTables(diff, kPrintedProcesses, kPrintedStacks, sink); });
   }
-  TellHidden(flags.outputs, HiddenLine(*diff));
+  TellHidden(flags.outputs, HiddenLine(diff));
   if (written.ok()) return kExitOk;
   Fail(written);
   return kExitFailed;
@@ -115,13 +138,17 @@ Verb DiffVerb() {
                  &verb.flags);
   verb.footer =
       "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings\n"
-      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .folded (stack,\n"
-      "before, after, as difffolded.pl writes it; what was before is scaled to the length of AFTER), .json and .txt.\n"
+      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .html (a page for "
+      "a\n"
+      "browser), .folded (stack, before, after, as difffolded.pl writes it; what was before is scaled to the length "
+      "of\n"
+      "AFTER), .json and .txt.\n"
       "\n"
       "Examples:\n"
       "  offcpu diff old.pb.gz new.pb.gz                          what grew and what shrank\n"
       "  offcpu diff old.pb.gz new.pb.gz --unit nginx --by cause  of one service, by what it waits for\n"
-      "  offcpu diff old.pb.gz new.pb.gz -o diff.folded           for flamegraph.pl, red where it grew\n"
+      "  offcpu diff old.pb.gz new.pb.gz -o diff.html             a page: red where it grew, blue where it shrank\n"
+      "  offcpu diff old.pb.gz new.pb.gz -o diff.folded           for flamegraph.pl\n"
       "\n"
       "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";
   verb.run = [flags] { return RunDiff(*flags); };

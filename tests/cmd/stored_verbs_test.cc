@@ -39,6 +39,10 @@ class StoredVerbsTest : public ::testing::Test {
     std::ofstream file(directory_ + "/" + name, std::ios::binary);
     WriteProfile(OutputFormat::kPprof, fake_.profile, {}, [&](std::string_view piece) { file << piece; });
   }
+  std::string Text(const std::string& name) const {
+    std::ifstream file(directory_ + "/" + name, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
   // The exit status; what it prints, errors too, is in output_.
   int Run(const std::string& words) {
     const std::string command = "cd " + directory_ + "; ASAN_OPTIONS=detect_leaks=0 " OFFCPU_BIN_DIR "/offcpu " + words;
@@ -77,6 +81,25 @@ TEST_F(StoredVerbsTest, DiffTakesAValueThatBothFilesHave) {
   }
   EXPECT_EQ(Run("diff samples.pb.gz samples.pb.gz"), 0);
   EXPECT_THAT(output_, StartsWith("before   300 ms a second (wall), "));
+}
+
+TEST_F(StoredVerbsTest, DiffWritesAPage) {
+  fake_.Row(0, 0, fake_.User({"new"}), 0, 100'000'000);
+  fake_.Idle({"", "server: loop", ""});
+  Write("later.pb.gz");
+  EXPECT_EQ(Run("diff waits.pb.gz later.pb.gz -o a.html -o a.json"), 0);
+  EXPECT_THAT(output_, IsEmpty()) << "it hides and shows waits for work itself";
+  const std::string page = Text("a.html");
+  EXPECT_THAT(page, StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(Text("a.json"), HasSubstr("\"frames\":[\"server\",\"server\",\"new\",\"-\",\"schedule_[k]\"]"))
+      << "of the same run";
+  EXPECT_EQ(Run("diff waits.pb.gz waits.pb.gz -o same.html"), 0);
+  EXPECT_NE(Text("same.html"), page);
+  EXPECT_EQ(Run("report waits.pb.gz -o one.html"), 0);
+  EXPECT_NE(Text("same.html"), Text("one.html"));
+  EXPECT_EQ(Run("diff waits.pb.gz later.pb.gz -o no/such.html"), 2);
+  EXPECT_EQ(Run("diff waits.pb.gz later.pb.gz -o a.otlp"), 2);
+  EXPECT_THAT(output_, HasSubstr("a.otlp: a difference is written to .html, .folded, .json or .txt;"));
 }
 
 TEST_F(StoredVerbsTest, DiffSaysWhatAFoldedFileDoesNotHold) {

@@ -181,8 +181,8 @@ TEST_F(Asked, WrongUsageIsToldInOneLine) {
            {{"dump", "--since", "2026-01-02", "--until", "2026-01-01"}, "--since is not before --until, 2026-01-01 "},
            {{"diff", "a.pb.gz"}, "AFTER is required"},
            {{"diff", "a.pb.gz", "b.pb.gz"}, "a.pb.gz cannot be read: No such file"},
-           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.pb.gz"}, "x.pb.gz: a difference is written to .folded, "},
-           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.html"}, "x.html: a difference is written to .folded, "},
+           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.pb.gz"}, "x.pb.gz: a difference is written to .html, .folded, "},
+           {{"diff", "a.pb.gz", "b.pb.gz", "-o", "x.otlp"}, "x.otlp: a difference is written to .html, .folded, "},
        }) {
     EXPECT_EQ(Run(words), kBadUsage) << part;
     EXPECT_THAT(errors_, HasSubstr(part));
