@@ -17,8 +17,8 @@ const LIGHT = {
   changes: ['#73a9ff', '#a5c8ff', '#d6e6ff', '#ececec', '#ffdcd5', '#ffb0a3', '#ff7d6b'],
   found: '#6a00a8',
   chosen: '#111111',
-  before: '#6b6b6b',
-  after: '#111111',
+  before: '#8a8a8a',
+  after: '#4a4a4a',
 };
 
 const DARK = {
@@ -32,11 +32,11 @@ const DARK = {
   runnable: '#ff8a9a',
   cpu: '#7ddc8c',
   strip: '#16181c',
-  changes: ['#1f5fc4', '#264a85', '#2a3a55', '#3d3d3d', '#573431', '#8a3229', '#bf2a1c'],
-  found: '#ff9df0',
+  changes: ['#2a6be0', '#2450a0', '#27406b', '#3d3d3d', '#6b3029', '#9a3526', '#cc3524'],
+  found: '#ffc4f6',
   chosen: '#ffd54a',
-  before: '#9a9a9a',
-  after: '#ffffff',
+  before: '#8a8a8a',
+  after: '#d0d0d0',
 };
 
 export function colorsOf(isDark) {

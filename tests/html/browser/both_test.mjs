@@ -39,8 +39,8 @@ const steps = {
     await isPainted(red);
     await isPainted(blue);
     await dark(true);
-    await isPainted('191,42,28');
-    await isPainted('31,95,196');
+    await isPainted('204,53,36');
+    await isPainted('42,107,224');
     await dark(false);
     await isPainted(red);
   },
