@@ -114,7 +114,9 @@ class App {
   foundText(total) {
     const { view, zoom } = this;
     const { isTime } = valueOf(this.state.value);
-    if (view.before === null) return `${formatAmount(total, isTime)} matched, ${formatPercent(total, view.total[zoom])}`;
+    if (view.before === null) {
+      return `${formatAmount(total, isTime)} matched, ${formatPercent(total, view.total[zoom])}`;
+    }
     const before = search(view.before, this.matcher, zoom).total;
     return `${changeWords(scaledChange(view, before, total), isTime, view.scale)} matched`;
   }

@@ -1,5 +1,5 @@
-// How the figures of two recordings are made comparable: as what was in a second of each, since they differ in length; or
-// as they were recorded. Pure functions.
+// How the figures of two recordings are made comparable: as what was in a second of each, since they differ in length;
+// or as they were recorded. Pure functions.
 import { formatDuration, grouped } from './format.mjs';
 
 // {before, after: what figures are multiplied by, isRate}

@@ -112,6 +112,7 @@ export function undrawnText(view, bars, value) {
   if (count === 0) return '';
   const { isTime } = valueOf(value);
   const share = formatPercent(total, view.weight[0]);
-  const amount = view.before === null ? `${formatAmount(Math.round(total), isTime)}, ${share}` : `${share} of the width`;
+  const isAmount = view.before === null;
+  const amount = isAmount ? `${formatAmount(Math.round(total), isTime)}, ${share}` : `${share} of the width`;
   return `${count} bars are too narrow to draw: ${amount}. Zoom in to see them.`;
 }

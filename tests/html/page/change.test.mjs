@@ -1,7 +1,8 @@
 // Two recordings that are compared: what changed, in which figures and which words.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { changeOf, changeWords, markOf, nodeChange, ratioWords, signed, stepOf } from '../../../src/html/page/change.mjs';
+import { changeOf, changeWords, markOf, nodeChange } from '../../../src/html/page/change.mjs';
+import { ratioWords, signed, stepOf } from '../../../src/html/page/change.mjs';
 import { changedFunctions, changedNeighbours, changedShares } from '../../../src/html/page/change.mjs';
 import { decode } from '../../../src/html/page/data.mjs';
 import { defaultState, fromHash, toHash } from '../../../src/html/page/state.mjs';

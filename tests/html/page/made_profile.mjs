@@ -40,8 +40,8 @@ class Made {
   }
 }
 
-// rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says that
-// two recordings are compared, also before: {blocked, runnable, count, samples, cpu}.
+// rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says
+// that two recordings are compared, also before: {blocked, runnable, count, samples, cpu}.
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));
