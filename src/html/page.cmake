@@ -4,7 +4,8 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format data labels plumbing child_index rows view layout search sandwich causes scale change state colors
+    format data labels plumbing child_index rows view layout search sandwich causes wakers scale change state
+    colors
     # with a page
     tree details totals flame table filters controls main)
 set(page_dir ${CMAKE_CURRENT_LIST_DIR}/page)

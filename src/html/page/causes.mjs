@@ -16,7 +16,7 @@ export function shares(view, node, key) {
 }
 
 // By node: 1 of the node itself and of those below it.
-function below(view, node) {
+export function below(view, node) {
   const marks = new Uint8Array(view.count);
   marks[node] = 1;
   for (let at = node + 1; at < view.count; ++at) if (marks[view.parent[at]] === 1) marks[at] = 1;

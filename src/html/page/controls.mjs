@@ -2,6 +2,7 @@
 import { usefulGroups } from './labels.mjs';
 import { usefulValues } from './rows.mjs';
 import { element } from './tree.mjs';
+import { hasWakers } from './wakers.mjs';
 
 export class Controls {
   // on: {change(part of a state)}, {type(query)}
@@ -11,7 +12,7 @@ export class Controls {
     this.at('value').append(...options(usefulValues(profile).map(({ name, title }) => [name, title])));
     const groups = usefulGroups(profile).map(({ key, title }) => [key, title]);
     for (const id of ['by0', 'by1']) this.at(id).append(...options([['', 'nothing'], ...groups]));
-    this.at('wakers-label').hidden = !profile.rows.waker.some((node) => node !== 0);
+    for (const id of ['wakers-label', 'whole-label']) this.at(id).hidden = !hasWakers(profile);
     this.at('normalised-label').hidden = profile.before === null;
     this.at('controls').addEventListener('change', () => on.change(this.read()));
     this.at('controls').addEventListener('submit', (event) => event.preventDefault());
@@ -31,6 +32,7 @@ export class Controls {
       hideIdle: this.at('idle').checked,
       fold: this.at('fold').checked,
       wakers: this.at('wakers').checked,
+      whole: this.at('whole').checked,
       normalised: this.at('normalised').checked,
       layout: this.at('layout').value,
     };
@@ -43,6 +45,8 @@ export class Controls {
     this.at('idle').checked = state.hideIdle;
     this.at('fold').checked = state.fold;
     this.at('wakers').checked = state.wakers;
+    this.at('whole').checked = state.whole;
+    this.at('whole').disabled = !state.wakers;
     this.at('normalised').checked = state.normalised;
     this.at('layout').value = state.layout;
     if (this.at('query').value !== state.query) this.at('query').value = state.query;

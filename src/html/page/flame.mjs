@@ -33,8 +33,11 @@ export class FlameGraph {
 
   // matches: by node, or null
   set(view, zoom, selected, matches, isFlame) {
+    const isTurned = isFlame !== (this.isFlame ?? false);
     Object.assign(this, { view, zoom, selected, matches, isFlame });
     this.show();
+    // The root is seen first.
+    if (isTurned) this.scroller.scrollTop = isFlame ? this.height : 0;
   }
 
   show() {
@@ -173,16 +176,14 @@ export class FlameGraph {
   }
 
   firstChild() {
-    const [child] = this.view.childrenOf(this.selected);
-    return child === undefined || !this.bars.node.includes(child) ? this.selected : child;
+    return this.view.childrenOf(this.selected).find((child) => this.bars.node.includes(child)) ?? this.selected;
   }
 
   sibling(step) {
     const parent = this.view.parent[this.selected];
     if (parent < 0) return this.selected;
-    const siblings = this.view.childrenOf(parent);
-    const next = siblings[siblings.indexOf(this.selected) + step];
-    return next === undefined || !this.bars.node.includes(next) ? this.selected : next;
+    const siblings = this.view.childrenOf(parent).filter((node) => this.bars.node.includes(node));
+    return siblings[siblings.indexOf(this.selected) + step] ?? this.selected;
   }
 }
 

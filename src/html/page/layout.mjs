@@ -4,6 +4,7 @@
 // Bars that are narrower than this are not drawn; what they are is told.
 export const MIN_PIXELS = 0.5;
 
+// Those that woke have a graph of their own (wakers.mjs): they are drawn here only if one of them is what is zoomed to.
 // {node, x, width, level: arrays, levels, hidden: {count, total}}; `hidden` counts the outermost of what is left out.
 export function layOut(view, zoom, width) {
   const bars = { node: [], x: [], width: [], level: [], levels: 0, hidden: { count: 0, total: 0 } };
@@ -24,6 +25,7 @@ export function layOut(view, zoom, width) {
     const { node, x, level } = pending.pop();
     let at = x;
     for (const child of view.childrenOf(node)) {
+      if (view.isWaker[child] > view.isWaker[zoom]) continue;
       const childWidth = view.weight[child] * scale;
       if (childWidth < MIN_PIXELS) {
         bars.hidden.count++;

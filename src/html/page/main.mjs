@@ -7,6 +7,7 @@ import { FlameGraph } from './flame.mjs';
 import { FunctionTable } from './table.mjs';
 import { TreeView, element } from './tree.mjs';
 import { buildView } from './view.mjs';
+import { buildWakers, hasWakers } from './wakers.mjs';
 import { causeButtons, hiddenText, recordingText, summaryText, totalText, undrawnText } from './totals.mjs';
 import { changeWords, scaledChange } from './change.mjs';
 import { compile, search } from './search.mjs';
@@ -17,6 +18,7 @@ import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
 import { showDetails, told } from './details.mjs';
 import { usefulGroups } from './labels.mjs';
+import { wakersText } from './totals.mjs';
 
 const at = (id) => document.getElementById(id);
 
@@ -32,7 +34,12 @@ class App {
     this.defaults = defaultState(profile);
     const zoom = (node) => this.change({ zoom: tokensOf(this.view, node) });
     const select = (node) => this.select(node);
-    this.graph = new FlameGraph(at('graph'), { zoom, select, hover: (node) => this.hover(node) });
+    this.graph = new FlameGraph(at('graph'), { zoom, select, hover: (node) => this.hover(this.view, node) });
+    this.wakers = new FlameGraph(at('wakers-graph'), {
+      zoom: (node) => this.drawWakers(node),
+      select: (node) => this.tell(this.wakers.view, node),
+      hover: (node) => this.hover(this.wakers.view, node),
+    });
     this.tree = new TreeView(at('tree'), { zoom, select });
     this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
     this.filters = new Filters(profile, at('filter'), at('filters'), { change: (filters) => this.change({ filters }) });
@@ -124,6 +131,9 @@ class App {
   showPanel() {
     const { state, view, zoom } = this;
     const { isTime } = valueOf(state.value);
+    const hasRoomForWakers = state.wakers && hasWakers(this.profile);
+    at('wakers-panel').hidden = !hasRoomForWakers;
+    at('panel-graph').classList.toggle('with-wakers', hasRoomForWakers);
     if (state.tab === 'graph') {
       this.graph.set(view, zoom, this.selected, this.matches, state.layout === 'flame');
       if (this.graph.bars) at('undrawn').textContent = undrawnText(view, this.graph.bars, state.value);
@@ -147,18 +157,38 @@ class App {
 
   select(node) {
     this.selected = node;
-    showDetails(at('details'), this.view, node, this.state.value);
-    at('told').textContent = told(this.view, node, valueOf(this.state.value).isTime);
+    this.tell(this.view, node);
+    this.showWakers();
+  }
+
+  tell(view, node) {
+    showDetails(at('details'), view, node, this.state.value);
+    at('told').textContent = told(view, node, valueOf(this.state.value).isTime);
+  }
+
+  // Of what is selected, below the graph.
+  showWakers() {
+    const { state, view } = this;
+    if (state.tab !== 'graph' || at('wakers-panel').hidden) return;
+    const skip = state.fold ? this.plumbing : this.nothing;
+    const wakers = buildWakers(view, this.selected, { skip, isWhole: state.whole });
+    at('wakers-title').textContent = wakersText(wakers, state.value);
+    this.drawWakers(0, wakers);
+  }
+
+  drawWakers(zoom, view = this.wakers.view) {
+    const matches = this.matcher === null ? null : search(view, this.matcher, 0).nodes;
+    this.wakers.set(view, zoom, zoom, matches, false);
   }
 
   // What is pointed at is shown once a frame, however fast the pointer moves.
-  hover(node) {
-    if (this.hovered === node) return;
-    this.hovered = node;
+  hover(view, node) {
+    if (this.hovered?.view === view && this.hovered.node === node) return;
+    this.hovered = { view, node };
     cancelAnimationFrame(this.pending);
     this.pending = requestAnimationFrame(() => {
-      const isBar = node >= 0 && node < this.view.count;
-      showDetails(at('details'), this.view, isBar ? node : this.selected, this.state.value);
+      if (node >= 0 && node < view.count) showDetails(at('details'), view, node, this.state.value);
+      else showDetails(at('details'), this.view, this.selected, this.state.value);
     });
   }
 

@@ -16,6 +16,7 @@ export function defaultState(profile) {
     hideIdle: profile.header.hide_idle,
     fold: true,
     wakers: true,
+    whole: false, // stacks of those that woke
     normalised: true, // of what is compared
     query: '',
     zoom: [],
@@ -44,6 +45,7 @@ export function toHash(state, defaults) {
   put('idle', Number(!state.hideIdle), Number(!defaults.hideIdle));
   put('fold', Number(state.fold), Number(defaults.fold));
   put('wakers', Number(state.wakers), Number(defaults.wakers));
+  put('whole', Number(state.whole), Number(defaults.whole));
   put('normalised', Number(state.normalised), Number(defaults.normalised));
   put('find', escaped(state.query), '');
   put('frame', state.frame, -1);
@@ -81,6 +83,7 @@ function readPart(key, value, state, known) {
   if (key === 'idle') state.hideIdle = value !== '1';
   if (key === 'fold') state.fold = value === '1';
   if (key === 'wakers') state.wakers = value === '1';
+  if (key === 'whole') state.whole = value === '1';
   if (key === 'normalised') state.normalised = value === '1';
   if (key === 'find') state.query = unescaped(value);
   if (key === 'frame' && /^\d+$/.test(value)) state.frame = Number(value);

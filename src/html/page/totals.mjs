@@ -4,6 +4,7 @@ import { formatAmount, formatDuration, formatExact, formatPercent, formatTime } 
 import { formatScaled, unitOf } from './scale.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
+import { knownOf } from './wakers.mjs';
 import { valueOf } from './rows.mjs';
 
 const MOST_CAUSES = 12;
@@ -105,6 +106,16 @@ export function labelAmounts(view, key, isTime) {
     const change = signed(one.change, isTime, view.scale);
     return { text: one.text, amount: `${change}, ${wayWords(one, isTime, view.scale)}` };
   });
+}
+
+// `view` is that of who woke, of a part of another.
+export function wakersText(view, value) {
+  const title = `Who ended these waits, of ${view.rootName}`;
+  const known = knownOf(view);
+  if (view.before !== null) return known + knownOf(view.before) === 0n ? `${title}: not known` : title;
+  if (known === 0n) return `${title}: not known`;
+  const amount = formatAmount(known, valueOf(value).isTime);
+  return `${title}: known of ${amount}, ${formatPercent(known, view.total[0])}`;
 }
 
 export function undrawnText(view, bars, value) {

@@ -10,6 +10,7 @@ export class View {
     this.selection = selection;
     this.groupTexts = []; // of the frames from profile.frames.count on
     this.groupIndex = new Map();
+    this.rootName = 'all';
     this.before = null; // the same tree with the figures of the earlier recording, if two are compared
   }
 
@@ -29,7 +30,7 @@ export class View {
     return frame >= this.profile.frames.count;
   }
   nodeName(node) {
-    return node === 0 ? 'all' : this.name(this.frame[node]);
+    return node === 0 ? this.rootName : this.name(this.frame[node]);
   }
 
   // Of all parts together, as wide as the profile's figures.
@@ -74,14 +75,19 @@ export function buildView(profile, selection, { groups, skip, withWakers, scale 
     if (withWakers && profile.rows.waker[row] !== 0) node = placeWaker(profile, builder, skip, node, row);
     view.rowNode[i] = node;
   }
+  finish(view, builder, scale);
+  markWakers(view);
+  return view;
+}
+
+// What is the same of every tree, once it is known where its rows are.
+export function finish(view, builder, scale) {
   view.count = builder.count;
   view.parent = builder.parent.subarray(0, builder.count);
   view.frame = builder.frame.subarray(0, builder.count);
-  Object.assign(view, addedUp(view, selection));
+  Object.assign(view, addedUp(view, view.selection));
   weigh(view, scale);
   sortChildren(view);
-  markWakers(view);
-  return view;
 }
 
 function placeInGroups(view, builder, groups) {

@@ -44,6 +44,12 @@ const steps = {
     await dark(false);
     await isPainted(red);
   },
+  async 'who woke has changed, too'() {
+    await shows('wakers-title', 'Who ended these waits, of all');
+    await focus('#wakers-graph canvas');
+    await browser.press('ArrowDown');
+    await shows('told', 'woken by giver (server): +520 ms a second (0 ns → 520 ms), new');
+  },
   async 'the legend is that of changes'() {
     await shows('legend-change', '+ new, or to 3 times');
     assert.equal(await browser.run("document.getElementById('legend').hidden"), true);

@@ -121,6 +121,50 @@ const steps = {
     await shows('callees', 'futex_wait');
     await click('#tab-graph');
   },
+  async 'who woke is below the graph, of what is selected'() {
+    await shows('wakers-title', 'Who ended these waits, of all: known of 5.20 s, 63.4 %');
+    const canvas = '#wakers-graph canvas';
+    const colors = await browser.run(`(() => { const c = document.querySelector('${canvas}');
+      const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+      return new Set(new Uint32Array(data.buffer)).size; })()`);
+    assert.ok(colors > 5, `${colors} colors`);
+    const isBelow = await browser.run(`document.querySelector('${canvas}').getBoundingClientRect().top >=
+      document.querySelector('#graph').getBoundingClientRect().bottom`);
+    assert.ok(isBelow);
+    await focus(canvas);
+    await browser.press('ArrowDown');
+    await shows('told', 'woken by giver (server-10): 5.20 s, 63.4 %');
+    await browser.press('ArrowDown');
+    await shows('details', 'of who ended the wait');
+    await browser.press('Enter');
+    assert.equal(await path(), 'all', 'the graph above stays');
+    await focus('#graph canvas');
+    await browser.press('ArrowDown');
+    await browser.press('ArrowRight');
+    await shows('wakers-title', 'of </script><b>client (11): not known');
+    await browser.press('ArrowUp');
+    await shows('wakers-title', 'of all: known');
+    await click('#whole');
+    assert.match(await hash(), /whole=1/);
+    await click('#whole');
+    await click('#wakers');
+    assert.equal(await browser.run("document.getElementById('wakers-panel').hidden"), true);
+    await click('#wakers');
+    await shows('wakers-title', 'of all: known');
+  },
+  async 'flames stand on their root'() {
+    const height = (least, all) =>
+      browser.run(`Object.assign(document.getElementById('graph').style,
+        { minHeight: '${least}', height: '${all}' }) && undefined`);
+    await height('0', '60px');
+    await choose('layout', 'flame');
+    const isAtEnd = `(({ scrollTop, clientHeight, scrollHeight }) =>
+      scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 1)(document.getElementById('graph'))`;
+    await until(isAtEnd);
+    await choose('layout', 'icicle');
+    await until("document.getElementById('graph').scrollTop === 0");
+    await height('', '');
+  },
   async 'the scheduler and the wakers are there when asked for'() {
     const find = async (query) => {
       await browser.run(`(() => { const q = document.getElementById('query'); q.value = '${query}';

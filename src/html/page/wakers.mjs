@@ -1,0 +1,71 @@
+// Who ended the waits of a part of a view: a tree of its own, which is drawn below the graph. Of each chain it has link
+// by link the thread that woke, where it did that, and the way back from there; and then who had woken that thread.
+import { View, finish } from './view.mjs';
+import { KIND } from './data.mjs';
+import { TreeBuilder } from './child_index.mjs';
+import { below } from './causes.mjs';
+import { foldDigits } from './labels.mjs';
+
+// Of each link. What is further out says how the thread came to be, not why it woke.
+const MOST_FRAMES = 8;
+const MORE = '… more frames';
+
+export function hasWakers(profile) {
+  return profile.rows.waker.some((node) => node !== 0);
+}
+
+// The links of a chain: [{label, frames}], by the frames of a profile. Threads of a pool are one, as in groups.
+export function linksOf({ nodes, frames }, waker) {
+  const path = [];
+  for (let at = waker; at !== 0; at = nodes.parent[at]) path.push(nodes.frame[at]);
+  const links = [];
+  for (const frame of path.reverse()) {
+    if (frames.kinds[frame] === KIND.waker) links.push({ names: [], frames: [] });
+    const link = links.at(-1);
+    if (frames.kinds[frame] === KIND.thread) link.names.push(frames.names[frame]);
+    else if (frames.kinds[frame] !== KIND.waker) link.frames.push(frame);
+  }
+  return links.map(({ names: [thread, process], frames: all }) => {
+    // All chains that found no place are [other], of no thread.
+    if (thread === undefined) return { label: `woken by ${all.map((f) => frames.names[f]).join()}`, frames: [] };
+    return { label: `woken by ${foldDigits(thread)}${process === undefined ? '' : ` (${process})`}`, frames: all };
+  });
+}
+
+// Of the rows below a node. Those of which it is not known are at the root, so that its width is that of all of them.
+// options: {skip: by frame, isWhole: all frames of each link}
+export function buildWakers(view, node, { skip, isWhole }) {
+  const { profile, selection } = view;
+  const isBelow = below(view, node);
+  const rows = selection.rows.filter((_, i) => isBelow[view.rowNode[i]] === 1);
+  const before = selection.before && { ...selection.before, rows };
+  const made = new View(profile, { ...selection, rows, before });
+  made.rootName = view.nodeName(node);
+  const builder = new TreeBuilder();
+  const placed = new Map([[0, 0]]); // by the waker of a row
+  made.rowNode = Int32Array.from(rows, (row) => {
+    const waker = profile.rows.waker[row];
+    if (!placed.has(waker)) placed.set(waker, placeChain(made, builder, waker, skip, isWhole));
+    return placed.get(waker);
+  });
+  finish(made, builder, view.scale);
+  made.isWaker = new Uint8Array(made.count).fill(1);
+  return made;
+}
+
+function placeChain(view, builder, waker, skip, isWhole) {
+  let node = 0;
+  for (const { label, frames } of linksOf(view.profile, waker)) {
+    node = builder.child(node, view.groupFrame(label));
+    const shown = frames.filter((frame) => skip[frame] === 0);
+    const count = isWhole ? shown.length : MOST_FRAMES;
+    for (const frame of shown.slice(0, count)) node = builder.child(node, frame);
+    if (shown.length > count) node = builder.child(node, view.groupFrame(MORE));
+  }
+  return node;
+}
+
+// Of how much it is known: the figure of all chains.
+export function knownOf(view) {
+  return Array.from(view.childrenOf(0)).reduce((sum, child) => sum + view.exact(child), 0n);
+}
