@@ -1,7 +1,9 @@
 #include "process/go_frames.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "process/go_table.h"
 
@@ -47,7 +49,25 @@ void ForEachDepth(std::string_view table, const GoTable::Function& function, Use
   }
 }
 
-bool IsBase(std::string_view name) { return name == "runtime.goexit" || name == "runtime.goexit.abi0"; }
+// See the runtime's asm_amd64.s and sys_linux_amd64.s. Its own tracebacks end at them, or change the stack there.
+constexpr std::pair<std::string_view, GoLandmark::Kind> kLandmarks[] = {
+    {"runtime.goexit", GoLandmark::Kind::kBase},          // goroutines return to it
+    {"runtime.rt0_go", GoLandmark::Kind::kBaseOfCallee},  // what it calls at last never returns
+    {"runtime.clone", GoLandmark::Kind::kBaseOfCallee},   // only the child calls anything
+    {"runtime.mcall", GoLandmark::Kind::kBaseOfCallee},   // has left the goroutine, and is not returned to
+    {"runtime.mstart", GoLandmark::Kind::kWithoutFrame},  // the first function of a thread
+    {"runtime.systemstack", GoLandmark::Kind::kSwitch},   // to the thread's own stack
+    {"runtime.morestack", GoLandmark::Kind::kSwitch},    {"runtime.asmcgocall", GoLandmark::Kind::kSwitch},
+};
+
+std::optional<GoLandmark::Kind> LandmarkOf(std::string_view name) {
+  constexpr std::string_view kSuffix = ".abi0";
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  for (const auto& [known, kind] : kLandmarks) {
+    if (name == known) return kind;
+  }
+  return std::nullopt;
+}
 
 }  // namespace
 
@@ -66,18 +86,19 @@ std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t 
   return ranges;
 }
 
-std::vector<CodeRange> GoBases(std::string_view gopclntab, uint64_t text_address) {
-  constexpr size_t kMostBases = 8;
+std::vector<GoLandmark> GoLandmarks(std::string_view gopclntab, uint64_t text_address) {
+  constexpr size_t kMostLandmarks = 2 * std::size(kLandmarks);
   constexpr size_t kMaxNameBytes = 32;
-  std::vector<CodeRange> bases;
+  std::vector<GoLandmark> landmarks;
   const std::optional<GoTable> table = GoTable::Open(gopclntab, text_address);
-  for (uint64_t i = 0; table && i < table->functions() && bases.size() < kMostBases; ++i) {
+  for (uint64_t i = 0; table && i < table->functions() && landmarks.size() < kMostLandmarks; ++i) {
     const std::optional<GoTable::Function> function = table->FunctionAt(i);
     if (!function || function->name >= gopclntab.size()) continue;
     const std::string_view rest = gopclntab.substr(function->name, kMaxNameBytes);
-    if (IsBase(rest.substr(0, rest.find('\0')))) bases.push_back({.begin = function->begin, .end = function->end});
+    const auto kind = LandmarkOf(rest.substr(0, rest.find('\0')));
+    if (kind) landmarks.push_back({.code = {.begin = function->begin, .end = function->end}, .kind = *kind});
   }
-  return bases;
+  return landmarks;
 }
 
 }  // namespace offcpu

@@ -19,9 +19,9 @@ inline constexpr size_t kMaxGoRanges = 1 << 20;
 // `text_address`: see go_table.h.
 std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address);
 
-// The runtime's function that goroutines return to: nobody calls it. There may be two, one for each convention of
-// calls.
-std::vector<CodeRange> GoBases(std::string_view gopclntab, uint64_t text_address);
+// The runtime's functions at which its stacks begin or change, by name. There may be two of each, one for each
+// convention of calls.
+std::vector<GoLandmark> GoLandmarks(std::string_view gopclntab, uint64_t text_address);
 
 }  // namespace offcpu
 

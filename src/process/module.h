@@ -29,6 +29,23 @@ struct ModuleTable {
 struct CodeRange {
   uint64_t begin = 0;
   uint64_t end = 0;
+
+  bool operator==(const CodeRange&) const = default;
+};
+
+// A function of Go's runtime at which stacks begin or change.
+struct GoLandmark {
+  enum class Kind : uint8_t {
+    kBase,          // nobody calls it
+    kBaseOfCallee,  // what it has called is the only thing on the stack: a thread begins there, or has left its
+                    // caller's stack for good
+    kWithoutFrame,  // its return address is at the stack pointer, whatever it has called
+    kSwitch,        // what it has called runs on another stack than its caller
+  };
+  CodeRange code;
+  Kind kind = Kind::kBase;
+
+  bool operator==(const GoLandmark&) const = default;
 };
 
 // Which file it is, as fstat tells of an open one. As long as it is held open no other file can have that device and
@@ -62,7 +79,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // functions of the runtime change to another stack: the words there are no return addresses.
   bool is_go = false;
   std::vector<CodeRange> go_without_frames;  // see go_frames.h, as what follows
-  std::vector<CodeRange> go_bases;
+  std::vector<GoLandmark> go_landmarks;
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;

@@ -22,12 +22,8 @@ size_t TableBytes(const Module& m) {
 // The hash only says where to look: whoever forges one must not get its tables into other processes.
 bool SameContent(const Module& a, const Module& b) {
   auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
-  auto same_range = [](const CodeRange& x, const CodeRange& y) { return x.begin == y.begin && x.end == y.end; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
-         std::equal(a.code.begin(), a.code.end(), b.code.begin(), b.code.end(), same_range) &&
-         std::equal(a.go_without_frames.begin(), a.go_without_frames.end(), b.go_without_frames.begin(),
-                    b.go_without_frames.end(), same_range) &&
-         std::equal(a.go_bases.begin(), a.go_bases.end(), b.go_bases.begin(), b.go_bases.end(), same_range) &&
+         a.code == b.code && a.go_without_frames == b.go_without_frames && a.go_landmarks == b.go_landmarks &&
          std::all_of(std::begin(kAllModuleTables), std::end(kAllModuleTables), same_table) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }

@@ -22,12 +22,13 @@ bool IsStartCode(const MappedCode& code, uint64_t address, const StackCopy& copy
   return state.fp_known && state.fp == 0;
 }
 
-// Goroutines return to it, and nobody calls it.
-bool IsGoBase(const MappedCode& code, uint64_t address) {
-  if (code.module == nullptr) return false;
-  const std::vector<CodeRange>& bases = code.module->go_bases;
-  return std::any_of(bases.begin(), bases.end(),
-                     [address](const CodeRange& base) { return address >= base.begin && address < base.end; });
+// The function of Go's runtime that `address` is in, if stacks begin or change there.
+const GoLandmark* GoLandmarkAt(const MappedCode& code, uint64_t address) {
+  if (code.module == nullptr) return nullptr;
+  for (const GoLandmark& landmark : code.module->go_landmarks) {
+    if (address >= landmark.code.begin && address < landmark.code.end) return &landmark;
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -106,10 +107,29 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
   return std::nullopt;
 }
 
+// Goes from a function that has called another one to its own caller.
+std::optional<EndReason> Walker::StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy,
+                                                  FrameState* state) const {
+  switch (landmark.kind) {
+    case GoLandmark::Kind::kBase:
+    case GoLandmark::Kind::kBaseOfCallee:
+      return EndReason::kComplete;
+    case GoLandmark::Kind::kSwitch:
+      return EndReason::kOtherStack;
+    case GoLandmark::Kind::kWithoutFrame:
+      break;
+  }
+  return Apply(WithoutFrameRow(*machine_, landmark.code), copy, state);
+}
+
 // Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does.
 std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackCopy& copy,
                                       FrameState* state, Frame* frame) {
-  if (IsGoBase(code, found.address)) return EndReason::kComplete;
+  if (const GoLandmark* landmark = GoLandmarkAt(code, found.address)) {
+    if (landmark->kind == GoLandmark::Kind::kBase) return EndReason::kComplete;
+    // Where one of the others was interrupted, it may not have come to what it is known for.
+    if (!state->exact) return StepFromLandmark(*landmark, copy, state);
+  }
   const auto is_start = [&] { return IsStartCode(code, found.address, copy, *state); };
   switch (found.outcome) {
     case FindOutcome::kFound:

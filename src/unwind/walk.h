@@ -66,6 +66,7 @@ class Walker {
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);
+  std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state) const;
   std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackCopy& copy, FrameState* state,
                                 Frame* frame);
 

@@ -1,9 +1,11 @@
 #include "process/go_frames.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace offcpu {
@@ -82,29 +84,33 @@ TEST(GoFramesTest, DamagedTables) {
 }
 
 // The names of both functions are at the begin of the pc tables; the second function's name is moved to byte 8 of them.
-TEST(GoFramesTest, WhatGoroutinesReturnTo) {
-  const auto bases = [](std::string name) {
+TEST(GoFramesTest, WhereStacksBeginAndChange) {
+  using Kind = GoLandmark::Kind;
+  const auto landmarks = [](std::string name) {
     std::string table = Table("", "");
     name.push_back('\0');
     table.replace(0x48 + 8, name.size(), name);
     table[0x70 + 40 + 4] = 8;
-    std::string all;
-    for (const CodeRange& range : GoBases(table, 0)) {
-      all += std::to_string(range.begin - kText) + "-" + std::to_string(range.end - kText) + " ";
-    }
-    return all;
+    return GoLandmarks(table, 0);
   };
-  EXPECT_EQ(bases("runtime.goexit"), "32-64 ");
-  EXPECT_EQ(bases("runtime.goexit.abi0"), "32-64 ");
-  EXPECT_EQ(bases("runtime.goexit0"), "") << "it is called";
-  EXPECT_EQ(bases("main.goexit"), "");
+  const std::pair<const char*, Kind> known[] = {
+      {"runtime.goexit", Kind::kBase},           {"runtime.goexit.abi0", Kind::kBase},
+      {"runtime.mcall", Kind::kBaseOfCallee},    {"runtime.clone.abi0", Kind::kBaseOfCallee},
+      {"runtime.mstart", Kind::kWithoutFrame},   {"runtime.systemstack", Kind::kSwitch},
+      {"runtime.asmcgocall.abi0", Kind::kSwitch}};
+  for (const auto& [name, kind] : known) {
+    EXPECT_THAT(landmarks(name), testing::ElementsAre(GoLandmark{{kText + 32, kText + 64}, kind})) << name;
+  }
+  for (const char* name : {"runtime.goexit0", "runtime.mstart0", "main.goexit", "runtime.mcall.abi1", ".abi0"}) {
+    EXPECT_TRUE(landmarks(name).empty()) << name;
+  }
 }
 
 TEST(GoFramesTest, EveryPrefixIsSafe) {
   const std::string whole = Table(kNone, kMadeAndLeft);
   for (size_t size = 0; size < whole.size(); ++size) {
     for (const CodeRange& range : GoCodeWithoutFrames(whole.substr(0, size), 0)) EXPECT_LT(range.begin, range.end);
-    GoBases(whole.substr(0, size), 0);
+    GoLandmarks(whole.substr(0, size), 0);
   }
 }
 

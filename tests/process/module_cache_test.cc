@@ -67,7 +67,7 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m.go_without_frames = {{0x1000, 0x1010}};
   expect_new(std::move(m));
   m = Make(1);
-  m.go_bases = {{0x1000, 0x1010}};
+  m.go_landmarks = {{.code = {0x1000, 0x1010}}};
   expect_new(std::move(m));
 }
 

@@ -315,7 +315,7 @@ TEST_F(WalkTest, InterruptedInGo) {
   auto go = std::make_shared<Module>(Module());
   go->code = {{0x1000, 0x2000}};
   go->is_go = true;
-  go->go_bases = {{0x12f0, 0x1310}};
+  go->go_landmarks = {{.code = {0x12f0, 0x1310}}};
   for (const int byte : {16, 0,    0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1, 0, 0,  // CIE
                          20, 0,    0, 0, 0,    0,    0,    0,     // length of an FDE, its CIE
                          0,  0x10, 0, 0, 0,    0,    0,    0,     // begin: CFA = rsp + 8 in all of it
@@ -354,6 +354,44 @@ TEST_F(WalkTest, InterruptedInGo) {
   }
   Walk(kGenerated + 0x1001, kStack + 32);
   EXPECT_EQ(stack.frames[1].address, 0x1200u) << "there it has one";
+}
+
+// Where the stacks of Go's runtime begin or change, as what is called there tells it; what is interrupted there may not
+// have come so far.
+TEST_F(WalkTest, WhereGoStacksBeginOrChange) {
+  using Kind = GoLandmark::Kind;
+  auto go = std::make_shared<Module>(Module());
+  go->code = {{0x1000, 0x2000}};
+  go->is_go = true;
+  go->go_landmarks = {{.code = {0x1200, 0x1300}, .kind = Kind::kBaseOfCallee},
+                      {.code = {0x1300, 0x1400}, .kind = Kind::kWithoutFrame},
+                      {.code = {0x1400, 0x1500}, .kind = Kind::kSwitch}};
+  MappedCode code;
+  code.begin = kGenerated + 0x1000;
+  code.end = kGenerated + 0x2000;
+  code.bias = kGenerated;
+  code.module = go;
+  space = AddressSpace({code});
+  const auto called_by = [&](uint64_t caller) {
+    words.assign(16, 0);
+    words[4] = 0x1234;  // the frame pointer of nobody
+    words[5] = kGenerated + caller;
+    words[6] = kGenerated + 0x1210;  // the return address of what has no frame
+    return Walk(kGenerated + 0x1100, kStack + 32);
+  };
+  EXPECT_EQ(called_by(0x1280), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1100, 0x1280}));
+  EXPECT_EQ(called_by(0x1380), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1100, 0x1380, 0x1210}));
+  EXPECT_EQ(called_by(0x1480), EndReason::kOtherStack);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1100, 0x1480}));
+  EXPECT_EQ(walker.needed().address, 0u);
+  for (const uint64_t at : {uint64_t{0x1280}, uint64_t{0x1480}}) {
+    words.assign(16, 0);
+    words[5] = kGenerated + 0x1100;
+    Walk(kGenerated + at, kStack + 32);
+    EXPECT_EQ(addresses(), (std::vector<uint64_t>{at, 0x1100})) << "it was interrupted";
+  }
 }
 
 TEST_F(WalkTest, EndOfAFramePointerChain) {

@@ -123,7 +123,7 @@ void ReadGoFrames(const ElfFile& file, Module* module) {
     std::vector<CodeRange>& ranges = module->go_without_frames;
     ranges = GoCodeWithoutFrames(bytes, text->address);
     ranges.shrink_to_fit();
-    module->go_bases = GoBases(bytes, text->address);
+    module->go_landmarks = GoLandmarks(bytes, text->address);
     GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
   }
   GiveBack(table_bytes, module);
