@@ -99,6 +99,7 @@ struct rq {
 
 struct cfs_rq {
 	struct rq *rq;
+	int throttle_count; /* CONFIG_CFS_BANDWIDTH: of it and of those above it */
 };
 
 struct sched_entity {
@@ -230,6 +231,11 @@ struct task_struct {
 	struct css_set *cgroups;
 	__u64 self_exec_id;
 	struct thread_struct thread;
+	int prio;
+};
+
+struct task_struct___throttled {
+	bool throttled; /* from 6.18 on */
 };
 
 struct pt_regs {

@@ -47,7 +47,7 @@ static __always_inline void clear_stamp(struct stamp *stamp)
 	stamp->out_ns = stamp->out_run_delay = stamp->arrivals = 0;
 	stamp->sample_ns = stamp->until_ns = 0;
 	stamp->scale = stamp->out_state = 0;
-	stamp->knows_state = stamp->has_run = 0;
+	stamp->knows_state = stamp->has_run = stamp->was_throttled = 0;
 }
 
 /* For a thread that is first seen, and whose number nobody else has. */

@@ -76,6 +76,7 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	stamp->out_run_delay = task->sched_info.run_delay;
 	stamp->out_state = task_flags;
 	stamp->knows_state = 1;
+	stamp->was_throttled = !task_flags && is_throttled(task);
 	stamp->arrivals = task->sched_info.pcount;
 	stamp->has_run = 1;
 }

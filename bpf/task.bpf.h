@@ -25,14 +25,15 @@ struct stamp {
 	 * on what changes. */
 	__u64 arrivals;
 	/* What the draws of its process were like when it was looked at closely last: see passes_by. */
-	__u64 sample_ns;  /* T; 0: not known */
-	__u64 until_ns;	  /* that is not used from then on; scheduler's clock */
-	__u32 scale;	  /* 2^32 / T, rounded up */
-	__u32 tid;	  /* in the array: whose it is; 0: nobody's */
-	__u32 out_state;  /* TASK_*; 0: it was runnable */
-	__u8 knows_state; /* out_state is set: by its leaving, its creation, or when it was first seen */
-	__u8 has_run;	  /* since it was first seen, and before recording ended */
-	__u16 reserved;
+	__u64 sample_ns;    /* T; 0: not known */
+	__u64 until_ns;	    /* that is not used from then on; scheduler's clock */
+	__u32 scale;	    /* 2^32 / T, rounded up */
+	__u32 tid;	    /* in the array: whose it is; 0: nobody's */
+	__u32 out_state;    /* TASK_*; 0: it was runnable */
+	__u8 knows_state;   /* out_state is set: by its leaving, its creation, or when it was first seen */
+	__u8 has_run;	    /* since it was first seen, and before recording ended */
+	__u8 was_throttled; /* when it left */
+	__u8 reserved;
 };
 
 /* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
@@ -99,9 +100,26 @@ static __always_inline __u32 kind_of(__u32 out_state, int syscall)
 	return WIRE_KIND_OTHER;
 }
 
+#define MAX_RT_PRIO 100 /* include/linux/sched/prio.h: less is real time */
+
 static __always_inline __u32 kind_of_wait(const struct stamp *stamp, int syscall)
 {
+	if (stamp->knows_state && !stamp->out_state && stamp->was_throttled)
+		return WIRE_KIND_THROTTLED;
 	return stamp->knows_state ? kind_of(stamp->out_state, syscall) : WIRE_KIND_OTHER;
+}
+
+/* Has the control group of a thread that is leaving a CPU used up its CPU time (cpu.max)? From 6.18 on
+ * threads are throttled, before that the queues of their groups. */
+static __always_inline bool is_throttled(struct task_struct *task)
+{
+	struct task_struct___throttled *throttled = (void *)task;
+
+	if (bpf_core_field_exists(throttled->throttled))
+		return throttled->throttled;
+	if (!bpf_core_field_exists(task->se.cfs_rq->throttle_count) || task->prio < MAX_RT_PRIO)
+		return false;
+	return task->se.cfs_rq->throttle_count > 0;
 }
 
 #endif /* OFFCPU_BPF_TASK_BPF_H_ */

@@ -41,7 +41,11 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.max_wait_ns = config.max_wait_ns;
   wire.sample_ns = config.sample_ns;
   wire.adapts = config.draws_per_second != 0;
-  for (const WaitKind kind : config.kinds) wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
+  for (const WaitKind kind : config.kinds) {
+    wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
+    // Both were taken from the CPU.
+    if (kind == WaitKind::kPreempted) wire.kinds |= static_cast<uint16_t>(1u << WIRE_KIND_THROTTLED);
+  }
   wire.filter_uids = !config.uids.empty();
   wire.kernel_threads = config.kernel_threads;
   wire.ledger = config.ledger;

@@ -14,6 +14,8 @@ WaitKind KindOf(uint32_t kind) {
       return WaitKind::kPreempted;
     case WIRE_KIND_YIELDED:
       return WaitKind::kYielded;
+    case WIRE_KIND_THROTTLED:
+      return WaitKind::kThrottled;
     default:
       return WaitKind::kOther;
   }

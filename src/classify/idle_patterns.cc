@@ -41,7 +41,7 @@ absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
 absl::StatusOr<WaitCause> ParseCause(const std::string& name) {
   for (int i = 0; i < kWaitCauseCount; ++i) {
     const auto cause = static_cast<WaitCause>(i);
-    if (Name(cause) == name && cause != WaitCause::kPreempted) return cause;
+    if (Name(cause) == name && cause != WaitCause::kPreempted && cause != WaitCause::kThrottled) return cause;
   }
   return Wrong(absl::StrCat("no cause is called '", name, "'"));
 }

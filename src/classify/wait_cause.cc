@@ -282,14 +282,15 @@ WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
 }  // namespace
 
 std::string_view Name(WaitCause cause) {
-  constexpr std::array<std::string_view, kWaitCauseCount> kNames = {"lock",       "sleep",     "block I/O", "file",
-                                                                    "network",    "poll",      "pipe",      "child",
-                                                                    "page fault", "preempted", "frozen",    "other"};
+  constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
+      "lock",  "sleep",      "block I/O", "file",      "network", "poll", "pipe",
+      "child", "page fault", "preempted", "throttled", "frozen",  "other"};
   return kNames[static_cast<size_t>(cause)];
 }
 
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel) {
   if (kind == WaitKind::kYielded) return WaitCause::kPreempted;
+  if (kind == WaitKind::kThrottled) return WaitCause::kThrottled;
   if (kind == WaitKind::kPreempted) return CauseOfRunnable(kernel);
   if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
   if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;

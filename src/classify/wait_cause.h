@@ -27,12 +27,13 @@ enum class WaitCause : uint8_t {
   kChild,      // the end of a child, or of its borrowing this one's memory (vfork)
   kPageFault,  // memory that was touched, and not by a system call
   kPreempted,  // nothing: it wants to run
+  kThrottled,  // likewise, and its control group has used up its CPU time (cpu.max)
   kFrozen,     // its control group, or all of the host, to be thawed
   kOther,
 };
-inline constexpr int kWaitCauseCount = 12;
-// "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted", "frozen",
-// "other"
+inline constexpr int kWaitCauseCount = 13;
+// "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted",
+// "throttled", "frozen", "other"
 std::string_view Name(WaitCause cause);
 
 // `kernel`: leaf first, empty if it is not known. Of a stay without a system call the stack and the kind speak alone.

@@ -113,7 +113,7 @@ void AddBlocked(const BlockedSums& blocked, Families& to) {
   to.Counter("offcpud_blocked_seconds_total", "Blocked time of windows that have ended, by cause; idle: for work.");
   for (size_t i = 0; i < kWaitCauseCount; ++i) {
     const auto cause = static_cast<WaitCause>(i);
-    if (cause == WaitCause::kPreempted) continue;  // such a thread is not blocked
+    if (cause == WaitCause::kPreempted || cause == WaitCause::kThrottled) continue;  // such a thread is not blocked
     const std::string name(Name(cause));
     to.Value(static_cast<double>(blocked.work_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "false"}});
     to.Value(static_cast<double>(blocked.idle_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "true"}});

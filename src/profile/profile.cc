@@ -14,6 +14,8 @@ std::string_view Name(WaitKind kind) {
       return "preempted";
     case WaitKind::kYielded:
       return "yielded";
+    case WaitKind::kThrottled:
+      return "throttled";
     case WaitKind::kOpen:
       return "open";
     case WaitKind::kRunning:

@@ -20,12 +20,13 @@ enum class WaitKind : uint8_t {
   kStopped,    // T and t
   kPreempted,  // wanted to go on
   kYielded,    // sched_yield
+  kThrottled,  // wanted to go on, but its control group had used up its CPU time (cpu.max)
   kOther,
   kOpen,     // still off the CPU when the recording ended: the wait is clipped there
   kRunning,  // it did not: samples of what it did on one
 };
-inline constexpr int kWaitKindCount = 8;
-// "sleeping", "disk", "stopped", "preempted", "yielded", "other", "open", "running"
+inline constexpr int kWaitKindCount = 9;
+// "sleeping", "disk", "stopped", "preempted", "yielded", "throttled", "other", "open", "running"
 std::string_view Name(WaitKind kind);
 
 // Numbers of system calls, those of x86-64.

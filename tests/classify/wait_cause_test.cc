@@ -135,6 +135,11 @@ const Example kExamples[] = {
      WaitKind::kPreempted,
      __NR_futex,
      {"__schedule", "schedule", "syscall_exit_to_user_mode", "do_syscall_64"}},
+    {WaitCause::kThrottled,
+     WaitKind::kThrottled,
+     kNoSystemCall,
+     {"__schedule", "schedule", "exit_to_user_mode_loop", "irqentry_exit_to_user_mode",
+      "asm_sysvec_apic_timer_interrupt"}},
     {WaitCause::kPreempted, WaitKind::kYielded, __NR_sched_yield, {"__schedule", "schedule", "__x64_sys_sched_yield"}},
     {WaitCause::kLock,  // woken between its decision to wait and the wait
      WaitKind::kPreempted,
