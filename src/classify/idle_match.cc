@@ -22,8 +22,21 @@ bool IsTrampoline(const NamedFrame& frame) {
   return frame.named && (frame.name == "__restore_rt" || frame.name.starts_with("runtime.sigreturn"));
 }
 
-bool IsCalled(const IdleFrame& frame, const NamedFrame& function) {
-  if (!function.named) return false;
+// What the C library calls first, by way of a static function of its own since 2.34.
+bool IsMain(std::span<const NamedFrame> frames, size_t index) {
+  const std::string_view program = frames[index].module_name;
+  for (size_t at = index + 1; at < std::min(index + 3, frames.size()); ++at) {
+    const NamedFrame& caller = frames[at];
+    if (program.empty() || caller.module_name == program) return false;
+    if (caller.named) return caller.name.starts_with("__libc_start_main") || caller.name == "__libc_start_call_main";
+  }
+  return false;
+}
+
+// Stripped programs have no name of main.
+bool IsCalled(const IdleFrame& frame, std::span<const NamedFrame> frames, size_t index) {
+  const NamedFrame& function = frames[index];
+  if (!function.named) return IsMain(frames, index) && MatchesAny(frame.names, "main");
   const std::string_view stem = WithoutCopySuffix(function.name);
   return MatchesAny(frame.names, stem) ||
          (stem.size() != function.name.size() && MatchesAny(frame.names, function.name));
@@ -57,7 +70,7 @@ bool MatchesFrom(const IdleStack& stack, std::span<const NamedFrame> frames, siz
     for (size_t i = 0; i < end; ++i) {
       if ((next >> i & 1) == 0) continue;
       const IdleFrame& frame = stack.frames[i];
-      if (IsCalled(frame, frames[at]) || (frame.may_be_unnamed && IsStripped(frames, at))) taken |= uint64_t{2} << i;
+      if (IsCalled(frame, frames, at) || (frame.may_be_unnamed && IsStripped(frames, at))) taken |= uint64_t{2} << i;
     }
     next = taken;
   }

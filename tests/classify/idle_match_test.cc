@@ -89,6 +89,26 @@ TEST(MatchesStack, AFunctionThatMayBeWithoutANameIsNeverMissing) {
   EXPECT_FALSE(Matches(pattern, {"d!", "c!", "c!wait", "a!loop"}));
 }
 
+// Of a stripped program, which calls the C library from there.
+TEST(MatchesStack, MainIsKnownByItsCaller) {
+  const std::string pattern = "main; wait";
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "a!main"}));
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "a!", "c!__libc_start_call_main", "c!__libc_start_main", "a!"}));
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "a!", "c!", "c!__libc_start_main", "a!"}));
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "a!", "c!__libc_start_main", "a!"})) << "before glibc 2.34";
+  EXPECT_TRUE(Matches("main; [step]; wait", {"c!wait", "a!", "a!", "c!", "c!__libc_start_main"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!other", "c!", "c!__libc_start_main"})) << "it has a name";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "a!", "c!", "c!__libc_start_main"})) << "main has called another";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "a!", "c!__libc_start_main"})) << "main has called another";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "b!", "c!", "c!__libc_start_main"})) << "a library has called it";
+  EXPECT_FALSE(Matches(pattern, {"a!wait", "a!", "a!__libc_start_main"})) << "a static program, without other names";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "c!", "c!"})) << "a thread";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "c!"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "!", "c!", "c!__libc_start_main"})) << "generated code";
+  EXPECT_FALSE(Matches("loop; wait", {"c!wait", "a!", "c!__libc_start_main"}));
+}
+
 TEST(MatchesStack, DotsAreTheCalleesWithinALibrary) {
   EXPECT_TRUE(Matches("loop; wait; ...", {"c!wait", "a!loop"}));
   EXPECT_TRUE(Matches("loop; wait; ...", {"c!", "c!syscall_cancel", "c!wait", "a!loop"}));
