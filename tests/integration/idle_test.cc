@@ -5,31 +5,20 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <memory>
-#include <set>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "classify/idle.h"
-#include "classify/idle_match.h"
-#include "recorder/recorder.h"
-#include "symbolize/symbolizer.h"
-#include "tests/integration/harness.h"
+#include "tests/integration/judged.h"
 #include "tests/integration/real_program.h"
 
 namespace offcpu::integration {
 namespace {
-
-constexpr std::chrono::seconds kNothingToDo(3);
 
 // One worker whose requests write to the log file that they name, so that a log can be made to block it.
 constexpr char kLoggingNginx[] = R"(mkdir log
@@ -78,141 +67,11 @@ const RealProgram& Server(const std::string& name) {
                        [&](const RealProgram& server) { return server.name == name; });
 }
 
-using OneWait = std::function<bool(const StackRow&)>;
-
-// A recording of a server and of what it starts, with its waits for work marked.
-class Judged {
- public:
-  static std::unique_ptr<Judged> Record(const RunningProgram& server, const std::function<void()>& meanwhile) {
-    RecordConfig config = Unthrottled(server.pids());
-    config.follow_forks = true;
-    config.per_thread = true;
-    config.ledger = true;
-    absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
-    EXPECT_TRUE(recorder.ok()) << recorder.status();
-    if (!recorder.ok()) return nullptr;
-    meanwhile();
-    absl::StatusOr<Profile> profile = (*recorder)->Stop();
-    EXPECT_TRUE(profile.ok()) << profile.status();
-    if (!profile.ok()) return nullptr;
-    auto judged = std::make_unique<Judged>();
-    judged->recorded_ = *std::move(profile);
-    judged->Name({});
-    return judged;
-  }
-
-  // By other names than those that were found at first.
-  void Name(SymbolizerOptions options) {
-    const IdlePatterns patterns = DefaultIdlePatterns();
-    options.idle = &patterns;
-    recording_.profile = Symbolize(recorded_, options);
-  }
-
-  uint64_t HiddenNs(const OneWait& wanted) const { return WaitNs(wanted, true); }
-  uint64_t ShownNs(const OneWait& wanted) const { return WaitNs(wanted, false); }
-  // Of all threads together.
-  uint64_t LifeNs() const {
-    uint64_t ns = 0;
-    for (const LedgerEntry& entry : recording_.profile.ledger) ns += entry.wall_ns;
-    return ns;
-  }
-
-  std::vector<std::string> Patterns() const {
-    std::vector<std::string> names;
-    for (const IdleSum& sum : SumIdle(recording_.profile)) names.push_back(sum.name);
-    return names;
-  }
-
-  size_t Threads() const {
-    std::set<int32_t> tids;
-    for (const ProfileRow& row : recording_.profile.rows) tids.insert(row.tid);
-    return tids.size();
-  }
-
-  // Nothing is told twice and nothing is missing.
-  void ExpectItAddsUp() const {
-    const auto sum = [](std::span<const NamedRow> rows) {
-      uint64_t ns = 0;
-      for (const ProfileRow& row : rows) ns += row.total_ns();
-      return ns;
-    };
-    const uint64_t hidden_ns = TotalOf(SumIdle(recording_.profile)).blocked_ns;
-    EXPECT_GT(hidden_ns, 0u);
-    EXPECT_EQ(hidden_ns + sum(ShownRows(recording_.profile, true).rows()), sum(recording_.profile.rows));
-  }
-
-  // The longest that is shown, for messages.
-  std::string ShownText(const OneWait& wanted) const {
-    std::vector<StackRow> rows = recording_.Rows([&](const StackRow& row) { return !IsIdle(row) && wanted(row); });
-    std::sort(rows.begin(), rows.end(),
-              [](const StackRow& a, const StackRow& b) { return a.row->blocked_ns > b.row->blocked_ns; });
-    std::string text;
-    for (size_t i = 0; i < std::min<size_t>(rows.size(), 10); ++i)
-      absl::StrAppend(&text, rows[i].row->blocked_ns / 1000, " us ", rows[i].comm, ": ", rows[i].Text(), "\n");
-    return text;
-  }
-
- private:
-  static bool IsIdle(const StackRow& row) { return !row.row->idle.empty(); }
-  uint64_t WaitNs(const OneWait& wanted, bool idle) const {
-    uint64_t ns = 0;
-    for (const StackRow& row : recording_.Rows([&](const StackRow& row) { return IsIdle(row) == idle && wanted(row); }))
-      ns += idle ? row.row->blocked_ns : row.row->total_ns();
-    return ns;
-  }
-
-  Profile recorded_;
-  Recording recording_;
-};
-
-bool Anything(const StackRow&) { return true; }
-bool HasStack(const StackRow& row) { return row.user->missing == NoUserStack::kNone; }
-OneWait In(const std::string& function) {
-  return [function](const StackRow& row) { return row.Has(function); };
-}
-OneWait Of(pid_t pid) {
-  return [pid](const StackRow& row) { return row.process->key.pid == pid; };
-}
-OneWait OfIn(pid_t pid, const std::string& function) {
-  return [pid, function](const StackRow& row) { return row.process->key.pid == pid && row.Has(function); };
-}
-
-// In the server's directory, to its end; what it prints.
-std::string RunShell(const RunningProgram& server, const std::string& script) {
-  const std::unique_ptr<Program> program =
-      Program::Start({"sh", "-c", absl::StrCat("cd ", server.directory(), " && ", script)});
-  std::string output;
-  if (program != nullptr) program->Wait(&output);
-  return output;
-}
-
-constexpr uint64_t Ms(uint64_t ms) { return ms * 1'000'000; }
-
 class IdleServers : public testing::TestWithParam<RealProgram> {};
 
 TEST_P(IdleServers, WithNothingToDoAreHidden) {
   if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
-  const RunningProgram server(GetParam());
-  ASSERT_TRUE(server.AwaitBlocked(GetParam().threads)) << server.errors();
-  const auto judged = Judged::Record(server, [] { std::this_thread::sleep_for(kNothingToDo); });
-  ASSERT_NE(judged, nullptr);
-  const auto hidden_ns = static_cast<double>(judged->HiddenNs(Anything));
-  const auto shown_ns = static_cast<double>(judged->ShownNs(HasStack));
-  const auto unknown_ns = static_cast<double>(judged->ShownNs(Anything)) - shown_ns;
-  std::printf("%s: %zu threads, %.3f s hidden by %zu patterns, %.3f s shown, %.3f s without a stack\n",
-              GetParam().name.c_str(), judged->Threads(), hidden_ns * 1e-9, judged->Patterns().size(), shown_ns * 1e-9,
-              unknown_ns * 1e-9);
-  EXPECT_GE(judged->Threads(), GetParam().threads);
-  // All of them wait all the time, and less than a hundredth of it is in their housekeeping. A wait that ended in the
-  // moment at which the recording did has no stack, and so is shown.
-  const auto all_ns = static_cast<double>(judged->LifeNs());
-  EXPECT_GE(hidden_ns + unknown_ns, 0.99 * all_ns);
-  EXPECT_LE(shown_ns, 0.01 * hidden_ns) << judged->ShownText(HasStack);
-  EXPECT_LE(unknown_ns, 0.1 * all_ns);
-  judged->ExpectItAddsUp();
-  // Most hosts have no debug file of the C library, and so no names of its static functions.
-  judged->Name({.debug_directory = "/nonexistent"});
-  EXPECT_EQ(static_cast<double>(judged->HiddenNs(Anything)), hidden_ns) << judged->ShownText(HasStack);
+  ExpectHiddenWithNothingToDo(GetParam(), Nothing);
 }
 
 INSTANTIATE_TEST_SUITE_P(Debian, IdleServers, testing::ValuesIn(kServers),
