@@ -9,6 +9,7 @@
 #include "classify/idle_match.h"
 #include "gtest/gtest.h"
 #include "tests/classify/frames.h"
+#include "tests/classify/idle_examples.h"
 
 namespace offcpu {
 namespace {
@@ -18,16 +19,7 @@ using Kernel = std::vector<NamedFrame>;  // leaf first
 const Kernel kFutex = KernelFrames({"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait",
                                     "do_futex", "__x64_sys_futex", "do_syscall_64"});
 
-// What is shipped, by stacks as they were recorded of Debian 12's programs, which have no names of static functions.
-struct Example {
-  std::string_view idle;  // "" for those that look much like it, and are not
-  std::string_view process;
-  std::string_view thread;
-  int32_t syscall;
-  std::string_view frames;  // from the leaf outwards
-};
-
-const Example kExamples[] = {
+const IdleExample kExamples[] = {
     {"nginx: event loop", "nginx", "nginx", __NR_epoll_wait,
      "libc.so.6!epoll_wait < nginx! < nginx!ngx_process_events_and_timers < nginx! < nginx!ngx_spawn_process"},
     // with names
@@ -317,6 +309,8 @@ const Kernel& KernelOf(int32_t syscall) {
   static const Kernel select = KernelFrames({"schedule", "do_select", "core_sys_select", "do_syscall_64"});
   static const Kernel suspend =
       KernelFrames({"schedule", "sigsuspend.isra.0", "__x64_sys_rt_sigsuspend", "do_syscall_64"});
+  static const Kernel accept = KernelFrames({"schedule", "__skb_wait_for_more_packets", "do_accept", "do_syscall_64"});
+  static const Kernel socket = KernelFrames({"schedule", "unix_stream_read_generic", "sock_read_iter", "ksys_read"});
   static const Kernel other = KernelFrames({"schedule", "do_syscall_64"});
   switch (syscall) {
     case __NR_futex:
@@ -330,6 +324,10 @@ const Kernel& KernelOf(int32_t syscall) {
       return select;
     case __NR_rt_sigsuspend:
       return suspend;
+    case __NR_accept:
+      return accept;
+    case __NR_read:
+      return socket;
     default:
       return other;
   }
@@ -344,7 +342,7 @@ std::vector<std::string_view> Split(std::string_view frames) {
   return texts;
 }
 
-std::string_view IdleOf(const Example& example) {
+std::string_view IdleOf(const IdleExample& example) {
   static const IdlePatterns patterns = DefaultIdlePatterns();
   const IdleWait wait = {.process = example.process,
                          .thread = example.thread,
@@ -360,18 +358,23 @@ std::string_view IdleOf(const Example& example) {
   return "";
 }
 
+std::vector<IdleExample> AllExamples() {
+  std::vector<IdleExample> examples(std::begin(kExamples), std::end(kExamples));
+  examples.insert(examples.end(), ScriptExamples().begin(), ScriptExamples().end());
+  return examples;
+}
+
 TEST(ShippedIdlePatterns, MatchWaitsForWorkAndNotThoseThatLookLikeThem) {
-  for (const Example& example : kExamples) {
-    EXPECT_EQ(IdleOf(example), example.idle)
-        << example.frames << " of " << example.thread << ", number " << &example - kExamples;
+  for (const IdleExample& example : AllExamples()) {
+    EXPECT_EQ(IdleOf(example), example.idle) << example.frames << " of " << example.thread;
   }
 }
 
 TEST(ShippedIdlePatterns, EachHasAnExample) {
+  const std::vector<IdleExample> examples = AllExamples();
   for (const IdlePattern& pattern : DefaultIdlePatterns()) {
-    EXPECT_TRUE(std::any_of(std::begin(kExamples), std::end(kExamples), [&](const Example& example) {
-      return example.idle == pattern.name;
-    })) << pattern.name;
+    const auto is_of = [&](const IdleExample& example) { return example.idle == pattern.name; };
+    EXPECT_TRUE(std::any_of(examples.begin(), examples.end(), is_of)) << pattern.name;
   }
 }
 
