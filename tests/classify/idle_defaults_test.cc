@@ -309,6 +309,7 @@ const Kernel& KernelOf(int32_t syscall) {
   static const Kernel select = KernelFrames({"schedule", "do_select", "core_sys_select", "do_syscall_64"});
   static const Kernel suspend =
       KernelFrames({"schedule", "sigsuspend.isra.0", "__x64_sys_rt_sigsuspend", "do_syscall_64"});
+  static const Kernel ppoll = KernelFrames({"schedule", "do_sys_poll", "__x64_sys_ppoll", "do_syscall_64"});
   static const Kernel accept = KernelFrames({"schedule", "__skb_wait_for_more_packets", "do_accept", "do_syscall_64"});
   static const Kernel socket = KernelFrames({"schedule", "unix_stream_read_generic", "sock_read_iter", "ksys_read"});
   static const Kernel other = KernelFrames({"schedule", "do_syscall_64"});
@@ -324,6 +325,8 @@ const Kernel& KernelOf(int32_t syscall) {
       return select;
     case __NR_rt_sigsuspend:
       return suspend;
+    case __NR_ppoll:
+      return ppoll;
     case __NR_accept:
       return accept;
     case __NR_read:

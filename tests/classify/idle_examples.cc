@@ -41,6 +41,106 @@ const IdleExample kExamples[] = {
     // another program of PHP
     {"", "php8.2", "php8.2", __NR_epoll_wait,
      "libc.so.6!epoll_wait < php8.2! < php8.2! < php8.2! < php8.2! < libc.so.6!__libc_start_call_main"},
+    {"puma: thread pool", "puma", "puma srv tp 001", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libruby-3.1.so.3.1.7!rb_native_cond_wait "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_invoke_proc < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libc.so.6!start_thread < "
+     "libc.so.6!clone3"},
+    // the stack is as deep as this, and is not recorded further out
+    {"puma: thread pool", "puma", "puma srv tp 001", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libruby-3.1.so.3.1.7!rb_native_cond_wait "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_invoke_proc < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    // a request that waits for a condition variable
+    {"", "puma", "puma srv tp 001", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libruby-3.1.so.3.1.7!rb_native_cond_wait "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_call0 < "
+     "libruby-3.1.so.3.1.7!rb_method_call_with_block_kw < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_vm_invoke_proc < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    // a queue
+    {"", "puma", "puma srv tp 001", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libruby-3.1.so.3.1.7!rb_native_cond_wait "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_invoke_proc < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    // sleep
+    {"", "puma", "puma srv tp 001", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_vm_invoke_proc < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    // some other pool
+    {"", "sidekiq", "worker", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_wait < libruby-3.1.so.3.1.7!rb_native_cond_wait "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_invoke_proc < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    {"puma: reactor", "puma", "puma reactor", __NR_epoll_wait,
+     "libc.so.6!epoll_wait < nio4r_ext.so! < nio4r_ext.so! < libruby-3.1.so.3.1.7!rb_nogvl < nio4r_ext.so!ev_run < "
+     "nio4r_ext.so! < libruby-3.1.so.3.1.7!rb_ensure"},
+    // an application's own
+    {"", "puma", "puma srv tp 001", __NR_epoll_wait,
+     "libc.so.6!epoll_wait < nio4r_ext.so! < nio4r_ext.so! < libruby-3.1.so.3.1.7!rb_nogvl < nio4r_ext.so!ev_run < "
+     "nio4r_ext.so! < libruby-3.1.so.3.1.7!rb_ensure"},
+    {"puma: waiting for connections", "puma", "puma srv", __NR_pselect6,
+     "libc.so.6!select < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_ensure < "
+     "libruby-3.1.so.3.1.7!rb_thread_fd_select < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_ensure < "
+     "libruby-3.1.so.3.1.7!"},
+    // an answer
+    {"", "puma", "puma srv tp 001", __NR_pselect6,
+     "libc.so.6!select < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_ensure < "
+     "libruby-3.1.so.3.1.7!rb_thread_fd_select < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_ensure < "
+     "libruby-3.1.so.3.1.7!"},
+    {"puma: housekeeping", "puma", "puma srv thread", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!pthread_cond_timedwait < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!"},
+    // and waits for signals meanwhile
+    {"puma: thread pool", "puma", "puma srv tp 001", __NR_ppoll,
+     "libc.so.6!ppoll < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_invoke_proc < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!"},
+    {"", "puma", "puma srv tp 001", __NR_ppoll,
+     "libc.so.6!ppoll < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7!rb_mutex_sleep < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7!rb_funcallv < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < "
+     "libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_yield < libruby-3.1.so.3.1.7!rb_ensure < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < libruby-3.1.so.3.1.7!rb_vm_call0 < "
+     "libruby-3.1.so.3.1.7!rb_method_call_with_block_kw < libruby-3.1.so.3.1.7!"},
+    {"puma: housekeeping", "puma", "puma srv thread", __NR_ppoll,
+     "libc.so.6!ppoll < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_vm_invoke_proc"},
+    {"", "puma", "puma srv tp 001", __NR_ppoll,
+     "libc.so.6!ppoll < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
+     "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
+     "libruby-3.1.so.3.1.7!rb_vm_call0"},
 };
 
 }  // namespace

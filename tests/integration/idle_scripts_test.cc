@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "tests/integration/judged.h"
@@ -118,6 +119,80 @@ TEST(IdlePhp, WhatAScriptWaitsForIsNoWork) {
   EXPECT_GE(judged->HiddenNs(Of(worker)), Ms(1980)) << "between requests\n" << judged->ShownText(Of(worker));
   EXPECT_THAT(judged->Patterns(),
               testing::UnorderedElementsAre("php-fpm: master", "php-fpm: worker, waiting for a request"));
+  judged->ExpectItAddsUp();
+}
+
+// One thread for requests. What they wait for is what their path names; it takes a second.
+constexpr char kPuma[] = R"sh(cat >config.ru <<'END'
+require 'monitor'
+run lambda { |env|
+  mutex, condition, queue = Mutex.new, ConditionVariable.new, Queue.new
+  case env['PATH_INFO']
+  when '/sleep' then sleep 1
+  when '/thread' then Thread.new { sleep 1 }.join
+  when '/queue'
+    Thread.new { sleep 1; queue << 1 }
+    queue.pop
+  when '/condition'
+    Thread.new { sleep 1; mutex.synchronize { condition.signal } }
+    mutex.synchronize { condition.wait mutex }
+  when '/until' then mutex.synchronize { condition.wait mutex, 1 }
+  when '/monitor'
+    monitor = Monitor.new
+    monitor.synchronize { monitor.new_cond.wait 1 }
+  when '/mutex'
+    Thread.new { mutex.synchronize { sleep 1.1 } }
+    sleep 0.1
+    mutex.synchronize { }
+  when '/command' then `sleep 1`
+  when '/database'
+    database, silent = UNIXSocket.pair
+    IO.select [database], nil, nil, 1
+  end
+  [200, {}, ["#{env['PATH_INFO']}\n"]]
+}
+END
+exec puma -b unix://$PWD/socket -t 1:1 -e production --no-config config.ru)sh";
+
+// What waits for clients, sleeps and starts: the pool, the reactor, its housekeeping, and the main thread.
+const RealProgram kPumaProgram = {"puma", "/usr/bin/puma", kPuma, 6};
+
+// The library of Ruby 3.3 has no names that tell the pool from requests, which are shown with it.
+bool HasRubyNames() { return !Find("/usr/lib/x86_64-linux-gnu/libruby-3.1.so.3.1").empty(); }
+
+// Its main thread waits for the end of the others.
+TEST(IdlePuma, WithNothingToDoIsHidden) {
+  if (!kPumaProgram.is_installed()) GTEST_SKIP() << "puma is not installed";
+  if (!HasRubyNames()) GTEST_SKIP() << "this is not Ruby 3.1";
+  ExpectHiddenWithNothingToDo(kPumaProgram, In("ruby_run_node"));
+}
+
+TEST(IdlePuma, WhatARequestWaitsForIsNoWork) {
+  if (!kPumaProgram.is_installed()) GTEST_SKIP() << "puma is not installed";
+  const RunningProgram server(kPumaProgram);
+  ASSERT_TRUE(server.AwaitBlocked(kPumaProgram.threads)) << server.errors();
+  const std::vector<std::string> waits = {"sleep", "thread",  "queue",   "condition", "until",
+                                          "mutex", "command", "monitor", "database"};
+  std::string requests;
+  std::string answers;
+  for (const std::string& wait : waits) {
+    absl::StrAppend(&requests, " http://x/", wait);
+    absl::StrAppend(&answers, "/", wait, "\n");
+  }
+  const auto judged = Judged::Record(server, [&] {
+    EXPECT_EQ(RunShell(server, absl::StrCat("sleep 1; curl -s --unix-socket socket", requests, "; sleep 1")), answers);
+  });
+  ASSERT_NE(judged, nullptr);
+  // Requests are called by the pool as a method; what that does itself is not below it.
+  const OneWait of_pool = [](const StackRow& row) { return row.comm == "puma srv tp 001"; };
+  const OneWait of_request = HasRubyNames() ? In("rb_method_call_with_block_kw") : of_pool;
+  EXPECT_GE(judged->ShownNs(of_request), Ms(990) * waits.size()) << judged->ShownText(Anything);
+  EXPECT_EQ(judged->HiddenNs(of_request), 0u);
+  if (HasRubyNames()) {
+    EXPECT_GE(judged->HiddenNs(of_pool), Ms(1980)) << judged->ShownText(of_pool);
+  }
+  EXPECT_THAT(judged->Patterns(),
+              testing::IsSupersetOf({"puma: reactor", "puma: waiting for connections", "puma: housekeeping"}));
   judged->ExpectItAddsUp();
 }
 
