@@ -49,9 +49,9 @@ void Judged::Name(SymbolizerOptions options) {
   recording_.profile = Symbolize(recorded_, options);
 }
 
-uint64_t Judged::LifeNs() const {
+uint64_t Judged::OwnNs() const {
   uint64_t ns = 0;
-  for (const LedgerEntry& entry : recording_.profile.ledger) ns += entry.wall_ns;
+  for (const LedgerEntry& entry : recording_.profile.ledger) ns += entry.wall_ns - entry.runnable_ns;
   return ns;
 }
 
@@ -127,7 +127,7 @@ void ExpectHiddenWithNothingToDo(const RealProgram& program, const OneWait& some
   EXPECT_EQ(judged->HiddenNs(something_else), 0u);
   // All of them wait all the time, and less than a hundredth of it is in their housekeeping. A wait that ended in the
   // moment at which the recording did has no stack, and so is shown.
-  const auto all_ns = static_cast<double>(judged->LifeNs()) - other_ns;
+  const auto all_ns = static_cast<double>(judged->OwnNs()) - other_ns;
   EXPECT_GE(hidden_ns + unknown_ns, 0.99 * all_ns);
   EXPECT_LE(shown_ns, 0.01 * hidden_ns) << judged->ShownText(with_stack);
   EXPECT_LE(unknown_ns, 0.1 * all_ns);

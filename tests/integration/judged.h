@@ -30,8 +30,8 @@ class Judged {
 
   uint64_t HiddenNs(const OneWait& wanted) const { return WaitNs(wanted, true); }
   uint64_t ShownNs(const OneWait& wanted) const { return WaitNs(wanted, false); }
-  // Of all threads together.
-  uint64_t LifeNs() const;
+  // Of all threads together, without what others kept them waiting for a CPU.
+  uint64_t OwnNs() const;
   std::vector<std::string> Patterns() const;
   size_t Threads() const;
 
