@@ -141,6 +141,64 @@ const IdleExample kExamples[] = {
      "libc.so.6!ppoll < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! "
      "< libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7! < libruby-3.1.so.3.1.7!rb_vm_exec < "
      "libruby-3.1.so.3.1.7!rb_vm_call0"},
+    {"tokio: worker", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < "
+     "serve!tokio::runtime::scheduler::multi_thread::park::Parker::park < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run"},
+    // an older compiler
+    {"tokio: worker", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!std::sys::unix::futex::futex_wait < serve!std::sys::unix::locks::futex::Condvar::wait "
+     "< "
+     "serve!tokio::runtime::scheduler::multi_thread::park::Inner::park < "
+     "serve!tokio::runtime::scheduler::multi_thread::park::Parker::park < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run"},
+    // all its features, and optimized as a whole
+    {"tokio: worker", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!parking_lot::condvar::Condvar::wait_until_internal < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::run"},
+    // a lock of it
+    {"", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::mutex::futex::Mutex>::lock_contended < "
+     "serve!tokio::runtime::scheduler::multi_thread::park::Parker::park < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run"},
+    // a task
+    {"", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < serve!serve::serve::{{closure}} < "
+     "serve!tokio::runtime::task::core::Core<T,S>::poll < serve!tokio::runtime::task::harness::Harness<T,S>::poll < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run_task < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run"},
+    {"", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < "
+     "serve!tokio::runtime::park::Inner::park < serve!tokio::runtime::park::CachedParkThread::block_on < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::block_in_place < serve!serve::serve::{{closure}}"},
+    {"tokio: worker, polling", "serve", "tokio-runtime-w", __NR_epoll_wait,
+     "libc.so.6!epoll_wait < serve!mio::poll::Poll::poll < serve!tokio::runtime::io::Driver::turn < "
+     "serve!tokio::runtime::time::Driver::park_internal < "
+     "serve!tokio::runtime::scheduler::multi_thread::park::Parker::park < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::run"},
+    {"tokio: worker, polling", "serve", "tokio-runtime-w", __NR_epoll_wait,
+     "libc.so.6!epoll_wait < serve!tokio::runtime::io::Driver::turn < "
+     "serve!tokio::runtime::time::Driver::park_internal < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout < "
+     "serve!tokio::runtime::scheduler::multi_thread::worker::run"},
+    // a runtime of one thread, in which a client waits for an answer
+    {"", "serve", "tokio-runtime-w", __NR_epoll_wait,
+     "libc.so.6!epoll_wait < serve!mio::poll::Poll::poll < serve!tokio::runtime::io::Driver::turn < "
+     "serve!tokio::runtime::scheduler::current_thread::Context::park < "
+     "serve!tokio::runtime::scheduler::current_thread::CurrentThread::block_on"},
+    {"tokio: blocking pool", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait_optional_timeout < "
+     "serve!tokio::runtime::blocking::pool::Inner::run < serve!std::sys::backtrace::__rust_begin_short_backtrace"},
+    // blocking work
+    {"", "serve", "tokio-runtime-w", __NR_futex,
+     "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < serve!serve::work < "
+     "serve!tokio::runtime::task::core::Core<T,S>::poll < serve!tokio::runtime::task::harness::Harness<T,S>::poll < "
+     "serve!tokio::runtime::blocking::pool::Inner::run"},
 };
 
 }  // namespace

@@ -1,0 +1,84 @@
+// Servers that run tasks in threads, and that start a process for each client, with nothing to do and with waits of
+// known lengths in what they run: the patterns that are shipped hide the former and none of the latter. What is not
+// installed is skipped.
+#include <glob.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/integration/judged.h"
+#include "tests/integration/load.h"
+#include "tests/integration/real_program.h"
+
+namespace offcpu::integration {
+namespace {
+
+constexpr char kCrates[] = "/usr/share/cargo/registry";
+
+bool HasTokio() {
+  glob_t found = {};
+  const bool is_found = glob(absl::StrCat(kCrates, "/tokio-1*").c_str(), 0, nullptr, &found) == 0;
+  globfree(&found);
+  return is_found && IsInstalled("cargo");
+}
+
+// Built once, which takes a quarter of a minute.
+const std::string& TokioServer() {
+  static const TemporaryDirectory directory;
+  static const std::string program = [] {
+    const std::unique_ptr<Program> build = Program::Start(
+        {"sh", "-c",
+         absl::StrCat("cd ", directory.path(), " && cp " OFFCPU_RUNTIMES_DIR "/tokio/* . && cargo build --offline ",
+                      "--release --config 'source.crates-io.replace-with=\"debian\"' ",
+                      "--config 'source.debian.directory=\"", kCrates, "\"' 2>&1")});
+    std::string messages;
+    EXPECT_EQ(build->Wait(&messages), 0) << messages;
+    return directory.path() + "/target/release/serve";
+  }();
+  return program;
+}
+
+RealProgram Tokio() { return {"tokio", TokioServer(), absl::StrCat("exec ", TokioServer()), 5}; }
+
+// What the main thread waits in has other users, who wait for answers.
+TEST(IdleTokio, WithNothingToDoIsHidden) {
+  if (!HasTokio()) GTEST_SKIP() << "tokio is not installed";
+  ASSERT_TRUE(Tokio().is_installed());
+  ExpectHiddenWithNothingToDo(Tokio(), In("tokio::runtime::park::CachedParkThread::block_on"));
+}
+
+TEST(IdleTokio, WhatATaskWaitsForIsNoWork) {
+  if (!HasTokio()) GTEST_SKIP() << "tokio is not installed";
+  const RealProgram program = Tokio();
+  ASSERT_TRUE(program.is_installed());
+  const RunningProgram server(program);
+  ASSERT_TRUE(server.AwaitBlocked(program.threads)) << server.errors();
+  const auto judged = Judged::Record(server, [&] {
+    EXPECT_EQ(RunShell(server, R"sh(python3 -c "
+import socket
+server = socket.socket(socket.AF_UNIX)
+server.connect('socket')
+for wait in b'scbpt':
+    server.sendall(bytes([wait]))
+    print(server.recv(1).decode(), end='')
+")sh"),
+              "scbpt");
+  });
+  ASSERT_NE(judged, nullptr);
+  const OneWait of_task = [](const StackRow& row) {
+    return std::any_of(row.user->frames.begin(), row.user->frames.end(),
+                       [](const NamedFrame& frame) { return frame.name.starts_with("serve::wait::"); });
+  };
+  EXPECT_GE(judged->ShownNs(of_task), Ms(4990)) << judged->ShownText(Anything);
+  EXPECT_EQ(judged->HiddenNs(of_task), 0u);
+  EXPECT_THAT(judged->Patterns(),
+              testing::UnorderedElementsAre("tokio: worker", "tokio: worker, polling", "tokio: blocking pool"));
+  judged->ExpectItAddsUp();
+}
+
+}  // namespace
+}  // namespace offcpu::integration
