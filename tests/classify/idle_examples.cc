@@ -199,6 +199,22 @@ const IdleExample kExamples[] = {
      "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < serve!serve::work < "
      "serve!tokio::runtime::task::core::Core<T,S>::poll < serve!tokio::runtime::task::harness::Harness<T,S>::poll < "
      "serve!tokio::runtime::blocking::pool::Inner::run"},
+    {"sshd: waiting for connections", "sshd", "sshd", __NR_ppoll,
+     "libc.so.6!ppoll < sshd! < libc.so.6!__libc_start_call_main < libc.so.6!__libc_start_main < sshd!"},
+    // Debian 13's
+    {"sshd: waiting for connections", "sshd", "sshd", __NR_ppoll,
+     "libc.so.6! < libc.so.6! < libc.so.6!ppoll < sshd! < libc.so.6! < libc.so.6!__libc_start_main < sshd!"},
+    // with names
+    {"sshd: waiting for connections", "sshd", "sshd", __NR_ppoll,
+     "libc.so.6!ppoll < sshd!server_accept_loop < sshd!main < libc.so.6!__libc_start_main"},
+    // a session
+    {"", "sshd", "sshd", __NR_ppoll,
+     "libc.so.6!ppoll < sshd! < sshd! < sshd! < libc.so.6!__libc_start_call_main < libc.so.6!__libc_start_main"},
+    {"", "sshd", "sshd", __NR_ppoll,
+     "libc.so.6!ppoll < sshd! < sshd! < libc.so.6!__libc_start_call_main < libc.so.6!__libc_start_main"},
+    // a client
+    {"", "ssh", "ssh", __NR_ppoll,
+     "libc.so.6!ppoll < ssh! < libc.so.6!__libc_start_call_main < libc.so.6!__libc_start_main"},
 };
 
 }  // namespace

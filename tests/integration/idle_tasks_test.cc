@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -77,6 +78,59 @@ for wait in b'scbpt':
   EXPECT_EQ(judged->HiddenNs(of_task), 0u);
   EXPECT_THAT(judged->Patterns(),
               testing::UnorderedElementsAre("tokio: worker", "tokio: worker, polling", "tokio: blocking pool"));
+  judged->ExpectItAddsUp();
+}
+
+// A client logs in with a key.
+std::string SshdScript(int port) {
+  return absl::StrCat(R"sh(mkdir -p /run/sshd
+ssh-keygen -q -t ed25519 -N '' -f host && ssh-keygen -q -t ed25519 -N '' -f key
+cat >sshd.conf <<END
+ListenAddress 127.0.0.1:)sh",
+                      port, R"sh(
+HostKey $PWD/host
+AuthorizedKeysFile $PWD/key.pub
+PidFile none
+StrictModes no
+UsePAM no
+END
+exec /usr/sbin/sshd -D -e -f $PWD/sshd.conf)sh");
+}
+
+RealProgram Sshd(int port) { return {"sshd", "/usr/sbin/sshd", SshdScript(port), 1}; }
+
+TEST(IdleSshd, WithNothingToDoIsHidden) {
+  const RealProgram program = Sshd(FreePort());
+  if (!program.is_installed()) GTEST_SKIP() << "sshd is not installed";
+  ExpectHiddenWithNothingToDo(program, Nothing);
+}
+
+TEST(IdleSshd, SessionsAreNoWork) {
+  const int port = FreePort();
+  const RealProgram program = Sshd(port);
+  if (!program.is_installed()) GTEST_SKIP() << "sshd is not installed";
+  const RunningProgram server(program);
+  ASSERT_TRUE(server.AwaitBlocked(1)) << server.errors();
+  // The shell that the server began as has started key generators, and is the server when it listens.
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(20), [&] {
+    return server.errors().find("Server listening") != std::string::npos;
+  })) << server.errors();
+  const auto judged = Judged::Record(server, [&] {
+    // One that says nothing for a second, and one whose command takes a second.
+    EXPECT_EQ(RunShell(server, absl::StrCat("python3 -c \"import socket, time; s = socket.create_connection(",
+                                            "('127.0.0.1', ", port, ")); time.sleep(1)\"; ", "ssh -n -p ", port,
+                                            " -i key -o StrictHostKeyChecking=no ",
+                                            "-o UserKnownHostsFile=/dev/null root@127.0.0.1 'sleep 1; echo done' ",
+                                            "2>errors; cat errors >&2")),
+              "done\n");
+  });
+  ASSERT_NE(judged, nullptr);
+  const pid_t listener = server.pid();
+  const OneWait of_session = [&](const StackRow& row) { return row.process->key.pid != listener; };
+  EXPECT_GE(judged->HiddenNs(Of(listener)), Ms(1900)) << judged->ShownText(Of(listener));
+  EXPECT_GE(judged->ShownNs(of_session), Ms(1990)) << judged->ShownText(Anything);
+  EXPECT_EQ(judged->HiddenNs(of_session), 0u);
+  EXPECT_THAT(judged->Patterns(), testing::ElementsAre("sshd: waiting for connections"));
   judged->ExpectItAddsUp();
 }
 
