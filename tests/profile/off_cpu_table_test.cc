@@ -314,7 +314,8 @@ TEST_F(OffCpuTableTest, RowsAreSorted) {
 TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   std::vector<std::string> names;
   for (int i = 0; i < kWaitKindCount; ++i) names.emplace_back(Name(static_cast<WaitKind>(i)));
-  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "other", "open", "running"));
+  EXPECT_THAT(names, ElementsAre("sleeping", "disk", "stopped", "preempted", "yielded", "throttled", "other", "open",
+                                 "running"));
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
   EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
