@@ -23,7 +23,7 @@
  * that is not resident and may be faulted in. A global function, so that the verifier goes through it once
  * and not from every place that it is called at.
  */
-__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_first_try)
+__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_first_try, __u64 walked)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
@@ -66,6 +66,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 		goto out;
 	record->head.type = WIRE_CAPTURE;
 	record->head.cookie = cookie;
+	record->head.walked = walked;
 	record->head.code = buffer->code.code;
 	record->head.stack_bytes = bytes;
 	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);

@@ -52,12 +52,12 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 
 static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
 {
-	hash = mix(hash, mapping->begin);
-	hash = mix(hash, mapping->end);
-	hash = mix(hash, mapping->offset);
-	hash = mix(hash, mapping->inode);
-	hash = mix(hash, mapping->device);
-	return mix(hash, mapping->changed_ns);
+	hash = wire_mix(hash, mapping->begin);
+	hash = wire_mix(hash, mapping->end);
+	hash = wire_mix(hash, mapping->offset);
+	hash = wire_mix(hash, mapping->inode);
+	hash = wire_mix(hash, mapping->device);
+	return wire_mix(hash, mapping->changed_ns);
 }
 
 static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)

@@ -70,7 +70,8 @@ static __always_inline void fill_interval(struct wire_interval *record, struct t
 {
 	record->kind = kind;
 	record->cookie = side.cookie;
-	record->no_user = side.cookie ? WIRE_USER_PENDING : side.no_user;
+	record->user_stack = side.user_stack;
+	record->no_user = side.cookie || side.user_stack ? WIRE_USER_PENDING : side.no_user;
 	record->kernel_stack = kernel_stack;
 	record->end_ns = times->end_ns;
 	record->blocked_ns = times->waited_ns - times->runnable_ns;

@@ -74,7 +74,7 @@ __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 		if (i >= kept || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];
-		hash = mix(hash, slot->frames[i]);
+		hash = wire_mix(hash, slot->frames[i]);
 	}
 	slot->head.count = kept;
 	return hash ? hash : 1;

@@ -147,7 +147,7 @@ static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 		return 1;
 	}
 	memory->walked.frames[index] = walk->pc;
-	walk->hash = mix(walk->hash, walk->pc);
+	walk->hash = wire_mix(walk->hash, walk->pc);
 	walk->count = index + 1;
 	if (type == ORC_TYPE_END_OF_STACK) {
 		walk->is_complete = 1;
@@ -221,7 +221,7 @@ static __always_inline void begin_thread(struct walk_memory *memory)
 	struct kernel_walk *walk = &memory->walk;
 
 	memory->walked.frames[0] = walk->pc + 1;
-	walk->hash = mix(walk->hash, walk->pc + 1);
+	walk->hash = wire_mix(walk->hash, walk->pc + 1);
 	walk->count = 1;
 	walk->is_complete = 1;
 }

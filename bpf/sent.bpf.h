@@ -10,12 +10,6 @@
 
 #define HASH_OF_NO_FRAMES 0x243f6a8885a308d3ULL
 
-static __always_inline __u64 mix(__u64 hash, __u64 value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
-
 /* Names whose frames have been sent. Whoever throws a definition away deletes the name here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

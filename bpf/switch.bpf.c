@@ -11,6 +11,7 @@
 #include "stamp.bpf.h"
 #include "task.bpf.h"
 #include "user_stack.bpf.h"
+#include "user_walk.bpf.h"
 #include "wakers.bpf.h"
 
 /* NULL: nothing is known of the thread. */
@@ -131,14 +132,43 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 	return true;
 }
 
+/* One walk in so many is proven by a capture, too. */
+static __always_inline bool is_proof_due(void)
+{
+	return config.proof_odds && bpf_get_prandom_u32() % config.proof_odds == 0;
+}
+
+/* Of a thread that is back and still in the kernel: its stack by a walk that ends at a stack that is known,
+ * else by a capture. */
+static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
+							   const struct times *times)
+{
+	bool may_walk = config.walks_user && state && !state->cookie && !(task->flags & PF_KERNELS_OWN);
+	__u64 walked = may_walk ? walked_user_stack() : 0;
+	bool is_known = walked && is_known_stack(walked);
+	struct user_side side = {.user_stack = walked};
+
+	if (walked)
+		count_own_ns(is_known ? WIRE_COUNT_USER_WALKED : WIRE_COUNT_USER_WALK_UNKNOWN, 0);
+	if (is_known && !is_proof_due())
+		return side;
+	side = user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
+			     IS_CURRENT, walked);
+	if (is_known && !side.cookie)
+		side.user_stack = walked;
+	return side;
+}
+
 /* At its arrival, where that is told by then; where not, what was captured when it left. */
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
 						     const struct times *times, enum presence presence)
 {
 	if (presence == ABOUT_TO_RUN && !config.has_task_work)
 		return user_stack_at_leave(task, state);
+	if (presence == IS_CURRENT)
+		return walked_or_captured(task, state, times);
 	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
-			     presence);
+			     presence, 0);
 }
 
 /* The thread runs again. */
@@ -255,7 +285,7 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 
 	if (state && task->mm && config.can_read_user)
 		state->cookie =
-			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
+			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT, 0)
 				.cookie;
 }
 

@@ -16,6 +16,13 @@ struct stack_mapping {
 	__u64 may_fault;  /* its pages come from the kernel alone */
 };
 
+/* The code of a thread's process as a walk of its stack has seen it last. */
+struct code_seen {
+	__u64 sequence; /* code_sequence() then; 0: it has not been seen */
+	__u64 mm, exec_id;
+	__u64 hash;
+};
+
 /* A thread's last departure from the CPU, and what its next wait is drawn with. */
 struct stamp {
 	__u64 out_ns; /* when it left, scheduler's clock; 0: no stamp */
@@ -47,6 +54,7 @@ struct task_state {
 	struct stack_mapping stack;
 	struct stack_mapping
 		other; /* that a piece of its stack was in, where a handler has a stack of its own */
+	struct code_seen code;
 	__u32 listed_pass;
 	__u32 reserved;
 };

@@ -37,6 +37,7 @@ static __always_inline __u32 piece_bytes(__u32 tid)
 
 struct user_side {
 	__u64 cookie;
+	__u64 user_stack; /* id of the stack, which has been walked: there is no capture */
 	__u32 no_user;
 };
 
@@ -46,10 +47,11 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 }
 
 /* Decides how the user stack of an event of `task` comes about, of the current thread or of the one that is
- * about to be. Without a state the cookie stands for this event alone, and the capture makes one. */
+ * about to be. Without a state the cookie stands for this event alone, and the capture makes one. `walked`:
+ * see wire_capture. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
 						      __u64 now, bool is_long, enum context context,
-						      enum presence presence)
+						      enum presence presence, __u64 walked)
 {
 	/* Only a pending request proves that the thread has not been back in user mode. */
 	struct user_side side = {.cookie = state && config.has_task_work ? state->cookie : 0};
@@ -96,7 +98,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 
 		if (other)
 			side.cookie = other;
-		if (other || request_capture(task, side.cookie, wanted))
+		if (other || request_capture(task, side.cookie, wanted, walked))
 			return side;
 		is_published = state;
 		if (state)
@@ -110,7 +112,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	}
 	began = bpf_ktime_get_ns();
-	side.no_user = send_capture(side.cookie, wanted, context, false);
+	side.no_user = send_capture(side.cookie, wanted, context, false, walked);
 	book_capture(began, BPF_CORE_READ(task, nivcsw), BPF_CORE_READ(task, nvcsw), context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);

@@ -35,9 +35,20 @@ typedef __s32 int32_t;
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
-#define WIRE_SENT_PLACES 4096 /* where an id is noted that programs in NMIs have sent: its remainder */
-#define WIRE_LINKS 4	      /* of a chain of wakers */
+#define WIRE_SENT_PLACES 4096	    /* where an id is noted that programs in NMIs have sent: its remainder */
+#define WIRE_LINKS 4		    /* of a chain of wakers */
+#define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
+#define WIRE_USER_STACK_BUCKETS 16384
+#define WIRE_BUCKET_ROWS 4 /* a bucket is a line of a CPU's cache */
+#define WIRE_BUCKET_STACKS 8
 #define WIRE_INTERRUPT_ENTRIES 4
+
+/* What names of stacks and keys of rows are made by. */
+static inline __attribute__((always_inline)) uint64_t wire_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
@@ -81,20 +92,21 @@ WIRE_ASSERT(sizeof(struct wire_process) == 24);
 struct wire_interval {
 	uint32_t type;	       /* WIRE_INTERVAL */
 	uint32_t kind;	       /* wire_kind */
-	uint64_t cookie;       /* 0: no user stack, see no_user */
+	uint64_t cookie;       /* 0: no capture will come, see user_stack and no_user */
+	uint64_t user_stack;   /* id of the stack that was walked; 0: it was not */
 	uint64_t kernel_stack; /* id; 0: could not be taken */
 	uint64_t end_ns;       /* scheduler's clock */
 	uint64_t blocked_ns;
 	uint64_t runnable_ns;
 	struct wire_process process;
-	uint32_t no_user;   /* wire_no_user, set iff cookie is 0 */
+	uint32_t no_user;   /* wire_no_user, set iff cookie and user_stack are 0 */
 	int32_t syscall;    /* what the thread entered by; negative: nothing, or a 32-bit one */
 	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
 	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
 	uint64_t cgroup;    /* id of the control group (v2) of the thread, when it came back */
 	char comm[WIRE_COMM_BYTES]; /* likewise */
 };
-WIRE_ASSERT(sizeof(struct wire_interval) == 120);
+WIRE_ASSERT(sizeof(struct wire_interval) == 128);
 
 /* A thread that was running when a CPU's sampling event fired. */
 struct wire_sample {
@@ -131,7 +143,7 @@ struct wire_woken_interval {
 	uint32_t reserved;
 	/* struct wire_link links[count]: the waker, then who had woken it, and so on */
 };
-WIRE_ASSERT(sizeof(struct wire_woken_interval) == 128);
+WIRE_ASSERT(sizeof(struct wire_woken_interval) == 136);
 
 struct wire_kernel_stack {
 	uint32_t type;	/* WIRE_KERNEL_STACK */
@@ -192,13 +204,67 @@ struct wire_capture {
 	uint64_t cookie;
 	struct wire_process process;
 	struct wire_code code;
+	uint64_t walked; /* id of the stack as the BPF programs have walked it; 0: they have not */
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t above;	     /* wire_above */
 	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
 	struct wire_piece
 		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
-WIRE_ASSERT(sizeof(struct wire_capture) == 264);
+WIRE_ASSERT(sizeof(struct wire_capture) == 272);
+
+/*
+ * Unwind rows that the BPF programs walk user stacks by, each for one address of one version of the code: see
+ * user_walk.bpf.h. Its word has, from the lowest bit on: 2 bits wire_row_cfa, 2 bits wire_row_fp, 24 bits of
+ * the CFA's offset from its register and 24 bits of where the caller's frame pointer is from the CFA, both
+ * signed and in words of 8 bytes; and the highest bit is set. The return address is below the CFA.
+ */
+WIRE_ENUM(wire_row_cfa){
+	WIRE_CFA_SP, WIRE_CFA_FP, WIRE_CFA_NONE, /* it is the outermost frame */
+};
+WIRE_ENUM(wire_row_fp){
+	WIRE_FP_SAME,
+	WIRE_FP_AT_CFA,
+	WIRE_FP_LOST,
+};
+#define WIRE_ROW_CFA_SHIFT 4
+#define WIRE_ROW_FP_SHIFT 28
+#define WIRE_ROW_OFFSET_BITS 24
+#define WIRE_ROW_SET (1ULL << 63)
+
+/* Written and read without a lock: what is half of two rows has the key of none. */
+struct wire_user_row {
+	uint64_t check; /* key ^ row */
+	uint64_t row;	/* 0: none */
+};
+
+struct wire_user_row_bucket {
+	struct wire_user_row rows[WIRE_BUCKET_ROWS];
+};
+WIRE_ASSERT(sizeof(struct wire_user_row_bucket) == 64);
+
+/* Names of user stacks that the walker knows. */
+struct wire_user_stack_bucket {
+	uint64_t ids[WIRE_BUCKET_STACKS]; /* 0: none */
+};
+WIRE_ASSERT(sizeof(struct wire_user_stack_bucket) == 64);
+
+static inline __attribute__((always_inline)) uint64_t wire_user_row_key(uint64_t code_hash, uint64_t address)
+{
+	return wire_mix(wire_mix(0xa4093822299f31d0ULL, code_hash), address);
+}
+
+/* The id of a stack without frames; each frame's address is mixed in, leaf first. */
+static inline __attribute__((always_inline)) uint64_t wire_user_stack_begin(uint64_t code_hash)
+{
+	return wire_mix(0x082efa98ec4e6c89ULL, code_hash);
+}
+
+/* In which bucket of so many a key or an id is. */
+static inline __attribute__((always_inline)) uint32_t wire_bucket(uint64_t key, uint32_t buckets)
+{
+	return (uint32_t)(key >> 40) & (buckets - 1);
+}
 
 struct wire_capture_failed {
 	uint32_t type;	  /* WIRE_CAPTURE_FAILED */
@@ -234,6 +300,11 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_KERNEL_WALKED,	    /* a kernel stack, by the kernel's rows */
 	WIRE_COUNT_KERNEL_NOT_WALKED,	/* likewise, and it could not: the kernel's helper told the stack */
 	WIRE_COUNT_KERNEL_WALK_DIFFERS, /* from what the helper tells: no more walks */
+	WIRE_COUNT_USER_WALKED,		/* a user stack, by rows that the walker has told */
+	WIRE_COUNT_USER_WALK_UNKNOWN,	/* likewise, and the walker does not know this stack yet */
+	WIRE_COUNT_USER_WALK_NO_CODE, /* it could not: the mappings have changed since they were looked at */
+	WIRE_COUNT_USER_WALK_NO_ROW,  /* likewise: there is no row for an address */
+	WIRE_COUNT_USER_WALK_NO_MEMORY, /* likewise: what a row needs is not in the stack, or not resident */
 	WIRE_COUNT_DEFINITION_DELAYED,	/* a kernel stack's frames could not be sent yet */
 	WIRE_COUNT_TASK_WORK,		/* asked for */
 	WIRE_COUNT_TASK_WORK_REFUSED,	/* by the kernel or for want of a slot: copied at once instead */
@@ -382,9 +453,10 @@ struct wire_config {
 					 do */
 	uint8_t adapts;	      /* sample_ns is the least; control.draws_per_second says how much is drawn */
 	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
-	uint8_t reserved[3];
-	uint32_t stamps; /* entries of the map of that name, a power of 2; 0: it is not used */
-	uint32_t reserved2;
+	uint8_t walks_user;   /* user stacks are walked at sched_exit_tp */
+	uint8_t reserved[2];
+	uint32_t stamps;     /* entries of the map of that name, a power of 2; 0: it is not used */
+	uint32_t proof_odds; /* one walk of a user stack in so many is proven by a capture, too */
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 136);
 

@@ -66,7 +66,8 @@ struct WakerEvent {
 struct IntervalEvent {
   ProcessKey process;
   int32_t tid = 0;
-  uint64_t cookie = 0;  // 0: there will be no user stack, for the reason in `missing`
+  uint64_t cookie = 0;      // 0: there will be no capture; without `user_stack` for the reason in `missing`
+  uint64_t user_stack = 0;  // id of a stack that the BPF programs have walked: see UserStackId; 0: they have not
   NoUserStack missing = NoUserStack::kNone;
   uint64_t kernel_stack = 0;  // id; 0: could not be taken
   WaitKind kind = WaitKind::kOther;
@@ -105,6 +106,7 @@ struct CaptureEvent {
   ProcessKey process;
   int32_t tid = 0;
   CodeVersion code;
+  uint64_t walked = 0;  // id of the stack as the BPF programs have walked it; 0: they have not
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
   bool more = false;             // the copy ends at its limit, not where the memory does

@@ -27,6 +27,7 @@
 #include "capture/decode.h"
 #include "capture/errno_status.h"
 #include "capture/hidden_tasks.h"
+#include "capture/mapped_array.h"
 #include "capture/orc_format.h"
 #include "capture/sampling_events.h"
 #include "capture/settings.h"
@@ -122,10 +123,13 @@ struct Programs::Impl {
   RecordCallback on_record;                  // the rings call back through this
   OwnedRing intervals;
   OwnedRing captures;
-  OwnedFd news;                     // an epoll of both of the following
-  OwnedFd hurry;                    // an eventfd
-  std::atomic<uint64_t> end_ns{0};  // CLOCK_MONOTONIC
-  std::mutex listing;               // guards list_min_ns and list_pass of the control page
+  MappedArray<wire_user_row_bucket> user_rows;
+  MappedArray<wire_user_stack_bucket> user_stacks;
+  std::optional<UserRowTables> told;  // in them; none: no user stack is walked
+  OwnedFd news;                       // an epoll of both of the following
+  OwnedFd hurry;                      // an eventfd
+  std::atomic<uint64_t> end_ns{0};    // CLOCK_MONOTONIC
+  std::mutex listing;                 // guards list_min_ns and list_pass of the control page
 
   absl::Status Load() {
     first_libbpf_warning.clear();
@@ -143,6 +147,16 @@ struct Programs::Impl {
     const std::optional<wire_orc_registers> registers = OrcRegistersOf(run.retval);
     if (registers.has_value()) control->orc_registers = *registers;
     return registers.has_value();
+  }
+
+  // Where the rows of user stacks are told.
+  absl::Status MapUserRows() {
+    if (bpf.config->walks_user == 0) return absl::OkStatus();
+    user_rows = MappedArray<wire_user_row_bucket>::Of(bpf.maps.user_rows);
+    user_stacks = MappedArray<wire_user_stack_bucket>::Of(bpf.maps.user_stacks);
+    if (user_rows.all().empty() || user_stacks.all().empty()) return ErrnoStatus("cannot map the rows", errno);
+    told.emplace(user_rows.all(), user_stacks.all());
+    return absl::OkStatus();
   }
 
   wire_counter ReadCounter(uint32_t id) const {
@@ -257,6 +271,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
+  if (status.ok()) status = impl->MapUserRows();
   if (status.ok()) impl->control->draws_per_second = config.draws_per_second;
   if (status.ok()) status = impl->Attach();
   if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
@@ -368,6 +383,10 @@ void Programs::ForgetDefinition(uint64_t id) {
   bpf_map_delete_elem(bpf_map__fd(impl_->bpf.maps.sent), &id);
   bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.sent_places), &place, &nothing, BPF_ANY);
 }
+
+bool Programs::WalksUserStacks() const { return impl_->told.has_value(); }
+void Programs::TellWalk(const ToldWalk& walk) { impl_->told->Tell(walk); }
+void Programs::ForgetWalks() { impl_->told->Clear(); }
 
 Counters Programs::ReadCounters() const {
   Counters counters = {};

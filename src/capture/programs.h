@@ -27,6 +27,7 @@
 #include "capture/events.h"
 #include "capture/kernel.h"
 #include "capture/selection.h"
+#include "capture/user_rows.h"
 #include "capture/waiting_thread.h"
 
 namespace offcpu {
@@ -39,6 +40,7 @@ struct ProgramsConfig : Selection {
   bool oncpu_in_nmi = false;         // samples are taken in every NMI there is, and by no event: for tests
   bool wakers = false;               // intervals tell who ended them
   bool checks_kernel_walks = false;  // each one, not only those of new stacks: for tests
+  uint32_t proof_odds = 0;           // one walk of a user stack in so many is captured, too; 0: none is walked
   uint32_t stamp_places = 65536;     // threads beyond them cost more at each switch; 64 bytes each
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
@@ -114,6 +116,10 @@ class Programs {
   void SetStackHint(pid_t tid, const StackHint& hint);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
+  // Does the BPF program that ends intervals walk user stacks? If so, by what it is told, from one thread.
+  bool WalksUserStacks() const;
+  void TellWalk(const ToldWalk& walk);
+  void ForgetWalks();
 
   // Of all processes together, from now on; only where `draws_per_second` was not 0.
   void SetDrawsPerSecond(uint32_t draws);

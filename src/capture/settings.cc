@@ -187,6 +187,12 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
   bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch && IsExact(config);
+  bpf.config->proof_odds = config.proof_odds;
+  bpf.config->walks_user = config.proof_odds != 0 && features.can_defer() && features.vma_iter && IsExact(config);
+  if (bpf.config->walks_user != 0) {
+    bpf_map__set_max_entries(bpf.maps.user_rows, WIRE_USER_ROW_BUCKETS);
+    bpf_map__set_max_entries(bpf.maps.user_stacks, WIRE_USER_STACK_BUCKETS);
+  }
   if (features.can_defer()) {
     bpf.config->stamps = StampPlaces(config.stamp_places);
     bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);

@@ -43,7 +43,7 @@ void Joiner::GiveUpMissing(Interval& interval) {
     cookie = 0;
     user_stack = stacks_.InternMissing(reason == NoUserStack::kNone ? NoUserStack::kLost : reason);
   };
-  give_up(interval.missing, interval.cookie, interval.row.user_stack);
+  if (!interval.has_user_stack) give_up(interval.missing, interval.cookie, interval.row.user_stack);
   for (IntervalWaker& waker : interval.wakers) give_up(waker.missing, waker.cookie, waker.link.user_stack);
 }
 

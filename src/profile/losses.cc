@@ -177,6 +177,12 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kUndecodable,
      .name = "undecodable record",
      .meaning = "offcpu did not understand a record of the ring. This is an error in offcpu: please report it."},
+    {.id = LossId::kUserWalkDiffers,
+     .name = "user stack walked wrongly",
+     .meaning =
+         "A user stack that a BPF program has walked differed from its capture. Stacks of code like that are all "
+         "captured from then on.",
+     .advice = "Report it, with the program."},
     {.id = LossId::kIntervalLate,
      .name = "interval came after its window",
      .meaning = "offcpu read a wait of a window when that window was closed.",

@@ -57,6 +57,7 @@ enum class LossId : uint8_t {
   kQueueCaptures,
   kQueueSamples,
   kUndecodable,
+  kUserWalkDiffers,
   kIntervalLate,
   kSampleLate,
   kOpenWaitMissed,

@@ -127,6 +127,11 @@ void LivePath::FindStack(const IntervalEvent& event, Window& window, Interval* i
   interval->missing = NoUserStack::kNone;
 }
 
+uint64_t LivePath::AwaitedCookie(const IntervalEvent& event) {
+  const LiveWait* wait = waits_.Find(event.process, event.tid, event.switches);
+  return wait != nullptr && !wait->stack.has_value() ? wait->cookie : 0;
+}
+
 uint64_t LivePath::Resolve(uint64_t cookie, const UserStack& stack) {
   const LiveWait* wait = waits_.Resolve(cookie, stack);
   return wait != nullptr && wait->cookie != cookie ? wait->cookie : 0;

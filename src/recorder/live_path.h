@@ -49,6 +49,8 @@ class LivePath {
 
   // The cookie that the stack of the event's wait is found under, as far as it is known better here.
   void FindStack(const IntervalEvent& event, Window& window, Interval* interval);
+  // The cookie of a stack that the event's wait still waits for, or 0.
+  uint64_t AwaitedCookie(const IntervalEvent& event);
   // A cookie's stack became known. Gives another cookie that this is the stack of, or 0.
   uint64_t Resolve(uint64_t cookie, const UserStack& stack);
   void Fail(uint64_t cookie, NoUserStack reason) { waits_.Fail(cookie, reason); }

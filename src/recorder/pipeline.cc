@@ -17,6 +17,7 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
       windows_(config.windows, WindowsHooks(), now_ns),
       live_(targets_, LiveHooks(), config.unread_batches, now_ns),
       walker_(config.unwind),
+      known_stacks_(hooks_.known_stacks),
       drops_before_(CountedDrops()) {}
 
 Targets::Hooks Pipeline::TargetsHooks() {
@@ -31,7 +32,7 @@ Targets::Hooks Pipeline::TargetsHooks() {
 
 WindowBook::Hooks Pipeline::WindowsHooks() {
   return {.find_stack = [this](const IntervalEvent& event, Window& window,
-                               Interval* interval) { live_.FindStack(event, window, interval); },
+                               Interval* interval) { FindStack(event, window, interval); },
           .forget_kernel_stack = hooks_.forget_definition,
           .control_group = hooks_.control_group};
 }
@@ -78,12 +79,24 @@ void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
   live_.Read(std::move(threads));
 }
 
+// A stack that was walked where the wait has ended is that of the wait while it lasted, too.
+void Pipeline::FindStack(const IntervalEvent& event, Window& window, Interval* interval) {
+  live_.FindStack(event, window, interval);
+  if (event.user_stack == 0) return;
+  const UserStack* stack = known_stacks_.Find(event.user_stack);
+  if (stack == nullptr) return;
+  if (const uint64_t cookie = live_.AwaitedCookie(event); cookie != 0) Resolve(cookie, *stack);
+  window.UseStack(event.user_stack, *stack, interval);
+}
+
 void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
-  if (!WalkCapture(capture, code, walker_, &scratch_)) return GiveUp(capture.cookie, NoUserStack::kUnreadable);
+  WalkTrace* const trace = known_stacks_.learns() && code.whole ? &trace_ : nullptr;
+  if (!WalkCapture(capture, code, walker_, &scratch_, trace)) return GiveUp(capture.cookie, NoUserStack::kUnreadable);
   if (code.whole && HasLeftCode(scratch_)) targets_.LookAgain(capture.process);
   ++walks_;
   CountWalk(scratch_, windows_.stats());
   if (const auto hint = HintAfter(capture, scratch_.end, walker_.needed())) hooks_.hint(capture.tid, *hint);
+  if (trace != nullptr) known_stacks_.Learn(capture, scratch_, *trace);
   Resolve(capture.cookie, scratch_);
 }
 
@@ -111,6 +124,7 @@ uint64_t Pipeline::readings() const {
 absl::Status Pipeline::Cut(uint64_t end_ns, const std::vector<WaitingThread>& threads) {
   if (end_ns <= windows_.begin_ns()) return absl::InternalError("the scheduler's clock does not go on");
   targets_.BeginWindow();
+  known_stacks_.BeginWindow();
   live_.BeginWindow(threads);
   std::vector<WaitingThread> waiting;
   for (const WaitingThread& thread : threads) {
@@ -160,6 +174,7 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           DropOf(LossId::kCorruptTable, walker_.row_stats().corrupt_tables),
           DropOf(LossId::kBadTableEntry, walker_.row_stats().bad_entries),
           DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions),
+          DropOf(LossId::kUserWalkDiffers, known_stacks_.stats().wrong),
           DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }
 

@@ -14,6 +14,7 @@
 #include "capture/events.h"
 #include "process/control_groups.h"
 #include "profile/profile.h"
+#include "recorder/known_stacks.h"
 #include "recorder/live.h"
 #include "recorder/live_path.h"
 #include "recorder/look.h"
@@ -40,6 +41,7 @@ class Pipeline {
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, const StackHint&)> hint;
     std::function<void(uint64_t id)> forget_definition;
+    KnownStacks::Hooks known_stacks;
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     ControlGroups::Find control_group;
     std::shared_ptr<ReaderPool> readers;  // that both of the first run on
@@ -108,6 +110,7 @@ class Pipeline {
   WindowBook::Hooks WindowsHooks();
   LivePath::Hooks LiveHooks();
 
+  void FindStack(const IntervalEvent& event, Window& window, Interval* interval);
   void Walk(const CaptureEvent& capture, const CaptureCode& code);
   void Resolve(uint64_t cookie, const UserStack& stack);
   void GiveUp(uint64_t cookie, NoUserStack reason);
@@ -121,7 +124,10 @@ class Pipeline {
   WindowBook windows_;
   LivePath live_;
   Walker walker_;
-  UserStack scratch_;  // reused by every walk
+  // Reused by every walk.
+  UserStack scratch_;
+  WalkTrace trace_;
+  KnownStacks known_stacks_;
   // In all windows.
   uint64_t walks_ = 0;
   uint64_t undecodable_ = 0;

@@ -102,8 +102,10 @@ Found WalkStack(const Snapshot& snapshot, size_t index, Walker& walker) {
     return found;
   }
   found.space = snapshot.space;
-  if (!WalkCapture(live.capture, {snapshot.space}, walker, &found.stack, &found.pcs))
+  WalkTrace trace;
+  if (!WalkCapture(live.capture, {snapshot.space}, walker, &found.stack, &trace))
     found.missing = NoUserStack::kUnreadable;
+  found.pcs = std::move(trace.pcs);
   return found;
 }
 

@@ -66,6 +66,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   programs.oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz;
   programs.oncpu_in_nmi = config.oncpu_in_nmi;
   programs.wakers = config.wakers;
+  programs.proof_odds = config.proof_odds;
   programs.interval_ring_bytes = config.interval_ring_bytes;
   programs.capture_ring_bytes = config.capture_ring_bytes;
   programs.task_works_per_second = config.task_works_per_second;

@@ -32,6 +32,10 @@ struct RecordConfig : Selection {
   bool oncpu_in_nmi = false;  // in every NMI there is, each for a period of oncpu_hz: for tests
   bool wakers = false;        // tell who ended each wait
 
+  // Of the walks of user stacks in BPF programs, where every wait is recorded, one in so many is proven by a capture;
+  // 0: none is walked there.
+  uint32_t proof_odds = 1000;
+
   // Limits.
   uint32_t interval_ring_bytes = 32u << 20;
   uint32_t capture_ring_bytes = 32u << 20;

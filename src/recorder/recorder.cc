@@ -26,6 +26,7 @@
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/pipeline.h"
+#include "recorder/program_hooks.h"
 #include "recorder/recorded_threads.h"
 #include "recorder/scheduler_clock.h"
 #include "recorder/window.h"
@@ -174,20 +175,21 @@ class RecorderImpl final : public Recorder {
                                    const std::shared_ptr<ModuleCache>& modules,
                                    const std::shared_ptr<ReaderPool>& readers) {
     const Listing listing = ListingOf(programs);
-    return {.look =
-                [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
-                                                       const std::shared_ptr<const AddressSpace>& previous) {
-                  return LookAtProcess(process, tid, previous.get(), describe, *modules);
-                },
-            .read_stacks =
-                [listing](const std::vector<WaitingThread>& threads) {
-                  return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
-                },
-            .hint = [programs](int32_t tid, const StackHint& hint) { programs->SetStackHint(tid, hint); },
-            .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
-            .owner = OwnerOf,
-            .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
-            .readers = readers};
+    Pipeline::Hooks hooks = {
+        .look =
+            [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
+                                                   const std::shared_ptr<const AddressSpace>& previous) {
+              return LookAtProcess(process, tid, previous.get(), describe, *modules);
+            },
+        .read_stacks =
+            [listing](const std::vector<WaitingThread>& threads) {
+              return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
+            },
+        .owner = OwnerOf,
+        .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
+        .readers = readers};
+    SetProgramHooks(programs, &hooks);
+    return hooks;
   }
 
   // False: this was the last time.

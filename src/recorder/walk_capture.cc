@@ -5,7 +5,7 @@
 namespace offcpu {
 
 bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& walker, UserStack* out,
-                 std::vector<uint64_t>* pcs) {
+                 WalkTrace* trace) {
   const uint64_t begin = capture.registers.sp();
   const uint64_t size = capture.stack.size();
   if (begin > UINT64_MAX - size) return false;
@@ -17,7 +17,7 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& w
                .more = capture.more,
                .unread = capture.unread,
                .pieces = capture.pieces},
-              out, pcs);
+              out, trace);
   if (!code.whole && HasLeftCode(*out)) out->end = EndReason::kMapsChanged;
   return true;
 }

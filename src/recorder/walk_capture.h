@@ -3,9 +3,6 @@
 #ifndef OFFCPU_RECORDER_WALK_CAPTURE_H_
 #define OFFCPU_RECORDER_WALK_CAPTURE_H_
 
-#include <cstdint>
-#include <vector>
-
 #include "capture/events.h"
 #include "profile/profile.h"
 #include "recorder/known_code.h"
@@ -13,9 +10,9 @@
 
 namespace offcpu {
 
-// False if the capture cannot be one of a stack; then `out` says nothing. `pcs` as in Walker::Walk.
+// False if the capture cannot be one of a stack; then `out` says nothing. `trace` as in Walker::Walk.
 [[nodiscard]] bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& walker, UserStack* out,
-                               std::vector<uint64_t>* pcs = nullptr);
+                               WalkTrace* trace = nullptr);
 
 // Did the walk leave the code that is known? It may have met code that was mapped later.
 inline bool HasLeftCode(const UserStack& stack) {

@@ -37,6 +37,15 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
           .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
 }
 
+void Window::UseStack(uint64_t id, const UserStack& stack, Interval* interval) {
+  const auto [known, is_new] = user_stack_by_id_.try_emplace(id);
+  if (is_new) known->second = stacks_.InternUser(stack);
+  interval->row.user_stack = known->second;
+  interval->has_user_stack = true;
+  interval->cookie = 0;
+  interval->missing = NoUserStack::kNone;
+}
+
 template <typename AnyEvent>
 RowKey Window::KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind) {
   return {.process = table_.InternProcess({.key = event.process}),

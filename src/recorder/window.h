@@ -41,6 +41,8 @@ class Window {
 
   // What `part` of the event's wait is here, for Add. What is open has not been ended by anybody yet.
   Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
+  // The user stack of an interval is that of this id.
+  void UseStack(uint64_t id, const UserStack& stack, Interval* interval);
   void Add(Interval interval) { joiner_.Add(std::move(interval)); }
   void Add(const SampleEvent& event);
 
@@ -86,6 +88,7 @@ class Window {
   StackTable stacks_;
   OffCpuTable table_;
   Joiner joiner_;
+  absl::flat_hash_map<uint64_t, uint32_t> user_stack_by_id_;
   absl::flat_hash_map<int32_t, uint64_t> last_cookie_;  // by tid: a thread never comes back to an older one
   std::vector<Drop> drops_;
   ProfileStats stats_;

@@ -63,6 +63,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
     Row row;
     if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) found->row = row;
   }
+  found->is_fixed = IsDescribed(*found);
   const bool in_syscall = state->full && state->unknown != 0;
   if (in_syscall && state->exact && found->outcome == FindOutcome::kNotHere) {
     const bool is_child = state->registers.value[machine_->result] == 0;  // of clone, if it is that
@@ -71,6 +72,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   // Nothing begins in the middle of a row, which is where most calls return to.
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
   if (state->exact || within) return std::nullopt;
+  found->is_fixed = false;
   if (state->pc < code.end) {
     if (std::optional<EndReason> unknown = LookUpTrampoline(code, copy, state, found)) return unknown;
   }
@@ -150,11 +152,20 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   return Apply(found.row, copy, state);
 }
 
+// What leads on from functions of Go's runtime that stacks begin or change in is not said by a row.
+void Walker::Trace(const MappedCode& code, const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
+  const GoLandmark* landmark = GoLandmarkAt(code, found.address);
+  const bool is_base = landmark != nullptr && landmark->kind == GoLandmark::Kind::kBase;
+  const bool is_end = is_base || (landmark == nullptr && IsDescribed(found) && found.row.ra.place == Place::kUndefined);
+  trace->is_fixed &= is_base || (found.is_fixed && landmark == nullptr && !found.row.signal);
+  trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_outermost = is_end});
+}
+
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
 // register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
 // that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
 EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
-                      std::vector<uint64_t>* pcs) {
+                      WalkTrace* trace) {
   bool leaf_in_hole = false;  // the frame before this one
   const MappedCode* code = nullptr;
   Found found;
@@ -173,19 +184,21 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     frame.source = state->source;
     frame.exact = state->exact;
     out->frames.push_back(frame);
-    if (pcs != nullptr) pcs->push_back(state->pc);
-    if (std::optional<EndReason> end = Step(*code, found, copy, state, &out->frames.back())) return *end;
+    if (trace != nullptr) trace->pcs.push_back(state->pc);
+    const std::optional<EndReason> end = Step(*code, found, copy, state, &out->frames.back());
+    if (trace != nullptr) Trace(*code, found, pc, trace);
+    if (end) return *end;
   }
 }
 
 void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
-                  UserStack* out, std::vector<uint64_t>* pcs) {
+                  UserStack* out, WalkTrace* trace) {
   const auto walk = [&](RowFinder* rows) {
     out->frames.clear();
-    if (pcs != nullptr) pcs->clear();
+    if (trace != nullptr) *trace = {};
     FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = rows;
-    out->end = Run(space, copy, &state, out, pcs);
+    out->end = Run(space, copy, &state, out, trace);
     needed_ = {state.needed, state.guessed};
   };
   walk(&rows_);

@@ -15,6 +15,7 @@
 #include "process/address_space.h"
 #include "process/machine.h"
 #include "unwind/apply.h"
+#include "unwind/row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
 #include "unwind/unwind_order.h"
@@ -30,6 +31,19 @@ struct WalkStats {
   std::array<uint64_t, kFrameSourceCount> frames = {};
 };
 
+// How a walk went, for whoever goes the same way again.
+struct WalkTrace {
+  struct Step {
+    uint64_t lookup_pc = 0;  // what the row was looked up by: an address in the process
+    Row row;                 // unless `is_outermost`
+    bool is_outermost = false;
+  };
+  std::vector<uint64_t> pcs;  // of the frames, in the process
+  std::vector<Step> steps;    // likewise
+  // Each row follows from nothing but its address and the code that is mapped.
+  bool is_fixed = true;
+};
+
 // What a walk would have gone on with.
 struct NeededStack {
   uint64_t address = 0;  // from which on the stack is needed; 0: nothing that was not captured would have helped
@@ -41,10 +55,9 @@ class Walker {
   explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
-  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame. `pcs`,
-  // unless null, gets the frames' addresses in the process.
+  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame.
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
-            UserStack* out, std::vector<uint64_t>* pcs = nullptr);
+            UserStack* out, WalkTrace* trace = nullptr);
 
   // Of the last walk, if it ended as `stack copy`, `other stack` or `stack not read`.
   const NeededStack& needed() const { return needed_; }
@@ -57,12 +70,13 @@ class Walker {
     bool plausible_fp = false;
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
+    bool is_fixed = false;  // nothing but the address has decided
   };
   static bool IsDescribed(const Found& found);
   static bool IsGuess(const Found& found);
 
-  EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
-                std::vector<uint64_t>* pcs);
+  EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out, WalkTrace* trace);
+  static void Trace(const MappedCode& code, const Found& found, uint64_t lookup_pc, WalkTrace* trace);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);

@@ -15,10 +15,20 @@ TEST(Counters, NothingLostIsNoDrop) { EXPECT_TRUE(NameCounters({}).empty()); }
 
 // A counter without a name would be a loss that nobody is told of. These tell how things were done, not what was lost.
 TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
-  const std::set<uint32_t> not_losses = {
-      WIRE_COUNT_TASK_WORK,    WIRE_COUNT_TASK_WORK_REFUSED, WIRE_COUNT_COPIED_AT_ONCE,  WIRE_COUNT_NOT_DRAWN,
-      WIRE_COUNT_SAMPLE,       WIRE_COUNT_CAPTURE_TIME,      WIRE_COUNT_CAPTURE_LONGEST, WIRE_COUNT_PAGE_FAULTED_IN,
-      WIRE_COUNT_KERNEL_WALKED};
+  const std::set<uint32_t> not_losses = {WIRE_COUNT_TASK_WORK,
+                                         WIRE_COUNT_TASK_WORK_REFUSED,
+                                         WIRE_COUNT_COPIED_AT_ONCE,
+                                         WIRE_COUNT_NOT_DRAWN,
+                                         WIRE_COUNT_SAMPLE,
+                                         WIRE_COUNT_CAPTURE_TIME,
+                                         WIRE_COUNT_CAPTURE_LONGEST,
+                                         WIRE_COUNT_PAGE_FAULTED_IN,
+                                         WIRE_COUNT_KERNEL_WALKED,
+                                         WIRE_COUNT_USER_WALKED,
+                                         WIRE_COUNT_USER_WALK_UNKNOWN,
+                                         WIRE_COUNT_USER_WALK_NO_CODE,
+                                         WIRE_COUNT_USER_WALK_NO_ROW,
+                                         WIRE_COUNT_USER_WALK_NO_MEMORY};
   std::set<std::string> names;
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     Counters counters = {};

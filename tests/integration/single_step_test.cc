@@ -57,7 +57,8 @@ class Held {
 
   void At(const Stepper& stepper, const AddressSpace& space, const StackCopy& copy,
           const std::vector<uint64_t>& truth) {
-    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, copy, &stack_, &pcs_);
+    walker_.Walk(space, stepper.registers(), /*in_syscall=*/false, copy, &stack_, &trace_);
+    pcs_ = trace_.pcs;
     ++instructions_;
     const bool whole = stack_.end == EndReason::kComplete;
     const auto agreed =
@@ -124,6 +125,7 @@ class Held {
   std::string name_;
   Walker walker_;
   UserStack stack_;
+  WalkTrace trace_;
   std::vector<uint64_t> pcs_;
   uint64_t instructions_ = 0;
   uint64_t wrong_ = 0;

@@ -68,9 +68,11 @@ class WalkAArch64Test : public ::testing::Test {
     const AddressSpace space({code});
     const SpanMemory memory(truth.begin, std::as_bytes(std::span(truth.stack)));
     Walker walker(*ParseUnwindOrder(order), RowFinderLimits(), kAArch64);
+    WalkTrace trace;
     walker.Walk(space, truth.registers, /*in_syscall=*/false,
                 {.memory = memory, .begin = truth.begin, .end = std::min(end, truth.end()), .more = end < truth.end()},
-                &stack, &pcs);
+                &stack, &trace);
+    pcs = trace.pcs;
   }
 
   // The sources of the frames that are none of a signal.

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Walks the user stack of the current thread by rows that the walker has told, at a switch. So most waits
+ * need no capture: the walk gives the stack an id, and if the walker has walked the same stack before, it
+ * knows what the id stands for. All else is a capture: code that may have changed, a row that is missing, a
+ * stack that is new, memory that is not resident.
+ *
+ * Reads nothing outside of the mapping of the stack pointer, and only what is resident.
+ */
+#ifndef OFFCPU_BPF_USER_WALK_BPF_H_
+#define OFFCPU_BPF_USER_WALK_BPF_H_
+
+#include "code.bpf.h"
+#include "counters.bpf.h"
+#include "stack_memory.bpf.h"
+#include "user_rows.bpf.h"
+
+#define USER_WALK_FRAMES 256
+/* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
+#define WINDOW_BYTES 2048
+#define WINDOW_WORDS (WINDOW_BYTES / 8)
+/* Below the return address: what functions have saved of the registers of their callers. */
+#define SAVED_BYTES 64
+
+struct user_walk {
+	__u64 words[WINDOW_WORDS];
+	__u64 window, window_end; /* addresses */
+	__u64 stack_end;
+	__u64 code_hash;
+	__u64 pc, sp, fp;
+	__u64 id;
+	__u32 failure; /* wire_counter_id; 0: none yet */
+	__u8 is_leaf;
+	__u8 knows_fp;
+	__u8 is_complete;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct user_walk);
+} user_walks SEC(".maps");
+
+/* Copies what is resident from `begin` on: all of a window, or the rest of the page. */
+static __always_inline void move_window(struct user_walk *walk, __u64 begin)
+{
+	__u64 bytes = walk->stack_end - begin, rest = WIRE_PAGE_BYTES - (begin & (WIRE_PAGE_BYTES - 1));
+
+	walk->window = walk->window_end = begin;
+	if (bytes > WINDOW_BYTES)
+		bytes = WINDOW_BYTES;
+	barrier_var(bytes); /* compared by itself, as in keep_frames */
+	if (bytes > WINDOW_BYTES)
+		return;
+	if (!bpf_probe_read_user(walk->words, bytes, (void *)begin)) {
+		walk->window_end = begin + bytes;
+		return;
+	}
+	barrier_var(rest);
+	if (rest > WINDOW_BYTES || rest >= bytes)
+		return;
+	if (!bpf_probe_read_user(walk->words, rest, (void *)begin))
+		walk->window_end = begin + rest;
+}
+
+static __always_inline bool is_in_window(const struct user_walk *walk, __u64 address)
+{
+	return address >= walk->window && address + 8 <= walk->window_end;
+}
+
+/* The word at an address of the stack above the stack pointer. */
+static __always_inline __u64 user_word(struct user_walk *walk, __u64 address)
+{
+	__u64 begin = address - SAVED_BYTES;
+
+	if (address & 7 || address < walk->sp || address >= walk->stack_end) {
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+		return 0;
+	}
+	if (!is_in_window(walk, address))
+		move_window(walk, begin > walk->sp ? begin : walk->sp);
+	if (!is_in_window(walk, address)) {
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+		return 0;
+	}
+	return walk->words[((address - walk->window) >> 3) & (WINDOW_WORDS - 1)];
+}
+
+/* From a frame to its caller. */
+static __always_inline void step_user(struct user_walk *walk, __u64 row)
+{
+	__u64 cfa = (row_cfa(row) == WIRE_CFA_FP ? walk->fp : walk->sp) + row_cfa_offset(row);
+
+	if ((row_cfa(row) == WIRE_CFA_FP && !walk->knows_fp) || cfa <= walk->sp) {
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+		return;
+	}
+	walk->pc = user_word(walk, cfa - 8);
+	if (row_fp(row) == WIRE_FP_AT_CFA) {
+		walk->fp = user_word(walk, cfa + row_fp_offset(row));
+		walk->knows_fp = 1;
+	} else if (row_fp(row) == WIRE_FP_LOST) {
+		walk->knows_fp = 0;
+	}
+	walk->sp = cfa;
+	walk->is_leaf = 0;
+	walk->is_complete = !walk->pc && !walk->failure;
+}
+
+/* Of bpf_loop; 1 ends it. All addresses but the leaf's are those to return to, and looked up one before. */
+static long walk_user_frame(__u32 index, struct user_walk **context)
+{
+	struct user_walk *walk = *context;
+	__u64 address = walk->is_leaf ? walk->pc : walk->pc - 1;
+	__u64 row = user_row(wire_user_row_key(walk->code_hash, address));
+
+	if (!row) {
+		walk->failure = WIRE_COUNT_USER_WALK_NO_ROW;
+		return 1;
+	}
+	walk->id = wire_mix(walk->id, walk->pc);
+	if (row_cfa(row) == WIRE_CFA_NONE)
+		walk->is_complete = 1;
+	else
+		step_user(walk, row);
+	return walk->is_complete || walk->failure;
+}
+
+/* The hash of the current thread's code, if it is known without looking at mappings; else 0. */
+static __always_inline __u64 known_code_hash(struct task_struct *task, struct task_state *state,
+					     __u64 sequence)
+{
+	struct code_seen *seen = &state->code;
+	struct space *space;
+
+	if (seen->sequence == sequence && seen->mm == (__u64)task->mm && seen->exec_id == task->self_exec_id)
+		return seen->hash;
+	space = space_of(task, true);
+	if (!space || !is_of(space, task))
+		return 0;
+	seen->hash = hash_at(space, sequence);
+	seen->mm = (__u64)task->mm;
+	seen->exec_id = task->self_exec_id;
+	seen->sequence = seen->hash ? sequence : 0;
+	return seen->hash;
+}
+
+/* Fills in where the walk begins, and how far the stack may be read; returns a wire_counter_id. */
+static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task_struct *task,
+					     struct task_state *state)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 sequence = code_sequence(task);
+
+	walk->code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
+	if (!walk->code_hash)
+		return WIRE_COUNT_USER_WALK_NO_CODE;
+	walk->pc = BPF_CORE_READ(regs, ip);
+	walk->sp = BPF_CORE_READ(regs, sp);
+	walk->fp = BPF_CORE_READ(regs, bp);
+	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
+		find_mapping(walk->sp, false);
+	if (!is_in_stack(&state->stack, walk->sp))
+		return WIRE_COUNT_USER_WALK_NO_MEMORY;
+	walk->stack_end = state->stack.end;
+	walk->window = walk->window_end = 0;
+	walk->id = wire_user_stack_begin(walk->code_hash);
+	walk->failure = 0;
+	walk->is_leaf = walk->knows_fp = 1;
+	walk->is_complete = 0;
+	return 0;
+}
+
+/* The id of the current thread's user stack, or 0, counted: it cannot be walked. A global function, so that
+ * the verifier goes through it once. */
+__noinline __u64 walked_user_stack(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u32 zero = 0, failure;
+	struct user_walk *walk = bpf_map_lookup_elem(&user_walks, &zero);
+
+	if (!walk || !state || !task->mm)
+		return 0;
+	failure = begin_user_walk(walk, task, state);
+	if (!failure) {
+		bpf_loop(USER_WALK_FRAMES, walk_user_frame, &walk, 0);
+		failure = walk->failure;
+	}
+	if (failure) {
+		count_own_ns(failure, 0);
+		return 0;
+	}
+	return walk->is_complete ? walk->id ?: 1 : 0;
+}
+
+#endif /* OFFCPU_BPF_USER_WALK_BPF_H_ */

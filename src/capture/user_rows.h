@@ -1,0 +1,67 @@
+// What the BPF programs walk user stacks by: rows, each for one address of one version of the code, and the ids of
+// stacks that are known. Both are tables that the BPF programs read while they are written; a place that is taken
+// twice has what came last.
+//
+// The places are given by whoever maps them. One thread writes. Does not walk, and does not know where rows come from.
+#ifndef OFFCPU_CAPTURE_USER_ROWS_H_
+#define OFFCPU_CAPTURE_USER_ROWS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "bpf/wire.h"
+
+namespace offcpu {
+
+// How a frame's caller is found, where the return address is the word below the CFA. Offsets in bytes.
+struct UserRow {
+  enum class Cfa : uint8_t { kStackPointer, kFramePointer, kNone };  // none: it is the outermost frame
+  enum class FramePointer : uint8_t { kSame, kAtCfa, kLost };
+
+  uint64_t lookup_pc = 0;  // address in the process of the leaf, or of the byte before a return address
+  Cfa cfa = Cfa::kStackPointer;
+  int64_t cfa_offset = 0;
+  FramePointer fp = FramePointer::kSame;  // the caller's
+  int64_t fp_offset = 0;                  // from the CFA
+
+  bool operator==(const UserRow&) const = default;
+};
+
+// A stack that was walked to its outermost frame, and the rows by which.
+struct ToldWalk {
+  uint64_t code_hash = 0;
+  uint64_t stack_id = 0;
+  std::vector<UserRow> rows;
+};
+
+// The name of a stack: of the addresses of its frames, leaf first, and the code that is mapped.
+uint64_t UserStackId(uint64_t code_hash, std::span<const uint64_t> pcs);
+
+// The word of a row; 0: it has no such form.
+uint64_t PackUserRow(const UserRow& row);
+
+class UserRowTables {
+ public:
+  // The number of buckets of each is a power of two.
+  UserRowTables(std::span<wire_user_row_bucket> rows, std::span<wire_user_stack_bucket> stacks)
+      : rows_(rows), stacks_(stacks) {}
+
+  // Rows first, so that a stack which is known can be walked. Tells nothing of a walk with a row that has no word.
+  void Tell(const ToldWalk& walk);
+  // Of all that was told.
+  void Clear();
+
+ private:
+  void PutRow(uint64_t key, uint64_t row);
+  void PutStack(uint64_t id);
+
+  std::span<wire_user_row_bucket> rows_;
+  std::span<wire_user_stack_bucket> stacks_;
+  size_t next_ = 0;  // whose place is taken where there is no free one
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_CAPTURE_USER_ROWS_H_
