@@ -17,13 +17,23 @@
 
 #define TRY_AGAIN 0x100 /* beside every wire_no_user */
 
+/* Was this stack walked, too, and the thread left where it was since? */
+static __always_inline void tell_walked(struct wire_capture *head, const struct walked *walked)
+{
+	bool is_same = walked->cookie == head->cookie && walked->pc == head->registers[16] &&
+		       walked->sp == head->registers[7];
+
+	head->walked = is_same ? walked->user_stack : 0;
+	head->walked_code = walked->code_hash;
+}
+
 /*
  * Copies what is resident of the current task's stack from the stack pointer upwards, page by page. Returns a
  * wire_no_user; WIRE_USER_PENDING: the capture is on its way; TRY_AGAIN, of a first try only: there is a page
  * that is not resident and may be faulted in. A global function, so that the verifier goes through it once
  * and not from every place that it is called at.
  */
-__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_first_try, __u64 walked)
+__noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_first_try)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
@@ -66,8 +76,8 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 		goto out;
 	record->head.type = WIRE_CAPTURE;
 	record->head.cookie = cookie;
-	record->head.walked = walked;
 	record->head.code = buffer->code.code;
+	tell_walked(&record->head, &state->walked);
 	record->head.stack_bytes = bytes;
 	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);
 	fill_process(&record->head.process, task);

@@ -24,7 +24,6 @@ struct request {
 	struct bpf_task_work work;
 	__u64 mm; /* the address space that the cookie's stack lies in */
 	__u64 wanted_bytes;
-	__u64 walked; /* see wire_capture */
 };
 
 struct {
@@ -101,11 +100,10 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	} else if ((__u64)task->mm != request->mm) {
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
-		no_user = send_capture(cookie, request->wanted_bytes, context, true, request->walked);
+		no_user = send_capture(cookie, request->wanted_bytes, context, true);
 		if (no_user == TRY_AGAIN) {
 			fault_in(state, task, request->wanted_bytes);
-			no_user =
-				send_capture(cookie, request->wanted_bytes, context, false, request->walked);
+			no_user = send_capture(cookie, request->wanted_bytes, context, false);
 		}
 	}
 	book_capture(began, preempted, slept, context);
@@ -117,10 +115,9 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	return 0;
 }
 
-static __always_inline bool request_capture(struct task_struct *task, __u64 cookie, __u32 wanted,
-					    __u64 walked)
+static __always_inline bool request_capture(struct task_struct *task, __u64 cookie, __u32 wanted)
 {
-	struct request fresh = {.mm = (__u64)task->mm, .wanted_bytes = wanted, .walked = walked}, *request;
+	struct request fresh = {.mm = (__u64)task->mm, .wanted_bytes = wanted}, *request;
 
 	if (bpf_map_update_elem(&requests, &cookie, &fresh, BPF_NOEXIST))
 		goto refused;

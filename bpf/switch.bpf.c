@@ -138,6 +138,18 @@ static __always_inline bool is_proof_due(void)
 	return config.proof_odds && bpf_get_prandom_u32() % config.proof_odds == 0;
 }
 
+static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 cookie,
+					__u64 user_stack)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	state->walked.cookie = cookie;
+	state->walked.pc = BPF_CORE_READ(regs, ip);
+	state->walked.sp = BPF_CORE_READ(regs, sp);
+	state->walked.user_stack = user_stack;
+	state->walked.code_hash = state->code.hash;
+}
+
 /* Of a thread that is back and still in the kernel: its stack by a walk that ends at a stack that is known,
  * else by a capture. */
 static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
@@ -153,8 +165,10 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 	if (is_known && !is_proof_due())
 		return side;
 	side = user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
-			     IS_CURRENT, walked);
-	if (is_known && !side.cookie)
+			     IS_CURRENT);
+	if (walked && side.cookie)
+		note_walked(task, state, side.cookie, walked);
+	else if (is_known)
 		side.user_stack = walked;
 	return side;
 }
@@ -168,7 +182,7 @@ static __always_inline struct user_side user_side_of(struct task_struct *task, s
 	if (presence == IS_CURRENT)
 		return walked_or_captured(task, state, times);
 	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
-			     presence, 0);
+			     presence);
 }
 
 /* The thread runs again. */
@@ -285,7 +299,7 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 
 	if (state && task->mm && config.can_read_user)
 		state->cookie =
-			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT, 0)
+			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
 				.cookie;
 }
 

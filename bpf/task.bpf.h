@@ -23,6 +23,14 @@ struct code_seen {
 	__u64 hash;
 };
 
+/* A stack as it was walked where its capture was asked for, to be compared. */
+struct walked {
+	__u64 cookie; /* of the capture */
+	__u64 pc, sp; /* of the leaf: a signal that stops the thread may have a handler called then */
+	__u64 user_stack;
+	__u64 code_hash;
+};
+
 /* A thread's last departure from the CPU, and what its next wait is drawn with. */
 struct stamp {
 	__u64 out_ns; /* when it left, scheduler's clock; 0: no stamp */
@@ -55,6 +63,7 @@ struct task_state {
 	struct stack_mapping
 		other; /* that a piece of its stack was in, where a handler has a stack of its own */
 	struct code_seen code;
+	struct walked walked;
 	__u32 listed_pass;
 	__u32 reserved;
 };

@@ -47,11 +47,10 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 }
 
 /* Decides how the user stack of an event of `task` comes about, of the current thread or of the one that is
- * about to be. Without a state the cookie stands for this event alone, and the capture makes one. `walked`:
- * see wire_capture. */
+ * about to be. Without a state the cookie stands for this event alone, and the capture makes one. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
 						      __u64 now, bool is_long, enum context context,
-						      enum presence presence, __u64 walked)
+						      enum presence presence)
 {
 	/* Only a pending request proves that the thread has not been back in user mode. */
 	struct user_side side = {.cookie = state && config.has_task_work ? state->cookie : 0};
@@ -98,7 +97,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 
 		if (other)
 			side.cookie = other;
-		if (other || request_capture(task, side.cookie, wanted, walked))
+		if (other || request_capture(task, side.cookie, wanted))
 			return side;
 		is_published = state;
 		if (state)
@@ -112,7 +111,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	}
 	began = bpf_ktime_get_ns();
-	side.no_user = send_capture(side.cookie, wanted, context, false, walked);
+	side.no_user = send_capture(side.cookie, wanted, context, false);
 	book_capture(began, BPF_CORE_READ(task, nivcsw), BPF_CORE_READ(task, nvcsw), context);
 	if (side.no_user == WIRE_USER_PENDING) {
 		count(WIRE_COUNT_COPIED_AT_ONCE);

@@ -138,6 +138,7 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .tid = static_cast<int32_t>(head.process.tid),
                      .code = {.sequence = head.code.sequence, .hash = head.code.hash},
                      .walked = head.walked,
+                     .walked_code = head.walked_code,
                      .registers = {},
                      .in_syscall = head.in_syscall != 0,
                      .more = head.above == WIRE_ABOVE_MORE,

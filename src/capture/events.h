@@ -106,7 +106,8 @@ struct CaptureEvent {
   ProcessKey process;
   int32_t tid = 0;
   CodeVersion code;
-  uint64_t walked = 0;  // id of the stack as the BPF programs have walked it; 0: they have not
+  uint64_t walked = 0;       // id of the stack as the BPF programs have walked it; 0: they have not
+  uint64_t walked_code = 0;  // the hash of the code by which they have
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
   bool more = false;             // the copy ends at its limit, not where the memory does

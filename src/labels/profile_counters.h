@@ -23,6 +23,8 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("capture_ns", stats.capture_ns);
   visit("capture_longest_ns", stats.capture_longest_ns);
   visit("kernel_stacks", stats.kernel_stacks);
+  visit("walked_at_switch", stats.walked_at_switch);
+  visit("proven_walks", stats.proven_walks);
   visit("live_stacks", stats.live_stacks);
   visit("walks", stats.walks);
   visit("processes", stats.processes);

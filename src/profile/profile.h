@@ -104,6 +104,8 @@ struct ProfileStats {
   uint64_t capture_ns = 0;          // that captures took of the threads they were made in
   uint64_t capture_longest_ns = 0;  // the longest of them, since the recording began
   uint64_t kernel_stacks = 0;       // KERNEL_STACK records received
+  uint64_t walked_at_switch = 0;    // intervals whose user stacks BPF programs have walked: they need no capture
+  uint64_t proven_walks = 0;        // such walks that a capture has shown to be right
   uint64_t live_stacks = 0;         // stacks of waiting threads read from outside
   uint64_t walks = 0;               // user stacks walked
   uint64_t processes = 0;           // that have a row

@@ -59,28 +59,31 @@ bool IsOfFiles(const UserStack& stack) {
 
 }  // namespace
 
-void KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
-  if (!learns() || stack.end != EndReason::kComplete || capture.code.hash == 0) return;
-  const uint64_t id = UserStackId(capture.code.hash, trace.pcs);
-  if (!IsProven(capture, id) || !trace.is_fixed || !IsOfFiles(stack)) return;
-  if (distrusted_.contains(capture.code.hash) || distrusted_.size() >= kMaxDistrusted) return;
+bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
+  const uint64_t code_hash = capture.code.hash;
+  if (!learns() || stack.end != EndReason::kComplete || code_hash == 0) return false;
+  const uint64_t id = UserStackId(code_hash, trace.pcs);
+  const bool is_compared = capture.walked != 0 && capture.walked_code == code_hash;  // none was mapped in between
+  if (is_compared && capture.walked != id) {
+    Distrust(code_hash);
+    return false;
+  }
+  if (trace.is_fixed && IsOfFiles(stack)) Tell(code_hash, id, stack, trace);
+  return is_compared;
+}
+
+void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace) {
+  if (distrusted_.contains(code_hash) || distrusted_.size() >= kMaxDistrusted) return;
   std::optional<std::vector<UserRow>> rows = UserRowsOf(trace);
   if (!rows.has_value()) return;
   Keep(id, stack);
-  ++stats_.told;
-  hooks_.tell({.code_hash = capture.code.hash, .stack_id = id, .rows = *std::move(rows)});
+  hooks_.tell({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
 }
 
-bool KnownStacks::IsProven(const CaptureEvent& capture, uint64_t id) {
-  if (capture.walked == 0) return true;
-  if (capture.walked == id) {
-    ++stats_.proven;
-    return true;
-  }
-  ++stats_.wrong;
-  distrusted_.insert(capture.code.hash);
+void KnownStacks::Distrust(uint64_t code_hash) {
+  ++wrong_;
+  distrusted_.insert(code_hash);
   Forget();
-  return false;
 }
 
 void KnownStacks::Keep(uint64_t id, const UserStack& stack) {

@@ -34,23 +34,18 @@ class KnownStacks {
     size_t frames = 1 << 19;
     uint64_t windows = 16;  // after so many it is all learned anew: programs come to an end
   };
-  struct Stats {
-    uint64_t told = 0;
-    uint64_t proven = 0;  // walks that captures have shown to be right
-    uint64_t wrong = 0;
-  };
-
   explicit KnownStacks(Hooks hooks) : KnownStacks(std::move(hooks), {}) {}
   KnownStacks(Hooks hooks, const Limits& limits) : hooks_(std::move(hooks)), limits_(limits) {}
 
   bool learns() const { return hooks_.tell != nullptr; }
-  // `stack` and `trace`: of the walk of `capture`.
-  void Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace);
+  // `stack` and `trace`: of the walk of `capture`. True if it proves that of a BPF program.
+  bool Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace);
   // Null: it was forgotten. Valid until the next Learn or BeginWindow.
   const UserStack* Find(uint64_t id) const;
   void BeginWindow();
 
-  const Stats& stats() const { return stats_; }
+  // Walks of BPF programs that were not what captures say.
+  uint64_t wrong() const { return wrong_; }
 
  private:
   struct Generation {
@@ -59,8 +54,8 @@ class KnownStacks {
     absl::flat_hash_map<const Module*, std::shared_ptr<const Module>> modules;
   };
 
-  // Is the walk in the BPF programs, if there was one, as this one?
-  bool IsProven(const CaptureEvent& capture, uint64_t id);
+  void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);
+  void Distrust(uint64_t code_hash);
   void Keep(uint64_t id, const UserStack& stack);
   void Forget();
 
@@ -70,7 +65,7 @@ class KnownStacks {
   Generation before_;                         // told before that: ids of it may still be under way
   absl::flat_hash_set<uint64_t> distrusted_;  // hashes of code
   uint64_t windows_ = 0;
-  Stats stats_;
+  uint64_t wrong_ = 0;
 };
 
 }  // namespace offcpu

@@ -86,6 +86,7 @@ void Pipeline::FindStack(const IntervalEvent& event, Window& window, Interval* i
   const UserStack* stack = known_stacks_.Find(event.user_stack);
   if (stack == nullptr) return;
   if (const uint64_t cookie = live_.AwaitedCookie(event); cookie != 0) Resolve(cookie, *stack);
+  ++window.stats().walked_at_switch;
   window.UseStack(event.user_stack, *stack, interval);
 }
 
@@ -96,7 +97,7 @@ void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   ++walks_;
   CountWalk(scratch_, windows_.stats());
   if (const auto hint = HintAfter(capture, scratch_.end, walker_.needed())) hooks_.hint(capture.tid, *hint);
-  if (trace != nullptr) known_stacks_.Learn(capture, scratch_, *trace);
+  if (trace != nullptr && known_stacks_.Learn(capture, scratch_, *trace)) ++windows_.stats().proven_walks;
   Resolve(capture.cookie, scratch_);
 }
 
@@ -174,7 +175,7 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           DropOf(LossId::kCorruptTable, walker_.row_stats().corrupt_tables),
           DropOf(LossId::kBadTableEntry, walker_.row_stats().bad_entries),
           DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions),
-          DropOf(LossId::kUserWalkDiffers, known_stacks_.stats().wrong),
+          DropOf(LossId::kUserWalkDiffers, known_stacks_.wrong()),
           DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }
 

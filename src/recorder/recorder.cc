@@ -17,16 +17,14 @@
 #include "capture/process_context.h"
 #include "capture/programs.h"
 #include "process/module_cache.h"
-#include "process/owner.h"
 #include "process/start_thread.h"
 #include "recorder/clocks.h"
 #include "recorder/cost_keeper.h"
 #include "recorder/drops.h"
 #include "recorder/ledger_maker.h"
 #include "recorder/listing.h"
-#include "recorder/live.h"
 #include "recorder/pipeline.h"
-#include "recorder/program_hooks.h"
+#include "recorder/pipeline_hooks.h"
 #include "recorder/recorded_threads.h"
 #include "recorder/scheduler_clock.h"
 #include "recorder/window.h"
@@ -95,7 +93,8 @@ class RecorderImpl final : public Recorder {
         clock_(features.rq_clock),
         modules_(std::move(modules)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineConfigOf(config, features), MakeHooks(programs_, modules_, readers), NowNs(CLOCK_MONOTONIC)),
+        pipeline_(PipelineConfigOf(config, features), PipelineHooks(programs_, modules_, readers),
+                  NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : threads_.Tasks()) pipeline_.Expect(task.process, task.tid);
     start_ = ReadClocks();
@@ -170,28 +169,6 @@ class RecorderImpl final : public Recorder {
   }
 
  private:
-  // What runs on reader threads may outlive the recorder: it owns the programs and the modules too.
-  static Pipeline::Hooks MakeHooks(const std::shared_ptr<Programs>& programs,
-                                   const std::shared_ptr<ModuleCache>& modules,
-                                   const std::shared_ptr<ReaderPool>& readers) {
-    const Listing listing = ListingOf(programs);
-    Pipeline::Hooks hooks = {
-        .look =
-            [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
-                                                   const std::shared_ptr<const AddressSpace>& previous) {
-              return LookAtProcess(process, tid, previous.get(), describe, *modules);
-            },
-        .read_stacks =
-            [listing](const std::vector<WaitingThread>& threads) {
-              return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
-            },
-        .owner = OwnerOf,
-        .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
-        .readers = readers};
-    SetProgramHooks(programs, &hooks);
-    return hooks;
-  }
-
   // False: this was the last time.
   bool DrainOnce() {
     const std::lock_guard lock(mutex_);

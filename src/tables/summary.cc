@@ -134,6 +134,11 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
   sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
+  if (stats.walked_at_switch != 0) {
+    sink(absl::StrFormat(
+        "  at switches %d waits had their stacks walked where they ended, without captures; %d proven\n",
+        stats.walked_at_switch, stats.proven_walks));
+  }
   if (stats.captures != 0 && stats.capture_ns != 0) {
     sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));

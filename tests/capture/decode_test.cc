@@ -124,6 +124,16 @@ TEST(Decode, IntervalWithoutCookieTellsWhy) {
   EXPECT_EQ(std::get<IntervalEvent>(*Decode(Bytes(head))).missing, NoUserStack::kLost);
 }
 
+TEST(Decode, AnIntervalWhoseStackWasWalkedMissesNothing) {
+  wire_interval head = AnInterval();
+  head.cookie = 0;
+  head.user_stack = 0xfedcba9876543210;
+  const auto interval = std::get<IntervalEvent>(*Decode(Bytes(head)));
+  EXPECT_EQ(interval.cookie, 0u);
+  EXPECT_EQ(interval.user_stack, 0xfedcba9876543210u);
+  EXPECT_EQ(interval.missing, NoUserStack::kNone);
+}
+
 TEST(Decode, ASystemCallThatNoKernelHasIsNone) {
   wire_interval head = AnInterval();
   for (const auto& [number, wanted] : std::vector<std::pair<int32_t, int32_t>>{
@@ -138,6 +148,7 @@ constexpr unsigned char kWoken[] = {
     0x0a, 0,    0,   0,                                                // type: WIRE_WOKEN_INTERVAL
     0,    0,    0,   0,                                                // kind: sleeping
     0x07, 0,    0,   0,   0,    0,   0x01, 0,                          // cookie
+    0,    0,    0,   0,   0,    0,   0,    0,                          // user_stack
     0x2a, 0,    0,   0,   0,    0,   0,    0,                          // kernel_stack
     0xe8, 0x03, 0,   0,   0,    0,   0,    0,                          // end_ns: 1000
     0x1e, 0,    0,   0,   0,    0,   0,    0,                          // blocked_ns: 30
@@ -287,9 +298,13 @@ TEST(Decode, Capture) {
   head.code = {.sequence = 12, .hash = 13};
   for (int i = 0; i < WIRE_REGISTERS; ++i) head.registers[i] = static_cast<uint64_t>(100 + i);
   head.in_syscall = 1;
+  head.walked = 14;
+  head.walked_code = 15;
   const auto event = Decode(Bytes(head, sizeof(stack), stack));
   ASSERT_TRUE(event.has_value());
   const auto& capture = std::get<CaptureEvent>(*event);
+  EXPECT_EQ(capture.walked, 14u);
+  EXPECT_EQ(capture.walked_code, 15u);
   EXPECT_EQ(capture.cookie, 3u);
   EXPECT_EQ(capture.process.pid, 7);
   EXPECT_EQ(capture.tid, 8);

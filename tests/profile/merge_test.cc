@@ -268,7 +268,14 @@ TEST_F(MergeTest, TimesAreThoseOfTheWindowsTogether) {
 
 TEST_F(MergeTest, StatisticsAreSums) {
   Profile first = Window(1, 0);
-  first.stats = {.intervals = 1, .cookies = 2, .captures = 3, .kernel_stacks = 4, .live_stacks = 5, .walks = 6};
+  first.stats = {.intervals = 1,
+                 .cookies = 2,
+                 .captures = 3,
+                 .kernel_stacks = 4,
+                 .walked_at_switch = 7,
+                 .proven_walks = 8,
+                 .live_stacks = 5,
+                 .walks = 6};
   first.stats.walk_ends[1] = 7;
   first.stats.frames_by_source[2] = 8;
   first.stats.complete_walks_by_source[3] = 9;
@@ -283,7 +290,14 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.cpu_budget_ppm = 160;
   first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
   Profile second = Window(1, 0);
-  second.stats = {.intervals = 10, .cookies = 20, .captures = 30, .kernel_stacks = 40, .live_stacks = 50, .walks = 60};
+  second.stats = {.intervals = 10,
+                  .cookies = 20,
+                  .captures = 30,
+                  .kernel_stacks = 40,
+                  .walked_at_switch = 70,
+                  .proven_walks = 80,
+                  .live_stacks = 50,
+                  .walks = 60};
   second.stats.walk_ends[1] = 70;
   second.stats.frames_by_source[2] = 80;
   second.stats.complete_walks_by_source[3] = 90;
@@ -304,6 +318,8 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.cookies, 22u);
   EXPECT_EQ(stats.captures, 33u);
   EXPECT_EQ(stats.kernel_stacks, 44u);
+  EXPECT_EQ(stats.walked_at_switch, 77u);
+  EXPECT_EQ(stats.proven_walks, 88u);
   EXPECT_EQ(stats.live_stacks, 55u);
   EXPECT_EQ(stats.walks, 66u);
   EXPECT_EQ(stats.walk_ends[1], 77u);

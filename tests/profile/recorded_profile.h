@@ -81,6 +81,8 @@ struct RecordedProfile {
     stats.captures = 103;
     stats.kernel_stacks = 104;
     stats.live_stacks = 108;
+    stats.walked_at_switch = 127;
+    stats.proven_walks = 128;
     stats.walks = 105;
     stats.processes = 106;
     for (size_t i = 0; i < stats.walk_ends.size(); ++i) stats.walk_ends[i] = 200 + i;

@@ -1,0 +1,37 @@
+#include "recorder/pipeline_hooks.h"
+
+#include <vector>
+
+#include "process/control_groups.h"
+#include "process/owner.h"
+#include "recorder/listing.h"
+#include "recorder/live.h"
+
+namespace offcpu {
+
+Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const std::shared_ptr<ModuleCache>& modules,
+                              const std::shared_ptr<ReaderPool>& readers) {
+  const Listing listing = ListingOf(programs);
+  Pipeline::Hooks hooks = {
+      .look =
+          [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
+                                                 const std::shared_ptr<const AddressSpace>& previous) {
+            return LookAtProcess(process, tid, previous.get(), describe, *modules);
+          },
+      .read_stacks =
+          [listing](const std::vector<WaitingThread>& threads) {
+            return ReadLiveStacks(threads, kLiveStackBytes, listing.find, listing.describe);
+          },
+      .hint = [programs](int32_t tid, const StackHint& hint) { programs->SetStackHint(tid, hint); },
+      .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
+      .owner = OwnerOf,
+      .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
+      .readers = readers};
+  if (programs->WalksUserStacks()) {
+    hooks.known_stacks = {.tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },
+                          .forget = [programs] { programs->ForgetWalks(); }};
+  }
+  return hooks;
+}
+
+}  // namespace offcpu

@@ -1,0 +1,139 @@
+#include "capture/user_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kCodeHash = 77;
+
+TEST(UserRow, IsOneWord) {
+  // 1 << 63: there is one; 2 << 4: the CFA is sp + 16; no frame pointer is stored.
+  EXPECT_EQ(PackUserRow({.lookup_pc = 1, .cfa_offset = 16}), uint64_t{1} << 63 | 2 << 4);
+  // 1: from the frame pointer; 1 << 2: the caller's is stored, -2 words from the CFA: 24 bits from bit 28 on.
+  EXPECT_EQ(PackUserRow({.cfa = UserRow::Cfa::kFramePointer,
+                         .cfa_offset = 16,
+                         .fp = UserRow::FramePointer::kAtCfa,
+                         .fp_offset = -16}),
+            uint64_t{1} << 63 | uint64_t{0xfffffe} << 28 | 2 << 4 | 1 << 2 | 1);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 8, .fp = UserRow::FramePointer::kLost}), uint64_t{1} << 63 | 1 << 4 | 2 << 2);
+  EXPECT_EQ(PackUserRow({.cfa = UserRow::Cfa::kNone}), uint64_t{1} << 63 | 2);
+}
+
+TEST(UserRow, HasOffsetsOfTwentyFourBitsOfWords) {
+  constexpr int64_t kMost = ((int64_t{1} << 23) - 1) * 8;
+  constexpr int64_t kLeast = -(int64_t{1} << 23) * 8;
+  EXPECT_NE(PackUserRow({.cfa_offset = kMost}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = kMost + 8}), 0u);
+  EXPECT_NE(PackUserRow({.cfa_offset = 8, .fp_offset = kLeast}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 8, .fp_offset = kLeast - 8}), 0u);
+  EXPECT_EQ(PackUserRow({.cfa_offset = 12}), 0u) << "not in words";
+}
+
+TEST(UserStackId, TellsAddressesTheirOrderAndTheCodeApart) {
+  const std::vector<uint64_t> pcs = {1, 2};
+  const std::vector<uint64_t> turned = {2, 1};
+  const std::vector<uint64_t> leaf = {1};
+  EXPECT_EQ(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, pcs));
+  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, turned));
+  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, leaf));
+  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash + 1, pcs));
+}
+
+class UserRowTablesTest : public testing::Test {
+ protected:
+  void Make(size_t buckets) {
+    rows_.assign(buckets, {});
+    stacks_.assign(buckets, {});
+    tables_.emplace(rows_, stacks_);
+  }
+
+  // As the BPF programs find it; 0: none.
+  uint64_t FindRow(uint64_t lookup_pc) const {
+    const uint64_t key = wire_user_row_key(kCodeHash, lookup_pc);
+    for (const wire_user_row& place : rows_[wire_bucket(key, static_cast<uint32_t>(rows_.size()))].rows) {
+      if ((place.check ^ place.row) == key) return place.row;
+    }
+    return 0;
+  }
+  bool HasStack(uint64_t id) const {
+    const wire_user_stack_bucket& bucket = stacks_[wire_bucket(id, static_cast<uint32_t>(stacks_.size()))];
+    for (const uint64_t place : bucket.ids) {
+      if (place == id) return true;
+    }
+    return false;
+  }
+  static ToldWalk AWalk(uint64_t id, const std::vector<uint64_t>& lookup_pcs) {
+    ToldWalk walk = {.code_hash = kCodeHash, .stack_id = id, .rows = {}};
+    for (const uint64_t pc : lookup_pcs) {
+      walk.rows.push_back({.lookup_pc = pc, .cfa_offset = static_cast<int64_t>(8 * pc)});
+    }
+    return walk;
+  }
+
+  std::vector<wire_user_row_bucket> rows_;
+  std::vector<wire_user_stack_bucket> stacks_;
+  std::optional<UserRowTables> tables_;
+};
+
+TEST_F(UserRowTablesTest, WhatWasToldIsFound) {
+  Make(64);
+  tables_->Tell(AWalk(5, {10, 20}));
+  EXPECT_EQ(FindRow(10), PackUserRow({.lookup_pc = 10, .cfa_offset = 80}));
+  EXPECT_EQ(FindRow(20), PackUserRow({.lookup_pc = 20, .cfa_offset = 160}));
+  EXPECT_EQ(FindRow(30), 0u);
+  EXPECT_TRUE(HasStack(5));
+  EXPECT_FALSE(HasStack(6));
+}
+
+TEST_F(UserRowTablesTest, AnEmptyPlaceIsNoRow) {
+  Make(1);
+  for (uint64_t pc = 0; pc < 1000; ++pc) EXPECT_EQ(FindRow(pc), 0u);
+}
+
+TEST_F(UserRowTablesTest, OfAWalkWithARowThatHasNoWordNothingIsTold) {
+  Make(64);
+  ToldWalk walk = AWalk(5, {10, 20});
+  walk.rows[1].cfa_offset = 13;
+  tables_->Tell(walk);
+  EXPECT_EQ(FindRow(10), 0u);
+  EXPECT_FALSE(HasStack(5));
+}
+
+TEST_F(UserRowTablesTest, TheNewerRowOfAnAddressStays) {
+  Make(64);
+  ToldWalk walk = AWalk(5, {10});
+  tables_->Tell(walk);
+  walk.rows[0].cfa_offset = 8;
+  tables_->Tell(walk);
+  EXPECT_EQ(FindRow(10), PackUserRow({.lookup_pc = 10, .cfa_offset = 8}));
+}
+
+TEST_F(UserRowTablesTest, AFullBucketTakesWhatCameLast) {
+  Make(1);
+  for (uint64_t pc = 1; pc <= WIRE_BUCKET_ROWS + 1; ++pc) tables_->Tell(AWalk(100 + pc, {pc}));
+  int found = 0;
+  for (uint64_t pc = 1; pc <= WIRE_BUCKET_ROWS + 1; ++pc) found += FindRow(pc) != 0 ? 1 : 0;
+  EXPECT_EQ(found, WIRE_BUCKET_ROWS);
+  EXPECT_NE(FindRow(WIRE_BUCKET_ROWS + 1), 0u);
+  for (uint64_t id = 1000; id <= 1000 + WIRE_BUCKET_STACKS; ++id) tables_->Tell(AWalk(id, {}));
+  EXPECT_TRUE(HasStack(1000 + WIRE_BUCKET_STACKS));
+  EXPECT_FALSE(HasStack(2000));
+}
+
+TEST_F(UserRowTablesTest, NothingIsLeftOfWhatWasForgotten) {
+  Make(64);
+  tables_->Tell(AWalk(5, {10, 20}));
+  tables_->Clear();
+  EXPECT_EQ(FindRow(10), 0u);
+  EXPECT_FALSE(HasStack(5));
+  tables_->Tell(AWalk(5, {10}));
+  EXPECT_NE(FindRow(10), 0u);
+}
+
+}  // namespace
+}  // namespace offcpu

@@ -1,0 +1,219 @@
+#include "recorder/known_stacks.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "process/machine.h"
+#include "tests/recorder/made_up_events.h"
+
+namespace offcpu {
+namespace {
+
+constexpr uint64_t kLeafPc = 0x1008;
+constexpr uint64_t kCallerPc = 0x2010;
+
+class KnownStacksTest : public testing::Test {
+ protected:
+  KnownStacksTest() {
+    module_->matches_file = true;
+    stack_.frames = {{.module = module_.get(), .address = kLeafPc},
+                     {.module = module_.get(), .address = kCallerPc, .exact = false}};
+    trace_.pcs = {kLeafPc, kCallerPc};
+    trace_.steps = {{.lookup_pc = kLeafPc, .row = WithCfa(kX86_64.sp, 24)},
+                    {.lookup_pc = kCallerPc - 1, .is_outermost = true}};
+  }
+
+  // The return address is below the CFA, and the frame pointer as it was.
+  static Row WithCfa(uint8_t reg, int32_t offset) {
+    return {.cfa = {.offset = offset, .reg = reg},
+            .ra = {.offset = -8, .place = Place::kAtCfa},
+            .fp = {.place = Place::kUnchanged}};
+  }
+
+  KnownStacks Make(const KnownStacks::Limits& limits = {}) {
+    return KnownStacks(
+        {.tell = [this](const ToldWalk& walk) { told_.push_back(walk); }, .forget = [this] { ++forgotten_; }}, limits);
+  }
+  uint64_t id() const { return UserStackId(kVersion1.hash, trace_.pcs); }
+
+  std::shared_ptr<Module> module_ = std::make_shared<Module>();
+  UserStack stack_;
+  WalkTrace trace_;
+  std::vector<ToldWalk> told_;
+  int forgotten_ = 0;
+};
+
+TEST_F(KnownStacksTest, ACompleteWalkIsToldAndFound) {
+  KnownStacks known = Make();
+  EXPECT_FALSE(known.Learn(ACapture(1, kVersion1), stack_, trace_)) << "nothing was walked by others";
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].code_hash, kVersion1.hash);
+  EXPECT_EQ(told_[0].stack_id, id());
+  ASSERT_EQ(told_[0].rows.size(), 2u);
+  EXPECT_EQ(told_[0].rows[0], (UserRow{.lookup_pc = kLeafPc, .cfa_offset = 24}));
+  EXPECT_EQ(told_[0].rows[1], (UserRow{.lookup_pc = kCallerPc - 1, .cfa = UserRow::Cfa::kNone}));
+  ASSERT_NE(known.Find(id()), nullptr);
+  EXPECT_EQ(*known.Find(id()), stack_);
+  EXPECT_EQ(known.Find(id() + 1), nullptr);
+}
+
+TEST_F(KnownStacksTest, FramePointersAreFollowed) {
+  KnownStacks known = Make();
+  trace_.steps[0].row = WithCfa(kX86_64.fp, 16);
+  trace_.steps[0].row.fp = {.offset = -16, .place = Place::kAtCfa};
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  trace_.steps[0].row.fp = {.place = Place::kUndefined};
+  known.Learn(ACapture(2, kVersion1), stack_, trace_);
+  ASSERT_EQ(told_.size(), 2u);
+  EXPECT_EQ(told_[0].rows[0], (UserRow{.lookup_pc = kLeafPc,
+                                       .cfa = UserRow::Cfa::kFramePointer,
+                                       .cfa_offset = 16,
+                                       .fp = UserRow::FramePointer::kAtCfa,
+                                       .fp_offset = -16}));
+  EXPECT_EQ(told_[1].rows[0].fp, UserRow::FramePointer::kLost);
+}
+
+TEST_F(KnownStacksTest, WhatABpfProgramCannotApplyIsNotTold) {
+  KnownStacks known = Make();
+  const Row fine = trace_.steps[0].row;
+  const auto expect_untold = [&](const Row& row, const std::string& why) {
+    trace_.steps[0].row = row;
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+    EXPECT_TRUE(told_.empty()) << why;
+    EXPECT_EQ(known.Find(id()), nullptr) << why;
+  };
+  Row row = fine;
+  row.cfa.deref = true;
+  expect_untold(row, "the CFA is in memory");
+  row = fine;
+  row.cfa.reg = kX86_64.extra;
+  expect_untold(row, "the CFA is of another register");
+  row = fine;
+  row.cfa.offset = 12;
+  expect_untold(row, "the CFA is no whole number of words away");
+  row = fine;
+  row.ra.offset = -16;
+  expect_untold(row, "the return address is elsewhere");
+  row = fine;
+  row.fp = {.place = Place::kInRegister, .reg = 3};
+  expect_untold(row, "the frame pointer is in another register");
+}
+
+TEST_F(KnownStacksTest, WhatIsNotProvenOrNotOfFilesIsNotTold) {
+  KnownStacks known = Make();
+  const auto expect_untold = [&](const CodeVersion& version, const std::string& why) {
+    known.Learn(ACapture(1, version), stack_, trace_);
+    EXPECT_TRUE(told_.empty()) << why;
+  };
+  stack_.end = EndReason::kGuessedEnd;
+  expect_untold(kVersion1, "the end is a guess");
+  stack_.end = EndReason::kComplete;
+  trace_.is_fixed = false;
+  expect_untold(kVersion1, "a row was found by more than its address");
+  trace_.is_fixed = true;
+  expect_untold({.sequence = 2, .hash = 0}, "the code is not known");
+  module_->matches_file = false;
+  expect_untold(kVersion1, "the process has changed its tables");
+  stack_.frames[0].module = nullptr;
+  expect_untold(kVersion1, "code in memory");
+}
+
+TEST_F(KnownStacksTest, WhereNobodyWalksNothingIsLearned) {
+  KnownStacks known({.tell = nullptr, .forget = nullptr});
+  EXPECT_FALSE(known.learns());
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  known.BeginWindow();
+  EXPECT_EQ(known.Find(id()), nullptr);
+}
+
+TEST_F(KnownStacksTest, ACaptureProvesAWalk) {
+  KnownStacks known = Make();
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.walked = id();
+  capture.walked_code = kVersion1.hash;
+  EXPECT_TRUE(known.Learn(capture, stack_, trace_));
+  EXPECT_EQ(known.wrong(), 0u);
+}
+
+TEST_F(KnownStacksTest, AfterAWrongWalkNothingIsToldOfCodeLikeThat) {
+  KnownStacks known = Make();
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  CaptureEvent capture = ACapture(2, kVersion1);
+  capture.walked = id() + 1;
+  capture.walked_code = kVersion1.hash;
+  EXPECT_FALSE(known.Learn(capture, stack_, trace_));
+  EXPECT_EQ(known.wrong(), 1u);
+  EXPECT_EQ(forgotten_, 1);
+  told_.clear();
+  known.Learn(ACapture(3, kVersion1), stack_, trace_);
+  EXPECT_TRUE(told_.empty());
+  known.Learn(ACapture(4, kVersion2), stack_, trace_);
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+// Something was mapped while the thread was on its way back.
+TEST_F(KnownStacksTest, WalksOfOtherCodeAreNotCompared) {
+  KnownStacks known = Make();
+  CaptureEvent capture = ACapture(1, kVersion2);
+  capture.walked = id();
+  capture.walked_code = kVersion1.hash;
+  EXPECT_FALSE(known.Learn(capture, stack_, trace_));
+  EXPECT_EQ(known.wrong(), 0u);
+  EXPECT_EQ(told_.size(), 1u);
+}
+
+// Ids of those that were told before may still be under way.
+TEST_F(KnownStacksTest, AtTheLimitAllIsForgottenButStillFoundForAWhile) {
+  KnownStacks known = Make({.stacks = 2});
+  const uint64_t first = id();
+  for (uint64_t i = 0; i < 3; ++i) {
+    trace_.pcs[0] = kLeafPc + i;
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  }
+  EXPECT_EQ(forgotten_, 1);
+  EXPECT_NE(known.Find(first), nullptr);
+  EXPECT_NE(known.Find(id()), nullptr);
+  for (uint64_t i = 3; i < 6; ++i) {
+    trace_.pcs[0] = kLeafPc + i;
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  }
+  EXPECT_EQ(forgotten_, 2);
+  EXPECT_EQ(known.Find(first), nullptr);
+}
+
+TEST_F(KnownStacksTest, FramesHaveALimitToo) {
+  KnownStacks known = Make({.frames = 3});
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  EXPECT_EQ(forgotten_, 0);
+  trace_.pcs[0] = kLeafPc + 1;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  EXPECT_EQ(forgotten_, 1);
+}
+
+TEST_F(KnownStacksTest, AllIsLearnedAnewAfterSomeWindows) {
+  KnownStacks known = Make({.windows = 2});
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  known.BeginWindow();
+  EXPECT_EQ(forgotten_, 0);
+  known.BeginWindow();
+  EXPECT_EQ(forgotten_, 1);
+  EXPECT_NE(known.Find(id()), nullptr);
+  known.BeginWindow();
+  known.BeginWindow();
+  EXPECT_EQ(known.Find(id()), nullptr);
+}
+
+// A stack outlives the process that it was first seen in.
+TEST_F(KnownStacksTest, KeepsTheModulesOfItsStacks) {
+  KnownStacks known = Make();
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  const std::weak_ptr<Module> module = module_;
+  module_.reset();
+  EXPECT_FALSE(module.expired());
+}
+
+}  // namespace
+}  // namespace offcpu
