@@ -41,23 +41,23 @@ static __always_inline bool is_fork_call(long syscall)
 
 static __always_inline void fill_registers(__u64 *registers, const struct pt_regs *regs)
 {
-	registers[0] = BPF_CORE_READ(regs, ax);
-	registers[1] = BPF_CORE_READ(regs, dx);
-	registers[2] = BPF_CORE_READ(regs, cx);
-	registers[3] = BPF_CORE_READ(regs, bx);
-	registers[4] = BPF_CORE_READ(regs, si);
-	registers[5] = BPF_CORE_READ(regs, di);
-	registers[6] = BPF_CORE_READ(regs, bp);
-	registers[7] = BPF_CORE_READ(regs, sp);
-	registers[8] = BPF_CORE_READ(regs, r8);
-	registers[9] = BPF_CORE_READ(regs, r9);
-	registers[10] = BPF_CORE_READ(regs, r10);
-	registers[11] = BPF_CORE_READ(regs, r11);
-	registers[12] = BPF_CORE_READ(regs, r12);
-	registers[13] = BPF_CORE_READ(regs, r13);
-	registers[14] = BPF_CORE_READ(regs, r14);
-	registers[15] = BPF_CORE_READ(regs, r15);
-	registers[16] = BPF_CORE_READ(regs, ip);
+	registers[0] = regs->ax;
+	registers[1] = regs->dx;
+	registers[2] = regs->cx;
+	registers[3] = regs->bx;
+	registers[4] = regs->si;
+	registers[5] = regs->di;
+	registers[6] = regs->bp;
+	registers[7] = regs->sp;
+	registers[8] = regs->r8;
+	registers[9] = regs->r9;
+	registers[10] = regs->r10;
+	registers[11] = regs->r11;
+	registers[12] = regs->r12;
+	registers[13] = regs->r13;
+	registers[14] = regs->r14;
+	registers[15] = regs->r15;
+	registers[16] = regs->ip;
 }
 
 /* Where the user's registers of a task are stored. The verifier does not let the pointer be counted with. */
@@ -73,7 +73,7 @@ static __always_inline __u64 address_of_regs(struct task_struct *task)
 /* rcx and r11 are void then. */
 static __always_inline bool is_in_syscall(const struct pt_regs *regs)
 {
-	return (long)BPF_CORE_READ(regs, orig_ax) >= 0;
+	return (long)regs->orig_ax >= 0;
 }
 
 /*
@@ -85,9 +85,9 @@ static __always_inline int system_call(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	if (task->flags & PF_KERNELS_OWN || is_in_compat_call(task))
+	if (task->flags & PF_KERNELS_OWN || task->thread_info.status & TS_COMPAT)
 		return -1;
-	return (int)BPF_CORE_READ(regs, orig_ax);
+	return (int)regs->orig_ax;
 }
 
 #endif /* OFFCPU_BPF_MACHINE_BPF_H_ */

@@ -19,8 +19,9 @@ struct {
 } sent SEC(".maps");
 
 /*
- * The same for programs that may run in an NMI: the LRU's locks could be held by what they interrupted. A
- * place holds one name and is written by plain stores; whoever finds another name in it sends once more.
+ * The same for whoever is in a hurry, and for programs that may run in an NMI: the LRU's locks could be held
+ * by what they interrupted. A place holds one name and is written by plain stores; if another name is in it,
+ * the map knows, and who may not ask the map sends once more.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,12 +35,14 @@ static __always_inline bool is_sent(__u64 id, bool may_be_nmi)
 	__u32 key = id % WIRE_SENT_PLACES;
 	__u64 *place;
 
-	if (bpf_map_lookup_elem(&sent, &id))
-		return true;
-	if (!may_be_nmi)
-		return false;
 	place = bpf_map_lookup_elem(&sent_places, &key);
-	return place && *place == id;
+	if (place && *place == id)
+		return true;
+	if (!bpf_map_lookup_elem(&sent, &id))
+		return false;
+	if (place && !may_be_nmi)
+		*place = id;
+	return true;
 }
 
 static __always_inline void note_sent(__u64 id, bool may_be_nmi)

@@ -144,8 +144,8 @@ static __always_inline void note_walked(struct task_struct *task, struct task_st
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	state->walked.cookie = cookie;
-	state->walked.pc = BPF_CORE_READ(regs, ip);
-	state->walked.sp = BPF_CORE_READ(regs, sp);
+	state->walked.pc = regs->ip;
+	state->walked.sp = regs->sp;
 	state->walked.user_stack = user_stack;
 	state->walked.code_hash = state->code.hash;
 }
@@ -156,7 +156,7 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 							   const struct times *times)
 {
 	bool may_walk = config.walks_user && state && !state->cookie && !(task->flags & PF_KERNELS_OWN);
-	__u64 walked = may_walk ? walked_user_stack() : 0;
+	__u64 walked = may_walk ? walked_user_stack(state) : 0;
 	bool is_known = walked && is_known_stack(walked);
 	struct user_side side = {.user_stack = walked};
 

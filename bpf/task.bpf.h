@@ -84,10 +84,10 @@ enum presence {
 
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
-	process->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	process->exec_id = BPF_CORE_READ(task, self_exec_id);
-	process->tgid = BPF_CORE_READ(task, tgid);
-	process->tid = BPF_CORE_READ(task, pid);
+	process->start_ns = task->group_leader->start_boottime;
+	process->exec_id = task->self_exec_id;
+	process->tgid = task->tgid;
+	process->tid = task->pid;
 }
 
 /* The id of its control group in the hierarchy of version 2; 0 on kernels without control groups. */
@@ -95,13 +95,13 @@ static __always_inline __u64 control_group_of(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->cgroups))
 		return 0;
-	return BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+	return task->cgroups->dfl_cgrp->kn->id;
 }
 
 /* How often it has ever left a CPU, counted by the kernel. */
 static __always_inline __u64 switches_of(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
+	return task->nvcsw + task->nivcsw;
 }
 
 static __always_inline __u32 kind_of(__u32 out_state, int syscall)

@@ -16,8 +16,9 @@
 #include "user_rows.bpf.h"
 
 #define USER_WALK_FRAMES 256
+#define FRAMES_A_CALL 4
 /* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
-#define WINDOW_BYTES 2048
+#define WINDOW_BYTES 1024
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
 /* Below the return address: what functions have saved of the registers of their callers. */
 #define SAVED_BYTES 64
@@ -26,7 +27,7 @@ struct user_walk {
 	__u64 words[WINDOW_WORDS];
 	__u64 window, window_end; /* addresses */
 	__u64 stack_end;
-	__u64 code_hash;
+	__u64 key_begin; /* of the keys of rows */
 	__u64 pc, sp, fp;
 	__u64 id;
 	__u32 failure; /* wire_counter_id; 0: none yet */
@@ -108,16 +109,14 @@ static __always_inline void step_user(struct user_walk *walk, __u64 row)
 	walk->is_complete = !walk->pc && !walk->failure;
 }
 
-/* Of bpf_loop; 1 ends it. All addresses but the leaf's are those to return to, and looked up one before. */
-static long walk_user_frame(__u32 index, struct user_walk **context)
+/* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
+static __always_inline bool walk_user_frame(struct user_walk *walk)
 {
-	struct user_walk *walk = *context;
-	__u64 address = walk->is_leaf ? walk->pc : walk->pc - 1;
-	__u64 row = user_row(wire_user_row_key(walk->code_hash, address));
+	__u64 row = user_row(wire_mix(walk->key_begin, walk->pc - !walk->is_leaf));
 
 	if (!row) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_ROW;
-		return 1;
+		return true;
 	}
 	walk->id = wire_mix(walk->id, walk->pc);
 	if (row_cfa(row) == WIRE_CFA_NONE)
@@ -125,6 +124,18 @@ static long walk_user_frame(__u32 index, struct user_walk **context)
 	else
 		step_user(walk, row);
 	return walk->is_complete || walk->failure;
+}
+
+/* Of bpf_loop; 1 ends it. Its calls are not for free: several frames each. */
+static long walk_user_frames(__u32 index, struct user_walk **context)
+{
+	struct user_walk *walk = *context;
+
+#pragma unroll
+	for (int i = 0; i < FRAMES_A_CALL; i++)
+		if (walk_user_frame(walk))
+			return 1;
+	return 0;
 }
 
 /* The hash of the current thread's code, if it is known without looking at mappings; else 0. */
@@ -151,21 +162,22 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 					     struct task_state *state)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 sequence = code_sequence(task);
+	__u64 sequence = code_sequence(task), code_hash;
 
-	walk->code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
-	if (!walk->code_hash)
+	code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
+	if (!code_hash)
 		return WIRE_COUNT_USER_WALK_NO_CODE;
-	walk->pc = BPF_CORE_READ(regs, ip);
-	walk->sp = BPF_CORE_READ(regs, sp);
-	walk->fp = BPF_CORE_READ(regs, bp);
+	walk->key_begin = wire_user_row_begin(code_hash);
+	walk->pc = regs->ip;
+	walk->sp = regs->sp;
+	walk->fp = regs->bp;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
 		find_mapping(walk->sp, false);
 	if (!is_in_stack(&state->stack, walk->sp))
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	walk->stack_end = state->stack.end;
 	walk->window = walk->window_end = 0;
-	walk->id = wire_user_stack_begin(walk->code_hash);
+	walk->id = wire_user_stack_begin(code_hash);
 	walk->failure = 0;
 	walk->is_leaf = walk->knows_fp = 1;
 	walk->is_complete = 0;
@@ -174,10 +186,9 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 
 /* The id of the current thread's user stack, or 0, counted: it cannot be walked. A global function, so that
  * the verifier goes through it once. */
-__noinline __u64 walked_user_stack(void)
+__noinline __u64 walked_user_stack(struct task_state *state)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	__u32 zero = 0, failure;
 	struct user_walk *walk = bpf_map_lookup_elem(&user_walks, &zero);
 
@@ -185,7 +196,7 @@ __noinline __u64 walked_user_stack(void)
 		return 0;
 	failure = begin_user_walk(walk, task, state);
 	if (!failure) {
-		bpf_loop(USER_WALK_FRAMES, walk_user_frame, &walk, 0);
+		bpf_loop(USER_WALK_FRAMES / FRAMES_A_CALL, walk_user_frames, &walk, 0);
 		failure = walk->failure;
 	}
 	if (failure) {

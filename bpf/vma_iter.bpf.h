@@ -25,17 +25,17 @@ extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __wea
 /* mm->mm_lock_seq; 0 while it changes, and where the kernel keeps none. */
 static __always_inline __u64 code_sequence(struct task_struct *task)
 {
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct mm_struct *mm = task->mm;
 
 	if (!mm)
 		return 0;
 	if (bpf_core_field_exists(mm->mm_lock_seq.sequence)) {
-		__u32 sequence = BPF_CORE_READ(mm, mm_lock_seq.sequence);
+		__u32 sequence = mm->mm_lock_seq.sequence;
 
 		return sequence & 1 ? 0 : 1 + (__u64)sequence; /* odd: a change is under way */
 	}
 	if (bpf_core_field_exists(((struct mm_struct___counter *)mm)->mm_lock_seq))
-		return 1 + (__u64)(__u32)BPF_CORE_READ((struct mm_struct___counter *)mm, mm_lock_seq);
+		return 1 + (__u64)(__u32)((struct mm_struct___counter *)mm)->mm_lock_seq;
 	return 0;
 }
 

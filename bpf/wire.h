@@ -250,9 +250,10 @@ struct wire_user_stack_bucket {
 };
 WIRE_ASSERT(sizeof(struct wire_user_stack_bucket) == 64);
 
-static inline __attribute__((always_inline)) uint64_t wire_user_row_key(uint64_t code_hash, uint64_t address)
+/* The key of a row is this, with the address mixed in. */
+static inline __attribute__((always_inline)) uint64_t wire_user_row_begin(uint64_t code_hash)
 {
-	return wire_mix(wire_mix(0xa4093822299f31d0ULL, code_hash), address);
+	return wire_mix(0xa4093822299f31d0ULL, code_hash);
 }
 
 /* The id of a stack without frames; each frame's address is mixed in, leaf first. */

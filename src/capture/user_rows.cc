@@ -61,7 +61,8 @@ uint64_t PackUserRow(const UserRow& row) {
 void UserRowTables::Tell(const ToldWalk& walk) {
   const auto is_packed = [](const UserRow& row) { return PackUserRow(row) != 0; };
   if (!std::all_of(walk.rows.begin(), walk.rows.end(), is_packed)) return;
-  for (const UserRow& row : walk.rows) PutRow(wire_user_row_key(walk.code_hash, row.lookup_pc), PackUserRow(row));
+  const uint64_t begin = wire_user_row_begin(walk.code_hash);
+  for (const UserRow& row : walk.rows) PutRow(wire_mix(begin, row.lookup_pc), PackUserRow(row));
   PutStack(walk.stack_id);
 }
 

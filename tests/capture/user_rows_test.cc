@@ -54,7 +54,7 @@ class UserRowTablesTest : public testing::Test {
 
   // As the BPF programs find it; 0: none.
   uint64_t FindRow(uint64_t lookup_pc) const {
-    const uint64_t key = wire_user_row_key(kCodeHash, lookup_pc);
+    const uint64_t key = wire_mix(wire_user_row_begin(kCodeHash), lookup_pc);
     for (const wire_user_row& place : rows_[wire_bucket(key, static_cast<uint32_t>(rows_.size()))].rows) {
       if ((place.check ^ place.row) == key) return place.row;
     }

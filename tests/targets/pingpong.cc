@@ -1,5 +1,5 @@
 // Two processes that wake each other over pipes, pinned to one CPU: nothing but context switches.
-// Usage: pingpong [--seconds S] [--cpu N]
+// Usage: pingpong [--seconds S] [--cpu N] [--frames N]     frames: more of them above main
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -63,6 +63,17 @@ TARGET_FUNCTION void pong_loop(int to, int from, Side* side) {
 
 TARGET_FUNCTION void pong_start(int from) { target::Check(Receive(from), "read"); }
 
+using Loop = void (*)(int to, int from, Side* side);
+
+TARGET_FUNCTION void descend(long frames, Loop loop, int to, int from, Side* side) {
+  if (frames > 0) {
+    descend(frames - 1, loop, to, from, side);
+  } else {
+    loop(to, from, side);
+  }
+  asm volatile("" : : "r"(frames));  // nothing here is the last thing that it does
+}
+
 namespace {
 
 void PrintSide(const char* name, const char* function, const Side& side) {
@@ -75,6 +86,7 @@ void PrintSide(const char* name, const char* function, const Side& side) {
 
 int main(int argc, char** argv) {
   target::Pin(0, static_cast<int>(target::Option(argc, argv, "--cpu", 0)));
+  const long frames = static_cast<long>(target::Option(argc, argv, "--frames", 0));
   void* memory = mmap(nullptr, 2 * sizeof(Side), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   target::Check(memory != MAP_FAILED, "mmap");
   Side* sides = static_cast<Side*>(memory);
@@ -88,7 +100,7 @@ int main(int argc, char** argv) {
     prctl(PR_SET_NAME, "pong");
     close(there[1]);
     pong_start(there[0]);
-    pong_loop(back[1], there[0], &sides[1]);
+    descend(frames, pong_loop, back[1], there[0], &sides[1]);
     _exit(0);
   }
   prctl(PR_SET_NAME, "ping");
@@ -97,7 +109,7 @@ int main(int argc, char** argv) {
   char details[64];
   snprintf(details, sizeof(details), "pong=%d", pong);
   target::ReadyAndRun(details, target::Option(argc, argv, "--seconds", 3));
-  ping_loop(there[1], back[0], &sides[0]);
+  descend(frames, ping_loop, there[1], back[0], &sides[0]);
   close(there[1]);
   waitpid(pong, nullptr, 0);
 
