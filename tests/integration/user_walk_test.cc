@@ -113,6 +113,42 @@ TEST(UserWalk, OfEveryInstructionIsAsItsCapture) {
   ExpectNoneWrong(MustStop(**recorder), stepper->steps() / 20);
 }
 
+// All of its waits are recorded, with the usual budgets for captures.
+void ExpectNearlyAllComplete(const Load& load) {
+  RecordConfig config;
+  config.pids = load.Processes();
+  const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  const Recording recording = MustStop(**recorder);
+  const uint64_t all = recording.Sum([](const StackRow&) { return true; }).ns;
+  const uint64_t complete = recording.Sum([](const StackRow& row) { return row.complete(); }).ns;
+  const ProfileStats& stats = recording.profile.stats;
+  std::printf("%" PRIu64 " intervals, %" PRIu64 " walked at switches, %" PRIu64
+              " captures; %.3f %% of the time is complete\n",
+              stats.intervals, stats.walked_at_switch, stats.captures,
+              100.0 * static_cast<double>(complete) / static_cast<double>(all));
+  ASSERT_GE(stats.intervals, 10'000u) << "hardly any load: no test";
+  EXPECT_GE(static_cast<double>(complete), 0.995 * static_cast<double>(all)) << recording.DropsText();
+  EXPECT_GE(static_cast<double>(stats.walked_at_switch), 0.9 * static_cast<double>(stats.intervals));
+  EXPECT_EQ(recording.FindDrop(kDiffers), nullptr) << recording.DropsText();
+}
+
+TEST(UserWalk, ServesPostgresUnderLoad) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!PostgresLoad::IsInstalled()) GTEST_SKIP() << "PostgreSQL is not installed";
+  const PostgresLoad postgres;
+  ASSERT_TRUE(postgres.is_ready());
+  ExpectNearlyAllComplete(postgres.load());
+}
+
+TEST(UserWalk, ServesRedisUnderLoad) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!IsInstalled("redis-server") || !IsInstalled("redis-benchmark")) GTEST_SKIP() << "redis is not installed";
+  const RedisLoad redis;
+  ExpectNearlyAllComplete(redis.load());
+}
+
 using Counts = std::map<std::string, uint64_t>;
 
 // Of the waits that the program has asked for: what took its CPU away differs each time.
