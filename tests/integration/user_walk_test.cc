@@ -110,7 +110,7 @@ TEST(UserWalk, OfEveryInstructionIsAsItsCapture) {
   while (stepper->steps() < kSteps && stepper->Step()) {
   }
   EXPECT_EQ(stepper->error(), "");
-  ExpectNoneWrong(MustStop(**recorder), stepper->steps() / 20);
+  ExpectNoneWrong(MustStop(**recorder), 200);
 }
 
 // All of its waits are recorded, with the usual budgets for captures.
@@ -151,7 +151,8 @@ TEST(UserWalk, ServesRedisUnderLoad) {
 
 using Counts = std::map<std::string, uint64_t>;
 
-// Of the waits that the program has asked for: what took its CPU away differs each time.
+// By user stack, of the waits that the program has asked for: what took its CPU away differs each time, and so does
+// how far the kernel had come.
 Counts CountSleeps(const Recording& recording) {
   Counts counts;
   const auto waits = [](const StackRow& row) {
@@ -159,7 +160,7 @@ Counts CountSleeps(const Recording& recording) {
   };
   for (const StackRow& row : recording.Rows(waits)) {
     const std::string text = row.Text();
-    counts[text.substr(0, text.find("; count "))] += row.row->count;
+    counts[text.substr(0, text.find("; -;"))] += row.row->count;
   }
   return counts;
 }
@@ -183,7 +184,11 @@ TEST(UserWalk, TellsWhatCapturesTell) {
     }
   }
   EXPECT_EQ(walked.size(), captured.size());
-  for (const auto& [stack, count] : captured) EXPECT_EQ(walked[stack], count) << stack;
+  // A thread that is preempted on its way to sleep, or whose sleep is over by then, does not sleep.
+  for (const auto& [stack, count] : captured) {
+    EXPECT_NEAR(static_cast<double>(walked[stack]), static_cast<double>(count), 0.01 * static_cast<double>(count))
+        << stack;
+  }
 }
 
 }  // namespace
