@@ -188,7 +188,8 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
   bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch && IsExact(config);
   bpf.config->proof_odds = config.proof_odds;
-  bpf.config->walks_user = config.proof_odds != 0 && features.can_defer() && features.vma_iter && IsExact(config);
+  bpf.config->walks_user =
+      config.proof_odds != 0 && features.can_defer() && features.vma_iter && bpf.config->ends_at_switch == 0;
   if (bpf.config->walks_user != 0) {
     bpf_map__set_max_entries(bpf.maps.user_rows, WIRE_USER_ROW_BUCKETS);
     bpf_map__set_max_entries(bpf.maps.user_stacks, WIRE_USER_STACK_BUCKETS);
