@@ -126,9 +126,10 @@ class AttackNamesTest : public ::testing::Test {
     return text;
   }
 
-  // A program of root's that waits in functions of known names keeps its stacks, all but a hundredth of its time.
+  // A program of root's that waits in functions of known names keeps its stacks, all but a hundredth of the time of one
+  // that sleeps. Only its sleeps count: while its threads start they wait elsewhere, on a slow host for long.
   void ExpectOthersKeepTheirStacks() {
-    const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+    const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "4"});
     ASSERT_NE(target, nullptr);
     target->Go();
     target->AwaitDone();
@@ -136,12 +137,12 @@ class AttackNamesTest : public ::testing::Test {
     uint64_t all = 0;
     uint64_t named = 0;
     for (std::string line; std::getline(lines, line);) {
-      if (line.find("w_nanosleep") == std::string::npos) continue;
+      if (line.find("w_nanosleep") == std::string::npos || line.find("do_nanosleep") == std::string::npos) continue;
       const uint64_t ns = std::stoull(line.substr(line.rfind(' ')));
       all += ns;
       if (line.find("wait_in_nanosleep") != std::string::npos) named += ns;
     }
-    EXPECT_GT(all, 1'000'000'000u);
+    EXPECT_GT(all, 1'000'000'000u);  // of 4 s, by draws: the standard error is some 0.7 s beside such an attack
     EXPECT_GE(named, all - all / 100) << lines.str();
   }
 
