@@ -6,6 +6,8 @@
 namespace offcpu {
 namespace {
 
+constexpr uint64_t kFirstLooksNs = 10'000'000'000;
+constexpr uint64_t kFirstLookPeriodNs = 1'000'000'000;
 constexpr uint64_t kLookPeriodNs = 5'000'000'000;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kPpm = 1e6;
@@ -15,13 +17,23 @@ constexpr double kPpm = 1e6;
 CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
     : config_(config),
       hooks_(std::move(hooks)),
-      draws_per_cpu_(draws_per_cpu_most()),
       last_(hooks_.read()),
+      began_ns_(last_.at_ns),
       look_{.began_ns = last_.at_ns, .cost = {}},
-      window_(look_),
-      least_draws_(draws_per_cpu_most()) {
-  if (config.draws_per_second != 0)
-    budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
+      window_(look_) {
+  if (config.draws_per_second == 0) return;
+  budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
+  first_draws_ = least_draws_ = budget_->draws();
+  SetDraws(first_draws_);
+}
+
+uint64_t CostKeeper::LookPeriodNs() const {
+  return last_.at_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
+}
+
+void CostKeeper::SetDraws(uint32_t draws_per_cpu) {
+  draws_per_cpu_.store(draws_per_cpu, std::memory_order_relaxed);
+  hooks_.set_draws(draws_per_cpu * config_.cpus);
 }
 
 void CostKeeper::Read() {
@@ -34,16 +46,15 @@ void CostKeeper::Read() {
 
 void CostKeeper::Tick(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  if (!budget_.has_value() || now_ns < look_.began_ns + kLookPeriodNs) return;
+  if (!budget_.has_value() || now_ns < look_.began_ns + LookPeriodNs()) return;
   Read();
   budget_->Look(static_cast<double>(look_.cost.recording_ns()) / kNsPerSecond,
                 static_cast<double>(HostNs(look_)) / kNsPerSecond);
   look_ = {.began_ns = last_.at_ns, .cost = {}};
   const uint32_t draws = budget_->draws();
   if (draws == draws_per_cpu()) return;
-  draws_per_cpu_.store(draws, std::memory_order_relaxed);
+  SetDraws(draws);
   least_draws_ = std::min(least_draws_, draws);
-  hooks_.set_draws(draws * config_.cpus);
 }
 
 void CostKeeper::Tell(ProfileStats& stats) {
@@ -55,7 +66,7 @@ void CostKeeper::Tell(ProfileStats& stats) {
   stats.own_memory_bytes = last_.resident_bytes;
   stats.host_cpu_ns = HostNs(window_);
   stats.cpu_budget_ppm = budget_.has_value() ? config_.budget_ppm : 0;
-  stats.draws_lowered_to = least_draws_ < draws_per_cpu_most() ? least_draws_ : 0;
+  stats.draws_lowered_to = least_draws_ < first_draws_ ? least_draws_ : 0;
   window_ = {.began_ns = last_.at_ns, .cost = {}};
   least_draws_ = draws_per_cpu();
 }

@@ -31,10 +31,11 @@ class CostKeeper {
   // Recording begins.
   CostKeeper(const CostKeeperConfig& config, Hooks hooks);
 
-  // Looks at the cost every five seconds. CLOCK_MONOTONIC.
+  // Looks at the cost every second at first, and every five seconds from the tenth on. CLOCK_MONOTONIC.
   void Tick(uint64_t now_ns);
 
-  // That are drawn now, a second and CPU, and at most; 0: what is drawn is fixed.
+  // That are drawn now, a second and CPU, and at most; 0: what is drawn is fixed. It begins with fewer than the most
+  // where these may cost more than the budget.
   uint32_t draws_per_cpu() const { return draws_per_cpu_.load(std::memory_order_relaxed); }
   uint32_t draws_per_cpu_most() const { return config_.draws_per_second / config_.cpus; }
 
@@ -50,15 +51,20 @@ class CostKeeper {
   void Read();
   uint64_t HostNs(const Stretch& stretch) const { return (last_.at_ns - stretch.began_ns) * config_.cpus; }
 
+  uint64_t LookPeriodNs() const;
+  void SetDraws(uint32_t draws_per_cpu);
+
   const CostKeeperConfig config_;
   const Hooks hooks_;
-  std::atomic<uint32_t> draws_per_cpu_;
+  std::atomic<uint32_t> draws_per_cpu_{0};
+  uint32_t first_draws_ = 0;
   std::mutex mutex_;
   CostReading last_;  // guarded by mutex_, as what follows is
+  uint64_t began_ns_;
   Stretch look_;      // since the last one
   Stretch window_;
   std::optional<CpuBudget> budget_;
-  uint32_t least_draws_;  // in the window
+  uint32_t least_draws_ = 0;  // in the window
 };
 
 }  // namespace offcpu

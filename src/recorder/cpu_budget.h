@@ -11,8 +11,11 @@ namespace offcpu {
 class CpuBudget {
  public:
   static constexpr double kLeastDraws = 10;
+  // With which it begins, or with the most if that is less: as many as cost about one percent of a host that has enough
+  // waits, so that a budget is not overdrawn before the first looks.
+  static constexpr double kFirstDraws = 250;
 
-  // `share` of all CPUs, above 0; `most_draws` a second and CPU, with which it begins.
+  // `share` of all CPUs, above 0; `most_draws` a second and CPU.
   CpuBudget(double share, double most_draws);
 
   // What recording took since the last look, and what the CPUs had meanwhile: their number times the time. The first

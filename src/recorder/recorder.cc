@@ -185,6 +185,8 @@ class RecorderImpl final : public Recorder {
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
   // soon is worth one; what comes with it takes a moment.
   void DrainLoop() {
+    // On a host where dozens of threads want to run, its turn would come when the rings have long been full.
+    HurryThisThread();
     while (DrainOnce()) {
       programs_->AwaitNews(drain_period_);
       std::this_thread::sleep_for(kGathering);

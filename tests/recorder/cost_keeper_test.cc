@@ -37,30 +37,46 @@ class CostKeeperTest : public ::testing::Test {
   std::vector<uint32_t> set_;  // draws of all CPUs
 };
 
-TEST_F(CostKeeperTest, LowersDrawsEveryFiveSecondsButNotAtFirst) {
+TEST_F(CostKeeperTest, LowersDrawsEverySecondAndLaterEveryFiveButNotAtFirst) {
   CostKeeper keeper = Keeper();
   EXPECT_EQ(keeper.draws_per_cpu(), 200u);
-  Pass(keeper, 400'000'000, 9);
-  EXPECT_THAT(set_, IsEmpty());
   Pass(keeper, 400'000'000);
-  EXPECT_THAT(set_, ElementsAre(200u));
+  EXPECT_THAT(set_, ElementsAre(400u)) << "it begins with as many";
+  Pass(keeper, 400'000'000);
+  EXPECT_THAT(set_, ElementsAre(400u, 200u));
   EXPECT_EQ(keeper.draws_per_cpu(), 100u);
   EXPECT_EQ(keeper.draws_per_cpu_most(), 200u);
-  Pass(keeper, 400'000'000, 5);
-  EXPECT_THAT(set_, ElementsAre(200u, 100u));
+  Pass(keeper, 400'000'000);
+  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u));
+  Pass(keeper, 19'000'000, 7);
+  Pass(keeper, 400'000'000, 4);
+  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u));
+  Pass(keeper, 400'000'000);
+  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u, 50u));
+}
+
+TEST_F(CostKeeperTest, BeginsWithFewerThanTheMostAndThatIsNotLowered) {
+  CostKeeper keeper = Keeper(2000);
+  EXPECT_THAT(set_, ElementsAre(500u));
+  EXPECT_EQ(keeper.draws_per_cpu_most(), 1000u);
+  Pass(keeper, 0, 3);
+  EXPECT_THAT(set_, ElementsAre(500u, 626u, 782u));
+  ProfileStats stats;
+  keeper.Tell(stats);
+  EXPECT_EQ(stats.draws_lowered_to, 0u);
 }
 
 TEST_F(CostKeeperTest, RaisesThemAgain) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 400'000'000, 10);
-  Pass(keeper, 0, 20);
-  EXPECT_THAT(set_, ElementsAre(200u, 250u, 312u, 390u, 400u));
+  Pass(keeper, 400'000'000, 2);
+  Pass(keeper, 0, 4);
+  EXPECT_THAT(set_, ElementsAre(400u, 200u, 250u, 312u, 390u, 400u));
 }
 
 TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
   CostKeeper keeper = Keeper();
   Pass(keeper, 19'000'000, 60);
-  EXPECT_THAT(set_, IsEmpty());
+  EXPECT_THAT(set_, ElementsAre(400u));
 }
 
 TEST_F(CostKeeperTest, LeavesThemWhateverReadersOfProfilesTake) {
@@ -69,7 +85,7 @@ TEST_F(CostKeeperTest, LeavesThemWhateverReadersOfProfilesTake) {
     now_.process_ns += 400'000'000;
     Pass(keeper, 19'000'000);
   }
-  EXPECT_THAT(set_, IsEmpty());
+  EXPECT_THAT(set_, ElementsAre(400u));
   ProfileStats stats;
   keeper.Tell(stats);
   EXPECT_EQ(stats.own_process_ns, 60 * uint64_t{419'000'000}) << "it is told";
@@ -89,16 +105,16 @@ TEST_F(CostKeeperTest, AFixedSampleIsNotTouched) {
 
 TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 400'000'000, 12);  // a look in between takes nothing away
+  Pass(keeper, 400'000'000, 2);  // a look in between takes nothing away
   now_.capture_ns += 70;
   now_.not_drawn += 10;
   ProfileStats first;
   keeper.Tell(first);
-  EXPECT_EQ(first.own_process_ns, 12 * uint64_t{400'000'000});
+  EXPECT_EQ(first.own_process_ns, 2 * uint64_t{400'000'000});
   EXPECT_EQ(first.capture_ns, 70u);
   EXPECT_GT(first.own_programs_ns, 0u);
   EXPECT_EQ(first.own_memory_bytes, 5000u);
-  EXPECT_EQ(first.host_cpu_ns, 2 * 12 * kSecond);
+  EXPECT_EQ(first.host_cpu_ns, 2 * 2 * kSecond);
   EXPECT_EQ(first.cpu_budget_ppm, 10'000u);
   EXPECT_EQ(first.draws_lowered_to, 100u);
   Pass(keeper, 0);
@@ -109,9 +125,10 @@ TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   EXPECT_EQ(second.own_programs_ns, 0u);
   EXPECT_EQ(second.host_cpu_ns, 2 * kSecond);
   EXPECT_EQ(second.draws_lowered_to, 100u) << "still";
+  Pass(keeper, 400'000'000, 2);
   Pass(keeper, 0, 40);
   keeper.Tell(second);
-  EXPECT_EQ(second.draws_lowered_to, 50u) << "the least there was in it";
+  EXPECT_EQ(second.draws_lowered_to, 31u) << "the least there was in it";
   keeper.Tell(second);
   EXPECT_EQ(second.draws_lowered_to, 0u);
 }

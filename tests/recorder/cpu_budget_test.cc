@@ -9,11 +9,20 @@ constexpr double kHostSeconds = 20;  // 5 s of 4 CPUs
 constexpr double kShare = 0.01;
 constexpr double kBudget = 0.2;  // seconds: 0.01 of 20
 
-// After the first look, which is not judged.
+// After the first look, which is not judged, and with `most_draws`.
 CpuBudget Begun(double most_draws) {
   CpuBudget budget(kShare, most_draws);
-  budget.Look(0, kHostSeconds);
+  for (int i = 0; i < 10; ++i) budget.Look(0, kHostSeconds);
   return budget;
+}
+
+TEST(CpuBudgetTest, BeginsWithWhatCostsAboutOnePercentAndRises) {
+  CpuBudget budget(kShare, 1000);
+  EXPECT_EQ(budget.draws(), 250u);
+  for (const uint32_t draws : {250u, 313u, 391u, 488u, 610u, 763u, 954u, 1000u, 1000u}) {
+    budget.Look(0, kHostSeconds);
+    EXPECT_EQ(budget.draws(), draws);
+  }
 }
 
 TEST(CpuBudgetTest, TheFirstLookIsNotJudged) {
@@ -46,7 +55,7 @@ TEST(CpuBudgetTest, HasAFloor) {
   EXPECT_EQ(less.draws(), 4u) << "what is drawn at most is less";
 }
 
-TEST(CpuBudgetTest, RisesByAQuarterAtMostUpToWhereItBegan) {
+TEST(CpuBudgetTest, RisesByAQuarterAtMostUpToTheMost) {
   CpuBudget budget = Begun(200);
   for (int i = 0; i < 5; ++i) budget.Look(100, kHostSeconds);
   for (const uint32_t draws : {13u, 16u, 20u, 24u, 31u}) {
