@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "process/hurried_thread.h"
+
 namespace offcpu {
 
 ReaderThreads::ReaderThreads(std::shared_ptr<ReaderPool> pool, std::chrono::milliseconds deadline)
@@ -13,7 +15,11 @@ ReaderThreads::~ReaderThreads() {
 
 ReadTaken ReaderThreads::Submit(uid_t owner, Job job, OnGivenUp given_up) {
   Entry entry = {.result = std::make_shared<Completion>(), .given_up = std::move(given_up)};
-  const auto run = [result = entry.result, job = std::move(job)] { *result = job(); };
+  // Processes end, and what is read too late is given up.
+  const auto run = [result = entry.result, job = std::move(job)] {
+    const HurriedThread hurried;
+    *result = job();
+  };
   const ReadTaken taken = pool_->Submit({.owner = owner}, deadline_, run, &entry.task);
   if (taken == ReadTaken::kUserStuck) ++stats_.not_begun;
   if (taken != ReadTaken::kYes) return taken;

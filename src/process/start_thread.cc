@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <system_error>
 #include <utility>
@@ -12,11 +10,6 @@
 #include "absl/strings/str_cat.h"
 
 namespace offcpu {
-namespace {
-
-constexpr int kHurriedNice = -10;
-
-}  // namespace
 
 absl::StatusOr<std::thread> StartThread(const char* name, std::function<void()> run) {
   sigset_t all, old;
@@ -37,7 +30,5 @@ absl::StatusOr<std::thread> StartThread(const char* name, std::function<void()> 
   pthread_setname_np(thread.native_handle(), name);
   return thread;
 }
-
-void HurryThisThread() { setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kHurriedNice); }
 
 }  // namespace offcpu

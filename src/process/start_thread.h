@@ -13,10 +13,6 @@ namespace offcpu {
 // ResourceExhausted if the system does not give one. `name`: of at most 15 characters, as others see it.
 absl::StatusOr<std::thread> StartThread(const char* name, std::function<void()> run);
 
-// The calling thread comes before others from now on: for work that takes little and is lost if it is late. Without
-// the privilege (CAP_SYS_NICE, or RLIMIT_NICE) it stays as it is.
-void HurryThisThread();
-
 }  // namespace offcpu
 
 #endif  // OFFCPU_PROCESS_START_THREAD_H_

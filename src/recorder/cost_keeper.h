@@ -61,7 +61,7 @@ class CostKeeper {
   std::mutex mutex_;
   CostReading last_;  // guarded by mutex_, as what follows is
   uint64_t began_ns_;
-  Stretch look_;      // since the last one
+  Stretch look_;  // since the last one
   Stretch window_;
   std::optional<CpuBudget> budget_;
   uint32_t least_draws_ = 0;  // in the window

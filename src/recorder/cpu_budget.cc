@@ -13,7 +13,10 @@ constexpr double kIsEnough = 0.9;  // of the budget: draws stay as they are from
 }  // namespace
 
 CpuBudget::CpuBudget(double share, double most_draws)
-    : share_(share), most_(most_draws), least_(std::min(kLeastDraws, most_draws)), draws_(std::min(kFirstDraws, most_draws)) {}
+    : share_(share),
+      most_(most_draws),
+      least_(std::min(kLeastDraws, most_draws)),
+      draws_(std::min(kFirstDraws, most_draws)) {}
 
 void CpuBudget::Look(double cost_seconds, double host_seconds) {
   const bool is_first = !has_looked_;

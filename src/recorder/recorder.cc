@@ -16,6 +16,7 @@
 #include "capture/kernel.h"
 #include "capture/process_context.h"
 #include "capture/programs.h"
+#include "process/hurried_thread.h"
 #include "process/module_cache.h"
 #include "process/start_thread.h"
 #include "recorder/clocks.h"
@@ -185,8 +186,7 @@ class RecorderImpl final : public Recorder {
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
   // soon is worth one; what comes with it takes a moment.
   void DrainLoop() {
-    // On a host where dozens of threads want to run, its turn would come when the rings have long been full.
-    HurryThisThread();
+    const HurriedThread hurried;
     while (DrainOnce()) {
       programs_->AwaitNews(drain_period_);
       std::this_thread::sleep_for(kGathering);
@@ -199,6 +199,9 @@ class RecorderImpl final : public Recorder {
   }
 
   void WorkLoop() {
+    // What it takes has a budget, unless the sample is fixed.
+    std::optional<HurriedThread> hurried;
+    if (config_.draws_per_second != 0) hurried.emplace();
     std::optional<Patience> patience;
     while (true) {
       const bool last = drained_;
@@ -358,6 +361,12 @@ class RecorderImpl final : public Recorder {
   std::thread worker_;
 };
 
+// The kernel checks the programs in this thread's time: a second or two of it.
+absl::StatusOr<std::unique_ptr<Programs>> LoadHurried(const ProgramsConfig& config, const KernelFeatures& features) {
+  const HurriedThread hurried;
+  return Programs::Load(config, features);
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& config,
@@ -367,7 +376,7 @@ absl::StatusOr<std::unique_ptr<Recorder>> Recorder::Start(const RecordConfig& co
   if (absl::Status status = CheckTimeNamespace(); !status.ok()) return status;
   absl::StatusOr<KernelFeatures> features = ProbeKernel();
   if (!features.ok()) return features.status();
-  absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(ProgramsConfigOf(config), *features);
+  absl::StatusOr<std::unique_ptr<Programs>> programs = LoadHurried(ProgramsConfigOf(config), *features);
   if (!programs.ok()) return programs.status();
   if (modules == nullptr) modules = std::make_shared<ModuleCache>();
   if (readers == nullptr) readers = std::make_shared<ReaderPool>();

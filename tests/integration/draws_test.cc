@@ -131,6 +131,27 @@ TEST(Draws, LeaveNothingOfRedisWithoutStacks) {
   ExpectNearlyAllHasStacks(redis.load());
 }
 
+// Dozens of threads want each CPU, and so the recorder has its turn as seldom as they do. With the rings of
+// `offcpu record`.
+TEST(Draws, OfASaturatedHostHaveTheirStacks) {
+  if (!IsInstalled("stress-ng")) GTEST_SKIP() << "stress-ng is not installed";
+  Load hogs;
+  const unsigned int cpus = std::max(1u, std::thread::hardware_concurrency());
+  hogs.Add({"stress-ng", "--cpu", std::to_string(12 * cpus), "--temp-path", "/tmp"});
+  hogs.AwaitThreads(12 * cpus);
+  const std::unique_ptr<Target> target = Target::Start({"nappers", "--threads", "60", "--nap-ms", "1.1"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  target->AwaitDone();
+  RecordConfig config;
+  AdaptSample(kDrawsPerCpuOnce, config);
+  FitRings(cpus, config);
+  const Sums sums = SumsOf(RecordFor(config, kLength));
+  ExpectWhatIsDrawnHasItsStack(sums);
+  EXPECT_EQ(sums.missing_ns[static_cast<size_t>(NoUserStack::kTargetStuck)], 0) << "no read hangs";
+  EXPECT_GT(sums.drawn, 200u) << "hardly anything is drawn: no test";
+}
+
 // 50,000 waits a second beside five.
 TEST(Draws, OfAQuietProcessAreAllOfItsWaits) {
   const std::unique_ptr<Target> noisy = Target::Start({"nappers", "--threads", "60", "--nap-ms", "1.1"});
