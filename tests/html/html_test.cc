@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/html/many_stacks.h"
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
 #include "tests/profile/recorded_profile.h"
@@ -72,30 +72,11 @@ TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
   EXPECT_EQ(both, empty);
 }
 
-// Stacks of which no two are the same, of few callers and many callees.
-FakeProfile StacksOf(int count, uint64_t seed, const std::vector<std::string>& names) {
-  std::mt19937_64 random(seed);
-  FakeProfile fake;
-  const uint32_t kernel = fake.Kernel({"schedule", "futex_wait", "do_syscall_64"});
-  const uint32_t process = fake.Process(10, "server");
-  const uint32_t comm = fake.Comm("worker");
-  for (int i = 0; i < count; ++i) {
-    std::vector<std::string_view> stack;  // leaf first
-    for (size_t depth = 30; depth > 0; --depth) stack.push_back(names[50 * depth + random() % (depth < 20 ? 2 : 50)]);
-    fake.Row(process, comm, fake.User(stack), kernel, random() % 1'000'000'000);
-  }
-  fake.profile.duration_ns = 1'000'000'000;
-  return fake;
-}
-
 // As many stacks as a page keeps are no burden for a browser or a mail. Of two profiles it keeps no more.
 TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
-  std::vector<std::string> names;
-  for (int i = 0; i < 2000; ++i)
-    names.push_back("server::Handler<std::vector<int>>::Step" + std::to_string(i) + "(int)");
-  const FakeProfile first = StacksOf(100'000, 1, names);
-  EXPECT_LT(HtmlOf(first.profile).size(), 10'000'000u);
-  EXPECT_LT(HtmlOfBoth(StacksOf(100'000, 2, names).profile, first.profile).size(), 10'000'000u);
+  const ManyStacks first(100'000, 1);
+  EXPECT_LT(HtmlOf(first.profile()).size(), 10'000'000u);
+  EXPECT_LT(HtmlOfBoth(ManyStacks(100'000, 2).profile(), first.profile()).size(), 10'000'000u);
 }
 
 // Threads of a pool have other numbers in each run.

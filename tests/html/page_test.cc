@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "output/diff.h"
 #include "output/diff_files.h"
+#include "tests/html/many_stacks.h"
 #include "tests/html/page_reader.h"
 #include "tests/output/written.h"
 #include "tests/profile/fake_profile.h"
@@ -61,6 +62,28 @@ class PageTest : public ::testing::Test {
     Write("page.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
   }
 
+  // A page that does not keep all stacks, of all rows but the longest.
+  void WritePruned() {
+    const ManyStacks many(50, 1);
+    Write("pruned.html", HtmlOf(many.profile(), {.max_stacks = 10}));
+    Write("pruned.folded", Written(OutputFormat::kFolded, many.profile(), {.folded = {.nanoseconds = true}}));
+  }
+
+  // Names that try to be something else: markup, controls, what turns text round, no UTF-8, and what is long.
+  void WriteHostile() {
+    FakeProfile fake;
+    const uint32_t process = fake.Process(10, "<img src=x onerror=alert(1)>");
+    const std::string templates = "std::map<" + std::string(4096, 'm') + ">::find";
+    const uint32_t kernel = fake.Kernel({"schedule", "futex_wait"});
+    fake.Row(process, fake.Comm("</script><script>alert(2)</script>"),
+             fake.User({templates, "javascript:alert(3)", "main"}), kernel, 4'000'000'000);
+    fake.Row(process, fake.Comm("a\033[31m\007\u202eb\u2066c"), fake.User({"bad\xff\xc0name", "&lt;b&gt;", "main"}),
+             kernel, 2'000'000'000);
+    fake.Row(process, fake.Comm("__proto__"), fake.User({"constructor", "toString", "main"}), kernel, 1'000'000'000);
+    fake.profile.host = "</title><script>alert(4)</script>";
+    Write("hostile.html", HtmlOf(fake.profile));
+  }
+
  private:
   // The same compared with a recording half as long, which has one stack that the other lacks.
   void WriteBoth(NamedProfile after) const {
@@ -101,16 +124,55 @@ TEST_F(PageTest, TheModulesReadWhatIsWrittenOfBoth) {
             0);
 }
 
-TEST_F(PageTest, ABrowserShowsIt) {
-  if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
-  WritePage();
-  EXPECT_EQ(ResultOf("node " + kTests + "/browser/page_test.mjs " + Path("page.html") + " >&2"), 0);
+TEST_F(PageTest, WhatIsPrunedIsInTheTotals) {
+  WritePruned();
+  EXPECT_EQ(
+      ResultOf("node " + kTests + "/page/read_page.mjs " + Path("pruned.html") + " " + Path("pruned.folded") + " >&2"),
+      0);
 }
 
-TEST_F(PageTest, ABrowserShowsWhatChanged) {
-  if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
+class BrowserTest : public PageTest {
+ protected:
+  void SetUp() override {
+    PageTest::SetUp();
+    if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
+  }
+
+  // A program that opens pages in a browser.
+  static int Browse(const std::string& words) { return ResultOf("node " + kTests + "/browser/" + words + " >&2"); }
+};
+
+TEST_F(BrowserTest, ShowsIt) {
   WritePage();
-  EXPECT_EQ(ResultOf("node " + kTests + "/browser/both_test.mjs " + Path("both.html") + " >&2"), 0);
+  EXPECT_EQ(Browse("page_test.mjs " + Path("page.html")), 0);
+}
+
+TEST_F(BrowserTest, ShowsWhatChanged) {
+  WritePage();
+  EXPECT_EQ(Browse("both_test.mjs " + Path("both.html")), 0);
+}
+
+TEST_F(BrowserTest, ShowsWhatIsPruned) {
+  WritePruned();
+  EXPECT_EQ(Browse("pruned_test.mjs " + Path("pruned.html") + " " + Path("pruned.folded")), 0);
+}
+
+TEST_F(BrowserTest, NamesAreTextAndBreakNothing) {
+  WriteHostile();
+  EXPECT_EQ(Browse("hostile_test.mjs " + Path("hostile.html")), 0);
+}
+
+TEST_F(BrowserTest, OpensAHundredThousandStacks) {
+  Write("many.html", HtmlOf(ManyStacks(100'000, 1).profile()));
+  EXPECT_EQ(Browse("open_test.mjs " + Path("many.html")), 0);
+}
+
+TEST_F(BrowserTest, AnybodyCanUseIt) {
+  if (!std::filesystem::exists(kTests + "/browser/node_modules/axe-core"))
+    GTEST_SKIP() << "needs axe-core: scripts/deps";
+  WritePage();
+  WriteHostile();
+  EXPECT_EQ(Browse("axe_test.mjs " + Path("page.html") + " " + Path("both.html") + " " + Path("hostile.html")), 0);
 }
 
 }  // namespace

@@ -20,15 +20,11 @@ const isPainted = (color) =>
     let count = 0;
     for (let i = 0; i < data.length; i += 4) if (data.slice(i, i + 3).join() === '${color}') count++;
     return count > 2000; })()`);
-const dark = (isDark) =>
-  browser.send('Emulation.setEmulatedMedia', {
-    features: [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }],
-  });
 
 // 1.8 s in 5 s before, 8.2 s in 10 s after.
 const steps = {
   async 'both recordings and the change of all are told'() {
-    await dark(false);
+    await user.isDark(false);
     await shows('title', 'What has changed');
     await shows('recording', '5.00 s recorded; after: <i>web1</i>, 10.0 s recorded');
     await shows('total', '+460 ms a second (360 ms → 820 ms), +127.8 %');
@@ -38,10 +34,10 @@ const steps = {
     const [red, blue] = ['255,125,107', '115,169,255']; // new, or three times as much; gone
     await isPainted(red);
     await isPainted(blue);
-    await dark(true);
+    await user.isDark(true);
     await isPainted('204,53,36');
     await isPainted('42,107,224');
-    await dark(false);
+    await user.isDark(false);
     await isPainted(red);
   },
   async 'who woke has changed, too'() {

@@ -31,7 +31,7 @@ export class Browser {
     this.next = 1;
     this.waiting = new Map();
     this.requests = []; // addresses
-    this.errors = []; // of the console, of scripts, of the page's policy
+    this.errors = []; // of the console, of scripts, of the page's policy, and boxes that scripts open
     this.rest = '';
   }
 
@@ -55,6 +55,7 @@ export class Browser {
       else resolve(result);
     }
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
+    if (method === 'Page.javascriptDialogOpening') this.errors.push(`a box says ${params.message}`);
     if (method === 'Runtime.exceptionThrown') this.errors.push(JSON.stringify(params.exceptionDetails));
     if (method === 'Runtime.consoleAPICalled' && params.type === 'error') this.errors.push(JSON.stringify(params.args));
     if (method === 'Log.entryAdded' && params.entry.level === 'error') this.errors.push(params.entry.text);

@@ -27,6 +27,11 @@ export class User {
   path = () =>
     this.browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
 
+  isDark = (isDark) =>
+    this.browser.send('Emulation.setEmulatedMedia', {
+      features: [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }],
+    });
+
   // Nothing was fetched, and nothing went wrong.
   expectsNothingWrong() {
     const isOther = (url) => !url.startsWith(`file://${this.page}`) && url !== 'about:blank';
