@@ -1,5 +1,7 @@
 #include "offcpu/screen.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -12,7 +14,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "offcpu/exit_code.h"
+#include "tables/columns.h"
 
 namespace offcpu {
 namespace {
@@ -22,6 +26,7 @@ constexpr std::string_view kEnter = "\033[?1049h\033[?7l\033[?25l\033[H\033[2J";
 constexpr std::string_view kLeave = "\033[?25h\033[?7h\033[?1049l";
 constexpr std::array kEndSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 constexpr std::array kWaitSignals = {SIGTSTP, SIGWINCH};
+constexpr int kKeyMs = 50;  // between the bytes of one key, also from far away
 
 // For the signal handlers. Those that change it run in the main thread only.
 struct {
@@ -90,13 +95,51 @@ void Handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
-// 'q' among what was typed. `*has_keys` goes when nothing more can come.
-bool ReadsQuit(bool* has_keys) {
-  std::array<char, 64> keys;
-  const ssize_t got = read(STDIN_FILENO, keys.data(), keys.size());
-  if (got <= 0 && !(got < 0 && errno == EINTR)) *has_keys = false;
-  const std::string_view typed(keys.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  return typed.find_first_of("qQ") != std::string_view::npos;
+bool IsUtf8() {
+  const locale_t locale = newlocale(LC_CTYPE_MASK, "", nullptr);
+  if (locale == nullptr) return false;
+  const bool is_utf8 = std::string_view(nl_langinfo_l(CODESET, locale)) == "UTF-8";
+  freelocale(locale);
+  return is_utf8;
+}
+
+const char* CodeOf(Style style, bool has_colors) {
+  switch (style) {
+    case Style::kTitle:
+      return "\033[1m";
+    case Style::kQuiet:
+      return "\033[2m";
+    case Style::kBlocked:
+      return has_colors ? "\033[34m" : "";
+    case Style::kRunnable:
+      return has_colors ? "\033[31m" : "";
+    case Style::kPlain:
+      break;
+  }
+  return "";
+}
+
+// Each part begins where it is to: the terminal may take a name before it for wider than we do.
+void Append(const StyledLine& line, bool has_colors, std::string* bytes) {
+  size_t column = 1;
+  for (const StyledPart& part : line.parts) {
+    if (part.text.empty()) continue;
+    if (column > 1) absl::StrAppend(bytes, "\033[", column, "G");
+    const std::string code = absl::StrCat(line.is_selected ? "\033[7m" : "", CodeOf(part.style, has_colors));
+    absl::StrAppend(bytes, code, part.text, code.empty() ? "" : "\033[m");
+    column += ColumnsOf(part.text);
+  }
+  *bytes += "\033[K";
+}
+
+// Whether a sequence that a key is sent as has come in part only.
+bool IsCut(std::string_view typed) {
+  const size_t begin = typed.rfind('\033');
+  if (begin == std::string_view::npos) return false;
+  const std::string_view sequence = typed.substr(begin);
+  if (sequence.size() == 1) return true;
+  if (sequence[1] != '[' && sequence[1] != 'O') return false;
+  return std::none_of(sequence.begin() + 2, sequence.end(), [](char c) { return c >= 0x40 && c < 0x7f; });
 }
 
 }  // namespace
@@ -115,6 +158,9 @@ Screen::Screen() {
 Screen::~Screen() { Leave(); }
 
 void Screen::Enter() {
+  has_blocks_ = IsUtf8();
+  const char* no_color = std::getenv("NO_COLOR");
+  has_colors_ = no_color == nullptr || *no_color == '\0';
   has_keys_ = tcgetattr(STDIN_FILENO, &state.before) == 0;
   state.has_settings = has_keys_;
   state.ours = state.before;
@@ -140,15 +186,28 @@ Screen::Size Screen::size() const {
   return {.columns = window.ws_col, .lines = window.ws_row};
 }
 
-void Screen::Show(const std::vector<std::string>& lines) {
+void Screen::Show(const std::vector<StyledLine>& lines) {
   std::string bytes = "\033[H";
-  for (const std::string& line : lines) {
+  for (const StyledLine& line : lines) {
     if (&line != &lines.front()) bytes += "\r\n";
-    bytes += line;
-    bytes += "\033[K";
+    Append(line, has_colors_, &bytes);
   }
   bytes += "\033[J";
   Write(bytes);
+}
+
+// An escape may be a key, or begin one whose rest is on its way: a moment tells.
+bool Screen::ReadKeys() {
+  typed_.clear();
+  do {
+    std::array<char, 256> keys;
+    const ssize_t got = read(STDIN_FILENO, keys.data(), keys.size());
+    if (got <= 0 && !(got < 0 && errno == EINTR)) has_keys_ = false;
+    typed_.append(keys.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    pollfd more = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (!has_keys_ || !IsCut(typed_) || typed_.size() > keys.size() || poll(&more, 1, kKeyMs) != 1) break;
+  } while (true);
+  return !typed_.empty();
 }
 
 Screen::Event Screen::Wait(std::chrono::steady_clock::time_point until) {
@@ -165,7 +224,7 @@ Screen::Event Screen::Wait(std::chrono::steady_clock::time_point until) {
       state.redraw = 0;
       return Event::kRedraw;
     }
-    if (ready > 0 && ReadsQuit(&has_keys_)) return Event::kQuit;
+    if (ready > 0 && ReadKeys()) return Event::kTyped;
     if (ready == 0) return Event::kTimeUp;
   }
 }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "tables/styled_line.h"
+
 namespace offcpu {
 
 class Screen {
@@ -33,18 +35,29 @@ class Screen {
   };
   Size size() const;
 
+  // Whether its characters are UTF-8, so that there are blocks among them.
+  bool has_blocks() const { return has_blocks_; }
+
   // Lines that fit; what was there is replaced.
-  void Show(const std::vector<std::string>& lines);
+  void Show(const std::vector<StyledLine>& lines);
 
   enum class Event {
     kTimeUp,
     kRedraw,  // it has another size, or was away
-    kQuit,    // the user has had enough
+    kTyped,   // typed() is not empty
   };
   Event Wait(std::chrono::steady_clock::time_point until);
+  // What came last, as the terminal sends it.
+  const std::string& typed() const { return typed_; }
 
  private:
+  // False if nothing has come.
+  bool ReadKeys();
+
   bool has_keys_ = false;  // the standard input is a terminal, too
+  bool has_blocks_ = false;
+  bool has_colors_ = false;
+  std::string typed_;
 };
 
 }  // namespace offcpu

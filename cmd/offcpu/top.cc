@@ -22,8 +22,13 @@
 #include "offcpu/top_source.h"
 #include "offcpu/verb.h"
 #include "recorder/operands.h"
+#include "tables/columns.h"
+#include "tables/top_history.h"
+#include "tables/top_keys.h"
 #include "tables/top_screen.h"
+#include "tables/top_state.h"
 #include "tables/top_table.h"
+#include "tables/top_text.h"
 
 namespace offcpu {
 namespace {
@@ -32,8 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kMinIntervalNs = 100'000'000;  // a cut costs, and so does the redrawing
 constexpr uint64_t kMaxIntervalNs = 3'600'000'000'000;
-constexpr size_t kPrintedRows = 20;      // of each table, where there is no screen
-constexpr size_t kMaxScreenLines = 500;  // of one
+constexpr size_t kPrintedRows = 20;  // of each table, where there is no screen
 
 struct TopFlags {
   std::string interval = "2s";
@@ -60,22 +64,26 @@ std::string TimeOfDay() {
   return {text.data(), std::strftime(text.data(), text.size(), "%H:%M:%S", &local)};
 }
 
-// A screen that is redrawn, or else blocks of text or lines of JSON, one after the other.
+// A screen that is redrawn and that keys change, or else blocks of text or lines of JSON, one after the other.
 class View {
  public:
   // `screen`: null if there is none. Both must outlive the view.
   View(const TopFlags& flags, IdlePatterns idle, std::string recorder, Screen* screen)
       : flags_(flags), idle_(std::move(idle)), recorder_(std::move(recorder)), screen_(screen) {
-    Redraw();
+    state_.value = *ParseRowValue(flags.value);  // one of those, or it was refused
+    Draw();
   }
 
   absl::Status Show(NamedProfile profile) {
     MarkStoredIdle(flags_.idle, idle_, &profile);
-    const size_t limit = screen_ == nullptr ? kPrintedRows : kMaxScreenLines;
-    table_ = MakeTopTable(profile, value_, limit, flags_.idle.hides());
-    time_of_day_ = TimeOfDay();
-    if (screen_ == nullptr) return Print();
-    Redraw();
+    const size_t limit = screen_ == nullptr ? kPrintedRows : kNoLimit;
+    Refresh refresh = {.table = MakeTopTable(profile, state_.value, limit, flags_.idle.hides()),
+                       .time_of_day = TimeOfDay()};
+    if (screen_ == nullptr) return Print(refresh.table, refresh.time_of_day);
+    history_.Add(refresh.table);
+    newest_ = std::move(refresh);
+    if (!state_.is_paused) Take();
+    Draw();
     return absl::OkStatus();
   }
 
@@ -87,57 +95,96 @@ class View {
     }
     while (true) {
       const Screen::Event event = screen_->Wait(until);
-      if (event != Screen::Event::kRedraw) return event == Screen::Event::kTimeUp;
-      Redraw();
+      if (event == Screen::Event::kTimeUp) return true;
+      if (event == Screen::Event::kTyped && !Typed()) return false;
+      Draw();
     }
   }
 
   // What was shown last stays where the user goes on.
   absl::Status Finish() {
-    if (screen_ == nullptr || !table_.has_value()) return absl::OkStatus();
+    if (screen_ == nullptr || !taken_.has_value()) return absl::OkStatus();
     screen_->Leave();
     screen_ = nullptr;
-    table_->processes.resize(std::min(table_->processes.size(), kPrintedRows));
-    table_->stacks.resize(std::min(table_->stacks.size(), kPrintedRows));
-    return Print();
+    shown_.processes.resize(std::min(shown_.processes.size(), kPrintedRows));
+    shown_.stacks.resize(std::min(shown_.stacks.size(), kPrintedRows));
+    return Print(shown_, taken_->time_of_day);
   }
 
  private:
-  absl::Status Print() {
+  struct Refresh {
+    TopTable table;
+    std::string time_of_day;
+  };
+
+  absl::Status Print(const TopTable& table, const std::string& time_of_day) {
     if (flags_.as_json) {
-      WriteTopJson(*table_, ToStdout);
+      WriteTopJson(table, ToStdout);
     } else {
-      for (const std::string& line : Lines({.columns = kNoLimit, .lines = kNoLimit}))
+      for (const std::string& line : TopText(table, time_of_day, recorder_, state_.value))
         ToStdout(absl::StrCat(line, "\n"));
       ToStdout("\n");
     }
     return FlushStdout();
   }
 
-  void Redraw() {
-    if (screen_ == nullptr) return;
-    const Screen::Size size = screen_->size();
-    if (table_.has_value()) return screen_->Show(Lines(size));
-    const std::string text =
-        absl::StrCat("offcpu top  recorded by ", recorder_, ", shown every ", flags_.interval, "; q quits");
-    screen_->Show({ForScreen(text, size.columns)});
+  void Take() {
+    if (!newest_.has_value()) return;
+    taken_ = std::exchange(newest_, std::nullopt);
+    Select();
   }
 
-  std::vector<std::string> Lines(Screen::Size size) const {
-    return TopScreen(*table_, {.time_of_day = time_of_day_,
-                               .recorder = recorder_,
-                               .value = value_,
-                               .columns = size.columns,
-                               .lines = size.lines});
+  void Select() {
+    if (taken_.has_value()) shown_ = ShownOf(taken_->table, state_);
+  }
+
+  // False if the user has had enough.
+  bool Typed() {
+    for (const TopKey& key : TopKeys(screen_->typed())) {
+      const TopAction action = Press(key, shown_, &state_);
+      if (action == TopAction::kQuit) return false;
+      if (action == TopAction::kSelect) Select();
+      if (action == TopAction::kPause) Pause();
+    }
+    return true;
+  }
+
+  // Or go on.
+  void Pause() {
+    if (state_.is_paused) {
+      frozen_ = history_;
+    } else {
+      frozen_.reset();
+      Take();
+    }
+  }
+
+  void Draw() {
+    if (screen_ == nullptr) return;
+    const Screen::Size size = screen_->size();
+    if (!taken_.has_value()) {
+      const std::string text =
+          absl::StrCat("offcpu top  recorded by ", recorder_, ", shown every ", flags_.interval, "; q quits");
+      return screen_->Show({{.parts = {{ForScreen(text, size.columns)}}}});
+    }
+    screen_->Show(TopScreen(shown_, state_, frozen_.has_value() ? *frozen_ : history_,
+                            {.time_of_day = taken_->time_of_day,
+                             .recorder = recorder_,
+                             .columns = size.columns,
+                             .lines = size.lines,
+                             .has_blocks = screen_->has_blocks()}));
   }
 
   const TopFlags& flags_;
-  const RowValue value_ = *ParseRowValue(flags_.value);  // one of those, or it was refused
   const IdlePatterns idle_;
   const std::string recorder_;
   Screen* screen_;
-  std::optional<TopTable> table_;
-  std::string time_of_day_;
+  TopState state_;
+  TopHistory history_;
+  std::optional<TopHistory> frozen_;  // during a pause
+  std::optional<Refresh> newest_;     // that came during a pause
+  std::optional<Refresh> taken_;      // of which `shown_` is made
+  TopTable shown_;
 };
 
 // Until it has been shown as often as was asked for, or the user has had enough.
@@ -204,6 +251,12 @@ Verb TopVerb() {
       "service, offcpud, is asked where it runs: root may ask, and members of its group. Where it does not, this\n"
       "records by itself, as root. Elsewhere than on a terminal each refresh is a block of text with the first 20 of\n"
       "each.\n"
+      "\n"
+      "Keys: arrows, j and k, Page Up and Down, Home and End select a process, whose stacks are shown; Tab or Enter "
+      "go\n"
+      "to the stacks, of which the selected one is shown whole; Esc goes back. o, b, r and c sort by the time off the\n"
+      "CPU, blocked, runnable, and by the number of waits. / filters by what is typed: a part of a name of a process,\n"
+      "thread, function or cause. Space or p pauses. q quits.\n"
       "\n"
       "Examples:\n"
       "  offcpu top                                     the whole host, every 2 seconds; q quits\n"

@@ -2,152 +2,216 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "bytes/units.h"
-#include "bytes/utf8.h"
+#include "tables/columns.h"
+#include "tables/top_bars.h"
+#include "tables/top_lines.h"
 
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxFrames = 8;  // of a stack: its line is to be read at a glance
-constexpr size_t kHeadLines = 3;
-constexpr size_t kTitleLines = 2;    // of a table: an empty one, and the names of its columns
-constexpr size_t kNameColumns = 15;  // what the kernel keeps of a thread's name
-constexpr size_t kStackColumn = 45;  // where the stack begins
-constexpr size_t kMinStackColumns = 24;
-constexpr size_t kMinLeafColumns = 14;  // of the function of the kernel
-constexpr size_t kMinNameColumns = 8;   // or a caller is not worth its place
-constexpr size_t kMaxNameColumns = 60;
+constexpr char kKeys[] = "arrows select  tab stacks  o b r c sort  / filter  space pause  q quit";
+constexpr size_t kOtherLines = 8;         // the head, the state, three titles, the keys
+constexpr size_t kWideColumns = 110;      // from here on there is room for all figures
+constexpr size_t kMinPictureColumns = 8;  // or a bar says nothing
 
-// Of the interval, in a second.
-class Rates {
- public:
-  explicit Rates(uint64_t duration_ns) : duration_ns_(static_cast<double>(duration_ns)) {}
-  std::string Time(uint64_t ns) const { return FormatDuration(static_cast<uint64_t>(PerSecond(ns))); }
-  std::string Count(uint64_t count) const {
-    const double rate = PerSecond(count);
-    return absl::StrFormat("%.*f", rate < 9.95 ? 1 : 0, rate);
+const char* NameOf(RowValue value) {
+  switch (value) {
+    case RowValue::kBlocked:
+      return "blocked";
+    case RowValue::kRunnable:
+      return "runnable";
+    case RowValue::kCount:
+      return "waits";
+    default:
+      return "off-CPU";
   }
-  std::string Value(const RowSums& sums, RowValue value) const {
-    const uint64_t amount = ValueOf(sums, value);
-    return IsTime(value) ? Time(amount) : Count(amount);
+}
+
+StyledLine Plain(std::string text) { return {.parts = {{std::move(text)}}}; }
+StyledLine Quiet(std::string text) { return {.parts = {{std::move(text), Style::kQuiet}}}; }
+StyledLine Title(std::string text) { return {.parts = {{std::move(text), Style::kTitle}}}; }
+
+// What of `size` items is shown in `room` lines: up to the selected one.
+struct Span {
+  size_t first = 0;
+  size_t count = 0;
+};
+
+Span SpanOf(size_t size, size_t room, size_t selected) {
+  const size_t first = selected >= size || selected < room ? 0 : selected + 1 - room;
+  return {.first = first, .count = std::min(size - first, room)};
+}
+
+class Drawing {
+ public:
+  Drawing(const TopTable& shown, const TopState& state, const TopHistory& history, const TopScreenOptions& options)
+      : shown_(shown), state_(state), history_(history), options_(options), stacks_(StacksOf(shown, state)) {}
+
+  std::vector<StyledLine> Lines() {
+    const size_t room = options_.lines - std::min(options_.lines, kOtherLines);
+    const std::vector<std::string> frames = Frames();
+    const size_t tables = std::max(room - room / 3, room - std::min(room, frames.size()));
+    const size_t processes = ShareOfLines(tables, shown_.processes.size(), stacks_.size());
+    const size_t stacks = std::min(stacks_.size(), tables - processes);
+    for (std::string& line : TopHead(shown_, options_.time_of_day, options_.recorder)) Add(Plain(std::move(line)));
+    Add(StateLine());
+    Processes(processes);
+    Stacks(stacks);
+    Add(Title(StackTitle()));
+    Stack(frames, room - processes - stacks);
+    while (lines_.size() + 1 < options_.lines) Add({});
+    Add(Quiet(kKeys));
+    if (lines_.size() > options_.lines) lines_.resize(options_.lines);
+    return std::move(lines_);
   }
 
  private:
-  double PerSecond(uint64_t amount) const {
-    return duration_ns_ == 0 ? 0 : static_cast<double>(amount) * 1e9 / duration_ns_;
+  void Add(StyledLine line) {
+    size_t room = options_.columns;
+    for (StyledPart& part : line.parts) {
+      part.text = ForScreen(part.text, room);
+      room -= ColumnsOf(part.text);
+    }
+    lines_.push_back(std::move(line));
   }
-  double duration_ns_;
+
+  StyledLine StateLine() const {
+    StyledLine line = Plain(absl::StrCat("sorted by ", NameOf(state_.value)));
+    if (state_.is_paused) line.parts.push_back({"  paused", Style::kTitle});
+    if (state_.is_typing || !state_.filter.empty()) {
+      RowSums sums;
+      for (const TopStack& stack : shown_.stacks) sums.Add(stack.sums);
+      line.parts.push_back({absl::StrCat("  filter /", state_.filter, state_.is_typing ? "_" : ""), Style::kTitle});
+      line.parts.push_back({absl::StrCat("  passed by ", rates_.Time(sums.total_ns()))});
+    }
+    return line;
+  }
+
+  bool is_wide() const { return options_.columns >= kWideColumns; }
+  // Of the narrow table, which has one of the times.
+  RowValue time() const { return IsTime(state_.value) ? state_.value : RowValue::kOffCpu; }
+
+  // Of one picture, where there are two.
+  size_t PictureColumns(const std::string& before) const {
+    const size_t used = ColumnsOf(before) + 2;
+    const size_t room = (options_.columns - std::min(options_.columns, used)) / 2;
+    return room < kMinPictureColumns ? 0 : std::min(room, TopHistory::kMaxRefreshes);
+  }
+
+  void Processes(size_t count) {
+    const std::string figures =
+        is_wide() ? RateTitles() : absl::StrFormat("%10s %8s", RateTitle(time()), RateTitle(RowValue::kCount));
+    std::string title = absl::StrFormat("%7s %-15s %s %9s", "PID", "PROCESS", figures, "LONGEST");
+    if (const size_t columns = PictureColumns(title); columns > 0)
+      title += absl::StrCat(" ", Cell(NameOf(state_.value), columns), " before");
+    Add(Title(title));
+    const auto selected = std::find_if(shown_.processes.begin(), shown_.processes.end(), [this](const TopProcess& p) {
+      return state_.process.has_value() && IsSame(p, *state_.process);
+    });
+    const auto index = static_cast<size_t>(selected - shown_.processes.begin());
+    const Span span = SpanOf(shown_.processes.size(), count, index);
+    for (size_t i = span.first; i < span.first + span.count; ++i) {
+      StyledLine line = ProcessLine(shown_.processes[i]);
+      line.is_selected = i == index;
+      Add(std::move(line));
+    }
+  }
+
+  StyledLine ProcessLine(const TopProcess& process) const {
+    const RowSums& sums = process.sums;
+    const std::string figures = is_wide()
+                                    ? RateColumns(sums, rates_)
+                                    : absl::StrFormat("%10s %8s", rates_.Value(sums, time()), rates_.Count(sums.count));
+    const std::string text = absl::StrFormat("%7d %s %s %9s", process.pid, Cell(process.name, kThreadNameColumns),
+                                             figures, FormatDuration(sums.max_ns));
+    StyledLine line = Plain(text);
+    const size_t columns = PictureColumns(text);
+    if (columns == 0) return line;
+    line.parts.push_back({" "});
+    const uint64_t most = ValueOf(shown_.processes.front().sums, state_.value);
+    for (StyledPart& part : Bar(sums, state_.value, most, columns, options_.has_blocks))
+      line.parts.push_back(std::move(part));
+    line.parts.push_back({" "});
+    line.parts.push_back({Sparkline(history_.Of(process, state_.value), columns, options_.has_blocks)});
+    return line;
+  }
+
+  size_t SelectedStack() const {
+    const auto selected = std::find_if(stacks_.begin(), stacks_.end(), [this](size_t index) {
+      return state_.stack.has_value() && IsSame(shown_.stacks[index], *state_.stack);
+    });
+    return static_cast<size_t>(selected - stacks_.begin());
+  }
+
+  void Stacks(size_t count) {
+    Add(Title(TopStackTitle(state_.value)));
+    const size_t selected = SelectedStack();
+    const Span span = SpanOf(stacks_.size(), count, selected);
+    for (size_t i = span.first; i < span.first + span.count; ++i) {
+      StyledLine line = Plain(TopStackLine(shown_.stacks[stacks_[i]], rates_, state_.value, options_.columns));
+      line.is_selected = i == selected;
+      Add(std::move(line));
+    }
+  }
+
+  // That is shown whole: the selected one, or else the costliest.
+  const TopStack* Whole() const {
+    if (state_.stack.has_value()) return &*state_.stack;
+    return stacks_.empty() ? nullptr : &shown_.stacks[stacks_.front()];
+  }
+
+  std::string StackTitle() const {
+    const TopStack* stack = Whole();
+    if (stack == nullptr) return "no stack";
+    const size_t index = SelectedStack();
+    const bool is_there = !state_.stack.has_value() || index < stacks_.size();
+    const RowSums& sums = state_.stack.has_value() && is_there ? shown_.stacks[stacks_[index]].sums : stack->sums;
+    const std::string who = absl::StrCat("stack of ", stack->thread, " (", stack->process, " ", stack->pid, "): ");
+    if (!is_there) return who + "no wait in this interval";
+    return absl::StrCat(who, std::string(Name(stack->kind)), ", cause ", std::string(Name(stack->cause)), ", longest ",
+                        FormatDuration(sums.max_ns));
+  }
+
+  // The innermost one first.
+  std::vector<std::string> Frames() const {
+    std::vector<std::string> frames;
+    const TopStack* stack = Whole();
+    if (stack == nullptr) return frames;
+    if (!stack->is_kernel) frames.push_back(absl::StrCat(stack->waits_in, " [kernel]"));
+    for (const std::string& frame : stack->frames)
+      frames.push_back(stack->is_kernel ? absl::StrCat(frame, " [kernel]") : frame);
+    return frames;
+  }
+
+  void Stack(const std::vector<std::string>& frames, size_t room) {
+    const bool is_cut = frames.size() > room;
+    const size_t count = is_cut ? room - std::min<size_t>(room, 1) : frames.size();
+    constexpr size_t kIndent = 2;
+    const size_t columns = options_.columns - std::min(options_.columns, kIndent);
+    for (size_t i = 0; i < count; ++i)
+      Add(Plain(std::string(kIndent, ' ') + ShortenedInside(TopFrameName(frames[i], kNoLimit), columns)));
+    if (is_cut && room > 0) Add(Quiet(absl::StrCat("  ", frames.size() - count, " more")));
+  }
+
+  const TopTable& shown_;
+  const TopState& state_;
+  const TopHistory& history_;
+  const TopScreenOptions& options_;
+  const std::vector<size_t> stacks_;  // those shown, as indices
+  const Rates rates_{shown_.duration_ns};
+  std::vector<StyledLine> lines_;
 };
-
-const char* Title(RowValue value) {
-  switch (value) {
-    case RowValue::kBlocked:
-      return "BLOCKED/s";
-    case RowValue::kRunnable:
-      return "RUNNABLE/s";
-    case RowValue::kCount:
-      return "WAITS/s";
-    case RowValue::kOffCpu:
-    case RowValue::kCpu:
-    case RowValue::kSamples:
-    case RowValue::kWall:
-      break;  // top shows waits only
-  }
-  return "OFF-CPU/s";
-}
-
-std::string LossText(const TopTable& table, const Rates& rates) {
-  if (table.drops.empty()) return "lost nothing";
-  uint64_t ns = 0;
-  for (const Drop& drop : table.drops) ns += drop.ns;
-  return absl::StrCat("lost or without a stack ", rates.Time(ns), ", most: ", table.drops.front().reason);
-}
-
-std::vector<std::string> Head(const TopTable& table, const Rates& rates, const TopScreenOptions& options) {
-  const std::string slept =
-      table.slept_throughout == 0 ? "" : absl::StrCat("; ", table.slept_throughout, " threads slept throughout");
-  const std::string idle =
-      table.idle.empty() ? ""
-                         : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
-  return {absl::StrCat("offcpu top  ", table.host, "  ", options.time_of_day, "  ", FormatDuration(table.duration_ns),
-                       " recorded by ", options.recorder),
-          absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",
-                       rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns),
-                       " runnable, ", rates.Count(table.sums.count), " waits"),
-          absl::StrCat(table.all_processes, " processes", slept, idle, "; ", LossText(table, rates))};
-}
-
-std::string ProcessLine(const TopProcess& process, const Rates& rates) {
-  const RowSums& sums = process.sums;
-  return absl::StrFormat("%7d %s %10s %10s %10s %8s %9s", process.pid, Cell(process.name, kNameColumns),
-                         rates.Time(sums.total_ns()), rates.Time(sums.blocked_ns), rates.Time(sums.runnable_ns),
-                         rates.Count(sums.count), FormatDuration(sums.max_ns));
-}
-
-std::string FrameName(const std::string& name) {
-  return Shortened(absl::StrReplaceAll(name, {{"(anonymous namespace)::", ""}}), kMaxNameColumns);
-}
-
-// As many callers as there is room for.
-std::string JoinFrames(const std::vector<std::string>& frames, size_t columns) {
-  std::string text;
-  for (size_t i = 0; i < std::min(frames.size(), kMaxFrames); ++i) {
-    const std::string before = i == 0 ? "" : " < ";
-    const size_t room = columns - std::min(columns, ColumnsOf(text) + before.size());
-    if (i != 0 && room < kMinNameColumns) break;
-    text += before + Shortened(FrameName(frames[i]), room);
-  }
-  return text;
-}
-
-std::string StackText(const TopStack& stack, size_t columns) {
-  const std::string kernel = "[kernel] ";
-  if (stack.is_kernel) return kernel + JoinFrames(stack.frames, columns - kernel.size());
-  const std::string end = " | " + Shortened(stack.waits_in, std::max(columns / 3, kMinLeafColumns));
-  return JoinFrames(stack.frames, columns - ColumnsOf(end)) + end;
-}
-
-std::string StackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns) {
-  const size_t room = columns < kStackColumn + kMinStackColumns ? kMinStackColumns : columns - kStackColumn;
-  return absl::StrFormat("%10s %s %7d %s %s", rates.Value(stack.sums, value), Cell(Name(stack.kind), 9), stack.pid,
-                         Cell(stack.thread, kNameColumns), StackText(stack, room));
-}
-
-// Of `room` lines for both, those of the first table: half, or what it needs, or what the second leaves.
-size_t Share(size_t room, size_t first, size_t second) {
-  const size_t half = room / 2;
-  return std::min(first, std::max(half, room - std::min(room, second)));
-}
 
 }  // namespace
 
-std::vector<std::string> TopScreen(const TopTable& table, const TopScreenOptions& options) {
-  const Rates rates(table.duration_ns);
-  constexpr size_t kOther = kHeadLines + 2 * kTitleLines;
-  const size_t room = options.lines - std::min(options.lines, kOther);
-  const size_t processes = Share(room, table.processes.size(), table.stacks.size());
-  const size_t stacks = std::min(table.stacks.size(), room - processes);
-
-  std::vector<std::string> lines = Head(table, rates, options);
-  lines.emplace_back();
-  lines.push_back(absl::StrFormat("%7s %-15s %10s %10s %10s %8s %9s", "PID", "PROCESS", Title(RowValue::kOffCpu),
-                                  Title(RowValue::kBlocked), Title(RowValue::kRunnable), Title(RowValue::kCount),
-                                  "LONGEST"));
-  for (size_t i = 0; i < processes; ++i) lines.push_back(ProcessLine(table.processes[i], rates));
-  lines.emplace_back();
-  lines.push_back(absl::StrFormat("%10s %-9s %7s %-15s %s", Title(options.value), "KIND", "PID", "THREAD",
-                                  "WHERE < ITS CALLERS | WAITS IN"));
-  for (size_t i = 0; i < stacks; ++i)
-    lines.push_back(StackLine(table.stacks[i], rates, options.value, options.columns));
-
-  if (lines.size() > options.lines) lines.resize(options.lines);
-  for (std::string& line : lines) line = ForScreen(line, options.columns);
-  return lines;
+std::vector<StyledLine> TopScreen(const TopTable& shown, const TopState& state, const TopHistory& history,
+                                  const TopScreenOptions& options) {
+  return Drawing(shown, state, history, options).Lines();
 }
 
 }  // namespace offcpu

@@ -1,5 +1,5 @@
-// What `offcpu top` shows, as lines of text: who recorded what, the processes, then the costliest stacks, one line
-// each. All figures are per second, so that intervals of any length compare. Pure functions; no escape sequences.
+// What `offcpu top` shows on a screen: the head, the processes with bars and what they have cost before, their
+// costliest stacks, one line each, and all of the stack of what is selected. A pure function; no escape sequences.
 #ifndef OFFCPU_TABLES_TOP_SCREEN_H_
 #define OFFCPU_TABLES_TOP_SCREEN_H_
 
@@ -7,22 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "tables/columns.h"
+#include "tables/styled_line.h"
+#include "tables/top_history.h"
+#include "tables/top_state.h"
 #include "tables/top_table.h"
 
 namespace offcpu {
 
 struct TopScreenOptions {
-  std::string time_of_day;             // of the refresh
-  std::string recorder;                // who recorded it
-  RowValue value = RowValue::kOffCpu;  // that the stacks are sorted by
-  size_t columns = kNoLimit;
-  size_t lines = kNoLimit;
+  std::string time_of_day;  // of the refresh
+  std::string recorder;     // who recorded it
+  size_t columns = 80;
+  size_t lines = 24;
+  bool has_blocks = true;  // the terminal has characters that are blocks; else bars are of ASCII
 };
 
-// As many lines as there are, at most `lines`; none has more characters than `columns`. Room that the one table does
-// not need is the other's.
-std::vector<std::string> TopScreen(const TopTable& table, const TopScreenOptions& options);
+// `shown` is ShownOf a table, `state` what it was asked for with. No more lines than there are, and none with more
+// characters than `columns`. Room that one part does not need is another's.
+std::vector<StyledLine> TopScreen(const TopTable& shown, const TopState& state, const TopHistory& history,
+                                  const TopScreenOptions& options);
 
 }  // namespace offcpu
 

@@ -25,6 +25,7 @@ constexpr int kOutputTimeoutMs = 30'000;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   setenv("TERM", "xterm", 1);
+  setenv("LC_ALL", "C.UTF-8", 1);
   if (login_tty(terminal) == 0) execv(arguments[0], arguments.data());
   _exit(127);
 }
@@ -34,10 +35,11 @@ constexpr int kOutputTimeoutMs = 30'000;
 Terminal::Terminal(pid_t pid, OwnedFd master, OwnedFd slave)
     : pid_(pid), master_(std::move(master)), slave_(std::move(slave)), before_(Settings()) {}
 
-std::unique_ptr<Terminal> Terminal::Start(const std::vector<std::string>& words) {
+std::unique_ptr<Terminal> Terminal::Start(const std::vector<std::string>& words, unsigned short lines,
+                                          unsigned short columns) {
   int master = -1;
   int slave = -1;
-  const winsize size = {.ws_row = 24, .ws_col = 80, .ws_xpixel = 0, .ws_ypixel = 0};
+  const winsize size = {.ws_row = lines, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
   if (openpty(&master, &slave, nullptr, nullptr, &size) != 0) {
     ADD_FAILURE() << "no terminal: " << std::strerror(errno);
     return nullptr;

@@ -1,4 +1,5 @@
-// A program on a pseudo-terminal of its own, as if a user had started it there. Failures are reported to GoogleTest.
+// A program on a pseudo-terminal of its own, which is of UTF-8, as if a user had started it there. Failures are
+// reported to GoogleTest.
 #ifndef OFFCPU_TESTS_INTEGRATION_TERMINAL_H_
 #define OFFCPU_TESTS_INTEGRATION_TERMINAL_H_
 
@@ -15,8 +16,9 @@ namespace offcpu::integration {
 
 class Terminal {
  public:
-  // With 24 lines of 80 columns. Killed and reaped when it goes out of scope.
-  static std::unique_ptr<Terminal> Start(const std::vector<std::string>& words);
+  // Killed and reaped when it goes out of scope.
+  static std::unique_ptr<Terminal> Start(const std::vector<std::string>& words, unsigned short lines = 24,
+                                         unsigned short columns = 80);
   ~Terminal();
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;

@@ -9,8 +9,8 @@
 #include "output/frame_sources.h"
 #include "pprof/pprof.h"
 #include "pprof/pprof_reader.h"
-#include "tables/top_screen.h"
 #include "tables/top_table.h"
+#include "tables/top_text.h"
 #include "tests/classify/fake_idle.h"
 #include "tests/output/written.h"
 #include "tests/profile/fake_profile.h"
@@ -150,7 +150,7 @@ TEST_F(IdleTest, Top) {
   EXPECT_EQ(table.sums.count, 1u);
   EXPECT_THAT(table.processes, SizeIs(1));
   EXPECT_THAT(table.stacks, SizeIs(2));
-  const std::vector<std::string> lines = TopScreen(table, {});
+  const std::vector<std::string> lines = TopText(table, "", "", RowValue::kOffCpu);
   EXPECT_EQ(lines[2], "1 processes; waiting for work 17.0 ms, hidden; lost nothing");
   std::string json;
   WriteTopJson(table, [&](std::string_view bytes) { json += bytes; });
@@ -160,7 +160,7 @@ TEST_F(IdleTest, Top) {
   EXPECT_THAT(all.idle, IsEmpty());
   EXPECT_EQ(all.sums.total_ns(), 20'500'000u);
   EXPECT_THAT(all.stacks, SizeIs(4));
-  EXPECT_EQ(TopScreen(all, {})[2], "2 processes; lost nothing");
+  EXPECT_EQ(TopText(all, "", "", RowValue::kOffCpu)[2], "2 processes; lost nothing");
 }
 
 }  // namespace

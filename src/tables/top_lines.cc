@@ -1,0 +1,123 @@
+#include "tables/top_lines.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "bytes/units.h"
+#include "tables/columns.h"
+
+namespace offcpu {
+namespace {
+
+constexpr size_t kMaxFrames = 8;     // of a stack: its line is to be read at a glance
+constexpr size_t kStackColumn = 45;  // where the stack begins
+constexpr size_t kMinStackColumns = 24;
+constexpr size_t kMinLeafColumns = 14;  // of the function of the kernel
+constexpr size_t kMinNameColumns = 8;   // or a caller is not worth its place
+constexpr size_t kMaxNameColumns = 60;
+
+std::string LossText(const TopTable& table, const Rates& rates) {
+  if (table.drops.empty()) return "lost nothing";
+  uint64_t ns = 0;
+  for (const Drop& drop : table.drops) ns += drop.ns;
+  return absl::StrCat("lost or without a stack ", rates.Time(ns), ", most: ", table.drops.front().reason);
+}
+
+// As many callers as there is room for.
+std::string JoinFrames(const std::vector<std::string>& frames, size_t columns) {
+  std::string text;
+  for (size_t i = 0; i < std::min(frames.size(), kMaxFrames); ++i) {
+    const std::string before = i == 0 ? "" : " < ";
+    const size_t room = columns - std::min(columns, ColumnsOf(text) + before.size());
+    if (i != 0 && room < kMinNameColumns) break;
+    text += before + Shortened(TopFrameName(frames[i], kMaxNameColumns), room);
+  }
+  return text;
+}
+
+std::string StackText(const TopStack& stack, size_t columns) {
+  const std::string kernel = "[kernel] ";
+  if (stack.is_kernel) return kernel + JoinFrames(stack.frames, columns - kernel.size());
+  const std::string end = " | " + Shortened(stack.waits_in, std::max(columns / 3, kMinLeafColumns));
+  return JoinFrames(stack.frames, columns - ColumnsOf(end)) + end;
+}
+
+}  // namespace
+
+std::string Rates::Time(uint64_t ns) const { return FormatDuration(static_cast<uint64_t>(PerSecond(ns))); }
+
+std::string Rates::Count(uint64_t count) const {
+  const double rate = PerSecond(count);
+  return absl::StrFormat("%.*f", rate < 9.95 ? 1 : 0, rate);
+}
+
+std::string Rates::Value(const RowSums& sums, RowValue value) const {
+  const uint64_t amount = ValueOf(sums, value);
+  return IsTime(value) ? Time(amount) : Count(amount);
+}
+
+const char* RateTitle(RowValue value) {
+  switch (value) {
+    case RowValue::kBlocked:
+      return "BLOCKED/s";
+    case RowValue::kRunnable:
+      return "RUNNABLE/s";
+    case RowValue::kCount:
+      return "WAITS/s";
+    case RowValue::kOffCpu:
+    case RowValue::kCpu:
+    case RowValue::kSamples:
+    case RowValue::kWall:
+      break;  // top shows waits only
+  }
+  return "OFF-CPU/s";
+}
+
+std::string RateTitles() {
+  return absl::StrFormat("%10s %10s %10s %8s", RateTitle(RowValue::kOffCpu), RateTitle(RowValue::kBlocked),
+                         RateTitle(RowValue::kRunnable), RateTitle(RowValue::kCount));
+}
+
+std::string RateColumns(const RowSums& sums, const Rates& rates) {
+  return absl::StrFormat("%10s %10s %10s %8s", rates.Time(sums.total_ns()), rates.Time(sums.blocked_ns),
+                         rates.Time(sums.runnable_ns), rates.Count(sums.count));
+}
+
+std::vector<std::string> TopHead(const TopTable& table, const std::string& time_of_day, const std::string& recorder) {
+  const Rates rates(table.duration_ns);
+  const std::string slept =
+      table.slept_throughout == 0 ? "" : absl::StrCat("; ", table.slept_throughout, " threads slept throughout");
+  const std::string idle =
+      table.idle.empty() ? ""
+                         : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
+  return {absl::StrCat("offcpu top  ", table.host, "  ", time_of_day, "  ", FormatDuration(table.duration_ns),
+                       " recorded by ", recorder),
+          absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",
+                       rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns),
+                       " runnable, ", rates.Count(table.sums.count), " waits"),
+          absl::StrCat(table.all_processes, " processes", slept, idle, "; ", LossText(table, rates))};
+}
+
+std::string TopFrameName(const std::string& name, size_t columns) {
+  return Shortened(absl::StrReplaceAll(name, {{"(anonymous namespace)::", ""}}), columns);
+}
+
+std::string TopStackTitle(RowValue value) {
+  return absl::StrFormat("%10s %-9s %7s %-15s %s", RateTitle(value), "KIND", "PID", "THREAD",
+                         "WHERE < ITS CALLERS | WAITS IN");
+}
+
+std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns) {
+  const size_t room = columns < kStackColumn + kMinStackColumns ? kMinStackColumns : columns - kStackColumn;
+  return absl::StrFormat("%10s %s %7d %s %s", rates.Value(stack.sums, value), Cell(Name(stack.kind), 9), stack.pid,
+                         Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
+}
+
+size_t ShareOfLines(size_t room, size_t first, size_t second) {
+  const size_t half = room / 2;
+  return std::min(first, std::max(half, room - std::min(room, second)));
+}
+
+}  // namespace offcpu

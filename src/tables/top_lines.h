@@ -1,0 +1,54 @@
+// What `offcpu top` shows alike in plain text and on a screen: figures per second, so that intervals of any length
+// compare, the head, and a stack on one line. Pure functions.
+#ifndef OFFCPU_TABLES_TOP_LINES_H_
+#define OFFCPU_TABLES_TOP_LINES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "labels/row_value.h"
+#include "tables/top_table.h"
+
+namespace offcpu {
+
+// Of an interval, in a second.
+class Rates {
+ public:
+  explicit Rates(uint64_t duration_ns) : duration_ns_(static_cast<double>(duration_ns)) {}
+  double PerSecond(uint64_t amount) const {
+    return duration_ns_ == 0 ? 0 : static_cast<double>(amount) * 1e9 / duration_ns_;
+  }
+  std::string Time(uint64_t ns) const;
+  std::string Count(uint64_t count) const;
+  std::string Value(const RowSums& sums, RowValue value) const;
+
+ private:
+  double duration_ns_;
+};
+
+// Of the column of a value.
+const char* RateTitle(RowValue value);
+
+// Four columns: off the CPU, blocked, runnable, waits.
+std::string RateTitles();
+std::string RateColumns(const RowSums& sums, const Rates& rates);
+
+inline constexpr size_t kThreadNameColumns = 15;  // what the kernel keeps of it
+
+// Who recorded what, all that there was in a second, what is left out and lost.
+std::vector<std::string> TopHead(const TopTable& table, const std::string& time_of_day, const std::string& recorder);
+
+std::string TopStackTitle(RowValue value);
+std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns);
+
+// The name of a function, without what says little.
+std::string TopFrameName(const std::string& name, size_t columns);
+
+// Of `room` lines for two tables, those of the first: half, or what it needs, or what the second leaves.
+size_t ShareOfLines(size_t room, size_t first, size_t second);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_TABLES_TOP_LINES_H_
