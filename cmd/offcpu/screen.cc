@@ -114,6 +114,7 @@ const char* CodeOf(Style style, bool has_colors) {
     case Style::kRunnable:
       return has_colors ? "\033[31m" : "";
     case Style::kPlain:
+    case Style::kPicture:
       break;
   }
   return "";
@@ -125,7 +126,8 @@ void Append(const StyledLine& line, bool has_colors, std::string* bytes) {
   for (const StyledPart& part : line.parts) {
     if (part.text.empty()) continue;
     if (column > 1) absl::StrAppend(bytes, "\033[", column, "G");
-    const std::string code = absl::StrCat(line.is_selected ? "\033[7m" : "", CodeOf(part.style, has_colors));
+    const bool is_reversed = line.is_selected && part.style == Style::kPlain;
+    const std::string code = absl::StrCat(is_reversed ? "\033[7m" : "", CodeOf(part.style, has_colors));
     absl::StrAppend(bytes, code, part.text, code.empty() ? "" : "\033[m");
     column += ColumnsOf(part.text);
   }

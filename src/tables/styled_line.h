@@ -8,7 +8,8 @@
 
 namespace offcpu {
 
-enum class Style { kPlain, kTitle, kQuiet, kBlocked, kRunnable };
+// Of a line that is selected, only what is plain looks selected: a picture is what its characters leave empty, too.
+enum class Style { kPlain, kTitle, kQuiet, kPicture, kBlocked, kRunnable };
 
 struct StyledPart {
   std::string text;

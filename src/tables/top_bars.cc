@@ -38,7 +38,7 @@ std::vector<StyledPart> Bar(const RowSums& sums, RowValue value, uint64_t most, 
   const size_t runnable = RunnableCells(sums, value, cells);
   return {{Repeated(has_blocks ? "█" : "#", cells - runnable), Style::kBlocked},
           {Repeated(has_blocks ? "▒" : "/", runnable), Style::kRunnable},
-          {std::string(columns - cells, ' ')}};
+          {std::string(columns - cells, ' '), Style::kPicture}};
 }
 
 std::string Sparkline(const std::vector<double>& figures, size_t columns, bool has_blocks) {

@@ -132,12 +132,13 @@ class Drawing {
     StyledLine line = Plain(text);
     const size_t columns = PictureColumns(text);
     if (columns == 0) return line;
-    line.parts.push_back({" "});
+    line.parts.push_back({" ", Style::kPicture});
     const uint64_t most = ValueOf(shown_.processes.front().sums, state_.value);
     for (StyledPart& part : Bar(sums, state_.value, most, columns, options_.has_blocks))
       line.parts.push_back(std::move(part));
-    line.parts.push_back({" "});
-    line.parts.push_back({Sparkline(history_.Of(process, state_.value), columns, options_.has_blocks)});
+    line.parts.push_back({" ", Style::kPicture});
+    line.parts.push_back(
+        {Sparkline(history_.Of(process, state_.value), columns, options_.has_blocks), Style::kPicture});
     return line;
   }
 

@@ -140,6 +140,8 @@ TEST_F(TopScreenTest, WhatIsBlockedAndWhatIsRunnableHaveStylesOfTheirOwn) {
   EXPECT_EQ(line.parts[2].style, Style::kBlocked);
   EXPECT_EQ(line.parts[3].text, "▒▒▒");
   EXPECT_EQ(line.parts[3].style, Style::kRunnable);
+  // What is selected is shown in reverse, but no picture is.
+  for (size_t i = 1; i < line.parts.size(); ++i) EXPECT_NE(line.parts[i].style, Style::kPlain) << line.parts[i].text;
 }
 
 TEST_F(TopScreenTest, TheSelectedProcessHasItsStacks) {
