@@ -112,6 +112,14 @@ TEST_F(PageTest, TheModulesDoWhatTheyAreFor) {
   EXPECT_EQ(ResultOf("node --test " + kTests + "/page/*.test.mjs >&2"), 0);
 }
 
+TEST_F(PageTest, EslintFindsNothingInTheModules) {
+  const std::string eslint = kTests + "/browser/node_modules/.bin/eslint";
+  if (!std::filesystem::exists(eslint)) GTEST_SKIP() << "needs eslint: scripts/deps";
+  EXPECT_EQ(ResultOf("cd " OFFCPU_SOURCE_DIR " && " + eslint +
+                     " -c tests/html/browser/eslint.config.mjs src/html/page tests/html/page tests/html/browser >&2"),
+            0);
+}
+
 TEST_F(PageTest, TheModulesReadWhatIsWritten) {
   WritePage();
   EXPECT_EQ(

@@ -1,6 +1,7 @@
 // Usage: open_test.mjs PAGE: how long a page takes until it can be used. What is judged is the time on a CPU of the
 // process that shows it: on a busy machine the clock tells of others.
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { User } from './user.mjs';
 
 const MOST_SECONDS = 2;
@@ -23,7 +24,8 @@ await user.does({
     await browser.until("document.documentElement?.dataset.ready === 'true'");
     const seconds = (performance.now() - start) / 1000;
     const cpu = (await spent()) - before;
-    console.log(`${cpu.toFixed(2)} s on a CPU, ${seconds.toFixed(2)} s by the clock`);
+    const { size } = statSync(process.argv[2]);
+    console.log(`${size} bytes: ${cpu.toFixed(2)} s on a CPU, ${seconds.toFixed(2)} s by the clock`);
     assert.ok(cpu < MOST_SECONDS, `${cpu} s`);
   },
   async 'it shows them all'() {
