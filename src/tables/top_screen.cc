@@ -160,8 +160,9 @@ class Drawing {
     }
   }
 
-  // That is shown whole: the selected one, or else the costliest.
+  // That is shown whole: the selected one, as it is now if it is there, or else the costliest.
   const TopStack* Whole() const {
+    if (const size_t index = SelectedStack(); index < stacks_.size()) return &shown_.stacks[stacks_[index]];
     if (state_.stack.has_value()) return &*state_.stack;
     return stacks_.empty() ? nullptr : &shown_.stacks[stacks_.front()];
   }
@@ -169,13 +170,10 @@ class Drawing {
   std::string StackTitle() const {
     const TopStack* stack = Whole();
     if (stack == nullptr) return "no stack";
-    const size_t index = SelectedStack();
-    const bool is_there = !state_.stack.has_value() || index < stacks_.size();
-    const RowSums& sums = state_.stack.has_value() && is_there ? shown_.stacks[stacks_[index]].sums : stack->sums;
     const std::string who = absl::StrCat("stack of ", stack->thread, " (", stack->process, " ", stack->pid, "): ");
-    if (!is_there) return who + "no wait in this interval";
+    if (state_.stack.has_value() && SelectedStack() == stacks_.size()) return who + "no wait in this interval";
     return absl::StrCat(who, std::string(Name(stack->kind)), ", cause ", std::string(Name(stack->cause)), ", longest ",
-                        FormatDuration(sums.max_ns));
+                        FormatDuration(stack->sums.max_ns));
   }
 
   // The innermost one first.

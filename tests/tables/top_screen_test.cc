@@ -160,6 +160,9 @@ TEST_F(TopScreenTest, TheSelectedStackIsShownWhole) {
   Type("j\tj");
   EXPECT_THAT(Selected(), ElementsAre(HasSubstr(" server "), HasSubstr(" logger ")));
   EXPECT_THAT(Lines(), testing::Contains("stack of logger (server 1234): sleeping, cause pipe, longest 100 ms"));
+  fake_.profile.rows[1].kind = WaitKind::kOpen;  // in the next refresh
+  fake_.profile.rows[1].max_ns = 200 * kMs;
+  EXPECT_THAT(Lines(), testing::Contains("stack of logger (server 1234): open, cause pipe, longest 200 ms"));
   fake_.profile.rows.erase(fake_.profile.rows.begin() + 1);
   EXPECT_THAT(Lines(), testing::Contains("stack of logger (server 1234): no wait in this interval"));
   EXPECT_THAT(Lines(), testing::Contains("  flush"));
