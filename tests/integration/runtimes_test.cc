@@ -124,6 +124,25 @@ TEST_F(Runtimes, GoHasTheCallerOfTheLeaf) {
   EXPECT_EQ(stacks.size(), 1u) << "both tables say the same\n" << testing::PrintToString(stacks);
 }
 
+// The scheduler runs on the stack of its thread and never calls a goroutine's functions: an idle thread is not shown
+// below the goroutine that it ran last, whose stack is right behind the switch.
+TEST_F(Runtimes, GoShowsNoIdleThreadBelowAGoroutine) {
+  SKIP_WITHOUT("go");
+  const std::string program = Path("idle");
+  ASSERT_EQ(RunProgram({"/usr/bin/env", "HOME=" + directory_.path(), "go", "build", "-o", program, Source("idle.go")}),
+            0);
+  RecordProgram({program});
+  const auto is_idle = [](const StackRow& row) {
+    return Has(row, "runtime.findrunnable") || Has(row, "runtime.findRunnable");
+  };
+  for (const StackRow& row : recording_.Rows(is_idle)) EXPECT_FALSE(Has(row, "main.")) << row.Text();
+  // The threads have been idle, and have run goroutines.
+  const auto is_complete = [](const StackRow& row) { return row.complete(); };
+  EXPECT_GT(recording_.Sum([&](const StackRow& row) { return is_complete(row) && is_idle(row); }).count, 100u);
+  EXPECT_GT(recording_.Sum([&](const StackRow& row) { return is_complete(row) && Has(row, "main.Blocks"); }).count,
+            100u);
+}
+
 TEST_F(Runtimes, RustNeedsNothing) {
   SKIP_WITHOUT("rustc");
   ASSERT_EQ(RunProgram({"/usr/bin/env", "rustc", "-O", "-o", Path("wait"), Source("wait.rs")}), 0);
