@@ -18,6 +18,8 @@ const char* Said(Fate fate) {
   switch (fate) {
     case Fate::kLater:
       return "does not take windows, which are kept: ";
+    case Fate::kRestLater:
+      return "does not take all of a window, whose rest is kept: ";
     case Fate::kRefused:
       return "refuses a window: ";
     case Fate::kDivided:

@@ -62,10 +62,8 @@ Judgement Judge(const HttpAnswer& answer) {
     return judgement;
   }
   judgement.fate = IsLater(answer.status) ? Fate::kLater : Fate::kRefused;
-  if (judgement.fate == Fate::kRefused) {
-    judgement.may_be_of_a_part = IsOfContent(answer.status);
-    judgement.refused_profiles = ProfilesNamedIn(answer.body);
-  }
+  judgement.may_be_of_a_part = IsOfContent(answer.status);
+  judgement.refused_profiles = ProfilesNamedIn(answer.body);
   judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
   if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
   return judgement;

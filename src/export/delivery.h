@@ -15,9 +15,10 @@ namespace offcpu {
 
 enum class Fate {
   kDelivered,
-  kLater,    // the same again: nothing came back, or 429, 502, 503, 504
-  kRefused,  // and so it would be the next time
-  kDivided,  // refused, and its parts are sent one by one; who judges answers does not say so
+  kLater,      // the same again: nothing came back, or 429, 502, 503, 504
+  kRefused,    // and so it would be the next time
+  kDivided,    // refused, and its parts are sent one by one; who judges answers does not say so
+  kRestLater,  // some of its profiles are sent later, as parts; who judges answers does not say so either
 };
 
 struct Judgement {
@@ -26,7 +27,7 @@ struct Judgement {
   uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
   uint64_t rejected_ns = 0;                         // their part of the request's; who judges answers does not know it
   bool may_be_of_a_part = false;                    // of a refusal: of what is in the request, perhaps not of all of it
-  // Of a refusal that says which profiles of the request it is of; the server has kept the others.
+  // Of an answer that says which profiles of the request it is of; the server has kept the others.
   std::vector<size_t> refused_profiles;
   std::string what;    // "off_cpu of nginx": which profile, if it is of one
   std::string reason;  // for a person, one line; empty: all is well

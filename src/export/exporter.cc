@@ -64,6 +64,8 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
 
 uint64_t ShareNs(const SpoolRecord& record) { return ShareOfWindowNs(record.duration_ns, record.part, record.parts); }
 
+bool IsLater(Fate fate) { return fate == Fate::kLater || fate == Fate::kRestLater; }
+
 uint64_t DurationOf(const WindowPieces& pieces) {
   uint64_t ns = 0;
   for (const auto& piece : pieces) ns += piece->duration_ns;
@@ -280,7 +282,7 @@ void Exporter::SendLoop() {
     lock.lock();
     if (!record.has_value()) {
       to_send_.wait_for(lock, kPatience, [this] { return stop_ || has_new_; });
-    } else if (judgement.fate != Fate::kLater) {
+    } else if (!IsLater(judgement.fate)) {
       backoff.Reset();
     } else {
       const std::chrono::milliseconds own = backoff.Next(std::uniform_real_distribution<double>()(random_));
@@ -308,7 +310,7 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
   {
     const std::lock_guard lock(mutex_);
     if (stop_ && judgement.fate == Fate::kLater) return;  // it was broken off
-    if (judgement.fate == Fate::kLater) ++stats_.retries;
+    if (IsLater(judgement.fate)) ++stats_.retries;
     if (judgement.fate == Fate::kDelivered) {
       ++stats_.requests_sent;
       stats_.bytes_sent += record.body.size();

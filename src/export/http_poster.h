@@ -38,8 +38,8 @@ struct HttpAnswer {
 
 class HttpPoster {
  public:
-  static constexpr size_t kMaxAnswerBytes = 64u << 10;  // the rest is not kept
-  static constexpr size_t kMaxReadBytes = 4u << 20;     // nor, beyond that, read
+  static constexpr size_t kMaxAnswerBytes = 1u << 20;  // the rest is not kept
+  static constexpr size_t kMaxReadBytes = 4u << 20;    // nor, beyond that, read
 
   explicit HttpPoster(HttpTarget target);
   ~HttpPoster();

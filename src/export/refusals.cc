@@ -17,18 +17,62 @@ uint64_t RejectedNs(const SpoolRecord& record, uint64_t rejected, uint64_t profi
                                static_cast<double>(ShareOfWindowNs(record.duration_ns, record.part, record.parts)));
 }
 
+// That the answer names and that are there.
+std::set<size_t> NamedProfiles(const Judgement& judgement, const RequestParts& request) {
+  std::set<size_t> named;
+  for (const size_t profile : judgement.refused_profiles) {
+    if (profile < request.profiles()) named.insert(profile);
+  }
+  return named;
+}
+
+std::set<size_t> AllProfiles(const RequestParts& request) {
+  std::set<size_t> all;
+  for (size_t profile = 0; profile < request.profiles(); ++profile) all.insert(all.end(), profile);
+  return all;
+}
+
+// The record without what is not in `profiles`, in parts whose shares of the window's time are their own. Empty if the
+// record cannot be divided.
+std::vector<SpoolRecord> Divided(const SpoolRecord& record, const RequestParts& request,
+                                 const std::set<size_t>& profiles) {
+  std::vector<SpoolRecord> divided;
+  const auto parts = static_cast<uint32_t>(std::min(request.profiles(), Refusals::kMostParts));
+  if (parts < 2 || record.parts > kMaxSpoolParts / parts) return divided;
+  for (uint32_t i = 0; i < parts; ++i) {
+    const std::set<size_t> of_part(profiles.lower_bound(request.profiles() * i / parts),
+                                   profiles.lower_bound(request.profiles() * (i + 1) / parts));
+    if (of_part.empty()) continue;
+    SpoolRecord part{.start_unix_ns = record.start_unix_ns, .duration_ns = record.duration_ns};
+    part.part = record.part * parts + i;
+    part.parts = record.parts * parts;
+    part.body = request.Part(of_part);
+    divided.push_back(std::move(part));
+  }
+  return divided;
+}
+
+// Where none or all are named, all of it comes again as it is.
+void OnLater(const SpoolRecord& record, const RequestParts& request, Refusals::Verdict& verdict) {
+  const std::set<size_t> named = NamedProfiles(verdict.judgement, request);
+  if (named.empty() || named.size() == request.profiles()) return;
+  verdict.parts = Divided(record, request, named);
+  if (!verdict.parts.empty()) verdict.judgement.fate = Fate::kRestLater;
+}
+
 }  // namespace
 
 Refusals::Verdict Refusals::OnAnswer(const SpoolRecord& record, const HttpAnswer& answer) {
   Verdict verdict = {.judgement = Judge(answer), .parts = {}, .types = {}};
   Judgement& judgement = verdict.judgement;
   if (judgement.fate == Fate::kDelivered) in_a_row_ = 0;
-  if (judgement.fate != Fate::kRefused && judgement.rejected_profiles == 0) return verdict;
   const bool is_refused = judgement.fate == Fate::kRefused;
   if (is_refused) ++in_a_row_;
+  if (!is_refused && judgement.rejected_profiles == 0 && judgement.refused_profiles.empty()) return verdict;
   const absl::StatusOr<RequestParts> request = RequestParts::Parse(record.body);
   const size_t profiles = request.ok() ? request->profiles() : 0;
-  if (is_refused && profiles != 0) OnRefused(record, *request, verdict);
+  if (profiles != 0 && is_refused) OnRefused(record, *request, verdict);
+  if (profiles != 0 && judgement.fate == Fate::kLater) OnLater(record, *request, verdict);
   if (judgement.rejected_profiles != 0)
     judgement.rejected_ns = RejectedNs(record, judgement.rejected_profiles, profiles);
   return verdict;
@@ -36,17 +80,15 @@ Refusals::Verdict Refusals::OnAnswer(const SpoolRecord& record, const HttpAnswer
 
 void Refusals::OnRefused(const SpoolRecord& record, const RequestParts& request, Verdict& verdict) const {
   Judgement& judgement = verdict.judgement;
-  std::set<size_t> refused;
-  for (const size_t profile : judgement.refused_profiles) {
-    if (profile < request.profiles()) refused.insert(profile);
-  }
+  std::set<size_t> refused = NamedProfiles(judgement, request);
   if (refused.empty()) {
-    if (judgement.may_be_of_a_part) verdict.parts = Divided(record, request);
+    refused = AllProfiles(request);
+    // Otherwise nothing speaks for it that the collector takes any.
+    if (judgement.may_be_of_a_part && in_a_row_ <= kMostInARow) verdict.parts = Divided(record, request, refused);
     if (!verdict.parts.empty()) {
       judgement.fate = Fate::kDivided;
       return;
     }
-    for (size_t profile = 0; profile < request.profiles(); ++profile) refused.insert(profile);
   }
   if (refused.size() < request.profiles()) {
     judgement.fate = Fate::kDelivered;
@@ -54,22 +96,6 @@ void Refusals::OnRefused(const SpoolRecord& record, const RequestParts& request,
   }
   if (refused.size() == 1) judgement.what = request.Name(*refused.begin());
   for (const size_t profile : refused) verdict.types.push_back(request.Type(profile));
-}
-
-// Empty if it is one profile, or if nothing speaks for it that the collector takes any. The parts' shares of the
-// window's time add up to the record's.
-std::vector<SpoolRecord> Refusals::Divided(const SpoolRecord& record, const RequestParts& request) const {
-  std::vector<SpoolRecord> divided;
-  const auto parts = static_cast<uint32_t>(std::min(request.profiles(), kMostParts));
-  if (parts < 2 || in_a_row_ > kMostInARow || record.parts > kMaxSpoolParts / parts) return divided;
-  for (uint32_t i = 0; i < parts; ++i) {
-    SpoolRecord part{.start_unix_ns = record.start_unix_ns, .duration_ns = record.duration_ns};
-    part.part = record.part * parts + i;
-    part.parts = record.parts * parts;
-    part.body = request.Part(request.profiles() * i / parts, request.profiles() * (i + 1) / parts);
-    divided.push_back(std::move(part));
-  }
-  return divided;
 }
 
 }  // namespace offcpu

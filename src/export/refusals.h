@@ -1,7 +1,8 @@
 // What becomes of a request that a collector refuses for what is in it. One bad profile shall not cost the others, so
 // the request is divided, and its profiles are sent one by one. Unless the answer says which ones are refused: then the
-// collector has kept the others, and would have them twice. Where a collector refuses one request after the other,
-// they are divided no more until it takes one. Plain state of one thread.
+// collector has kept the others, and would have them twice. So it is with an answer that says "later" of some profiles:
+// only they are sent again. Where a collector refuses one request after the other, they are divided no more until it
+// takes one. Plain state of one thread.
 #ifndef OFFCPU_EXPORT_REFUSALS_H_
 #define OFFCPU_EXPORT_REFUSALS_H_
 
@@ -23,7 +24,7 @@ class Refusals {
 
   struct Verdict {
     Judgement judgement;
-    std::vector<SpoolRecord> parts;  // to be sent instead of the record; not compressed
+    std::vector<SpoolRecord> parts;  // to be sent instead of the record, now or later; not compressed
     std::vector<std::string> types;  // of profiles that are refused for good
   };
   // `record` was posted.
@@ -31,7 +32,6 @@ class Refusals {
 
  private:
   void OnRefused(const SpoolRecord& record, const RequestParts& request, Verdict& verdict) const;
-  std::vector<SpoolRecord> Divided(const SpoolRecord& record, const RequestParts& request) const;
 
   size_t in_a_row_ = 0;
 };

@@ -161,14 +161,13 @@ std::string RequestParts::Name(size_t profile) const {
   return absl::StrCat(type, " of ", service);
 }
 
-std::string RequestParts::Part(size_t first, size_t last) const {
+std::string RequestParts::Part(const std::set<size_t>& profiles) const {
   Request part;
   const otlp::ResourceProfiles* resource_before = nullptr;
   const otlp::ScopeProfiles* scope_before = nullptr;
   size_t number = 0;
   VisitProfiles(message_->request, [&](const auto& resource, const auto& scope, const otlp::Profile& profile) {
-    const size_t at = number++;
-    if (at < first || at >= last) return;
+    if (!profiles.contains(number++)) return;
     if (&resource != resource_before) {
       otlp::ResourceProfiles* added = part.add_resource_profiles();
       *added->mutable_resource() = resource.resource();

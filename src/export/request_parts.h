@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -26,9 +27,9 @@ class RequestParts {
   // "off_cpu of nginx": with the service that it is of.
   std::string Name(size_t profile) const;
 
-  // The profiles from `first` to before `last`, with their resources, not compressed. What is in the tables stays where
-  // it is, but entries that nothing refers to any more are empty.
-  std::string Part(size_t first, size_t last) const;
+  // Some of the profiles, with their resources, not compressed. What is in the tables stays where it is, but entries
+  // that nothing refers to any more are empty.
+  std::string Part(const std::set<size_t>& profiles) const;
 
  private:
   struct Message;

@@ -46,6 +46,22 @@ std::shared_ptr<const Profile> AWindow(uint64_t number) {
   return std::make_shared<const Profile>(std::move(profile));
 }
 
+// The sixth, in which each of these waited as long.
+std::shared_ptr<const Profile> AWindowOf(const std::vector<std::string>& programs) {
+  Profile window = *AWindow(6);
+  const ProfileRow row = window.rows[0];
+  window.processes.clear();
+  window.rows.clear();
+  for (const std::string& name : programs) {
+    const auto index = static_cast<uint32_t>(window.processes.size());
+    window.processes.push_back(
+        {.key = {.pid = 10 + static_cast<int32_t>(index), .start_ns = 5, .exec_id = 0}, .name = name, .container = ""});
+    window.rows.push_back(row);
+    window.rows.back().process = index;
+  }
+  return std::make_shared<const Profile>(std::move(window));
+}
+
 Request Decode(const FakeRequest& sent) {
   const absl::StatusOr<std::string> bytes = Gunzip(sent.body, 64u << 20);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
@@ -74,6 +90,17 @@ std::vector<uint64_t> MsOf(const std::vector<FakeRequest>& sent) {
   std::vector<uint64_t> ms;
   for (const FakeRequest& request : sent) ms.push_back(MsOf(request));
   return ms;
+}
+
+std::vector<std::string> ServicesOf(const FakeRequest& sent) {
+  std::vector<std::string> services;
+  const Request request = Decode(sent);
+  for (const auto& resource : request.resource_profiles()) {
+    for (const auto& attribute : resource.resource().attributes()) {
+      if (attribute.key() == "service.name") services.push_back(attribute.value().string_value());
+    }
+  }
+  return services;
 }
 
 class ExporterTest : public ::testing::Test {
@@ -233,15 +260,8 @@ TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
     collector_ = std::make_unique<FakeCollector>();
     config_.target.url = config_.shown_url = collector_->url();
     collector_->Then({HttpReply(400, "bad"), taken, HttpReply(400, "bad"), taken});
-    Profile window = *AWindow(6);
-    for (const char* name : {"bad one", "client"}) {
-      window.processes.push_back({.key = {.pid = 11, .start_ns = 5, .exec_id = 0}, .name = name, .container = ""});
-      window.rows.push_back(window.rows[0]);
-      window.rows.back().process = static_cast<uint32_t>(window.processes.size() - 1);
-    }
-    window.processes[2].key.pid = 12;
     const std::unique_ptr<Exporter> exporter = Start();
-    exporter->Add({std::make_shared<const Profile>(std::move(window))});
+    exporter->Add({AWindowOf({"server", "bad one", "client"})});
     EXPECT_THAT(MsOf(collector_->AwaitTaken(2)), ElementsAre(6, 6));
     const ExporterStats stats =
         AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 2 && s.requests_waiting == 0; });
@@ -256,6 +276,54 @@ TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
     EXPECT_THAT(Said()[1], HasSubstr("refuses a window: off_cpu of bad one: HTTP 400: bad"));
     said_.clear();
   }
+}
+
+// A limit of the tenant was reached in the middle of a request.
+TEST_F(ExporterTest, WhatACollectorHasNoRoomForComesLaterAndTheRestNotAgain) {
+  for (const std::string& spool : {config_.spool, std::string()}) {
+    config_.spool = spool;
+    collector_ = std::make_unique<FakeCollector>();
+    config_.target.url = config_.shown_url = collector_->url();
+    collector_->Then(
+        {HttpReply(429, "push series with index 1 and id 3f failed: resource_exhausted", "Retry-After: 1\r\n")});
+    const std::unique_ptr<Exporter> exporter = Start();
+    exporter->Add({AWindowOf({"server", "late one", "client"})});
+    const std::vector<FakeRequest> taken = collector_->AwaitTaken(1);
+    EXPECT_THAT(ServicesOf(taken[0]), ElementsAre("late one"));
+    const ExporterStats stats =
+        AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1 && s.requests_waiting == 0; });
+    EXPECT_EQ(stats.retries, 1u);
+    EXPECT_THAT(stats.losses, IsEmpty());
+    const std::vector<FakeRequest> all = collector_->Await(2);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_GE(all[1].at - all[0].at, seconds(1)) << "when the server says";
+    ASSERT_EQ(Said().size(), 2u);
+    EXPECT_THAT(Said()[0], HasSubstr("does not take all of a window, whose rest is kept: HTTP 429: push series"));
+    EXPECT_THAT(Said()[1], HasSubstr("again"));
+    said_.clear();
+  }
+}
+
+// Pyroscope takes nothing that is older than an hour, and says so of each profile.
+TEST_F(ExporterTest, WindowsThatHaveBecomeTooOldAreRefusedAndHoldNothingUp) {
+  const auto too_old = [](const std::string& index) {
+    return "push series with index " + index + " and id 3f failed: profile with labels '{service_name=\"a\"}' is " +
+           "outside of ingestion window (profile timestamp: 2026-11-24 10:00:00, the ingestion window starts at " +
+           "2026-11-24 10:30:00)";
+  };
+  const std::string both = "failed to make a GRPC request: 2 errors: " + too_old("1") + "; " + too_old("0");
+  collector_->Then({HttpReply(400, both), HttpReply(400, both), HttpReply(400, both)});
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (int i = 0; i < 3; ++i) exporter->Add({AWindowOf({"server", "client"})});
+  exporter->Add({AWindow(4)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(4));
+  EXPECT_EQ(collector_->Await(4).size(), 4u) << "each once, and whole";
+  const ExporterStats stats =
+      AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1 && s.requests_waiting == 0; });
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("refused", 3u)));
+  EXPECT_EQ(stats.losses[0].ns, 3 * kSecond);
+  ASSERT_EQ(stats.refused.size(), 1u);
+  EXPECT_EQ(stats.refused[0].count, 6u) << "profiles";
 }
 
 TEST_F(ExporterTest, WhatACollectorHasKeptIsNotSentAgain) {

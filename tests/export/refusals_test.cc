@@ -85,6 +85,48 @@ TEST(RefusalsTest, WhatTheServerHasKeptIsNotSentAgain) {
   EXPECT_THAT(verdict.parts, IsEmpty());
 }
 
+// Pyroscope has a limit of bytes a second for each tenant: what comes until it is reached is kept.
+TEST(RefusalsTest, OnlyWhatIsNamedComesAgainLater) {
+  const SpoolRecord record = RecordOf(4, 1, 2);
+  Refusals refusals;
+  const std::string body =
+      "2 errors: push series with index 1 and id x failed: resource_exhausted: push rate limit (4MB) exceeded; "
+      "push series with index 3 and id y failed: resource_exhausted: push rate limit (4MB) exceeded";
+  const Refusals::Verdict verdict =
+      refusals.OnAnswer(record, {.status = 429, .body = body, .retry_after = std::chrono::seconds(7)});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRestLater);
+  EXPECT_EQ(verdict.judgement.retry_after, std::chrono::seconds(7));
+  EXPECT_EQ(verdict.judgement.rejected_profiles, 0u);
+  EXPECT_THAT(verdict.types, IsEmpty());
+  ASSERT_THAT(verdict.parts, SizeIs(2));
+  EXPECT_EQ(RequestParts::Parse(verdict.parts[0].body)->Name(0), "off_cpu of program-b");
+  EXPECT_EQ(RequestParts::Parse(verdict.parts[1].body)->Name(0), "off_cpu of program-d");
+  for (const SpoolRecord& part : verdict.parts) {
+    EXPECT_EQ(RequestParts::Parse(part.body)->profiles(), 1u);
+    EXPECT_EQ(part.parts, 8u) << "a fourth of a half";
+  }
+  EXPECT_EQ(verdict.parts[0].part, 5u);
+  EXPECT_EQ(verdict.parts[1].part, 7u);
+}
+
+TEST(RefusalsTest, OfManyProfilesOnlyTheNamedComeAgainLater) {
+  Refusals refusals;
+  const std::string body = "push series with index 148 and id x failed; push series with index 4 and id y failed";
+  const std::vector<SpoolRecord> parts = refusals.OnAnswer(RecordOf(150), {.status = 429, .body = body}).parts;
+  ASSERT_THAT(parts, SizeIs(2));
+  for (const SpoolRecord& part : parts) EXPECT_EQ(RequestParts::Parse(part.body)->profiles(), 1u);
+}
+
+TEST(RefusalsTest, WhereAllOrNoneAreNamedAllComesAgainLater) {
+  const std::string all = "push series with index 0 and id x failed; push series with index 1 and id y failed";
+  for (const std::string& body : {all, std::string("push series with index 2 and id x failed"), std::string("no")}) {
+    Refusals refusals;
+    const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(2), {.status = 429, .body = body});
+    EXPECT_EQ(verdict.judgement.fate, Fate::kLater) << body;
+    EXPECT_THAT(verdict.parts, IsEmpty()) << body;
+  }
+}
+
 TEST(RefusalsTest, WhereAllAreNamedAllAreRefused) {
   Refusals refusals;
   const std::string body = "push series with index 0 and id x failed; push series with index 1 and id y failed";

@@ -68,7 +68,7 @@ TEST(RequestPartsTest, APartHasItsProfilesAndWhatTheyReferTo) {
   const std::string request = RequestOfPrograms(3, TwoTypes());
   const RequestParts parts = Parsed(request);
   ASSERT_EQ(parts.profiles(), 6u);
-  const std::string part = parts.Part(2, 3);
+  const std::string part = parts.Part({2});
   EXPECT_THAT(OffCpuOf(part), ElementsAre(Pair("function of program-b", 2'000'000)));
   const OtlpReader reader(part);
   ASSERT_EQ(reader.message().resource_profiles_size(), 1);
@@ -89,12 +89,13 @@ TEST(RequestPartsTest, PartsAddUp) {
   const std::string request = RequestOfPrograms(5);
   const RequestParts parts = Parsed(request);
   std::map<std::string, int64_t> sums;
-  for (const auto& [first, last] : {std::pair(0, 2), std::pair(2, 3), std::pair(3, 5)}) {
-    for (const auto& [name, ns] : OffCpuOf(parts.Part(static_cast<size_t>(first), static_cast<size_t>(last))))
-      sums[name] += ns;
+  for (const std::set<size_t>& profiles : {std::set<size_t>{0, 3}, {2}, {1, 4}}) {
+    const std::map<std::string, int64_t> of_part = OffCpuOf(parts.Part(profiles));
+    EXPECT_EQ(of_part.size(), profiles.size());
+    for (const auto& [name, ns] : of_part) sums[name] += ns;
   }
   EXPECT_EQ(sums, OffCpuOf(request));
-  EXPECT_EQ(OffCpuOf(parts.Part(0, 5)), OffCpuOf(request));
+  EXPECT_EQ(OffCpuOf(parts.Part({0, 1, 2, 3, 4})), OffCpuOf(request));
 }
 
 TEST(RequestPartsTest, DamageIsAnError) {
