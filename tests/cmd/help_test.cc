@@ -176,7 +176,10 @@ TEST(Completion, OfBash) {
   EXPECT_EQ(OfBash("offcpud", "offcpud --"), Long(FlagsOf(HelpOf("offcpud"))));
   EXPECT_EQ(OfBash("offcpu", "offcpu top --value b"), Flags({"blocked"}));
   EXPECT_EQ(OfBash("offcpu", "offcpu top --value = b"), Flags({"blocked"}));
+  EXPECT_EQ(OfBash("offcpu", "offcpu top --value =").count("blocked"), 1u);
   EXPECT_EQ(OfBash("offcpu", "offcpu record --state \"\"").size(), 5u);
+  EXPECT_EQ(OfBash("offcpu", "offcpu record --state disk,sleeping,p"), Flags({"disk,sleeping,preempted"}));
+  EXPECT_EQ(OfBash("offcpu", "offcpu record --unwind = fp,"), Flags({"fp,sframe", "fp,eh_frame"})) << "each once";
   EXPECT_EQ(OfBash("offcpu", "offcpu stacks \"\"").count("1"), 1u) << "numbers of processes";
   EXPECT_EQ(OfBash("offcpu", "offcpu record -- tru").count("true"), 1u) << "a command";
 }
