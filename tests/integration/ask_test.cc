@@ -81,19 +81,27 @@ class Asked : public ServiceTest {
   int reports_ = 0;
 };
 
-TEST_F(Asked, SeveralFilesAddUp) {
+TEST_F(Asked, FiveFilesAddUp) {
   RecordTwice();
-  const std::string both = Report({first_, second_});
+  std::vector<std::string> files = {first_, second_};
+  for (const char* name : {"third.pb.gz", "fourth.pb.gz", "fifth.pb.gz"}) {
+    files.push_back(Path(name));
+    ASSERT_EQ(Run({"record", "--sample", "0", "-p", std::to_string(target_->pid()), "-o", files.back(), "0.2"}), kOk)
+        << errors_;
+  }
+  const std::string all = Report(files);
   EXPECT_THAT(errors_, IsEmpty()) << "nobody asked for a time";
   std::map<std::string, uint64_t> wanted;
-  for (const std::string& one : {Report({first_}), Report({second_})}) {
-    for (const auto& [stack, value] : Folded(one)) wanted[stack] += std::stoull(value);
+  for (const std::string& file : files) {
+    for (const auto& [stack, value] : Folded(Report({file}))) wanted[stack] += std::stoull(value);
   }
   std::map<std::string, uint64_t> got;
-  for (const auto& [stack, value] : Folded(both)) got[stack] = std::stoull(value);
+  for (const auto& [stack, value] : Folded(all)) got[stack] = std::stoull(value);
   EXPECT_EQ(got, wanted);
   EXPECT_THAT(got, Not(IsEmpty()));
-  ASSERT_EQ(Run({"report", first_, second_, "--by", "pid"}), kOk) << errors_;
+  files.insert(files.begin(), "report");
+  files.insert(files.end(), {"--by", "pid"});
+  ASSERT_EQ(Run(files), kOk) << errors_;
   EXPECT_THAT(output_, HasSubstr("  PID\n100.0 %")) << "one process";
 }
 

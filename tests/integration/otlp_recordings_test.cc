@@ -2,7 +2,10 @@
 // and as a back end takes them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -13,6 +16,7 @@
 #include "bytes/gzip.h"
 #include "classify/idle_match.h"
 #include "pprof/pprof_reader.h"
+#include "process/control_groups.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
 #include "tests/otlp/otlp_checker.h"
@@ -66,6 +70,55 @@ TEST_F(Otlp, RequestsOfEverythingSayWhatThePprofFileSays) {
   EXPECT_THAT(LabelsOf(wanted, "no_user_stack"), testing::Contains("no_user_stack=kernel"));
   EXPECT_THAT(LabelsOf(wanted, "image"), testing::Not(testing::IsEmpty()));
   EXPECT_THAT(LabelsOf(wanted, "exe"), testing::Contains(testing::EndsWith("/waits")));
+}
+
+// Where the kubelet puts the program of a pod's container, with systemd.
+class PodOfKubernetes {
+ public:
+  explicit PodOfKubernetes(const std::string& root) : top_(root + "/kubepods-" + std::to_string(getpid()) + ".slice") {
+    std::filesystem::create_directories(container());
+  }
+  // Whoever was in it has ended.
+  ~PodOfKubernetes() {
+    for (std::string path = container(); path.size() >= top_.size(); path.resize(path.rfind('/'))) rmdir(path.c_str());
+  }
+  void Add(pid_t pid) const { std::ofstream(container() + "/cgroup.procs") << pid << std::flush; }
+  std::string container() const {
+    return top_ + "/kubepods-burstable.slice/kubepods-burstable-pod1b2c3d4e_0000_4111_8222_333344445555.slice" +
+           "/cri-containerd-" + id() + ".scope";
+  }
+  static std::string id() { return "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"; }
+
+ private:
+  const std::string top_;
+};
+
+// The kernel keeps 15 bytes of a thread's name.
+TEST_F(Otlp, AProgramHasAllOfItsNameAndItsPod) {
+  const absl::StatusOr<std::string> root = ControlGroupRoot();
+  if (!root.ok()) GTEST_SKIP() << root.status();
+  const std::string name = "twenty-four-letters-long";
+  ASSERT_EQ(name.size(), 24u);
+  const PodOfKubernetes pod(*root);
+  std::filesystem::copy_file(BinDirectory() + "/targets/waits", Path(name));
+  const std::unique_ptr<Target> waits = Target::Start({Path(name), "--seconds", "20"});
+  ASSERT_NE(waits, nullptr);
+  pod.Add(waits->pid());
+  waits->Go();
+  Record({"-p", std::to_string(waits->pid())});
+  PyroscopeStore store;
+  store.Take(ReadFile(Path("out.otlp")));
+  EXPECT_THAT(store.refused(), testing::IsEmpty());
+  for (const auto& [label, value] :
+       std::map<std::string, std::string>{{"service_name", name},
+                                          {"process_executable_name", name},
+                                          {"process_executable_path", std::filesystem::canonical(Path(name)).string()},
+                                          {"k8s_pod_uid", "1b2c3d4e-0000-4111-8222-333344445555"},
+                                          {"container_id", PodOfKubernetes::id()}})
+    EXPECT_THAT(store.Sums("off_cpu:off_cpu", label), testing::ElementsAre(testing::Key(value))) << label;
+  ASSERT_EQ(Run({"report", Path("out.pb.gz"), "--by", "pod"}), 0) << errors_;
+  EXPECT_THAT(output_, testing::HasSubstr("100.0 %"));
+  EXPECT_THAT(output_, testing::HasSubstr("1b2c3d4e-0000-4111-8222-333344445555"));
 }
 
 // The whole host, whatever runs on it.
