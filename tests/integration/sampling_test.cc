@@ -130,8 +130,8 @@ void ExpectKept(const Estimates& estimates, double waits, const std::string& fun
 TEST(Sampling, SumsAndCountsAreUnbiasedAndTheirErrorsRight) {
   std::map<std::string, Statistic> ns;
   std::map<std::string, Statistic> counts;
-  for (int run = 0; run < 30; ++run) {
-    const std::unique_ptr<Target> target = Target::Start({"mix", "--lanes", "6"});
+  for (int run = 0; run < 10; ++run) {
+    const std::unique_ptr<Target> target = Target::Start({"mix", "--lanes", "18"});
     ASSERT_NE(target, nullptr);
     for (const auto& [stack, estimates] : EstimatesOf(RecordBoth(*target))) {
       const std::string& function = stack.first;
