@@ -11,7 +11,7 @@
 /* The clock that the kernel books waiting with. The profiler's own time between two readings is not in it. */
 static __always_inline __u64 scheduler_clock(struct task_struct *task)
 {
-	return config.has_rq_clock ? task->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
+	return config.has_rq_clock ? untrusted(task)->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
 }
 
 /* When `task`, which is leaving, was last charged for the CPU. Looking for somebody else to run there may
@@ -22,7 +22,7 @@ static __always_inline __u64 departure_ns(struct task_struct *task)
 
 	if (!config.has_rq_clock)
 		return clock;
-	now = task->se.cfs_rq->rq->clock_task;
+	now = untrusted(task)->se.cfs_rq->rq->clock_task;
 	return charged <= now ? clock - (now - charged) : clock;
 }
 

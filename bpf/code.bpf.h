@@ -32,7 +32,7 @@ struct code_work {
 static __always_inline void remember_code(struct space *space, struct task_struct *task, __u64 sequence,
 					  const struct code_list *list)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = untrusted(task)->mm;
 
 	if (!mm || __sync_val_compare_and_swap(&space->busy, 0, 1))
 		return;
@@ -57,7 +57,7 @@ static __always_inline void remember_code(struct space *space, struct task_struc
 static __always_inline void inherit_code(struct task_struct *parent, struct task_struct *child)
 {
 	struct space *known, *space;
-	struct mm_struct *mm = child->mm;
+	struct mm_struct *mm = untrusted(child)->mm;
 
 	if (!config.has_vma_iter || child->pid != child->tgid || !mm)
 		return;
@@ -112,7 +112,7 @@ static __always_inline bool known_code_is_there(const struct space *space, struc
 						struct code_list *list)
 {
 	struct known_code known = {.space = space, .task = task, .list = list, .hash = HASH_OF_NO_CODE};
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = untrusted(task)->mm;
 	__u64 sequence = code_sequence(task);
 
 	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
@@ -204,7 +204,7 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 		__u64 known = space->sequence;
 
 		code->hash = hash_at(space, code->sequence);
-		if (!code->hash && is_forking(task->mm, known)) {
+		if (!code->hash && is_forking(untrusted(task)->mm, known)) {
 			code->sequence = known;
 			code->hash = hash_at(space, known);
 		}
@@ -226,7 +226,7 @@ __noinline int tell_code(struct code_work *work, __u32 context)
 		return 0;
 	work->code.sequence = code_sequence(task);
 	work->code.hash = 0;
-	if (space && task->mm)
+	if (space && untrusted(task)->mm)
 		fill_code(&work->code, task, space, &work->list, context);
 	return 0;
 }

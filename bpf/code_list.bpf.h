@@ -33,7 +33,7 @@ static __always_inline __u64 changed_ns(struct inode *inode)
 
 static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
 {
-	struct file *file = vma->vm_file;
+	struct file *file = untrusted_mapping(vma)->vm_file;
 	struct inode *inode;
 
 	mapping->begin = vma->vm_start;

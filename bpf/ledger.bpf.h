@@ -42,7 +42,7 @@ static __always_inline void note_stolen(struct task_struct *prev)
 		return;
 	ns = bpf_map_lookup_elem(&stolen, &zero);
 	if (ns)
-		*ns = prev->se.cfs_rq->rq->clock - prev->se.cfs_rq->rq->clock_task;
+		*ns = untrusted(prev)->se.cfs_rq->rq->clock - untrusted(prev)->se.cfs_rq->rq->clock_task;
 }
 
 static __always_inline __u64 stolen_by_now(void)

@@ -95,9 +95,9 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 	__u64 cookie = *(__u64 *)key, began = bpf_ktime_get_ns();
 	__u32 no_user, context = (cookie >> 46) & 3;
 
-	if (!state || !task->mm) {
+	if (!state || !untrusted(task)->mm) {
 		no_user = WIRE_NO_USER_EXITING;
-	} else if ((__u64)task->mm != request->mm) {
+	} else if ((__u64)untrusted(task)->mm != request->mm) {
 		no_user = WIRE_NO_USER_EXEC;
 	} else {
 		no_user = send_capture(cookie, request->wanted_bytes, context, true);
@@ -117,7 +117,7 @@ static int on_return_to_user(struct bpf_map *map, void *key, void *value)
 
 static __always_inline bool request_capture(struct task_struct *task, __u64 cookie, __u32 wanted)
 {
-	struct request fresh = {.mm = (__u64)task->mm, .wanted_bytes = wanted}, *request;
+	struct request fresh = {.mm = (__u64)untrusted(task)->mm, .wanted_bytes = wanted}, *request;
 
 	if (bpf_map_update_elem(&requests, &cookie, &fresh, BPF_NOEXIST))
 		goto refused;

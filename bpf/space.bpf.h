@@ -7,6 +7,7 @@
 #define OFFCPU_BPF_SPACE_BPF_H_
 
 #include "config.bpf.h"
+#include "untrusted.bpf.h"
 
 /* That are looked at again one by one. */
 #define KNOWN_MAPPINGS 64
@@ -75,7 +76,7 @@ static __always_inline struct space *space_of(struct task_struct *task, bool may
 
 static __always_inline bool is_of(const struct space *space, struct task_struct *task)
 {
-	return space->mm == (__u64)task->mm && space->exec_id == task->self_exec_id;
+	return space->mm == (__u64)untrusted(task)->mm && space->exec_id == task->self_exec_id;
 }
 
 #endif /* OFFCPU_BPF_SPACE_BPF_H_ */

@@ -19,6 +19,7 @@
 
 static __always_inline bool is_plain_memory(struct vm_area_struct *vma)
 {
+	vma = untrusted_mapping(vma);
 	if (vma->vm_flags & VM_OF_OTHERS || vma->vm_file || vma->vm_ops)
 		return false;
 	return !bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) || !vma->vm_userfaultfd_ctx.ctx;

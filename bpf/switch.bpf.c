@@ -297,7 +297,7 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
-	if (state && task->mm && config.can_read_user)
+	if (state && untrusted(task)->mm && config.can_read_user)
 		state->cookie =
 			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
 				.cookie;

@@ -8,6 +8,7 @@
 
 #include "config.bpf.h"
 #include "machine.bpf.h"
+#include "untrusted.bpf.h"
 
 /* The mapping that a thread's stack pointer was in at its last capture. */
 struct stack_mapping {
@@ -84,7 +85,7 @@ enum presence {
 
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
-	process->start_ns = task->group_leader->start_boottime;
+	process->start_ns = untrusted(task)->group_leader->start_boottime;
 	process->exec_id = task->self_exec_id;
 	process->tgid = task->tgid;
 	process->tid = task->pid;
@@ -95,7 +96,7 @@ static __always_inline __u64 control_group_of(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->cgroups))
 		return 0;
-	return task->cgroups->dfl_cgrp->kn->id;
+	return untrusted(task)->cgroups->dfl_cgrp->kn->id;
 }
 
 /* How often it has ever left a CPU, counted by the kernel. */
@@ -136,7 +137,7 @@ static __always_inline bool is_throttled(struct task_struct *task)
 		return throttled->throttled;
 	if (!bpf_core_field_exists(task->se.cfs_rq->throttle_count) || task->prio < MAX_RT_PRIO)
 		return false;
-	return task->se.cfs_rq->throttle_count > 0;
+	return untrusted(task)->se.cfs_rq->throttle_count > 0;
 }
 
 #endif /* OFFCPU_BPF_TASK_BPF_H_ */

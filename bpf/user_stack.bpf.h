@@ -68,7 +68,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_UNSUPPORTED;
 	if (!config.can_read_user || !budget)
 		return side;
-	if (!task->mm) {
+	if (!untrusted(task)->mm) {
 		side.no_user = WIRE_NO_USER_EXITING;
 		return side;
 	}

@@ -13,6 +13,7 @@
 #include "code.bpf.h"
 #include "counters.bpf.h"
 #include "stack_memory.bpf.h"
+#include "untrusted.bpf.h"
 #include "user_rows.bpf.h"
 
 #define USER_WALK_FRAMES 256
@@ -145,13 +146,14 @@ static __always_inline __u64 known_code_hash(struct task_struct *task, struct ta
 	struct code_seen *seen = &state->code;
 	struct space *space;
 
-	if (seen->sequence == sequence && seen->mm == (__u64)task->mm && seen->exec_id == task->self_exec_id)
+	if (seen->sequence == sequence && seen->mm == (__u64)untrusted(task)->mm &&
+	    seen->exec_id == task->self_exec_id)
 		return seen->hash;
 	space = space_of(task, true);
 	if (!space || !is_of(space, task))
 		return 0;
 	seen->hash = hash_at(space, sequence);
-	seen->mm = (__u64)task->mm;
+	seen->mm = (__u64)untrusted(task)->mm;
 	seen->exec_id = task->self_exec_id;
 	seen->sequence = seen->hash ? sequence : 0;
 	return seen->hash;
@@ -192,7 +194,7 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	__u32 zero = 0, failure;
 	struct user_walk *walk = bpf_map_lookup_elem(&user_walks, &zero);
 
-	if (!walk || !state || !task->mm)
+	if (!walk || !state || !untrusted(task)->mm)
 		return 0;
 	failure = begin_user_walk(walk, task, state);
 	if (!failure) {

@@ -9,6 +9,7 @@
 #define OFFCPU_BPF_VMA_ITER_BPF_H_
 
 #include "machine.bpf.h"
+#include "untrusted.bpf.h"
 
 #if OFFCPU_VMA_ITER
 extern int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task,
@@ -25,7 +26,7 @@ extern void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it) __ksym __wea
 /* mm->mm_lock_seq; 0 while it changes, and where the kernel keeps none. */
 static __always_inline __u64 code_sequence(struct task_struct *task)
 {
-	struct mm_struct *mm = task->mm;
+	struct mm_struct *mm = untrusted(task)->mm;
 
 	if (!mm)
 		return 0;
