@@ -10,8 +10,9 @@
 
 #include "config.bpf.h"
 
-/* Kernels that have the iterator of mappings have this. */
-#if OFFCPU_VMA_ITER
+/* Kernels that have task work have this. Older ones have it as well, but no stack left for what the compiler
+ * puts aside around a call. */
+#if OFFCPU_TASK_WORK_ARGS
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym;
 #define UNTRUSTED(type, object) ((type *)bpf_rdonly_cast(object, bpf_core_type_id_kernel(type)))
 #else
