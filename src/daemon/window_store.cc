@@ -28,6 +28,7 @@ size_t BytesOf(const Profile& profile) {
                  HeapOf(profile.rows) + HeapOf(profile.modules) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
   for (const ProcessInfo& process : profile.processes)
     bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable);
+  for (const ProfileRow& row : profile.rows) bytes += HeapOf(row.times);
   for (const WakerChain& chain : profile.wakers) bytes += HeapOf(chain);
   for (const std::string& path : profile.control_groups) bytes += HeapOf(path);
   for (const std::string& comm : profile.comms) bytes += HeapOf(comm);

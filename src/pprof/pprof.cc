@@ -98,6 +98,10 @@ class Writer {
     part.set_time_nanos(Number(profile_.start_unix_ns));
     part.set_duration_nanos(Number(profile_.duration_ns));
     for (const std::string& comment : PprofComments(profile_)) part.add_comment(String(comment));
+    if (profile_.times.column_ns != 0) {
+      part.mutable_times()->set_column_ns(Number(profile_.times.column_ns));
+      part.mutable_times()->set_begin_ns(profile_.times.begin_ns);
+    }
     WritePart(part);
   }
 
@@ -312,6 +316,7 @@ class Writer {
     details->set_count_error(Number(row.count_error()));
     details->set_time_error(Number(row.ns_error()));
     details->set_unwind(AddUserLabels(row.user_stack, "", sample));
+    if (profile_.times.column_ns != 0) details->set_times(row.times);
     AddKernelLabels(row.kernel_stack, "", sample);
     AddWakerLabels(row, sample);
   }

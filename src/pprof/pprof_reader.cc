@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -22,6 +24,7 @@
 #include "pprof/pprof_rows.h"
 #include "pprof/pprof_tables.h"
 #include "process/regular_file.h"
+#include "profile/time_table.h"
 
 namespace offcpu {
 namespace {
@@ -56,6 +59,21 @@ std::string OurValues(bool with_samples) {
   return values;
 }
 
+// As TimeTable makes them. Who has written the file again may have left them out.
+absl::Status ReadGrid(const pb::Profile& header, TimeGrid* grid) {
+  if (!header.has_times()) return absl::OkStatus();
+  const auto column_ns = static_cast<uint64_t>(header.times().column_ns());
+  const uint64_t seconds = column_ns / TimeTable::kLeastColumnNs;
+  const bool is_width = column_ns % TimeTable::kLeastColumnNs == 0 && std::has_single_bit(seconds) &&
+                        seconds <= uint64_t{1} << TimeTable::kMaxShift;
+  // A column before the start at most, and not after what a counter of nanoseconds holds.
+  constexpr int64_t kLatestNs = int64_t{1} << 60;
+  if (!is_width || std::abs(header.times().begin_ns() / 2) > kLatestNs / 2)
+    return absl::DataLossError("is damaged: columns of time that offcpu does not write");
+  *grid = {.column_ns = column_ns, .begin_ns = header.times().begin_ns()};
+  return absl::OkStatus();
+}
+
 absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTables& tables, NamedProfile& profile) {
   const absl::StatusOr<std::string> values = Values(header, tables);
   if (!values.ok()) return values.status();
@@ -75,6 +93,7 @@ absl::Status ReadHeader(const pb::Profile& header, size_t max_comments, PprofTab
   }
   if (header.duration_nanos() < 0) return absl::DataLossError("is damaged: a negative duration");
   profile.duration_ns = static_cast<uint64_t>(header.duration_nanos());
+  if (absl::Status status = ReadGrid(header, &profile.times); !status.ok()) return status;
   return ReadPprofComments(comments, profile);
 }
 

@@ -13,6 +13,7 @@
 #include "labels/stack_labels.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_labels.h"
+#include "profile/time_slices.h"
 
 namespace offcpu {
 namespace {
@@ -122,6 +123,7 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->max_ns = details.max_ns();
   labels->count_error = details.count_error();
   labels->ns_error = details.time_error();
+  labels->times = details.times();
   const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
   if (!unwind.ok()) return unwind.status();
   labels->unwind = *unwind;
@@ -167,6 +169,26 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
   return absl::OkStatus();
 }
 
+// They are all that the row has, or there are none.
+absl::Status PprofRows::ReadTimes(const std::string& times, ProfileRow* row) const {
+  if (times.empty() || profile_.times.column_ns == 0) return absl::OkStatus();
+  const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(times);
+  const absl::Status damaged = DamagedRow("times that are not those of its values");
+  if (!slices.has_value()) return damaged;
+  TimeSlice left = TimeSlice::Of(0, *row);
+  for (const TimeSlice& slice : *slices) {
+    for (const auto figure : kSliceFigures) {
+      if (slice.*figure > left.*figure) return damaged;
+      left.*figure -= slice.*figure;
+    }
+  }
+  for (const auto figure : kSliceFigures) {
+    if (left.*figure != 0) return damaged;
+  }
+  row->times = times;
+  return absl::OkStatus();
+}
+
 absl::Status PprofRows::Add(std::string_view bytes) {
   pb::Sample sample;
   if (!sample.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return DamagedRow("no valid form");
@@ -178,6 +200,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
       !status.ok()) {
     return status;
   }
+  if (absl::Status status = ReadTimes(labels->times, &row); !status.ok()) return status;
   const std::optional<WaitKind> kind = KindOf(labels->text(RowLabel::kKind));
   if (!kind.has_value()) return DamagedRow("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
@@ -210,7 +233,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
   row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
   row.idle = Idle(labels->text(RowLabel::kIdle));
-  profile_.rows.push_back(row);
+  profile_.rows.push_back(std::move(row));
   return absl::OkStatus();
 }
 

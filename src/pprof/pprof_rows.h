@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -64,6 +65,7 @@ class PprofRows {
     int64_t ns_error = 0;
     std::array<WakerLabels, kMaxLinks> wakers;
     size_t links = 0;  // of `wakers` that are named
+    std::string times;
   };
   struct LabelNames;
   using ProcessName = std::tuple<int64_t, int64_t, std::string_view, std::string_view, std::string_view>;
@@ -75,6 +77,7 @@ class PprofRows {
   static absl::Status CheckAnyLabels(const AnyLabels& labels);
   static absl::Status CheckLabels(const Labels& labels);
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
+  absl::Status ReadTimes(const std::string& times, ProfileRow* row) const;
   static void ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels);
   static void ReadWakerLabel(std::string_view key, std::string_view text, int64_t number, Labels* labels);
   absl::StatusOr<uint32_t> InternProcess(const AnyLabels& labels);

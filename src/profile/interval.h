@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "profile/profile.h"
+#include "profile/time_slices.h"
 
 namespace offcpu {
 
@@ -19,12 +21,16 @@ struct IntervalWaker {
   bool operator==(const IntervalWaker&) const = default;
 };
 
+// Where an interval lies, or several that are added up: each that does not lie in one second with another one.
+using Stretches = absl::InlinedVector<Stretch, 1>;
+
 struct Interval {
   ProfileRow row;                            // its user stack and its waker are the joiner's to find out
   bool has_user_stack = false;               // that of the row is known already: the next two say nothing
   uint64_t cookie = 0;                       // the stay whose capture brings the user stack
   NoUserStack missing = NoUserStack::kNone;  // kNone iff `cookie` is not 0; else why there will be no capture
   std::vector<IntervalWaker> wakers;         // see WakerChain; empty: not known, or nobody had to end it
+  Stretches when;
 };
 
 }  // namespace offcpu

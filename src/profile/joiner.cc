@@ -19,6 +19,25 @@ bool SameKey(const Interval& a, const Interval& b) {
   return a.row.key() == b.row.key() && a.cookie == b.cookie && a.wakers == b.wakers;
 }
 
+bool IsInOneColumn(uint64_t begin_ns, uint64_t end_ns) {
+  return begin_ns / TimeTable::kLeastColumnNs == ColumnOfEnd(end_ns, TimeTable::kLeastColumnNs);
+}
+
+// Returns how many it has more. Which of them came first in a second does not matter.
+size_t AddStretches(const Stretches& from, Stretches& to) {
+  const size_t before = to.size();
+  for (const Stretch& stretch : from) {
+    Stretch* last = to.empty() ? nullptr : &to.back();
+    if (last != nullptr && IsInOneColumn(std::min(stretch.begin_ns(), last->begin_ns()), last->end_ns) &&
+        IsInOneColumn(last->begin_ns(), stretch.end_ns)) {
+      last->sums.Add(stretch.sums);
+    } else {
+      to.push_back(stretch);
+    }
+  }
+  return to.size() - before;
+}
+
 // Calls visit(cookie, user stack) for each stack that it has; cookie 0: it is known.
 template <typename AnyInterval, typename Visit>
 void VisitStacks(AnyInterval& interval, Visit visit) {
@@ -33,7 +52,7 @@ Joiner::Joiner(const Limits& limits, StackTable& stacks, OffCpuTable& table)
 
 size_t Joiner::BytesOf(const Stay& stay) {
   return sizeof(Stay) + kStayOverhead + stay.intervals.capacity() * sizeof(Interval) +
-         stay.wakers * sizeof(IntervalWaker);
+         stay.wakers * sizeof(IntervalWaker) + stay.stretches * sizeof(Stretch);
 }
 
 void Joiner::GiveUpMissing(Interval& interval) {
@@ -73,13 +92,13 @@ void Joiner::Settle(Interval&& interval) {
     for (const IntervalWaker& waker : interval.wakers) chain.push_back(waker.link);
     row.waker = table_.InternWaker(chain);
   }
-  table_.Add(row);
+  table_.Add(row, interval.when);
 }
 
 Joiner::Stay& Joiner::FindOrAddStay(uint64_t cookie) {
   auto [it, inserted] = stay_by_cookie_.try_emplace(cookie);
   if (inserted) {
-    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .intervals = {}, .wakers = 0});
+    stays_.push_back({.cookie = cookie, .touched_ns = now_ns_, .intervals = {}, .wakers = 0, .stretches = 0});
     it->second = std::prev(stays_.end());
     bytes_ += BytesOf(stays_.back());
   } else {
@@ -94,13 +113,16 @@ void Joiner::Wait(Interval&& interval, Stay& stay) {
   const auto look_back = waiting.rbegin() + static_cast<ptrdiff_t>(std::min(waiting.size(), kLookBack));
   const auto same = std::find_if(waiting.rbegin(), look_back,
                                  [&interval](const Interval& other) { return SameKey(interval, other); });
+  bytes_ -= BytesOf(stay);
   if (same != look_back) {
     same->row.Add(interval.row);
+    stay.stretches += AddStretches(interval.when, same->when);
+    bytes_ += BytesOf(stay);
     return;
   }
   CountWanted(interval, stay.cookie, true);
-  bytes_ -= BytesOf(stay);
   stay.wakers += interval.wakers.size();
+  stay.stretches += interval.when.size();
   waiting.push_back(std::move(interval));
   bytes_ += BytesOf(stay);
 }

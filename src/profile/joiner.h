@@ -60,7 +60,8 @@ class Joiner {
     uint64_t cookie;
     uint64_t touched_ns;
     std::vector<Interval> intervals;  // those of one key are added up: they would be one row anyway
-    size_t wakers;                    // of all intervals
+    size_t wakers;                    // of all intervals, as the stretches are
+    size_t stretches;
   };
   struct Outcome {
     uint64_t cookie;

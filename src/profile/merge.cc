@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "profile/merge_times.h"
 
 namespace offcpu {
 namespace {
@@ -59,7 +60,7 @@ uint32_t Intern(const Meaning& meaning, const T& value, absl::flat_hash_map<Mean
 
 class Merger {
  public:
-  explicit Merger(RowFilter keep) : keep_(keep) {}
+  Merger(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) : keep_(keep), times_(windows) {}
 
   void Add(const Profile& window) {
     window_ = &window;
@@ -77,6 +78,7 @@ class Merger {
   }
 
   Profile Finish() {
+    times_.Finish(profile_);
     std::sort(profile_.rows.begin(), profile_.rows.end(),
               [](const ProfileRow& a, const ProfileRow& b) { return a.key() < b.key(); });
     std::sort(profile_.ledger.begin(), profile_.ledger.end(), [](const LedgerEntry& a, const LedgerEntry& b) {
@@ -126,6 +128,7 @@ class Merger {
     row.waker = Waker(row.waker);
     row.control_group = ControlGroup(row.control_group);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
+    times_.Add(*window_, row, it->second);
     if (inserted) {
       profile_.rows.push_back(row);
     } else {
@@ -218,6 +221,7 @@ class Merger {
   }
 
   const RowFilter keep_;
+  MergedTimes times_;
   Profile profile_;
   bool is_first_ = true;
   absl::flat_hash_map<RowKey, size_t> rows_;
@@ -287,7 +291,7 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
 }
 
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {
-  Merger merger(keep);
+  Merger merger(windows, keep);
   for (const std::shared_ptr<const Profile>& window : windows) merger.Add(*window);
   return merger.Finish();
 }

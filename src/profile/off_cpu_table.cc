@@ -96,15 +96,15 @@ uint32_t OffCpuTable::OtherComm() {
   return static_cast<uint32_t>(comms_.size() - 1);
 }
 
-void OffCpuTable::Add(const ProfileRow& row) {
-  const auto it = rows_.find(row.key());
-  if (it != rows_.end()) {
-    it->second.Add(row);
+void OffCpuTable::Add(const ProfileRow& row, std::span<const Stretch> when) {
+  Cell* cell = &overflow_;
+  if (const auto known = rows_.find(row.key()); known != rows_.end()) {
+    cell = &known->second;
   } else if (rows_.size() < limits_.rows) {
-    rows_.emplace(row.key(), row.sums());
-  } else {
-    overflow_.Add(row);
+    cell = &rows_.try_emplace(row.key(), Cell{.sums = {}, .number = times_.AddRow()}).first->second;
   }
+  cell->sums.Add(row);
+  for (const Stretch& stretch : when) times_.Add(cell->number, stretch);
 }
 
 // Of all rows that found no place.
@@ -119,8 +119,14 @@ RowKey OffCpuTable::OverflowKey(StackTable& stacks) {
 Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   Profile profile;
   profile.rows.reserve(rows_.size() + 1);
-  if (overflow_.events() != 0) profile.rows.push_back({OverflowKey(stacks), overflow_});
-  for (const auto& [key, sums] : rows_) profile.rows.push_back({key, sums});
+  const uint32_t first = times_.FirstColumn();
+  const auto add = [&](const RowKey& key, const Cell& cell) {
+    profile.rows.push_back({key, cell.sums, TimesOf(cell.number, cell.sums, first)});
+  };
+  if (overflow_.sums.events() != 0) add(OverflowKey(stacks), overflow_);
+  for (const auto& [key, cell] : rows_) add(key, cell);
+  if (times_.slices() != 0)
+    profile.times = {.column_ns = times_.column_ns(), .begin_ns = static_cast<int64_t>(first * times_.column_ns())};
   for (ProfileRow& row : profile.rows) {
     row.count += static_cast<uint64_t>(std::llround(row.count_excess));
     row.count_excess = 0;
@@ -137,6 +143,10 @@ Profile OffCpuTable::Finish(StackTable& stacks, ProfileStats stats) {
   stacks.MoveTo(profile);
   AddDrops(stacks, profile);
   return profile;
+}
+
+std::string OffCpuTable::TimesOf(uint32_t number, const RowSums& sums, uint32_t first) const {
+  return times_.Pack(number, first, static_cast<uint64_t>(std::llround(sums.count_excess)));
 }
 
 // A process that ended before it was looked at is in the container that its threads were in.
@@ -194,7 +204,7 @@ void OffCpuTable::AddDrops(const StackTable& stacks, Profile& profile) const {
   AddWakerDrops(profile);
   AddDrop(LossId::kKernelStackUndefined, undefined.count, undefined.ns, profile.stats);
   // The time of these is in the profile, under coarser names.
-  AddDrop(LossId::kRowTableFull, overflow_.events(), overflow_.wall_ns(), profile.stats);
+  AddDrop(LossId::kRowTableFull, overflow_.sums.events(), overflow_.sums.wall_ns(), profile.stats);
   AddDrop(LossId::kUserStackTableFull, stacks.user_overflows(), 0, profile.stats);
   AddDrop(LossId::kKernelStackTableFull, stacks.kernel_overflows(), 0, profile.stats);
   AddDrop(LossId::kProcessTableFull, process_overflows_, 0, profile.stats);

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
+#include "profile/time_table.h"
 
 namespace offcpu {
 
@@ -26,9 +28,10 @@ class OffCpuTable {
     size_t comms = 1u << 16;
     size_t wakers = 1u << 17;
     size_t control_group_bytes = 1u << 20;  // of their paths: who owns a part of the hierarchy chooses names there
+    size_t time_slices = TimeTable::kMaxSlices;
   };
 
-  explicit OffCpuTable(const Limits& limits) : limits_(limits) {}
+  explicit OffCpuTable(const Limits& limits) : limits_(limits), times_(limits.time_slices) {}
 
   // The index of `info.key`. A later call fills in what an earlier one left empty.
   uint32_t InternProcess(const ProcessInfo& info);
@@ -38,14 +41,14 @@ class OffCpuTable {
   // What RowKey::waker says of it. The chain is not empty.
   uint32_t InternWaker(const WakerChain& chain);
 
-  // The sums of any number of intervals at once.
-  void Add(const ProfileRow& row);
+  // The sums of any number of intervals at once, and where they lie.
+  void Add(const ProfileRow& row, std::span<const Stretch> when = {});
 
   size_t rows() const { return rows_.size(); }
 
   // Rows sorted by their key; `stacks` must be the table whose indices the rows carry. To `stats.drops` it adds the
-  // time without a user stack by reason, that of undefined kernel stacks, and what overflowed. Ends this table and
-  // `stacks`.
+  // time without a user stack by reason, that of undefined kernel stacks, and what overflowed. Column 0 of the times
+  // begins at an instant of the scheduler's clock. Ends this table and `stacks`.
   Profile Finish(StackTable& stacks, ProfileStats stats);
 
  private:
@@ -53,14 +56,21 @@ class OffCpuTable {
   uint32_t OtherProcess();
   uint32_t OtherComm();
   RowKey OverflowKey(StackTable& stacks);
+  std::string TimesOf(uint32_t number, const RowSums& sums, uint32_t first) const;
   uint64_t ProcessesWithRows(const std::vector<ProfileRow>& rows) const;
   static void FillContainers(Profile& profile);
   static void AddWakerDrops(Profile& profile);
   void AddDrops(const StackTable& stacks, Profile& profile) const;
 
+  struct Cell {
+    RowSums sums;
+    uint32_t number = 0;  // in times_
+  };
+
   Limits limits_;
-  absl::flat_hash_map<RowKey, RowSums> rows_;
-  RowSums overflow_;
+  TimeTable times_;
+  absl::flat_hash_map<RowKey, Cell> rows_;
+  Cell overflow_ = {.sums = {}, .number = times_.AddRow()};
   absl::flat_hash_map<ProcessKey, uint32_t> process_index_;
   std::vector<ProcessInfo> processes_;
   uint64_t process_overflows_ = 0;

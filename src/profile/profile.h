@@ -135,11 +135,20 @@ struct ProfileStats {
   std::vector<Drop> drops;        // only those that happened
 };
 
+// The columns that the times of rows are in: see time_slices.h.
+struct TimeGrid {
+  uint64_t column_ns = 0;  // how wide each is: some seconds; 0: no row has times
+  int64_t begin_ns = 0;    // of column 0, since the start; below 0: before it
+
+  bool operator==(const TimeGrid&) const = default;
+};
+
 // What a profile says beside its stacks and rows.
 struct ProfileFacts {
   uint64_t start_unix_ns = 0;
   uint64_t start_boot_ns = 0;  // CLOCK_BOOTTIME; 0: not known, as of a file
   uint64_t duration_ns = 0;    // without what the host was suspended for
+  TimeGrid times;
   std::string host;
   std::vector<ProcessInfo> processes;
   std::vector<std::string> comms;

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -89,6 +90,8 @@ struct RowSums {
 };
 
 struct ProfileRow : RowKey, RowSums {
+  std::string times{};  // the sums by columns of time, as PackTimes makes them; empty: not known
+
   bool operator==(const ProfileRow&) const = delete;  // of keys, or of sums?
   const RowKey& key() const { return *this; }
   const RowSums& sums() const { return *this; }

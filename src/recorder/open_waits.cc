@@ -12,7 +12,11 @@ namespace {
 // BPF programs name stacks by a hash of theirs; two of different stacks are as unlikely to be equal.
 uint64_t IdOf(const std::vector<uint64_t>& kernel) { return kernel.empty() ? 0 : absl::HashOf(kernel) | 1; }
 
-WaitPart AllOf(const OpenWait& open) { return {.blocked_ns = open.blocked_ns, .runnable_ns = open.runnable_ns}; }
+WaitPart AllOf(const OpenWait& open) {
+  return {.blocked_ns = open.blocked_ns,
+          .runnable_ns = open.runnable_ns,
+          .end_ns = open.begin_ns + open.blocked_ns + open.runnable_ns};
+}
 
 void Count(const WaitPart& part, Drop& drop) {
   if (part.total_ns() == 0) return;
@@ -25,6 +29,7 @@ IntervalEvent IntervalOf(const WaitingThread& thread, const WaitPart& part) {
           .tid = thread.tid,
           .missing = thread.is_kernel ? NoUserStack::kKernelThread : NoUserStack::kStale,
           .kind = WaitKind::kOpen,
+          .end_ns = part.end_ns,
           .blocked_ns = part.blocked_ns,
           .runnable_ns = part.runnable_ns,
           .control_group = thread.control_group,
@@ -60,9 +65,8 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
   for (const WaitingThread& thread : last) {
     if (!thread.open.has_value()) continue;
     const WaitPart all = AllOf(*thread.open);
-    const uint64_t end_ns = thread.open->begin_ns + all.total_ns();
     WaitPart part = reported.Rest(thread.tid, thread.open->begin_ns, all);
-    const WaitPart missed = TakeMissed(end_ns - std::min(end_ns, window_begin_ns), part);
+    const WaitPart missed = TakeMissed(all.end_ns - std::min(all.end_ns, window_begin_ns), part);
     if (part.total_ns() == 0 || !reported.Report(thread.tid, thread.open->begin_ns, all)) continue;
     Count(missed, result.missed);
     if (IsThroughout(*thread.open, window_begin_ns) && !config.show_sleepers) {

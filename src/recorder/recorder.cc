@@ -267,6 +267,7 @@ class RecorderImpl final : public Recorder {
     *end = Following(start_, ReadClocks());
     const absl::StatusOr<std::vector<WaitingThread>> threads = threads_.Waiting(0, cut_ns);
     if (!threads.ok()) return threads.status();
+    cut_ns_ = cut_ns;
     return pipeline_.Cut(cut_ns, *threads);
   }
 
@@ -286,6 +287,9 @@ class RecorderImpl final : public Recorder {
   // What the pipeline does not know of a window that ended at `end`.
   void Complete(const Clocks& end, Profile& profile) {
     SetTimes(start_, end, profile);
+    const uint64_t begin_ns = std::exchange(begin_ns_, cut_ns_);
+    const uint64_t window_ns = begin_ns != 0 ? begin_ns : programs_->span().start_ns;
+    if (profile.times.column_ns != 0) profile.times.begin_ns -= static_cast<int64_t>(window_ns);
     profile.host = HostName();
     profile.stats.sample_ns = config_.sample_ns;
     profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);
@@ -340,6 +344,8 @@ class RecorderImpl final : public Recorder {
   uint64_t not_drawn_before_ = 0;
   uint64_t capture_longest_ns_ = 0;
   bool was_cut_ = false;
+  uint64_t begin_ns_ = 0;  // of the running window, by the scheduler's clock; 0: it is the first
+  uint64_t cut_ns_ = 0;    // likewise, of the one after it
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -15,6 +15,7 @@ WaitPart ReportedWaits::Rest(int32_t tid, uint64_t begin_ns, const WaitPart& all
   const uint64_t rest_ns = all.total_ns() - std::min(all.total_ns(), known.reported.total_ns());
   rest.blocked_ns = std::min(rest_ns, all.blocked_ns - std::min(all.blocked_ns, known.reported.blocked_ns));
   rest.runnable_ns = rest_ns - rest.blocked_ns;
+  rest.end_ns = all.end_ns;
   return rest;
 }
 

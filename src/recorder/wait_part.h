@@ -10,6 +10,7 @@ namespace offcpu {
 struct WaitPart {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
+  uint64_t end_ns = 0;  // scheduler's clock
 
   uint64_t total_ns() const { return blocked_ns + runnable_ns; }
 
@@ -19,6 +20,7 @@ struct WaitPart {
     WaitPart before;
     before.blocked_ns = std::min(blocked_ns, before_ns);
     before.runnable_ns = before_ns - before.blocked_ns;
+    before.end_ns = end_ns - std::min(end_ns, total_ns() - before_ns);
     blocked_ns -= before.blocked_ns;
     runnable_ns -= before.runnable_ns;
     return before;

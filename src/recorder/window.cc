@@ -29,12 +29,16 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
   // All of the wait, in the window that it ends in.
   if (kind != WaitKind::kOpen)
     stats_.run_queue.Add(event.runnable_ns, RowSums::OfWait(event.blocked_ns, event.runnable_ns, 0, event.sample_ns));
-  return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind),
-                  RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns,
-                                  event.sample_ns)},
+  const RowSums sums =
+      RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns, event.sample_ns);
+  return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
           .cookie = event.cookie,
           .missing = event.missing,
-          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event)};
+          .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event),
+          .when = {{.end_ns = part.end_ns,
+                    .blocked_ns = part.blocked_ns,
+                    .runnable_ns = part.runnable_ns,
+                    .sums = TimeSlice::Of(0, sums)}}};
 }
 
 void Window::UseStack(uint64_t id, const UserStack& stack, Interval* interval) {
@@ -88,10 +92,12 @@ void Window::Add(const SampleEvent& event) {
   ++stats_.oncpu_samples;
   CountCookie(event.tid, event.cookie);
   const uint32_t kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack);
-  joiner_.Add({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), RowSums::OfSample(config_.oncpu_period_ns)},
+  const RowSums sums = RowSums::OfSample(config_.oncpu_period_ns);
+  joiner_.Add({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), sums},
                .cookie = event.cookie,
                .missing = event.missing,
-               .wakers = {}});
+               .wakers = {},
+               .when = {{.end_ns = event.at_ns + 1, .sums = TimeSlice::Of(0, sums)}}});
 }
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {

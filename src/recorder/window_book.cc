@@ -29,7 +29,7 @@ WindowBook::WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now
 
 void WindowBook::Add(const IntervalEvent& event) {
   ++intervals_;
-  const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns};
+  const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
   WaitPart part = reported_.Rest(event.tid, event.end_ns - all.total_ns(), all);
   const uint64_t begin_ns = current_->begin_ns();
   if (begin_ns == 0) {  // the first window: the programs clip to it
@@ -119,7 +119,8 @@ std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThr
   OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, reported_);
   for (const KernelStackEvent& stack : open.kernel_stacks) current_->DefineKernelStack(stack);
   for (const IntervalEvent& event : open.intervals) {
-    AddTo(*current_, event, {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns}, event.kind);
+    const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
+    AddTo(*current_, event, all, event.kind);
   }
   intervals_ += open.intervals.size();
   current_->stats().intervals += open.intervals.size();

@@ -257,7 +257,8 @@ NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCa
   ProfileFacts& facts = profile;
   static_cast<ProfileFacts&>(named) = std::move(facts);
   named.rows.reserve(profile.rows.size());
-  for (const ProfileRow& row : std::exchange(profile.rows, {})) named.rows.push_back({row});
+  for (ProfileRow& row : profile.rows) named.rows.push_back({std::move(row)});
+  profile.rows = {};
   if (cache != nullptr) cache->Begin(ReadProcFile(options.modules_path, kMaxModulesBytes).value_or(""));
   NamePool pool(*named.names, kMaxNameBytes);
   Namer namer(named.modules, options, cache, pool);

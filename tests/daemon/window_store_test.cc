@@ -216,5 +216,13 @@ TEST(WindowStoreTest, WindowsAreFoundByTheClockThatNobodySets) {
   EXPECT_THAT(store.Between(0, 103 * kSecond), SizeIs(2));
 }
 
+TEST(BytesOfTest, TimesCount) {
+  Profile profile = Second(1);
+  const size_t without = BytesOf(profile);
+  profile.rows[0].times = std::string(1000, 'x');
+  profile.rows[0].times.shrink_to_fit();
+  EXPECT_GE(BytesOf(profile), without + 1000);
+}
+
 }  // namespace
 }  // namespace offcpu

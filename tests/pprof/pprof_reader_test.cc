@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof.h"
+#include "profile/time_slices.h"
 #include "tests/output/written.h"
 #include "tests/profile/recorded_profile.h"
 
@@ -503,6 +505,77 @@ TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB");
   std::filesystem::resize_file(path_, kMaxPprofFileBytes);
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
+}
+
+// Two columns for each row, which has a third of all in the second one.
+RecordedProfile WithTimes() {
+  RecordedProfile all = RecordedProfile::WithSamples();
+  all.profile.times = {.column_ns = 2'000'000'000, .begin_ns = -1'500'000'000};
+  for (NamedRow& row : all.profile.rows) {
+    TimeSlice first = TimeSlice::Of(0, row);
+    TimeSlice second = {.column = 2};
+    for (const auto figure : kSliceFigures) {
+      second.*figure = first.*figure / 3;
+      first.*figure -= second.*figure;
+    }
+    TimeSlices slices;
+    slices.Add(first);
+    slices.Add(second);
+    row.times = PackTimes(slices, 0, 0);
+  }
+  return all;
+}
+
+TEST(PprofReaderTest, TimesComeBack) {
+  const RecordedProfile all = WithTimes();
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, all.profile));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->times, all.profile.times);
+  ASSERT_EQ(stored->rows.size(), all.profile.rows.size());
+  for (size_t i = 0; i < stored->rows.size(); ++i) EXPECT_EQ(stored->rows[i].times, all.profile.rows[i].times);
+  for (const OutputFormat format : {OutputFormat::kPprof, OutputFormat::kHtml})
+    EXPECT_EQ(Written(format, *stored), Written(format, all.profile));
+}
+
+// As `go tool pprof -proto` writes it: what is none of the format's is gone.
+TEST(PprofReaderTest, WithoutColumnsThereAreNoTimes) {
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
+  message.clear_times();
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(message.SerializeAsString());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->times, TimeGrid());
+  for (const NamedRow& row : stored->rows) EXPECT_EQ(row.times, "");
+}
+
+TEST(PprofReaderTest, TimesThatAreNotThoseOfTheRowAreDamage) {
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
+  const std::string times = message.sample(0).details().times();
+  std::string longer = times;
+  longer.front() = static_cast<char>(longer.front() + 1);  // one more figure, which is the next slice's head
+  for (const std::string& bad : {times.substr(0, times.size() - 1), times + '\1', times + times, longer,
+                                 // 2^64 - 1 ns more, and one more: nothing, to whom a sum is 64 bits
+                                 times + "\1\xff\xff\xff\xff\xff\xff\xff\xff\xff\1\1\1"}) {
+    message.mutable_sample(0)->mutable_details()->set_times(bad);
+    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "times that are not those of its values");
+  }
+}
+
+TEST(PprofReaderTest, ColumnsAreThoseThatAreWritten) {
+  pb::Profile message;
+  ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
+  for (const int64_t column_ns :
+       std::initializer_list<int64_t>{0, -1, 1, 500'000'000, 3'000'000'000, 1'000'000'001, INT64_MAX, INT64_MIN}) {
+    message.mutable_times()->set_column_ns(column_ns);
+    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
+  }
+  message.mutable_times()->set_column_ns(int64_t{1'000'000'000} << 31);
+  EXPECT_TRUE(ParsePprof(message.SerializeAsString()).ok()) << "the widest";
+  for (const int64_t begin_ns : {INT64_MAX, INT64_MIN}) {
+    message.mutable_times()->set_begin_ns(begin_ns);
+    ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
+  }
 }
 
 }  // namespace

@@ -386,11 +386,13 @@ TEST_F(JoinerWakersTest, AnInterruptHasNothingToWaitFor) {
 // each interval has its cookie's outcome; with too little, its outcome or a reason; no nanosecond is lost or doubled.
 class RandomJoinerTest : public JoinerTest, public ::testing::WithParamInterface<std::tuple<uint32_t, bool>> {};
 
+constexpr size_t kTightBytes = 2500;  // of some eight intervals
+
 TEST_P(RandomJoinerTest, SumInIsSumOut) {
   using Key = std::tuple<uint64_t, uint32_t, WaitKind, int32_t>;  // cookie, kernel stack, kind, system call
   auto [seed, tight] = GetParam();
   if (tight) {
-    Limit({.stays = 8, .bytes = 1500, .wait_ns = 50, .outcomes = 8, .remember_ns = 50});
+    Limit({.stays = 8, .bytes = kTightBytes, .wait_ns = 50, .outcomes = 8, .remember_ns = 50});
   } else {
     Limit({.stays = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30, .outcomes = 10000, .remember_ns = 1u << 30});
   }
@@ -417,7 +419,7 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
     } else {
       joiner_->Advance(now += draw(20));
     }
-    EXPECT_LE(joiner_->waiting_bytes(), tight ? 1500u : 64u << 20);
+    EXPECT_LE(joiner_->waiting_bytes(), tight ? kTightBytes : 64u << 20);
   }
   joiner_->Flush();
 
@@ -449,6 +451,53 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomJoinerTest, ::testing::Combine(::testing::Range(1u, 21u), ::testing::Bool()));
+
+// A stay that blocks again and again: what lies in one second is one stretch, and all of it keeps its place.
+TEST_F(JoinerTest, WaitsThatAreAddedUpKeepTheirTimes) {
+  const uint32_t stack = Stack(1);
+  for (uint64_t i = 1; i <= 40; ++i) {  // of 0.1 s each, a quarter of a second apart
+    Interval interval = Wait(5, 100'000'000);
+    interval.when = {{.end_ns = i * 250'000'000, .blocked_ns = 100'000'000, .sums = TimeSlice::Of(0, interval.row)}};
+    const size_t before = joiner_->waiting_bytes();
+    joiner_->Add(std::move(interval));
+    const size_t more = joiner_->waiting_bytes() - before;
+    if (i > 1) {
+      EXPECT_EQ(more, i % 4 == 1 ? sizeof(Stretch) : 0) << i;
+    }
+  }
+  joiner_->Resolve(5, stack);
+  stacks_.InternKernel(0);
+  const Profile profile = table_.Finish(stacks_, {});
+  ASSERT_EQ(profile.rows.size(), 1u);
+  const auto slices = UnpackTimes(profile.rows[0].times).value();
+  ASSERT_EQ(slices.size(), 10u);
+  for (const TimeSlice& slice : slices) {
+    EXPECT_EQ(slice.blocked_ns, 400'000'000u);
+    EXPECT_EQ(slice.count, 4u);
+  }
+}
+
+TEST_F(JoinerTest, BytesOfTimesAreBounded) {
+  const auto add = [this](uint64_t second) {
+    Interval interval = Wait(5, 1);
+    interval.when = {{.end_ns = second * 1'000'000'000 + 5, .blocked_ns = 1, .sums = TimeSlice::Of(0, interval.row)}};
+    joiner_->Add(std::move(interval));
+  };
+  add(0);
+  const size_t one = joiner_->waiting_bytes();
+  add(1);
+  EXPECT_EQ(joiner_->waiting_bytes(), one + sizeof(Stretch));
+  for (uint64_t second = 2; second < 2 * kLimits.bytes / sizeof(Stretch); ++second) {
+    add(second);
+    ASSERT_LE(joiner_->waiting_bytes(), kLimits.bytes);
+  }
+  joiner_->Flush();
+  const Found found = Finish();
+  ASSERT_EQ(found.size(), 2u) << "given up for want of room, or because it ended";
+  uint64_t all = 0;
+  for (const auto& [key, ns] : found) all += ns;
+  EXPECT_EQ(all, 2 * (2 * kLimits.bytes / sizeof(Stretch)));
+}
 
 }  // namespace
 }  // namespace offcpu

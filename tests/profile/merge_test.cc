@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fake_modules.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profile/time_slices.h"
 
 namespace offcpu {
 namespace {
@@ -352,6 +354,84 @@ TEST_F(MergeTest, LedgerEntriesOfAThreadAreAdded) {
   EXPECT_EQ(merged.ledger[0].rest_ns(), 0);
   EXPECT_EQ(merged.ledger[0].lost_ns[1], 20u);
   EXPECT_EQ(merged.ledger[1].wall_ns, 7u);
+}
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+// The times of the only row: columns since the start of the profile, rounded down, and what is blocked there.
+using Times = std::vector<std::pair<int64_t, uint64_t>>;
+Times TimesOf(const Profile& profile) {
+  Times times;
+  const std::vector<TimeSlice> slices = UnpackTimes(profile.rows.at(0).times).value();
+  for (const TimeSlice& slice : slices) {
+    const int64_t begin_ns = profile.times.begin_ns + static_cast<int64_t>(slice.column * profile.times.column_ns);
+    times.emplace_back(begin_ns, slice.blocked_ns);
+  }
+  return times;
+}
+
+class MergeTimesTest : public MergeTest {
+ protected:
+  // Blocked for 7 ns in each of these columns, and begun at `boot_ns`, in the middle of column 0.
+  Profile TimedWindow(uint64_t boot_ns, const std::vector<uint32_t>& columns, uint64_t column_ns = kSecond) const {
+    Profile window = Window(7 * columns.size(), 0);
+    window.start_boot_ns = boot_ns;
+    window.times = {.column_ns = column_ns, .begin_ns = -static_cast<int64_t>(column_ns) / 2};
+    TimeSlices slices;
+    for (const uint32_t column : columns) slices.Add({.column = column, .blocked_ns = 7});
+    window.rows[0].times = PackTimes(slices, 0, 0);
+    return window;
+  }
+};
+
+TEST_F(MergeTimesTest, WindowsOfOneRecordingShareTheColumnBetweenThem) {
+  // The second window begins 3 s later, and the scheduler's clock is 100 us ahead of the other one by then.
+  const Profile merged = Merge({TimedWindow(100 * kSecond, {0, 1, 3}), TimedWindow(103 * kSecond + 100'000, {0, 2})});
+  EXPECT_EQ(merged.times.column_ns, kSecond);
+  EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {2'500'000'000, 14}, {4'500'000'000, 7}}));
+}
+
+TEST_F(MergeTimesTest, AWindowAloneKeepsItsColumns) {
+  const Profile merged = Merge({TimedWindow(100 * kSecond + 123, {0, 1, 3})});
+  EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {2'500'000'000, 7}}));
+}
+
+// Columns are as wide as the widest, and begin where those do.
+TEST_F(MergeTimesTest, TheWidestColumnsAreThoseOfAll) {
+  const Profile merged = Merge(
+      {TimedWindow(99 * kSecond + 500'000'000, {0, 1, 2, 3, 4, 5}), TimedWindow(108 * kSecond, {0, 1}, 4 * kSecond)});
+  EXPECT_EQ(merged.times.column_ns, 4 * kSecond);
+  // From 98 s on, then from 102 s, and what the second has from 106 s and 110 s.
+  EXPECT_EQ(TimesOf(merged),
+            (Times{{-1'500'000'000, 21}, {2'500'000'000, 21}, {6'500'000'000, 7}, {10'500'000'000, 7}}));
+}
+
+TEST_F(MergeTimesTest, ProfilesWithoutTimesHaveNone) {
+  EXPECT_EQ(Merge({Window(1, 0), Window(2, 0)}).times, TimeGrid());
+  Profile old = Window(5, 0);
+  old.start_boot_ns = 90 * kSecond;
+  const Profile merged = Merge({old, TimedWindow(100 * kSecond, {1})});
+  EXPECT_EQ(merged.rows[0].blocked_ns, 12u);
+  EXPECT_EQ(TimesOf(merged), (Times{{10'500'000'000, 7}}));
+}
+
+TEST_F(MergeTimesTest, RowsThatAreNotWantedHaveNone) {
+  const Profile merged = Merge({TimedWindow(100 * kSecond, {0})}, [](const auto&, const auto&) { return false; });
+  EXPECT_THAT(merged.rows, IsEmpty());
+  EXPECT_EQ(merged.times, TimeGrid());
+}
+
+// A century apart, as far as their files say; and at the ends of what numbers hold.
+TEST_F(MergeTimesTest, RecordingsMayBeFarApart) {
+  Profile early = TimedWindow(0, {0});
+  early.start_unix_ns = 1;
+  Profile late = TimedWindow(0, {0});
+  late.start_unix_ns = UINT64_MAX;
+  const Profile merged = Merge({early, late});
+  uint64_t sum = 0;
+  for (const auto& [begin_ns, blocked_ns] : TimesOf(merged)) sum += blocked_ns;
+  EXPECT_EQ(sum, 14u);
+  EXPECT_LE(UnpackTimes(merged.rows[0].times)->back().column, (1u << 24) + 1);
 }
 
 }  // namespace

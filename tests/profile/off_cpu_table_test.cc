@@ -323,5 +323,42 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
                                  "unsupported", "stale", "kernel thread", "on CPU", "not asked"));
 }
 
+// Two rows, and those beyond the limit: each has its sums once more, by seconds.
+TEST_F(OffCpuTableTest, TimesAddUpToTheSums) {
+  OffCpuTable table({.rows = 2});
+  for (uint32_t user = 1; user <= 4; ++user) {
+    for (uint64_t second = 1; second <= 3; ++second) {
+      ProfileRow row = Wait(uint64_t{1'500'000'000} * user, 7);
+      UserStack stack;
+      stack.frames.push_back({.module = nullptr, .address = user});
+      row.user_stack = stacks_.InternUser(stack);
+      const Stretch when = {.end_ns = 10'000'000'000 + second * 700'000'000,
+                            .blocked_ns = row.blocked_ns,
+                            .runnable_ns = row.runnable_ns,
+                            .sums = TimeSlice::Of(0, row)};
+      table.Add(row, {&when, 1});
+    }
+  }
+  const Profile profile = table.Finish(stacks_, {});
+  ASSERT_THAT(profile.rows, SizeIs(3));
+  EXPECT_EQ(profile.times.column_ns, 1'000'000'000u);
+  EXPECT_EQ(profile.times.begin_ns, 4'000'000'000) << "the longest wait began 6 s before it ended at 10.7 s";
+  for (const ProfileRow& row : profile.rows) {
+    TimeSlice all;
+    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
+    for (const TimeSlice& slice : slices) all.Add(slice);
+    EXPECT_EQ(all.blocked_ns, row.blocked_ns);
+    EXPECT_EQ(all.runnable_ns, row.runnable_ns);
+    EXPECT_EQ(all.count, row.count);
+  }
+}
+
+TEST_F(OffCpuTableTest, WithoutAPlaceInTimeThereAreNoColumns) {
+  Add(Wait(100, 10), stacks_.InternUser({}));
+  const Profile profile = table_.Finish(stacks_, {});
+  EXPECT_EQ(profile.times, TimeGrid());
+  EXPECT_THAT(profile.rows[0].times, IsEmpty());
+}
+
 }  // namespace
 }  // namespace offcpu

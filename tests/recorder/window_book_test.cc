@@ -1,11 +1,13 @@
 // Which window an interval belongs to, and who gets an outcome.
 #include "recorder/window_book.h"
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profile/time_slices.h"
 #include "tests/recorder/made_up_events.h"
 
 namespace offcpu {
@@ -34,6 +36,14 @@ class WindowBookTest : public ::testing::Test {
     stack.frames.push_back({.module = nullptr, .address = 9});
     stack.end = EndReason::kComplete;
     return stack;
+  }
+
+  using BlockedNs = std::map<uint32_t, uint64_t>;
+  static BlockedNs BlockedByColumn(const ProfileRow& row) {
+    BlockedNs blocked;
+    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
+    for (const TimeSlice& slice : slices) blocked[slice.column] = slice.blocked_ns;
+    return blocked;
   }
 
   WindowBook book_{{},
@@ -151,6 +161,27 @@ TEST_F(WindowBookTest, OpenWaitsAreTold) {
   ASSERT_THAT(profile.rows, SizeIs(1));
   EXPECT_EQ(profile.rows[0].kind, WaitKind::kOpen);
   EXPECT_EQ(NsOf(profile), 400u);
+}
+
+// From 1.2 s to 3.2 s, blocked for all but the last 0.1 s; the cut is at 2.5 s.
+TEST_F(WindowBookTest, AnIntervalLiesInEachWindowWhereItWas) {
+  book_.Cut(2'500'000'000);
+  IntervalEvent event = EndingAt(3'200'000'000, 1'900'000'000, 0);
+  event.runnable_ns = 100'000'000;
+  book_.Add(event);
+  SampleEvent sample = {.process = kProcess, .tid = kProcess.pid, .at_ns = 2'500'000'000};
+  book_.Add(sample);  // of the first window, as it is not after the cut
+  const Profile first = book_.TakeClosed({}, {});
+  const Profile last = book_.Finish({}, {});
+  ASSERT_THAT(first.rows, SizeIs(2));
+  EXPECT_EQ(first.times, (TimeGrid{1'000'000'000, 1'000'000'000}));
+  const auto waited = first.rows[0].kind == WaitKind::kOpen ? 0u : 1u;
+  EXPECT_EQ(BlockedByColumn(first.rows[waited]), (BlockedNs{{0, 800'000'000}, {1, 500'000'000}}));
+  EXPECT_EQ(UnpackTimes(first.rows[1 - waited].times)->front().samples, 1u);
+  ASSERT_THAT(last.rows, SizeIs(1));
+  EXPECT_EQ(last.times, (TimeGrid{1'000'000'000, 2'000'000'000}));
+  EXPECT_EQ(BlockedByColumn(last.rows[0]), (BlockedNs{{0, 500'000'000}, {1, 100'000'000}}));
+  EXPECT_EQ(UnpackTimes(last.rows[0].times)->back().runnable_ns, 100'000'000u);
 }
 
 }  // namespace

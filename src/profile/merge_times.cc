@@ -1,0 +1,70 @@
+#include "profile/merge_times.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace offcpu {
+namespace {
+
+// In which all profiles lie: some are of other years.
+constexpr uint64_t kMaxColumns = uint64_t{1} << 24;
+
+}  // namespace
+
+MergedTimes::MergedTimes(std::span<const std::shared_ptr<const Profile>> windows) {
+  for (const auto& window : windows) by_boot_clock_ = by_boot_clock_ && window->start_boot_ns != 0;
+  int shift = 0;
+  uint64_t first_ns = std::numeric_limits<uint64_t>::max();
+  uint64_t last_ns = 0;
+  for (const auto& window : windows) {
+    if (window->times.column_ns == 0) continue;
+    const uint64_t begin_ns = BeginOf(*window);
+    // Columns begin where those of the widest do.
+    if (const int width = TimeTable::ShiftOf(window->times.column_ns); width > shift || last_ns == 0) {
+      shift = width;
+      origin_ns_ = begin_ns;
+    }
+    first_ns = std::min(first_ns, begin_ns);
+    last_ns = std::max(last_ns, begin_ns);
+  }
+  if (last_ns == 0) return;
+  while (shift < TimeTable::kMaxShift && (last_ns - first_ns) / (TimeTable::kLeastColumnNs << shift) > kMaxColumns)
+    ++shift;
+  const uint64_t column_ns = TimeTable::kLeastColumnNs << shift;
+  // Rounding may put a window half a column before the first one.
+  if (origin_ns_ >= first_ns) origin_ns_ -= ((origin_ns_ - first_ns) / column_ns + 1) * column_ns;
+  table_.emplace(TimeTable::kMaxSlices, shift);
+}
+
+// Wherever a file says that it was: 0 is no more than the beginning of what is left.
+uint64_t MergedTimes::StartOf(const ProfileFacts& profile) const {
+  constexpr uint64_t kAhead = uint64_t{1} << 62;
+  return kAhead + std::min(by_boot_clock_ ? profile.start_boot_ns : profile.start_unix_ns, kAhead);
+}
+
+uint64_t MergedTimes::BeginOf(const Profile& window) const {
+  return StartOf(window) + static_cast<uint64_t>(window.times.begin_ns);
+}
+
+void MergedTimes::Add(const Profile& window, const ProfileRow& row, size_t to) {
+  if (!table_.has_value() || window.times.column_ns == 0) return;
+  while (rows_ <= to) rows_ = table_->AddRow() + size_t{1};
+  const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(row.times);
+  if (!slices.has_value()) return;
+  const uint64_t half = TimeTable::kLeastColumnNs / 2;
+  const uint64_t begin = (BeginOf(window) - origin_ns_ + half) / TimeTable::kLeastColumnNs;
+  const int shift = TimeTable::ShiftOf(window.times.column_ns);
+  for (const TimeSlice& slice : *slices)
+    table_->Add(static_cast<uint32_t>(to), begin + (uint64_t{slice.column} << shift), slice);
+}
+
+void MergedTimes::Finish(Profile& profile) {
+  if (!table_.has_value() || table_->slices() == 0) return;
+  const uint32_t first = table_->FirstColumn();
+  for (size_t i = 0; i < rows_; ++i) profile.rows[i].times = table_->Pack(static_cast<uint32_t>(i), first, 0);
+  const uint64_t begin_ns = origin_ns_ + first * table_->column_ns();
+  profile.times = {.column_ns = table_->column_ns(), .begin_ns = static_cast<int64_t>(begin_ns - StartOf(profile))};
+}
+
+}  // namespace offcpu

@@ -1,0 +1,41 @@
+// The times of several profiles in one grid of columns: as wide as the widest of theirs, or wider where they would be
+// too many. Profiles of one recording share its columns; those of others are up to half a second beside theirs, and all
+// of what they have is kept.
+#ifndef OFFCPU_PROFILE_MERGE_TIMES_H_
+#define OFFCPU_PROFILE_MERGE_TIMES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "profile/profile.h"
+#include "profile/time_table.h"
+
+namespace offcpu {
+
+class MergedTimes {
+ public:
+  // Of all that will be added.
+  explicit MergedTimes(std::span<const std::shared_ptr<const Profile>> windows);
+
+  // Of a row of a window, to that of what is made, by its index. Times that are damaged are left out.
+  void Add(const Profile& window, const ProfileRow& row, size_t to);
+  // To the rows, each by its index; the profile has its start.
+  void Finish(Profile& profile);
+
+ private:
+  // By whichever clock; later than all that anything is before.
+  uint64_t StartOf(const ProfileFacts& profile) const;
+  uint64_t BeginOf(const Profile& window) const;  // of its columns
+
+  bool by_boot_clock_ = true;
+  uint64_t origin_ns_ = 0;          // when the first of all columns begins
+  std::optional<TimeTable> table_;  // none: no window has times
+  size_t rows_ = 0;                 // of it
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILE_MERGE_TIMES_H_

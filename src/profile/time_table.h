@@ -1,0 +1,56 @@
+// The times of all rows of a profile that is being made. Bounded: where they would be more slices than there may be,
+// columns become twice as wide, so that nothing is left out and all still adds up. A row has one slice at least: where
+// rows alone are more than that, there are as many slices as rows, in columns that span all of it.
+//
+// One thread; no I/O.
+#ifndef OFFCPU_PROFILE_TIME_TABLE_H_
+#define OFFCPU_PROFILE_TIME_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/time_slices.h"
+
+namespace offcpu {
+
+class TimeTable {
+ public:
+  static constexpr uint64_t kLeastColumnNs = 1'000'000'000;
+  static constexpr int kMaxShift = 31;
+  static constexpr size_t kMaxSlices = 1u << 18;
+
+  static int ShiftOf(uint64_t column_ns);
+
+  // Columns are as wide as the least one, shifted by `shift`, at least.
+  explicit TimeTable(size_t max_slices = kMaxSlices, int shift = 0) : max_slices_(max_slices), shift_(shift) {}
+
+  // Its number: they count from 0 on.
+  uint32_t AddRow();
+  void Add(uint32_t row, const Stretch& stretch);
+  // Of a column of the least width, whatever the slice says.
+  void Add(uint32_t row, uint64_t least_column, TimeSlice slice);
+
+  uint64_t column_ns() const { return kLeastColumnNs << shift_; }
+  size_t slices() const { return slices_; }
+  const TimeSlices& of(uint32_t row) const { return rows_[row]; }
+  // The first column that any row has something of.
+  uint32_t FirstColumn() const;
+  // Of a row, from that column on; see PackTimes.
+  std::string Pack(uint32_t row, uint32_t first, uint64_t excess) const { return PackTimes(rows_[row], first, excess); }
+
+ private:
+  void Put(uint32_t row, const TimeSlice& slice);
+  void Widen();
+
+  size_t max_slices_;
+  int shift_;
+  size_t slices_ = 0;     // of all rows
+  size_t used_rows_ = 0;  // that have one
+  std::vector<TimeSlices> rows_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROFILE_TIME_TABLE_H_

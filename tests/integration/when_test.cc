@@ -1,0 +1,132 @@
+// Waits lie where they were in time: held against a program that waits for us, so that our own clock says when it was
+// woken, and against the clock itself, by which a thread that waits throughout a second waits for a second.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "profile/merge.h"
+#include "profile/time_slices.h"
+#include "recorder/clocks.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+
+using std::chrono::milliseconds;
+
+// `cat`, which waits for lines. By CLOCK_BOOTTIME, when it was woken, at the earliest and at the latest.
+class Waiter {
+ public:
+  pid_t pid() const { return program_->pid(); }
+
+  void Wake() {
+    const uint64_t before_ns = ReadClocks().boot_ns;
+    program_->Write("x\n");
+    std::string line;
+    ASSERT_TRUE(program_->ReadLine(&line));
+    wakes_.emplace_back(before_ns, ReadClocks().boot_ns);
+  }
+  const std::vector<std::pair<uint64_t, uint64_t>>& wakes() const { return wakes_; }
+
+ private:
+  const std::unique_ptr<Program> program_ = Program::Start({"cat"});
+  std::vector<std::pair<uint64_t, uint64_t>> wakes_;
+};
+
+RecordConfig ConfigFor(const Waiter& waiter) { return Unthrottled({waiter.pid()}); }
+
+// All that a profile has of each column.
+std::map<uint32_t, TimeSlice> ColumnsOf(const Profile& profile) {
+  std::map<uint32_t, TimeSlice> columns;
+  for (const ProfileRow& row : profile.rows) {
+    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
+    TimeSlice all;
+    for (const TimeSlice& slice : slices) {
+      columns[slice.column].Add(slice);
+      all.Add(slice);
+    }
+    EXPECT_EQ(all.blocked_ns, row.blocked_ns);
+    EXPECT_EQ(all.runnable_ns, row.runnable_ns);
+    EXPECT_EQ(all.count, row.count);
+  }
+  return columns;
+}
+
+uint64_t ColumnAt(const Profile& profile, uint64_t boot_ns) {
+  return (boot_ns - profile.start_boot_ns - static_cast<uint64_t>(profile.times.begin_ns)) / profile.times.column_ns;
+}
+
+// `ends`: of waits that ended, which are all but those that the recording ended, or its windows.
+void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends) {
+  ASSERT_EQ(profile.times.column_ns, kSecond);
+  EXPECT_LE(profile.times.begin_ns, 0);
+  EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(kSecond));
+  const std::map<uint32_t, TimeSlice> columns = ColumnsOf(profile);
+  for (const auto& [column, slice] : columns) EXPECT_LE(slice.blocked_ns + slice.runnable_ns, kSecond) << column;
+  const uint64_t first_wake = ColumnAt(profile, waiter.wakes().front().first);
+  ASSERT_GE(first_wake, 2u);
+  for (uint32_t column = 1; column < first_wake; ++column) {
+    ASSERT_TRUE(columns.contains(column)) << column;
+    EXPECT_EQ(columns.at(column).blocked_ns, kSecond) << column;
+  }
+  EXPECT_EQ(ends, waiter.wakes().size());
+}
+
+TEST(When, AWaitLiesInTheSecondsThatItLasts) {
+  Waiter waiter;
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  std::this_thread::sleep_for(milliseconds(3300));
+  waiter.Wake();
+  std::this_thread::sleep_for(milliseconds(1400));
+  waiter.Wake();
+  const absl::StatusOr<Profile> profile = (*recorder)->Stop();
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  std::map<uint64_t, uint64_t> ends;  // by column
+  uint64_t all_ends = 0;
+  for (const ProfileRow& row : profile->rows) {
+    if (row.kind != WaitKind::kSleeping) continue;
+    const std::vector<TimeSlice> slices = UnpackTimes(row.times).value();
+    for (const TimeSlice& slice : slices) ends[slice.column] += slice.count;
+    all_ends += row.count;
+  }
+  ExpectItsTimes(*profile, waiter, all_ends);
+  for (const auto& [earliest_ns, latest_ns] : waiter.wakes()) {
+    uint64_t found = 0;
+    for (uint64_t column = ColumnAt(*profile, earliest_ns); column <= ColumnAt(*profile, latest_ns); ++column)
+      found += ends[column];
+    EXPECT_GE(found, 1u) << "it was woken there";
+  }
+}
+
+TEST(When, WindowsTogetherHaveTheColumnsOfARecording) {
+  Waiter waiter;
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  std::vector<std::shared_ptr<const Profile>> windows;
+  const auto keep = [&windows](absl::StatusOr<Profile> window) {
+    ASSERT_TRUE(window.ok()) << window.status();
+    windows.push_back(std::make_shared<const Profile>(*std::move(window)));
+  };
+  for (int i = 0; i < 5; ++i) {
+    std::this_thread::sleep_for(milliseconds(700));
+    keep((*recorder)->Cut());
+  }
+  waiter.Wake();
+  keep((*recorder)->Stop());
+  const Profile merged = MergeProfiles(windows, Everything);
+  uint64_t ends = 0;
+  for (const ProfileRow& row : merged.rows) ends += row.kind == WaitKind::kSleeping ? row.count : 0;
+  ExpectItsTimes(merged, waiter, ends);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
