@@ -4,10 +4,10 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format data labels plumbing child_index rows view layout search sandwich causes wakers scale change state
+    format data labels plumbing child_index rows view layout search times sandwich causes wakers scale change state
     colors
     # with a page
-    tree details totals flame table filters controls main)
+    tree details totals flame table filters controls heat span live main)
 set(page_dir ${CMAKE_CURRENT_LIST_DIR}/page)
 file(READ ${page_dir}/page.html OFFCPU_PAGE_BODY)
 file(READ ${page_dir}/page.css OFFCPU_PAGE_STYLE)

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "html/columns.h"
@@ -17,6 +19,14 @@ namespace offcpu {
 namespace {
 
 constexpr std::string_view kMagic = "OFFCPU1\n";
+
+constexpr std::array<std::pair<std::string_view, uint64_t TimeSlice::*>, 5> kTimeFigures = {{
+    {"time.count", &TimeSlice::count},
+    {"time.blocked", &TimeSlice::blocked_ns},
+    {"time.runnable", &TimeSlice::runnable_ns},
+    {"time.samples", &TimeSlice::samples},
+    {"time.cpu", &TimeSlice::cpu_ns},
+}};
 
 // So many bytes as the indices of a list need.
 size_t Width(size_t count) {
@@ -57,6 +67,18 @@ void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   if (is_comparing) AddSums(rows, "before.", &PageRow::before, columns);
 }
 
+// Of one row after the other.
+void AddTimes(const TimeTable& times, size_t rows, Columns& columns) {
+  std::vector<const TimeSlice*> slices;
+  for (uint32_t row = 0; row < rows; ++row) {
+    for (const TimeSlice& slice : times.of(row)) slices.push_back(&slice);
+  }
+  columns.Add("time.slices", 4, rows, [&times](size_t i) { return times.of(static_cast<uint32_t>(i)).size(); });
+  columns.Add("time.column", 4, slices.size(), [&slices](size_t i) { return slices[i]->column; });
+  for (const auto& [name, figure] : kTimeFigures)
+    columns.Add(name, 8, slices.size(), [&slices, figure = figure](size_t i) { return slices[i]->*figure; });
+}
+
 void WriteRecording(const NamedProfile& profile, bool hide_idle, JsonWriter& json) {
   json.Field("host", profile.host);
   json.Field("start_unix_ns", absl::StrCat(profile.start_unix_ns));
@@ -86,6 +108,7 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
   Columns columns;
   AddTree(tree, columns);
   AddRows(page, before != nullptr, columns);
+  if (page.times.has_value()) AddTimes(*page.times, page.rows.size(), columns);
   std::string header;
   const auto append = [&header](std::string_view text) { header += text; };
   JsonWriter json(append);
@@ -97,11 +120,20 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
     WriteRecording(*before, options.hide_idle, json);
     json.EndObject();
   }
+  if (page.times.has_value()) {
+    json.Key("times");
+    json.BeginObject();
+    json.Field("column_ns", page.times->column_ns());
+    json.Field("begin_ns", absl::StrCat(profile.times.begin_ns));
+    json.EndObject();
+  }
   json.Field("value", InfoOf(options.value).name);
   json.Key("samples");
   json.Bool(HasSamples(profile) && (before == nullptr || HasSamples(*before)));
   json.Key("hide_idle");
   json.Bool(options.hide_idle);
+  json.Key("live");
+  json.Bool(options.live);
   json.Field("pruned", page.pruned);
   WriteArray("strings", tree.strings().all(), json, [&json](const std::string& text) { json.String(text); });
   WriteLabels(page, json);

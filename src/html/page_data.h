@@ -4,9 +4,10 @@
 //   in the order of the header's "columns": {"name", "bytes": of one number, "count"}. Numbers are little-endian.
 //
 // Header: "host", "start_unix_ns" (digits), "duration_ns", "value" (that is shown first), "samples" (there are some),
-// "hide_idle", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of string]}].
-// If it compares, all that is of the later profile, and "before" has "host", "start_unix_ns", "duration_ns" and
-// "summary" of the earlier one.
+// "hide_idle", "live", "pruned", "summary" (text for a reader), "strings", "labels": [{"name", "values": [index of
+// string]}]. "times": {"column_ns", "begin_ns" (digits, since the start)}: the columns of time, if they are known; not
+// if it compares. If it compares, all that is of the later profile, and "before" has "host", "start_unix_ns",
+// "duration_ns" and "summary" of the earlier one.
 //
 //   frame.name, frame.module, frame.kind      an entry for each function: two strings, and a FrameClass
 //   node.up, node.frame                       the tree of all stacks, outermost first. A node's parent is `up` before
@@ -15,6 +16,9 @@
 //                                             woke it, the way back from where that was done (0: not known)
 //   label.NAME                                by row: index into the label's "values", whose first is "", without it
 //   sum.NAME                                  by row: the figures that kRowValues has, in 8 bytes, and max_ns
+//   time.slices                               by row: how many slices of time it has
+//   time.column, time.NAME                    of the slices of one row after the other, by column: what of the row's
+//                                             figures lies in that column; all of them add up to the row's
 //   before.NAME                               by row: the same of the earlier profile, without max_ns, if it compares
 //
 // Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.
@@ -35,6 +39,7 @@ struct PageOptions {
   bool hide_idle = true;               // at first: all are in the page
   // The rows with the longest times keep their stacks. All others have the stack "[pruned]", and their labels.
   size_t max_stacks = 100'000;
+  bool live = false;  // the page is the service's: it says where to get another one, and the profile as a file
 };
 
 std::string PageData(const NamedProfile& profile, const PageOptions& options);

@@ -54,6 +54,8 @@ class RowMaker {
   std::vector<size_t> Add(const NamedProfile& profile, const std::vector<bool>& kept, RowSums PageRow::*sums) {
     StackPlacer stacks(profile, is_comparing_ ? ProgramLabel : ProcessLabel, tree_);
     RowLabels labels(profile);
+    if (!is_comparing_ && profile.times.column_ns != 0)
+      result_.times.emplace(TimeTable::kMaxSlices, TimeTable::ShiftOf(profile.times.column_ns));
     std::vector<size_t> places;
     places.reserve(profile.rows.size());
     for (size_t i = 0; i < profile.rows.size(); ++i) {
@@ -66,6 +68,7 @@ class RowMaker {
       const auto [it, is_new] = index_.try_emplace({made.stack, made.waker, made.labels}, result_.rows.size());
       if (is_new) result_.rows.push_back(made);
       (result_.rows[it->second].*sums).Add(row.sums());
+      if (result_.times.has_value()) AddTimes(profile, row, static_cast<uint32_t>(it->second), is_new);
       places.push_back(it->second);
     }
     return places;
@@ -77,6 +80,13 @@ class RowMaker {
   }
 
  private:
+  void AddTimes(const NamedProfile& profile, const NamedRow& row, uint32_t to, bool is_new) {
+    if (is_new) result_.times->AddRow();
+    const int shift = TimeTable::ShiftOf(profile.times.column_ns);
+    for (const TimeSlice& slice : UnpackTimes(row.times).value_or(std::vector<TimeSlice>()))
+      result_.times->Add(to, uint64_t{slice.column} << shift, slice);
+  }
+
   void SetLabels(const RowLabelValues& texts, PageRow& made) {
     for (size_t i = 0; i < kRowLabelCount; ++i) {
       const auto label = static_cast<RowLabel>(i);

@@ -1,16 +1,18 @@
-// The rows of a profile as a page has them: labels and stacks by number, and those that look the same added up; or the
-// rows of two profiles that are compared. Pure functions.
+// The rows of a profile as a page has them: labels and stacks by number, those that look the same added up, and their
+// times; or the rows of two profiles that are compared. Pure functions.
 #ifndef OFFCPU_HTML_PAGE_ROWS_H_
 #define OFFCPU_HTML_PAGE_ROWS_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "html/stack_tree.h"
 #include "labels/row_labels.h"
 #include "profile/named_profile.h"
+#include "profile/time_table.h"
 
 namespace offcpu {
 
@@ -25,6 +27,7 @@ struct PageRow {
 struct PageRows {
   std::vector<PageRow> rows;
   std::array<std::vector<uint32_t>, kRowLabelCount> values;  // strings of the tree's; the first of each is ""
+  std::optional<TimeTable> times;                            // by row, if the profile has them
   size_t pruned = 0;                                         // rows of the profile that have lost their stacks
 };
 

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "profile/time_slices.h"
 #include "tests/classify/fake_idle.h"
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
@@ -281,6 +282,56 @@ TEST(PageDataTest, AnEmptyProfileHasOnlyTheRoot) {
   const PageReader page = Read({});
   EXPECT_EQ(page.rows(), 0u);
   EXPECT_EQ(page.Column("node.up"), std::vector<uint64_t>{0});
+}
+
+// A slice of 300 ns in column 0 and of 5'700 ns in column 3.
+std::string SomeTimes() {
+  TimeSlices slices;
+  slices.Add({.column = 0, .blocked_ns = 300});
+  slices.Add({.column = 3, .blocked_ns = 4'700, .runnable_ns = 1'000, .count = 1});
+  return PackTimes(slices, 0, 0);
+}
+
+TEST(PageDataTest, TimesAreThoseOfTheRows) {
+  FakeProfile fake;
+  const uint32_t kernel = fake.Kernel({"schedule", "pipe_read"});
+  const uint32_t server = fake.Process(10, "server");
+  fake.Row(server, fake.Comm("worker"), fake.User({"read", "main"}), kernel, 5'000, 1'000);
+  fake.Row(server, fake.Comm("other"), fake.User({"read", "main"}), kernel, 7);
+  fake.profile.times = {.column_ns = 2'000'000'000, .begin_ns = -5};
+  fake.profile.rows[0].times = SomeTimes();
+  const PageReader page = Read(fake.profile);
+  EXPECT_EQ(page.Field("times").fields.at("column_ns").number(), 2'000'000'000u);
+  EXPECT_EQ(page.Field("times").fields.at("begin_ns").text, "-5");
+  EXPECT_EQ(page.Column("time.slices"), (std::vector<uint64_t>{2, 0}));
+  EXPECT_EQ(page.Column("time.column"), (std::vector<uint64_t>{0, 3}));
+  EXPECT_EQ(page.Column("time.blocked"), (std::vector<uint64_t>{300, 4'700}));
+  EXPECT_EQ(page.Column("time.runnable"), (std::vector<uint64_t>{0, 1'000}));
+  EXPECT_EQ(page.Column("time.count"), (std::vector<uint64_t>{0, 1}));
+}
+
+// Those that lose their stacks are one row, and so are their times.
+TEST(PageDataTest, RowsThatAreOneHaveTheTimesOfBoth) {
+  FakeProfile fake;
+  const uint32_t kernel = fake.Kernel({"schedule", "pipe_read"});
+  const uint32_t server = fake.Process(10, "server");
+  const uint32_t worker = fake.Comm("worker");
+  fake.Row(server, worker, fake.User({"read", "main"}), kernel, 5'000, 1'000);
+  fake.Row(server, worker, fake.User({"write", "main"}), kernel, 5'000, 1'000);
+  fake.profile.times = {.column_ns = 1'000'000'000};
+  for (NamedRow& row : fake.profile.rows) row.times = SomeTimes();
+  const PageReader page = Read(fake.profile, {.max_stacks = 0});
+  ASSERT_EQ(page.rows(), 1u);
+  EXPECT_EQ(page.Column("time.column"), (std::vector<uint64_t>{0, 3}));
+  EXPECT_EQ(page.Column("time.blocked"), (std::vector<uint64_t>{600, 9'400}));
+}
+
+TEST(PageDataTest, WithoutTimesThereAreNoColumnsOfThem) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.User({"main"}), fake.Kernel({"schedule"}), 5);
+  const PageReader page = Read(fake.profile);
+  EXPECT_FALSE(page.fields().contains("times"));
+  EXPECT_FALSE(page.columns().contains("time.slices"));
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 
 #include "gtest/gtest.h"
 #include "output/diff.h"
 #include "output/diff_files.h"
+#include "profile/time_slices.h"
 #include "tests/html/many_stacks.h"
 #include "tests/html/page_reader.h"
 #include "tests/output/written.h"
@@ -82,6 +84,33 @@ class PageTest : public ::testing::Test {
     fake.Row(process, fake.Comm("__proto__"), fake.User({"constructor", "toString", "main"}), kernel, 1'000'000'000);
     fake.profile.host = "</title><script>alert(4)</script>";
     Write("hostile.html", HtmlOf(fake.profile));
+  }
+
+  // Ten seconds; see browser/when.mjs.
+  void WriteTimes() {
+    FakeProfile fake;
+    const uint32_t server = fake.Process(10, "server");
+    const uint32_t futex = fake.Kernel({"schedule", "futex_wait", "do_syscall_64", "entry_SYSCALL_64"});
+    const uint32_t pipe = fake.Kernel({"schedule", "pipe_read", "do_syscall_64", "entry_SYSCALL_64"});
+    constexpr uint64_t kSecond = 1'000'000'000;
+    fake.Row(server, fake.Comm("worker-1"), fake.User({"lock", "main"}), futex, 3 * kSecond, 200'000'001);
+    fake.Row(server, fake.Comm("worker-2"), fake.User({"read", "main"}), pipe, 2 * kSecond);
+    fake.Row(fake.Process(11, "client"), fake.Comm("client"), fake.User({"lock", "main"}), futex, 7);
+    const auto set = [&fake](size_t row, std::initializer_list<TimeSlice> slices) {
+      TimeSlices times;
+      for (const TimeSlice& slice : slices) times.Add(slice);
+      fake.profile.rows[row].times = PackTimes(times, 0, 0);
+    };
+    set(0, {{.column = 2, .blocked_ns = kSecond},
+            {.column = 3, .blocked_ns = kSecond},
+            {.column = 4, .blocked_ns = kSecond, .runnable_ns = 200'000'001, .count = 1}});
+    set(1, {{.column = 7, .blocked_ns = kSecond}, {.column = 8, .blocked_ns = kSecond, .count = 1}});
+    set(2, {{.column = 9, .blocked_ns = 7, .count = 1}});
+    fake.profile.times = {.column_ns = kSecond, .begin_ns = 0};
+    fake.profile.start_unix_ns = 1'790'000'000 * kSecond;
+    fake.profile.duration_ns = 10 * kSecond;
+    Write("times.html", Written(OutputFormat::kHtml, fake.profile, {}));
+    Write("times.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
   }
 
  private:
@@ -180,7 +209,22 @@ TEST_F(BrowserTest, AnybodyCanUseIt) {
     GTEST_SKIP() << "needs axe-core: scripts/deps";
   WritePage();
   WriteHostile();
-  EXPECT_EQ(Browse("axe_test.mjs " + Path("page.html") + " " + Path("both.html") + " " + Path("hostile.html")), 0);
+  WriteTimes();
+  EXPECT_EQ(Browse("axe_test.mjs " + Path("page.html") + " " + Path("both.html") + " " + Path("hostile.html") + " " +
+                   Path("times.html")),
+            0);
+}
+
+TEST_F(PageTest, TimesAddUp) {
+  WriteTimes();
+  EXPECT_EQ(
+      ResultOf("node " + kTests + "/page/read_times.mjs " + Path("times.html") + " " + Path("times.folded") + " >&2"),
+      0);
+}
+
+TEST_F(BrowserTest, ShowsWhenItWas) {
+  WriteTimes();
+  EXPECT_EQ(Browse("times_test.mjs " + Path("times.html")), 0);
 }
 
 }  // namespace

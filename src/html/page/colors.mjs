@@ -1,7 +1,8 @@
 // The colors of bars, by what a frame is (KIND), for a light and for a dark screen. Text has a contrast of at least 4.5
 // to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
 // their patterns. Of two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
-// change.mjs has it), and its sign before their names.
+// change.mjs has it), and its sign before their names. In the heat map, causes have the colors of `causes`, those with
+// most the first ones, the more of them the more there is; what is pointed at is told in words.
 
 const LIGHT = {
   kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
@@ -19,6 +20,10 @@ const LIGHT = {
   chosen: '#111111',
   before: '#8a8a8a',
   after: '#4a4a4a',
+  ground: '#ffffff',
+  ink: '#16181c',
+  nothing: '#f2f3f5',
+  causes: ['#0060b0', '#c44d00', '#00805a', '#a8387e', '#8a6d00', '#5b4bc4', '#a31621', '#5c6370'],
 };
 
 const DARK = {
@@ -37,10 +42,23 @@ const DARK = {
   chosen: '#ffd54a',
   before: '#8a8a8a',
   after: '#d0d0d0',
+  ground: '#16181c',
+  ink: '#f2f3f5',
+  nothing: '#24272d',
+  causes: ['#58b0ff', '#ff9552', '#3fd6a4', '#f48fcf', '#e8cf4a', '#b1a6ff', '#ff7b86', '#b9bec7'],
 };
 
 export function colorsOf(isDark) {
   return isDark ? DARK : LIGHT;
+}
+
+// `share` of the second color, the rest of the first.
+export function mixed(one, other, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [one, other].map((color) => parseInt(color.slice(at, at + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `rgb(${parts.join(' ')})`;
 }
 
 // Of two colors "#rrggbb", as WCAG 2 defines it.

@@ -29,6 +29,7 @@ export function decode(buffer) {
   for (const { name, values } of header.labels) {
     labels.set(name, { codes: columns.get(`label.${name}`), texts: values.map((index) => strings[index]) });
   }
+  const { isWide, ...sums } = readSums(columns, header.before !== undefined);
   return {
     header,
     frames: {
@@ -40,7 +41,9 @@ export function decode(buffer) {
     nodes: { parent: parents(columns.get('node.up')), frame: columns.get('node.frame') },
     rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
     labels,
-    ...readSums(columns, header.before !== undefined),
+    ...sums,
+    isWide,
+    times: header.times ? readTimes(columns, header, isWide) : null,
   };
 }
 
@@ -81,6 +84,39 @@ function readSums(columns, isComparing) {
     for (const name of Object.keys(side)) if (!isWide) side[name] = Float64Array.from(side[name], Number);
   }
   return { sums, before, isWide };
+}
+
+// The columns of time, counted from the start of the recording: `lead` of them lie before the first that has anything.
+// `start`: by row, its first slice; each slice has a column and figures, which are read when they are first needed.
+function readTimes(columns, { times, duration_ns }, isWide) {
+  const slices = columns.get('time.slices');
+  const column = columns.get('time.column');
+  const start = new Uint32Array(slices.length + 1);
+  for (let row = 0; row < slices.length; ++row) start[row + 1] = start[row] + slices[row];
+  const columnNs = times.column_ns;
+  const lead = Math.max(0, Math.floor(Number(times.begin_ns) / columnNs));
+  const beginNs = Number(times.begin_ns) - lead * columnNs;
+  let last = 0;
+  for (const one of column) if (one > last) last = one;
+  const count = Math.max(last + 1 + lead, Math.ceil((duration_ns - beginNs) / columnNs));
+  let sums = null;
+  return {
+    columnNs,
+    beginNs,
+    lead,
+    columns: count,
+    start,
+    column,
+    get sums() {
+      sums ??= Object.fromEntries(
+        ['count', 'blocked', 'runnable', 'samples', 'cpu'].map((name) => {
+          const figure = columns.get(`time.${name}`);
+          return [name, isWide ? figure : Float64Array.from(figure, Number)];
+        }),
+      );
+      return sums;
+    },
+  };
 }
 
 // Figures of a tree: as wide as the profile needs.

@@ -4,6 +4,7 @@ import { decode, unpack } from './data.mjs';
 import { Controls } from './controls.mjs';
 import { Filters } from './filters.mjs';
 import { FlameGraph } from './flame.mjs';
+import { HeatMap } from './heat.mjs';
 import { FunctionTable } from './table.mjs';
 import { TreeView, element } from './tree.mjs';
 import { buildView } from './view.mjs';
@@ -13,10 +14,13 @@ import { changeWords, scaledChange } from './change.mjs';
 import { compile, search } from './search.mjs';
 import { defaultState, fromHash, nodeOf, toHash, tokensOf } from './state.mjs';
 import { formatAmount, formatPercent } from './format.mjs';
+import { SpanForm } from './span.mjs';
 import { plumbingFrames } from './plumbing.mjs';
 import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
+import { showLinks } from './live.mjs';
 import { showDetails, told } from './details.mjs';
+import { spanSums, spanText } from './times.mjs';
 import { usefulGroups } from './labels.mjs';
 import { wakersText } from './totals.mjs';
 
@@ -30,6 +34,7 @@ class App {
     this.known = {
       values: usefulValues(profile).map(({ name }) => name),
       groups: usefulGroups(profile).map(({ key }) => key),
+      columns: profile.times?.columns ?? 0,
     };
     this.defaults = defaultState(profile);
     const zoom = (node) => this.change({ zoom: tokensOf(this.view, node) });
@@ -43,6 +48,7 @@ class App {
     this.tree = new TreeView(at('tree'), { zoom, select });
     this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
     this.filters = new Filters(profile, at('filter'), at('filters'), { change: (filters) => this.change({ filters }) });
+    if (profile.times !== null) this.showTimes();
     this.controls = new Controls(profile, document, {
       change: (part) => this.change(part),
       type: (query) => this.change({ query }, true),
@@ -52,6 +58,18 @@ class App {
     if (profile.before !== null) nameComparison();
     window.addEventListener('hashchange', () => this.read());
     document.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  showTimes() {
+    const span = (one) => this.change({ span: one });
+    at('when').hidden = false;
+    this.spanForm = new SpanForm(this.profile, at('span'), { span });
+    this.heat = new HeatMap(this.profile, at('heat'), at('heat-legend'), {
+      span,
+      tell: (words) => {
+        at('heat-told').textContent = words;
+      },
+    });
   }
 
   // The state that the address names.
@@ -76,8 +94,12 @@ class App {
     const old = this.state;
     this.state = state;
     this.controls.show(state);
+    at('live').hidden = !this.profile.header.live;
+    if (this.profile.header.live) showLinks(this.profile, at('live'), state.span);
+    this.heat?.set(state, valueOf(state.value).isTime);
+    this.spanForm?.set(state.span, this.heat.map, valueOf(state.value).isTime);
     const isSame = (key) => JSON.stringify(old?.[key]) === JSON.stringify(state[key]);
-    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised'].every(isSame);
+    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised', 'span'].every(isSame);
     if (!isSameView) this.build();
     const zoom = nodeOf(this.view, state.zoom);
     if (!isSameView || zoom !== this.zoom) this.selected = zoom;
@@ -91,11 +113,12 @@ class App {
   build() {
     const { profile, state } = this;
     const { groups } = state;
-    const selection = selectRows(profile, state);
+    const selection = selectRows(profile, state, state.span === null ? null : spanSums(profile, state.span));
     const skip = state.fold ? this.plumbing : this.nothing;
     const scale = profile.before === null ? null : scaleOf(profile, state.normalised);
     this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers, scale });
-    at('total').textContent = totalText(profile, selection, state.value, scale);
+    const when = state.span === null ? '' : `, ${spanText(profile, state.span)}`;
+    at('total').textContent = totalText(profile, selection, state.value, scale) + when;
     at('hidden').textContent = hiddenText(profile, selection, state.value, scale);
     at('causes').replaceChildren(
       ...causeButtons(this.view, state.value, (text) => {

@@ -23,6 +23,10 @@ export function usefulValues(profile) {
 // What a wait for work loses if it is hidden: from the wakeup on the thread has work.
 const HIDDEN_OF_IDLE = new Set(['blocked', 'count']);
 
+export function isHiddenPart(profile, row, part, hideIdle) {
+  return hideIdle && HIDDEN_OF_IDLE.has(part) && isIdleRow(profile, row);
+}
+
 export function isIdleRow(profile, row) {
   return profile.labels.get('idle').codes[row] !== 0;
 }
@@ -44,7 +48,7 @@ export function matchingRows(profile, filters) {
 // What one recording has of the rows: {amount(part, row), shown(row), hidden(row)}.
 function sideOf(profile, sums, parts, hideIdle) {
   const zero = profile.isWide ? 0n : 0;
-  const isHidden = (part, row) => hideIdle && HIDDEN_OF_IDLE.has(part) && isIdleRow(profile, row);
+  const isHidden = (part, row) => isHiddenPart(profile, row, part, hideIdle);
   const amount = (part, row) => (isHidden(part, row) ? zero : sums[part][row]);
   const shown = (row) => parts.reduce((sum, part) => sum + amount(part, row), zero);
   const hidden = (row) => parts.reduce((sum, part) => (isHidden(part, row) ? sum + sums[part][row] : sum), zero);
@@ -53,11 +57,12 @@ function sideOf(profile, sums, parts, hideIdle) {
 
 // {rows, parts, name, amount(part, row), hidden, total, before}: `rows` have something of the value. `hidden`: what of
 // it waits for work had. `before`: the same of the earlier recording, for the same rows; null if there is none.
-export function selectRows(profile, { value, filters, hideIdle }) {
+// `inSpan`: the figures of a span of time, as profile.sums; without it, of all of it.
+export function selectRows(profile, { value, filters, hideIdle }, inSpan = null) {
   const { parts, name } = valueOf(value);
   const keep = matchingRows(profile, filters);
   const rows = [];
-  const sides = [profile.sums, profile.before].filter(Boolean).map((sums) => {
+  const sides = [inSpan ?? profile.sums, profile.before].filter(Boolean).map((sums) => {
     const { amount, shown, hidden } = sideOf(profile, sums, parts, hideIdle);
     return { selection: { rows, parts, name, amount, hidden: 0n, total: 0n, before: null }, shown, hidden };
   });

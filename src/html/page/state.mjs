@@ -21,6 +21,7 @@ export function defaultState(profile) {
     query: '',
     zoom: [],
     frame: -1,
+    span: null, // of time: [from, to), in columns
   };
 }
 
@@ -49,6 +50,7 @@ export function toHash(state, defaults) {
   put('normalised', Number(state.normalised), Number(defaults.normalised));
   put('find', escaped(state.query), '');
   put('frame', state.frame, -1);
+  put('span', state.span?.join('-'), undefined);
   for (const { key, text, not } of state.filters) parts.push(`${not ? 'not' : 'only'}=${key}:${escaped(text)}`);
   if (state.zoom.length > 0) parts.push(`zoom=${state.zoom.map(escaped).join('/')}`);
   return parts.join('&');
@@ -87,8 +89,14 @@ function readPart(key, value, state, known) {
   if (key === 'normalised') state.normalised = value === '1';
   if (key === 'find') state.query = unescaped(value);
   if (key === 'frame' && /^\d+$/.test(value)) state.frame = Number(value);
+  if (key === 'span') readSpan(value, state, known);
   if (key === 'zoom') state.zoom = value.split('/').map(unescaped);
   if (key === 'only' || key === 'not') readFilter(value, key === 'not', state, known);
+}
+
+function readSpan(value, state, known) {
+  const [from, to] = /^\d{1,12}-\d{1,12}$/.test(value) ? value.split('-').map(Number) : [0, 0];
+  if (from < to && to <= known.columns) state.span = [from, to];
 }
 
 function readFilter(value, not, state, known) {

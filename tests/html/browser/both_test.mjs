@@ -15,7 +15,7 @@ const sort = (title) =>
     .find((b) => b.innerText === '${title}').click()`);
 // Until a good part of the graph has a color, "r,g,b".
 const isPainted = (color) =>
-  until(`(() => { const c = document.querySelector('canvas');
+  until(`(() => { const c = document.querySelector('#graph canvas');
     const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
     let count = 0;
     for (let i = 0; i < data.length; i += 4) if (data.slice(i, i + 3).join() === '${color}') count++;
@@ -51,7 +51,7 @@ const steps = {
     assert.equal(await browser.run("document.getElementById('legend').hidden"), true);
   },
   async 'what is pointed at has old, new and change'() {
-    await focus('canvas');
+    await focus('#graph canvas');
     await browser.press('ArrowDown');
     await shows('told', 'server: +360 ms a second (360 ms → 720 ms), +100.0 %');
     await shows('details', '1,800,000,000 ns recorded');

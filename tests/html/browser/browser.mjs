@@ -85,14 +85,16 @@ export class Browser {
     }
   }
 
-  async open(path) {
-    await this.send('Page.navigate', { url: `file://${path}` });
+  // A file, or an address.
+  async open(page) {
+    await this.send('Page.navigate', { url: page.startsWith('http') ? page : `file://${page}` });
     await this.until("document.documentElement?.dataset.ready === 'true'");
   }
 
-  async press(key, text) {
+  async press(key, text, modifier) {
     const codes = { Enter: 13, Escape: 27, Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40 };
-    const event = { key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), text };
+    const modifiers = modifier === 'Shift' ? 8 : 0;
+    const event = { key, windowsVirtualKeyCode: codes[key] ?? key.toUpperCase().charCodeAt(0), text, modifiers };
     await this.send('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', ...event });
     await this.send('Input.dispatchKeyEvent', { type: 'keyUp', ...event });
   }
@@ -101,6 +103,15 @@ export class Browser {
     for (const type of ['mousePressed', 'mouseReleased']) {
       await this.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
     }
+  }
+
+  async drag(from, to, y) {
+    const at = (type, x) =>
+      this.send('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: 1, clickCount: 1 });
+    await at('mousePressed', from);
+    await at('mouseMoved', (from + to) / 2);
+    await at('mouseMoved', to);
+    await at('mouseReleased', to);
   }
 
   async close() {

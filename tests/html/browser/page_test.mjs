@@ -17,13 +17,13 @@ const steps = {
     assert.equal(await browser.run("document.querySelectorAll('main b, header i, main script, main img').length"), 0);
   },
   async 'the graph is drawn'() {
-    const colors = await browser.run(`(() => { const c = document.querySelector('canvas');
+    const colors = await browser.run(`(() => { const c = document.querySelector('#graph canvas');
       const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
       return new Set(new Uint32Array(data.buffer)).size; })()`);
     assert.ok(colors > 5, `${colors} colors`);
   },
   async 'a click zooms in, and the browser goes back and forward'() {
-    const at = await browser.run("document.querySelector('canvas').getBoundingClientRect().toJSON()");
+    const at = await browser.run("document.querySelector('#graph canvas').getBoundingClientRect().toJSON()");
     await browser.click(at.x + 40, at.y + 21 + 10);
     await until("document.querySelectorAll('#path button').length === 2");
     assert.equal(await path(), 'all/server (10)');
@@ -36,7 +36,7 @@ const steps = {
     await until("document.querySelectorAll('#path button').length === 1");
   },
   async 'keys move, zoom in and out'() {
-    await focus('canvas');
+    await focus('#graph canvas');
     await browser.press('ArrowDown');
     await shows('told', 'server (10): 7.20 s, 87.8 %');
     await browser.press('ArrowRight');

@@ -34,7 +34,8 @@ export class User {
 
   // Nothing was fetched, and nothing went wrong.
   expectsNothingWrong() {
-    const isOther = (url) => !url.startsWith(`file://${this.page}`) && url !== 'about:blank';
+    const own = this.page.startsWith('http') ? this.page : `file://${this.page}`;
+    const isOther = (url) => !url.startsWith(own) && url !== 'about:blank';
     assert.deepEqual(this.browser.requests.filter(isOther), []);
     assert.deepEqual(this.browser.errors, []);
   }

@@ -41,7 +41,8 @@ class Made {
 }
 
 // rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says
-// that two recordings are compared, also before: {blocked, runnable, count, samples, cpu}.
+// that two recordings are compared, also before: {blocked, runnable, count, samples, cpu}. Where header.times says that
+// there are columns of time, also times: [{column, blocked, runnable, count, samples, cpu}].
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));
@@ -49,6 +50,12 @@ export function madeProfile(rows, header = {}) {
   const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
   const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(row[name] ?? ''))));
   const before = header.before ? BEFORE : [];
+  const slices = rows.map(({ times }) => times ?? []);
+  const times = [
+    ['time.slices', 4, slices.map((list) => list.length)],
+    ['time.column', 4, slices.flat().map(({ column }) => column)],
+    ...BEFORE.map((name) => [`time.${name}`, 8, slices.flat().map((slice) => slice[name] ?? 0)]),
+  ];
   const columns = [
     ['frame.name', 4, made.frames.list.map(([name]) => name)],
     ['frame.module', 4, made.frames.list.map(([, module]) => module)],
@@ -59,6 +66,7 @@ export function madeProfile(rows, header = {}) {
     ['row.waker', 4, wakers],
     ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
     ...SUMS.map((name) => [`sum.${name}`, 8, rows.map((row) => row[name] ?? 0)]),
+    ...(header.times ? times : []),
     ...before.map((name) => [`before.${name}`, 8, rows.map((row) => row.before?.[name] ?? 0)]),
   ];
   const head = {

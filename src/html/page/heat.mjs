@@ -1,0 +1,241 @@
+// The heat map: a line for each process, which opens into its threads, and a cell for each second. A span of it is
+// chosen by pointer or keys. It draws and says what is chosen; what is done with that is up to who made it.
+import { cellCauses, columnTime, heatMap } from './times.mjs';
+import { colorsOf, mixed } from './colors.mjs';
+import { fitted, formatAmount } from './format.mjs';
+
+const LINE_PIXELS = 18;
+const AXIS_PIXELS = 18;
+const LEAST_CELL_PIXELS = 3;
+const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
+
+export class HeatMap {
+  // on: {span([from, to] or null), tell(words)}
+  constructor(profile, scroller, legend, on) {
+    Object.assign(this, { profile, scroller, legend, on, open: new Set(), span: null, cell: { line: 0, bin: 0 } });
+    this.canvas = scroller.querySelector('canvas');
+    this.dark = window.matchMedia('(prefers-color-scheme: dark)');
+    this.dark.addEventListener('change', () => this.draw());
+    new ResizeObserver(() => this.build()).observe(scroller);
+    this.canvas.addEventListener('pointerdown', (event) => this.press(event));
+    this.canvas.addEventListener('pointermove', (event) => this.move(event));
+    this.canvas.addEventListener('pointerup', (event) => this.release(event));
+    this.canvas.addEventListener('pointercancel', () => this.drop());
+    this.canvas.addEventListener('keydown', (event) => this.key(event));
+    for (const type of ['focus', 'blur']) this.canvas.addEventListener(type, () => this.draw());
+  }
+
+  // isTime: of the value
+  set(state, isTime) {
+    this.state = state;
+    this.isTime = isTime;
+    this.span = state.span;
+    this.build();
+  }
+
+  build() {
+    const width = this.scroller.clientWidth;
+    if (!this.state || width === 0) return;
+    this.gutter = Math.min(220, Math.round(width / 4));
+    const { value, filters, hideIdle } = this.state;
+    const mostBins = Math.max(1, Math.floor((width - this.gutter) / LEAST_CELL_PIXELS));
+    const wanted = JSON.stringify([value, filters, hideIdle, mostBins, Array.from(this.open)]);
+    if (wanted !== this.made) {
+      this.made = wanted;
+      this.map = heatMap(this.profile, this.state, { mostBins, open: this.open });
+    }
+    this.cell.line = Math.min(this.cell.line, Math.max(0, this.map.lines.length - 1));
+    this.cell.bin = Math.min(this.cell.bin, this.map.bins - 1);
+    this.width = width;
+    this.height = this.map.lines.length * LINE_PIXELS + AXIS_PIXELS;
+    const ratio = window.devicePixelRatio || 1;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(this.height * ratio);
+    this.canvas.style.width = `${width}px`;
+    this.canvas.style.height = `${this.height}px`;
+    this.draw();
+  }
+
+  x(bin) {
+    return this.gutter + (bin * (this.width - this.gutter)) / this.map.bins;
+  }
+  // Of columns.
+  spanX([from, to]) {
+    const { binColumns, bins } = this.map;
+    return [this.x(from / binColumns), this.x(Math.min(to / binColumns, bins))];
+  }
+
+  draw() {
+    if (!this.map) return;
+    const context = this.canvas.getContext('2d');
+    const ratio = window.devicePixelRatio || 1;
+    const colors = colorsOf(this.dark.matches);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.font = HEAT_FONT;
+    context.textBaseline = 'middle';
+    this.letter = context.measureText('m').width;
+    this.map.lines.forEach((line, i) => this.drawLine(context, colors, line, i));
+    this.drawAxis(context, colors);
+    if (this.span !== null) this.drawSpan(context, colors);
+    if (this.canvas === document.activeElement) this.drawCell(context, colors);
+    this.drawLegend(colors);
+  }
+
+  drawLine(context, colors, line, index) {
+    const y = index * LINE_PIXELS;
+    const { map } = this;
+    const sign = line.level === 1 ? '  ' : line.key === null ? '  ' : line.isOpen ? '▾ ' : '▸ ';
+    context.fillStyle = colors.ink;
+    context.fillText(sign + fitted(line.text, Math.floor(this.gutter / this.letter) - 4, false), 2 + line.level * 10,
+      y + LINE_PIXELS / 2);
+    context.fillStyle = colors.nothing;
+    context.fillRect(this.gutter, y, this.width - this.gutter, LINE_PIXELS - 1);
+    for (let bin = 0; bin < map.bins; ++bin) {
+      if (line.cells[bin] === 0) continue;
+      const share = Math.sqrt(line.cells[bin] / map.most);
+      context.fillStyle = mixed(colors.nothing, colors.causes[line.causes[bin]], 0.2 + 0.8 * share);
+      const [from, to] = [this.x(bin), this.x(bin + 1)];
+      context.fillRect(from, y, Math.max(to - from - (to - from > 5 ? 1 : 0), 1), LINE_PIXELS - 1);
+    }
+  }
+
+  drawAxis(context, colors) {
+    const y = this.map.lines.length * LINE_PIXELS;
+    const step = Math.max(1, Math.ceil((this.letter * 11 * this.map.bins) / (this.width - this.gutter)));
+    context.fillStyle = colors.ink;
+    for (let bin = 0; bin < this.map.bins; bin += step) {
+      const x = this.x(bin);
+      const text = columnTime(this.profile, bin * this.map.binColumns);
+      if (x + text.length * this.letter > this.width) break;
+      context.fillRect(x, y, 1, 4);
+      context.fillText(text, x + 3, y + AXIS_PIXELS / 2 + 1);
+    }
+  }
+
+  drawSpan(context, colors) {
+    const [from, to] = this.spanX(this.span);
+    const height = this.map.lines.length * LINE_PIXELS;
+    context.globalAlpha = 0.7;
+    context.fillStyle = colors.ground;
+    context.fillRect(this.gutter, 0, from - this.gutter, height);
+    context.fillRect(to, 0, this.width - to, height);
+    context.globalAlpha = 1;
+    context.fillStyle = colors.selected;
+    for (const x of [from - 2, to]) context.fillRect(x, 0, 2, height + 4);
+    context.fillRect(from, height, to - from, 3);
+  }
+
+  drawCell(context, colors) {
+    const { line, bin } = this.cell;
+    context.strokeStyle = colors.ink;
+    context.lineWidth = 2;
+    context.strokeRect(this.x(bin), line * LINE_PIXELS + 1, Math.max(this.x(bin + 1) - this.x(bin), 4), LINE_PIXELS - 3);
+  }
+
+  drawLegend(colors) {
+    const key = JSON.stringify([this.map.causes, this.dark.matches]);
+    if (key === this.legendKey) return;
+    this.legendKey = key;
+    const items = this.map.causes.map((text, i) => {
+      const item = document.createElement('li');
+      const box = document.createElement('i');
+      box.style.background = colors.causes[i];
+      const name = document.createElement('bdi');
+      name.textContent = text;
+      item.append(box, name);
+      return item;
+    });
+    this.legend.replaceChildren(...items);
+  }
+
+  at({ offsetX, offsetY }) {
+    const { bins, lines } = this.map;
+    const bin = Math.floor(((offsetX - this.gutter) * bins) / (this.width - this.gutter));
+    return { line: Math.floor(offsetY / LINE_PIXELS), bin: Math.min(Math.max(bin, 0), bins - 1),
+      isName: offsetX < this.gutter && offsetY < lines.length * LINE_PIXELS };
+  }
+
+  press(event) {
+    if (!this.map || event.button !== 0) return;
+    const at = this.at(event);
+    if (at.isName) return this.toggle(at.line);
+    this.pressed = { bin: at.bin, old: this.span };
+    this.canvas.setPointerCapture(event.pointerId);
+    this.show(at.bin, at.bin);
+  }
+
+  move(event) {
+    if (!this.map) return;
+    const at = this.at(event);
+    if (this.pressed) this.show(this.pressed.bin, at.bin);
+    else if (!at.isName && at.line < this.map.lines.length) this.on.tell(this.words(at));
+  }
+
+  release(event) {
+    if (!this.pressed) return;
+    const { bin } = this.pressed;
+    this.pressed = null;
+    this.show(bin, this.at(event).bin);
+    this.on.span(this.span);
+  }
+
+  drop() {
+    if (!this.pressed) return;
+    this.span = this.pressed.old;
+    this.pressed = null;
+    this.draw();
+  }
+
+  // The span of two cells, all that is between them too.
+  show(one, other) {
+    const { binColumns } = this.map;
+    const last = Math.min((Math.max(one, other) + 1) * binColumns, this.profile.times.columns);
+    this.span = [Math.min(one, other) * binColumns, last];
+    this.draw();
+  }
+
+  toggle(index) {
+    const line = this.map.lines[index];
+    if (line === undefined || line.key === null) return;
+    if (!this.open.delete(line.key)) this.open.add(line.key);
+    this.build();
+  }
+
+  words({ line, bin }) {
+    const { map, isTime } = this;
+    const one = map.lines[line];
+    if (one === undefined) return '';
+    const when = columnTime(this.profile, bin * map.binColumns);
+    const causes = cellCauses(map, one, bin).map(([text, amount]) => `${text} ${formatAmount(Math.round(amount), isTime)}`);
+    return `${one.text}, ${when}: ${formatAmount(Math.round(one.cells[bin]), isTime)}${causes.length > 0 ? ': ' : ''}${causes.join(', ')}`;
+  }
+
+  key(event) {
+    if (!this.map || event.altKey || event.ctrlKey || event.metaKey) return;
+    const { cell, map } = this;
+    const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+    if (step) {
+      this.anchor = event.shiftKey ? (this.anchor ?? cell.bin) : null;
+      cell.line = Math.min(Math.max(cell.line + step[0], 0), map.lines.length - 1);
+      cell.bin = Math.min(Math.max(cell.bin + step[1], 0), map.bins - 1);
+      if (this.anchor !== null) this.show(this.anchor, cell.bin);
+      else this.draw();
+      this.on.tell(this.words(cell));
+    } else if (event.key === 'Enter' && this.span !== null && (this.anchor ?? null) !== null) {
+      this.anchor = null;
+      this.on.span(this.span);
+    } else if (event.key === 'Enter') {
+      this.show(cell.bin, cell.bin);
+      this.on.span(this.span);
+    } else if (event.key === ' ') {
+      this.toggle(cell.line);
+    } else if (event.key === 'Escape') {
+      this.anchor = null;
+      this.on.span(null);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}

@@ -1,0 +1,39 @@
+// Usage: live_test.mjs ADDRESS: the page of a service at "http://127.0.0.1:PORT/", in Chromium.
+import assert from 'node:assert/strict';
+import { User } from './user.mjs';
+
+const address = process.argv[2];
+const user = await User.open(address);
+const { browser, shows, hash } = user;
+const link = (name) => browser.run(`document.querySelector('#live [data-link=${name}]').href`);
+
+await user.does({
+  async 'the address alone leads to the page'() {
+    assert.equal(await browser.run('location.pathname'), '/live');
+    assert.equal(await browser.run("document.getElementById('when').hidden"), false);
+    await shows('total', 'off the CPU');
+  },
+  async 'a span shows its graph'() {
+    await browser.run(`(() => { document.getElementById('span-from').value = 0;
+      document.getElementById('span-to').value = 1; document.getElementById('span').requestSubmit(); })()`);
+    assert.equal(await hash(), '#span=0-1');
+    await shows('live', 'this span alone');
+  },
+  async 'it comes as files'() {
+    const pprof = await fetch(await link('pprof'));
+    assert.equal(pprof.status, 200);
+    assert.deepEqual(Array.from(new Uint8Array(await pprof.arrayBuffer()).slice(0, 2)), [0x1f, 0x8b]);
+    const file = await fetch(await link('file'));
+    assert.match(file.headers.get('content-disposition'), /^attachment; filename="offcpu\.html"$/);
+    assert.match(await file.text(), /^<!DOCTYPE html>/);
+  },
+  async 'and anew'() {
+    await browser.open(await link('span'));
+    await shows('total', 'off the CPU');
+    await browser.open(await link('now'));
+    await shows('total', 'off the CPU');
+  },
+  async 'no other host was asked, and nothing went wrong'() {
+    user.expectsNothingWrong();
+  },
+});
