@@ -15,6 +15,9 @@ namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 
+// Of a page: it is to be small, because answers that are not taken are held.
+constexpr size_t kPageStacks = 20'000;
+
 constexpr std::chrono::milliseconds kTurnNoticePeriod(50);  // after which it is seen that nobody waits any more
 
 absl::Status Cancelled() { return absl::CancelledError("nobody waits for the profile any more, or the service ends"); }
@@ -75,6 +78,8 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
   NamedProfile profile = Symbolize(std::move(merged), naming, &names_);
   FormatOptions options;
   options.folded.value = options.text_value = DefaultValue(profile);
+  options.html_live = selection.for_browser;
+  options.html_stacks = kPageStacks;
   std::string bytes;
   WriteProfile(format, profile, options, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;

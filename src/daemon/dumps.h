@@ -32,6 +32,7 @@ struct DumpSelection {
   uint64_t until_boot_ns = 0;
   std::vector<int32_t> pids;       // rows of these processes; none: of all
   std::vector<std::string> comms;  // of threads of these names, with * and ?; none: of all
+  bool for_browser = false;        // a page that is shown at once: it says what else there is to ask for
 };
 
 class Dumps {

@@ -5,18 +5,22 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace offcpu {
 namespace {
 
-constexpr std::string_view kScheme = "Bearer ";
+constexpr std::string_view kBearer = "Bearer ";
+constexpr std::string_view kBasic = "Basic ";
 
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
   std::ifstream file(path);
@@ -29,6 +33,23 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
                                                    HttpAccess::kMostTokenBytes, " bytes can be read from it"));
   }
   return token;
+}
+
+// What comes behind the scheme, in whatever letters that is written.
+std::optional<absl::string_view> Behind(std::string_view scheme, std::string_view authorization) {
+  const absl::string_view text(authorization.data(), authorization.size());
+  if (!absl::StartsWithIgnoreCase(text, absl::string_view(scheme.data(), scheme.size()))) return std::nullopt;
+  return text.substr(scheme.size());
+}
+
+// Browsers have no bearer token: they show it as a password, for whichever user.
+std::optional<std::string> TokenIn(std::string_view authorization) {
+  if (const auto token = Behind(kBearer, authorization); token.has_value()) return std::string(*token);
+  const std::optional<absl::string_view> basic = Behind(kBasic, authorization);
+  std::string pair;
+  if (!basic.has_value() || !absl::Base64Unescape(*basic, &pair)) return std::nullopt;
+  const size_t colon = pair.find(':');
+  return colon == std::string::npos ? std::nullopt : std::optional(pair.substr(colon + 1));
 }
 
 }  // namespace
@@ -54,10 +75,10 @@ absl::StatusOr<std::shared_ptr<const HttpAccess>> HttpAccess::Load(const DaemonC
 bool HttpAccess::Allows(std::string_view authorization, bool has_certificate) const {
   if (wants_certificate_ && !has_certificate) return false;
   if (!token_.has_value()) return true;
-  const absl::string_view scheme(authorization.data(), std::min(authorization.size(), kScheme.size()));
-  if (!absl::EqualsIgnoreCase(scheme, absl::string_view(kScheme.data(), kScheme.size()))) return false;
+  const std::optional<std::string> token = TokenIn(authorization);
+  if (!token.has_value()) return false;
   // Digests are as long as each other, whatever they are of.
-  const Digest shown = DigestOf(authorization.substr(kScheme.size()));
+  const Digest shown = DigestOf(*token);
   return CRYPTO_memcmp(shown.data(), token_->data(), shown.size()) == 0;
 }
 

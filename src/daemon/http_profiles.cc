@@ -22,6 +22,18 @@ HttpResponse AnswerOf(const absl::Status& status) {
   return Refusal(is_for_later ? 503 : 500, std::string(status.message()));
 }
 
+const char* TypeOf(OutputFormat format) {
+  if (format == OutputFormat::kHtml) return "text/html; charset=utf-8";
+  return format == OutputFormat::kText ? kTextType : "application/octet-stream";
+}
+
+// Beside the page's own policy. Nobody keeps it, and no other page has it in a frame.
+void AddPageFields(HttpResponse& answer) {
+  answer.fields.emplace_back("Content-Security-Policy", "frame-ancestors 'none'");
+  answer.fields.emplace_back("Referrer-Policy", "no-referrer");
+  answer.fields.emplace_back("Cache-Control", "no-store");
+}
+
 }  // namespace
 
 absl::Status HttpProfiles::Start() {
@@ -110,14 +122,17 @@ std::optional<HttpResponse> HttpProfiles::Step(Job& job) {
 }
 
 HttpResponse HttpProfiles::Make(const Job& job) {
-  const OutputFormat format = job.request.is_text ? OutputFormat::kText : OutputFormat::kPprof;
-  absl::StatusOr<Dumps::Dump> dump =
-      dumps_.Make({.since_boot_ns = job.since_boot_ns}, format, Clock::now() + kClientPatience);
+  const HttpProfileRequest& request = job.request;
+  const auto boot_ns = [this](uint64_t unix_ns) { return unix_ns == 0 ? 0 : dumps_.unix_time().BootOf(unix_ns); };
+  const DumpSelection selection = {.since_boot_ns = job.is_cut ? job.since_boot_ns : boot_ns(request.since_unix_ns),
+                                   .until_boot_ns = boot_ns(request.until_unix_ns),
+                                   .for_browser = request.name.empty()};
+  absl::StatusOr<Dumps::Dump> dump = dumps_.Make(selection, request.format, Clock::now() + kClientPatience);
   if (!dump.ok()) return AnswerOf(dump.status());
-  HttpResponse answer = {.type = job.request.is_text ? kTextType : "application/octet-stream",
-                         .body = *std::move(dump)};
-  if (!job.request.is_text) {
-    const std::string name = absl::StrCat(job.request.name, job.is_cut ? "-delta" : "");
+  HttpResponse answer = {.type = TypeOf(request.format), .body = *std::move(dump)};
+  if (request.format == OutputFormat::kHtml) AddPageFields(answer);
+  if (!request.name.empty()) {
+    const std::string name = absl::StrCat(request.name, job.is_cut ? "-delta" : "");
     answer.fields.emplace_back("Content-Disposition", absl::StrCat("attachment; filename=\"", name, "\""));
   }
   return answer;

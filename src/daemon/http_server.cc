@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "bytes/utf8.h"
 #include "daemon/http_answers.h"
 #include "daemon/metrics.h"
+#include "recorder/clocks.h"
 
 namespace offcpu {
 namespace {
@@ -22,6 +24,9 @@ namespace {
 constexpr int64_t kMaxSeconds = 3600;
 constexpr int kHttpBacklog = 256;
 constexpr std::string_view kProfiles = "/debug/pprof/";
+constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr uint64_t kLatestUnixSeconds = uint64_t{1} << 33;
+constexpr uint64_t kPageSeconds = 3600;
 
 constexpr char kIndex[] = R"(<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>offcpud</title></head><body>
@@ -30,6 +35,7 @@ constexpr char kIndex[] = R"(<!DOCTYPE html>
 <li><a href="offcpu">offcpu</a>: where threads wait off the CPU, of all windows that are held;
  <a href="offcpu?seconds=5">of the next 5 seconds</a>; <a href="offcpu?debug=1">as text</a></li>
 <li><a href="block">block</a>: the same, where tools look for it</li>
+<li><a href="../../live">/live</a>: the last hour in this browser</li>
 </ul>
 <p>go tool pprof http://HOST:PORT/debug/pprof/offcpu?seconds=5</p>
 </body></html>
@@ -93,18 +99,53 @@ HttpResponse Whole(const char* type, std::string body) {
   return {.type = type, .fields = {}, .body = std::make_shared<const std::string>(std::move(body))};
 }
 
+// A point in time as whole seconds since 1970; 0 if it is not said.
+absl::StatusOr<uint64_t> UnixNsOf(const HttpRequest& request, std::string_view name) {
+  const std::optional<std::string> text = request.Query(name);
+  uint64_t seconds = 0;
+  if (!text.has_value()) return 0;
+  if (!absl::SimpleAtoi(*text, &seconds) || seconds == 0 || seconds > kLatestUnixSeconds)
+    return absl::InvalidArgumentError(absl::StrCat(std::string(name), " is a number of seconds since 1970"));
+  return seconds * kSecondNs;
+}
+
+absl::Status ReadSpan(const HttpRequest& request, HttpProfileRequest* profile) {
+  const absl::StatusOr<uint64_t> since = UnixNsOf(request, "since");
+  if (!since.ok()) return since.status();
+  const absl::StatusOr<uint64_t> until = UnixNsOf(request, "until");
+  if (!until.ok()) return until.status();
+  if (*until != 0 && *until <= *since) return absl::InvalidArgumentError("until is not later than since");
+  profile->since_unix_ns = *since;
+  profile->until_unix_ns = *until;
+  return absl::OkStatus();
+}
+
 // Or why not.
 absl::StatusOr<HttpProfileRequest> ProfileRequestOf(const std::string& name, const HttpRequest& request) {
-  const std::string debug = request.Query("debug").value_or("0");
-  HttpProfileRequest profile = {.name = name, .is_text = debug != "0"};
+  const bool is_text = request.Query("debug").value_or("0") != "0";
+  HttpProfileRequest profile = {.name = is_text ? "" : name,
+                                .format = is_text ? OutputFormat::kText : OutputFormat::kPprof};
+  if (absl::Status status = ReadSpan(request, &profile); !status.ok()) return status;
   const std::optional<std::string> text = request.Query("seconds");
   if (!text.has_value()) return profile;
   int64_t seconds = 0;
   if (!absl::SimpleAtoi(*text, &seconds) || seconds < 0 || seconds > kMaxSeconds)
     return absl::InvalidArgumentError(absl::StrCat("seconds is a whole number from 1 to ", kMaxSeconds));
-  if (profile.is_text) return absl::InvalidArgumentError("seconds and debug are not for one request");
+  if (is_text) return absl::InvalidArgumentError("seconds and debug are not for one request");
+  if (profile.since_unix_ns != 0 || profile.until_unix_ns != 0)
+    return absl::InvalidArgumentError("seconds, and since or until, are not for one request");
   profile.next = std::chrono::seconds(seconds);
   return profile;
+}
+
+// Of the last hour, if nothing else is asked for.
+absl::StatusOr<HttpProfileRequest> PageRequestOf(const HttpRequest& request, uint64_t now_unix_ns) {
+  const bool is_file = request.Query("download").value_or("0") != "0";
+  HttpProfileRequest page = {.name = is_file ? "offcpu.html" : "", .format = OutputFormat::kHtml};
+  if (absl::Status status = ReadSpan(request, &page); !status.ok()) return status;
+  if (page.since_unix_ns == 0 && page.until_unix_ns == 0)
+    page.since_unix_ns = now_unix_ns - std::min(now_unix_ns, kPageSeconds * kSecondNs);
+  return page;
 }
 
 }  // namespace
@@ -158,12 +199,16 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
     ++not_allowed_;
     HttpResponse answer =
         Refusal(401, "show the bearer token, or the client certificate, that the configuration wants");
-    answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\"");
+    // A browser asks for a password.
+    answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\", Basic realm=\"offcpud: the token\"");
     return answer;
   }
   if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());
+  if (request.path == "/") return Moved("/live");
+  if (request.path == "/live") return Take(id, PageRequestOf(request, ReadClocks().unix_ns));
   if (request.path == "/debug/pprof") return Moved("/debug/pprof/");
-  if (!request.path.starts_with(kProfiles)) return TextAnswer(404, "there are /metrics, /healthz and /debug/pprof/");
+  if (!request.path.starts_with(kProfiles))
+    return TextAnswer(404, "there are /live, /metrics, /healthz and /debug/pprof/");
   return ServeProfile(id, request, request.path.substr(kProfiles.size()));
 }
 
@@ -178,7 +223,10 @@ std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, con
   if (name == "cmdline") return Whole(kTextType, "offcpud");
   if (name != "offcpu" && name != "block")
     return Refusal(404, absl::StrCat("no profile ", Printable(name), ": there are offcpu and block"));
-  absl::StatusOr<HttpProfileRequest> profile = ProfileRequestOf(name, request);
+  return Take(id, ProfileRequestOf(name, request));
+}
+
+std::optional<HttpResponse> HttpServer::Take(HttpConnections::Id id, absl::StatusOr<HttpProfileRequest> profile) {
   if (!profile.ok()) return Refusal(400, std::string(profile.status().message()));
   if (profiles_.Add(id, *std::move(profile))) return std::nullopt;
   HttpResponse answer = Refusal(503, absl::StrCat(HttpProfiles::kMost, " profiles are being taken; try again"));

@@ -1,7 +1,7 @@
 // The service's HTTP: /metrics for Prometheus, /healthz, and /debug/pprof/offcpu with the manners of Go's
-// net/http/pprof, so that `go tool pprof` takes profiles from it. Whoever shows what the configuration asks for may
-// read all, and anybody /healthz. Without TLS it refuses what did not ask for a loopback name, so that no page in a
-// browser is led here; with TLS the certificate does that.
+// net/http/pprof, so that `go tool pprof` takes profiles from it; and /live, the last hour as a page. Whoever shows
+// what the configuration asks for may read all, and anybody /healthz. Without TLS it refuses what did not ask for a
+// loopback name, so that no page in a browser is led here; with TLS the certificate does that.
 //
 // Has threads of its own: one for all connections (http_connections.h), which answers what is quick, and two for
 // profiles (http_profiles.h), so that whatever asks for those, or sends nothing, does not keep the others from their
@@ -58,6 +58,8 @@ class HttpServer {
   std::optional<HttpResponse> Serve(HttpConnections::Id id, const HttpRequest& request, HttpClient client);
   HttpResponse Health() const;
   std::optional<HttpResponse> ServeProfile(HttpConnections::Id id, const HttpRequest& request, const std::string& name);
+  // Has it made; or why not.
+  std::optional<HttpResponse> Take(HttpConnections::Id id, absl::StatusOr<HttpProfileRequest> profile);
   std::string Metrics() const;
 
   const HttpSource source_;

@@ -105,7 +105,12 @@ void WriteProfile(OutputFormat format, const NamedProfile& profile, const Format
       WriteOtlpFile(profile, sink);
       break;
     case OutputFormat::kHtml:
-      WriteHtml(profile, {.value = options.text_value, .hide_idle = options.hide_idle}, sink);
+      WriteHtml(profile,
+                {.value = options.text_value,
+                 .hide_idle = options.hide_idle,
+                 .max_stacks = options.html_stacks,
+                 .live = options.html_live},
+                sink);
       break;
   }
 }

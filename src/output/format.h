@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
+#include "html/page_data.h"
 #include "output/folded.h"
 #include "profile/named_profile.h"
 #include "tables/label_table.h"
@@ -32,6 +33,8 @@ struct FormatOptions {
   size_t text_columns = kNoLimit;  // of the terminal
   size_t text_modules = 100;       // lines of the table of modules
   bool frame_sources = false;      // .folded and .txt: names of user frames end with how they were found
+  bool html_live = false;          // .html: see PageOptions::live
+  size_t html_stacks = PageOptions().max_stacks;
   bool hide_idle = true;  // .folded and .txt: leave out waits for work that are marked (idle.h); .html: at first
 };
 

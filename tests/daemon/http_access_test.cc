@@ -95,5 +95,21 @@ TEST_F(HttpAccessTest, FilesThatAreNotWhatTheyShouldBeAreErrors) {
               HasSubstr("/server.key: no certificates can be read from it"));
 }
 
+// "USER:PASSWORD" in base64, of RFC 7617.
+TEST_F(HttpAccessTest, ABrowserShowsTheTokenAsAPassword) {
+  const auto access = Load({.bearer_token_file = Token(kToken)});
+  ASSERT_TRUE(access.ok());
+  for (const char* right : {"Basic bWU6MDEyMzQ1Njc4OWFiY2RlZg==",  // me:0123456789abcdef
+                            "basic OjAxMjM0NTY3ODlhYmNkZWY="}) {   // :0123456789abcdef
+    EXPECT_TRUE((*access)->Allows(right, false)) << right;
+  }
+  for (const char* wrong : {"Basic MDEyMzQ1Njc4OWFiY2RlZjo=",      // 0123456789abcdef:
+                            "Basic bWU6MDEyMzQ1Njc4OWFiY2RlRg==",  // me:0123456789abcdeF
+                            "Basic MDEyMzQ1Njc4OWFiY2RlZg==",      // 0123456789abcdef
+                            "Basic me:0123456789abcdef", "Basic ", "Basic", "Basic =", "Basic ===="}) {
+    EXPECT_FALSE((*access)->Allows(wrong, true)) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -3,6 +3,7 @@
 #include <httplib.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <thread>
@@ -12,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pprof/pprof_reader.h"
+#include "recorder/clocks.h"
 
 namespace offcpu {
 namespace {
@@ -165,6 +167,52 @@ TEST_F(HttpServerTest, ClientsThatHaveGoneHoldNoPlace) {
     while (client.Get("/debug/pprof/offcpu?seconds=3600")) std::this_thread::yield();
   }
   EXPECT_EQ(Get("/healthz").status, 200);
+}
+
+TEST_F(HttpServerTest, TheLastHourIsAPage) {
+  const httplib::Response root = Get("/");
+  EXPECT_EQ(root.status, 301);
+  EXPECT_EQ(root.get_header_value("Location"), "/live");
+  const httplib::Response page = Get("/live");
+  EXPECT_EQ(page.status, 200);
+  EXPECT_EQ(page.get_header_value("Content-Type"), "text/html; charset=utf-8");
+  EXPECT_EQ(page.get_header_value("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(page.get_header_value("Content-Security-Policy"), "frame-ancestors 'none'");
+  EXPECT_EQ(page.get_header_value("Referrer-Policy"), "no-referrer");
+  EXPECT_EQ(page.get_header_value("Cache-Control"), "no-store");
+  EXPECT_FALSE(page.has_header("Content-Disposition"));
+  EXPECT_THAT(page.body, ::testing::StartsWith("<!DOCTYPE html>"));
+  EXPECT_THAT(page.body, HasSubstr("default-src 'none'; script-src 'sha256-"));
+  const httplib::Response file = Get("/live?download=1");
+  EXPECT_EQ(file.get_header_value("Content-Disposition"), "attachment; filename=\"offcpu.html\"");
+}
+
+// The cut that is made for the answer is of now: what ends an hour from now has it, what ended an hour ago has nothing.
+TEST_F(HttpServerTest, ASpanIsOfItsWindows) {
+  const uint64_t now = ReadClocks().unix_ns / 1'000'000'000;
+  const std::string path = "/debug/pprof/offcpu?since=" + std::to_string(now - 3600);
+  EXPECT_EQ(BlockedNs(Get(path + "&until=" + std::to_string(now + 3600))), 1001u);
+  EXPECT_EQ(BlockedNs(Get(path + "&until=" + std::to_string(now - 60))), 0u);
+  EXPECT_EQ(BlockedNs(Get("/debug/pprof/offcpu?since=" + std::to_string(now + 60))), 0u);
+  EXPECT_EQ(Get("/live?since=" + std::to_string(now - 60)).status, 200);
+}
+
+TEST_F(HttpServerTest, SpansAreTwoPointsInTime) {
+  for (const char* query : {"since=x", "since=-1", "since=0", "until=", "since=5&until=5", "since=6&until=5",
+                            "since=99999999999999999999", "until=8589934593"}) {
+    EXPECT_EQ(Get(std::string("/live?") + query).status, 400) << query;
+    EXPECT_EQ(Get(std::string("/debug/pprof/offcpu?") + query).status, 400) << query;
+  }
+  EXPECT_EQ(Get("/debug/pprof/offcpu?since=5&seconds=1").status, 400);
+  EXPECT_EQ(kernel_.cuts, 0u);
+}
+
+TEST_F(HttpServerTest, ABrowserShowsTheLastHour) {
+  const auto has = [](const std::string& name) { return system(("command -v " + name + " >/dev/null").c_str()) == 0; };
+  if (!has("node") || !has("chromium")) GTEST_SKIP() << "needs node and chromium";
+  const std::string test = OFFCPU_SOURCE_DIR "/tests/html/browser/live_test.mjs";
+  const std::string address = "http://127.0.0.1:" + std::to_string(server_->port()) + "/";
+  EXPECT_EQ(system(("node " + test + " " + address + " >&2").c_str()), 0);
 }
 
 }  // namespace

@@ -100,7 +100,8 @@ TEST_F(HttpTlsTest, WhoHasTheTokenIsServed) {
   EXPECT_EQ(Get("/healthz"), 200) << "those who probe have nothing to show";
   const httplib::Result refused = Client()->Get("/metrics");
   ASSERT_TRUE(refused);
-  EXPECT_EQ(refused->get_header_value("WWW-Authenticate"), "Bearer realm=\"offcpud\"");
+  EXPECT_EQ(refused->get_header_value("WWW-Authenticate"),
+            "Bearer realm=\"offcpud\", Basic realm=\"offcpud: the token\"");
   EXPECT_THAT(Client()->Get("/metrics", kWithToken)->body, HasSubstr("\noffcpud_http_unauthorized_total 9\n"));
 }
 
