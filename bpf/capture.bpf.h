@@ -52,6 +52,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	record = &buffer->record;
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
+	record->head.is_32_bit = is_32_bit(regs);
 	/* First: on some kernels one walk of the mappings is all there is, and it may find the stack too. */
 	tell_code(&buffer->code, context);
 	sp = record->head.registers[7];

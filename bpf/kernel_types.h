@@ -241,6 +241,7 @@ struct task_struct___throttled {
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip;
+	unsigned short cs; /* the lower bits, where a kernel has more */
 	unsigned long flags, sp;
 };
 

@@ -180,6 +180,7 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 		return;
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
+	record->head.is_32_bit = is_32_bit(regs);
 	record->head.has_user = 1;
 }
 

@@ -11,6 +11,7 @@
 
 #define TS_COMPAT 0x2 /* in a 32-bit system call */
 #define CS_PRIVILEGE 3
+#define USER32_CS 0x23 /* GDT_ENTRY_DEFAULT_USER32_CS, of user mode */
 
 /* Offsets in pt_regs. */
 #define REGS_BP 32
@@ -23,6 +24,7 @@
 #define SWITCHED_OUT_BYTES 56
 
 #define SYS_SCHED_YIELD 24
+#define SYS_SCHED_YIELD_32 (158 | WIRE_32_BIT_CALL)
 #define SYS_CLONE 56
 #define SYS_FORK 57
 #define SYS_VFORK 58
@@ -70,6 +72,12 @@ static __always_inline __u64 address_of_regs(struct task_struct *task)
 	return address;
 }
 
+/* Does it run code of i386? Its registers are where those of x86-64 are, with zeros above. */
+static __always_inline bool is_32_bit(const struct pt_regs *regs)
+{
+	return BPF_CORE_READ((struct pt_regs *)regs, cs) == USER32_CS;
+}
+
 /* rcx and r11 are void then. */
 static __always_inline bool is_in_syscall(const struct pt_regs *regs)
 {
@@ -78,15 +86,17 @@ static __always_inline bool is_in_syscall(const struct pt_regs *regs)
 
 /*
  * See wire_interval. The kernel's entries set orig_ax to -1 for interrupts and faults, with and without an
- * error code. Numbers of 32-bit system calls have other meanings; the registers of a kernel thread or of a
- * worker of io_uring are nobody's, or those of who made it.
+ * error code. Numbers of 32-bit system calls have other meanings, and are marked so; the registers of a
+ * kernel thread or of a worker of io_uring are nobody's, or those of who made it.
  */
 static __always_inline int system_call(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	if (task->flags & PF_KERNELS_OWN || task->thread_info.status & TS_COMPAT)
+	if (task->flags & PF_KERNELS_OWN)
 		return -1;
+	if (task->thread_info.status & TS_COMPAT)
+		return (int)regs->orig_ax | WIRE_32_BIT_CALL;
 	return (int)regs->orig_ax;
 }
 

@@ -108,7 +108,8 @@ static __always_inline __u64 switches_of(struct task_struct *task)
 static __always_inline __u32 kind_of(__u32 out_state, int syscall)
 {
 	if (!out_state)
-		return syscall == SYS_SCHED_YIELD ? WIRE_KIND_YIELDED : WIRE_KIND_PREEMPTED;
+		return syscall == SYS_SCHED_YIELD || syscall == SYS_SCHED_YIELD_32 ? WIRE_KIND_YIELDED
+										   : WIRE_KIND_PREEMPTED;
 	if (out_state & TASK_INTERRUPTIBLE)
 		return WIRE_KIND_SLEEPING;
 	if (out_state & TASK_UNINTERRUPTIBLE)

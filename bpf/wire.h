@@ -24,7 +24,8 @@ typedef __s32 int32_t;
 
 #define WIRE_COMM_BYTES 16
 #define WIRE_KERNEL_FRAMES 127
-#define WIRE_REGISTERS 17 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
+#define WIRE_REGISTERS 17	 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
+#define WIRE_32_BIT_CALL 0x10000 /* beside the number of a system call of i386, which is below */
 #define WIRE_PAGE_BYTES 4096
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
@@ -100,7 +101,7 @@ struct wire_interval {
 	uint64_t runnable_ns;
 	struct wire_process process;
 	uint32_t no_user;   /* wire_no_user, set iff cookie and user_stack are 0 */
-	int32_t syscall;    /* what the thread entered by; negative: nothing, or a 32-bit one */
+	int32_t syscall;    /* what the thread entered by, see WIRE_32_BIT_CALL; negative: nothing */
 	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
 	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
 	uint64_t cgroup;    /* id of the control group (v2) of the thread, when it came back */
@@ -208,7 +209,8 @@ struct wire_capture {
 	uint64_t walked_code; /* the code hash by which they have */
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t above;	     /* wire_above */
-	uint32_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
+	uint16_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
+	uint16_t is_32_bit;  /* the thread runs code of i386 */
 	struct wire_piece
 		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
@@ -398,8 +400,8 @@ struct wire_thread {
 	uint32_t is_kernel;  /* it never runs in user mode */
 	uint32_t count;	     /* kernel frames that follow */
 	int32_t syscall;     /* see wire_interval */
-	uint32_t reserved;
-	uint64_t cgroup; /* see wire_interval */
+	uint32_t is_32_bit;  /* see wire_capture */
+	uint64_t cgroup;     /* see wire_interval */
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };

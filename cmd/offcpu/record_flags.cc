@@ -114,6 +114,11 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
        "Where the rules for walking user stacks come from, first choice first",
        "SOURCES",
        {.shows_default = true}},
+      {"--max-frames",
+       &values->max_frames,
+       "Of deeper user stacks, keep the innermost and the outermost frames, so many together",
+       "FRAMES",
+       {.min = kLeastMaxFrames, .max = kMostMaxFrames, .shows_default = true}},
       {"--ledger", &values->ledger,
        "Account for all the time of every thread: on a CPU, stolen from it there, blocked, runnable, and lost"},
       {"--wakers", &values->wakers,
@@ -157,6 +162,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {
   absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(flags.unwind);
   if (!unwind.ok()) return unwind.status();
   config.unwind = *std::move(unwind);
+  config.max_frames = flags.max_frames;
   config.per_thread = flags.outputs.per_thread;
   config.ledger = flags.ledger;
   config.wakers = flags.wakers;

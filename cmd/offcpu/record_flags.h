@@ -28,6 +28,7 @@ struct RecordFlags {
   std::string cpu_budget = "1%";
   bool kernel_threads = false;
   std::string unwind = "sframe,eh_frame,fp";
+  uint32_t max_frames = kMaxFrames;
   bool ledger = false;
   bool wakers = false;
   uint32_t oncpu_hz = 0;

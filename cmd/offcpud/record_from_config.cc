@@ -34,6 +34,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   record.min_wait_ns = config.record.min_wait_ns;
   record.max_wait_ns = config.record.max_wait_ns;
   record.kernel_threads = config.record.kernel_threads;
+  record.max_frames = config.record.max_frames;
   record.wakers = config.record.wakers;
   record.show_sleepers = config.record.idle;
   record.oncpu_hz = static_cast<uint32_t>(config.record.oncpu_hz);

@@ -141,6 +141,7 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .walked_code = head.walked_code,
                      .registers = {},
                      .in_syscall = head.in_syscall != 0,
+                     .is_32_bit = head.is_32_bit != 0,
                      .more = head.above == WIRE_ABOVE_MORE,
                      .unread = head.above == WIRE_ABOVE_UNREAD,
                      .stack = {stack.begin(), stack.begin() + head.stack_bytes},

@@ -110,6 +110,7 @@ struct CaptureEvent {
   uint64_t walked_code = 0;  // the hash of the code by which they have
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
+  bool is_32_bit = false;        // the thread runs code of i386
   bool more = false;             // the copy ends at its limit, not where the memory does
   bool unread = false;           // it ends before a page that could not be read
   std::vector<std::byte> stack;  // from the stack pointer upwards

@@ -63,6 +63,7 @@ WaitingThread FromWire(const wire_thread& wire) {
   thread.has_user = wire.has_user != 0;
   std::copy(std::begin(wire.registers), std::end(wire.registers), thread.registers.value.begin());
   thread.in_syscall = wire.in_syscall != 0;
+  thread.is_32_bit = wire.is_32_bit != 0;
   thread.syscall = SystemCallOf(wire.syscall);
   thread.control_group = wire.cgroup;
   return thread;

@@ -40,6 +40,7 @@ struct WaitingThread {
   bool has_user = false;   // `registers` are set
   Registers registers;
   bool in_syscall = false;
+  bool is_32_bit = false;  // it runs code of i386
   int32_t syscall = kNoSystemCall;
   uint64_t control_group = 0;    // its id
   std::vector<uint64_t> kernel;  // leaf first; empty if it could not be taken

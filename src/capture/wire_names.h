@@ -3,6 +3,7 @@
 #define OFFCPU_CAPTURE_WIRE_NAMES_H_
 
 #include "bpf/wire.h"
+#include "capture/i386_calls.h"
 #include "process/identity.h"
 #include "profile/profile.h"
 
@@ -18,6 +19,7 @@ NoUserStack MissingOf(uint32_t no_user);  // of wire_no_user; kLost if it is non
 
 // Any number can be asked for, and each is a key of rows: those that no kernel can have are none.
 inline int32_t SystemCallOf(int32_t syscall) {
+  if (syscall >= 0 && (syscall & WIRE_32_BIT_CALL) != 0) return NativeCallOfI386(syscall & ~WIRE_32_BIT_CALL);
   return syscall >= 0 && syscall < kSystemCalls ? syscall : kNoSystemCall;
 }
 

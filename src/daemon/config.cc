@@ -16,6 +16,7 @@
 #include "bytes/duration.h"
 #include "bytes/percent.h"
 #include "daemon/config_checks.h"
+#include "recorder/record_config.h"
 
 namespace offcpu {
 namespace {
@@ -68,6 +69,7 @@ void VisitKeys(Visitor& visit, Config& config) {
   visit.Section("record");
   visit.TimeOrAuto("sample", config.record.sample_ns, {0, kSecond});
   visit.Percent("cpu_budget", config.record.cpu_budget_ppm);
+  visit.Number("max_frames", config.record.max_frames, {kLeastMaxFrames, kMostMaxFrames});
   visit.Time("min_wait", config.record.min_wait_ns, {0, kForever});
   visit.Time("max_wait", config.record.max_wait_ns, {0, kForever});
   visit.Bool("kernel_threads", config.record.kernel_threads);

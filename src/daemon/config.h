@@ -21,6 +21,7 @@ struct DaemonConfig {
   struct Record {
     std::optional<uint64_t> sample_ns;  // none: it adapts
     uint64_t cpu_budget_ppm = 10'000;
+    uint64_t max_frames = 512;
     uint64_t min_wait_ns = 0;
     uint64_t max_wait_ns = 0;
     bool kernel_threads = false;

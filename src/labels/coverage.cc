@@ -14,6 +14,7 @@ using Coverage = absl::flat_hash_map<const Module*, ModuleCoverage>;
 
 void Count(const NamedUserStack& stack, uint64_t intervals, Coverage& coverage) {
   for (size_t i = 0; i + 1 < stack.frames.size(); ++i) {
+    if (stack.frames[i].left_out || stack.frames[i + 1].left_out) continue;
     coverage[stack.frames[i].module].frames[static_cast<size_t>(stack.frames[i + 1].source)] += intervals;
   }
   coverage[stack.frames.back().module].ends[static_cast<size_t>(stack.end)] += intervals;

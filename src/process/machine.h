@@ -1,7 +1,8 @@
 // What differs between machines, as a value for each: its registers and its ABI, as far as ELF objects are read and
 // stacks are walked. Constants; safe from any thread. Does nothing: rows are made of it and applied in src/unwind.
 //
-// Stacks are captured on x86-64 only. Those of AArch64 can be walked by whoever brings them.
+// Stacks are captured on x86-64 only, whose kernels also run programs of i386. Those of AArch64 can be walked by
+// whoever brings them.
 #ifndef OFFCPU_PROCESS_MACHINE_H_
 #define OFFCPU_PROCESS_MACHINE_H_
 
@@ -24,7 +25,8 @@ struct ContextWord {
 
 struct Machine {
   uint16_t elf_machine = 0;  // EM_*
-  uint8_t sframe_abi = 0;    // little-endian; see sframe_section.h
+  uint8_t sframe_abi = 0;    // little-endian; see sframe_section.h. 0: SFrame does not know the machine
+  uint8_t word_bytes = 8;    // of an address; 8 or 4
 
   // Registers by their DWARF numbers. Those that rules may name are below `pc`.
   uint8_t pc = 0;
@@ -55,6 +57,11 @@ struct Machine {
 
 extern const Machine kX86_64;
 extern const Machine kAArch64;
+extern const Machine kI386;
+
+// The one whose ELF objects have this e_machine and this class (EI_CLASS), of those whose stacks are captured; else
+// null.
+const Machine* CapturedMachine(uint16_t elf_machine, uint8_t elf_class);
 
 }  // namespace offcpu
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "process/machine.h"
 #include "process/memory_budget.h"
 #include "process/owned_fd.h"
 
@@ -68,6 +69,7 @@ class Module : public std::enable_shared_from_this<Module> {
   std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
   std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
   uint64_t content_hash = 0;  // of every byte that was read from the target
+  const Machine* machine = &kX86_64;  // whose code it is
   std::vector<CodeRange> code;
   // Of a program or a dynamic linker, a link-time address; 0 in other libraries, where it has no meaning.
   uint64_t entry = 0;

@@ -31,7 +31,7 @@ inline constexpr int kWaitKindCount = 9;
 std::string_view Name(WaitKind kind);
 
 // Numbers of system calls, those of x86-64.
-inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, a 32-bit call, or a kernel thread
+inline constexpr int32_t kNoSystemCall = -1;   // a fault, an interrupt, or a kernel thread
 inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 
 // Rows of a profile are sorted by it, in the order of Fields. Indices are those of the profile's tables.

@@ -51,10 +51,12 @@ std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
   return rows;
 }
 
-// Of a process's own tables others could be led astray, and code in memory has others at every moment.
+// Of a process's own tables others could be led astray, and code in memory has others at every moment. The BPF programs
+// read words of 64 bits.
 bool IsOfFiles(const UserStack& stack) {
-  return std::all_of(stack.frames.begin(), stack.frames.end(),
-                     [](const Frame& frame) { return frame.module != nullptr && frame.module->matches_file; });
+  return std::all_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
+    return frame.module != nullptr && frame.module->matches_file && frame.module->machine == &kX86_64;
+  });
 }
 
 }  // namespace

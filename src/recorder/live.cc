@@ -23,6 +23,7 @@ LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   live.capture.tid = thread.tid;
   live.capture.registers = thread.registers;
   live.capture.in_syscall = thread.in_syscall;
+  live.capture.is_32_bit = thread.is_32_bit;
   live.capture.stack = CopyStack(thread, max_bytes);
   live.capture.more = live.capture.stack.size() == max_bytes;
   if (live.capture.stack.empty()) live.missing = NoUserStack::kUnreadable;

@@ -16,7 +16,7 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
       targets_(config.targets, TargetsHooks(), now_ns),
       windows_(config.windows, WindowsHooks(), now_ns),
       live_(targets_, LiveHooks(), config.unread_batches, now_ns),
-      walker_(config.unwind),
+      walkers_(config.unwind, config.max_frames),
       known_stacks_(hooks_.known_stacks),
       drops_before_(CountedDrops()) {}
 
@@ -92,11 +92,12 @@ void Pipeline::FindStack(const IntervalEvent& event, Window& window, Interval* i
 
 void Pipeline::Walk(const CaptureEvent& capture, const CaptureCode& code) {
   WalkTrace* const trace = known_stacks_.learns() && code.whole ? &trace_ : nullptr;
-  if (!WalkCapture(capture, code, walker_, &scratch_, trace)) return GiveUp(capture.cookie, NoUserStack::kUnreadable);
+  if (!WalkCapture(capture, code, walkers_, &scratch_, trace)) return GiveUp(capture.cookie, NoUserStack::kUnreadable);
   if (code.whole && HasLeftCode(scratch_)) targets_.LookAgain(capture.process);
   ++walks_;
   CountWalk(scratch_, windows_.stats());
-  if (const auto hint = HintAfter(capture, scratch_.end, walker_.needed())) hooks_.hint(capture.tid, *hint);
+  const NeededStack& needed = walkers_.For(capture).needed();
+  if (const auto hint = HintAfter(capture, scratch_.end, needed)) hooks_.hint(capture.tid, *hint);
   if (trace != nullptr && known_stacks_.Learn(capture, scratch_, *trace)) ++windows_.stats().proven_walks;
   Resolve(capture.cookie, scratch_);
 }
@@ -172,9 +173,9 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           DropOf(LossId::kTargetStuck, targets_.reader_stats().stuck),
           DropOf(LossId::kTargetNotRead, targets_.reader_stats().not_begun),
           DropOf(LossId::kReaderNotStarted, hooks_.readers->stats().not_started),
-          DropOf(LossId::kCorruptTable, walker_.row_stats().corrupt_tables),
-          DropOf(LossId::kBadTableEntry, walker_.row_stats().bad_entries),
-          DropOf(LossId::kOldSFrame, walker_.row_stats().sframe_old_versions),
+          DropOf(LossId::kCorruptTable, walkers_.row_stats().corrupt_tables),
+          DropOf(LossId::kBadTableEntry, walkers_.row_stats().bad_entries),
+          DropOf(LossId::kOldSFrame, walkers_.row_stats().sframe_old_versions),
           DropOf(LossId::kUserWalkDiffers, known_stacks_.wrong()),
           DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }

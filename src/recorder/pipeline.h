@@ -19,6 +19,7 @@
 #include "recorder/live_path.h"
 #include "recorder/look.h"
 #include "recorder/targets.h"
+#include "recorder/walk_capture.h"
 #include "recorder/window_book.h"
 #include "unwind/walk.h"
 
@@ -26,6 +27,7 @@ namespace offcpu {
 
 struct PipelineConfig {
   UnwindOrder unwind;
+  size_t max_frames = kMaxFrames;  // of a user stack
   TargetsConfig targets;
   WindowBookConfig windows;
   size_t unread_batches = 4096;  // of threads that wait for their stacks to be read
@@ -123,7 +125,7 @@ class Pipeline {
   Targets targets_;
   WindowBook windows_;
   LivePath live_;
-  Walker walker_;
+  Walkers walkers_;
   // Reused by every walk.
   UserStack scratch_;
   WalkTrace trace_;

@@ -89,7 +89,7 @@ struct Found {
 };
 
 // Of the thread at `index`.
-Found WalkStack(const Snapshot& snapshot, size_t index, Walker& walker) {
+Found WalkStack(const Snapshot& snapshot, size_t index, Walkers& walkers) {
   const LiveStack& live = snapshot.stacks[index];
   Found found = {.thread = snapshot.threads[index], .missing = live.missing};
   // What it ran through meanwhile is not known.
@@ -103,7 +103,7 @@ Found WalkStack(const Snapshot& snapshot, size_t index, Walker& walker) {
   }
   found.space = snapshot.space;
   WalkTrace trace;
-  if (!WalkCapture(live.capture, {snapshot.space}, walker, &found.stack, &trace))
+  if (!WalkCapture(live.capture, {snapshot.space}, walkers, &found.stack, &trace))
     found.missing = NoUserStack::kUnreadable;
   found.pcs = std::move(trace.pcs);
   return found;
@@ -144,7 +144,7 @@ class Reading {
         listing_(std::move(listing)),
         read_(std::move(read)),
         is_cancelled_(std::move(is_cancelled)),
-        walker_(unwind),
+        walkers_(unwind),
         modules_(std::move(modules)) {}
 
   absl::StatusOr<ProcessStacks> Run() {
@@ -206,7 +206,7 @@ class Reading {
     for (size_t i = 0; i < threads.size(); ++i) {
       State& state = states_[threads[i].tid];
       if (snapshot != nullptr) {
-        Keep(WalkStack(*snapshot, i, walker_), &state);
+        Keep(WalkStack(*snapshot, i, walkers_), &state);
       } else {
         Keep({.thread = threads[i], .missing = NoUserStack::kTargetStuck}, &state);
       }
@@ -242,7 +242,7 @@ class Reading {
   const TimedRead read_;
   const IsCancelled is_cancelled_;
   bool is_stuck_ = false;
-  Walker walker_;
+  Walkers walkers_;
   const std::shared_ptr<ModuleCache> modules_;
   std::map<pid_t, State> states_;  // by tid
   std::string name_;

@@ -79,6 +79,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
 PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures& features) {
   PipelineConfig settings;
   settings.unwind = config.unwind;
+  settings.max_frames = config.max_frames;
   settings.windows.window.per_thread = config.per_thread;
   settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
   settings.windows.window.wakers = config.wakers;

@@ -6,6 +6,7 @@
 
 #include "capture/selection.h"
 #include "unwind/unwind_order.h"
+#include "unwind/walk.h"
 
 namespace offcpu {
 
@@ -25,12 +26,13 @@ struct RecordConfig : Selection {
   // Of all CPUs, what recording may cost: if it costs more, less is drawn. Without effect where `sample_ns` is fixed.
   uint64_t cpu_budget_ppm = 10'000;
   UnwindOrder unwind;
-  bool per_thread = false;    // rows tell the threads of a process apart
-  bool show_sleepers = true;  // threads that never run have rows; else they are only counted
-  bool ledger = false;        // account for all the time of every thread
-  uint32_t oncpu_hz = 0;      // samples of what runs, a second and CPU; 0: none
-  bool oncpu_in_nmi = false;  // in every NMI there is, each for a period of oncpu_hz: for tests
-  bool wakers = false;        // tell who ended each wait
+  uint64_t max_frames = kMaxFrames;  // that are kept of a user stack, see kept_frames.h
+  bool per_thread = false;           // rows tell the threads of a process apart
+  bool show_sleepers = true;         // threads that never run have rows; else they are only counted
+  bool ledger = false;               // account for all the time of every thread
+  uint32_t oncpu_hz = 0;             // samples of what runs, a second and CPU; 0: none
+  bool oncpu_in_nmi = false;         // in every NMI there is, each for a period of oncpu_hz: for tests
+  bool wakers = false;               // tell who ended each wait
 
   // Of the walks of user stacks in BPF programs, where every wait is recorded, one in so many is proven by a capture;
   // 0: none is walked there.

@@ -10,8 +10,22 @@
 
 namespace offcpu {
 
+// The walkers of one thread: one for each machine whose code a target may run.
+class Walkers {
+ public:
+  explicit Walkers(const UnwindOrder& order = {}, size_t max_frames = kMaxFrames)
+      : native_(order, {}, kX86_64, max_frames), i386_(order, {}, kI386, max_frames) {}
+
+  Walker& For(const CaptureEvent& capture) { return capture.is_32_bit ? i386_ : native_; }
+  RowFinderStats row_stats() const;
+
+ private:
+  Walker native_;
+  Walker i386_;
+};
+
 // False if the capture cannot be one of a stack; then `out` says nothing. `trace` as in Walker::Walk.
-[[nodiscard]] bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walker& walker, UserStack* out,
+[[nodiscard]] bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& walkers, UserStack* out,
                                WalkTrace* trace = nullptr);
 
 // Did the walk leave the code that is known? It may have met code that was mapped later.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "process/elf/headers.h"
 #include "symbolize/symbol_search.h"
 #include "symbolize/xz.h"
 
@@ -66,12 +67,12 @@ bool Search(const ElfFile& elf, uint32_t type, NameSources* sources, SymbolSearc
   // "read@@GLIBC_2.2.5" is read.
   NameSource* names = &sources->emplace_back(elf.memory(), strings.offset, strings.size, std::string("\0@", 2), ".L");
   std::vector<Elf64_Sym> piece;
-  const uint64_t count = section->size / sizeof(Elf64_Sym);
+  const size_t symbol_bytes = elf.is_32_bit() ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+  const uint64_t count = section->size / symbol_bytes;
   for (uint64_t at = 0; at < count; at += piece.size()) {
     piece.resize(std::min<uint64_t>(kPiece, count - at));
-    if (!elf.memory().Read(section->offset + at * sizeof(Elf64_Sym), std::as_writable_bytes(std::span(piece)))) {
-      return false;
-    }
+    const uint64_t offset = section->offset + at * symbol_bytes;
+    if (!ReadStructs<Elf64_Sym, Elf32_Sym>(elf.memory(), offset, elf.is_32_bit(), piece)) return false;
     for (const Elf64_Sym& raw : piece) {
       if (auto symbol = Convert(raw, elf, names)) search->Add(*symbol);
       if (IsOtherCode(raw, elf)) search->AddBound(raw.st_value);

@@ -49,16 +49,25 @@ std::string_view FileName(std::string_view path) { return path.substr(path.rfind
 NamesByModule CollectAddresses(const std::vector<UserStackEntry>& stacks) {
   NamesByModule modules;
   for (const UserStackEntry& entry : stacks) {
-    for (const Frame& frame : entry.stack.frames) modules[frame.module].try_emplace(frame.lookup_address());
+    for (const Frame& frame : entry.stack.frames) {
+      if (!frame.left_out) modules[frame.module].try_emplace(frame.lookup_address());
+    }
   }
   return modules;
 }
 
+constexpr std::string_view kLeftOut = "[frames left out]";  // where there is no room for the name
+
 // Takes the frames from the entry.
-NamedUserStack WithNames(UserStackEntry& entry, NamesByModule& modules) {
+NamedUserStack WithNames(UserStackEntry& entry, NamesByModule& modules, NamePool& pool) {
   NamedUserStack stack = {.end = entry.stack.end, .missing = entry.missing, .overflow = entry.overflow};
   stack.frames.reserve(entry.stack.frames.size());
   for (const Frame& frame : std::exchange(entry.stack.frames, {})) {
+    if (frame.left_out) {
+      const std::string_view name = pool.Intern(absl::StrCat("[", frame.address, " frames left out]"), kLeftOut);
+      stack.frames.push_back({frame, FrameKind::kNative, /*named=*/false, name, ""});
+      continue;
+    }
     const FrameName& name = modules[frame.module][frame.lookup_address()];
     stack.frames.push_back({frame, FrameKind::kNative, name.named, name.name, name.module});
   }
@@ -197,7 +206,7 @@ std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& s
   }
   std::vector<NamedUserStack> named;
   named.reserve(stacks.size());
-  for (UserStackEntry& entry : stacks) named.push_back(WithNames(entry, modules));
+  for (UserStackEntry& entry : stacks) named.push_back(WithNames(entry, modules, pool_));
   return named;
 }
 

@@ -13,6 +13,10 @@ namespace {
 constexpr std::string_view kNoTable =
     "code without unwind tables: install or keep .eh_frame or .sframe, or build it with -fno-omit-frame-pointer";
 
+constexpr std::string_view kGenerated =
+    "code that the program has compiled itself: start it with frame pointers, if it can be, as Java with "
+    "-XX:+PreserveFramePointer";
+
 constexpr std::string_view kGuessed =
     "perhaps whole, perhaps code without frame pointers: start or build it with them, as Java with "
     "-XX:+PreserveFramePointer";
@@ -37,13 +41,16 @@ std::string_view RemedyOf(EndReason reason) {
       return "signal handlers with stacks of their own: a thread's next captures have what they interrupted";
     case EndReason::kGuessedEnd:
       return kGuessed;
+    case EndReason::kGeneratedCode:
+      return kGenerated;
+    case EndReason::kFrameLimit:
+      return "deep stacks: --max-frames keeps more of them";
     case EndReason::kComplete:
     case EndReason::kExpression:
     case EndReason::kRegisterUnknown:
     case EndReason::kBadCfa:
     case EndReason::kBadReturnAddress:
     case EndReason::kBadMemory:
-    case EndReason::kFrameLimit:
     case EndReason::kNotMapped:
     case EndReason::kMapsChanged:
     case EndReason::kUnread:

@@ -5,8 +5,6 @@
 namespace offcpu {
 namespace {
 
-constexpr uint64_t kStackWord = 8;
-
 // The outcome of a read or of naming a register: a value or why there is none. Two whole words: an optional beside the
 // value is put together byte by byte, and costs more than all else.
 struct StackValue {
@@ -30,20 +28,21 @@ inline StackValue Add(const StackValue& base, int32_t offset) {
 }
 
 // The word at `address`, which the copy from the stack pointer upwards does not hold.
-[[gnu::noinline]] StackValue LoadOfPieces(const StackCopy& copy, uint64_t address) {
-  if (const std::optional<uint64_t> word = copy.WordOfPiece(address)) return {*word};
+[[gnu::noinline]] StackValue LoadOfPieces(const Machine& machine, const StackCopy& copy, uint64_t address) {
+  if (const std::optional<uint64_t> word = copy.WordOfPiece(address, machine.word_bytes)) return {*word};
   const std::optional<StackPart> part = copy.PartAt(address);
   if (!part.has_value()) return Failed(EndReason::kBadMemory);
   return Failed(part->Beyond(EndReason::kBadMemory), address);
 }
 
 // Compilers and kernels keep addresses at multiples of their size, so what is found elsewhere is none.
-inline StackValue Load(const StackCopy& copy, const StackValue& from) {
+inline StackValue Load(const Machine& machine, const StackCopy& copy, const StackValue& from) {
   const uint64_t address = from.value;
+  const uint64_t bytes = machine.word_bytes;
   if (from.failed()) return from;
-  if (address % kStackWord != 0 || address > UINT64_MAX - kStackWord) return Failed(EndReason::kBadMemory);
-  if (address < copy.begin || address + kStackWord > copy.end) return LoadOfPieces(copy, address);
-  std::optional<uint64_t> word = copy.memory.ReadValue<uint64_t>(address);
+  if (address % bytes != 0 || address > UINT64_MAX - bytes) return Failed(EndReason::kBadMemory);
+  if (address < copy.begin || address + bytes > copy.end) return LoadOfPieces(machine, copy, address);
+  const std::optional<uint64_t> word = ReadWord(copy.memory, address, machine.word_bytes);
   return word ? StackValue{*word} : Failed(EndReason::kBadMemory);
 }
 
@@ -59,7 +58,7 @@ inline StackValue RegisterOf(const FrameState& state, uint8_t reg) {
 
 StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const FrameState& state) {
   const StackValue cfa = Add(RegisterOf(state, rule.reg), rule.offset);
-  return rule.deref ? Add(Load(copy, cfa), rule.addend) : cfa;
+  return rule.deref ? Add(Load(*state.machine, copy, cfa), rule.addend) : cfa;
 }
 
 // The caller's value by `rule`, for the places that name one.
@@ -67,9 +66,9 @@ StackValue CfaOf(const CfaRule& rule, const StackCopy& copy, const FrameState& s
                                                   const FrameState& state) {
   switch (rule.place) {
     case Place::kAtCfa:
-      return Load(copy, Add({cfa}, rule.offset));
+      return Load(*state.machine, copy, Add({cfa}, rule.offset));
     case Place::kAtRegister:
-      return Load(copy, Add(RegisterOf(state, rule.reg), rule.offset));
+      return Load(*state.machine, copy, Add(RegisterOf(state, rule.reg), rule.offset));
     case Place::kInRegister:
       return RegisterOf(state, rule.reg);
     case Place::kUndefined:
@@ -94,7 +93,7 @@ std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state
   Registers registers;
   const Machine& machine = *state->machine;
   for (int reg = 0; reg < machine.register_count(); ++reg) {
-    StackValue value = Load(copy, Add({state->sp}, machine.context[reg]));
+    StackValue value = Load(machine, copy, Add({state->sp}, machine.context[reg]));
     if (value.failed()) return EndAt(value, state);
     registers.value[reg] = value.value;
   }
@@ -107,10 +106,11 @@ std::optional<EndReason> RestoreContext(const StackCopy& copy, FrameState* state
 }
 
 // Sets `alike`: does the signal frame at `sp` say all of `words`? Otherwise says which word could not be read, and why.
-std::optional<EndReason> Compare(const StackCopy& copy, uint64_t sp, std::span<const ContextWord> words, bool* alike) {
+std::optional<EndReason> Compare(const Machine& machine, const StackCopy& copy, uint64_t sp,
+                                 std::span<const ContextWord> words, bool* alike) {
   *alike = true;
   for (const ContextWord& word : words) {
-    const StackValue value = Load(copy, Add({sp}, word.offset));
+    const StackValue value = Load(machine, copy, Add({sp}, word.offset));
     if (value.failed()) return value.failure();
     *alike &= (value.value & word.mask) == word.value + (word.from_sp ? sp : 0);
   }
@@ -156,22 +156,25 @@ FrameState LeafState(const Registers& registers, bool in_syscall, const Machine&
 }
 
 std::optional<EndReason> FindKernelContext(const StackCopy& copy, const FrameState& state, bool* found) {
-  return Compare(copy, state.sp, state.machine->context_like, found);
+  return Compare(*state.machine, copy, state.sp, state.machine->context_like, found);
 }
 
 bool IsKernelContext(const StackCopy& copy, const FrameState& state) {
+  const Machine& machine = *state.machine;
+  if (machine.context_sure.empty()) return false;
   bool found = false;
-  const bool unknown = Compare(copy, state.sp, state.machine->context_sure, &found).has_value();
-  return !unknown && found && state.sp % state.machine->context_align == 0;
+  const bool unknown = Compare(machine, copy, state.sp, machine.context_sure, &found).has_value();
+  return !unknown && found && state.sp % machine.context_align == 0;
 }
 
-bool BeginsProcessStack(const StackCopy& copy, uint64_t sp) {
+bool BeginsProcessStack(const Machine& machine, const StackCopy& copy, uint64_t sp) {
   constexpr uint64_t kAlignment = 16;
   constexpr uint64_t kMostArguments = 1 << 16;
-  const StackValue count = Load(copy, {sp});
+  const uint64_t word = machine.word_bytes;
+  const StackValue count = Load(machine, copy, {sp});
   if (sp % kAlignment != 0 || count.failed() || count.value == 0 || count.value > kMostArguments) return false;
-  const StackValue first = Load(copy, {sp + kStackWord});
-  const StackValue behind = Load(copy, {sp + kStackWord * (count.value + 1)});
+  const StackValue first = Load(machine, copy, {sp + word});
+  const StackValue behind = Load(machine, copy, {sp + word * (count.value + 1)});
   return !first.failed() && first.value > sp && !behind.failed() && behind.value == 0;
 }
 
@@ -185,7 +188,7 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   if (cfa.failed()) return EndAt(cfa, state);
   const bool may_stay = row.ra.place == Place::kInRegister &&
                         (state->source == FrameSource::kRegisters || (state->full && !machine.call_pushes));
-  if (cfa.value % kStackWord != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
+  if (cfa.value % machine.word_bytes != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
     return EndReason::kBadCfa;
   }
   if (const auto beyond = EndBeyond(copy, cfa.value)) return EndAt(Failed(*beyond, cfa.value), state);

@@ -63,7 +63,7 @@ bool IsKernelContext(const StackCopy& copy, const FrameState& state);
 
 // Does the stack of a new process begin at `sp`, as the kernel makes it? The number of arguments lies there, pointers
 // to them, and a 0. False where that cannot be read.
-bool BeginsProcessStack(const StackCopy& copy, uint64_t sp);
+bool BeginsProcessStack(const Machine& machine, const StackCopy& copy, uint64_t sp);
 
 // Goes from `state` to its caller. Otherwise says why not, and `state`, but for `needed` and `guessed`, is unspecified;
 // kComplete: there is no caller.

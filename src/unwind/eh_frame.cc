@@ -18,8 +18,8 @@
 namespace offcpu {
 namespace {
 
-// libdw looks for the tables of an ELF object, so one is made around the table: file header, one program header, an
-// .eh_frame_hdr whose search table lists the entries that were found good, and the table itself.
+// libdw looks for the tables of an ELF object, so one is made around the table: file header, one program header, the
+// table itself, and an .eh_frame_hdr whose search table lists the entries that were found good.
 struct SearchHeader {
   uint8_t version = 1;
   uint8_t pointer_encoding = DW_EH_PE_udata8;
@@ -35,51 +35,63 @@ struct SearchEntry {
 };
 static_assert(sizeof(SearchHeader) == 16 && sizeof(SearchEntry) == 16);
 
-constexpr size_t kSearchAt = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
 template <typename T>
 void Append(std::vector<std::byte>& image, const T& value) {
   std::span<const std::byte> bytes = std::as_bytes(std::span(&value, 1));
   image.insert(image.end(), bytes.begin(), bytes.end());
 }
 
-Elf64_Ehdr FileHeader(const Machine& machine) {
-  Elf64_Ehdr file = {};
+// The header of the file, and the one of its segment of `size` bytes that is at `offset`, and at the address `address`.
+template <typename Header, typename Segment>
+void AppendHeaders(const Machine& machine, size_t offset, uint64_t address, size_t size,
+                   std::vector<std::byte>* image) {
+  Header file = {};
   std::memcpy(file.e_ident, ELFMAG, SELFMAG);
-  file.e_ident[EI_CLASS] = ELFCLASS64;
+  file.e_ident[EI_CLASS] = machine.word_bytes == 8 ? ELFCLASS64 : ELFCLASS32;
   file.e_ident[EI_DATA] = ELFDATA2LSB;
   file.e_ident[EI_VERSION] = EV_CURRENT;
   file.e_type = ET_DYN;
   file.e_machine = machine.elf_machine;
   file.e_version = EV_CURRENT;
-  file.e_phoff = sizeof(Elf64_Ehdr);
-  file.e_ehsize = sizeof(Elf64_Ehdr);
-  file.e_phentsize = sizeof(Elf64_Phdr);
+  file.e_phoff = sizeof(Header);
+  file.e_ehsize = sizeof(Header);
+  file.e_phentsize = sizeof(Segment);
   file.e_phnum = 1;
-  return file;
+  Append(*image, file);
+  Segment segment = {};
+  segment.p_type = PT_GNU_EH_FRAME;
+  segment.p_offset = static_cast<decltype(segment.p_offset)>(offset);
+  segment.p_vaddr = static_cast<decltype(segment.p_vaddr)>(address);
+  segment.p_filesz = segment.p_memsz = static_cast<decltype(segment.p_filesz)>(size);
+  Append(*image, segment);
 }
 
 std::vector<std::byte> MakeImage(const ModuleTable& table, const Machine& machine, const std::vector<FdeSpan>& fdes) {
   // Zeros behind the table end the chain of entries, and libdw may look at a few bytes behind the last one.
   constexpr size_t kTail = 64;
+  const bool is_wide = machine.word_bytes == 8;
+  const size_t table_at = is_wide ? sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) : sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
+  const size_t behind = table.bytes.size() + kTail;
   const size_t search_bytes = sizeof(SearchHeader) + fdes.size() * sizeof(SearchEntry);
   std::vector<std::byte> image;
-  image.reserve(kSearchAt + search_bytes + table.bytes.size() + kTail);
-  Append(image, FileHeader(machine));
-  Elf64_Phdr segment = {};
-  segment.p_type = PT_GNU_EH_FRAME;
-  segment.p_offset = kSearchAt;
-  segment.p_vaddr = table.address - search_bytes;  // as far before the table as in the image
-  segment.p_filesz = segment.p_memsz = search_bytes;
-  Append(image, segment);
+  image.reserve(table_at + behind + search_bytes);
+  // As far behind the table as in the image.
+  const auto append_headers = is_wide ? AppendHeaders<Elf64_Ehdr, Elf64_Phdr> : AppendHeaders<Elf32_Ehdr, Elf32_Phdr>;
+  append_headers(machine, table_at + behind, table.address + behind, search_bytes, &image);
+  image.insert(image.end(), table.bytes.begin(), table.bytes.end());
+  image.insert(image.end(), kTail, std::byte{0});
   SearchHeader header;
   header.eh_frame_low = static_cast<uint32_t>(table.address);
   header.eh_frame_high = static_cast<uint32_t>(table.address >> 32);
   header.count = static_cast<uint32_t>(fdes.size());
   Append(image, header);
   for (const FdeSpan& fde : fdes) Append(image, SearchEntry{fde.begin, table.address + fde.offset});
-  image.insert(image.end(), table.bytes.begin(), table.bytes.end());
-  image.insert(image.end(), kTail, std::byte{0});
   return image;
+}
+
+// Are all addresses of the table, and of what is put behind it, those of the machine?
+bool FitsMachine(const ModuleTable& table, const Machine& machine, size_t image_bytes) {
+  return machine.word_bytes == 8 || table.address + image_bytes <= UINT32_MAX;
 }
 
 // The first one that begins behind the address, else the end. Halves without a branch: which half it is cannot be
@@ -120,8 +132,9 @@ bool ToCfaRule(const Machine& machine, std::span<const Dwarf_Op> ops, CfaRule* r
   return ops.size() < 3 || (ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
 }
 
-// The rule that GNU ld writes for a whole PLT: sp + 8, and 8 more behind the word that each block of 16 bytes pushes.
-//   breg(sp) 8; breg(pc) 0; lit15; and; lit(offset of what follows the push); ge; lit3; shl; plus
+// The rule that GNU ld writes for a whole PLT: a word above sp, and one more behind the word that each block of 16
+// bytes pushes.
+//   breg(sp) word; breg(pc) 0; lit15; and; lit(offset of what follows the push); ge; lit(3 or 2); shl; plus
 bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, Row* row) {
   const uint64_t block_bytes = machine.plt_block_bytes;
   const auto operation = [](int atom) { return static_cast<uint8_t>(atom); };
@@ -131,11 +144,12 @@ bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, Row* row) 
                                         DW_OP_and,
                                         0,
                                         DW_OP_ge,
-                                        DW_OP_lit3,
+                                        operation(machine.word_bytes == 8 ? DW_OP_lit3 : DW_OP_lit2),
                                         DW_OP_shl,
                                         DW_OP_plus};
   constexpr size_t kLimit = 4;
-  if (block_bytes == 0 || ops.size() != atoms.size() || ops[0].number != 8 || ops[1].number != 0) return false;
+  if (block_bytes == 0 || ops.size() != atoms.size()) return false;
+  if (ops[0].number != machine.word_bytes || ops[1].number != 0) return false;
   for (size_t i = 0; i < atoms.size(); ++i) {
     if (i != kLimit && ops[i].atom != atoms[i]) return false;
   }
@@ -143,7 +157,8 @@ bool ToPltRule(const Machine& machine, std::span<const Dwarf_Op> ops, Row* row) 
   const uint64_t pushed_at = ops[kLimit].atom - DW_OP_lit0;
   const uint64_t block = row->begin - row->begin % block_bytes;
   const bool pushed = row->begin - block >= pushed_at;
-  row->cfa = {.offset = pushed ? 16 : 8, .addend = 0, .reg = machine.sp, .deref = false};
+  const int32_t word = machine.word_bytes;
+  row->cfa = {.offset = pushed ? 2 * word : word, .addend = 0, .reg = machine.sp, .deref = false};
   row->end = std::min(row->end, block + (pushed ? block_bytes : pushed_at));
   return true;
 }
@@ -249,6 +264,7 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const
   impl->index = *std::move(index);
   if (!impl->index.fdes.empty()) {
     impl->image = MakeImage(table, machine, impl->index.fdes);
+    if (!FitsMachine(table, machine, impl->image.size())) return nullptr;
     elf_version(EV_CURRENT);
     impl->elf = elf_memory(reinterpret_cast<char*>(impl->image.data()), impl->image.size());
     if (impl->elf == nullptr) return nullptr;

@@ -20,15 +20,16 @@ struct Cie {
 };
 
 // The size of a value in this pointer format, 0 if it has none that is fixed.
-size_t FormatSize(uint8_t encoding) {
+size_t FormatSize(const Machine& machine, uint8_t encoding) {
   switch (encoding & 0x0f) {
+    case DW_EH_PE_absptr:
+      return machine.word_bytes;
     case DW_EH_PE_udata2:
     case DW_EH_PE_sdata2:
       return 2;
     case DW_EH_PE_udata4:
     case DW_EH_PE_sdata4:
       return 4;
-    case DW_EH_PE_absptr:
     case DW_EH_PE_udata8:
     case DW_EH_PE_sdata8:
       return 8;
@@ -37,8 +38,10 @@ size_t FormatSize(uint8_t encoding) {
   }
 }
 
-uint64_t TakeFormat(ByteReader& in, uint8_t encoding) {
+uint64_t TakeFormat(const Machine& machine, ByteReader& in, uint8_t encoding) {
   switch (encoding & 0x0f) {
+    case DW_EH_PE_absptr:
+      return machine.word_bytes == 4 ? in.Take<uint32_t>() : in.Take<uint64_t>();
     case DW_EH_PE_udata2:
       return in.Take<uint16_t>();
     case DW_EH_PE_sdata2:
@@ -52,13 +55,13 @@ uint64_t TakeFormat(ByteReader& in, uint8_t encoding) {
   }
 }
 
-bool KnownFdeEncoding(uint8_t encoding) {
+bool KnownFdeEncoding(const Machine& machine, uint8_t encoding) {
   const uint8_t base = encoding & 0xf0;
-  return FormatSize(encoding) != 0 && (base == DW_EH_PE_absptr || base == DW_EH_PE_pcrel);
+  return FormatSize(machine, encoding) != 0 && (base == DW_EH_PE_absptr || base == DW_EH_PE_pcrel);
 }
 
 // The augmentation data of a CIE, which `letters` explain.
-bool TakeAugmentation(std::string_view letters, ByteReader& in, Cie* cie) {
+bool TakeAugmentation(const Machine& machine, std::string_view letters, ByteReader& in, Cie* cie) {
   for (char letter : letters) {
     uint8_t encoding = 0;
     switch (letter) {
@@ -70,12 +73,12 @@ bool TakeAugmentation(std::string_view letters, ByteReader& in, Cie* cie) {
         break;
       case 'R':
         cie->encoding = in.Take<uint8_t>();
-        if (!KnownFdeEncoding(cie->encoding)) return false;
+        if (!KnownFdeEncoding(machine, cie->encoding)) return false;
         break;
       case 'P':
         encoding = in.Take<uint8_t>();
-        if (FormatSize(encoding) == 0 || (encoding & 0x70) == DW_EH_PE_aligned) return false;
-        in.Skip(FormatSize(encoding));
+        if (FormatSize(machine, encoding) == 0 || (encoding & 0x70) == DW_EH_PE_aligned) return false;
+        in.Skip(FormatSize(machine, encoding));
         break;
       default:
         return false;
@@ -109,7 +112,7 @@ std::optional<Cie> ParseCie(const Machine& machine, std::span<const std::byte> b
     const uint64_t size = in.TakeUleb();
     if (!in.ok() || size > in.rest().size()) return std::nullopt;
     ByteReader data(in.rest().first(size));
-    if (!TakeAugmentation(letters.substr(1), data, &cie)) return std::nullopt;
+    if (!TakeAugmentation(machine, letters.substr(1), data, &cie)) return std::nullopt;
     in.Skip(size);
   }
   if (!CfiWellFormed(in.rest())) return std::nullopt;
@@ -117,13 +120,14 @@ std::optional<Cie> ParseCie(const Machine& machine, std::span<const std::byte> b
 }
 
 // `address`: of the body, which is the entry behind its length and its CIE pointer.
-std::optional<FdeSpan> ParseFde(const Cie& cie, std::span<const std::byte> body, uint64_t address) {
+std::optional<FdeSpan> ParseFde(const Machine& machine, const Cie& cie, std::span<const std::byte> body,
+                                uint64_t address) {
   FdeSpan fde;
   fde.signal = cie.signal;
   ByteReader in(body);
-  fde.begin = TakeFormat(in, cie.encoding);
+  fde.begin = TakeFormat(machine, in, cie.encoding);
   if ((cie.encoding & 0xf0) == DW_EH_PE_pcrel) fde.begin += address;
-  fde.end = fde.begin + TakeFormat(in, cie.encoding);
+  fde.end = fde.begin + TakeFormat(machine, in, cie.encoding);
   if (cie.sized) {
     const uint64_t size = in.TakeUleb();
     in.Skip(size);
@@ -167,7 +171,7 @@ class Indexer {
     // The id of an FDE is the distance back to its CIE, which GNU tools always put before it.
     auto cie = id <= id_at ? cies_.find(id_at - id) : cies_.end();
     std::optional<FdeSpan> fde;
-    if (cie != cies_.end()) fde = ParseFde(cie->second, in.rest(), table_.address + id_at + sizeof(uint32_t));
+    if (cie != cies_.end()) fde = ParseFde(machine_, cie->second, in.rest(), table_.address + id_at + sizeof(uint32_t));
     if (!fde) {
       ++index_.bad_entries;
     } else if (fde->begin < fde->end) {  // what a linker has thrown away leaves empty ones

@@ -5,7 +5,7 @@
 namespace offcpu {
 
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy) {
-  if (!state.fp_known || state.fp % 8 != 0 || state.fp < state.sp) return false;
+  if (!state.fp_known || state.fp % state.machine->word_bytes != 0 || state.fp < state.sp) return false;
   if (state.fp >= copy.begin && state.fp < copy.end) return true;
   // Above what was captured a value may be right, if the stack goes on there.
   const std::optional<StackPart> part = copy.PartAt(state.fp);

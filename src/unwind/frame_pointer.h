@@ -14,24 +14,26 @@ namespace offcpu {
 // The caller's frame pointer and the return address behind it are where the frame pointer points to: on x86-64 by
 // push %rbp; mov %rsp, %rbp, on AArch64 by stp x29, x30, [sp, ...]; mov x29, sp.
 constexpr Row FramePointerRow(const Machine& machine, const CodeRange& code = {.begin = 0, .end = UINT64_MAX}) {
+  const int32_t word = machine.word_bytes;
   return {
       .begin = code.begin,
       .end = code.end,
-      .cfa = {.offset = 16, .addend = 0, .reg = machine.fp, .deref = false},
-      .ra = {.offset = -8, .place = Place::kAtCfa, .reg = 0},
-      .fp = {.offset = -16, .place = Place::kAtCfa, .reg = 0},
+      .cfa = {.offset = 2 * word, .addend = 0, .reg = machine.fp, .deref = false},
+      .ra = {.offset = -word, .place = Place::kAtCfa, .reg = 0},
+      .fp = {.offset = -2 * word, .place = Place::kAtCfa, .reg = 0},
       .source = FrameSource::kFramePointer,
   };
 }
 
 // Of code without a frame, where everything is as the call left it.
 constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
-  const ValueRule pushed = {.offset = -8, .place = Place::kAtCfa, .reg = 0};
+  const int32_t word = machine.word_bytes;
+  const ValueRule pushed = {.offset = -word, .place = Place::kAtCfa, .reg = 0};
   const ValueRule in_register = {.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
   return {
       .begin = code.begin,
       .end = code.end,
-      .cfa = {.offset = machine.call_pushes ? 8 : 0, .addend = 0, .reg = machine.sp, .deref = false},
+      .cfa = {.offset = machine.call_pushes ? word : 0, .addend = 0, .reg = machine.sp, .deref = false},
       .ra = machine.call_pushes ? pushed : in_register,
       .fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0},
       .source = FrameSource::kFramePointer,

@@ -12,9 +12,9 @@ std::optional<StackPart> StackCopy::PartAt(uint64_t address) const {
   return part;
 }
 
-std::optional<uint64_t> StackCopy::WordOfPiece(uint64_t address) const {
+std::optional<uint64_t> StackCopy::WordOfPiece(uint64_t address, uint8_t word_bytes) const {
   for (const StackPiece& piece : pieces) {
-    if (const auto word = SpanMemory(piece.begin, piece.bytes).ReadValue<uint64_t>(address)) return word;
+    if (const auto word = ReadWord(SpanMemory(piece.begin, piece.bytes), address, word_bytes)) return word;
   }
   return std::nullopt;
 }

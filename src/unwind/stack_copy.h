@@ -16,6 +16,12 @@ namespace offcpu {
 // Nobody captures more: what is further away is on another stack.
 inline constexpr uint64_t kMaxStackCopyBytes = 32 << 20;
 
+// A word of 8 or of 4 bytes.
+inline std::optional<uint64_t> ReadWord(const SpanMemory& memory, uint64_t address, uint8_t word_bytes) {
+  if (word_bytes == 8) return memory.ReadValue<uint64_t>(address);
+  return memory.ReadValue<uint32_t>(address);
+}
+
 // One part of it, [begin, end), and what lies above.
 struct StackPart {
   uint64_t begin = 0;
@@ -41,8 +47,8 @@ struct StackCopy {
 
   // The part that `address` lies in, or else the next one below it. Nothing: all parts are above it.
   std::optional<StackPart> PartAt(uint64_t address) const;
-  // The word at `address` in a piece.
-  std::optional<uint64_t> WordOfPiece(uint64_t address) const;
+  // The word of so many bytes at `address` in a piece.
+  std::optional<uint64_t> WordOfPiece(uint64_t address, uint8_t word_bytes = 8) const;
 };
 
 }  // namespace offcpu

@@ -7,7 +7,8 @@ namespace offcpu {
 bool IsSameStack(const UserStack& a, const UserStack& b) {
   return a.end == b.end && std::equal(a.frames.begin(), a.frames.end(), b.frames.begin(), b.frames.end(),
                                       [](const Frame& x, const Frame& y) {
-                                        return x.module == y.module && x.address == y.address && x.exact == y.exact;
+                                        return x.module == y.module && x.address == y.address && x.exact == y.exact &&
+                                               x.left_out == y.left_out;
                                       });
 }
 
@@ -59,6 +60,8 @@ std::string_view Name(EndReason reason) {
       return "stack not read";
     case EndReason::kGuessedEnd:
       return "guessed end";
+    case EndReason::kGeneratedCode:
+      return "generated code";
   }
   return "?";
 }

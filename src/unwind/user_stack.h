@@ -25,16 +25,18 @@ enum class EndReason : uint8_t {
   kBadCfa,            // the CFA is unaligned, does not rise, or wraps
   kBadReturnAddress,  // the return address is not in executable memory
   kBadMemory,         // a read inside the stack failed
-  kFrameLimit,
-  kNotMapped,    // the leaf's pc lies in no executable mapping
-  kMapsChanged,  // what was mapped at the pc when the stack was captured is not known any more
-  kOtherStack,   // the frame lies on a stack that was not captured: a signal handler ran on one of its own
-  kUnread,       // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
+  kFrameLimit,        // the stack has more frames than are kept, see kept_frames.h
+  kNotMapped,         // the leaf's pc lies in no executable mapping
+  kMapsChanged,       // what was mapped at the pc when the stack was captured is not known any more
+  kOtherStack,        // the frame lies on a stack that was not captured: a signal handler ran on one of its own
+  kUnread,  // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
   // A walk by frame pointers came to one of 0, or to RA 0. That may be the end; or the code uses the register for
   // something else.
   kGuessedEnd,
+  // The code was made by the program itself, or is in a file that is no ELF object, and does not keep a frame pointer.
+  kGeneratedCode,
 };
-inline constexpr int kEndReasonCount = 14;
+inline constexpr int kEndReasonCount = 15;
 
 std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame"
 std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row", ...
@@ -46,6 +48,8 @@ struct Frame {
   FrameSource source = FrameSource::kRegisters;
   // False: `address` is a return address, and the call is the instruction before it.
   bool exact = true;
+  // None, but so many as `address` says, which were left out of a deep stack.
+  bool left_out = false;
 
   // The address to look up: a return address after a call to a noreturn function belongs to the next function.
   uint64_t lookup_address() const { return exact ? address : address - 1; }

@@ -10,15 +10,35 @@
 namespace offcpu {
 namespace {
 
+// A process may have code of two machines. The stack of the one is not walked by the rules of the other.
+bool IsOfOtherMachine(const MappedCode& code, const Machine& machine) {
+  return code.module != nullptr && code.module->machine != &machine;
+}
+
+// Why a walk ends in code that nothing describes.
+EndReason WithoutRow(const MappedCode& code) {
+  const Module* module = code.module.get();
+  const bool is_generated = module == nullptr || module->is_perf_map || module->is_other_format;
+  return is_generated ? EndReason::kGeneratedCode : EndReason::kNoRow;
+}
+
+// No more frames than this can be told apart in what was captured, each of which has a return address: a walk that
+// finds more goes in circles, through signal frames of a hostile stack.
+size_t MostFrames(const StackCopy& copy, const Machine& machine) {
+  size_t bytes = copy.end - copy.begin;
+  for (const StackPiece& piece : copy.pieces) bytes += piece.bytes.size();
+  return bytes / machine.word_bytes + 2;
+}
+
 // The start code of a C library or of a dynamic linker need not have a row that says that nobody calls it. It is where
 // a program is entered, and other functions follow at once, so that more must speak for it. Of a caller that is the
 // ABI's mark, a frame pointer of 0; of an instruction that was interrupted, which leaves any function's register as it
 // was, that it is the very first one or that the stack is still as the kernel has made it.
 bool IsStartCode(const MappedCode& code, uint64_t address, const StackCopy& copy, const FrameState& state) {
   constexpr uint64_t kMaxStartBytes = 64;
-  const uint64_t entry = code.module == nullptr ? 0 : code.module->entry;
+  const uint64_t entry = code.module == nullptr || IsOfOtherMachine(code, *state.machine) ? 0 : code.module->entry;
   if (entry == 0 || address < entry || address - entry >= kMaxStartBytes) return false;
-  if (state.exact) return address == entry || BeginsProcessStack(copy, state.sp);
+  if (state.exact) return address == entry || BeginsProcessStack(*state.machine, copy, state.sp);
   return state.fp_known && state.fp == 0;
 }
 
@@ -42,8 +62,11 @@ bool Walker::IsGuess(const Found& found) {
   return found.outcome == FindOutcome::kFound && found.row.source == FrameSource::kFramePointer;
 }
 
-Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine)
-    : machine_(&machine), by_frame_pointer_(order.Has(FrameSource::kFramePointer)), rows_(order, limits, machine) {
+Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& machine, size_t max_frames)
+    : machine_(&machine),
+      max_frames_(max_frames),
+      by_frame_pointer_(order.Has(FrameSource::kFramePointer)),
+      rows_(order, limits, machine) {
   UnwindOrder other = order;
   std::vector<FrameSource>& sources = other.sources;
   const auto sframe = std::find(sources.begin(), sources.end(), FrameSource::kSFrame);
@@ -56,6 +79,10 @@ Walker::Walker(const UnwindOrder& order, RowFinderLimits limits, const Machine& 
 // Finds the row of a frame.
 std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                         Found* found) {
+  if (IsOfOtherMachine(code, *machine_)) {
+    *found = {.address = state->lookup_pc() - code.bias};
+    return std::nullopt;
+  }
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
@@ -140,12 +167,12 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
     case FindOutcome::kCorrupt:
-      return is_start() ? EndReason::kComplete : EndReason::kNoRow;
+      return is_start() ? EndReason::kComplete : WithoutRow(code);
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (is_start()) return EndReason::kComplete;
     if (EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
-    if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return EndReason::kNoRow;
+    if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return WithoutRow(code);
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;
@@ -164,8 +191,9 @@ void Walker::Trace(const MappedCode& code, const Found& found, uint64_t lookup_p
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
 // register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
 // that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
-EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out,
+EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
                       WalkTrace* trace) {
+  const size_t most = MostFrames(copy, *machine_);
   bool leaf_in_hole = false;  // the frame before this one
   const MappedCode* code = nullptr;
   Found found;
@@ -173,8 +201,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     const uint64_t pc = state->lookup_pc();
     const bool is_in_callees = code != nullptr && pc >= code->begin && pc < code->end;
     if (!is_in_callees) code = space.Find(pc);
-    if (code == nullptr) return out->frames.empty() ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
-    if (out->frames.size() == kMaxFrames) return EndReason::kFrameLimit;
+    if (code == nullptr) return kept->count() == 0 ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
+    if (kept->count() == most) return EndReason::kFrameLimit;
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
@@ -183,10 +211,9 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;
     frame.source = state->source;
     frame.exact = state->exact;
-    out->frames.push_back(frame);
-    if (trace != nullptr) trace->pcs.push_back(state->pc);
-    const std::optional<EndReason> end = Step(*code, found, copy, state, &out->frames.back());
-    if (trace != nullptr) Trace(*code, found, pc, trace);
+    Frame& stays = kept->Add(frame, state->pc);
+    const std::optional<EndReason> end = Step(*code, found, copy, state, &stays);
+    if (trace != nullptr && !kept->is_cut()) Trace(*code, found, pc, trace);
     if (end) return *end;
   }
 }
@@ -198,13 +225,14 @@ void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in
     if (trace != nullptr) *trace = {};
     FrameState state = LeafState(registers, in_syscall, *machine_);
     asked_ = rows;
-    out->end = Run(space, copy, &state, out, trace);
+    KeptFrames kept(max_frames_, &out->frames, trace != nullptr ? &trace->pcs : nullptr);
+    out->end = kept.Finish(Run(space, copy, &state, &kept, trace));
     needed_ = {state.needed, state.guessed};
   };
   walk(&rows_);
   // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.
   if (out->end == EndReason::kRegisterUnknown && extra_rows_) walk(&*extra_rows_);
-  for (const Frame& frame : out->frames) ++stats_.frames[static_cast<size_t>(frame.source)];
+  for (const Frame& frame : out->frames) stats_.frames[static_cast<size_t>(frame.source)] += frame.left_out ? 0 : 1;
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];
 }

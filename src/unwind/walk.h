@@ -15,6 +15,7 @@
 #include "process/address_space.h"
 #include "process/machine.h"
 #include "unwind/apply.h"
+#include "unwind/kept_frames.h"
 #include "unwind/row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
@@ -23,7 +24,9 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxFrames = 512;
+inline constexpr size_t kMaxFrames = 512;  // that are kept of a stack, where nobody says how many
+inline constexpr size_t kLeastMaxFrames = 2;
+inline constexpr size_t kMostMaxFrames = 4096;
 
 struct WalkStats {
   uint64_t walks = 0;
@@ -52,7 +55,8 @@ struct NeededStack {
 
 class Walker {
  public:
-  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64);
+  explicit Walker(const UnwindOrder& order = {}, RowFinderLimits limits = {}, const Machine& machine = kX86_64,
+                  size_t max_frames = kMaxFrames);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
   // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame.
@@ -75,7 +79,8 @@ class Walker {
   static bool IsDescribed(const Found& found);
   static bool IsGuess(const Found& found);
 
-  EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, UserStack* out, WalkTrace* trace);
+  EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
+                WalkTrace* trace);
   static void Trace(const MappedCode& code, const Found& found, uint64_t lookup_pc, WalkTrace* trace);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
@@ -85,6 +90,7 @@ class Walker {
                                 Frame* frame);
 
   const Machine* machine_;
+  size_t max_frames_;
   bool by_frame_pointer_;
   RowFinder rows_;
   std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind

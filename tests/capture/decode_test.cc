@@ -313,6 +313,7 @@ TEST(Decode, Capture) {
   EXPECT_EQ(capture.registers.sp(), 107u);
   EXPECT_EQ(capture.registers.fp(), 106u);
   EXPECT_TRUE(capture.in_syscall);
+  EXPECT_FALSE(capture.is_32_bit);
   EXPECT_FALSE(capture.more);
   EXPECT_FALSE(capture.unread);
   EXPECT_EQ(capture.stack.size(), 8u);
@@ -324,6 +325,9 @@ TEST(Decode, Capture) {
   EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).unread);
   head.above = WIRE_ABOVE_UNREAD + 1;
   EXPECT_FALSE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).more) << "not known here";
+
+  head.is_32_bit = 1;
+  EXPECT_TRUE(std::get<CaptureEvent>(*Decode(Bytes(head, sizeof(stack), stack))).is_32_bit);
 }
 
 // Their bytes follow behind the stack's.

@@ -70,9 +70,20 @@ TEST(WaitingThreadTest, Decodes) {
   EXPECT_TRUE(thread.has_user);
   EXPECT_TRUE(thread.in_syscall);
   EXPECT_EQ(thread.syscall, 202);
+  EXPECT_FALSE(thread.is_32_bit);
   EXPECT_EQ(thread.registers.value[kRip], 116u);
   EXPECT_THAT(thread.kernel, ElementsAre(0xa, 0xb));
   EXPECT_TRUE(thread.in_open_wait);
+}
+
+TEST(WaitingThreadTest, OfAProgramOf32Bits) {
+  wire_thread wire = Sleeper();
+  wire.is_32_bit = 1;
+  wire.syscall = WIRE_32_BIT_CALL | 422;  // futex_time64
+  const std::vector<WaitingThread> threads = DecodeThreads(BytesOf(wire, {}), kStart, kEnd);
+  ASSERT_THAT(threads, SizeIs(1));
+  EXPECT_TRUE(threads[0].is_32_bit);
+  EXPECT_EQ(threads[0].syscall, 202) << "futex";
 }
 
 TEST(WaitingThreadTest, TakesWholeRecordsOnly) {

@@ -60,6 +60,7 @@ TEST(ConfigTest, EveryKeyIsRead) {
 [record]
 sample = "0"
 cpu_budget = "0.5%"
+max_frames = 100
 min_wait = "1.5ms"
 max_wait = "1h"
 kernel_threads = true
@@ -122,6 +123,7 @@ level = "debug"
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->record.sample_ns, 0u);
   EXPECT_EQ(config->record.cpu_budget_ppm, 5'000u);
+  EXPECT_EQ(config->record.max_frames, 100u);
   EXPECT_EQ(config->record.min_wait_ns, 1'500'000u);
   EXPECT_EQ(config->record.max_wait_ns, 3'600'000'000'000u);
   EXPECT_TRUE(config->record.kernel_threads);

@@ -40,15 +40,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   AddressSpace space({code, generated, hole});
   registers.value[kAArch64Pc] = registers.pc();
   registers.value[kAArch64Sp] = registers.sp();
-  for (const Machine* machine : {&kX86_64, &kAArch64}) {
+  for (const Machine* machine : {&kX86_64, &kAArch64, &kI386}) {
+    module->machine = machine;
     Walker walker(UnwindOrder(), RowFinderLimits(), *machine);
+    if (machine == &kI386) {  // which has them where x86-64 has others
+      registers.value[kEip] = registers.pc();
+      registers.value[kEsp] = registers.sp();
+    }
     UserStack stack;
     walker.Walk(space, registers, size % 2 == 0, {memory, kStack, kStack + kStackBytes, size % 3 == 0}, &stack);
     // Every frame but the last has more of the stack below it than the one before, but for interrupted ones.
     const bool interrupted = std::any_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
       return frame.source == FrameSource::kSignalTrampoline;
     });
-    if (stack.frames.size() > (interrupted ? kMaxFrames : kStackBytes / 8 + 2)) std::abort();
+    if (stack.frames.size() > (interrupted ? kMaxFrames : kStackBytes / machine->word_bytes + 2)) std::abort();
   }
   return 0;
 }

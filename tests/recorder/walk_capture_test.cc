@@ -8,14 +8,14 @@ namespace {
 
 class WalkCaptureTest : public ::testing::Test {
  protected:
-  Walker walker_;
+  Walkers walkers_;
   UserStack stack_;
   ProfileStats stats_;
 };
 
 // By frame pointers alone: that there is no further one proves nothing.
 TEST_F(WalkCaptureTest, GoesUpToTheOutermostFrame) {
-  ASSERT_TRUE(WalkCapture(ACapture(1, kVersion1), {SpaceAt(kCode)}, walker_, &stack_));
+  ASSERT_TRUE(WalkCapture(ACapture(1, kVersion1), {SpaceAt(kCode)}, walkers_, &stack_));
   EXPECT_EQ(stack_.end, EndReason::kGuessedEnd);
   EXPECT_EQ(stack_.frames.size(), 2u);
   CountWalk(stack_, stats_);
@@ -23,6 +23,23 @@ TEST_F(WalkCaptureTest, GoesUpToTheOutermostFrame) {
   EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kGuessedEnd)], 1u);
   EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kComplete)], 0u);
   EXPECT_EQ(stats_.complete_walks_by_source[static_cast<size_t>(FrameSource::kFramePointer)], 0u);
+}
+
+// The registers are where the kernel keeps those of x86-64, and the words of the stack have four bytes.
+TEST_F(WalkCaptureTest, OfAProgramOf32Bits) {
+  constexpr uint64_t kSp = 0xff801000;
+  CaptureEvent capture = ACapture(1, kVersion1);
+  capture.is_32_bit = true;
+  capture.registers.value[kRip] = kCode;
+  capture.registers.value[kRsp] = kSp;
+  capture.registers.value[kRbp] = kSp + 8;
+  capture.stack.assign(16, std::byte{0});
+  const uint32_t return_address = static_cast<uint32_t>(kCode + 0x10);
+  std::memcpy(capture.stack.data() + 12, &return_address, sizeof(return_address));
+  ASSERT_TRUE(WalkCapture(capture, {SpaceAt(kCode)}, walkers_, &stack_));
+  EXPECT_EQ(stack_.end, EndReason::kGuessedEnd) << Name(stack_.end);
+  ASSERT_EQ(stack_.frames.size(), 2u);
+  EXPECT_EQ(stack_.frames[1].address, return_address);
 }
 
 TEST_F(WalkCaptureTest, AProvenEndIsCountedBySource) {
@@ -37,18 +54,18 @@ TEST_F(WalkCaptureTest, AProvenEndIsCountedBySource) {
 TEST_F(WalkCaptureTest, RefusesAStackThatCannotBe) {
   CaptureEvent capture = ACapture(1, kVersion1);
   capture.registers.value[kRsp] = UINT64_MAX - capture.stack.size();
-  EXPECT_TRUE(WalkCapture(capture, {SpaceAt(kCode)}, walker_, &stack_));
+  EXPECT_TRUE(WalkCapture(capture, {SpaceAt(kCode)}, walkers_, &stack_));
   ++capture.registers.value[kRsp];
-  EXPECT_FALSE(WalkCapture(capture, {SpaceAt(kCode)}, walker_, &stack_));
+  EXPECT_FALSE(WalkCapture(capture, {SpaceAt(kCode)}, walkers_, &stack_));
 }
 
 // What is missing may be what the walk has met.
 TEST_F(WalkCaptureTest, LeavingCodeThatIsNotWholeProvesNothing) {
   const CaptureEvent capture = ACapture(1, kVersion1);
-  ASSERT_TRUE(WalkCapture(capture, {SpaceAt(0x50000)}, walker_, &stack_));
+  ASSERT_TRUE(WalkCapture(capture, {SpaceAt(0x50000)}, walkers_, &stack_));
   EXPECT_EQ(stack_.end, EndReason::kNotMapped);
   EXPECT_TRUE(HasLeftCode(stack_));
-  ASSERT_TRUE(WalkCapture(capture, {.space = SpaceAt(0x50000), .whole = false}, walker_, &stack_));
+  ASSERT_TRUE(WalkCapture(capture, {.space = SpaceAt(0x50000), .whole = false}, walkers_, &stack_));
   EXPECT_EQ(stack_.end, EndReason::kMapsChanged);
   CountWalk(stack_, stats_);
   EXPECT_EQ(stats_.walk_ends[static_cast<size_t>(EndReason::kMapsChanged)], 1u);

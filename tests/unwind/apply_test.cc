@@ -121,7 +121,7 @@ TEST_F(ApplyTest, OutermostByGuess) {
 TEST_F(ApplyTest, TheStackOfANewProcess) {
   const auto begins = [this](uint64_t sp) {
     SpanMemory memory(kStack, std::as_bytes(std::span(words)));
-    return BeginsProcessStack({memory, kStack, kStack + sizeof(words)}, sp);
+    return BeginsProcessStack(kX86_64, {memory, kStack, kStack + sizeof(words)}, sp);
   };
   EXPECT_FALSE(begins(kStack)) << "no arguments";
   words = {1, kStack + 0x200, 0, kStack + 0x210, 0};  // one argument, one of the environment

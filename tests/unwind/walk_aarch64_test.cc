@@ -57,6 +57,7 @@ class WalkAArch64Test : public ::testing::Test {
     ASSERT_FALSE(truth.stack.empty());
     const SFrameObject object = ReadSFrameObject(PathOf(name + ".elf"));
     auto module = std::make_shared<Module>();
+    module->machine = &kAArch64;
     module->code = object.code;
     module->eh_frame = object.eh_frame;
     module->sframe = object.table;

@@ -252,10 +252,10 @@ TEST_F(WalkTest, FramePointersInACircle) {
   words[5] = kGenerated + 0x1010;
   words[8] = kStack + 32;
   words[9] = kGenerated + 0x1020;
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kNoRow);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGeneratedCode);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kGenerated + 0x1000, kGenerated + 0x1010, kGenerated + 0x1020}));
   words[4] = kStack + 32;
-  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kNoRow) << "to itself";
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGeneratedCode) << "to itself";
   EXPECT_EQ(stack.frames.size(), 2u);
 }
 
@@ -302,9 +302,9 @@ TEST_F(WalkTest, AnyStackAtAll) {
       ASSERT_TRUE(frame.module == nullptr || (frame.lookup_address() >= 0x1000 && frame.lookup_address() < 0x2000));
     }
   }
-  for (const EndReason end :
-       {EndReason::kComplete, EndReason::kGuessedEnd, EndReason::kStackCopy, EndReason::kNoRow,
-        EndReason::kRegisterUnknown, EndReason::kBadCfa, EndReason::kBadReturnAddress, EndReason::kNotMapped}) {
+  for (const EndReason end : {EndReason::kComplete, EndReason::kGuessedEnd, EndReason::kStackCopy, EndReason::kNoRow,
+                              EndReason::kRegisterUnknown, EndReason::kBadCfa, EndReason::kBadReturnAddress,
+                              EndReason::kNotMapped, EndReason::kGeneratedCode}) {
     EXPECT_GT(ends[static_cast<size_t>(end)], 0u) << Name(end) << ": then this has not tried much";
   }
 }
@@ -399,7 +399,7 @@ TEST_F(WalkTest, EndOfAFramePointerChain) {
   words[5] = kGenerated + 0x1010;
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd) << "code may use the register for a 0";
   EXPECT_EQ(stack.frames.size(), 2u);
-  EXPECT_EQ(Walk(kGenerated + 0x1000, 0), EndReason::kNoRow) << "in a leaf 0 says nothing";
+  EXPECT_EQ(Walk(kGenerated + 0x1000, 0), EndReason::kGeneratedCode) << "in a leaf 0 says nothing";
   EXPECT_EQ(walker.stats().ends[static_cast<size_t>(EndReason::kComplete)], 0u);
 }
 
@@ -460,15 +460,38 @@ TEST_F(WalkTest, StartCodeWhoseFramePointerIsNotKnown) {
   EXPECT_EQ(stack.frames.size(), 3u);
 }
 
-TEST_F(WalkTest, FrameLimit) {
-  words.assign(2 * kMaxFrames, kTables + kPlain + 8);
-  words.back() = 0;  // the return address of frame kMaxFrames
+// A stack of `count` frames, each of which has two words.
+void FillWithFrames(size_t count, std::vector<uint64_t>* words) {
+  words->assign(2 * count, kTables + kPlain + 8);
+  words->back() = 0;  // the return address of the outermost one
+}
+
+TEST_F(WalkTest, AsManyFramesAsTheLimit) {
+  FillWithFrames(kMaxFrames, &words);
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
   EXPECT_EQ(stack.frames.size(), kMaxFrames);
-  words.back() = kTables + kPlain + 8;
-  words.insert(words.end(), {0, 0});
+}
+
+TEST_F(WalkTest, OfMoreFramesTheInnermostAndTheOutermostAreKept) {
+  FillWithFrames(5, &words);
+  walker = Walker({}, {}, kX86_64, 5);
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 5u);
+  words.assign({0, kTables + kPlain + 1, 0, kTables + kPlain + 2, 0, kTables + kPlain + 3, 0, kTables + kPlain + 4, 0,
+                kTables + kPlain + 5, 0, kTables + kPlain + 6, 0, kTables + kOutermost + 1});
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kFrameLimit);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kPlain + 1, 3, kPlain + 5, kPlain + 6, kOutermost + 1}));
+  for (size_t i = 0; i < stack.frames.size(); ++i) EXPECT_EQ(stack.frames[i].left_out, i == 2) << i;
+  EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kEhFrame)], 4u + 4u) << "the mark is no frame";
+}
+
+// Where the outermost frame is not found, the end of what was captured is not worth more than what is further in.
+TEST_F(WalkTest, OfMoreFramesWithoutAnEndTheInnermostAreKept) {
+  FillWithFrames(kMaxFrames + 1, &words);
+  words.back() = kTables + kPlain + 8;
+  EXPECT_EQ(Walk(kTables + kPlain, 0, /*more=*/true), EndReason::kStackCopy) << "the next capture may hold more";
   EXPECT_EQ(stack.frames.size(), kMaxFrames);
+  for (const Frame& frame : stack.frames) EXPECT_FALSE(frame.left_out);
 }
 
 // A trampoline, described by one table or the other, directly behind a function that ends in a call.
@@ -562,7 +585,7 @@ TEST_P(TrampolineTest, InterruptedForEver) {
   words[1 + 160 / 8] = kStack;
   words[1 + 168 / 8] = kTables + kHandler;
   EXPECT_EQ(Walk(words.size()), EndReason::kFrameLimit);
-  EXPECT_EQ(stack.frames.size(), kMaxFrames);
+  EXPECT_EQ(stack.frames.size(), words.size() + 2) << "more than the words of the stack can be return addresses of";
 }
 
 // A trampoline that no table describes, in a module with tables and in one without (musl's), or that one describes as

@@ -27,6 +27,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from record' -l state -xa 'sleepin
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l sample -x -d 'Of shorter waits record a sample'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l cpu-budget -x -d 'What recording may cost, of all CPUs'
 complete -c offcpu -n '__fish_seen_subcommand_from record stacks' -l unwind -xa 'sframe,eh_frame,fp sframe eh_frame fp' -d 'What user stacks are walked by'
+complete -c offcpu -n '__fish_seen_subcommand_from record' -l max-frames -x -d 'How many frames of a user stack are kept'
 complete -c offcpu -n '__fish_seen_subcommand_from record report dump' -l per-thread -d 'Keep the threads of a process apart'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l ledger -d 'Account for all the time of every thread'
 complete -c offcpu -n '__fish_seen_subcommand_from record' -l wakers -d 'Tell who ended each wait'

@@ -24,6 +24,7 @@ absl::StatusOr<ElfFile> ElfFile::Parse(const Memory& file) {
   const absl::StatusOr<std::vector<Elf64_Shdr>> headers = ReadSectionHeaders(file, *header);
   if (!headers.ok()) return headers.status();
   ElfFile elf(file);
+  elf.is_32_bit_ = Is32Bit(*header);
   std::vector<uint32_t> name_offsets;
   for (const Elf64_Shdr& section : *headers) {
     elf.sections_.push_back({.name = "",

@@ -1,4 +1,4 @@
-// The sections of an ELF file, 64-bit and little-endian, of which only the pieces that are asked for are read. Every
+// The sections of an ELF file, little-endian, of which only the pieces that are asked for are read. Every
 // byte is taken as hostile, and no read is larger than a limit. Safe from any thread; reads block as the file does.
 //
 // Offsets into the file are the addresses of a Memory, so that an image in memory is read the same way. By hand and not
@@ -46,6 +46,7 @@ class ElfFile {
   // May a section's bytes be read, or are there none, or are they compressed or too many?
   bool MayRead(const ElfSection& section) const;
   const Memory& memory() const { return *file_; }
+  bool is_32_bit() const { return is_32_bit_; }
 
   // The bytes of a section. An error if it has none, is compressed, too large, or not all there.
   absl::StatusOr<std::string> Read(const ElfSection& section) const;
@@ -58,6 +59,7 @@ class ElfFile {
   void NameSections(uint32_t names_index, std::span<const uint32_t> name_offsets);
 
   const Memory* file_;
+  bool is_32_bit_ = false;
   std::vector<char> names_;  // .shstrtab
   std::vector<ElfSection> sections_;
 };

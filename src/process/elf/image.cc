@@ -51,7 +51,7 @@ bool SaneLoad(const Elf64_Phdr& p) {
 absl::StatusOr<ElfHeaders> ReadHeaders(const Memory& memory, std::span<const FileMapping> file) {
   absl::StatusOr<ElfHeaders> headers = ReadElfHeaders(ShownFile(memory, file));
   if (!headers.ok()) return headers.status();
-  if (headers->file.e_machine != kX86_64.elf_machine) {
+  if (CapturedMachine(headers->file.e_machine, headers->file.e_ident[EI_CLASS]) == nullptr) {
     return absl::InvalidArgumentError("not an ELF object of this machine");
   }
   std::erase_if(headers->segments, [](const Elf64_Phdr& p) { return p.p_type == PT_LOAD && p.p_memsz == 0; });
@@ -215,9 +215,11 @@ bool IsStarted(const Memory& memory, const ElfHeaders& headers, uint64_t bias) {
     if (p.p_type != PT_DYNAMIC || p.p_memsz > kMaxDynamicBytes) continue;
     const ModuleTable table = ReadTable(memory, headers, bias, p);
     bool needs_others = false;
-    for (size_t at = 0; table.bytes.size() - at >= sizeof(Elf64_Dyn); at += sizeof(Elf64_Dyn)) {
-      Elf64_Dyn entry;
-      std::memcpy(&entry, table.bytes.data() + at, sizeof(entry));
+    const bool is_32_bit = Is32Bit(headers.file);
+    const SpanMemory bytes(0, table.bytes);
+    std::vector<Elf64_Dyn> entries(table.bytes.size() / (is_32_bit ? sizeof(Elf32_Dyn) : sizeof(Elf64_Dyn)));
+    if (!ReadStructs<Elf64_Dyn, Elf32_Dyn>(bytes, 0, is_32_bit, entries)) return false;
+    for (const Elf64_Dyn& entry : entries) {
       if (entry.d_tag == DT_NULL) return !needs_others;
       if (entry.d_tag == DT_FLAGS_1 && (entry.d_un.d_val & DF_1_PIE) != 0) return true;
       needs_others |= entry.d_tag == DT_NEEDED;
@@ -263,6 +265,7 @@ absl::StatusOr<ElfImage> ReadElfImage(const Memory& memory, std::span<const File
   image.module.memory = std::move(lease);
   image.head = *std::move(head);
   image.module.build_id = image.head.build_id;
+  image.module.machine = CapturedMachine(headers->file.e_machine, headers->file.e_ident[EI_CLASS]);
   if (IsStarted(memory, *headers, image.head.bias)) image.module.entry = headers->file.e_entry;
   for (const Elf64_Phdr& p : headers->segments) {
     if (p.p_type == PT_LOAD && (p.p_flags & PF_X)) image.module.code.push_back({p.p_vaddr, p.p_vaddr + p.p_memsz});

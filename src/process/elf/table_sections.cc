@@ -75,8 +75,10 @@ ModuleTable ReadTableSection(const ElfFile& file, std::string_view wanted, Modul
   return table.bytes.empty() ? ModuleTable() : std::move(table);
 }
 
+// That of objects of 32 bits is not read, nor is anything of Go's there, whose code keeps no frame pointer.
 ModuleTable ReadDebugFrame(const ElfFile& file, Module* module) {
   ModuleTable table;
+  if (file.is_32_bit()) return table;
   const ElfSection* section = FindSection(file, ".debug_frame", /*mapped=*/false);
   if (section == nullptr) return table;
   table.bytes = ReadBytes(file, *section, module);
@@ -135,7 +137,7 @@ void AddTables(const ElfFile& file, Module* module) {
   const bool own_sframe =
       AddTable(file, ".sframe", !module->sframe.bytes.empty() || module->damaged_sframe, &module->sframe, module);
   module->debug_frame = ReadDebugFrame(file, module);
-  module->is_go = FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
+  module->is_go = !file.is_32_bit() && FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
   if (module->is_go) ReadGoFrames(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();

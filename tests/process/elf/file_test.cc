@@ -94,7 +94,7 @@ TEST_F(ElfFileTest, EveryPrefixIsAnErrorOrHasFewerBytes) {
 }
 
 TEST_F(ElfFileTest, OtherClassesAndFilesAreRefused) {
-  tiny_.header.e_ident[EI_CLASS] = ELFCLASS32;
+  tiny_.header.e_ident[EI_CLASS] = ELFCLASSNONE;
   EXPECT_EQ(Parse().status().code(), absl::StatusCode::kInvalidArgument);
   tiny_ = TinyElf();
   tiny_.header.e_ident[EI_DATA] = ELFDATA2MSB;

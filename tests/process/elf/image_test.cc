@@ -237,7 +237,7 @@ TEST_F(ElfImageTest, NotOfThisMachine) {
   EXPECT_TRUE(refused());
   elf.file.e_type = ET_REL;
   EXPECT_TRUE(refused());
-  elf.file.e_machine = EM_386;
+  elf.file.e_machine = EM_386;  // of 64 bits, which there are none
   EXPECT_TRUE(refused());
   elf.file.e_phentsize = 32;
   EXPECT_TRUE(refused());

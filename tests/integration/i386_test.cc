@@ -1,0 +1,111 @@
+// Programs of 32 bits are recorded like others: their stacks are those that they know themselves, on every kind of
+// stack, and their system calls have names.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "classify/system_calls.h"
+#include "recorder/process_stacks.h"
+#include "symbolize/symbolizer.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+#define SKIP_WITHOUT(name)                                           \
+  if (!std::filesystem::exists(BinDirectory() + "/targets/" + name)) \
+  GTEST_SKIP() << "g++-multilib: not there when this was built"
+
+// "module 0xoffset" of every frame beyond deep_sleep, as the target prints its chain.
+std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames) {
+  std::vector<std::string> chain;
+  bool beyond = false;
+  for (const NamedFrame& frame : frames) {
+    if (beyond) {
+      std::array<char, 32> offset = {};
+      std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
+      chain.push_back(std::string(frame.module_name) + offset.data());
+    }
+    beyond = beyond || frame.name == "deep_sleep";
+  }
+  return chain;
+}
+
+// What libgcc's unwinder has found in the target.
+std::vector<std::string> PrintedChain(const Target& target, const std::string& thread) {
+  std::vector<std::string> chain;
+  for (const std::string& line : target.Lines("chain")) {
+    if (line.rfind(thread + " ", 0) == 0) chain.push_back(line.substr(thread.size() + 1));
+  }
+  return chain;
+}
+
+TEST(I386, StacksAreWhole) {
+  SKIP_WITHOUT("deep_32");
+  const std::unique_ptr<Target> target = Target::Start({"deep_32", "--seconds", "1"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  for (const std::string thread : {"main", "deep_thread"}) {
+    const std::vector<std::string> expected = PrintedChain(*target, thread);
+    ASSERT_GT(expected.size(), 61u) << "the target's own unwinder did not get through";
+    const auto sleeps = [&thread](const StackRow& row) {
+      return row.Has("deep_sleep") && (row.comm == "deep_thread") == (thread == "deep_thread");
+    };
+    for (const StackRow& row : recording.Rows(sleeps)) {
+      EXPECT_TRUE(row.complete()) << row.Text();
+      EXPECT_EQ(FramesBeyondSleep(row.user->frames), expected) << row.Text();
+      if (row.row->kind != WaitKind::kSleeping) continue;
+      EXPECT_EQ(SystemCallName(row.row->syscall), "clock_nanosleep") << row.Text();
+    }
+    const Measure measured = target->Measured(thread, "deep_sleep");
+    EXPECT_TRUE(Within(recording.Sum(sleeps).ns, measured.ns, 0.02, target->stolen_ns())) << recording.DropsText();
+  }
+}
+
+// Each thread as it waits for the end of the test.
+TEST(I386, StacksThatAreReadAreWhole) {
+  SKIP_WITHOUT("deep_32");
+  const std::unique_ptr<Target> target = Target::Start({"deep_32"});
+  ASSERT_NE(target, nullptr);
+  absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  const NamedProfile named = Symbolize(std::move(stacks->profile));
+  ASSERT_EQ(named.user_stacks.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const NamedUserStack& stack = named.user_stacks[i];
+    EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
+    EXPECT_EQ(FramesBeyondSleep(stack.frames), PrintedChain(*target, i == 0 ? "main" : "deep_thread"));
+  }
+}
+
+class I386FarStacks : public testing::TestWithParam<std::vector<std::string>> {};
+INSTANTIATE_TEST_SUITE_P(Places, I386FarStacks,
+                         testing::Values(std::vector<std::string>{"large", "1048576"},
+                                         std::vector<std::string>{"handler"},
+                                         std::vector<std::string>{"handler_in_handler"}),
+                         [](const auto& words) { return words.param.front(); });
+
+TEST_P(I386FarStacks, AreWhole) {
+  SKIP_WITHOUT("far_stacks_32");
+  std::vector<std::string> words = {"far_stacks_32", "--seconds", "3"};
+  words.insert(words.end(), GetParam().begin(), GetParam().end());
+  const std::unique_ptr<Target> target = Target::Start(words);
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  const std::vector<std::string> chain = {"start_thread", "outer_3", "outer_2", "outer_1", "inner_3", "inner_1"};
+  const auto is_whole = [&chain](const StackRow& row) { return row.complete() && row.Calls(chain); };
+  for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.complete() && r.Has("inner_1"); })) {
+    EXPECT_TRUE(row.Calls(chain)) << row.Text();
+  }
+  // By then the walker has told which pieces it needs, on a busy machine too.
+  constexpr uint64_t kSoonNs = 1'000'000'000;
+  const Measure measured = target->Measured("far", "inner_1");
+  EXPECT_GT(recording.Sum(is_whole).ns + kSoonNs, measured.ns * 99 / 100) << recording.DropsText();
+}
+
+}  // namespace
+}  // namespace offcpu::integration
