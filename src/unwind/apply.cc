@@ -188,10 +188,12 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   if (cfa.failed()) return EndAt(cfa, state);
   const bool may_stay = row.ra.place == Place::kInRegister &&
                         (state->source == FrameSource::kRegisters || (state->full && !machine.call_pushes));
-  if (cfa.value % machine.word_bytes != 0 || cfa.value < state->sp || (cfa.value == state->sp && !may_stay)) {
-    return EndReason::kBadCfa;
-  }
-  if (const auto beyond = EndBeyond(copy, cfa.value)) return EndAt(Failed(*beyond, cfa.value), state);
+  // What a signal has interrupted may be on any stack.
+  const bool is_interrupted = row.signal && row.cfa.deref;
+  const bool rises = cfa.value > state->sp || (cfa.value == state->sp && may_stay) || is_interrupted;
+  if (cfa.value % machine.word_bytes != 0 || !rises) return EndReason::kBadCfa;
+  const std::optional<EndReason> beyond = is_interrupted ? std::nullopt : EndBeyond(copy, cfa.value);
+  if (beyond) return EndAt(Failed(*beyond, cfa.value), state);
   const StackValue ra = Evaluate(row.ra, cfa.value, copy, *state);
   if (ra.failed()) return EndAt(ra, state);
   const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;

@@ -63,6 +63,7 @@ class WalkI386Test : public ::testing::Test {
     const SpanMemory memory(kStack, std::as_bytes(std::span(words_)));
     Walker walker({}, {}, machine);
     walker.Walk(AddressSpace({code_}), registers, false, {memory, kStack, kStack + words_.size() * 4}, &stack_);
+    needed_ = walker.needed().address;
     return stack_.end;
   }
 
@@ -76,6 +77,7 @@ class WalkI386Test : public ::testing::Test {
   std::shared_ptr<Module> module_;
   std::vector<uint32_t> words_ = std::vector<uint32_t>(64);
   UserStack stack_;
+  uint64_t needed_ = 0;
 };
 
 TEST_F(WalkI386Test, ByTables) {
@@ -106,17 +108,42 @@ TEST_F(WalkI386Test, ByFramePointers) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kBase + 0x1000, kBase + 0x1010, kBase + 0x1020}));
 }
 
+class I386SignalTest : public WalkI386Test {
+ protected:
+  // A handler that has interrupted code whose stack was at `esp`.
+  EndReason WalkInHandler(uint32_t esp) {
+    constexpr size_t kSp = 2;  // of the trampoline, in words
+    words_[1] = kBase + kTrampoline;
+    words_[kSp + 152 / 4] = 0;                     // ebp
+    words_[kSp + 156 / 4] = esp;                   // esp
+    words_[kSp + 184 / 4] = kBase + kInterrupted;  // eip
+    return Walk(kBase + kPlain);
+  }
+};
+
 // From a handler through the trampoline to the interrupted instruction, and on.
-TEST_F(WalkI386Test, ThroughASignalFrame) {
-  words_[1] = kBase + kTrampoline;
-  const size_t sp = 2;                                 // of the trampoline, in words
-  words_[sp + 152 / 4] = 0;                            // ebp
-  words_[sp + 184 / 4] = kBase + kInterrupted;         // eip
-  words_[sp + 156 / 4] = kStack + 4 * (sp + 200 / 4);  // esp
-  words_[sp + 200 / 4 + 1] = kBase + kOutermost + 1;
-  EXPECT_EQ(Walk(kBase + kPlain), EndReason::kComplete) << Name(stack_.end);
+TEST_F(I386SignalTest, OnTheSameStack) {
+  words_[53] = kBase + kOutermost + 1;
+  EXPECT_EQ(WalkInHandler(kStack + 52 * 4), EndReason::kComplete) << Name(stack_.end);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kTrampoline, kInterrupted, kOutermost + 1}));
   EXPECT_TRUE(stack_.frames[2].exact) << "what was interrupted";
+}
+
+// A handler has a stack of its own, which may lie above that of what it has interrupted, or below it.
+TEST_F(I386SignalTest, OnAStackOfItsOwn) {
+  for (const uint32_t esp : {uint32_t{kStack - 0x100000}, uint32_t{kStack + 0x100000}}) {
+    EXPECT_EQ(WalkInHandler(esp), EndReason::kOtherStack) << Name(stack_.end);
+    EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kTrampoline, kInterrupted}));
+    EXPECT_EQ(needed_, esp);
+  }
+  EXPECT_EQ(WalkInHandler(kStack + 52 * 4 + 1), EndReason::kBadCfa) << "not of a word";
+}
+
+// A context that says that it was itself interrupted where it lies.
+TEST_F(I386SignalTest, InterruptedForEver) {
+  words_[2 + 184 / 4] = kBase + kInterrupted;
+  EXPECT_EQ(WalkInHandler(kStack), EndReason::kFrameLimit);
+  EXPECT_EQ(stack_.frames.size(), words_.size() + 2);
 }
 
 // Nothing of one machine's code says anything of a stack of another one.
