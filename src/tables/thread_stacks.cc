@@ -67,6 +67,10 @@ size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
 void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
   for (size_t i = 0; i < stack.frames.size(); ++i) {
     const NamedFrame& frame = stack.frames[i];
+    if (frame.left_out) {
+      sink(absl::StrCat("  ", Printable(frame.name), "\n"));
+      continue;
+    }
     const std::string head =
         i < pcs.size() ? FrameHead(number + i, pcs[i]) : absl::StrFormat("  %-4s ", absl::StrCat("#", number + i));
     // Without a symbol the name is the module's and an offset already.

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/profile/fake_profile.h"
 
@@ -52,6 +53,17 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
       R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
       R"("user_end":"complete"}]})"
       "\n");
+}
+
+TEST_F(ThreadStacksTest, FramesThatWereLeftOutHaveNoAddress) {
+  const uint32_t user = fake_.User({"read", "[7 frames left out]", "main"}, EndReason::kFrameLimit);
+  fake_.profile.user_stacks[user].frames[1].left_out = true;
+  Thread(11, "deep", user, fake_.Kernel({"schedule"}), 0);
+  EXPECT_THAT(Text({{0x401010, 0, 0x401030}}),
+              testing::EndsWith("  #1   0x0000000000401010  read  libx.so  (registers)\n"
+                                "  [7 frames left out]\n"
+                                "  #3   0x0000000000401030  main  libx.so  (eh_frame)\n"
+                                "  [truncated: frame limit]\n"));
 }
 
 TEST_F(ThreadStacksTest, ThreadsThatWaitAlikeAreOneEntry) {
