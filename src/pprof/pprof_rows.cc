@@ -173,17 +173,17 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
 absl::Status PprofRows::ReadTimes(const std::string& times, ProfileRow* row) const {
   if (times.empty() || profile_.times.column_ns == 0) return absl::OkStatus();
   const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(times);
-  const absl::Status damaged = DamagedRow("times that are not those of its values");
-  if (!slices.has_value()) return damaged;
+  constexpr char kOthers[] = "times that are not those of its values";
+  if (!slices.has_value()) return DamagedRow(kOthers);
   TimeSlice left = TimeSlice::Of(0, *row);
   for (const TimeSlice& slice : *slices) {
     for (const auto figure : kSliceFigures) {
-      if (slice.*figure > left.*figure) return damaged;
+      if (slice.*figure > left.*figure) return DamagedRow(kOthers);
       left.*figure -= slice.*figure;
     }
   }
   for (const auto figure : kSliceFigures) {
-    if (left.*figure != 0) return damaged;
+    if (left.*figure != 0) return DamagedRow(kOthers);
   }
   row->times = times;
   return absl::OkStatus();

@@ -15,9 +15,9 @@ namespace offcpu {
 namespace {
 
 constexpr char kKeys[] = "arrows select  tab stacks  o b r c sort  / filter  space pause  q quit";
-constexpr size_t kOtherLines = 8;         // the head, the state, three titles, the keys
-constexpr size_t kWideColumns = 110;      // from here on there is room for all figures
-constexpr size_t kMinPictureColumns = 8;  // or a bar says nothing
+constexpr size_t kOtherLines = 8;           // the head, the state, three titles, the keys
+constexpr size_t kAllFiguresColumns = 110;  // from here on there is room for all figures
+constexpr size_t kMinPictureColumns = 8;    // or a bar says nothing
 
 const char* NameOf(RowValue value) {
   switch (value) {
@@ -92,7 +92,7 @@ class Drawing {
     return line;
   }
 
-  bool is_wide() const { return options_.columns >= kWideColumns; }
+  bool is_wide() const { return options_.columns >= kAllFiguresColumns; }
   // Of the narrow table, which has one of the times.
   RowValue time() const { return IsTime(state_.value) ? state_.value : RowValue::kOffCpu; }
 
