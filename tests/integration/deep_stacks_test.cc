@@ -42,11 +42,13 @@ TEST(DeepStacks, HaveTheirOutermostFramesInAReading) {
   ASSERT_NE(target, nullptr);
   target->Go();
   // Until the thread has gone down there.
-  std::vector<NamedUserStack> cut;
+  NamedProfile named;
+  std::vector<NamedUserStack> cut;  // with names that are in `named`
   for (int attempt = 0; attempt < 100 && cut.empty(); ++attempt) {
     absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
     ASSERT_TRUE(stacks.ok()) << stacks.status();
-    for (NamedUserStack& stack : Symbolize(std::move(stacks->profile)).user_stacks) {
+    named = Symbolize(std::move(stacks->profile));
+    for (NamedUserStack& stack : named.user_stacks) {
       EXPECT_TRUE(stack.end != EndReason::kComplete || stack.frames.size() < kMaxFrames);
       if (stack.end == EndReason::kFrameLimit) cut.push_back(std::move(stack));
     }
