@@ -19,7 +19,7 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr std::chrono::seconds kLength{3};
+constexpr std::chrono::seconds kLength{6};  // draws rise from second to second
 constexpr size_t kTop = 50;
 // Of fewer draws a standard error is itself too uncertain to be compared with.
 constexpr double kLeastDraws = 50;
@@ -116,6 +116,7 @@ void RunOnce(const PostgresLoad& postgres, Squares& squares) {
   postgres.load().Freeze();  // so that both recordings are of the same waits
   absl::StatusOr<std::unique_ptr<Recorder>> exact = Recorder::Start(config);
   AdaptSample(kDrawsPerCpuOnce, config);
+  config.cpu_budget_ppm = 1'000'000;  // errors are judged here, and the more draws, the sharper
   absl::StatusOr<std::unique_ptr<Recorder>> drawn = Recorder::Start(config);
   ASSERT_TRUE(exact.ok() && drawn.ok());
   postgres.load().Thaw();
