@@ -136,6 +136,8 @@ void WriteSums(const RowSums& sums, JsonWriter& json) {
     if (info.sum != nullptr) json.Field(info.key, sums.*info.sum);
   }
   json.Field("max_ns", sums.max_ns);
+  json.Field("count_error", sums.count_error());
+  json.Field("ns_error", sums.ns_error());
 }
 
 void WritePid(int32_t pid, JsonWriter& json) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -38,21 +39,27 @@ uint64_t NumberAt(const std::string& json, const std::string& key) {
   return at == std::string::npos ? 0 : std::stoull(json.substr(at + key.size() + 3));
 }
 
+struct Time {
+  uint64_t ns = 0;
+  double variance = 0;  // where waits were drawn
+};
+
 // Of the stacks that have the function; and of those that have no user stack, which may be where the
 // machine is busy: the time is not lost.
-uint64_t Nanoseconds(const std::string& line, const std::string& function) {
-  uint64_t sum = 0;
+void AddTime(const std::string& line, const std::string& function, Time& time) {
   const size_t stacks = line.find("\"stacks\":");
   const std::string begin = "{\"pid\":";
   for (size_t at = line.find(begin, stacks); at != std::string::npos;) {
     const size_t next = line.find(begin, at + 1);
     const std::string stack = line.substr(at, next - at);
     const auto has = [&stack](const std::string& part) { return stack.find(part) != std::string::npos; };
-    if (has("\"" + function + "\"") || has("\"[no user stack: budget]\""))
-      sum += NumberAt(stack, "blocked_ns") + NumberAt(stack, "runnable_ns");
+    if (has("\"" + function + "\"") || has("\"[no user stack: budget]\"")) {
+      const auto error = static_cast<double>(NumberAt(stack, "ns_error"));
+      time.ns += NumberAt(stack, "blocked_ns") + NumberAt(stack, "runnable_ns");
+      time.variance += error * error;
+    }
     at = next;
   }
-  return sum;
 }
 
 class Top : public CliTest {
@@ -79,8 +86,9 @@ class Top : public CliTest {
   }
 
   // A program that measures its waits, from before its run until after it: no nanosecond of them is missing in the
-  // refreshes, and none is there twice.
-  void ExpectItsTimes() {
+  // refreshes, and none is there twice. Where waits are drawn, the sum is an estimate, and as far off as it says: one
+  // in 16,000 is further off than four standard errors. `most_error`: of the sum, as a part of it.
+  void ExpectItsTimes(double most_error) {
     const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
     ASSERT_NE(target, nullptr);
     const std::unique_ptr<Program> top =
@@ -92,29 +100,36 @@ class Top : public CliTest {
     uint64_t end_ns = NumberAt(line, "start_unix_ns") + NumberAt(line, "duration_ns");
     target->Go();
     target->AwaitDone();
-    uint64_t ns = 0;
+    Time time;
     uint64_t all_ns = 0;
     int lines = 1;
+    std::string all;
     for (; top->ReadLine(&line); ++lines) {
+      all += line + "\n";
       EXPECT_EQ(NumberAt(line, "start_unix_ns"), end_ns) << "there is time between two refreshes, or in both";
       all_ns += NumberAt(line, "duration_ns");
       end_ns += NumberAt(line, "duration_ns");
-      ns += Nanoseconds(line, "wait_in_nanosleep");
+      AddTime(line, "wait_in_nanosleep", time);
     }
     EXPECT_EQ(lines, 10);
     EXPECT_GE(all_ns, 9 * 450'000'000ull);
     EXPECT_EQ(top->Wait(), kOk) << ReadFile(Path("stderr"));
     const Measure measured = target->Measured("w_nanosleep", "wait_in_nanosleep");
-    EXPECT_TRUE(Within(ns, measured.ns, 0.01, target->stolen_ns())) << ns << " ns, measured " << measured.ns;
+    const double error_ns = std::sqrt(time.variance);
+    const double drawn = 4 * error_ns / static_cast<double>(measured.ns);
+    EXPECT_TRUE(Within(time.ns, measured.ns, 0.01 + drawn, target->stolen_ns()))
+        << time.ns << " ns, measured " << measured.ns << ", standard error " << error_ns << "\n"
+        << all;
+    EXPECT_LT(error_ns, most_error * static_cast<double>(measured.ns)) << "too little is drawn";
   }
 
-  // Two blocks with the program and a stack of it.
+  // Two blocks with the program and a stack of it. Of all programs of a busy host, it might not be among the first 20.
   void ExpectBlocks(const std::string& recorder) {
     const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
     ASSERT_NE(target, nullptr);
-    ASSERT_EQ(RunWords(TopWords({"-n", "2", "--interval", "500ms"})), kOk) << errors_;
-    EXPECT_THAT(output_, Not(HasSubstr("\033")));
     const std::string pid = std::to_string(target->pid());
+    ASSERT_EQ(RunWords(TopWords({"-n", "2", "--interval", "500ms", "-p", pid})), kOk) << errors_;
+    EXPECT_THAT(output_, Not(HasSubstr("\033")));
     const std::string head = "offcpu top  ";
     ASSERT_EQ(output_.find(head), 0u);
     const size_t second = output_.find(head, 1);
@@ -138,11 +153,13 @@ class Top : public CliTest {
   std::unique_ptr<Program> service_;
 };
 
-TEST_F(Top, RecordsByItself) { ExpectItsTimes(); }
+// A process may draw 15 waits a second and CPU at first, and more if others leave it more: 30 of each thousand waits
+// are right within a fifth.
+TEST_F(Top, RecordsByItself) { ExpectItsTimes(0.2); }
 
 TEST_F(Top, AsksTheServiceWhereOneRuns) {
   StartService("");
-  ExpectItsTimes();
+  ExpectItsTimes(0.001);  // its waits last longer than those that are drawn; that of a preemption need not
 }
 
 TEST_F(Top, BlocksOfTextWhereThereIsNoTerminal) {

@@ -182,14 +182,29 @@ TEST_F(TopTableTest, Json) {
   EXPECT_EQ(
       Json(),
       R"({"start_unix_ns":5,"duration_ns":1000,"host":"here","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,)"
-      R"("slept_throughout":3,"idle":[],"all_processes":1,"processes":[{"pid":10,"name":"server","count":1,"blocked_ns":40,)"
-      R"("runnable_ns":2,"max_ns":42}],"stacks":[{"pid":10,"process":"server","thread":"worker","kind":"sleeping",)"
-      R"("cause":"pipe","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,"kernel_frames":false,)"
-      R"("frames":["read \"a\"","main"],"waits_in":"pipe_read"}],)"
+      R"("count_error":0,"ns_error":0,"slept_throughout":3,"idle":[],"all_processes":1,)"
+      R"("processes":[{"pid":10,"name":"server","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,)"
+      R"("count_error":0,"ns_error":0}],"stacks":[{"pid":10,"process":"server","thread":"worker","kind":"sleeping",)"
+      R"("cause":"pipe","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,"count_error":0,"ns_error":0,)"
+      R"("kernel_frames":false,"frames":["read \"a\"","main"],"waits_in":"pipe_read"}],)"
       R"("drops":[{"reason":"more","count":1,"ns":2},{"reason":"less","count":9,"ns":1}]})"
       "\n");
   fake_.profile = NamedProfile();
   EXPECT_THAT(Json(), HasSubstr("\"processes\":[],\"stacks\":[],\"drops\":[]}\n"));
+}
+
+// Variances add up: 3 and 4 waits off, and 30 and 40 ns, are 5 and 50.
+TEST_F(TopTableTest, JsonSaysHowFarOffASampleMayBe) {
+  for (const double error : {3.0, 4.0}) {
+    fake_.Row(process_, comm_, fake_.User({"read", "main"}), kernel_, 100);
+    fake_.profile.rows.back().count_variance = error * error;
+    fake_.profile.rows.back().ns_variance = 100 * error * error;
+  }
+  const std::string json = Json();
+  size_t found = 0;  // of all, of the process, and of the stack, whose two rows look the same
+  const std::string errors = "\"count_error\":5,\"ns_error\":50";
+  for (size_t at = json.find(errors); at != std::string::npos; at = json.find(errors, at + 1)) ++found;
+  EXPECT_EQ(found, 3u) << json;
 }
 
 }  // namespace
