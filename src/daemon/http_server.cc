@@ -200,7 +200,9 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
     HttpResponse answer =
         Refusal(401, "show the bearer token, or the client certificate, that the configuration wants");
     // A browser asks for a password.
-    answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\", Basic realm=\"offcpud: the token\"");
+    // A field for each: Chromium reads one scheme in a field, and asks nobody for a bearer token.
+    answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\"");
+    answer.fields.emplace_back("WWW-Authenticate", "Basic realm=\"offcpud: the token\"");
     return answer;
   }
   if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());

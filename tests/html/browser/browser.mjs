@@ -54,6 +54,11 @@ export class Browser {
       if (error) reject(new Error(error.message));
       else resolve(result);
     }
+    if (method === 'Fetch.requestPaused') this.send('Fetch.continueRequest', { requestId: params.requestId });
+    if (method === 'Fetch.authRequired') {
+      const authChallengeResponse = { response: 'ProvideCredentials', username: '', password: this.password };
+      this.send('Fetch.continueWithAuth', { requestId: params.requestId, authChallengeResponse });
+    }
     if (method === 'Network.requestWillBeSent') this.requests.push(params.request.url);
     if (method === 'Page.javascriptDialogOpening') this.errors.push(`a box says ${params.message}`);
     if (method === 'Runtime.exceptionThrown') this.errors.push(JSON.stringify(params.exceptionDetails));
@@ -66,6 +71,13 @@ export class Browser {
     const message = { id, method, params, ...(this.session ? { sessionId: this.session } : {}) };
     this.child.stdio[3].write(`${JSON.stringify(message)}\0`);
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  // As people type it where the browser asks them, of a server whose certificate they have looked at.
+  async answersWith(password) {
+    this.password = password;
+    await this.send('Security.setIgnoreCertificateErrors', { ignore: true });
+    await this.send('Fetch.enable', { handleAuthRequests: true });
   }
 
   // The value of an expression in the page; a promise is waited for.

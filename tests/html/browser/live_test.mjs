@@ -1,12 +1,15 @@
-// Usage: live_test.mjs ADDRESS: the page of a service at "http://127.0.0.1:PORT/", in Chromium.
+// Usage: live_test.mjs ADDRESS [TOKEN]: the page of a service at "http://127.0.0.1:PORT/", in Chromium, or at an address
+// with https that asks for a token. Node finds the certificate by NODE_EXTRA_CA_CERTS.
 import assert from 'node:assert/strict';
 import { User } from './user.mjs';
 
-const address = process.argv[2];
+const [address, token] = process.argv.slice(2);
 const user = await User.open(address);
 const { browser, shows, hash } = user;
 const link = (name) => browser.run(`document.querySelector('#live [data-link=${name}]').href`);
+const download = async (name) => fetch(await link(name), token ? { headers: { Authorization: `Bearer ${token}` } } : {});
 
+if (token) await browser.answersWith(token);
 await user.does({
   async 'the address alone leads to the page'() {
     assert.equal(await browser.run('location.pathname'), '/live');
@@ -20,10 +23,10 @@ await user.does({
     await shows('live', 'this span alone');
   },
   async 'it comes as files'() {
-    const pprof = await fetch(await link('pprof'));
+    const pprof = await download('pprof');
     assert.equal(pprof.status, 200);
     assert.deepEqual(Array.from(new Uint8Array(await pprof.arrayBuffer()).slice(0, 2)), [0x1f, 0x8b]);
-    const file = await fetch(await link('file'));
+    const file = await download('file');
     assert.match(file.headers.get('content-disposition'), /^attachment; filename="offcpu\.html"$/);
     assert.match(await file.text(), /^<!DOCTYPE html>/);
   },
