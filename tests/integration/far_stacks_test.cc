@@ -1,6 +1,6 @@
-// Stacks that do not lie in one place, on the real kernel: what is behind a large frame, and what a signal handler with
-// a stack of its own has interrupted. The first captures of a thread end early; then the walker knows which pieces of
-// the stack it needs.
+// Stacks that do not lie in one place, on the real kernel: what is behind a large frame, what a signal handler with a
+// stack of its own has interrupted, and a context, whose stack leads to nobody else's. The first captures of a thread
+// end early; then the walker knows which pieces of the stack it needs.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -56,6 +56,45 @@ INSTANTIATE_TEST_SUITE_P(
                     FarStack{"handler", {"handler"}, {"first_handler"}},
                     FarStack{"handler_in_handler", {"handler_in_handler"}, {"first_handler", "second_handler"}}),
     [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
+
+// The frames beyond inner_3, innermost first.
+std::vector<std::string> BeyondInner(const StackRow& row) {
+  std::vector<std::string> names;
+  bool beyond = false;
+  for (const NamedFrame& frame : row.user->frames) {
+    if (beyond) names.emplace_back(frame.name);
+    beyond = beyond || frame.name == "inner_3";
+  }
+  return names;
+}
+
+// All that the thread sleeps has the stack that is `wanted`.
+void ExpectStacks(const Recording& recording, const Target& target, const RowPredicate& wanted) {
+  const Measure found = recording.Sum([&](const StackRow& row) { return row.Has("inner_1") && wanted(row); });
+  EXPECT_TRUE(Within(found.ns, target.Measured("far", "inner_1").ns, 0.02, target.stolen_ns()))
+      << recording.DropsText();
+}
+
+TEST(Contexts, WhoseBaseSaysThatNobodyCallsItAreWhole) {
+  const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "2", "marked"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectStacks(recording, *target, [](const StackRow& row) {
+    return row.complete() && BeyondInner(row) == std::vector<std::string>{"marked_base"};
+  });
+}
+
+// The C library's base need not say so: then nothing is proven, and whoever entered the context is not shown as caller.
+TEST(Contexts, EndAtTheirBase) {
+  const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "2", "context"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectStacks(recording, *target, [](const StackRow& row) {
+    const std::vector<std::string> beyond = BeyondInner(row);  // the last one is where the base returns to
+    return beyond.size() == 2 && beyond[0] == "context_base" && row.user->frames.back().module_name == "libc.so.6";
+  });
+  EXPECT_TRUE(recording.Rows([](const StackRow& row) { return row.Has("inner_1") && row.Has("outer_1"); }).empty());
+}
 
 }  // namespace
 }  // namespace offcpu::integration

@@ -1,11 +1,14 @@
-// Waits whose stacks do not lie in one place: behind a large frame, or on stacks of signal handlers. A thread calls
-// outer_3 to outer_1, then what the place is, then inner_3 to inner_1, which sleep.
-// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler
+// Waits whose stacks do not lie in one place: behind a large frame, on stacks of signal handlers, or on that of a
+// context. A thread calls outer_3 to outer_1, then what the place is, then inner_3 to inner_1, which sleep.
+// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler | context | marked
 //   large               a frame of BYTES is between them, of which only the ends are used
 //   handler             inner is called by a signal handler on an alternate stack, which interrupts outer
 //   handler_in_handler  likewise by one that interrupts another one, each on an alternate stack
+//   context             inner is called by a function that makecontext has given a stack, on which outer has no part
+//   marked              likewise, by a function whose row says that nobody calls it
 #include <alloca.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
 #include <initializer_list>
 
@@ -19,7 +22,7 @@ constexpr size_t kStackBytes = 256 << 10;
 target::Sum sum;
 const char* place;
 size_t frame_bytes;
-char* stacks;  // of handlers, one after the other
+char* stacks;  // of handlers or the context, one after the other
 
 }  // namespace
 
@@ -71,9 +74,38 @@ TARGET_FUNCTION void first_handler(int) {
   TARGET_AFTER_CALL;
 }
 
+TARGET_FUNCTION void context_base() {
+  inner_3();
+  TARGET_AFTER_CALL;
+}
+
+// As libraries with stacks of their own mark where these begin.
+TARGET_FUNCTION void marked_base() {
+#if defined(__x86_64__)
+  asm volatile(".cfi_undefined rip");
+#else
+  asm volatile(".cfi_undefined eip");
+#endif
+  inner_3();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void enter_context() {
+  ucontext_t outer;
+  ucontext_t context;
+  target::Check(getcontext(&context) == 0, "getcontext");
+  context.uc_stack.ss_sp = stacks;
+  context.uc_stack.ss_size = kStackBytes;
+  context.uc_link = &outer;
+  makecontext(&context, strcmp(place, "marked") == 0 ? marked_base : context_base, 0);
+  target::Check(swapcontext(&outer, &context) == 0, "swapcontext");
+}
+
 TARGET_FUNCTION void outer_1() {
   if (strcmp(place, "large") == 0) {
     large_frame();
+  } else if (strcmp(place, "context") == 0 || strcmp(place, "marked") == 0) {
+    enter_context();
   } else {
     GiveStack(0);
     raise(SIGUSR1);
@@ -109,7 +141,7 @@ void* Run(void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"large", "handler", "handler_in_handler"}) {
+  for (const char* name : {"large", "handler", "handler_in_handler", "context", "marked"}) {
     if (target::Flag(argc, argv, name)) place = name;
   }
   if (place == nullptr) return 2;
