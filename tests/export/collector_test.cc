@@ -210,7 +210,9 @@ TEST_F(CollectorTest, SaysWhatItDoesNotTake) {
   exporter_ = std::make_unique<Exporter>(config_, [](bool, const std::string&) {});
   AddWindows(1, 1);
   const auto deadline = std::chrono::steady_clock::now() + seconds(30);
-  while (exporter_->stats().losses.empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  // What is said comes after what is counted.
+  while (exporter_->stats().last_error.empty() && std::chrono::steady_clock::now() < deadline)
+    std::this_thread::yield();
   ASSERT_EQ(exporter_->stats().losses.size(), 1u);
   EXPECT_EQ(exporter_->stats().losses[0].reason, "refused");
   EXPECT_THAT(exporter_->stats().last_error, testing::HasSubstr("HTTP 404"));
