@@ -14,16 +14,36 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
 	return config.has_rq_clock ? untrusted(task)->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
 }
 
+/* Of a CPU at a switch, for the thread that leaves and the one that comes. */
+struct moment {
+	__u64 clock;	  /* the scheduler's */
+	__u64 clock_task; /* which threads are charged by */
+};
+
+static __always_inline struct moment moment_of_switch(struct task_struct *prev)
+{
+	struct moment at = {};
+	struct rq *rq;
+
+	if (!config.has_rq_clock) {
+		at.clock = bpf_ktime_get_ns();
+		return at;
+	}
+	rq = untrusted(prev)->se.cfs_rq->rq;
+	at.clock = rq->clock;
+	at.clock_task = rq->clock_task;
+	return at;
+}
+
 /* When `task`, which is leaving, was last charged for the CPU. Looking for somebody else to run there may
  * have taken long since, and is part of its wait. */
-static __always_inline __u64 departure_ns(struct task_struct *task)
+static __always_inline __u64 departure_ns(struct task_struct *task, struct moment at)
 {
-	__u64 clock = scheduler_clock(task), charged = task->se.exec_start, now;
+	__u64 charged = task->se.exec_start;
 
-	if (!config.has_rq_clock)
-		return clock;
-	now = untrusted(task)->se.cfs_rq->rq->clock_task;
-	return charged <= now ? clock - (now - charged) : clock;
+	if (!config.has_rq_clock || charged > at.clock_task)
+		return at.clock;
+	return at.clock - (at.clock_task - charged);
 }
 
 static __always_inline __u64 arrival_ns(struct task_struct *task, const struct stamp *stamp,

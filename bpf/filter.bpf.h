@@ -125,6 +125,8 @@ static __always_inline bool task_is_recorded(struct task_struct *task)
 
 	if (!tid || tgid == config.own_tgid || !kind_of_task_is_recorded(task))
 		return false;
+	if (!config.selects)
+		return true;
 	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
 		return false;
 	if (config.exclude_pids && bpf_map_lookup_elem(&excluded_pids, &tgid))

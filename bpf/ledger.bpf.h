@@ -32,8 +32,7 @@ struct {
 	__type(value, __u64);
 } stolen SEC(".maps");
 
-/* At sched_switch, which holds the runqueue: else the two clocks are not of one moment. */
-static __always_inline void note_stolen(struct task_struct *prev)
+static __always_inline void note_stolen(struct moment at)
 {
 	__u32 zero = 0;
 	__u64 *ns;
@@ -42,7 +41,7 @@ static __always_inline void note_stolen(struct task_struct *prev)
 		return;
 	ns = bpf_map_lookup_elem(&stolen, &zero);
 	if (ns)
-		*ns = untrusted(prev)->se.cfs_rq->rq->clock - untrusted(prev)->se.cfs_rq->rq->clock_task;
+		*ns = at.clock - at.clock_task;
 }
 
 static __always_inline __u64 stolen_by_now(void)

@@ -46,7 +46,7 @@ static __always_inline void count_untold_arrival(struct task_struct *task, const
 	__u64 arrived = task->sched_info.last_arrival, out = stamp->out_ns, start = recording_start();
 
 	if (!config.ends_at_switch || control.phase != WIRE_RECORDING || selection_may_change() ||
-	    (!out && stamp->has_run) || task->sched_info.pcount != stamp->arrivals + 1)
+	    task->sched_info.pcount != stamp->arrivals + 1)
 		return;
 	if (!out && !stamp->arrivals)
 		out = arrived - task->sched_info.run_delay;
@@ -56,9 +56,9 @@ static __always_inline void count_untold_arrival(struct task_struct *task, const
 		count_ns(WIRE_COUNT_ARRIVAL_UNTOLD, arrived - out);
 }
 
-static __always_inline void leave(struct task_struct *task, bool preempt, __u32 task_flags)
+static __always_inline void leave(struct task_struct *task, struct moment at, bool preempt, __u32 task_flags)
 {
-	__u64 now = departure_ns(task);
+	__u64 now = departure_ns(task, at);
 	struct stamp *stamp;
 
 	if (preempt)
@@ -72,7 +72,8 @@ static __always_inline void leave(struct task_struct *task, bool preempt, __u32 
 	stamp = find_stamp(task) ?: late_stamp(task);
 	if (!stamp) /* made at fork and when recording began: an allocation failed */
 		return;
-	count_untold_arrival(task, stamp);
+	if (stamp->out_ns || !stamp->has_run)
+		count_untold_arrival(task, stamp);
 	stamp->out_ns = now;
 	stamp->out_run_delay = task->sched_info.run_delay;
 	stamp->out_state = task_flags;
@@ -251,7 +252,7 @@ struct {
 
 static __always_inline void note_told(struct task_struct *next)
 {
-	__u32 zero = 0, *tid = bpf_map_lookup_elem(&told, &zero);
+	__u32 zero = 0, *tid = control.hides_tasks ? bpf_map_lookup_elem(&told, &zero) : NULL;
 
 	if (tid)
 		*tid = next->pid;
@@ -265,30 +266,39 @@ static __always_inline bool was_told(struct task_struct *task)
 }
 
 /* Before recording begins: what was stamped until here is over. */
-static __always_inline void note_arrival(struct task_struct *task)
+static __always_inline void note_arrival(struct task_struct *task, __u64 now)
 {
 	struct stamp *stamp = find_stamp(task);
 
-	note_early_arrival(task, scheduler_clock(task));
+	note_early_arrival(task, now);
 	if (!stamp)
 		return;
 	stamp->out_ns = 0;
 	stamp->has_run = 1;
 }
 
-static __always_inline void arrive(void *ctx, struct task_struct *task, enum presence presence)
+static __always_inline void arrive_at_switch(void *ctx, struct task_struct *task, __u64 now)
 {
 	struct lot lot = new_lot();
 	struct stamp *place;
 
-	if (control.phase >= WIRE_ENDED)
+	if (control.phase != WIRE_RECORDING) {
+		if (control.phase < WIRE_ENDED)
+			note_arrival(task, now);
 		return;
-	if (control.phase != WIRE_RECORDING)
-		return note_arrival(task);
-	/* At sched_exit_tp accounts and wakes have to be told of every arrival. */
-	place = presence == IS_CURRENT ? NULL : placed_stamp(task);
-	if (!place || !passes_by(task, place, scheduler_clock(task), &lot))
-		come_back(ctx, task, lot, presence);
+	}
+	place = placed_stamp(task);
+	if (!place || !passes_by(task, place, now, &lot))
+		come_back(ctx, task, lot, ABOUT_TO_RUN);
+}
+
+/* Accounts and wakes have to be told of every arrival, so none passes by. */
+static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
+{
+	if (control.phase == WIRE_RECORDING)
+		come_back(ctx, task, new_lot(), IS_CURRENT);
+	else if (control.phase < WIRE_ENDED)
+		note_arrival(task, scheduler_clock(task));
 }
 
 /* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
@@ -307,14 +317,16 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	learn_clock_offset(scheduler_clock(prev));
-	note_stolen(prev);
+	struct moment at = moment_of_switch(prev);
+
+	learn_clock_offset(at.clock);
+	note_stolen(at);
 	note_idle(prev, next);
 	note_departure(prev, preempt, prev_state);
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {
-		leave(prev, preempt, prev_state);
+		leave(prev, at, preempt, prev_state);
 		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
@@ -323,7 +335,7 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	if (config.ends_at_switch) {
 		note_told(next);
 		if (task_is_recorded(next))
-			arrive(ctx, next, ABOUT_TO_RUN);
+			arrive_at_switch(ctx, next, at.clock);
 	}
 	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
 		keep_stack(next);
@@ -336,6 +348,6 @@ int BPF_PROG(sched_exit, bool is_switch)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (is_switch && !was_told(task) && current_is_recorded(task))
-		arrive(ctx, task, IS_CURRENT);
+		arrive_at_exit(ctx, task);
 	return 0;
 }

@@ -458,7 +458,8 @@ struct wire_config {
 	uint8_t adapts;	      /* sample_ns is the least; control.draws_per_second says how much is drawn */
 	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;   /* user stacks are walked at sched_exit_tp */
-	uint8_t reserved[2];
+	uint8_t selects;      /* any of the filters above but cgroups and kinds */
+	uint8_t reserved;
 	uint32_t stamps;     /* entries of the map of that name, a power of 2; 0: it is not used */
 	uint32_t proof_odds; /* one walk of a user stack in so many is proven by a capture, too */
 };
@@ -516,22 +517,24 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;	      /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;	      /* likewise, before it ends */
-	uint64_t clock_offset;	      /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
-	uint64_t sample_period_ns;    /* that an on-CPU sample stands for */
-	uint64_t clock_period_ns;     /* of sampling events that count time; 0: they count something else */
-	uint64_t long_walk_ns;	      /* of the programs: when so many mappings were walked last */
-	uint64_t list_min_ns;	      /* threads are listed that have been off for that long; 0: all */
-	uint32_t list_pass;	      /* with list_min_ns, a wait is listed in one pass only */
-	uint32_t phase;		      /* wire_phase; one store, so that no event falls between two of them */
-	uint32_t zero;		      /* stays 0 */
-	uint32_t draws_per_second;    /* of all processes together, where draws adapt; may change */
+	uint64_t start_ns;	   /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;	   /* likewise, before it ends */
+	uint64_t clock_offset;	   /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t sample_period_ns; /* that an on-CPU sample stands for */
+	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
+	uint64_t long_walk_ns;	   /* of the programs: when so many mappings were walked last */
+	uint64_t list_min_ns;	   /* threads are listed that have been off for that long; 0: all */
+	uint32_t list_pass;	   /* with list_min_ns, a wait is listed in one pass only */
+	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
+	uint32_t zero;		   /* stays 0 */
+	uint32_t hides_tasks;	   /* the kernel: sched_exit tells of arrivals that sched_switch does not */
+	uint32_t draws_per_second; /* of all processes together, where draws adapt; may change */
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
 	struct wire_orc_registers orc_registers; /* set before recording */
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 80);
+WIRE_ASSERT(sizeof(struct wire_control) == 88);
 
 #ifdef __cplusplus
 }

@@ -213,7 +213,9 @@ struct Programs::Impl {
     const std::vector<int32_t> before = bpf.config->ends_at_switch != 0 ? ListThreadsOfProc() : std::vector<int32_t>();
     const auto seeded = programs.ListTasks();
     if (!seeded.ok()) return seeded.status();
-    return HidesTasks(before, *seeded) ? Attach(bpf.programs.sched_exit) : absl::OkStatus();
+    if (!HidesTasks(before, *seeded)) return absl::OkStatus();
+    std::atomic_ref(control->hides_tasks).store(1, std::memory_order_release);
+    return Attach(bpf.programs.sched_exit);
   }
 
   absl::Status AttachSampling(uint32_t hz) {

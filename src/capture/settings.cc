@@ -76,6 +76,8 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.follow_forks = config.follow_forks;
   wire.globs = static_cast<uint8_t>(config.comms.size());
   wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
+  wire.selects = wire.filter_pids != 0 || wire.exclude_pids != 0 || wire.filter_tids != 0 || wire.filter_uids != 0 ||
+                 wire.globs != 0 || wire.excluded_globs != 0;
   return wire;
 }
 
