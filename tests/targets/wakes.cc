@@ -416,9 +416,8 @@ int main(int argc, char** argv) {
   threads.emplace_back([] {
     Name("w_chain");
     gate.Pass();
-    chain_first.Receive();  // then the chain's other threads have passed the gate, where anybody may have woken them
-    while (wait_chain() != 'q') {
-    }
+    char byte = chain_first.Receive();  // then the chain's others have passed the gate, where anybody may wake them
+    while (byte != 'q') byte = wait_chain();
   });
   threads.emplace_back(ChainMiddle);
   threads.emplace_back(ChainEnd);
