@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "absl/container/flat_hash_set.h"
 #include "profile/losses.h"
 
 namespace offcpu {
@@ -39,6 +40,14 @@ void MergeSame(std::vector<LedgerEntry>& sorted) {
     }
   }
   if (!sorted.empty()) sorted.resize(kept + 1);
+}
+
+// A thread that ended after it had been listed is told of once more by its end.
+void DropToldTwice(std::vector<ThreadAccount>& accounts) {
+  absl::flat_hash_set<std::tuple<ProcessKey, int32_t, uint64_t>> open;
+  std::erase_if(accounts, [&open](const ThreadAccount& account) {
+    return account.until_ns == 0 && !open.emplace(account.process, account.tid, account.since_ns).second;
+  });
 }
 
 void Move(uint64_t ns, uint64_t& from, uint64_t& to) {
@@ -118,6 +127,7 @@ LedgerEntry LedgerMaker::EntryOf(const ThreadAccount& account, const RecordedSpa
 
 void LedgerMaker::Finish(const RecordedSpan& span, Profile& profile) {
   ProcessIndex index(profile);
+  DropToldTwice(accounts_);
   for (const ThreadAccount& account : accounts_) {
     LedgerEntry entry = EntryOf(account, span);
     if (entry.wall_ns == 0) continue;  // made at the very end

@@ -124,6 +124,21 @@ TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
   EXPECT_EQ(profile.ledger[1].comm, "worker");
 }
 
+// It was listed after the end, and ended before the rings were drained for the last time.
+TEST(LedgerTest, ThreadThatEndsAfterItWasListedIsToldOnce) {
+  LedgerMaker ledger(10);
+  ThreadAccount ended = Waiting();
+  ended.not_booked_ns = 300;  // that it ran after the end
+  ledger.Add(ended);
+  ledger.Add(Waiting());
+  Profile profile;
+  ledger.Finish(kSpan, profile);
+  ASSERT_THAT(profile.ledger, SizeIs(1));
+  EXPECT_EQ(profile.ledger[0].wall_ns, 10'000u);
+  EXPECT_EQ(profile.ledger[0].on_cpu_ns, 5'000u);
+  EXPECT_EQ(profile.ledger[0].blocked_ns, 2'000u);
+}
+
 TEST(LedgerTest, OpenWaitThatIsFilteredOutIsLost) {
   const LedgerEntry entry = EntryOf(Waiting(), {OpenOf(Waiting(), 1'500, 500)}, {{.min_wait_ns = 2'001}});
   EXPECT_EQ(entry.blocked_ns, 2'000u);
