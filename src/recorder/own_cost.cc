@@ -15,11 +15,11 @@ namespace {
 
 // What one of each takes of a CPU, in nanoseconds, as scripts/bench measures it beside its ping-pong: the differences
 // of "extra ns a switch" in docs/performance.md. A switch there is one interval, and with --wakers one wake.
-constexpr uint64_t kOfDefault = 411;                  // offcpu record
-constexpr uint64_t kSwitchNs = 315;                   // offcpu record -p 1: the calls of the programs, and the filters
+constexpr uint64_t kOfDefault = 316;                  // offcpu record
+constexpr uint64_t kSwitchNs = 293;                   // offcpu record -p 1: the calls of the programs, and the filters
 constexpr uint64_t kWaitNs = kOfDefault - kSwitchNs;  // of a recorded thread, drawn or not
-constexpr uint64_t kDrawnNs = 1294 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
-constexpr uint64_t kWakeNs = 2484 - kOfDefault;       // offcpu record --wakers
+constexpr uint64_t kDrawnNs = 1360 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
+constexpr uint64_t kWakeNs = 2125 - kOfDefault;       // offcpu record --wakers
 constexpr uint64_t kSampleNs = kDrawnNs;              // the same is done; --oncpu 99 is too rare to show
 
 uint64_t HostSwitches() {
