@@ -136,8 +136,8 @@ struct lot {
 	__u32 random;
 };
 
-/* A generator of a CPU of its own, used with preemption off and in no interrupt: the kernel's takes a call,
- * which is dear at every switch. xorshift64*, from S. Vigna, An experimental exploration of
+/* Each CPU has a generator of random numbers, used with preemption off and in no interrupt. The kernel's
+ * takes a call, which is dear at every switch. xorshift64*, from S. Vigna, An experimental exploration of
  * Marsaglia's xorshift generators, 2016. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -199,8 +199,8 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
     ++not_allowed_;
     HttpResponse answer =
         Refusal(401, "show the bearer token, or the client certificate, that the configuration wants");
-    // A browser asks for a password.
-    // A field for each: Chromium reads one scheme in a field, and asks nobody for a bearer token.
+    // A browser asks for a password. A field for each scheme: Chromium reads one scheme in a field, and asks nobody for
+    // a bearer token.
     answer.fields.emplace_back("WWW-Authenticate", "Bearer realm=\"offcpud\"");
     answer.fields.emplace_back("WWW-Authenticate", "Basic realm=\"offcpud: the token\"");
     return answer;

@@ -113,10 +113,11 @@ TEST(UserWalk, OfEveryInstructionIsAsItsCapture) {
   ExpectNoneWrong(MustStop(**recorder), 200);
 }
 
-// All of its waits are recorded, with the usual budgets for captures. In the first half second all stacks are new, and
-// the budgets may refuse some of their captures: it is a part of the recording that is as small as in use.
+// In the first half second all stacks are new, and the budgets may refuse some of their captures. People record for
+// longer than a few times that.
 constexpr std::chrono::seconds kLength{10};
 
+// All of its waits are recorded, with the usual budgets for captures.
 void ExpectNearlyAllComplete(const Load& load) {
   RecordConfig config;
   config.pids = load.Processes();
