@@ -14,6 +14,7 @@
 #include "counters.bpf.h"
 #include "stack_memory.bpf.h"
 #include "untrusted.bpf.h"
+#include "user_memo.bpf.h"
 #include "user_rows.bpf.h"
 
 #define USER_WALK_FRAMES 256
@@ -25,11 +26,14 @@
 #define SAVED_BYTES 64
 
 struct user_walk {
-	__u64 words[WINDOW_WORDS];
-	__u64 window, window_end; /* addresses */
-	__u64 stack_end;
+	__u64 words[MEMO_BYTES / 8]; /* WINDOW_WORDS while it walks */
+	__u64 window, window_end;    /* addresses */
+	__u64 stack_begin, stack_end;
+	__u64 code_hash;
 	__u64 key_begin; /* of the keys of rows */
-	__u64 pc, sp, fp;
+	__u64 pc, sp;
+	__u64 fp;    /* the frame pointer, if it is in the register still */
+	__u64 fp_at; /* else where it was saved */
 	__u64 id;
 	__u32 failure; /* wire_counter_id; 0: none yet */
 	__u8 is_leaf;
@@ -71,36 +75,50 @@ static __always_inline bool is_in_window(const struct user_walk *walk, __u64 add
 	return address >= walk->window && address + 8 <= walk->window_end;
 }
 
-/* The word at an address of the stack above the stack pointer. */
-static __always_inline __u64 user_word(struct user_walk *walk, __u64 address)
+/* The word at an address of the stack from where the walk began. */
+static __always_inline __u64 user_word(struct user_walk *walk, struct user_memo *memo, __u64 address)
 {
-	__u64 begin = address - SAVED_BYTES;
+	__u64 begin = address - SAVED_BYTES, word;
 
-	if (address & 7 || address < walk->sp || address >= walk->stack_end) {
+	if (address & 7 || address < walk->stack_begin || address >= walk->stack_end) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
 		return 0;
 	}
 	if (!is_in_window(walk, address))
-		move_window(walk, begin > walk->sp ? begin : walk->sp);
+		move_window(walk, begin > walk->stack_begin ? begin : walk->stack_begin);
 	if (!is_in_window(walk, address)) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
 		return 0;
 	}
-	return walk->words[((address - walk->window) >> 3) & (WINDOW_WORDS - 1)];
+	word = walk->words[((address - walk->window) >> 3) & (WINDOW_WORDS - 1)];
+	note_word(memo, address, word);
+	return word;
+}
+
+/* Where it was saved it is read only when it is needed: it may be anything else until then. */
+static __always_inline __u64 frame_pointer(struct user_walk *walk, struct user_memo *memo)
+{
+	if (walk->fp_at)
+		walk->fp = user_word(walk, memo, walk->fp_at);
+	else if (walk->fp == memo->fp)
+		memo->uses_fp = 1;
+	walk->fp_at = 0;
+	return walk->fp;
 }
 
 /* From a frame to its caller. */
-static __always_inline void step_user(struct user_walk *walk, __u64 row)
+static __always_inline void step_user(struct user_walk *walk, struct user_memo *memo, __u64 row)
 {
-	__u64 cfa = (row_cfa(row) == WIRE_CFA_FP ? walk->fp : walk->sp) + row_cfa_offset(row);
+	bool by_fp = row_cfa(row) == WIRE_CFA_FP;
+	__u64 cfa = (by_fp ? frame_pointer(walk, memo) : walk->sp) + row_cfa_offset(row);
 
-	if ((row_cfa(row) == WIRE_CFA_FP && !walk->knows_fp) || cfa <= walk->sp) {
+	if ((by_fp && !walk->knows_fp) || cfa <= walk->sp) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
 		return;
 	}
-	walk->pc = user_word(walk, cfa - 8);
+	walk->pc = user_word(walk, memo, cfa - 8);
 	if (row_fp(row) == WIRE_FP_AT_CFA) {
-		walk->fp = user_word(walk, cfa + row_fp_offset(row));
+		walk->fp_at = cfa + row_fp_offset(row);
 		walk->knows_fp = 1;
 	} else if (row_fp(row) == WIRE_FP_LOST) {
 		walk->knows_fp = 0;
@@ -111,7 +129,7 @@ static __always_inline void step_user(struct user_walk *walk, __u64 row)
 }
 
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
-static __always_inline bool walk_user_frame(struct user_walk *walk)
+static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_memo *memo)
 {
 	__u64 row = user_row(wire_mix(walk->key_begin, walk->pc - !walk->is_leaf));
 
@@ -123,18 +141,21 @@ static __always_inline bool walk_user_frame(struct user_walk *walk)
 	if (row_cfa(row) == WIRE_CFA_NONE)
 		walk->is_complete = 1;
 	else
-		step_user(walk, row);
+		step_user(walk, memo, row);
 	return walk->is_complete || walk->failure;
 }
 
-/* Of bpf_loop; 1 ends it. Its calls are not for free: several frames each. */
-static long walk_user_frames(__u32 index, struct user_walk **context)
-{
-	struct user_walk *walk = *context;
+struct walk_context {
+	struct user_walk *walk;
+	struct user_memo *memo;
+};
 
+/* Of bpf_loop; 1 ends it. Its calls are not for free: several frames each. */
+static long walk_user_frames(__u32 index, struct walk_context *context)
+{
 #pragma unroll
 	for (int i = 0; i < FRAMES_A_CALL; i++)
-		if (walk_user_frame(walk))
+		if (walk_user_frame(context->walk, context->memo))
 			return 1;
 	return 0;
 }
@@ -164,26 +185,60 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 					     struct task_state *state)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 sequence = code_sequence(task), code_hash;
+	__u64 sequence = code_sequence(task);
 
-	code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
-	if (!code_hash)
+	walk->code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
+	if (!walk->code_hash)
 		return WIRE_COUNT_USER_WALK_NO_CODE;
-	walk->key_begin = wire_user_row_begin(code_hash);
 	walk->pc = regs->ip;
-	walk->sp = regs->sp;
+	walk->sp = walk->stack_begin = regs->sp;
 	walk->fp = regs->bp;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
 		find_mapping(walk->sp, false);
 	if (!is_in_stack(&state->stack, walk->sp))
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	walk->stack_end = state->stack.end;
-	walk->window = walk->window_end = 0;
-	walk->id = wire_user_stack_begin(code_hash);
+	move_window(walk, walk->sp);
+	return 0;
+}
+
+/* Copies what lies above the first window, up to where a memo has its last word. */
+static __always_inline bool copy_more(struct user_walk *walk, __u64 bytes)
+{
+	__u64 more = bytes - WINDOW_BYTES;
+
+	if (bytes <= walk->window_end - walk->window)
+		return true;
+	if (walk->window_end - walk->window < WINDOW_BYTES || bytes > walk->stack_end - walk->window)
+		return false;
+	barrier_var(more); /* compared by itself, as in keep_frames */
+	return more <= MEMO_BYTES - WINDOW_BYTES &&
+	       !bpf_probe_read_user(&walk->words[WINDOW_WORDS], more, (void *)(walk->window + WINDOW_BYTES));
+}
+
+/* The id of the stack, if this memo is of the walk, whose first window has been copied; else 0. */
+static __always_inline __u64 remembered_stack(struct user_walk *walk, const struct user_memo *memo)
+{
+	if (!begins_alike(memo, walk->code_hash, walk->pc, walk->sp, walk->fp) ||
+	    !copy_more(walk, memo->bytes))
+		return 0;
+	return reads_alike(memo, walk->words) ? memo->id : 0;
+}
+
+/* From where it begins to the outermost frame; returns a wire_counter_id. */
+static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_memo *memo)
+{
+	struct walk_context context = {.walk = walk, .memo = memo};
+
+	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp);
+	walk->key_begin = wire_user_row_begin(walk->code_hash);
+	walk->id = wire_user_stack_begin(walk->code_hash);
+	walk->fp_at = 0;
 	walk->failure = 0;
 	walk->is_leaf = walk->knows_fp = 1;
 	walk->is_complete = 0;
-	return 0;
+	bpf_loop(USER_WALK_FRAMES / FRAMES_A_CALL, walk_user_frames, &context, 0);
+	return walk->failure;
 }
 
 /* The id of the current thread's user stack, or 0, counted: it cannot be walked. A global function, so that
@@ -193,19 +248,28 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 zero = 0, failure;
 	struct user_walk *walk = bpf_map_lookup_elem(&user_walks, &zero);
+	struct user_memo *memo;
+	__u64 id;
 
 	if (!walk || !state || !untrusted(task)->mm)
 		return 0;
 	failure = begin_user_walk(walk, task, state);
-	if (!failure) {
-		bpf_loop(USER_WALK_FRAMES / FRAMES_A_CALL, walk_user_frames, &walk, 0);
-		failure = walk->failure;
+	memo = failure ? NULL : memo_of(walk->code_hash, walk->pc, walk->sp, walk->words[0]);
+	if (memo) {
+		id = remembered_stack(walk, memo);
+		if (id)
+			return id;
+		failure = walk_to_end(walk, memo);
 	}
 	if (failure) {
 		count_own_ns(failure, 0);
 		return 0;
 	}
-	return walk->is_complete ? walk->id ?: 1 : 0;
+	if (!memo || !walk->is_complete)
+		return 0;
+	id = walk->id ?: 1;
+	end_memo(memo, id);
+	return id;
 }
 
 #endif /* OFFCPU_BPF_USER_WALK_BPF_H_ */

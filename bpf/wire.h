@@ -40,6 +40,7 @@ typedef __s32 int32_t;
 #define WIRE_LINKS 4		    /* of a chain of wakers */
 #define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
 #define WIRE_USER_STACK_BUCKETS 16384
+#define WIRE_USER_MEMOS 128
 #define WIRE_BUCKET_ROWS 4 /* a bucket is a line of a CPU's cache */
 #define WIRE_BUCKET_STACKS 8
 #define WIRE_INTERRUPT_ENTRIES 4

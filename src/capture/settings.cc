@@ -194,6 +194,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
       config.proof_odds != 0 && features.can_defer() && features.vma_iter && bpf.config->ends_at_switch == 0;
   if (bpf.config->walks_user != 0) {
     bpf_map__set_max_entries(bpf.maps.user_rows, WIRE_USER_ROW_BUCKETS);
+    bpf_map__set_max_entries(bpf.maps.user_memos, WIRE_USER_MEMOS);
     bpf_map__set_max_entries(bpf.maps.user_stacks, WIRE_USER_STACK_BUCKETS);
   }
   if (features.can_defer()) {
