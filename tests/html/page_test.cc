@@ -222,6 +222,11 @@ TEST_F(PageTest, TimesAddUp) {
       0);
 }
 
+TEST_F(BrowserTest, ComparesSpansOfTime) {
+  WriteTimes();
+  EXPECT_EQ(Browse("spans_test.mjs " + Path("times.html")), 0);
+}
+
 TEST_F(BrowserTest, ShowsWhenItWas) {
   WriteTimes();
   EXPECT_EQ(Browse("times_test.mjs " + Path("times.html")), 0);

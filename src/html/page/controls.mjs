@@ -7,13 +7,13 @@ import { hasWakers } from './wakers.mjs';
 export class Controls {
   // on: {change(part of a state)}, {type(query)}
   constructor(profile, document, on) {
+    this.profile = profile;
     this.at = (id) => document.getElementById(id);
     const options = (list) => list.map(([value, title]) => element('option', { value }, title));
     this.at('value').append(...options(usefulValues(profile).map(({ name, title }) => [name, title])));
     const groups = usefulGroups(profile).map(({ key, title }) => [key, title]);
     for (const id of ['by0', 'by1']) this.at(id).append(...options([['', 'nothing'], ...groups]));
     for (const id of ['wakers-label', 'whole-label']) this.at(id).hidden = !hasWakers(profile);
-    this.at('normalised-label').hidden = profile.before === null;
     this.at('controls').addEventListener('change', () => on.change(this.read()));
     this.at('controls').addEventListener('submit', (event) => event.preventDefault());
     this.at('search').addEventListener('submit', (event) => event.preventDefault());
@@ -48,6 +48,7 @@ export class Controls {
     this.at('whole').checked = state.whole;
     this.at('whole').disabled = !state.wakers;
     this.at('normalised').checked = state.normalised;
+    this.at('normalised-label').hidden = this.profile.before === null && state.other === null;
     this.at('layout').value = state.layout;
     if (this.at('query').value !== state.query) this.at('query').value = state.query;
     for (const tab of ['graph', 'tree', 'functions']) {

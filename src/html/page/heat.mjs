@@ -6,13 +6,14 @@ import { fitted, formatAmount } from './format.mjs';
 
 const LINE_PIXELS = 18;
 const AXIS_PIXELS = 18;
+const WORDS_PIXELS = 16; // below the axis, where two spans are compared
 const LEAST_CELL_PIXELS = 3;
 const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export class HeatMap {
   // on: {span([from, to] or null), tell(words)}
   constructor(profile, scroller, legend, on) {
-    Object.assign(this, { profile, scroller, legend, on, open: new Set(), span: null, cell: { line: 0, bin: 0 } });
+    Object.assign(this, { profile, scroller, legend, on, open: new Set(), cell: { line: 0, bin: 0 } });
     this.canvas = scroller.querySelector('canvas');
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.draw());
@@ -25,11 +26,9 @@ export class HeatMap {
     for (const type of ['focus', 'blur']) this.canvas.addEventListener(type, () => this.draw());
   }
 
-  // isTime: of the value
-  set(state, isTime) {
-    this.state = state;
-    this.isTime = isTime;
-    this.span = state.span;
+  // span, other: what is chosen, and what that is or will be compared with, or null; isTime: of the value
+  set(state, { span, other }, isTime) {
+    Object.assign(this, { state, span, other, isTime });
     this.build();
   }
 
@@ -47,7 +46,7 @@ export class HeatMap {
     this.cell.line = Math.min(this.cell.line, Math.max(0, this.map.lines.length - 1));
     this.cell.bin = Math.min(this.cell.bin, this.map.bins - 1);
     this.width = width;
-    this.height = this.map.lines.length * LINE_PIXELS + AXIS_PIXELS;
+    this.height = this.map.lines.length * LINE_PIXELS + AXIS_PIXELS + (this.other === null ? 0 : WORDS_PIXELS);
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
@@ -77,7 +76,8 @@ export class HeatMap {
     this.letter = context.measureText('m').width;
     this.map.lines.forEach((line, i) => this.drawLine(context, colors, line, i));
     this.drawAxis(context, colors);
-    if (this.span !== null) this.drawSpan(context, colors);
+    const spans = [this.span, this.other].filter((span) => span !== null).sort((a, b) => a[0] - b[0]);
+    if (spans.length > 0) this.drawSpans(context, colors, spans);
     if (this.canvas === document.activeElement) this.drawCell(context, colors);
     this.drawLegend(colors);
   }
@@ -113,17 +113,33 @@ export class HeatMap {
     }
   }
 
-  drawSpan(context, colors) {
-    const [from, to] = this.spanX(this.span);
+  // In the order of time. What lies in none of them is pale.
+  drawSpans(context, colors, spans) {
     const height = this.map.lines.length * LINE_PIXELS;
+    const places = spans.map((span) => this.spanX(span));
     context.globalAlpha = 0.7;
     context.fillStyle = colors.ground;
-    context.fillRect(this.gutter, 0, from - this.gutter, height);
-    context.fillRect(to, 0, this.width - to, height);
+    let end = this.gutter;
+    for (const [from, to] of [...places, [this.width, this.width]]) {
+      if (from > end) context.fillRect(end, 0, from - end, height);
+      end = Math.max(end, to);
+    }
     context.globalAlpha = 1;
     context.fillStyle = colors.selected;
-    for (const x of [from - 2, to]) context.fillRect(x, 0, 2, height + 4);
-    context.fillRect(from, height, to - from, 3);
+    for (const [from, to] of places) {
+      for (const x of [from - 2, to]) context.fillRect(x, 0, 2, height + 4);
+      context.fillRect(from, height, to - from, 3);
+    }
+    if (places.length === 2) this.drawWords(context, colors, places, height + AXIS_PIXELS + WORDS_PIXELS / 2);
+  }
+
+  // The first word ends where its span ends, the second one begins where its span begins, if they do not meet.
+  drawWords(context, colors, [[, firstEnd], [secondFrom]], y) {
+    const [before, after] = ['before', 'after'].map((word) => word.length * this.letter);
+    const x = Math.max(this.gutter, firstEnd - before);
+    context.fillStyle = colors.ink;
+    context.fillText('before', Math.min(x, this.width - before - after - this.letter), y);
+    context.fillText('after', Math.min(Math.max(secondFrom, x + before + this.letter), this.width - after), y);
   }
 
   drawCell(context, colors) {

@@ -20,7 +20,7 @@ import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
 import { showLinks } from './live.mjs';
 import { showDetails, told } from './details.mjs';
-import { spanSums, spanText } from './times.mjs';
+import { sidesOf, sidesText } from './sides.mjs';
 import { usefulGroups } from './labels.mjs';
 import { wakersText } from './totals.mjs';
 
@@ -61,15 +61,25 @@ class App {
   }
 
   showTimes() {
-    const span = (one) => this.change({ span: one });
     at('when').hidden = false;
-    this.spanForm = new SpanForm(this.profile, at('span'), { span });
+    this.spanForm = new SpanForm(this.profile, at('span'), {
+      change: (part) => this.change(part),
+      mark: () => this.showSpan(),
+    });
     this.heat = new HeatMap(this.profile, at('heat'), at('heat-legend'), {
-      span,
+      span: (one) => this.spanForm.choose(one),
       tell: (words) => {
         at('heat-told').textContent = words;
       },
     });
+  }
+
+  showSpan() {
+    const { state } = this;
+    const { isTime } = valueOf(state.value);
+    this.spanForm.set(state);
+    this.heat.set(state, this.spanForm.marks(), isTime);
+    this.spanForm.tell(this.heat.map, isTime);
   }
 
   // The state that the address names.
@@ -96,10 +106,9 @@ class App {
     this.controls.show(state);
     at('live').hidden = !this.profile.header.live;
     if (this.profile.header.live) showLinks(this.profile, at('live'), state.span);
-    this.heat?.set(state, valueOf(state.value).isTime);
-    this.spanForm?.set(state.span, this.heat.map, valueOf(state.value).isTime);
+    if (this.profile.times !== null) this.showSpan();
     const isSame = (key) => JSON.stringify(old?.[key]) === JSON.stringify(state[key]);
-    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised', 'span'].every(isSame);
+    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised', 'span', 'other'].every(isSame);
     if (!isSameView) this.build();
     const zoom = nodeOf(this.view, state.zoom);
     if (!isSameView || zoom !== this.zoom) this.selected = zoom;
@@ -113,12 +122,15 @@ class App {
   build() {
     const { profile, state } = this;
     const { groups } = state;
-    const selection = selectRows(profile, state, state.span === null ? null : spanSums(profile, state.span));
+    const sides = sidesOf(profile, state);
+    const selection = selectRows(profile, state, sides);
     const skip = state.fold ? this.plumbing : this.nothing;
-    const scale = profile.before === null ? null : scaleOf(profile, state.normalised);
+    const scale = sides.before === null ? null : scaleOf(sides, state.normalised);
+    at('legend').hidden = scale !== null;
+    at('legend-change').hidden = scale === null;
     this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers, scale });
-    const when = state.span === null ? '' : `, ${spanText(profile, state.span)}`;
-    at('total').textContent = totalText(profile, selection, state.value, scale) + when;
+    const words = [totalText(profile, selection, state.value, scale), sidesText(profile, state)];
+    at('total').textContent = words.filter((text) => text !== '').join(', ');
     at('hidden').textContent = hiddenText(profile, selection, state.value, scale);
     at('causes').replaceChildren(
       ...causeButtons(this.view, state.value, (text) => {
@@ -227,8 +239,6 @@ class App {
 function nameComparison() {
   document.title = 'What has changed';
   at('title').textContent = 'What has changed';
-  at('legend').hidden = true;
-  at('legend-change').hidden = false;
 }
 
 async function start() {

@@ -57,12 +57,12 @@ function sideOf(profile, sums, parts, hideIdle) {
 
 // {rows, parts, name, amount(part, row), hidden, total, before}: `rows` have something of the value. `hidden`: what of
 // it waits for work had. `before`: the same of the earlier recording, for the same rows; null if there is none.
-// `inSpan`: the figures of a span of time, as profile.sums; without it, of all of it.
-export function selectRows(profile, { value, filters, hideIdle }, inSpan = null) {
+// `figuresOf`: {sums, before}, those of spans of time (sides.mjs); without it, of all of it.
+export function selectRows(profile, { value, filters, hideIdle }, figuresOf = profile) {
   const { parts, name } = valueOf(value);
   const keep = matchingRows(profile, filters);
   const rows = [];
-  const sides = [inSpan ?? profile.sums, profile.before].filter(Boolean).map((sums) => {
+  const sides = [figuresOf.sums, figuresOf.before].filter(Boolean).map((sums) => {
     const { amount, shown, hidden } = sideOf(profile, sums, parts, hideIdle);
     return { selection: { rows, parts, name, amount, hidden: 0n, total: 0n, before: null }, shown, hidden };
   });

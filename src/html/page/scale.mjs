@@ -1,11 +1,11 @@
-// How the figures of two recordings are made comparable: as what was in a second of each, since they differ in length;
-// or as they were recorded. Pure functions.
+// How the figures of two recordings, or of two spans of one, are made comparable: as what was in a second of each, since
+// they differ in length; or as they were recorded. Pure functions.
 import { formatDuration, grouped } from './format.mjs';
 
-// {before, after: what figures are multiplied by, isRate}
-export function scaleOf({ header }, isNormalised) {
-  const perSecond = ({ duration_ns: ns }) => (isNormalised && ns > 0 ? 1e9 / ns : 1);
-  return { before: perSecond(header.before), after: perSecond(header), isRate: isNormalised };
+// {before, after: what figures are multiplied by, isRate}, of how long both are.
+export function scaleOf({ beforeNs, afterNs }, isNormalised) {
+  const perSecond = (ns) => (isNormalised && ns > 0 ? 1e9 / ns : 1);
+  return { before: perSecond(beforeNs), after: perSecond(afterNs), isRate: isNormalised };
 }
 
 // As `offcpu diff` writes it; without a sign.

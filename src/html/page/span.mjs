@@ -1,22 +1,25 @@
-// The span that is shown, as text, and as two fields for those who know when: seconds since the recording began.
+// Which span of time is shown, and which one it is compared with: in words, and as a form for those who know when, in
+// seconds since the recording began.
 import { formatAmount, formatDuration } from './format.mjs';
+import { sidesText } from './sides.mjs';
 import { spanText } from './times.mjs';
 
 export class SpanForm {
-  // on: {span([from, to] or null)}
+  // on: {change(part of a state), mark(): what is chosen has another meaning now}
   constructor(profile, form, on) {
-    this.profile = profile;
-    this.on = on;
+    Object.assign(this, { profile, on, isChoosing: false });
     this.from = form.querySelector('#span-from');
     this.to = form.querySelector('#span-to');
     this.all = form.querySelector('#span-all');
+    this.compare = form.querySelector('#span-compare');
     this.text = form.querySelector('#span-text');
     this.seconds = profile.times.columnNs / 1e9;
     for (const field of [this.from, this.to]) {
       field.step = this.seconds;
       field.max = profile.times.columns * this.seconds;
     }
-    this.all.addEventListener('click', () => on.span(null));
+    this.all.addEventListener('click', () => on.change({ span: null, other: null }));
+    this.compare.addEventListener('click', () => this.toggle());
     form.addEventListener('submit', (event) => {
       event.preventDefault();
       this.read();
@@ -28,16 +31,45 @@ export class SpanForm {
     const { columns } = this.profile.times;
     const from = Math.min(Math.max(Math.floor(Number(this.from.value) / this.seconds), 0), columns - 1);
     const to = Math.min(Math.max(Math.ceil(Number(this.to.value) / this.seconds), from + 1), columns);
-    this.on.span([from, to]);
+    this.choose([from, to]);
   }
 
-  set(span, map, isTime) {
-    const { columns, columnNs } = this.profile.times;
-    const [from, to] = span ?? [0, columns];
+  // A span, chosen here or in the heat map; null: all of it, or not to compare after all.
+  choose(span) {
+    const { state } = this;
+    if (this.isChoosing && span === null) return this.toggle();
+    const other = this.isChoosing ? state.span : state.other;
+    this.on.change({ span, other: span === null ? null : other });
+  }
+
+  toggle() {
+    if (this.state.other !== null) return this.on.change({ other: null });
+    this.isChoosing = !this.isChoosing;
+    this.on.mark();
+  }
+
+  // What the heat map shows: {span, other}. While another span is chosen, it has none yet.
+  marks() {
+    return this.isChoosing ? { span: null, other: this.state.span } : this.state;
+  }
+
+  set(state) {
+    if (state !== this.state) this.isChoosing = false;
+    this.state = state;
+    const { columns } = this.profile.times;
+    const [from, to] = state.span ?? [0, columns];
     this.from.value = from * this.seconds;
     this.to.value = to * this.seconds;
-    this.all.hidden = span === null;
-    const words = [spanText(this.profile, [from, to])];
+    this.all.hidden = state.span === null;
+    this.compare.hidden = state.span === null;
+    const isComparing = this.isChoosing || state.other !== null;
+    this.compare.textContent = isComparing ? 'Do not compare' : 'Compare with another span';
+  }
+
+  tell(map, isTime) {
+    const { columns, columnNs } = this.profile.times;
+    const words = [sidesText(this.profile, this.state) || spanText(this.profile, [0, columns])];
+    if (this.isChoosing) words.push('choose the other span');
     if (columnNs > 1e9) words.push(`columns of ${formatDuration(columnNs)}`);
     if (map?.untimed > 0n) words.push(`of ${formatAmount(map.untimed, isTime)} it is not known when it was`);
     this.text.textContent = words.join('; ');

@@ -22,6 +22,7 @@ export function defaultState(profile) {
     zoom: [],
     frame: -1,
     span: null, // of time: [from, to), in columns
+    other: null, // span, which `span` is compared with
   };
 }
 
@@ -51,6 +52,7 @@ export function toHash(state, defaults) {
   put('find', escaped(state.query), '');
   put('frame', state.frame, -1);
   put('span', state.span?.join('-'), undefined);
+  put('with', state.other?.join('-'), undefined);
   for (const { key, text, not } of state.filters) parts.push(`${not ? 'not' : 'only'}=${key}:${escaped(text)}`);
   if (state.zoom.length > 0) parts.push(`zoom=${state.zoom.map(escaped).join('/')}`);
   return parts.join('&');
@@ -63,6 +65,7 @@ export function fromHash(hash, defaults, known) {
     const at = part.indexOf('=');
     if (at > 0) readPart(part.slice(0, at), part.slice(at + 1), state, known);
   }
+  if (state.span === null) state.other = null;
   return state;
 }
 
@@ -89,14 +92,15 @@ function readPart(key, value, state, known) {
   if (key === 'normalised') state.normalised = value === '1';
   if (key === 'find') state.query = unescaped(value);
   if (key === 'frame' && /^\d+$/.test(value)) state.frame = Number(value);
-  if (key === 'span') readSpan(value, state, known);
+  if (key === 'span') state.span = spanOf(value, known);
+  if (key === 'with') state.other = spanOf(value, known);
   if (key === 'zoom') state.zoom = value.split('/').map(unescaped);
   if (key === 'only' || key === 'not') readFilter(value, key === 'not', state, known);
 }
 
-function readSpan(value, state, known) {
+function spanOf(value, known) {
   const [from, to] = /^\d{1,12}-\d{1,12}$/.test(value) ? value.split('-').map(Number) : [0, 0];
-  if (from < to && to <= known.columns) state.span = [from, to];
+  return from < to && to <= known.columns ? [from, to] : null;
 }
 
 function readFilter(value, not, state, known) {

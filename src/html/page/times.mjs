@@ -27,6 +27,13 @@ export function spanSums(profile, [from, to]) {
   return sums;
 }
 
+// How long it is: what lies before the recording and behind it is none of it.
+export function spanNs({ header, times }, [from, to]) {
+  const at = (column) => times.beginNs + column * times.columnNs;
+  const end = header.duration_ns > 0 ? header.duration_ns : Infinity;
+  return Math.max(0, Math.min(at(to), end) - Math.max(at(from), 0));
+}
+
 // {lines, bins, binColumns, causes, most, total, untimed}: a line for each process with most, and for each thread of
 // those that are `open`: {text, key, level, total, cells, causes: of each cell that with most}. `bins`: how many cells
 // a line has, of `binColumns` columns each. `untimed`: what of the total has no place in time.

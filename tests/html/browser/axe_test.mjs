@@ -16,7 +16,8 @@ const violations = () =>
 const steps = {};
 for (const path of [page, ...others]) {
   for (const isDark of [false, true]) {
-    for (const state of ['tab=graph', 'tab=graph&layout=flame&idle=1', 'tab=tree&find=main', 'tab=functions&frame=1&only=cause:lock']) {
+    for (const state of ['tab=graph', 'tab=graph&layout=flame&idle=1', 'tab=tree&find=main', 'tab=functions&frame=1&only=cause:lock',
+      'span=2-5', 'span=7-9&with=2-5']) {
       steps[`${path.replace(/.*\//, '')}#${state}, ${isDark ? 'dark' : 'light'}`] = async () => {
         await user.isDark(isDark);
         await browser.send('Page.navigate', { url: 'about:blank' });

@@ -4,22 +4,12 @@ import { User } from './user.mjs';
 
 const user = await User.open(process.argv[2]);
 const { browser } = user;
-const { click, focus, hash, shows, text, until } = user;
+const { cells, click, focus, hash, isPainted, shows, text, until } = user;
 
-const cells = (row) =>
-  browser.run(`Array.from(Array.from(document.querySelectorAll('#all-functions tbody tr'))
-    .find((r) => r.querySelector('bdi').innerText === '${row}').cells, (c) => c.innerText)`);
 const firstFunction = () => browser.run("document.querySelector('#all-functions tbody bdi').innerText");
 const sort = (title) =>
   browser.run(`Array.from(document.querySelectorAll('#all-functions th button'))
     .find((b) => b.innerText === '${title}').click()`);
-// Until a good part of the graph has a color, "r,g,b".
-const isPainted = (color) =>
-  until(`(() => { const c = document.querySelector('#graph canvas');
-    const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
-    let count = 0;
-    for (let i = 0; i < data.length; i += 4) if (data.slice(i, i + 3).join() === '${color}') count++;
-    return count > 2000; })()`);
 
 // 1.8 s in 5 s before, 8.2 s in 10 s after.
 const steps = {

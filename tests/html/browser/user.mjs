@@ -27,6 +27,19 @@ export class User {
   path = () =>
     this.browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
 
+  // Of the table of functions, the texts of a function's row.
+  cells = (name) =>
+    this.browser.run(`Array.from(Array.from(document.querySelectorAll('#all-functions tbody tr'))
+      .find((r) => r.querySelector('bdi').innerText === ${quoted(name)}).cells, (c) => c.innerText)`);
+
+  // Until a good part of the graph has a color, "r,g,b".
+  isPainted = (color) =>
+    this.until(`(() => { const c = document.querySelector('#graph canvas');
+      const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) if (data.slice(i, i + 3).join() === '${color}') count++;
+      return count > 2000; })()`);
+
   isDark = (isDark) =>
     this.browser.send('Emulation.setEmulatedMedia', {
       features: [{ name: 'prefers-color-scheme', value: isDark ? 'dark' : 'light' }],

@@ -10,12 +10,13 @@ async function place(browser, column, line = 0) {
     return { x: x + gutter + ((${column} + 0.5) * (width - gutter)) / 10, y: y + ${line} * 18 + 9 }; })()`);
 }
 
+export async function brush({ browser }, from, to) {
+  const [a, b] = [await place(browser, from), await place(browser, to)];
+  await browser.drag(a.x, b.x, a.y);
+}
+
 export function heatMapSteps(user, total) {
   const { back, browser, click, focus, hash, shows, text, until } = user;
-  const brush = async (from, to) => {
-    const [a, b] = [await place(browser, from), await place(browser, to)];
-    await browser.drag(a.x, b.x, a.y);
-  };
   return {
     async 'the heat map is drawn, with a color for each cause'() {
       assert.equal(await browser.run("document.getElementById('when').hidden"), false);
@@ -28,7 +29,7 @@ export function heatMapSteps(user, total) {
       await shows('total', total);
     },
     async 'a span that is brushed is what the graph shows'() {
-      await brush(2, 4);
+      await brush(user, 2, 4);
       await shows('total', '3,200,000,001 ns');
       assert.equal(await hash(), '#span=2-5');
       await shows('span-text', '3.00 s');
@@ -37,9 +38,9 @@ export function heatMapSteps(user, total) {
       assert.equal(chosen, 1, 'one cause is left');
     },
     async 'also from the right to the left, and one column alone'() {
-      await brush(9, 8);
+      await brush(user, 9, 8);
       await shows('total', '1,000,000,007 ns');
-      await brush(3, 3);
+      await brush(user, 3, 3);
       await shows('total', '1,000,000,000 ns');
       assert.equal(await hash(), '#span=3-4');
       await back();

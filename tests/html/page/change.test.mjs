@@ -15,6 +15,7 @@ import { madeProfile } from './made_profile.mjs';
 import { plumbingFrames } from '../../../src/html/page/plumbing.mjs';
 import { search } from '../../../src/html/page/search.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
+import { sidesOf } from '../../../src/html/page/sides.mjs';
 import { usefulGroups } from '../../../src/html/page/labels.mjs';
 
 const MS = 1e6;
@@ -37,7 +38,7 @@ function viewOf(part = {}, rows = ROWS) {
   const profile = decode(madeProfile(rows, HEADER));
   const state = { ...defaultState(profile), ...part };
   const skip = plumbingFrames(profile.frames);
-  const scale = scaleOf(profile, state.normalised);
+  const scale = scaleOf(sidesOf(profile, state), state.normalised);
   return buildView(profile, selectRows(profile, state), { groups: state.groups, skip, withWakers: true, scale });
 }
 
@@ -117,7 +118,7 @@ test('figures have as many digits as say something', () => {
   assert.equal(formatScaled(1234567.8, false, { isRate: true }), '1,234,568');
   assert.equal(formatScaled(12, false, { isRate: false }), '12');
   assert.equal(unitOf(true, { isRate: false }), '');
-  assert.deepEqual(scaleOf({ header: { duration_ns: 0, before: { duration_ns: 5e8 } } }, true),
+  assert.deepEqual(scaleOf({ beforeNs: 5e8, afterNs: 0 }, true),
     { before: 2, after: 1, isRate: true });
 });
 
@@ -161,7 +162,7 @@ test('rows without stacks are told of both', () => {
   const profile = decode(madeProfile(rows, { ...HEADER, pruned: 7 }));
   const state = defaultState(profile);
   const selection = selectRows(profile, { ...state, hideIdle: false });
-  assert.equal(hiddenText(profile, selection, 'off_cpu', scaleOf(profile, true)),
+  assert.equal(hiddenText(profile, selection, 'off_cpu', scaleOf(sidesOf(profile, state), true)),
     'The stacks of the 7 shortest rows are not in this page: 2.00 ms a second before, 1.00 ms a second after, ' +
     'shown as [pruned].');
 });

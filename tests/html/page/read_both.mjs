@@ -8,6 +8,7 @@ import { defaultState } from '../../../src/html/page/state.mjs';
 import { nodeChange } from '../../../src/html/page/change.mjs';
 import { scaleOf } from '../../../src/html/page/scale.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
+import { sidesOf } from '../../../src/html/page/sides.mjs';
 
 const [page, json] = process.argv.slice(2).map((path) => readFileSync(path, 'utf8'));
 const profile = decode(await unpack(/id="profile">([^<]*)</.exec(page)[1]));
@@ -22,7 +23,7 @@ for (const { frames, before, after } of diff.stacks) {
 
 const state = defaultState(profile);
 const options = { groups: state.groups, skip: new Uint8Array(profile.frames.count), withWakers: true };
-const view = buildView(profile, selectRows(profile, state), { ...options, scale: scaleOf(profile, true) });
+const view = buildView(profile, selectRows(profile, state), { ...options, scale: scaleOf(sidesOf(profile, state), true) });
 const shown = new Map();
 for (let node = 1; node < view.count; ++node) {
   const own = [view.before, view].map((side) =>

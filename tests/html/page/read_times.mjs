@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { decode, unpack } from '../../../src/html/page/data.mjs';
 import { defaultState } from '../../../src/html/page/state.mjs';
-import { heatMap, spanSums } from '../../../src/html/page/times.mjs';
+import { heatMap } from '../../../src/html/page/times.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
+import { sidesOf } from '../../../src/html/page/sides.mjs';
 
 const [page, folded] = process.argv.slice(2).map((path) => readFileSync(path, 'utf8'));
 const profile = decode(await unpack(/id="profile">([^<]*)</.exec(page)[1]));
@@ -20,7 +21,8 @@ assert.equal(BigInt(heat.lines.reduce((sum, line) => sum + line.total, 0)), tota
 let inSpans = 0n;
 const { columns } = profile.times;
 for (let from = 0; from < columns; from += 3) {
-  inSpans += selectRows(profile, state, spanSums(profile, [from, Math.min(from + 3, columns)])).total;
+  const span = [from, Math.min(from + 3, columns)];
+  inSpans += selectRows(profile, state, sidesOf(profile, { ...state, span })).total;
 }
 assert.equal(inSpans, total);
 console.log(`${total} ns in ${columns} columns`);

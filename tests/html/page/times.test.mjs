@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { cellCauses, columnTime, heatMap, spanSums, spanText } from '../../../src/html/page/times.mjs';
+import { cellCauses, columnTime, heatMap, spanText } from '../../../src/html/page/times.mjs';
 import { colorsOf, contrast } from '../../../src/html/page/colors.mjs';
 import { decode } from '../../../src/html/page/data.mjs';
 import { defaultState, fromHash, toHash } from '../../../src/html/page/state.mjs';
 import { liveLinks } from '../../../src/html/page/live.mjs';
 import { madeProfile } from './made_profile.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
+import { sidesOf } from '../../../src/html/page/sides.mjs';
 
 const server = { process: 'server', pid: 10, kind: 'sleeping' };
 const ROWS = [
@@ -24,13 +25,14 @@ const TIMES = { times: { column_ns: 1e9, begin_ns: '-500000000' } };
 function made(rows = ROWS, header = {}) {
   return decode(madeProfile(rows, { ...TIMES, ...header }));
 }
+const ofSpan = (profile, from, to) => sidesOf(profile, { span: [from, to], other: null });
 const all = (profile, part = {}) => ({ ...defaultState(profile), ...part });
 const map = (profile, part = {}, options = {}) =>
   heatMap(profile, all(profile, part), { mostBins: 100, open: new Set(), ...options });
 
 test('a span has what lies in its columns, and all spans together have everything', () => {
   const profile = made();
-  const inSpan = (from, to, part) => selectRows(profile, all(profile, part), spanSums(profile, [from, to])).total;
+  const inSpan = (from, to, part) => selectRows(profile, all(profile, part), ofSpan(profile, from, to)).total;
   assert.equal(inSpan(0, 1), 100n);
   assert.equal(inSpan(2, 3), 623n);
   assert.equal(inSpan(2, 3, { value: 'count' }), 11n);
@@ -43,7 +45,7 @@ test('a span has what lies in its columns, and all spans together have everythin
 
 test('the rows of a span are those that have something in it', () => {
   const profile = made();
-  assert.deepEqual(selectRows(profile, all(profile), spanSums(profile, [3, 4])).rows, [3]);
+  assert.deepEqual(selectRows(profile, all(profile), ofSpan(profile, 3, 4)).rows, [3]);
 });
 
 test('a line for each process, with most first, and its cells add up to the total', () => {
@@ -126,7 +128,7 @@ test('sums are exact beyond 2^53', () => {
   const rows = [{ ...server, stack: ['main'], cause: 'lock', blocked: 2n * huge, count: 2,
     times: [{ column: 0, blocked: huge, count: 1 }, { column: 1, blocked: huge, count: 1 }] }];
   const profile = made(rows);
-  assert.equal(selectRows(profile, all(profile), spanSums(profile, [1, 2])).total, huge);
+  assert.equal(selectRows(profile, all(profile), ofSpan(profile, 1, 2)).total, huge);
   assert.equal(map(profile).untimed, 0n);
 });
 
@@ -135,7 +137,7 @@ test('columns before the first that has something are seen too', () => {
   assert.equal(profile.times.lead, 3);
   assert.equal(profile.times.beginNs, 5e8);
   assert.equal(profile.times.columns, 12);
-  assert.equal(selectRows(profile, all(profile), spanSums(profile, [3, 4])).total, 100n);
+  assert.equal(selectRows(profile, all(profile), ofSpan(profile, 3, 4)).total, 100n);
   assert.equal(map(profile).lines[0].cells[3], 100);
 });
 
@@ -155,6 +157,10 @@ test('the address has the span, if there is such a one', () => {
   assert.equal(toHash({ ...defaults, span: [2, 5] }, defaults), 'span=2-5');
   assert.equal(toHash(defaults, defaults), '');
   assert.deepEqual(fromHash('span=2-5', defaults, known).span, [2, 5]);
+  const both = { ...defaults, span: [2, 5], other: [0, 1] };
+  assert.equal(toHash(both, defaults), 'span=2-5&with=0-1');
+  assert.deepEqual(fromHash('with=0-1&span=2-5', defaults, known), both);
+  assert.deepEqual(fromHash('with=0-1', defaults, known), defaults, 'nothing to compare it with');
   for (const bad of ['5-2', '2-2', '0-7', 'a-b', '-1-3', '1-', '1-2-3', '1e3-2e3']) {
     assert.equal(fromHash(`span=${bad}`, defaults, known).span, null, bad);
   }

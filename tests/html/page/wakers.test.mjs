@@ -11,6 +11,7 @@ import { madeProfile } from './made_profile.mjs';
 import { plumbingFrames } from '../../../src/html/page/plumbing.mjs';
 import { scaleOf } from '../../../src/html/page/scale.mjs';
 import { selectRows } from '../../../src/html/page/rows.mjs';
+import { sidesOf } from '../../../src/html/page/sides.mjs';
 import { wakersText } from '../../../src/html/page/totals.mjs';
 
 const KERNEL = 1;
@@ -28,7 +29,7 @@ const ROWS = [
 function viewOf(rows = ROWS, header = {}, part = {}) {
   const profile = decode(madeProfile(rows, header));
   const state = { ...defaultState(profile), groups: [], ...part };
-  const scale = profile.before ? scaleOf(profile, true) : null;
+  const scale = profile.before ? scaleOf(sidesOf(profile, state), true) : null;
   const options = { groups: state.groups, skip: plumbingFrames(profile.frames), withWakers: state.wakers, scale };
   return buildView(profile, selectRows(profile, state), options);
 }
