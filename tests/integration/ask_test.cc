@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -229,6 +230,38 @@ TEST_F(Asked, TheServiceByTimeAndPlace) {
   EXPECT_THAT(errors_, HasSubstr("offcpu: no window has anything of this time (--since, --until)\n"));
   ASSERT_EQ(Ask({"dump", "--until", "2001-01-01", "-o", Path("none.pb.gz")}), kOk) << errors_;
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), kOk) << errors_;
+}
+
+// What a difference says of each side is what the dump of that side says.
+TEST_F(Asked, TheServiceBeforeAndAfter) {
+  StartDaemon("[windows]\nlength = \"1s\"\n[record]\nsample = \"0\"\ncomms = [\"w_*\"]\n");
+  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  target->AwaitDone();
+  const std::string between = Now();
+  const std::unique_ptr<Target> later = Target::Start({"waits", "--seconds", "2"});
+  ASSERT_NE(later, nullptr);
+  later->Go();
+  later->AwaitDone();
+  std::map<std::string, std::string> sums;
+  for (const auto& [side, flag] : {std::pair("before", "--until"), {"after", "--since"}}) {
+    ASSERT_EQ(Ask({"dump", flag, between, "--idle=show", "--time-unit=ns", "-o", Path(side) + ".pb.gz", "-o",
+                   Path(side) + ".folded"}),
+              kOk)
+        << errors_;
+    EXPECT_GT(Sum(Path(side) + ".folded", "wait_in_nanosleep"), 0u) << side;
+    sums[side] = std::to_string(Sum(Path(side) + ".folded"));
+  }
+  ASSERT_EQ(Run({"diff", Path("before.pb.gz"), Path("after.pb.gz"), "--idle=show", "-o", Path("d.json"), "-o",
+                 Path("d.html")}),
+            kOk)
+      << errors_;
+  for (const auto& [side, sum] : sums) {
+    const std::string total = "\"" + side + "\":\\{[^}]*\"total\":" + sum + "[,}]";
+    EXPECT_TRUE(std::regex_search(ReadFile(Path("d.json")), std::regex(total))) << total;
+  }
+  EXPECT_THAT(ReadFile(Path("d.html")), HasSubstr("<!DOCTYPE html>"));
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ export function ratioWords({ before, after, change }) {
   if (before === 0 && after === 0) return '=';
   if (before === 0) return 'new';
   if (after === 0) return 'gone';
-  return percent(change, before);
+  const isFar = change >= 10 * before;
+  return isFar ? `+${grouped(Math.round((100 * change) / before))} %` : percent(change, before);
 }
 
 // "+60.0 %" of all that there was before, as the tables of `offcpu diff` have it.

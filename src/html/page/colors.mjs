@@ -10,7 +10,7 @@ const LIGHT = {
   match: '#ffa3e0',
   edge: '#3a3a3a',
   line: '#ffffff',
-  selected: '#b00020',
+  selected: '#111111',
   blocked: '#7a4a12',
   runnable: '#b00020',
   cpu: '#14661f',

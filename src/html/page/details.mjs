@@ -68,9 +68,10 @@ export function told(view, node, isTime) {
 export function detailLines(view, node, value) {
   const { isTime } = valueOf(value);
   const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
+  const isFrameOfWaker = node !== 0 && kind !== KIND.waker && view.isWaker[node] === 1;
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const lines = [
-    ['what', `${KIND_SENTENCES[kind]}${view.isWaker[node] === 1 ? ', of who ended the wait' : ''}`],
+    ['what', `${KIND_SENTENCES[kind]}${isFrameOfWaker ? ', of who ended the wait' : ''}`],
     ['module', module],
     ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
     ['cause', causeWords(view, node, 'cause', isTime)],

@@ -42,8 +42,12 @@ export class FlameGraph {
 
   show() {
     if (this.view === null || this.scroller.clientWidth === 0) return;
-    const { clientWidth, clientHeight } = this.scroller;
+    const { clientWidth } = this.scroller;
     this.bars = layOut(this.view, this.zoom, clientWidth);
+    // No higher than all of it, so that it keeps its height when somebody zooms in.
+    const all = this.zoom === 0 ? this.bars : layOut(this.view, 0, clientWidth);
+    this.scroller.style.maxHeight = `${all.levels * ROW_PIXELS}px`;
+    const { clientHeight } = this.scroller;
     this.height = Math.max(this.bars.levels * ROW_PIXELS, clientHeight);
     this.room.style.height = `${this.height}px`;
     const ratio = window.devicePixelRatio || 1;

@@ -1,12 +1,13 @@
 // The heat map: a line for each process, which opens into its threads, and a cell for each second. A span of it is
-// chosen by pointer or keys. It draws and says what is chosen; what is done with that is up to who made it.
+// chosen by pointer or keys. Above the lines there is the time, also while they are scrolled. It draws and says what is
+// chosen; what is done with that is up to who made it.
 import { cellCauses, columnTime, heatMap } from './times.mjs';
 import { colorsOf, mixed } from './colors.mjs';
 import { fitted, formatAmount } from './format.mjs';
 
 const LINE_PIXELS = 18;
 const AXIS_PIXELS = 18;
-const WORDS_PIXELS = 16; // below the axis, where two spans are compared
+const WORDS_PIXELS = 16; // above the axis, where two spans are compared
 const LEAST_CELL_PIXELS = 3;
 const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
@@ -18,6 +19,7 @@ export class HeatMap {
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.draw());
     new ResizeObserver(() => this.build()).observe(scroller);
+    scroller.addEventListener('scroll', () => this.draw());
     this.canvas.addEventListener('pointerdown', (event) => this.press(event));
     this.canvas.addEventListener('pointermove', (event) => this.move(event));
     this.canvas.addEventListener('pointerup', (event) => this.release(event));
@@ -46,7 +48,8 @@ export class HeatMap {
     this.cell.line = Math.min(this.cell.line, Math.max(0, this.map.lines.length - 1));
     this.cell.bin = Math.min(this.cell.bin, this.map.bins - 1);
     this.width = width;
-    this.height = this.map.lines.length * LINE_PIXELS + AXIS_PIXELS + (this.other === null ? 0 : WORDS_PIXELS);
+    this.head = AXIS_PIXELS + (this.other === null ? 0 : WORDS_PIXELS);
+    this.height = this.head + this.map.lines.length * LINE_PIXELS;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
@@ -75,15 +78,16 @@ export class HeatMap {
     context.textBaseline = 'middle';
     this.letter = context.measureText('m').width;
     this.map.lines.forEach((line, i) => this.drawLine(context, colors, line, i));
-    this.drawAxis(context, colors);
     const spans = [this.span, this.other].filter((span) => span !== null).sort((a, b) => a[0] - b[0]);
-    if (spans.length > 0) this.drawSpans(context, colors, spans);
+    const places = spans.map((span) => this.spanX(span));
+    if (places.length > 0) this.drawSpans(context, colors, places);
     if (this.canvas === document.activeElement) this.drawCell(context, colors);
+    this.drawHead(context, colors, places);
     this.drawLegend(colors);
   }
 
   drawLine(context, colors, line, index) {
-    const y = index * LINE_PIXELS;
+    const y = this.head + index * LINE_PIXELS;
     const { map } = this;
     const sign = line.level === 1 ? '  ' : line.key === null ? '  ' : line.isOpen ? '▾ ' : '▸ ';
     context.fillStyle = colors.ink;
@@ -94,43 +98,47 @@ export class HeatMap {
     for (let bin = 0; bin < map.bins; ++bin) {
       if (line.cells[bin] === 0) continue;
       const share = Math.sqrt(line.cells[bin] / map.most);
-      context.fillStyle = mixed(colors.nothing, colors.causes[line.causes[bin]], 0.2 + 0.8 * share);
+      context.fillStyle = mixed(colors.nothing, colors.causes[line.causes[bin]], 0.3 + 0.7 * share);
       const [from, to] = [this.x(bin), this.x(bin + 1)];
       context.fillRect(from, y, Math.max(to - from - (to - from > 5 ? 1 : 0), 1), LINE_PIXELS - 1);
     }
   }
 
-  drawAxis(context, colors) {
-    const y = this.map.lines.length * LINE_PIXELS;
+  drawHead(context, colors, places) {
+    const top = this.scroller.scrollTop;
+    const end = top + this.head;
+    context.fillStyle = colors.ground;
+    context.fillRect(0, top, this.width, this.head);
+    this.drawAxis(context, colors, end);
+    context.fillStyle = colors.selected;
+    for (const [from, to] of places) context.fillRect(from - 2, end - 3, to - from + 4, 3);
+    if (places.length === 2) this.drawWords(context, colors, places, top + WORDS_PIXELS / 2);
+  }
+
+  drawAxis(context, colors, end) {
     const step = Math.max(1, Math.ceil((this.letter * 11 * this.map.bins) / (this.width - this.gutter)));
     context.fillStyle = colors.ink;
     for (let bin = 0; bin < this.map.bins; bin += step) {
       const x = this.x(bin);
       const text = columnTime(this.profile, bin * this.map.binColumns);
       if (x + text.length * this.letter > this.width) break;
-      context.fillRect(x, y, 1, 4);
-      context.fillText(text, x + 3, y + AXIS_PIXELS / 2 + 1);
+      context.fillRect(x, end - 6, 1, 6);
+      context.fillText(text, x + 3, end - AXIS_PIXELS / 2 - 1);
     }
   }
 
-  // In the order of time. What lies in none of them is pale.
-  drawSpans(context, colors, spans) {
-    const height = this.map.lines.length * LINE_PIXELS;
-    const places = spans.map((span) => this.spanX(span));
+  // What lies in none of them is pale. Places are in the order of time.
+  drawSpans(context, colors, places) {
     context.globalAlpha = 0.7;
     context.fillStyle = colors.ground;
     let end = this.gutter;
     for (const [from, to] of [...places, [this.width, this.width]]) {
-      if (from > end) context.fillRect(end, 0, from - end, height);
+      if (from > end) context.fillRect(end, 0, from - end, this.height);
       end = Math.max(end, to);
     }
     context.globalAlpha = 1;
     context.fillStyle = colors.selected;
-    for (const [from, to] of places) {
-      for (const x of [from - 2, to]) context.fillRect(x, 0, 2, height + 4);
-      context.fillRect(from, height, to - from, 3);
-    }
-    if (places.length === 2) this.drawWords(context, colors, places, height + AXIS_PIXELS + WORDS_PIXELS / 2);
+    for (const x of places.flatMap(([from, to]) => [from - 2, to])) context.fillRect(x, 0, 2, this.height);
   }
 
   // The first word ends where its span ends, the second one begins where its span begins, if they do not meet.
@@ -146,7 +154,7 @@ export class HeatMap {
     const { line, bin } = this.cell;
     context.strokeStyle = colors.ink;
     context.lineWidth = 2;
-    context.strokeRect(this.x(bin), line * LINE_PIXELS + 1, Math.max(this.x(bin + 1) - this.x(bin), 4), LINE_PIXELS - 3);
+    context.strokeRect(this.x(bin), this.head + line * LINE_PIXELS + 1, Math.max(this.x(bin + 1) - this.x(bin), 4), LINE_PIXELS - 3);
   }
 
   drawLegend(colors) {
@@ -168,8 +176,9 @@ export class HeatMap {
   at({ offsetX, offsetY }) {
     const { bins, lines } = this.map;
     const bin = Math.floor(((offsetX - this.gutter) * bins) / (this.width - this.gutter));
-    return { line: Math.floor(offsetY / LINE_PIXELS), bin: Math.min(Math.max(bin, 0), bins - 1),
-      isName: offsetX < this.gutter && offsetY < lines.length * LINE_PIXELS };
+    const line = offsetY < this.scroller.scrollTop + this.head ? -1 : Math.floor((offsetY - this.head) / LINE_PIXELS);
+    const isOnLine = line >= 0 && line < lines.length;
+    return { line, bin: Math.min(Math.max(bin, 0), bins - 1), isOnLine, isName: isOnLine && offsetX < this.gutter };
   }
 
   press(event) {
@@ -185,7 +194,7 @@ export class HeatMap {
     if (!this.map) return;
     const at = this.at(event);
     if (this.pressed) this.show(this.pressed.bin, at.bin);
-    else if (!at.isName && at.line < this.map.lines.length) this.on.tell(this.words(at));
+    else if (at.isOnLine && !at.isName) this.on.tell(this.words(at));
   }
 
   release(event) {
@@ -218,6 +227,13 @@ export class HeatMap {
     this.build();
   }
 
+  scrollTo(line) {
+    const { scroller, head } = this;
+    const y = line * LINE_PIXELS; // below the head
+    const room = scroller.clientHeight - head - LINE_PIXELS;
+    scroller.scrollTop = Math.min(Math.max(scroller.scrollTop, y - room), y);
+  }
+
   words({ line, bin }) {
     const { map, isTime } = this;
     const one = map.lines[line];
@@ -235,6 +251,7 @@ export class HeatMap {
       this.anchor = event.shiftKey ? (this.anchor ?? cell.bin) : null;
       cell.line = Math.min(Math.max(cell.line + step[0], 0), map.lines.length - 1);
       cell.bin = Math.min(Math.max(cell.bin + step[1], 0), map.bins - 1);
+      this.scrollTo(cell.line);
       if (this.anchor !== null) this.show(this.anchor, cell.bin);
       else this.draw();
       this.on.tell(this.words(cell));

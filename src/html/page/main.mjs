@@ -166,9 +166,7 @@ class App {
   showPanel() {
     const { state, view, zoom } = this;
     const { isTime } = valueOf(state.value);
-    const hasRoomForWakers = state.wakers && hasWakers(this.profile);
-    at('wakers-panel').hidden = !hasRoomForWakers;
-    at('panel-graph').classList.toggle('with-wakers', hasRoomForWakers);
+    at('wakers-panel').hidden = !state.wakers || !hasWakers(this.profile);
     if (state.tab === 'graph') {
       this.graph.set(view, zoom, this.selected, this.matches, state.layout === 'flame');
       if (this.graph.bars) at('undrawn').textContent = undrawnText(view, this.graph.bars, state.value);

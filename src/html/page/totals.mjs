@@ -118,12 +118,13 @@ export function wakersText(view, value) {
   return `${title}: known of ${amount}, ${formatPercent(known, view.total[0])}`;
 }
 
-export function undrawnText(view, bars, value) {
-  const { count, total } = bars.hidden;
+export function undrawnText(view, { hidden }, value) {
+  const { count, total } = hidden;
   if (count === 0) return '';
   const { isTime } = valueOf(value);
   const share = formatPercent(total, view.weight[0]);
   const isAmount = view.before === null;
   const amount = isAmount ? `${formatAmount(Math.round(total), isTime)}, ${share}` : `${share} of the width`;
-  return `${count} bars are too narrow to draw: ${amount}. Zoom in to see them.`;
+  const [bars, them] = count === 1 ? ['bar is', 'it'] : ['bars are', 'them'];
+  return `${count} ${bars} too narrow to draw: ${amount}. Zoom in to see ${them}.`;
 }

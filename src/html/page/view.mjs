@@ -9,6 +9,7 @@ export class View {
     this.profile = profile;
     this.selection = selection;
     this.groupTexts = []; // of the frames from profile.frames.count on
+    this.groupKinds = []; // likewise
     this.groupIndex = new Map();
     this.rootName = 'all';
     this.before = null; // the same tree with the figures of the earlier recording, if two are compared
@@ -24,7 +25,7 @@ export class View {
   }
   kind(frame) {
     const { count, kinds } = this.profile.frames;
-    return frame < count ? kinds[frame] : KIND.thread;
+    return frame < count ? kinds[frame] : this.groupKinds[frame - count];
   }
   isGroup(frame) {
     return frame >= this.profile.frames.count;
@@ -53,9 +54,10 @@ export class View {
     for (let at = node; at > 0; at = this.parent[at]) nodes.push(at);
     return nodes.reverse();
   }
-  groupFrame(text) {
+  groupFrame(text, kind = KIND.thread) {
     if (!this.groupIndex.has(text)) {
       this.groupIndex.set(text, this.profile.frames.count + this.groupTexts.push(text) - 1);
+      this.groupKinds.push(kind);
     }
     return this.groupIndex.get(text);
   }

@@ -56,7 +56,7 @@ export function buildWakers(view, node, { skip, isWhole }) {
 function placeChain(view, builder, waker, skip, isWhole) {
   let node = 0;
   for (const { label, frames } of linksOf(view.profile, waker)) {
-    node = builder.child(node, view.groupFrame(label));
+    node = builder.child(node, view.groupFrame(label, KIND.waker));
     const shown = frames.filter((frame) => skip[frame] === 0);
     const count = isWhole ? shown.length : MOST_FRAMES;
     for (const frame of shown.slice(0, count)) node = builder.child(node, frame);

@@ -7,7 +7,7 @@ async function place(browser, column, line = 0) {
   return browser.run(`(() => { const c = document.querySelector('#heat canvas');
     const { x, y, width } = c.getBoundingClientRect();
     const gutter = Math.min(220, Math.round(width / 4));
-    return { x: x + gutter + ((${column} + 0.5) * (width - gutter)) / 10, y: y + ${line} * 18 + 9 }; })()`);
+    return { x: x + gutter + ((${column} + 0.5) * (width - gutter)) / 10, y: y + 18 + ${line} * 18 + 9 }; })()`);
 }
 
 export async function brush({ browser }, from, to) {

@@ -103,6 +103,8 @@ test('a change is said in words, so that its color is not needed', () => {
   assert.equal(markOf(changeOf(160, 100), false), '-');
   assert.equal(ratioWords(changeOf(100, 160)), '+60.0 %');
   assert.equal(ratioWords(changeOf(160, 100)), '-37.5 %');
+  assert.equal(ratioWords(changeOf(100, 1099)), '+999.0 %');
+  assert.equal(ratioWords(changeOf(100, 123556)), '+123,456 %');
   assert.equal(ratioWords(changeOf(0, 0)), '=');
   const rate = { isRate: true };
   assert.equal(changeWords(changeOf(500 * MS, 800 * MS), true, rate), '+300 ms a second (500 ms → 800 ms), +60.0 %');

@@ -12,7 +12,7 @@ import { fitted, shortName } from '../../../src/html/page/format.mjs';
 import { formatDuration, formatExact, formatPercent, formatTime } from '../../../src/html/page/format.mjs';
 import { functions, neighbours, selfOf } from '../../../src/html/page/sandwich.mjs';
 import { foldDigits, foldNumbers, groupColumn, usefulGroups } from '../../../src/html/page/labels.mjs';
-import { hiddenText } from '../../../src/html/page/totals.mjs';
+import { hiddenText, undrawnText } from '../../../src/html/page/totals.mjs';
 import { isPlumbing, plumbingFrames } from '../../../src/html/page/plumbing.mjs';
 import { madeProfile, packed } from './made_profile.mjs';
 import { selectRows, usefulValues } from '../../../src/html/page/rows.mjs';
@@ -218,9 +218,12 @@ test('bars are as wide as their part', () => {
 
 test('bars that are too narrow are told', () => {
   const view = viewOf(made([{ ...ROWS[0], blocked: 999_000 }, ROWS[1]]), { groups: [], wakers: false });
-  const { hidden, node } = layOut(view, 0, 1000);
-  assert.deepEqual(hidden, { count: 1, total: 203 });
-  assert.ok(!node.includes(find(view, 'read')));
+  const bars = layOut(view, 0, 1000);
+  assert.deepEqual(bars.hidden, { count: 1, total: 203 });
+  assert.ok(!bars.node.includes(find(view, 'read')));
+  assert.equal(undrawnText(view, bars, 'off_cpu'), '1 bar is too narrow to draw: 203 ns, < 0.1 %. Zoom in to see it.');
+  const two = { hidden: { count: 2, total: 999_020 } };
+  assert.equal(undrawnText(view, two, 'off_cpu'), '2 bars are too narrow to draw: 999 us, 100.0 %. Zoom in to see them.');
 });
 
 test('functions have their own time and that of what they call, once for each stack', () => {
