@@ -5,11 +5,14 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <regex>
 #include <string>
 #include <thread>
@@ -184,14 +187,21 @@ TEST_F(Top, BlocksOfTextWhereThereIsNoTerminal) {
   ExpectBlocks("offcpud");
 }
 
+// Names that no other program of the host has.
 TEST_F(Top, OfAllThreadsOrOfThoseOfAName) {
-  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
-  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(getpid());
+  const auto start = [&](const std::string& name) {
+    std::filesystem::create_symlink(BinDirectory() + "/targets/nappers", Path(name));
+    return StartedTarget({Path(name), "--threads", "3", "--nap-ms", "5", "--seconds", "60"});
+  };
+  const std::unique_ptr<Target> one = start("one" + pid);
+  const std::unique_ptr<Target> other = start("other" + pid);
+  ASSERT_TRUE(one != nullptr && other != nullptr);
   for (const bool has_service : {false, true}) {
     if (has_service) StartService("");
-    ASSERT_EQ(RunWords(TopWords({"-n", "1", "--interval", "500ms", "--json", "--comm", "w_nano*"})), kOk) << errors_;
-    EXPECT_THAT(output_, HasSubstr("\"thread\":\"w_nanosleep\""));
-    EXPECT_THAT(output_, Not(HasSubstr("\"thread\":\"w_futex")));
+    ASSERT_EQ(RunWords(TopWords({"-n", "1", "--interval", "500ms", "--json", "--comm", "?ne" + pid})), kOk) << errors_;
+    EXPECT_THAT(output_, HasSubstr("\"thread\":\"one" + pid + "\""));
+    EXPECT_THAT(output_, Not(HasSubstr("\"thread\":\"other")));
     EXPECT_THAT(output_, HasSubstr("\"all_processes\":1,"));
   }
 }
