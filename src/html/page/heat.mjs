@@ -14,7 +14,7 @@ const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 export class HeatMap {
   // on: {span([from, to] or null), tell(words)}
   constructor(profile, scroller, legend, on) {
-    Object.assign(this, { profile, scroller, legend, on, open: new Set(), cell: { line: 0, bin: 0 } });
+    Object.assign(this, { profile, scroller, legend, on, turned: new Set(), cell: { line: 0, bin: 0 } });
     this.canvas = scroller.querySelector('canvas');
     this.dark = window.matchMedia('(prefers-color-scheme: dark)');
     this.dark.addEventListener('change', () => this.draw());
@@ -40,10 +40,10 @@ export class HeatMap {
     this.gutter = Math.min(220, Math.round(width / 4));
     const { value, filters, hideIdle } = this.state;
     const mostBins = Math.max(1, Math.floor((width - this.gutter) / LEAST_CELL_PIXELS));
-    const wanted = JSON.stringify([value, filters, hideIdle, mostBins, Array.from(this.open)]);
+    const wanted = JSON.stringify([value, filters, hideIdle, mostBins, Array.from(this.turned)]);
     if (wanted !== this.made) {
       this.made = wanted;
-      this.map = heatMap(this.profile, this.state, { mostBins, open: this.open });
+      this.map = heatMap(this.profile, this.state, { mostBins, turned: this.turned });
     }
     this.cell.line = Math.min(this.cell.line, Math.max(0, this.map.lines.length - 1));
     this.cell.bin = Math.min(this.cell.bin, this.map.bins - 1);
@@ -223,7 +223,7 @@ export class HeatMap {
   toggle(index) {
     const line = this.map.lines[index];
     if (line === undefined || line.key === null) return;
-    if (!this.open.delete(line.key)) this.open.add(line.key);
+    if (!this.turned.delete(line.key)) this.turned.add(line.key);
     this.build();
   }
 

@@ -35,9 +35,10 @@ export function spanNs({ header, times }, [from, to]) {
 }
 
 // {lines, bins, binColumns, causes, most, total, untimed}: a line for each process with most, and for each thread of
-// those that are `open`: {text, key, level, total, cells, causes: of each cell that with most}. `bins`: how many cells
-// a line has, of `binColumns` columns each. `untimed`: what of the total has no place in time.
-export function heatMap(profile, { value, filters, hideIdle }, { mostBins, open }) {
+// those that are open: {text, key, level, total, cells, causes: of each cell that with most}. A process is open if it
+// is alone; of those that are `turned`, the other way round. `bins`: how many cells a line has, of `binColumns` columns
+// each. `untimed`: what of the total has no place in time.
+export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turned }) {
   const { times } = profile;
   const { parts } = valueOf(value);
   const keep = matchingRows(profile, filters);
@@ -55,7 +56,7 @@ export function heatMap(profile, { value, filters, hideIdle }, { mostBins, open 
   map.bins = Math.ceil(times.columns / map.binColumns);
   const causes = rankedCauses(profile, totals);
   map.causes = causes.texts;
-  const { lineOf, threadOf } = makeLines(profile, totals, map, open);
+  const { lineOf, threadOf } = makeLines(profile, totals, map, turned);
   map.untimed = total;
   for (let row = 0; row < keep.length; ++row) {
     if (totals[row] === 0) continue; // no line has it
@@ -99,7 +100,7 @@ function ranked(codes, count, totals) {
 }
 
 // By row: the lines of its process and, where that is open, of its thread.
-function makeLines(profile, totals, map, open) {
+function makeLines(profile, totals, map, turned) {
   const cells = map.bins * Math.max(map.causes.length, 1);
   const line = (text, key, level) => ({ text, key, level, total: 0, all: new Float64Array(cells) });
   const process = groupColumn(profile, 'process');
@@ -109,7 +110,7 @@ function makeLines(profile, totals, map, open) {
   const groups = rowGroups(process, totals, PROCESS_LINES, 'processes');
   for (const { text, rows, isRest } of groups) {
     const parent = line(text, isRest ? null : text, 0);
-    parent.isOpen = !isRest && open.has(text);
+    parent.isOpen = !isRest && turned.has(text) !== (groups.length === 1);
     map.lines.push(parent);
     for (const row of rows) lineOf[row] = parent;
     if (!parent.isOpen) continue;

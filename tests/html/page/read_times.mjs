@@ -14,7 +14,7 @@ const lines = folded.split('\n').filter((text) => text !== '');
 const total = lines.reduce((sum, line) => sum + BigInt(line.slice(line.lastIndexOf(' ') + 1)), 0n);
 assert.ok(total > 0n);
 const state = defaultState(profile);
-const heat = heatMap(profile, state, { mostBins: 1000, open: new Set() });
+const heat = heatMap(profile, state, { mostBins: 1000, turned: new Set() });
 assert.equal(heat.total, total);
 assert.equal(heat.untimed, 0n);
 assert.equal(BigInt(heat.lines.reduce((sum, line) => sum + line.total, 0)), total);

@@ -28,7 +28,7 @@ function made(rows = ROWS, header = {}) {
 const ofSpan = (profile, from, to) => sidesOf(profile, { span: [from, to], other: null });
 const all = (profile, part = {}) => ({ ...defaultState(profile), ...part });
 const map = (profile, part = {}, options = {}) =>
-  heatMap(profile, all(profile, part), { mostBins: 100, open: new Set(), ...options });
+  heatMap(profile, all(profile, part), { mostBins: 100, turned: new Set(), ...options });
 
 test('a span has what lies in its columns, and all spans together have everything', () => {
   const profile = made();
@@ -69,7 +69,7 @@ test('a cell has the color of the cause with most', () => {
 });
 
 test('a process that is open shows its threads, which add up to it', () => {
-  const heat = map(made(), {}, { open: new Set(['server (10)']) });
+  const heat = map(made(), {}, { turned: new Set(['server (10)']) });
   assert.deepEqual(heat.lines.map(({ text, level }) => [text, level]),
     [['server (10)', 0], ['worker-*', 1], ['loop', 1], ['client (11)', 0]]);
   const [server10, workers, loop] = heat.lines;
@@ -78,11 +78,20 @@ test('a process that is open shows its threads, which add up to it', () => {
   }
 });
 
+test('a process that is alone is open, until it is closed', () => {
+  const profile = made();
+  const lines = (turned) => map(profile, { filters: [{ key: 'process', text: 'server (10)', not: false }] },
+    { turned: new Set(turned) }).lines.map(({ text, isOpen }) => [text, isOpen]);
+  assert.deepEqual(lines([])[0], ['server (10)', true]);
+  assert.equal(lines([]).length, 3);
+  assert.deepEqual(lines(['server (10)']), [['server (10)', false]]);
+});
+
 test('filters and waits for work are those of the graph', () => {
   const profile = made();
   assert.equal(map(profile, { hideIdle: false }).total, 1793n);
   const only = { filters: [{ key: 'cause', text: 'pipe', not: false }] };
-  assert.deepEqual(map(profile, only).lines.map(({ text }) => text), ['server (10)']);
+  assert.deepEqual(map(profile, only).lines.map(({ text }) => text), ['server (10)', 'worker-*']);
   assert.equal(map(profile, only).total, 203n);
 });
 
