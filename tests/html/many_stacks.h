@@ -1,14 +1,16 @@
 // A profile of many stacks of which no two are the same, of few callers and many callees, as large recordings have
-// them.
+// them, and of waits that lie in two seconds each of a minute.
 #ifndef OFFCPU_TESTS_HTML_MANY_STACKS_H_
 #define OFFCPU_TESTS_HTML_MANY_STACKS_H_
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "profile/time_slices.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {
@@ -26,14 +28,24 @@ class ManyStacks {
       std::vector<std::string_view> stack;  // leaf first
       for (size_t depth = 30; depth > 0; --depth)
         stack.push_back(names_[50 * depth + random() % (depth < 20 ? 2 : 50)]);
-      fake_.Row(process, comm, fake_.User(stack), kernel, random() % 1'000'000'000);
+      const std::array<uint64_t, 2> parts = {random() % kSecond, random() % kSecond};
+      fake_.Row(process, comm, fake_.User(stack), kernel, parts[0] + parts[1]);
+      const auto column = static_cast<uint32_t>(random() % (kSeconds - 1));
+      TimeSlices times;
+      times.Add({.column = column, .blocked_ns = parts[0]});
+      times.Add({.column = column + 1, .blocked_ns = parts[1], .count = 1});
+      fake_.profile.rows.back().times = PackTimes(times, 0, 0);
     }
-    fake_.profile.duration_ns = 1'000'000'000;
+    fake_.profile.times = {.column_ns = kSecond, .begin_ns = 0};
+    fake_.profile.duration_ns = kSeconds * kSecond;
   }
 
   const NamedProfile& profile() const { return fake_.profile; }
 
  private:
+  static constexpr uint64_t kSecond = 1'000'000'000;
+  static constexpr uint64_t kSeconds = 60;
+
   std::vector<std::string> names_;
   FakeProfile fake_;
 };
