@@ -41,7 +41,7 @@ size_t BytesOf(const Profile& profile) {
 
 size_t BytesOf(const Module& module) {
   size_t bytes = sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
-                 HeapOf(module.go_without_frames) + HeapOf(module.go_landmarks);
+                 HeapOf(module.without_frames) + HeapOf(module.go_landmarks);
   for (const auto table : kAllModuleTables) bytes += HeapOf((module.*table).bytes);
   return bytes;
 }

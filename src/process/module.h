@@ -80,8 +80,9 @@ class Module : public std::enable_shared_from_this<Module> {
   // By Go's linker. Go's code always keeps a frame pointer, and what its .debug_frame says of callers leaves out that
   // functions of the runtime change to another stack: the words there are no return addresses.
   bool is_go = false;
-  std::vector<CodeRange> go_without_frames;  // see go_frames.h, as what follows
-  std::vector<GoLandmark> go_landmarks;
+  // Where the return address is at the stack pointer, though no table says so: see go_frames.h, system_call_returns.h.
+  std::vector<CodeRange> without_frames;
+  std::vector<GoLandmark> go_landmarks;  // see go_frames.h
   // The program headers name a table that could not be read. One says nothing about the other.
   bool damaged_eh_frame = false;
   bool damaged_sframe = false;

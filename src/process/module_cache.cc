@@ -14,7 +14,7 @@ namespace offcpu {
 namespace {
 
 size_t TableBytes(const Module& m) {
-  size_t bytes = m.go_without_frames.size() * sizeof(CodeRange);
+  size_t bytes = m.without_frames.size() * sizeof(CodeRange);
   for (const auto table : kAllModuleTables) bytes += (m.*table).bytes.size();
   return bytes;
 }
@@ -23,7 +23,7 @@ size_t TableBytes(const Module& m) {
 bool SameContent(const Module& a, const Module& b) {
   auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&
-         a.code == b.code && a.go_without_frames == b.go_without_frames && a.go_landmarks == b.go_landmarks &&
+         a.code == b.code && a.without_frames == b.without_frames && a.go_landmarks == b.go_landmarks &&
          std::all_of(std::begin(kAllModuleTables), std::end(kAllModuleTables), same_table) &&
          a.damaged_eh_frame == b.damaged_eh_frame && a.damaged_sframe == b.damaged_sframe;
 }
@@ -33,7 +33,7 @@ bool SameFile(const Module& a, const Module& b) { return a.identity == b.identit
 // What `module` is without the tables that it shares.
 void ShareTables(std::shared_ptr<const Module> owner, Module* module) {
   for (const auto table : kAllModuleTables) module->*table = ModuleTable();
-  module->go_without_frames = std::vector<CodeRange>();
+  module->without_frames = std::vector<CodeRange>();
   module->memory.Shrink(module->memory.bytes());
   module->same_tables = std::move(owner);
 }

@@ -153,14 +153,13 @@ FindOutcome RowFinder::AskSource(Tables& tables, Source& source, uint64_t addres
 FindOutcome RowFinder::FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row) {
   if (module == nullptr) return FindOutcome::kNotHere;
   Tables& tables = TablesOf(module);
-  if (!tables.traits.has_go_frames) return FindOutcome::kNotHere;
   for (Source& source : tables.sources) {
     const RowSource& from = *source.from;
-    if (!from.fills_gaps || ((*tables.module).*from.table).bytes.empty()) continue;
+    if (!tables.traits.has_go_frames || !from.fills_gaps || ((*tables.module).*from.table).bytes.empty()) continue;
     Open(tables, from.ordered);
     if (AskSource(tables, source, address, row) == FindOutcome::kFound) return FindOutcome::kFound;
   }
-  const std::vector<CodeRange>& ranges = tables.module->go_without_frames;
+  const std::vector<CodeRange>& ranges = tables.module->without_frames;
   const auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
                                       [](uint64_t at, const CodeRange& range) { return at < range.begin; });
   if (after == ranges.begin() || address >= std::prev(after)->end) return FindOutcome::kNotHere;

@@ -58,8 +58,8 @@ class RowFinder {
   // `plausible_fp`: the frame pointer of the frame in question looks like one.
   FindOutcome Find(const std::shared_ptr<const Module>& module, uint64_t address, bool plausible_fp, Row* row);
 
-  // What Go's tables say of an instruction that is not a call: a function may have no frame of its own there, so that
-  // by frame pointer its caller would be left out. kNotHere for all else.
+  // What is known of an instruction that is not a call: a function may have no frame of its own there, so that by frame
+  // pointer its caller would be left out. Go's tables say so, and `syscall; ret` does. kNotHere for all else.
   FindOutcome FindInterrupted(const std::shared_ptr<const Module>& module, uint64_t address, Row* row);
 
   // The row for a thread that is in a system call, or comes out of one, if the call is made at the begin of a small

@@ -86,9 +86,12 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
-  if (state->exact && IsGuess(*found)) {
+  if (state->exact && by_frame_pointer_ && !IsDescribed(*found)) {
     Row row;
-    if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) found->row = row;
+    if (asked_->FindInterrupted(code.module, found->address, &row) == FindOutcome::kFound) {
+      found->outcome = FindOutcome::kFound;
+      found->row = row;
+    }
   }
   found->is_fixed = IsDescribed(*found);
   const bool in_syscall = state->full && state->unknown != 0;
@@ -205,7 +208,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (kept->count() == most) return EndReason::kFrameLimit;
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
-    leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row);
+    leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row) && found.row.cfa.reg == machine_->fp;
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;

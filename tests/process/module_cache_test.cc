@@ -64,7 +64,7 @@ TEST(ModuleCacheTest, EveryByteCounts) {
   m.is_go = true;
   expect_new(std::move(m));
   m = Make(1);
-  m.go_without_frames = {{0x1000, 0x1010}};
+  m.without_frames = {{0x1000, 0x1010}};
   expect_new(std::move(m));
   m = Make(1);
   m.go_landmarks = {{.code = {0x1000, 0x1010}}};
@@ -74,7 +74,7 @@ TEST(ModuleCacheTest, EveryByteCounts) {
 Module MakeOf(uint64_t inode, const std::string& path = "/lib/x.so") {
   Module module = Make(1);
   module.path = path;
-  module.go_without_frames = {{0x1000, 0x1010}};
+  module.without_frames = {{0x1000, 0x1010}};
   module.identity = {.device = 1, .inode = inode, .bytes = 3, .changed_ns = 5};
   return module;
 }
@@ -93,7 +93,7 @@ TEST(ModuleCacheTest, AnotherFileSharesTablesAndNothingElse) {
   EXPECT_EQ(&b->tables(), a.get());
   EXPECT_EQ(&c->tables(), a.get());
   EXPECT_TRUE(b->eh_frame.bytes.empty());
-  EXPECT_TRUE(b->go_without_frames.empty());
+  EXPECT_TRUE(b->without_frames.empty());
   EXPECT_EQ(b->code.size(), 1u);
   EXPECT_EQ(cache.stats().modules, 3u);
   EXPECT_EQ(cache.stats().shared_tables, 2u);

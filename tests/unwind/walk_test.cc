@@ -309,6 +309,24 @@ TEST_F(WalkTest, AnyStackAtAll) {
   }
 }
 
+// A thread that waits where the next instruction is `ret` has its return address at the stack pointer, whatever the
+// frame pointer looks like. What follows from there is as for any caller without a table.
+TEST_F(HoleWalkTest, SystemCallThatReturnsAtOnce) {
+  words[0] = kBase + kDescribed + 0x20;
+  words[4] = 0;
+  words[5] = kBase + kHole + 0x30;
+  std::const_pointer_cast<Module>(space.code()[0].module)->without_frames = {{kHole + 8, kHole + 9}};
+  for (const uint64_t fp : {kStack + 32, uint64_t{0}, uint64_t{0x1234}}) {
+    Walk(kBase + kHole + 8, fp);
+    ASSERT_GE(stack.frames.size(), 2u) << fp;
+    EXPECT_EQ(stack.frames[1].address, kDescribed + 0x20);
+    EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
+  }
+  walker = Walker(*ParseUnwindOrder("eh_frame"));
+  EXPECT_EQ(Walk(kBase + kHole + 8, kStack + 32), EndReason::kNoRow) << "nothing that is not in a table";
+  EXPECT_EQ(stack.frames.size(), 1u);
+}
+
 // Go: a function without a frame of its own, called by one with a frame pointer. Behind that one only frame pointers
 // lead on.
 TEST_F(WalkTest, InterruptedInGo) {
@@ -343,7 +361,7 @@ TEST_F(WalkTest, InterruptedInGo) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{0x1000, 0x1200, 0x1300})) << "the caller is left out";
   // A stripped program, whose runtime still knows where there is no frame.
   go->debug_frame = ModuleTable();
-  go->go_without_frames = {{0x1000, 0x1001}};
+  go->without_frames = {{0x1000, 0x1001}};
   walker = Walker();
   for (const uint64_t fp : {kStack + 32, uint64_t{0}}) {
     Walk(kGenerated + 0x1000, fp);

@@ -16,6 +16,7 @@
 #include "process/elf/file.h"
 #include "process/elf/image.h"
 #include "process/go_frames.h"
+#include "process/system_call_returns.h"
 
 namespace offcpu {
 namespace {
@@ -122,13 +123,26 @@ void ReadGoFrames(const ElfFile& file, Module* module) {
   const size_t most = 2 * std::min(table_bytes, kMaxGoRanges * sizeof(CodeRange));
   if (text != nullptr && table_bytes != 0 && Afford(most, module)) {
     const std::string_view bytes = {reinterpret_cast<const char*>(table.bytes.data()), table_bytes};
-    std::vector<CodeRange>& ranges = module->go_without_frames;
+    std::vector<CodeRange>& ranges = module->without_frames;
     ranges = GoCodeWithoutFrames(bytes, text->address);
     ranges.shrink_to_fit();
     module->go_landmarks = GoLandmarks(bytes, text->address);
     GiveBack(most - std::min(most, ranges.size() * sizeof(CodeRange)), module);
   }
   GiveBack(table_bytes, module);
+}
+
+// Of code that hardly any table describes.
+void ReadSystemCallReturns(const ElfFile& file, Module* module) {
+  constexpr size_t kMostBytes = 8 << 20;
+  constexpr size_t kCodePerTable = 16;  // compilers' tables have a byte for less than so many of code
+  const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
+  const size_t tables = module->eh_frame.bytes.size() + module->sframe.bytes.size() + module->debug_frame.bytes.size();
+  if (text == nullptr || text->size > kMostBytes || tables >= text->size / kCodePerTable) return;
+  const std::vector<std::byte> code = ReadBytes(file, *text, module);
+  std::vector<CodeRange> returns = SystemCallReturns(code, text->address);
+  GiveBack(code.size(), module);
+  if (Afford(returns.size() * sizeof(CodeRange), module)) module->without_frames = std::move(returns);
 }
 
 void AddTables(const ElfFile& file, Module* module) {
@@ -139,6 +153,7 @@ void AddTables(const ElfFile& file, Module* module) {
   module->debug_frame = ReadDebugFrame(file, module);
   module->is_go = !file.is_32_bit() && FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
   if (module->is_go) ReadGoFrames(file, module);
+  if (!module->is_go && module->machine == &kX86_64) ReadSystemCallReturns(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;

@@ -197,6 +197,21 @@ TEST_F(DebugFrameTest, AsItIs) {
   EXPECT_TRUE(Read(kTable).bytes.empty()) << "another section of that name";
 }
 
+// Code that no table describes is looked at itself; what has tables, or is not called so, is not.
+TEST_F(DebugFrameTest, CodeWithoutTables) {
+  std::vector<std::byte> code(16, std::byte{0x90});
+  code[8] = std::byte{0x0f};  // syscall
+  code[9] = std::byte{0x05};
+  code[10] = std::byte{0xc3};  // ret
+  Read(code, ".text");
+  EXPECT_TRUE(module.without_frames.empty()) << "has a table";
+  sections[2].sh_flags = SHF_ALLOC;  // a section of that name which is no table
+  Read(code, ".text");
+  EXPECT_EQ(module.without_frames, (std::vector<CodeRange>{{0x40004a, 0x40004b}}));
+  Read(code, ".data");
+  EXPECT_TRUE(module.without_frames.empty());
+}
+
 // It counts by what it becomes.
 TEST_F(DebugFrameTest, InflatedOnlyIfThereIsRoom) {
   const std::vector<std::byte> zeros(1 << 20);
