@@ -17,6 +17,7 @@ std::vector<IdleSum> SumIdle(const NamedProfile& profile) {
     if (inserted) sums.push_back({.name = std::string(row.idle)});
     sums[it->second].count += row.count;
     sums[it->second].blocked_ns += row.blocked_ns;
+    if (row.kind != WaitKind::kOpen) sums[it->second].ended_ns += row.blocked_ns;
   }
   std::sort(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
     return std::tie(b.blocked_ns, a.name) < std::tie(a.blocked_ns, b.name);
@@ -29,6 +30,7 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums) {
   for (const IdleSum& sum : sums) {
     total.count += sum.count;
     total.blocked_ns += sum.blocked_ns;
+    total.ended_ns += sum.ended_ns;
   }
   return total;
 }

@@ -18,6 +18,7 @@ struct IdleSum {
   std::string name;
   uint64_t count = 0;
   uint64_t blocked_ns = 0;
+  uint64_t ended_ns = 0;  // of it, of waits that did not outlast the recording
 
   bool operator==(const IdleSum&) const = default;
 };

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -86,7 +87,8 @@ void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
 
 // Where waits for work are hidden, the tables tell of the rest alone, and that may be next to nothing. A thread that
 // waits for work may do so for a request that waits elsewhere: an event loop waits there for answers of other servers,
-// too.
+// too. The answer ends that wait. Threads that only sleep, as those that wait for a signal, have waited longer, but not
+// for requests.
 void WriteHidden(const NamedProfile& profile, ByteSink sink) {
   const std::vector<IdleSum> sums = SumIdle(profile);
   const uint64_t all_ns = Total(profile.rows, RowValue::kOffCpu);
@@ -95,8 +97,12 @@ void WriteHidden(const NamedProfile& profile, ByteSink sink) {
   sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; the rest is %s\n", FormatDuration(all_ns),
                        FormatPercent(hidden_ns, all_ns), FormatDuration(all_ns - hidden_ns)));
   if (hidden_ns <= all_ns / 2) return;
-  sink(absl::StrFormat("  most at     %s, %s: also if a request waits for another server\n",
-                       Printable(sums.front().name), FormatDuration(sums.front().blocked_ns)));
+  const auto most = std::max_element(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
+    return std::tie(a.ended_ns, a.blocked_ns) < std::tie(b.ended_ns, b.blocked_ns);
+  });
+  sink(absl::StrFormat("  %-11s %s, %s: also if a request waits for another server\n",
+                       most->ended_ns == 0 ? "most at" : "woken at", Printable(most->name),
+                       FormatDuration(most->blocked_ns)));
 }
 
 void WriteWalks(const ProfileStats& stats, ByteSink sink) {

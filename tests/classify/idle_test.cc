@@ -17,8 +17,14 @@ using ::testing::SizeIs;
 
 TEST(IdleTest, SumsByPattern) {
   FakeProfile fake = FakeWithIdle();
-  EXPECT_THAT(SumIdle(fake.profile), ElementsAre(IdleSum{"p: pool", 1, 9'000'000}, IdleSum{"s: loop", 5, 8'000'000}));
-  EXPECT_EQ(TotalOf(SumIdle(fake.profile)), (IdleSum{"", 6, 17'000'000}));
+  EXPECT_THAT(SumIdle(fake.profile),
+              ElementsAre(IdleSum{"p: pool", 1, 9'000'000, 9'000'000}, IdleSum{"s: loop", 5, 8'000'000, 8'000'000}));
+  EXPECT_EQ(TotalOf(SumIdle(fake.profile)), (IdleSum{"", 6, 17'000'000, 17'000'000}));
+  for (NamedRow& row : fake.profile.rows) {
+    if (row.idle == "p: pool") row.kind = WaitKind::kOpen;
+  }
+  EXPECT_THAT(SumIdle(fake.profile),
+              ElementsAre(IdleSum{"p: pool", 1, 9'000'000, 0}, IdleSum{"s: loop", 5, 8'000'000, 8'000'000}));
   fake.Idle({});
   EXPECT_THAT(SumIdle(fake.profile), IsEmpty());
 }

@@ -3,11 +3,16 @@
 #define OFFCPU_TESTS_INTEGRATION_CLI_H_
 
 #include <gtest/gtest.h>
+#include <sys/types.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/integration/harness.h"
@@ -19,6 +24,18 @@ inline std::string ReadFile(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// Waits until it has blocked SIGINT and started its threads: it records, or is about to.
+inline void AwaitRecording(pid_t pid) {
+  const std::string process = "/proc/" + std::to_string(pid);
+  const auto threads = [&] {
+    std::error_code error;
+    return std::distance(std::filesystem::directory_iterator(process + "/task", error),
+                         std::filesystem::directory_iterator());
+  };
+  for (int i = 0; i < 3000 && threads() < 2; ++i) usleep(10'000);
+  EXPECT_GE(threads(), 2);
 }
 
 class CliTest : public testing::Test {

@@ -154,18 +154,6 @@ TEST_F(Cli, FollowsTheChildrenOfACommand) {
   EXPECT_THAT(ReadFile(Path("out.folded")), ContainsRegex("(^|\n)sleep;sleep;.*nanosleep.* [56][0-9]{5}\n"));
 }
 
-// Waits until it has blocked SIGINT and started its threads: it records, or is about to.
-void AwaitRecording(pid_t pid) {
-  const std::string process = "/proc/" + std::to_string(pid);
-  const auto threads = [&] {
-    std::error_code error;
-    return std::distance(std::filesystem::directory_iterator(process + "/task", error),
-                         std::filesystem::directory_iterator());
-  };
-  for (int i = 0; i < 3000 && threads() < 2; ++i) usleep(10'000);
-  EXPECT_GE(threads(), 2);
-}
-
 // It ends before it can be looked at, but for its name all is known of it.
 TEST_F(Cli, CommandsThatLiveForMillisecondsHaveNames) {
   ASSERT_EQ(Run({"record", "--sample", "0", "-o", Path("out.json"), "--", "sh", "-c", "cat /dev/null"}), kOk)

@@ -171,16 +171,34 @@ TEST_F(TableTest, TheSummarySaysHowMuchIsHiddenAndWhere) {
   fake_.Row(process, comm, fake_.User({"write"}), kernel, 10'000'000);
   fake_.Idle({"nginx: event loop", ""});
   EXPECT_NE(Summary().find("\noff a CPU     1.00 s: 98.0 % waiting for work, hidden; the rest is 20.0 ms\n"
-                           "  most at     nginx: event loop, 980 ms: also if a request waits for another server\n"
+                           "  woken at    nginx: event loop, 980 ms: also if a request waits for another server\n"
                            "with stacks"),
             std::string::npos)
       << Summary();
   EXPECT_EQ(Summary(false).find("\noff a CPU "), std::string::npos) << "nothing is hidden";
   fake_.profile.rows[1].blocked_ns = 980'000'000;
   EXPECT_NE(Summary().find(": 49.7 % waiting for work, hidden; "), std::string::npos) << Summary();
-  EXPECT_EQ(Summary().find("most at"), std::string::npos);
+  EXPECT_EQ(Summary().find("woken at"), std::string::npos);
   fake_.Idle({"", ""});
   EXPECT_EQ(Summary().find("\noff a CPU "), std::string::npos);
+}
+
+// The master of a server only waits for signals, for longer than its workers wait for requests.
+TEST_F(TableTest, TheSummaryTakesNoWaitThatNeverEndedForWhereRequestsWait) {
+  const uint32_t process = fake_.Process(10, "nginx");
+  const uint32_t comm = fake_.Comm("nginx");
+  const uint32_t kernel = fake_.Kernel({"schedule"});
+  fake_.Row(process, comm, fake_.User({"sigsuspend"}), kernel, 1'000'000'000, 0, WaitKind::kOpen);
+  fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 970'000'000);
+  fake_.Row(process, comm, fake_.User({"epoll_wait"}), kernel, 20'000'000, 0, WaitKind::kOpen);
+  fake_.Idle({"nginx: master", "nginx: event loop", "nginx: event loop"});
+  EXPECT_NE(Summary().find("\n  woken at    nginx: event loop, 990 ms: also if a request waits for another server\n"),
+            std::string::npos)
+      << Summary();
+  fake_.profile.rows[1].kind = WaitKind::kOpen;
+  EXPECT_NE(Summary().find("\n  most at     nginx: master, 1.00 s: also if a request waits for another server\n"),
+            std::string::npos)
+      << Summary();
 }
 
 TEST_F(TableTest, AStackSaysWhoEndedMostOfItsWaits) {
