@@ -58,6 +58,9 @@ class PageTest : public ::testing::Test {
                              .user_stack = fake.User({"unlock", "give"})};
     fake.profile.wakers = {{waker}};
     fake.profile.rows[0].waker = 1;
+    fake.profile.processes[server].container = "0123456789abcdef";
+    fake.profile.control_groups = {"/system.slice/server.service"};
+    fake.profile.rows[0].control_group = 1;
     fake.profile.host = "<i>web1</i>";
     WriteBoth(fake.profile);
     Write("page.html", Written(OutputFormat::kHtml, fake.profile, {}));
