@@ -3,24 +3,34 @@
 #include <algorithm>
 #include <iterator>
 
+#include "absl/strings/ascii.h"
 #include "bytes/utf8.h"
 #include "labels/stack_labels.h"
 
 namespace offcpu {
 namespace {
 
-// Runtimes name the functions that they interpret in their perf maps; the trampolines of Python lead to one each.
-// Java's are all the interpreter's.
-bool IsInterpreted(const NamedFrame& frame) {
-  constexpr std::string_view kPrefixes[] = {"py::", "JS:~", "LazyCompile:~", "Function:~"};
-  const auto is_prefix = [&frame](std::string_view prefix) { return frame.name.starts_with(prefix); };
-  return frame.module_name.empty() &&
-         (frame.name == "Interpreter" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix));
+// "perf-1234.map": in which a runtime has told what it has compiled (process/perf_map.h).
+bool IsPerfMap(std::string_view module) {
+  constexpr std::string_view kBegin = "perf-";
+  constexpr std::string_view kEnd = ".map";
+  if (!module.starts_with(kBegin) || !module.ends_with(kEnd) || module.size() <= kBegin.size() + kEnd.size())
+    return false;
+  const std::string_view pid = module.substr(kBegin.size(), module.size() - kBegin.size() - kEnd.size());
+  return std::all_of(pid.begin(), pid.end(), absl::ascii_isdigit);
 }
 
-FrameClass ClassOf(const NamedFrame& frame) {
+// Runtimes name the functions that they interpret in their perf maps; the trampolines of Python lead to one each.
+// Java's are all the interpreter's.
+bool IsInterpreted(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {"py::", "JS:~", "LazyCompile:~", "Function:~"};
+  const auto is_prefix = [name](std::string_view prefix) { return name.starts_with(prefix); };
+  return name == "Interpreter" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix);
+}
+
+FrameClass ClassOf(const NamedFrame& frame, bool is_in_perf_map) {
   if (frame.kind == FrameKind::kKernel) return FrameClass::kKernel;
-  return IsInterpreted(frame) ? FrameClass::kInterpreted : FrameClass::kUser;
+  return is_in_perf_map && IsInterpreted(frame.name) ? FrameClass::kInterpreted : FrameClass::kUser;
 }
 
 }  // namespace
@@ -62,7 +72,10 @@ StackPlacer::StackPlacer(const NamedProfile& profile, std::string (*process)(con
       kernel_frames_(profile.kernel_stacks.size()) {}
 
 uint32_t StackPlacer::FrameOf(const NamedFrame& frame) {
-  return tree_.FrameOf(frame.name, frame.module_name, ClassOf(frame));
+  // One function of several processes, or of two recordings, is one.
+  const bool is_in_perf_map = IsPerfMap(frame.module_name);
+  const std::string_view module = is_in_perf_map ? "perf map" : frame.module_name;
+  return tree_.FrameOf(frame.name, module, ClassOf(frame, is_in_perf_map));
 }
 
 StackPlacer::Stack StackPlacer::UserFrames(const NamedUserStack& stack) {

@@ -7,10 +7,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "html/page_data.h"
+#include "tests/html/page_reader.h"
 #include "tests/integration/harness.h"
 #include "tests/integration/load.h"
 
@@ -220,6 +223,13 @@ TEST_F(Runtimes, NodeWithAMap) {
   RecordProgram({"node", "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-logfile-per-isolate",
                  "--logfile=" + Path("log"), "--no-opt", Source("wait.js")});
   ExpectWaitsIn({"outer ", "middle ", "inner "});
+  // What node interprets, as the outermost function, which it calls once, is told apart on a page; it is of class 2.
+  const PageReader page(PageData(recording_.profile, {}));
+  bool is_told = false;
+  for (size_t row = 0; row < page.rows(); ++row) {
+    is_told |= std::regex_search(page.Stack(row), std::regex("(^|;)JS:~[^;]*:2;"));
+  }
+  EXPECT_TRUE(is_told);
 }
 
 // Without any option the frames are there, but not their names.

@@ -171,6 +171,6 @@ export function columnTime({ header, times }, column) {
 // "16:10:52 to 16:10:55 UTC, 3 s"
 export function spanText(profile, [from, to]) {
   const zone = profile.header.start_unix_ns === '0' ? '' : ' UTC';
-  const length = formatDuration((to - from) * profile.times.columnNs);
+  const length = formatDuration(spanNs(profile, [from, to]));
   return `${columnTime(profile, from)} to ${columnTime(profile, to)}${zone}, ${length}`;
 }

@@ -153,7 +153,7 @@ test('columns before the first that has something are seen too', () => {
 test('a column has the time of day', () => {
   const profile = made(); // of 14:13:20.123, 1790000000 s after 1970
   assert.equal(columnTime(profile, 0), '14:13:20', '14:13:19.623, to the next second');
-  assert.equal(spanText(profile, [0, 3]), '14:13:20 to 14:13:23 UTC, 3.00 s');
+  assert.equal(spanText(profile, [0, 3]), '14:13:20 to 14:13:23 UTC, 2.50 s', 'it began in the first one');
   const nobody = made(ROWS, { start_unix_ns: '0' });
   assert.equal(columnTime(nobody, 0), '0 s');
   assert.equal(spanText(nobody, [1, 3]), '500 ms to 2.50 s, 2.00 s');
