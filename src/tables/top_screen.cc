@@ -190,10 +190,10 @@ class Drawing {
   void Stack(const std::vector<std::string>& frames, size_t room) {
     const bool is_cut = frames.size() > room;
     const size_t count = is_cut ? room - std::min<size_t>(room, 1) : frames.size();
-    constexpr size_t kIndent = 2;
-    const size_t columns = options_.columns - std::min(options_.columns, kIndent);
+    constexpr size_t kFrameIndent = 2;
+    const size_t columns = options_.columns - std::min(options_.columns, kFrameIndent);
     for (size_t i = 0; i < count; ++i)
-      Add(Plain(std::string(kIndent, ' ') + ShortenedInside(TopFrameName(frames[i], kNoLimit), columns)));
+      Add(Plain(std::string(kFrameIndent, ' ') + ShortenedInside(TopFrameName(frames[i], kNoLimit), columns)));
     if (is_cut && room > 0) Add(Quiet(absl::StrCat("  ", frames.size() - count, " more")));
   }
 
