@@ -35,6 +35,7 @@ endfunction()
 
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
 # BPF programs or record processes and run one at a time; those labelled `threads` are worth a run under TSan.
+# With a sanitizer a program is one test of ctest's: to start a process for each of its tests takes longer than these.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
@@ -52,7 +53,12 @@ function(offcpu_test name)
     add_dependencies(threads_tests ${name})
     list(APPEND properties LABELS threads)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  if(OFFCPU_SANITIZER)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES ${properties} TIMEOUT 600)
+  else()
+    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  endif()
 endfunction()
 
 # offcpu_fuzzer(NAME SOURCE x_fuzzer.cc DEPS t ...): a libFuzzer program, its corpus in tests/fuzz/corpus/NAME.
