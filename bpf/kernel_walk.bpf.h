@@ -36,7 +36,9 @@ struct kernel_walk {
 
 /* All of it lies here and not on the program's stack, where the verifier would follow each value. */
 struct walk_memory {
+#if !OFFCPU_TASK_WORK_ARGS
 	__u64 words[WALK_WORDS];
+#endif
 	struct stack_definition walked;
 	__u64 helpers_frames[WIRE_KERNEL_FRAMES];
 	__u64 equal; /* of the helper's frames */
@@ -65,7 +67,11 @@ static __always_inline __u64 stack_word(struct walk_memory *memory, __u64 offset
 		memory->walk.failed = 1;
 		return 0;
 	}
+#if OFFCPU_TASK_WORK_ARGS
+	return *(const volatile __u64 *)bpf_rdonly_cast((const void *)(memory->walk.begin + offset), 0);
+#else
 	return memory->words[(offset >> 3) & (WALK_WORDS - 1)];
+#endif
 }
 
 static __always_inline __u64 cfa_of(struct walk_memory *memory, __u64 row)
@@ -238,15 +244,15 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	/* Compared by itself, as in keep_frames. Before 6.8 the verifier checks this function although
 	 * nothing calls it on such kernels. */
 	barrier_var(bytes);
+#if !OFFCPU_TASK_WORK_ARGS
 	if (bytes > WALK_BYTES || bpf_probe_read_kernel(memory->words, bytes, (void *)begin))
 		return 0;
+#endif
 	walk = &memory->walk;
-	*walk = (struct kernel_walk){.begin = begin,
-				     .top = bytes,
-				     .pc = memory->words[SWITCHED_OUT_IP / 8],
-				     .bp = memory->words[SWITCHED_OUT_BP / 8],
-				     .sp = SWITCHED_OUT_BYTES,
-				     .hash = HASH_OF_NO_FRAMES};
+	*walk = (struct kernel_walk){
+		.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES, .hash = HASH_OF_NO_FRAMES};
+	walk->pc = stack_word(memory, SWITCHED_OUT_IP);
+	walk->bp = stack_word(memory, SWITCHED_OUT_BP);
 	if (walk->pc == orc_config.ret_from_fork)
 		begin_thread(memory);
 	else
