@@ -9,6 +9,7 @@
 #include "ledger.bpf.h"
 #include "sampled_cpu.bpf.h"
 #include "stamp.bpf.h"
+#include "sums.bpf.h"
 #include "task.bpf.h"
 #include "user_stack.bpf.h"
 #include "user_walk.bpf.h"
@@ -136,7 +137,7 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 /* One walk in so many is proven by a capture, too. */
 static __always_inline bool is_proof_due(void)
 {
-	return config.proof_odds && bpf_get_prandom_u32() % config.proof_odds == 0;
+	return config.proof_odds && throw_dice() <= ~0U / config.proof_odds;
 }
 
 static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 cookie,
@@ -238,6 +239,9 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, struc
 		}
 		count_ns(WIRE_COUNT_WAKER_UNKNOWN, times.waited_ns);
 	}
+	if (presence == IS_CURRENT &&
+	    sum_interval(task, &times, stack, side, kind_of_wait(stamp, syscall), syscall))
+		return;
 	send_interval(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall);
 }
 

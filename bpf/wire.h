@@ -40,8 +40,11 @@ typedef __s32 int32_t;
 #define WIRE_LINKS 4		    /* of a chain of wakers */
 #define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
 #define WIRE_USER_STACK_BUCKETS 16384
-#define WIRE_USER_MEMOS 128
-#define WIRE_BUCKET_ROWS 4 /* a bucket is a line of a CPU's cache */
+#define WIRE_USER_MEMOS 128 /* of a CPU, a power of 2, as the next one is */
+#define WIRE_SUM_PLACES 512
+#define WIRE_SUM_MOST_NS 1000000ULL /* longer waits are told one by one */
+#define WIRE_SUM_BOUNDS 6	    /* of times that are kept apart in sums */
+#define WIRE_BUCKET_ROWS 4	    /* a bucket is a line of a CPU's cache */
 #define WIRE_BUCKET_STACKS 8
 #define WIRE_INTERRUPT_ENTRIES 4
 
@@ -54,8 +57,8 @@ static inline __attribute__((always_inline)) uint64_t wire_mix(uint64_t hash, ui
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
-	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED, WIRE_EXEC,
-	WIRE_EXIT,	   WIRE_CODE,	      WIRE_ACCOUNT, WIRE_SAMPLE,	 WIRE_WOKEN_INTERVAL,
+	WIRE_INTERVAL = 1, WIRE_KERNEL_STACK, WIRE_CAPTURE, WIRE_CAPTURE_FAILED, WIRE_EXEC, WIRE_EXIT,
+	WIRE_CODE,	   WIRE_ACCOUNT,      WIRE_SAMPLE,  WIRE_WOKEN_INTERVAL, WIRE_SUM,
 };
 
 /* Why a thread left the CPU. */
@@ -109,6 +112,17 @@ struct wire_interval {
 	char comm[WIRE_COMM_BYTES]; /* likewise */
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 128);
+
+/* Intervals that are alike, in one second and in one window, each with its user stack walked and shorter than
+ * WIRE_SUM_MOST_NS. */
+struct wire_sum {
+	struct wire_interval interval; /* its type is WIRE_SUM; its times are sums, `end_ns` is the last
+					  one's; all else is of the first */
+	uint64_t count;		       /* of intervals */
+	uint64_t longest_ns;
+	uint64_t longest_runnable_ns; /* of times between the same two bounds, see wire_config */
+};
+WIRE_ASSERT(sizeof(struct wire_sum) == 152);
 
 /* A thread that was running when a CPU's sampling event fired. */
 struct wire_sample {
@@ -460,11 +474,14 @@ struct wire_config {
 	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;   /* user stacks are walked at sched_exit_tp */
 	uint8_t selects;      /* any of the filters above but cgroups and kinds */
-	uint8_t reserved;
-	uint32_t stamps;     /* entries of the map of that name, a power of 2; 0: it is not used */
-	uint32_t proof_odds; /* one walk of a user stack in so many is proven by a capture, too */
+	uint8_t sums;	      /* short intervals are added up, see sums.bpf.h */
+	uint32_t stamps;      /* entries of the map of that name, a power of 2; 0: it is not used */
+	uint32_t proof_odds;  /* one walk of a user stack in so many is proven by a capture, too */
+	uint32_t run_queue_bounds_ns[WIRE_SUM_BOUNDS]; /* sums keep apart what is between different ones */
+	uint32_t per_thread;			       /* and what is of different threads */
+	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 136);
+WIRE_ASSERT(sizeof(struct wire_config) == 168);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {
@@ -518,9 +535,11 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;	   /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;	   /* likewise, before it ends */
-	uint64_t clock_offset;	   /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
+	uint64_t end_ns;       /* likewise, before it ends */
+	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; set by the first switch */
+	uint64_t
+		cut_ns; /* scheduler's clock: no sum has intervals before it and behind it; set ahead of it */
 	uint64_t sample_period_ns; /* that an on-CPU sample stands for */
 	uint64_t clock_period_ns;  /* of sampling events that count time; 0: they count something else */
 	uint64_t long_walk_ns;	   /* of the programs: when so many mappings were walked last */
@@ -535,7 +554,7 @@ struct wire_control {
 	struct wire_orc_registers orc_registers; /* set before recording */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 88);
+WIRE_ASSERT(sizeof(struct wire_control) == 96);
 
 #ifdef __cplusplus
 }

@@ -17,13 +17,13 @@ namespace offcpu {
 // Those that are used by name, in one list for the structs and for what fills them: X(name) of each.
 // clang-format off
 #define OFFCPU_BPF_MAPS(X) \
-  X(intervals) X(captures) X(buffers) X(counters) X(stack_hints) X(stamps) X(sent) X(sent_places) X(user_rows) X(user_memos) X(user_stacks) \
+  X(intervals) X(captures) X(buffers) X(counters) X(stack_hints) X(stamps) X(sent) X(sent_places) X(user_rows) X(user_memos) X(user_stacks) X(sums) \
   X(pids) X(excluded_pids) X(tids) X(uids) X(cgroups) X(globs)
 #define OFFCPU_BPF_PROGRAMS(X) \
   X(sched_switch) X(sched_exit) X(sched_waking) \
   X(sched_process_fork) X(sched_process_exec) X(sched_process_exit) X(sched_process_free) \
   X(sample) X(sample_nmi) X(list_tasks) X(describe_task) X(list_threads) X(list_accounts) \
-  X(read_orc_header)
+  X(read_orc_header) X(flush_sums)
 // clang-format on
 
 #define OFFCPU_MEMBER(name) bpf_map* name = nullptr;

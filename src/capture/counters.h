@@ -27,6 +27,11 @@ uint64_t CountLost(const Counters& counters);
 inline uint64_t NotDrawn(const Counters& counters) { return counters[WIRE_COUNT_NOT_DRAWN].count; }
 inline uint64_t CaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_TIME].ns; }
 inline uint64_t LongestCaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_LONGEST].ns; }
+// Walks of user stacks that did not tell the stack, by WalkMiss.
+inline std::array<uint64_t, kWalkMissCount> WalkMisses(const Counters& counters) {
+  return {counters[WIRE_COUNT_USER_WALK_UNKNOWN].count, counters[WIRE_COUNT_USER_WALK_NO_CODE].count,
+          counters[WIRE_COUNT_USER_WALK_NO_ROW].count, counters[WIRE_COUNT_USER_WALK_NO_MEMORY].count};
+}
 
 // The most of `value` and what `most` has been so far, which it becomes. Threads may raise it at the same time.
 inline uint64_t RaiseTo(uint64_t value, std::atomic<uint64_t>& most) {

@@ -51,6 +51,16 @@ std::optional<Event> DecodeInterval(std::span<const std::byte> record) {
   return IntervalOf(head);
 }
 
+std::optional<Event> DecodeSum(std::span<const std::byte> record) {
+  wire_sum head;
+  if (!ReadHead(record, &head) || head.count == 0) return std::nullopt;
+  IntervalEvent event = IntervalOf(head.interval);
+  event.waits = head.count;
+  event.longest_ns = head.longest_ns;
+  event.longest_runnable_ns = head.longest_runnable_ns;
+  return event;
+}
+
 WakerEvent WakerOf(const wire_link& link) {
   if ((link.flags & WIRE_LINK_INTERRUPT) != 0) {
     return {.interrupt = true, .missing = NoUserStack::kKernelThread, .kernel_stack = link.kernel_stack};
@@ -185,6 +195,8 @@ std::optional<Event> Decode(std::span<const std::byte> record) {
   switch (type) {
     case WIRE_INTERVAL:
       return DecodeInterval(record);
+    case WIRE_SUM:
+      return DecodeSum(record);
     case WIRE_SAMPLE:
       return DecodeSample(record);
     case WIRE_WOKEN_INTERVAL:

@@ -18,8 +18,8 @@ uint32_t TypeOf(std::span<const std::byte> record) {
 
 constexpr size_t kBatchBytes = 1 << 20;
 
-// Both begin with a wire_interval.
-bool IsInterval(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_WOKEN_INTERVAL; }
+// All begin with a wire_interval.
+bool IsInterval(uint32_t type) { return type == WIRE_INTERVAL || type == WIRE_WOKEN_INTERVAL || type == WIRE_SUM; }
 
 bool MayBeDropped(uint32_t type) { return IsInterval(type) || type == WIRE_CAPTURE || type == WIRE_SAMPLE; }
 
@@ -51,9 +51,9 @@ void EventQueue::Drop(std::span<const std::byte> record) {
     return;
   }
   if (IsInterval(TypeOf(record))) {
-    wire_interval interval = {};
-    std::memcpy(&interval, record.data(), std::min(record.size(), sizeof(interval)));
-    DropInterval(interval);
+    wire_sum sum = {};
+    std::memcpy(&sum, record.data(), std::min(record.size(), sizeof(sum)));
+    DropIntervals(sum.interval, TypeOf(record) == WIRE_SUM ? sum.count : 1);
     return;
   }
   wire_capture capture = {};
@@ -64,8 +64,8 @@ void EventQueue::Drop(std::span<const std::byte> record) {
   Append(std::as_bytes(std::span(&failed, 1)));
 }
 
-void EventQueue::DropInterval(const wire_interval& interval) {
-  stats_.intervals_dropped++;
+void EventQueue::DropIntervals(const wire_interval& interval, uint64_t count) {
+  stats_.intervals_dropped += count;
   intervals_dropped_.store(stats_.intervals_dropped, std::memory_order_relaxed);
   stats_.interval_ns_dropped += interval.blocked_ns + interval.runnable_ns;
   const EventQueueStats::ThreadKey thread(KeyOf(interval.process), static_cast<int32_t>(interval.process.tid));

@@ -61,7 +61,7 @@ class EventQueue {
  private:
   void Append(std::span<const std::byte> record);
   void Drop(std::span<const std::byte> record);
-  void DropInterval(const wire_interval& interval);
+  void DropIntervals(const wire_interval& interval, uint64_t count);
 
   const size_t max_bytes_;
   std::atomic<size_t> bytes_{0};  // handed over and not popped

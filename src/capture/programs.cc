@@ -129,6 +129,7 @@ struct Programs::Impl {
   OwnedFd news;                       // an epoll of both of the following
   OwnedFd hurry;                      // an eventfd
   std::atomic<uint64_t> end_ns{0};    // CLOCK_MONOTONIC
+  std::mutex flushing;                // one thread at a time flushes the sums of a CPU
   std::mutex listing;                 // guards list_min_ns and list_pass of the control page
 
   absl::Status Load() {
@@ -147,6 +148,27 @@ struct Programs::Impl {
     const std::optional<wire_orc_registers> registers = OrcRegistersOf(run.retval);
     if (registers.has_value()) control->orc_registers = *registers;
     return registers.has_value();
+  }
+
+  // Of one CPU; nothing: it cannot be done. The program may have interrupted another one that adds, which takes
+  // nanoseconds.
+  std::optional<size_t> FlushSums(uint64_t cpu) {
+    constexpr int kAttempts = 1000;
+    const int program = bpf_program__fd(bpf.programs.flush_sums);
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      auto run = BpfOptions<bpf_test_run_opts>();
+      run.ctx_in = &cpu;
+      run.ctx_size_in = sizeof(cpu);
+      run.cpu = static_cast<uint32_t>(cpu);
+      run.flags = BPF_F_TEST_RUN_ON_CPU;
+      int error = -bpf_prog_test_run_opts(program, &run);
+      run.flags = 0;
+      run.cpu = 0;
+      if (error == ENXIO) error = -bpf_prog_test_run_opts(program, &run);  // offline: nobody adds there
+      if (error != 0) return std::nullopt;
+      if (run.retval != WIRE_SUM_PLACES) return run.retval;
+    }
+    return WIRE_SUM_PLACES;
   }
 
   // Where the rows of user stacks are told.
@@ -270,6 +292,11 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
     others.orc = false;
     return Load(config, others);
   }
+  if (status.ok() && impl->bpf.config->sums != 0 && !impl->FlushSums(0).has_value()) {
+    ProgramsConfig others = config;
+    others.sums = false;
+    return Load(others, features);
+  }
   if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
@@ -306,6 +333,20 @@ void Programs::BeginLastListing() {
 void Programs::Settle() {
   constexpr timespec kLongForAProgram = {.tv_sec = 0, .tv_nsec = 50'000'000};
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) != 0) nanosleep(&kLongForAProgram, nullptr);
+}
+
+void Programs::CutSums(uint64_t ns) {
+  std::atomic_ref(impl_->control->cut_ns).store(ns, std::memory_order_release);
+  Settle();
+}
+
+size_t Programs::FlushSums() {
+  if (impl_->bpf.config->sums == 0) return 0;
+  const std::lock_guard lock(impl_->flushing);
+  const auto cpus = static_cast<uint64_t>(libbpf_num_possible_cpus());
+  size_t left = 0;
+  for (uint64_t cpu = 0; cpu < cpus; ++cpu) left += impl_->FlushSums(cpu).value_or(WIRE_SUM_PLACES);
+  return left;
 }
 
 size_t Programs::Drain(const RecordCallback& record) {

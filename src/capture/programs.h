@@ -41,6 +41,8 @@ struct ProgramsConfig : Selection {
   bool wakers = false;               // intervals tell who ended them
   bool checks_kernel_walks = false;  // each one, not only those of new stacks: for tests
   uint32_t proof_odds = 0;           // one walk of a user stack in so many is captured, too; 0: none is walked
+  bool sums = true;                  // short intervals whose stacks are walked are added up where they end
+  bool per_thread = false;           // but not those of different threads
   uint32_t stamp_places = 65536;     // threads beyond them cost more at each switch; 64 bytes each
   uint32_t interval_ring_bytes = 0;  // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
@@ -88,6 +90,11 @@ class Programs {
   void BeginLastListing();
   // Waits for programs that began before Disarm; some 20 ms.
   void Settle();
+  // From now on no sum of intervals has some that end at `ns` or before and some that end later, as long as this
+  // returns before then. Scheduler's clock.
+  void CutSums(uint64_t ns);
+  // Into the ring, what was added up by now. Returns how many sums found no room in it, and stay. Any thread.
+  size_t FlushSums();
 
   // Gives every record of both rings to `record`, intervals and definitions first. Returns how many there were.
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;

@@ -1,6 +1,7 @@
 #include "capture/settings.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "capture/glob.h"
 #include "capture/wire_names.h"
 #include "process/owned_fd.h"
+#include "profile/run_queue_waits.h"
 
 namespace offcpu {
 namespace {
@@ -148,6 +150,12 @@ std::vector<std::string> Joined(std::vector<std::string> first, const std::vecto
   return first;
 }
 
+// Accounts and wakers are told of each interval.
+bool SumsUp(const ProgramsConfig& config, const wire_config& wire) {
+  static_assert(kRunQueueBoundsNs[WIRE_SUM_BOUNDS - 1] >= WIRE_SUM_MOST_NS);
+  return config.sums && wire.walks_user != 0 && IsExact(config) && !config.ledger && !config.wakers;
+}
+
 absl::Status FillCgroups(const bpf_map* map, const std::vector<std::string>& paths) {
   if (paths.size() > WIRE_CGROUPS) {
     return absl::InvalidArgumentError(absl::StrCat("at most ", WIRE_CGROUPS, " cgroups can be selected and excluded"));
@@ -197,6 +205,12 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
     bpf_map__set_max_entries(bpf.maps.user_memos, WIRE_USER_MEMOS);
     bpf_map__set_max_entries(bpf.maps.user_stacks, WIRE_USER_STACK_BUCKETS);
   }
+  if (SumsUp(config, *bpf.config)) {
+    bpf.config->sums = 1;
+    bpf.config->per_thread = config.per_thread ? 1 : 0;
+    std::copy_n(kRunQueueBoundsNs.begin(), WIRE_SUM_BOUNDS, bpf.config->run_queue_bounds_ns);
+    bpf_map__set_max_entries(bpf.maps.sums, WIRE_SUM_PLACES * static_cast<uint32_t>(libbpf_num_possible_cpus()));
+  }
   if (features.can_defer()) {
     bpf.config->stamps = StampPlaces(config.stamp_places);
     bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);
@@ -207,6 +221,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   const BpfPrograms& programs = bpf.programs;
   bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
   bpf_program__set_autoload(programs.read_orc_header, features.orc);
+  bpf_program__set_autoload(programs.flush_sums, bpf.config->sums != 0);
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);

@@ -24,7 +24,9 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("capture_longest_ns", stats.capture_longest_ns);
   visit("kernel_stacks", stats.kernel_stacks);
   visit("walked_at_switch", stats.walked_at_switch);
+  visit("summed_at_switch", stats.summed_at_switch);
   visit("proven_walks", stats.proven_walks);
+  visit("walk_misses", stats.walk_misses, NameAt<WalkMiss>);
   visit("live_stacks", stats.live_stacks);
   visit("walks", stats.walks);
   visit("processes", stats.processes);

@@ -257,7 +257,9 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.capture_longest_ns = std::max(to.capture_longest_ns, from.capture_longest_ns);
   to.kernel_stacks += from.kernel_stacks;
   to.walked_at_switch += from.walked_at_switch;
+  to.summed_at_switch += from.summed_at_switch;
   to.proven_walks += from.proven_walks;
+  for (size_t i = 0; i < to.walk_misses.size(); ++i) to.walk_misses[i] += from.walk_misses[i];
   to.live_stacks += from.live_stacks;
   to.walks += from.walks;
   for (size_t i = 0; i < to.walk_ends.size(); ++i) to.walk_ends[i] += from.walk_ends[i];

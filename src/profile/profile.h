@@ -18,6 +18,7 @@
 #include "profile/ledger.h"
 #include "profile/profile_row.h"
 #include "profile/run_queue_waits.h"
+#include "profile/walk_miss.h"
 #include "unwind/user_stack.h"
 
 namespace offcpu {
@@ -105,10 +106,12 @@ struct ProfileStats {
   uint64_t capture_longest_ns = 0;  // the longest of them, since the recording began
   uint64_t kernel_stacks = 0;       // KERNEL_STACK records received
   uint64_t walked_at_switch = 0;    // intervals whose user stacks BPF programs have walked: they need no capture
+  uint64_t summed_at_switch = 0;    // of these, that they have added up with others like them
   uint64_t proven_walks = 0;        // such walks that a capture has shown to be right
-  uint64_t live_stacks = 0;         // stacks of waiting threads read from outside
-  uint64_t walks = 0;               // user stacks walked
-  uint64_t processes = 0;           // that have a row
+  std::array<uint64_t, kWalkMissCount> walk_misses = {};  // walks of BPF programs that did not tell the stack
+  uint64_t live_stacks = 0;                               // stacks of waiting threads read from outside
+  uint64_t walks = 0;                                     // user stacks walked
+  uint64_t processes = 0;                                 // that have a row
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).

@@ -81,12 +81,14 @@ void Pipeline::ReadWaiting(std::vector<WaitingThread> threads) {
 
 // A stack that was walked where the wait has ended is that of the wait while it lasted, too.
 void Pipeline::FindStack(const IntervalEvent& event, Window& window, Interval* interval) {
-  live_.FindStack(event, window, interval);
+  if (event.waits == 1) live_.FindStack(event, window, interval);
   if (event.user_stack == 0) return;
   const UserStack* stack = known_stacks_.Find(event.user_stack);
   if (stack == nullptr) return;
-  if (const uint64_t cookie = live_.AwaitedCookie(event); cookie != 0) Resolve(cookie, *stack);
-  ++window.stats().walked_at_switch;
+  const uint64_t awaited = event.waits == 1 ? live_.AwaitedCookie(event) : 0;
+  if (awaited != 0) Resolve(awaited, *stack);
+  window.stats().walked_at_switch += event.waits;
+  if (event.waits > 1) window.stats().summed_at_switch += event.waits;
   window.UseStack(event.user_stack, *stack, interval);
 }
 

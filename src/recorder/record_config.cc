@@ -67,6 +67,8 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   programs.oncpu_in_nmi = config.oncpu_in_nmi;
   programs.wakers = config.wakers;
   programs.proof_odds = config.proof_odds;
+  programs.sums = config.sums;
+  programs.per_thread = config.per_thread;
   programs.interval_ring_bytes = config.interval_ring_bytes;
   programs.capture_ring_bytes = config.capture_ring_bytes;
   programs.task_works_per_second = config.task_works_per_second;

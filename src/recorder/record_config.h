@@ -36,6 +36,7 @@ struct RecordConfig : Selection {
 
   // Of the walks of user stacks in BPF programs, where every wait is recorded, one in so many is proven by a capture;
   // 0: none is walked there.
+  bool sums = true;
   uint32_t proof_odds = 1000;
 
   // Limits.

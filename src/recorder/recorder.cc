@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -43,6 +44,9 @@ constexpr size_t kLedgerThreads = 1 << 17;
 
 // Of decoding without a look at what else there is to do.
 constexpr std::chrono::seconds kDecodeAtMost{1};
+// Of the sums of intervals, and how far ahead a window's end is chosen, so that no sum reaches over it.
+constexpr uint64_t kFlushPeriodNs = 500'000'000;
+constexpr uint64_t kCutAheadNs = 5'000'000;
 // Between two looks at the rings: where much comes, and where less than kFewRecords do.
 constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
@@ -137,7 +141,7 @@ class RecorderImpl final : public Recorder {
     was_cut_ = true;
     // What was recorded before the threads were listed is in the queue after this, and handled before the next task.
     programs_->Settle();
-    AwaitDrain();
+    FlushSums();
     std::vector<Drop> drops = CountDrops();
     std::optional<Profile> profile;
     while (!profile.has_value()) {
@@ -162,6 +166,7 @@ class RecorderImpl final : public Recorder {
     const std::vector<WaitingThread> last = threads_.Open(open_at_ns);
     std::vector<ThreadAccount> accounts = config_.ledger ? threads_.Accounts() : std::vector<ThreadAccount>();
     tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
+    FlushSums();
     Join();
     Profile profile = pipeline_.Finish(CountDrops());
     Complete(end, profile);
@@ -172,6 +177,11 @@ class RecorderImpl final : public Recorder {
  private:
   // False: this was the last time.
   bool DrainOnce() {
+    const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
+    if (now_ns >= next_flush_ns_) {
+      next_flush_ns_ = now_ns + kFlushPeriodNs;
+      programs_->FlushSums();
+    }
     const std::lock_guard lock(mutex_);
     const size_t records = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
@@ -261,9 +271,26 @@ class RecorderImpl final : public Recorder {
     return now_ns < armed_ns_ ? 0 : programs_->span().start_ns + (now_ns - armed_ns_);
   }
 
+  // An instant that the programs have known before it came, so that no sum reaches over it. Returns behind it; 0 if the
+  // clock cannot be read.
+  uint64_t CutAhead() {
+    uint64_t cut_ns = 0;
+    for (uint64_t ahead_ns = kCutAheadNs;; ahead_ns *= 2) {
+      const uint64_t now_ns = SchedulerNs();
+      if (now_ns == 0) return 0;
+      cut_ns = now_ns + ahead_ns;
+      programs_->CutSums(cut_ns);
+      if (SchedulerNs() < cut_ns - ahead_ns / 2) break;  // the clock may be a little behind that of the programs
+    }
+    for (uint64_t now_ns = SchedulerNs(); now_ns != 0 && now_ns <= cut_ns; now_ns = SchedulerNs()) {
+      std::this_thread::sleep_for(kGathering);
+    }
+    return cut_ns;
+  }
+
   // Of the worker: nothing that ends later has been handled yet.
   absl::Status BeginNextWindow(Clocks* end) {
-    const uint64_t cut_ns = SchedulerNs();
+    const uint64_t cut_ns = CutAhead();
     *end = Following(start_, ReadClocks());
     const absl::StatusOr<std::vector<WaitingThread>> threads = threads_.Waiting(0, cut_ns);
     if (!threads.ok()) return threads.status();
@@ -281,6 +308,9 @@ class RecorderImpl final : public Recorder {
     not_drawn_ = NotDrawn(counters) - not_drawn_before_;
     not_drawn_before_ += not_drawn_;
     capture_longest_ns_ = LongestCaptureNs(counters);
+    const std::array<uint64_t, kWalkMissCount> misses = WalkMisses(counters);
+    for (size_t i = 0; i < misses.size(); ++i)
+      walk_misses_[i] = misses[i] - std::exchange(misses_before_[i], misses[i]);
     return since;
   }
 
@@ -295,6 +325,7 @@ class RecorderImpl final : public Recorder {
     profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);
     profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
     profile.stats.not_drawn = not_drawn_;
+    profile.stats.walk_misses = walk_misses_;
     cost_.Tell(profile.stats);
     profile.stats.capture_longest_ns = capture_longest_ns_;
     start_ = end;
@@ -306,6 +337,15 @@ class RecorderImpl final : public Recorder {
     ledger_.AddWaits(waiting, OpenWaitsConfigOf(config_));
     ledger_.AddDropped(queue_.stats());
     ledger_.Finish(programs_->span(), profile);
+  }
+
+  // All that was added up by now is in the queue after this.
+  void FlushSums() {
+    bool all = false;
+    while (!all) {
+      all = programs_->FlushSums() == 0;
+      AwaitDrain();
+    }
   }
 
   // Until the rings have been drained once more.
@@ -343,12 +383,15 @@ class RecorderImpl final : public Recorder {
   uint64_t not_drawn_ = 0;  // in the window that has ended
   uint64_t not_drawn_before_ = 0;
   uint64_t capture_longest_ns_ = 0;
+  std::array<uint64_t, kWalkMissCount> walk_misses_ = {};  // in the window that has ended
+  std::array<uint64_t, kWalkMissCount> misses_before_ = {};
   bool was_cut_ = false;
   uint64_t begin_ns_ = 0;  // of the running window, by the scheduler's clock; 0: it is the first
   uint64_t cut_ns_ = 0;    // likewise, of the one after it
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
   std::condition_variable changed_;
+  uint64_t next_flush_ns_ = 0;                             // of the drainer
   bool stop_ = false;                                      // guarded by mutex_
   std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
   std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_

@@ -26,6 +26,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
   stats_.sample_most_ns = std::max(stats_.sample_most_ns, event.sample_ns);
+  if (event.waits > 1) return SumOf(event, kind);
   // All of the wait, in the window that it ends in.
   if (kind != WaitKind::kOpen)
     stats_.run_queue.Add(event.runnable_ns, RowSums::OfWait(event.blocked_ns, event.runnable_ns, 0, event.sample_ns));
@@ -39,6 +40,19 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
                     .blocked_ns = part.blocked_ns,
                     .runnable_ns = part.runnable_ns,
                     .sums = TimeSlice::Of(0, sums)}}};
+}
+
+Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
+  const RowSums sums = {.count = event.waits,
+                        .blocked_ns = event.blocked_ns,
+                        .runnable_ns = event.runnable_ns,
+                        .max_ns = event.longest_ns};
+  stats_.run_queue.Add(event.longest_runnable_ns, sums);
+  return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
+          .cookie = event.cookie,
+          .missing = event.missing,
+          .wakers = {},
+          .when = {{.end_ns = event.end_ns, .sums = TimeSlice::Of(0, sums)}}};
 }
 
 void Window::UseStack(uint64_t id, const UserStack& stack, Interval* interval) {

@@ -78,6 +78,8 @@ class Window {
   uint32_t InternKernelStack(uint64_t id);
   uint32_t InternControlGroup(uint64_t id);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
+  // Of several waits, which lie in one second.
+  Interval SumOf(const IntervalEvent& event, WaitKind kind);
   void CountCookie(int32_t tid, uint64_t cookie);
 
   const uint64_t begin_ns_;

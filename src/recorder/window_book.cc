@@ -28,7 +28,8 @@ WindowBook::WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now
 }
 
 void WindowBook::Add(const IntervalEvent& event) {
-  ++intervals_;
+  intervals_ += event.waits;
+  if (event.waits > 1) return AddSum(event);
   const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
   WaitPart part = reported_.Rest(event.tid, event.end_ns - all.total_ns(), all);
   const uint64_t begin_ns = current_->begin_ns();
@@ -51,6 +52,15 @@ void WindowBook::Add(const IntervalEvent& event) {
   }
   ++current_->stats().intervals;
   AddTo(*current_, event, part, event.kind);
+}
+
+// None of its waits lies in two windows, nor has been open when one was cut.
+void WindowBook::AddSum(const IntervalEvent& event) {
+  Window* window = event.end_ns > current_->begin_ns() ? current_.get() : closing_.get();
+  const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
+  if (window == nullptr) return current_->CountDrop(LossId::kIntervalLate, event.waits, all.total_ns());
+  window->stats().intervals += event.waits;
+  AddTo(*window, event, all, event.kind);
 }
 
 // It belongs to the window that its instant lies in.

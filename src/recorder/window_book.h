@@ -82,6 +82,7 @@ class WindowBook {
   size_t reported_waits() const { return reported_.size(); }
 
  private:
+  void AddSum(const IntervalEvent& event);
   void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   // What of a wait lies in a window that can be told no more.
   void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);

@@ -127,6 +127,16 @@ void WriteCost(const ProfileStats& stats, ByteSink sink) {
   sink(absl::StrFormat("  lowered     to %d draws a second and CPU, because of the budget\n", stats.draws_lowered_to));
 }
 
+// What the rest of the walks came to: such a wait has a capture, if there was budget for it.
+void WriteWalkMisses(const ProfileStats& stats, ByteSink sink) {
+  std::vector<std::string> misses;
+  for (size_t i = 0; i < stats.walk_misses.size(); ++i) {
+    if (stats.walk_misses[i] == 0) continue;
+    misses.push_back(absl::StrFormat("%d %s", stats.walk_misses[i], std::string(Name(static_cast<WalkMiss>(i)))));
+  }
+  if (!misses.empty()) sink(absl::StrCat("  not so      ", absl::StrJoin(misses, ", "), "\n"));
+}
+
 }  // namespace
 
 void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
@@ -141,9 +151,11 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
   if (stats.walked_at_switch != 0) {
-    sink(absl::StrFormat(
-        "  at switches %d waits had their stacks walked where they ended, without captures; %d proven\n",
-        stats.walked_at_switch, stats.proven_walks));
+    sink(
+        absl::StrFormat("  at switches %d waits had their stacks walked where they ended, without captures; %d summed "
+                        "there; %d proven\n",
+                        stats.walked_at_switch, stats.summed_at_switch, stats.proven_walks));
+    WriteWalkMisses(stats, sink);
   }
   if (stats.captures != 0 && stats.capture_ns != 0) {
     sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",

@@ -63,6 +63,24 @@ void ExpectShortInputRefused(const std::vector<std::byte>& whole) {
   }
 }
 
+TEST(Decode, ASumTellsOfHowManyItIs) {
+  wire_sum head = {.interval = AnInterval(), .count = 9, .longest_ns = 8, .longest_runnable_ns = 3};
+  head.interval.type = WIRE_SUM;
+  head.interval.cookie = 0;
+  head.interval.user_stack = 99;
+  const auto event = Decode(Bytes(head));
+  ASSERT_TRUE(event.has_value());
+  const auto& sum = std::get<IntervalEvent>(*event);
+  EXPECT_EQ(sum.waits, 9u);
+  EXPECT_EQ(sum.longest_ns, 8u);
+  EXPECT_EQ(sum.longest_runnable_ns, 3u);
+  EXPECT_EQ(sum.user_stack, 99u);
+  EXPECT_EQ(sum.blocked_ns, 30u);
+  ExpectShortInputRefused(Bytes(head));
+  head.count = 0;
+  EXPECT_FALSE(Decode(Bytes(head)).has_value());
+}
+
 TEST(Decode, Sample) {
   const auto event = Decode(Bytes(ASample()));
   ASSERT_TRUE(event.has_value());

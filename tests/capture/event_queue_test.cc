@@ -55,6 +55,14 @@ TEST(EventQueue, AtTheLimitIntervalsAreCountedWithTheirTime) {
   EXPECT_THAT(PopTypes(queue), ElementsAre(WIRE_INTERVAL));
 }
 
+TEST(EventQueue, AtTheLimitASumCountsAsItsIntervals) {
+  const wire_sum sum = {.interval = {.type = WIRE_SUM, .blocked_ns = 5, .runnable_ns = 6}, .count = 7};
+  EventQueue queue(sizeof(sum) + 4);
+  for (int i = 0; i < 2; ++i) queue.Push(Record(sum));
+  EXPECT_EQ(queue.stats().intervals_dropped, 7u);
+  EXPECT_EQ(queue.stats().interval_ns_dropped, 11u);
+}
+
 TEST(EventQueue, AtTheLimitSamplesAreCounted) {
   EventQueue queue(sizeof(wire_sample) + 4);
   for (int i = 0; i < 3; ++i) queue.Push(Record(wire_sample{.type = WIRE_SAMPLE}));

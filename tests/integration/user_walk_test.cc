@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -193,6 +194,44 @@ TEST(UserWalk, TellsWhatCapturesTell) {
     EXPECT_NEAR(static_cast<double>(walked[stack]), static_cast<double>(count), 0.01 * static_cast<double>(count))
         << stack;
   }
+}
+
+using Sums = std::map<std::string, std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>>;
+
+// By stack: count, blocked, runnable and longest of the waits between the two ends of the ping-pong.
+Sums SumsOf(const Recording& recording) {
+  Sums sums;
+  const auto wanted = [](const StackRow& row) {
+    return row.complete() && (row.Has("ping_loop") || row.Has("pong_loop"));
+  };
+  for (const StackRow& row : recording.Rows(wanted)) {
+    const bool is_new = sums.try_emplace(row.Text() + "; " + std::string(Name(row.row->kind)), row.row->count,
+                                         row.row->blocked_ns, row.row->runnable_ns, row.row->max_ns)
+                            .second;
+    EXPECT_TRUE(is_new) << row.Text();
+  }
+  return sums;
+}
+
+// Two recorders of one run read the same times: what the one is told in sums, the other is told wait by wait.
+TEST(UserWalk, SumsAreWhatRecordsTell) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2", "--frames", "10"});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = WithOdds({target->pid(), target->Detail("pong")}, 1000);
+  absl::StatusOr<std::unique_ptr<Recorder>> summing = Recorder::Start(config);
+  config.sums = false;
+  absl::StatusOr<std::unique_ptr<Recorder>> telling = Recorder::Start(config);
+  ASSERT_TRUE(summing.ok() && telling.ok());
+  target->Go();
+  target->AwaitDone();
+  const Recording summed = MustStop(**summing);
+  const Recording told = MustStop(**telling);
+  target->End();
+  EXPECT_GE(summed.profile.stats.summed_at_switch, summed.profile.stats.intervals * 9 / 10);
+  EXPECT_EQ(told.profile.stats.summed_at_switch, 0u);
+  EXPECT_GE(SumsOf(told).size(), 2u);
+  EXPECT_EQ(SumsOf(summed), SumsOf(told));
 }
 
 }  // namespace

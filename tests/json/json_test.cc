@@ -102,7 +102,9 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.kernel_stacks = 4;
   stats.live_stacks = 13;
   stats.walked_at_switch = 23;
+  stats.summed_at_switch = 30;
   stats.proven_walks = 24;
+  stats.walk_misses = {31, 32, 33, 34};
   stats.walks = 5;
   stats.processes = 6;
   stats.walk_ends[static_cast<size_t>(EndReason::kStackCopy)] = 7;
@@ -126,7 +128,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.drops = {{"ring \"full\"", 11, 12}};
   std::string text = Json([&](JsonWriter& json) { WriteStatsJson(stats, json); });
   EXPECT_TRUE(text.starts_with(
-      R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"proven_walks":24,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
+      R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"summed_at_switch":30,"proven_walks":24,"walk_misses":{"new stack":31,"new code":32,"no row":33,"no memory":34},"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
       << text;
   EXPECT_NE(
       text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0})"),

@@ -275,7 +275,9 @@ TEST_F(MergeTest, StatisticsAreSums) {
                  .captures = 3,
                  .kernel_stacks = 4,
                  .walked_at_switch = 7,
+                 .summed_at_switch = 9,
                  .proven_walks = 8,
+                 .walk_misses = {1, 2, 3, 4},
                  .live_stacks = 5,
                  .walks = 6};
   first.stats.walk_ends[1] = 7;
@@ -297,7 +299,9 @@ TEST_F(MergeTest, StatisticsAreSums) {
                   .captures = 30,
                   .kernel_stacks = 40,
                   .walked_at_switch = 70,
+                  .summed_at_switch = 90,
                   .proven_walks = 80,
+                  .walk_misses = {10, 20, 30, 40},
                   .live_stacks = 50,
                   .walks = 60};
   second.stats.walk_ends[1] = 70;
@@ -321,7 +325,9 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.captures, 33u);
   EXPECT_EQ(stats.kernel_stacks, 44u);
   EXPECT_EQ(stats.walked_at_switch, 77u);
+  EXPECT_EQ(stats.summed_at_switch, 99u);
   EXPECT_EQ(stats.proven_walks, 88u);
+  EXPECT_THAT(stats.walk_misses, ElementsAre(11, 22, 33, 44));
   EXPECT_EQ(stats.live_stacks, 55u);
   EXPECT_EQ(stats.walks, 66u);
   EXPECT_EQ(stats.walk_ends[1], 77u);

@@ -82,7 +82,9 @@ struct RecordedProfile {
     stats.kernel_stacks = 104;
     stats.live_stacks = 108;
     stats.walked_at_switch = 127;
+    stats.summed_at_switch = 129;
     stats.proven_walks = 128;
+    for (size_t i = 0; i < stats.walk_misses.size(); ++i) stats.walk_misses[i] = 500 + i;
     stats.walks = 105;
     stats.processes = 106;
     for (size_t i = 0; i < stats.walk_ends.size(); ++i) stats.walk_ends[i] = 200 + i;

@@ -132,6 +132,36 @@ TEST_F(WindowBookTest, WhatIsLateIsCounted) {
   EXPECT_EQ(last.stats.drops[1].reason, InfoOf(LossId::kSampleLate).name);
 }
 
+TEST_F(WindowBookTest, ASumLiesInTheWindowOfItsEnd) {
+  IntervalEvent sum = EndingAt(kCutNs, 50, 0);
+  sum.waits = 7;
+  sum.longest_ns = 9;
+  book_.Cut(kCutNs);
+  book_.Add(sum);
+  sum.end_ns = kCutNs + 1;  // its waits may be longer than that together: they were of several threads
+  book_.Add(sum);
+  const Profile first = book_.TakeClosed({}, {});
+  sum.end_ns = kCutNs;
+  book_.Add(sum);
+  const Profile last = book_.Finish({}, {});
+  for (const Profile* profile : {&first, &last}) {
+    ASSERT_THAT(profile->rows, SizeIs(1));
+    EXPECT_EQ(profile->rows[0].count, 7u);
+    EXPECT_EQ(profile->rows[0].total_ns(), 50u);
+    EXPECT_EQ(profile->rows[0].max_ns, 9u);
+    EXPECT_EQ(profile->stats.intervals, 7u);
+  }
+  const auto late_ns = [](const Profile& profile) {
+    std::vector<uint64_t> ns;
+    for (const Drop& drop : profile.stats.drops) {
+      if (drop.reason == InfoOf(LossId::kIntervalLate).name && drop.count == 7) ns.push_back(drop.ns);
+    }
+    return ns;
+  };
+  EXPECT_THAT(late_ns(first), IsEmpty());
+  EXPECT_THAT(late_ns(last), ElementsAre(50)) << "the window of the third had been closed";
+}
+
 TEST_F(WindowBookTest, AKernelStackMayBeDefinedAfterItsFirstInterval) {
   book_.Add(EndingAt(kCutNs - 100, 50, 0));
   book_.Cut(kCutNs);

@@ -46,6 +46,20 @@ TEST_F(WindowTest, KernelStacksAreThoseThatItUses) {
   }
 }
 
+// Its times are sums: how long one of them waited for a CPU is told apart.
+TEST_F(WindowTest, WaitsOfASumAreInTheBucketOfOne) {
+  IntervalEvent sum = Event(0, 0);
+  sum.waits = 6;
+  sum.end_ns = 1000;
+  sum.runnable_ns = 120'000;
+  sum.longest_ns = sum.longest_runnable_ns = 40'000;
+  Window window(0, {}, kernel_stacks_, control_groups_);
+  window.Add(window.IntervalOf(sum, {.runnable_ns = sum.runnable_ns}, sum.kind));
+  const RunQueueWaits waits = window.Finish({}).stats.run_queue;
+  EXPECT_EQ(waits.counts[1], 6.0) << "10 to 50 us";
+  EXPECT_EQ(waits.ns, 120'000u);
+}
+
 TEST_F(WindowTest, AnOutcomeOfAnyKindIsAdopted) {
   Window first(0, {}, kernel_stacks_, control_groups_);
   UserStack stack;

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Short intervals that are alike are added up where they end, and told in one record: where every wait is
+ * recorded, most of them repeat, and a record of each would cost more than all the rest. What has to be told
+ * by itself is not added up: a long wait, one that was drawn or has a waker, one that lies in two seconds or
+ * in two windows.
+ *
+ * Each CPU has places of its own, which nobody else writes. A sum that has to make room for another one is
+ * sent; what stays is sent by flush_sums, which the recorder runs on that CPU. No addition is lost: a sum
+ * that cannot be sent stays.
+ */
+#ifndef OFFCPU_BPF_SUMS_BPF_H_
+#define OFFCPU_BPF_SUMS_BPF_H_
+
+#include "interval.bpf.h"
+
+/* A sum, and what keeps it apart from others beside the interval's own fields. */
+struct sum_place {
+	struct wire_sum sum;
+	__u64 second;	/* that all of its intervals lie in; scheduler's clock */
+	__u64 since_ns; /* the cut that they lie behind; 0: before it */
+	__u64 bucket;	/* of the times that they waited for a CPU */
+};
+
+/* WIRE_SUM_PLACES of each CPU that there may be; its size is set before loading, one if nothing is added up.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sum_place);
+} sums SEC(".maps");
+
+/* Set while a program is at a place of this CPU: flush_sums may interrupt it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} sums_busy SEC(".maps");
+
+static __always_inline struct sum_place *sum_place_of(__u32 cpu, __u64 hash)
+{
+	__u32 index = cpu * WIRE_SUM_PLACES + (hash >> 40 & (WIRE_SUM_PLACES - 1));
+
+	return bpf_map_lookup_elem(&sums, &index);
+}
+
+static __always_inline __u64 second_of(__u64 ns)
+{
+	return ns / NS_PER_SECOND;
+}
+
+/* How many of the bounds it is longer than. */
+static __always_inline __u64 run_queue_bucket(__u64 runnable_ns)
+{
+	__u64 bucket = 0;
+
+	for (int i = 0; i < WIRE_SUM_BOUNDS; i++)
+		bucket += runnable_ns > config.run_queue_bounds_ns[i];
+	return bucket;
+}
+
+/* May an interval be told together with others? The last instant of a second belongs to it. */
+static __always_inline bool can_be_summed(const struct times *times, __u64 kernel_stack,
+					  struct user_side side)
+{
+	__u64 begin = times->end_ns - times->waited_ns, cut = control.cut_ns;
+
+	return config.sums && side.user_stack && !side.cookie && kernel_stack && !times->sample_ns &&
+	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS &&
+	       second_of(begin) == second_of(times->end_ns - 1) && (begin >= cut || times->end_ns <= cut);
+}
+
+static __always_inline bool is_comm(const char *comm, struct task_struct *task)
+{
+	const __u64 *words = (const __u64 *)comm, *now = (const __u64 *)task->comm;
+
+	return words[0] == now[0] && words[1] == now[1];
+}
+
+static __always_inline bool is_alike(const struct wire_interval *a, struct task_struct *task,
+				     __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
+{
+	return a->kernel_stack == kernel_stack && a->user_stack == side.user_stack && a->kind == kind &&
+	       a->syscall == syscall && a->process.tgid == (__u32)task->tgid &&
+	       (!config.per_thread || a->process.tid == (__u32)task->pid) &&
+	       a->process.exec_id == task->self_exec_id &&
+	       a->process.start_ns == untrusted(task)->group_leader->start_boottime &&
+	       a->cgroup == control_group_of(task) && is_comm(a->comm, task);
+}
+
+/* False: it is there still. */
+static __always_inline bool send_sum(struct sum_place *place)
+{
+	if (!place->sum.count)
+		return true;
+	if (bpf_ringbuf_output(&intervals, &place->sum, sizeof(place->sum), BPF_RB_NO_WAKEUP))
+		return false;
+	place->sum.count = 0;
+	return true;
+}
+
+static __always_inline void begin_sum(struct sum_place *place, struct task_struct *task,
+				      const struct times *times, __u64 kernel_stack, struct user_side side,
+				      __u32 kind, int syscall)
+{
+	struct wire_interval *interval = &place->sum.interval;
+
+	fill_interval(interval, task, times, kernel_stack, side, kind, syscall);
+	interval->type = WIRE_SUM;
+	interval->blocked_ns = interval->runnable_ns = 0;
+	place->sum.longest_ns = place->sum.longest_runnable_ns = 0;
+}
+
+static __always_inline void add_to_sum(struct wire_sum *sum, const struct times *times)
+{
+	sum->count++;
+	sum->interval.end_ns = times->end_ns;
+	sum->interval.blocked_ns += times->waited_ns - times->runnable_ns;
+	sum->interval.runnable_ns += times->runnable_ns;
+	if (times->waited_ns > sum->longest_ns)
+		sum->longest_ns = times->waited_ns;
+	if (times->runnable_ns > sum->longest_runnable_ns)
+		sum->longest_runnable_ns = times->runnable_ns;
+}
+
+/* False: another sum is in its place, and cannot be sent. */
+static __always_inline bool sum_at(struct sum_place *place, struct task_struct *task,
+				   const struct times *times, __u64 kernel_stack, struct user_side side,
+				   __u32 kind, int syscall, __u64 bucket)
+{
+	__u64 second = second_of(times->end_ns - 1);
+	__u64 since = times->end_ns > control.cut_ns ? control.cut_ns : 0;
+
+	if (!place->sum.count || place->second != second || place->since_ns != since ||
+	    place->bucket != bucket ||
+	    !is_alike(&place->sum.interval, task, kernel_stack, side, kind, syscall)) {
+		if (!send_sum(place))
+			return false;
+		begin_sum(place, task, times, kernel_stack, side, kind, syscall);
+		place->second = second;
+		place->since_ns = since;
+		place->bucket = bucket;
+	}
+	add_to_sum(&place->sum, times);
+	return true;
+}
+
+/* Of an interval of the current thread. False: it has to be sent by itself. */
+static __always_inline bool sum_interval(struct task_struct *task, const struct times *times,
+					 __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
+{
+	__u64 bucket, hash;
+	__u32 zero = 0, *busy;
+	struct sum_place *place;
+	bool is_summed;
+
+	if (!can_be_summed(times, kernel_stack, side))
+		return false;
+	bucket = run_queue_bucket(times->runnable_ns);
+	hash = wire_mix(wire_mix(kernel_stack, side.user_stack),
+			(__u64)task->tgid << 32 | kind << 16 | bucket);
+	place = sum_place_of(bpf_get_smp_processor_id(), hash);
+	busy = bpf_map_lookup_elem(&sums_busy, &zero);
+	if (!place || !busy)
+		return false;
+	*(volatile __u32 *)busy = 1;
+	barrier();
+	is_summed = sum_at(place, task, times, kernel_stack, side, kind, syscall, bucket);
+	barrier();
+	*(volatile __u32 *)busy = 0;
+	return is_summed;
+}
+
+struct flush {
+	__u32 cpu;
+	__u32 left;
+};
+
+/* Of bpf_loop. */
+static long flush_place(__u32 index, struct flush *flush)
+{
+	__u32 key = flush->cpu * WIRE_SUM_PLACES + index;
+	struct sum_place *place = bpf_map_lookup_elem(&sums, &key);
+
+	if (place && !send_sum(place))
+		flush->left++;
+	return 0;
+}
+
+/* Sends the sums of the CPU that its argument names, which is this one unless that one is offline, and
+ * returns how many are there still. */
+SEC("?raw_tp")
+int BPF_PROG(flush_sums, __u64 cpu)
+{
+	struct flush flush = {.cpu = cpu};
+	__u32 zero = 0, *busy = bpf_map_lookup_elem(&sums_busy, &zero);
+
+	if (!busy || (*busy && flush.cpu == bpf_get_smp_processor_id()))
+		return WIRE_SUM_PLACES;
+	bpf_loop(WIRE_SUM_PLACES, flush_place, &flush, 0);
+	return (int)flush.left;
+}
+
+#endif /* OFFCPU_BPF_SUMS_BPF_H_ */
