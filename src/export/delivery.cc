@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -20,18 +21,27 @@ bool IsLater(long status) { return status == 429 || status == 502 || status == 5
 
 bool IsOfContent(long status) { return status == 400 || status == 413 || status == 422 || status == 500; }
 
-// Pyroscope keeps what it can of a request, and names the others by their number in it.
-std::vector<size_t> ProfilesNamedIn(absl::string_view body) {
+// What the error of one profile begins with: "... and id 3f failed: resource_exhausted: push rate limit exceeded".
+bool IsOfALimit(absl::string_view text) {
+  constexpr absl::string_view kBefore = " failed: ";
+  const size_t at = text.find(kBefore);
+  if (at == text.npos) return false;
+  text.remove_prefix(at + kBefore.size());
+  return absl::StartsWith(text, "resource_exhausted") || absl::StartsWith(text, "unavailable");
+}
+
+// Pyroscope keeps what it can of a request, and names the others by their number in it, each with its own error.
+void JudgeNamedProfiles(absl::string_view body, Judgement& judgement) {
   constexpr absl::string_view kBefore = "push series with index ";
-  std::vector<size_t> numbers;
-  if (body.size() >= HttpPoster::kMaxAnswerBytes) return numbers;  // there may be more
-  for (size_t at = body.find(kBefore); at != body.npos; at = body.find(kBefore, at)) {
-    at += kBefore.size();
-    const absl::string_view digits = body.substr(at, body.find_first_not_of("0123456789", at) - at);
+  if (body.size() >= HttpPoster::kMaxAnswerBytes) return;  // there may be more
+  for (size_t at = body.find(kBefore); at != body.npos;) {
+    body.remove_prefix(at + kBefore.size());
+    at = body.find(kBefore);
     size_t number = 0;
-    if (absl::SimpleAtoi(digits, &number)) numbers.push_back(number);
+    if (!absl::SimpleAtoi(body.substr(0, body.find_first_not_of("0123456789")), &number)) continue;
+    judgement.refused_profiles.push_back(number);
+    if (IsOfALimit(body.substr(0, at))) judgement.limited_profiles.push_back(number);
   }
-  return numbers;
 }
 
 std::string Line(std::string_view text) { return Printable(text.substr(0, kMaxReasonBytes)); }
@@ -63,7 +73,7 @@ Judgement Judge(const HttpAnswer& answer) {
   }
   judgement.fate = IsLater(answer.status) ? Fate::kLater : Fate::kRefused;
   judgement.may_be_of_a_part = IsOfContent(answer.status);
-  judgement.refused_profiles = ProfilesNamedIn(answer.body);
+  JudgeNamedProfiles(answer.body, judgement);
   judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
   if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
   return judgement;

@@ -29,8 +29,9 @@ struct Judgement {
   bool may_be_of_a_part = false;                    // of a refusal: of what is in the request, perhaps not of all of it
   // Of an answer that says which profiles of the request it is of; the server has kept the others.
   std::vector<size_t> refused_profiles;
-  std::string what;    // "off_cpu of nginx": which profile, if it is of one
-  std::string reason;  // for a person, one line; empty: all is well
+  std::vector<size_t> limited_profiles;  // those of them that it has no room for now, and may take later
+  std::string what;                      // "off_cpu of nginx": which profile, if it is of one
+  std::string reason;                    // for a person, one line; empty: all is well
 };
 
 Judgement Judge(const HttpAnswer& answer);

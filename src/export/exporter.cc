@@ -314,9 +314,9 @@ void Exporter::Settle(const SpoolRecord& record, const Judgement& judgement) {
     if (judgement.fate == Fate::kDelivered) {
       ++stats_.requests_sent;
       stats_.bytes_sent += record.body.size();
-      if (judgement.rejected_profiles != 0)
-        LoseLocked(kProfilesRejected, judgement.rejected_profiles, judgement.rejected_ns);
     }
+    if (judgement.rejected_profiles != 0)
+      LoseLocked(kProfilesRejected, judgement.rejected_profiles, judgement.rejected_ns);
     stats_.last_error = ReasonOf(judgement);
   }
   answers_.Add(judgement, AnswerLog::Clock::now());

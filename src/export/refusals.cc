@@ -17,13 +17,13 @@ uint64_t RejectedNs(const SpoolRecord& record, uint64_t rejected, uint64_t profi
                                static_cast<double>(ShareOfWindowNs(record.duration_ns, record.part, record.parts)));
 }
 
-// That the answer names and that are there.
-std::set<size_t> NamedProfiles(const Judgement& judgement, const RequestParts& request) {
-  std::set<size_t> named;
-  for (const size_t profile : judgement.refused_profiles) {
-    if (profile < request.profiles()) named.insert(profile);
+// Of those that the answer names, the ones that are there.
+std::set<size_t> Present(const std::vector<size_t>& named, const RequestParts& request) {
+  std::set<size_t> present;
+  for (const size_t profile : named) {
+    if (profile < request.profiles()) present.insert(profile);
   }
-  return named;
+  return present;
 }
 
 std::set<size_t> AllProfiles(const RequestParts& request) {
@@ -54,7 +54,7 @@ std::vector<SpoolRecord> Divided(const SpoolRecord& record, const RequestParts& 
 
 // Where none or all are named, all of it comes again as it is.
 void OnLater(const SpoolRecord& record, const RequestParts& request, Refusals::Verdict& verdict) {
-  const std::set<size_t> named = NamedProfiles(verdict.judgement, request);
+  const std::set<size_t> named = Present(verdict.judgement.refused_profiles, request);
   if (named.empty() || named.size() == request.profiles()) return;
   verdict.parts = Divided(record, request, named);
   if (!verdict.parts.empty()) verdict.judgement.fate = Fate::kRestLater;
@@ -80,7 +80,7 @@ Refusals::Verdict Refusals::OnAnswer(const SpoolRecord& record, const HttpAnswer
 
 void Refusals::OnRefused(const SpoolRecord& record, const RequestParts& request, Verdict& verdict) const {
   Judgement& judgement = verdict.judgement;
-  std::set<size_t> refused = NamedProfiles(judgement, request);
+  std::set<size_t> refused = Present(judgement.refused_profiles, request);
   if (refused.empty()) {
     refused = AllProfiles(request);
     // Otherwise nothing speaks for it that the collector takes any.
@@ -90,8 +90,16 @@ void Refusals::OnRefused(const SpoolRecord& record, const RequestParts& request,
       return;
     }
   }
+  // One that is bad for good may stand beside others that there is no room for now.
+  const std::set<size_t> limited = Present(judgement.limited_profiles, request);
+  if (!limited.empty() && limited.size() == request.profiles()) {
+    judgement.fate = Fate::kLater;
+    return;
+  }
+  if (!limited.empty()) verdict.parts = Divided(record, request, limited);
+  if (!verdict.parts.empty()) std::erase_if(refused, [&](size_t profile) { return limited.contains(profile); });
   if (refused.size() < request.profiles()) {
-    judgement.fate = Fate::kDelivered;
+    judgement.fate = verdict.parts.empty() ? Fate::kDelivered : Fate::kRestLater;
     judgement.rejected_profiles = refused.size();
   }
   if (refused.size() == 1) judgement.what = request.Name(*refused.begin());

@@ -75,6 +75,18 @@ TEST(DeliveryTest, AnAnswerMayNameWhatItIsOf) {
       << "there may be more";
 }
 
+// Each profile has an error of its own, with the status of one of them. What its labels say is not the error.
+TEST(DeliveryTest, AnAnswerMayNameWhatItHasNoRoomForNow) {
+  const Judgement judgement =
+      Of(400,
+         "4 errors: push series with index 4 and id a failed: resource_exhausted: push rate limit (4MB) exceeded; "
+         "push series with index 0 and id b failed: invalid_argument: profile with labels "
+         "'{service_name=\"a failed: unavailable\"}' has no label; push series with index 2 and id c failed: "
+         "unavailable: no ingester; push series with index 1 and id d failed");
+  EXPECT_THAT(judgement.refused_profiles, testing::ElementsAre(4, 0, 2, 1));
+  EXPECT_THAT(judgement.limited_profiles, testing::ElementsAre(4, 2));
+}
+
 TEST(DeliveryTest, NoAnswerIsWorthAnotherTry) {
   const Judgement judgement = Judge({.error = "Couldn't connect"});
   EXPECT_EQ(judgement.fate, Fate::kLater);

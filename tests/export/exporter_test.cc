@@ -305,6 +305,31 @@ TEST_F(ExporterTest, WhatACollectorHasNoRoomForComesLaterAndTheRestNotAgain) {
   }
 }
 
+// Each profile has an error of its own, and the status is that of the one that is bad for good.
+TEST_F(ExporterTest, ABadProfileDoesNotCostThoseThatThereIsNoRoomFor) {
+  for (const std::string& spool : {config_.spool, std::string()}) {
+    config_.spool = spool;
+    collector_ = std::make_unique<FakeCollector>();
+    config_.target.url = config_.shown_url = collector_->url();
+    collector_->Then({HttpReply(400,
+                                "2 errors: push series with index 1 and id a failed: invalid_argument: bad; push "
+                                "series with index 2 and id b failed: resource_exhausted: push rate limit exceeded")});
+    const std::unique_ptr<Exporter> exporter = Start();
+    exporter->Add({AWindowOf({"server", "bad one", "late one"})});
+    const std::vector<FakeRequest> taken = collector_->AwaitTaken(1);
+    EXPECT_THAT(ServicesOf(taken[0]), ElementsAre("late one"));
+    const ExporterStats stats =
+        AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1 && s.requests_waiting == 0; });
+    EXPECT_EQ(stats.retries, 1u);
+    EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u)));
+    EXPECT_EQ(stats.losses[0].ns, kSecond / 3);
+    ASSERT_EQ(stats.refused.size(), 1u);
+    EXPECT_EQ(stats.refused[0].count, 1u);
+    EXPECT_EQ(collector_->Await(2).size(), 2u);
+    said_.clear();
+  }
+}
+
 // Pyroscope takes nothing that is older than an hour, and says so of each profile.
 TEST_F(ExporterTest, WindowsThatHaveBecomeTooOldAreRefusedAndHoldNothingUp) {
   const auto too_old = [](const std::string& index) {

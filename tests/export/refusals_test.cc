@@ -135,6 +135,36 @@ TEST(RefusalsTest, WhereAllAreNamedAllAreRefused) {
   EXPECT_THAT(verdict.types, ElementsAre("off_cpu", "off_cpu"));
 }
 
+std::string Failed(const std::string& index, const std::string& error) {
+  return "push series with index " + index + " and id x failed: " + error + "; ";
+}
+
+// The status is that of the profile that is bad; there is no room for the others now.
+TEST(RefusalsTest, ABadProfileDoesNotCostThoseThatThereIsNoRoomFor) {
+  Refusals refusals;
+  const std::string limit = "resource_exhausted: push rate limit (4MB) exceeded";
+  const std::string body = Failed("0", limit) + Failed("1", "invalid_argument: bad labels") + Failed("2", limit);
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(4), {.status = 400, .body = body});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kRestLater);
+  EXPECT_EQ(verdict.judgement.rejected_profiles, 1u);
+  EXPECT_EQ(verdict.judgement.rejected_ns, 1'000'000'007 / 4);
+  EXPECT_EQ(verdict.judgement.what, "off_cpu of program-b");
+  EXPECT_THAT(verdict.types, ElementsAre("off_cpu"));
+  ASSERT_THAT(verdict.parts, SizeIs(2));
+  EXPECT_EQ(RequestParts::Parse(verdict.parts[0].body)->Name(0), "off_cpu of program-a");
+  EXPECT_EQ(RequestParts::Parse(verdict.parts[1].body)->Name(0), "off_cpu of program-c");
+}
+
+TEST(RefusalsTest, WhereThereIsNoRoomForAnyAllComesAgainLater) {
+  Refusals refusals;
+  const std::string body = Failed("0", "resource_exhausted: x") + Failed("1", "unavailable: y");
+  const Refusals::Verdict verdict = refusals.OnAnswer(RecordOf(2), {.status = 400, .body = body});
+  EXPECT_EQ(verdict.judgement.fate, Fate::kLater);
+  EXPECT_EQ(verdict.judgement.rejected_profiles, 0u);
+  EXPECT_THAT(verdict.parts, IsEmpty());
+  EXPECT_THAT(verdict.types, IsEmpty());
+}
+
 TEST(RefusalsTest, AServerThatRefusesWhateverItGetsIsNotAskedForParts) {
   Refusals refusals;
   size_t divided = 0;
