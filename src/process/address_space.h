@@ -45,8 +45,8 @@ struct MappedCode {
 class AddressSpace {
  public:
   // `code`: sorted by address, not overlapping. `memory`: what is held for it, if anything.
-  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {})
-      : code_(std::move(code)), memory_(std::move(memory)) {}
+  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool keeps_frame_pointers = false)
+      : code_(std::move(code)), memory_(std::move(memory)), keeps_frame_pointers_(keeps_frame_pointers) {}
 
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
@@ -54,9 +54,13 @@ class AddressSpace {
 
   const std::vector<MappedCode>& code() const { return code_; }
 
+  // All code that the process makes keeps a frame pointer: it was told so, see java_options.h.
+  bool keeps_frame_pointers() const { return keeps_frame_pointers_; }
+
  private:
   std::vector<MappedCode> code_;
   MemoryLease memory_;
+  bool keeps_frame_pointers_ = false;
 };
 
 // Reads the process; what `previous` (may be null) already knows is taken from there. An object that cannot be read is

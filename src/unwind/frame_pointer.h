@@ -3,6 +3,7 @@
 #ifndef OFFCPU_UNWIND_FRAME_POINTER_H_
 #define OFFCPU_UNWIND_FRAME_POINTER_H_
 
+#include "process/address_space.h"
 #include "process/machine.h"
 #include "process/module.h"
 #include "unwind/apply.h"
@@ -53,6 +54,13 @@ constexpr bool IsOfHole(const Row& row) { return row.source == FrameSource::kFra
 
 // Does the register look like a frame pointer of this frame?
 bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);
+
+// May the frame pointer be that of a frame further out, so that by it callers would be left out? It is so in code that
+// uses the register for something else, or for nothing, as compiled code of Java does: the register is still what the
+// last frame was that has set it. The return addresses of what is left out lie between the stack pointer and where the
+// frame pointer points to. So where no word there is the address of code, nothing is left out. Values of variables and
+// what was there before may look the same: then it is not known.
+bool MaySkipFrames(const AddressSpace& space, const FrameState& state, const StackCopy& copy);
 
 // Code that a module's tables leave out (such as the compiler's own start-up code) keeps a frame pointer after all if
 // the register points exactly to where its stack ended at the call: only push %rbp; mov %rsp, %rbp makes it so.

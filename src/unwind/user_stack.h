@@ -31,7 +31,7 @@ enum class EndReason : uint8_t {
   kOtherStack,        // the frame lies on a stack that was not captured: a signal handler ran on one of its own
   kUnread,  // the walk needs a page of the stack that was not resident, or of which it was not known whose it is
   // A walk by frame pointers came to one of 0, or to RA 0. That may be the end; or the code uses the register for
-  // something else.
+  // something else. Or it came to the end by one that may have led past frames, see MaySkipFrames.
   kGuessedEnd,
   // The code was made by the program itself, or is in a file that is no ELF object, and does not keep a frame pointer.
   kGeneratedCode,

@@ -22,6 +22,13 @@ EndReason WithoutRow(const MappedCode& code) {
   return is_generated ? EndReason::kGeneratedCode : EndReason::kNoRow;
 }
 
+// Is it known that the code keeps a frame pointer wherever it has a frame?
+bool KeepsFramePointer(const AddressSpace& space, const MappedCode& code) {
+  const Module* module = code.module.get();
+  const bool is_made = module == nullptr || module->is_perf_map;
+  return is_made ? space.keeps_frame_pointers() : module->is_go;
+}
+
 // No more frames than this can be told apart in what was captured, each of which has a return address: a walk that
 // finds more goes in circles, through signal frames of a hostile stack.
 size_t MostFrames(const StackCopy& copy, const Machine& machine) {
@@ -198,6 +205,7 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
                       WalkTrace* trace) {
   const size_t most = MostFrames(copy, *machine_);
   bool leaf_in_hole = false;  // the frame before this one
+  bool may_skip = false;      // frames between those that were found
   const MappedCode* code = nullptr;
   Found found;
   for (;;) {
@@ -208,7 +216,10 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (kept->count() == most) return EndReason::kFrameLimit;
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
-    leaf_in_hole = state->exact && IsGuess(found) && IsOfHole(found.row) && found.row.cfa.reg == machine_->fp;
+    const bool is_by_fp = IsGuess(found) && found.row.cfa.reg == machine_->fp;
+    leaf_in_hole = state->exact && is_by_fp && IsOfHole(found.row);
+    const bool may_skip_here =
+        is_by_fp && !may_skip && !KeepsFramePointer(space, *code) && MaySkipFrames(space, *state, copy);
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;
@@ -217,7 +228,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     Frame& stays = kept->Add(frame, state->pc);
     const std::optional<EndReason> end = Step(*code, found, copy, state, &stays);
     if (trace != nullptr && !kept->is_cut()) Trace(*code, found, pc, trace);
-    if (end) return *end;
+    if (end) return *end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : *end;
+    may_skip |= may_skip_here;
   }
 }
 

@@ -3,11 +3,20 @@
 // are skipped by name.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "recorder/process_stacks.h"
 #include "tests/integration/comparison.h"
+#include "tests/integration/harness.h"
 #include "tests/integration/load.h"
 #include "tests/integration/real_program.h"
 
@@ -145,6 +154,70 @@ INSTANTIATE_TEST_SUITE_P(Of, RuntimeStacks, testing::ValuesIn(Settings()),
 TEST_P(RuntimeStacks, CalledCompleteAreThoseOfElfutils) {
   if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
   EXPECT_EQ(CompareAll(GetParam()).wrong, 0u);
+}
+
+// How many frames each thread has by Java's own dump: a line that begins with the thread's name in quotes and has its
+// tid as nid, in hexadecimal or not, and a line "\tat ..." for each frame.
+std::map<pid_t, size_t> ByJstack(pid_t pid, size_t* nested) {
+  std::map<pid_t, size_t> frames;
+  const std::unique_ptr<Program> program = Program::Start({"jstack", std::to_string(pid)}, "/dev/null");
+  std::string output;
+  if (program != nullptr) program->Wait(&output);
+  pid_t tid = 0;
+  *nested = 0;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
+    const size_t nid = line.find(" nid=");
+    if (line.starts_with('"')) tid = nid == std::string::npos ? 0 : std::stoi(line.substr(nid + 5), nullptr, 0);
+    if (tid != 0 && line.starts_with("\tat ")) ++frames[tid];
+    if (line.find("J.nested") != std::string::npos) ++*nested;
+  }
+  return frames;
+}
+
+class JavaStacks : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(FramePointers, JavaStacks, testing::Bool());
+
+// Code that is compiled without frame pointers leaves the register as it was in a caller further out, so that elfutils
+// leaves frames out. What is called complete has as many as Java says; with frame pointers all of them are complete.
+TEST_P(JavaStacks, CalledCompleteHaveTheFramesOfItsDump) {
+  if (!IsInstalled("javac") || !IsInstalled("jstack")) GTEST_SKIP() << "java is not installed";
+  const std::string options = GetParam() ? "-XX:+PreserveFramePointer " : "";
+  const RealProgram program = {"java", "", absl::StrCat(kJava, "-Xcomp -XX:-Inline ", options, "J"), 20};
+  const RunningProgram running(program);
+  // A dump is asked for by a signal that ends whoever does not know it: the compiler, and a machine that is not up yet.
+  const std::string exe = absl::StrCat("/proc/", running.pid(), "/exe");
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&exe] {
+    std::error_code error;
+    return std::filesystem::read_symlink(exe, error).filename() == "java";
+  })) << running.errors();
+  ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+  constexpr size_t kNested = 11 + 36;  // in main and in eight threads
+  std::map<pid_t, size_t> dump;
+  size_t nested = 0;
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&] {
+    dump = ByJstack(running.pid(), &nested);
+    return nested == kNested;
+  })) << running.errors();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  size_t complete = 0;
+  size_t threads = 0;
+  for (const ProfileRow& row : stacks->profile.rows) {
+    const UserStack& stack = stacks->profile.user_stacks[row.user_stack].stack;
+    if (!dump.contains(row.tid)) continue;
+    ++threads;
+    if (stack.end != EndReason::kComplete) continue;
+    ++complete;
+    EXPECT_GE(std::count_if(stack.frames.begin(), stack.frames.end(),
+                            [](const Frame& f) { return f.module == nullptr || f.module->is_perf_map; }),
+              dump.at(row.tid))
+        << row.tid;
+  }
+  std::printf("%zu of %zu threads of Java are complete\n", complete, threads);
+  EXPECT_GE(threads, 9u);
+  if (GetParam()) {
+    EXPECT_EQ(complete, threads);
+  }
 }
 
 // Debian's musl has no tables. Behind the system call there is what gdb finds by the code: the function that has made

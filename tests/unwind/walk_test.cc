@@ -236,6 +236,25 @@ TEST_F(HoleWalkTest, InterruptedThereOnlyIfTheCallerIsOfItsKind) {
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kHole, kHole + 0x30, kDescribed + 0x40, kOutermostToo + 1}));
 }
 
+// Compiled code of Java leaves the frame pointer as the last function that has set it. By it callers are left out,
+// whose return addresses are between: the walk comes to the end, but nothing says that this is all.
+TEST_F(WalkTest, WhereTheFramePointerMayBeThatOfAnotherFrame) {
+  words[4] = kStack + 64;
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 2u);
+  for (const size_t at : {0, 3}) {
+    words[at] = kGenerated + 0x1100;  // the return address of who is left out
+    EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd) << at;
+    EXPECT_EQ(stack.frames.size(), 2u);
+    words[at] = 0;
+  }
+  // The process was told that its code keeps one: then it is a value like any other.
+  words[3] = kGenerated + 0x1100;
+  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+}
+
 TEST_F(WalkTest, GeneratedCode) {
   words[4] = kStack + 64;
   words[5] = kBare + 0x1010;
