@@ -15,12 +15,11 @@ namespace {
 
 // What one of each takes of a CPU, in nanoseconds, as scripts/bench measures it beside its ping-pong: the differences
 // of "extra ns a switch" in docs/performance.md. A switch there is one interval, and with --wakers one wake.
-constexpr uint64_t kOfDefault = 316;                  // offcpu record
-constexpr uint64_t kSwitchNs = 293;                   // offcpu record -p 1: the calls of the programs, and the filters
-constexpr uint64_t kWaitNs = kOfDefault - kSwitchNs;  // of a recorded thread, drawn or not
-constexpr uint64_t kDrawnNs = 1360 - kOfDefault;      // offcpu record --sample 0: the kernel stack and the record
-constexpr uint64_t kWakeNs = 2125 - kOfDefault;       // offcpu record --wakers
-constexpr uint64_t kSampleNs = kDrawnNs;              // the same is done; --oncpu 99 is too rare to show
+// `offcpu record -p 1` costs as much as the default there, within the noise: it is the calls of the programs.
+constexpr uint64_t kSwitchNs = 308;             // offcpu record
+constexpr uint64_t kDrawnNs = 901 - kSwitchNs;  // offcpu record --sample 0: the stacks and the sum or the record
+constexpr uint64_t kWakeNs = 2129 - kSwitchNs;  // offcpu record --wakers
+constexpr uint64_t kSampleNs = kDrawnNs;        // the same is done; --oncpu 99 is too rare to show
 
 uint64_t HostSwitches() {
   std::ifstream stat("/proc/stat");
@@ -51,8 +50,8 @@ uint64_t MeasuredNs(const CostReading& before, const CostReading& now) {
 uint64_t CountedNs(const CostReading& before, const CostReading& now, bool wakers) {
   const uint64_t drawn = Since(before.drawn, now.drawn);
   const uint64_t waits = drawn + Since(before.not_drawn, now.not_drawn);
-  return kSwitchNs * std::max(waits, SwitchesSince(before, now)) + (kWaitNs + (wakers ? kWakeNs : 0)) * waits +
-         kDrawnNs * drawn + kSampleNs * Since(before.samples, now.samples);
+  return kSwitchNs * std::max(waits, SwitchesSince(before, now)) + (wakers ? kWakeNs : 0) * waits + kDrawnNs * drawn +
+         kSampleNs * Since(before.samples, now.samples);
 }
 
 }  // namespace
