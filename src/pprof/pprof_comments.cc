@@ -18,7 +18,7 @@ constexpr std::string_view kMark = "offcpu recording 2, start ";
 constexpr std::string_view kMarkOfOld = "offcpu recording 1, start ";
 constexpr std::string_view kHost = "host: ";
 constexpr std::string_view kCounters = "counters: ";
-constexpr size_t kLineBytes = 110;  // of counters: what pprof's graph has room for
+constexpr size_t kLineBytes = 120;  // of counters: what pprof's graph has room for
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
 constexpr std::string_view kLedger = "ledger: ";
@@ -119,7 +119,7 @@ std::vector<std::string> CounterLines(const ProfileStats& stats) {
   VisitCounters(stats, EachCounter{[&lines](const std::string& key, uint64_t value) {
                   if (value == 0) return;
                   const std::string text = absl::StrCat(key, " ", value);
-                  if (lines.empty() || lines.back().size() + text.size() > kLineBytes) {
+                  if (lines.empty() || lines.back().size() + 2 + text.size() > kLineBytes) {
                     lines.push_back(absl::StrCat(std::string(kCounters), text));
                   } else {
                     absl::StrAppend(&lines.back(), ", ", text);

@@ -113,7 +113,7 @@ TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
                                       "lost: no user stack: budget: 3 times, 1500 ns"}));
   EXPECT_THAT(comments, Contains(AllOf(StartsWith("counters: intervals 101, cookies 102, captures 103, capture_ns "),
                                        SizeIs(Le(120)))));
-  EXPECT_THAT(comments, Contains(HasSubstr(", walk_ends complete 200")));
+  EXPECT_THAT(comments, Contains(HasSubstr("walk_ends complete 200")));
   EXPECT_THAT(comments, SizeIs(Le(18))) << "pprof prints them all above its tables";
 }
 
