@@ -151,7 +151,7 @@ struct Programs::Impl {
   }
 
   // Of one CPU; nothing: it cannot be done. The program may have interrupted another one that adds, which takes
-  // nanoseconds.
+  // nanoseconds. On a CPU that is offline nobody adds.
   std::optional<size_t> FlushSums(uint64_t cpu) {
     constexpr int kAttempts = 1000;
     const int program = bpf_program__fd(bpf.programs.flush_sums);
@@ -164,7 +164,7 @@ struct Programs::Impl {
       int error = -bpf_prog_test_run_opts(program, &run);
       run.flags = 0;
       run.cpu = 0;
-      if (error == ENXIO) error = -bpf_prog_test_run_opts(program, &run);  // offline: nobody adds there
+      if (error == ENXIO) error = -bpf_prog_test_run_opts(program, &run);
       if (error != 0) return std::nullopt;
       if (run.retval != WIRE_SUM_PLACES) return run.retval;
     }
@@ -341,7 +341,7 @@ void Programs::CutSums(uint64_t ns) {
 }
 
 size_t Programs::FlushSums() {
-  if (impl_->bpf.config->sums == 0) return 0;
+  if (!SumsUp()) return 0;
   const std::lock_guard lock(impl_->flushing);
   const auto cpus = static_cast<uint64_t>(libbpf_num_possible_cpus());
   size_t left = 0;
@@ -427,6 +427,7 @@ void Programs::ForgetDefinition(uint64_t id) {
   bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.sent_places), &place, &nothing, BPF_ANY);
 }
 
+bool Programs::SumsUp() const { return impl_->bpf.config->sums != 0; }
 bool Programs::WalksUserStacks() const { return impl_->told.has_value(); }
 void Programs::TellWalk(const ToldWalk& walk) { impl_->told->Tell(walk); }
 void Programs::ForgetWalks() { impl_->told->Clear(); }

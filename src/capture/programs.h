@@ -90,6 +90,8 @@ class Programs {
   void BeginLastListing();
   // Waits for programs that began before Disarm; some 20 ms.
   void Settle();
+  // Intervals that are alike come as sums. Without that the next two need not be called.
+  bool SumsUp() const;
   // From now on no sum of intervals has some that end at `ns` or before and some that end later, as long as this
   // returns before then. Scheduler's clock.
   void CutSums(uint64_t ns);

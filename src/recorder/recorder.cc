@@ -47,6 +47,7 @@ constexpr std::chrono::seconds kDecodeAtMost{1};
 // Of the sums of intervals, and how far ahead a window's end is chosen, so that no sum reaches over it.
 constexpr uint64_t kFlushPeriodNs = 500'000'000;
 constexpr uint64_t kCutAheadNs = 5'000'000;
+constexpr int kFlushAttempts = 1000;
 // Between two looks at the rings: where much comes, and where less than kFewRecords do.
 constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
@@ -274,6 +275,7 @@ class RecorderImpl final : public Recorder {
   // An instant that the programs have known before it came, so that no sum reaches over it. Returns behind it; 0 if the
   // clock cannot be read.
   uint64_t CutAhead() {
+    if (!programs_->SumsUp()) return SchedulerNs();
     uint64_t cut_ns = 0;
     for (uint64_t ahead_ns = kCutAheadNs;; ahead_ns *= 2) {
       const uint64_t now_ns = SchedulerNs();
@@ -339,13 +341,11 @@ class RecorderImpl final : public Recorder {
     ledger_.Finish(programs_->span(), profile);
   }
 
-  // All that was added up by now is in the queue after this.
+  // All that was added up by now is in the queue after this: what finds no room in a ring does so when it has been
+  // drained.
   void FlushSums() {
-    bool all = false;
-    while (!all) {
-      all = programs_->FlushSums() == 0;
-      AwaitDrain();
-    }
+    for (int i = 0; i < kFlushAttempts && programs_->FlushSums() != 0; ++i) AwaitDrain();
+    AwaitDrain();
   }
 
   // Until the rings have been drained once more.
