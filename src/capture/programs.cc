@@ -29,6 +29,7 @@
 #include "capture/hidden_tasks.h"
 #include "capture/mapped_array.h"
 #include "capture/orc_format.h"
+#include "capture/request_cost.h"
 #include "capture/sampling_events.h"
 #include "capture/settings.h"
 #include "capture/wire_names.h"
@@ -129,6 +130,7 @@ struct Programs::Impl {
   OwnedFd news;                       // an epoll of both of the following
   OwnedFd hurry;                      // an eventfd
   std::atomic<uint64_t> end_ns{0};    // CLOCK_MONOTONIC
+  uint64_t request_ns = 0;            // set before anything is attached
   std::mutex flushing;                // one thread at a time flushes the sums of a CPU
   std::mutex listing;                 // guards list_min_ns and list_pass of the control page
 
@@ -297,6 +299,9 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
     others.sums = false;
     return Load(others, features);
   }
+  if (status.ok() && impl->bpf.config->has_task_work != 0) {
+    impl->request_ns = MeasureRequestNs(impl->bpf.programs.ask_for_nothing);
+  }
   if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
@@ -431,6 +436,8 @@ bool Programs::SumsUp() const { return impl_->bpf.config->sums != 0; }
 bool Programs::WalksUserStacks() const { return impl_->told.has_value(); }
 void Programs::TellWalk(const ToldWalk& walk) { impl_->told->Tell(walk); }
 void Programs::ForgetWalks() { impl_->told->Clear(); }
+
+uint64_t Programs::request_ns() const { return impl_->request_ns; }
 
 Counters Programs::ReadCounters() const {
   Counters counters = {};

@@ -133,6 +133,9 @@ class Programs {
   // Of all processes together, from now on; only where `draws_per_second` was not 0.
   void SetDrawsPerSecond(uint32_t draws);
 
+  // What a capture by task work costs its thread besides what WIRE_COUNT_CAPTURE_TIME counts, as measured at Load.
+  uint64_t request_ns() const;
+
   Counters ReadCounters() const;
   ProgramRuns ReadRuns() const;
 

@@ -222,6 +222,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
   bpf_program__set_autoload(programs.read_orc_header, features.orc);
   bpf_program__set_autoload(programs.flush_sums, bpf.config->sums != 0);
+  bpf_program__set_autoload(programs.ask_for_nothing, bpf.config->has_task_work != 0);
   bpf_program__set_autoload(programs.sample, config.oncpu_hz != 0);
   bpf_program__set_autoload(programs.sample_nmi, config.oncpu_in_nmi);
   bpf_program__set_autoload(programs.sched_waking, config.wakers);

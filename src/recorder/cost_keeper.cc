@@ -9,6 +9,7 @@ namespace {
 constexpr uint64_t kFirstLooksNs = 10'000'000'000;
 constexpr uint64_t kFirstLookPeriodNs = 1'000'000'000;
 constexpr uint64_t kLookPeriodNs = 5'000'000'000;
+constexpr uint64_t kLeastBusy = 10;  // a CPU counts as busy for at least one part in so many
 constexpr double kNsPerSecond = 1e9;
 constexpr double kPpm = 1e6;
 
@@ -19,7 +20,7 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
       hooks_(std::move(hooks)),
       last_(hooks_.read()),
       began_ns_(last_.at_ns),
-      look_{.began_ns = last_.at_ns, .cost = {}},
+      look_{.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0},
       window_(look_) {
   if (config.draws_per_second == 0) return;
   budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
@@ -27,8 +28,13 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
   SetDraws(first_draws_);
 }
 
-uint64_t CostKeeper::LookPeriodNs() const {
-  return last_.at_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
+bool CostKeeper::begins() const { return last_.at_ns - began_ns_ < kFirstLooksNs; }
+uint64_t CostKeeper::LookPeriodNs() const { return begins() ? kFirstLookPeriodNs : kLookPeriodNs; }
+
+uint64_t CostKeeper::BudgetedNs() const {
+  const uint64_t host_ns = HostNs(look_);
+  if (begins() || last_.busy_ns == 0) return host_ns;
+  return std::clamp(look_.busy_ns, host_ns / kLeastBusy, host_ns);
 }
 
 void CostKeeper::SetDraws(uint32_t draws_per_cpu) {
@@ -41,6 +47,7 @@ void CostKeeper::Read() {
   const OwnCost cost = CostBetween(last_, now, config_.wakers);
   AddCost(cost, look_.cost);
   AddCost(cost, window_.cost);
+  look_.busy_ns += now.busy_ns - std::min(last_.busy_ns, now.busy_ns);
   last_ = now;
 }
 
@@ -49,8 +56,8 @@ void CostKeeper::Tick(uint64_t now_ns) {
   if (!budget_.has_value() || now_ns < look_.began_ns + LookPeriodNs()) return;
   Read();
   budget_->Look(static_cast<double>(look_.cost.recording_ns()) / kNsPerSecond,
-                static_cast<double>(HostNs(look_)) / kNsPerSecond);
-  look_ = {.began_ns = last_.at_ns, .cost = {}};
+                static_cast<double>(BudgetedNs()) / kNsPerSecond);
+  look_ = {.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0};
   const uint32_t draws = budget_->draws();
   if (draws == draws_per_cpu()) return;
   SetDraws(draws);
@@ -67,7 +74,7 @@ void CostKeeper::Tell(ProfileStats& stats) {
   stats.host_cpu_ns = HostNs(window_);
   stats.cpu_budget_ppm = budget_.has_value() ? config_.budget_ppm : 0;
   stats.draws_lowered_to = least_draws_ < first_draws_ ? least_draws_ : 0;
-  window_ = {.began_ns = last_.at_ns, .cost = {}};
+  window_ = {.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0};
   least_draws_ = draws_per_cpu();
 }
 

@@ -1,5 +1,8 @@
-// What recording has cost since it began, and how much is drawn so that it keeps its budget. Where the bound of the
-// sample is fixed, nothing is changed and the cost is only told. Thread-safe; Tick is for one thread.
+// What recording has cost since it began, and how much is drawn so that it keeps its budget. In the first ten seconds
+// the budget is a part of all CPUs: somebody may be waiting for a short recording. After that it is a part of what the
+// CPUs are busy with, because what is always on must not cost a host with little to do more than that part of what it
+// does. Where the bound of the sample is fixed, nothing is changed and the cost is only told. Thread-safe; Tick is for
+// one thread.
 #ifndef OFFCPU_RECORDER_COST_KEEPER_H_
 #define OFFCPU_RECORDER_COST_KEEPER_H_
 
@@ -47,11 +50,15 @@ class CostKeeper {
   struct Stretch {
     uint64_t began_ns;
     OwnCost cost;
+    uint64_t busy_ns = 0;  // of the host's CPUs
   };
   void Read();
   uint64_t HostNs(const Stretch& stretch) const { return (last_.at_ns - stretch.began_ns) * config_.cpus; }
 
+  bool begins() const;
   uint64_t LookPeriodNs() const;
+  // What the budget is a part of, of the time since the last look.
+  uint64_t BudgetedNs() const;
   void SetDraws(uint32_t draws_per_cpu);
 
   const CostKeeperConfig config_;

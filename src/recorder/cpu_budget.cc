@@ -18,11 +18,11 @@ CpuBudget::CpuBudget(double share, double most_draws)
       least_(std::min(kLeastDraws, most_draws)),
       draws_(std::min(kFirstDraws, most_draws)) {}
 
-void CpuBudget::Look(double cost_seconds, double host_seconds) {
+void CpuBudget::Look(double cost_seconds, double of_seconds) {
   const bool is_first = !has_looked_;
   has_looked_ = true;
-  if (is_first || host_seconds <= 0) return;
-  const double spent = cost_seconds / (host_seconds * share_);  // 1: all of the budget
+  if (is_first || of_seconds <= 0) return;
+  const double spent = cost_seconds / (of_seconds * share_);  // 1: all of the budget
   if (spent >= kIsEnough && spent <= 1) return;
   draws_ /= std::clamp(spent, 1 / kMostRise, 1 / kMostFall);
   draws_ = std::clamp(draws_, least_, most_);

@@ -15,12 +15,12 @@ class CpuBudget {
   // waits, so that a budget is not overdrawn before the first looks.
   static constexpr double kFirstDraws = 250;
 
-  // `share` of all CPUs, above 0; `most_draws` a second and CPU.
+  // `share` above 0; `most_draws` a second and CPU.
   CpuBudget(double share, double most_draws);
 
-  // What recording took since the last look, and what the CPUs had meanwhile: their number times the time. The first
-  // look is not judged: when a recording begins, all processes are looked at, and their unwind tables are read.
-  void Look(double cost_seconds, double host_seconds);
+  // What recording took since the last look, and the CPU time of which it may take its share. The first look is not
+  // judged: when a recording begins, all processes are looked at, and their unwind tables are read.
+  void Look(double cost_seconds, double of_seconds);
 
   uint32_t draws() const;  // a second and CPU, from now on
 

@@ -1,7 +1,10 @@
 #include "recorder/own_cost.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
+#include <istream>
 #include <limits>
 #include <string>
 
@@ -21,14 +24,36 @@ constexpr uint64_t kDrawnNs = 901 - kSwitchNs;  // offcpu record --sample 0: the
 constexpr uint64_t kWakeNs = 2129 - kSwitchNs;  // offcpu record --wakers
 constexpr uint64_t kSampleNs = kDrawnNs;        // the same is done; --oncpu 99 is too rare to show
 
-uint64_t HostSwitches() {
-  std::ifstream stat("/proc/stat");
+// Of /proc/stat.
+struct HostSums {
+  uint64_t busy_ns = 0;
   uint64_t switches = 0;
+};
+
+// After "cpu": user, nice, system, idle, iowait, irq, softirq; what follows is others' or is in these already.
+uint64_t BusyTicks(std::istream& stat) {
+  constexpr int kFigures = 7;
+  constexpr int kIdle = 3;
+  constexpr int kIoWait = 4;
+  uint64_t busy = 0;
+  for (int i = 0; i < kFigures; ++i) {
+    uint64_t ticks = 0;
+    stat >> ticks;
+    if (i != kIdle && i != kIoWait) busy += ticks;
+  }
+  return busy;
+}
+
+HostSums ReadHostSums() {
+  const auto tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  HostSums sums;
+  std::ifstream stat("/proc/stat");
   for (std::string word; stat >> word;) {
-    if (word == "ctxt") return stat >> switches ? switches : 0;
+    if (word == "cpu") sums.busy_ns = BusyTicks(stat) * tick_ns;
+    if (word == "ctxt") stat >> sums.switches;
     stat.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
-  return 0;
+  return sums;
 }
 
 uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(before, now); }
@@ -60,13 +85,18 @@ CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t thre
   const Counters counters = programs.ReadCounters();
   const ProgramRuns runs = programs.ReadRuns();
   const SelfUsage self = MeasureSelf();
+  const HostSums host = ReadHostSums();
+  const uint64_t captures = counters[WIRE_COUNT_CAPTURE_TIME].count;
+  const uint64_t at_once = std::min(captures, counters[WIRE_COUNT_COPIED_AT_ONCE].count);
   return {.at_ns = ReadClocks().monotonic_ns,
           .process_ns = self.cpu_ns,
           .threads_ns = threads_ns,
           .capture_ns = CaptureNs(counters),
-          .captures = counters[WIRE_COUNT_CAPTURE_TIME].count,
-          .captures_at_once = counters[WIRE_COUNT_COPIED_AT_ONCE].count,
-          .switches = HostSwitches(),
+          .request_ns = (captures - at_once) * programs.request_ns(),
+          .captures = captures,
+          .captures_at_once = at_once,
+          .busy_ns = host.busy_ns,
+          .switches = host.switches,
           // What found no room in the ring had cost as much.
           .drawn =
               intervals + counters[WIRE_COUNT_INTERVAL_RING_FULL].count + counters[WIRE_COUNT_INTERVAL_RING_BUSY].count,
@@ -80,7 +110,7 @@ CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t thre
 OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wakers) {
   const uint64_t measured_ns = MeasuredNs(before, now);
   return {.programs_ns = measured_ns != 0 ? measured_ns : CountedNs(before, now, wakers),
-          .captures_ns = Since(before.capture_ns, now.capture_ns),
+          .captures_ns = Since(before.capture_ns, now.capture_ns) + Since(before.request_ns, now.request_ns),
           .process_ns = Since(before.process_ns, now.process_ns),
           .threads_ns = Since(before.threads_ns, now.threads_ns)};
 }

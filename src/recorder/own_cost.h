@@ -18,8 +18,10 @@ struct CostReading {
   uint64_t process_ns = 0;        // CPU time of this process
   uint64_t threads_ns = 0;        // of that, what the threads took that drain and work
   uint64_t capture_ns = 0;        // that captures took of the threads they were made in, sleep included
+  uint64_t request_ns = 0;        // that it took besides to have them made by task work
   uint64_t captures = 0;          // whose time that is
   uint64_t captures_at_once = 0;  // made within the BPF programs of switches
+  uint64_t busy_ns = 0;           // of the host's CPUs; 0: not known
   uint64_t switches = 0;          // of the host; 0: not known
   uint64_t drawn = 0;             // waits that were recorded
   uint64_t not_drawn = 0;

@@ -59,6 +59,18 @@ uint64_t WantedWalks() {
   return walks == nullptr ? kFewWalks : std::strtoull(walks, nullptr, 10);
 }
 
+// An interrupt and a task work take longer than a function call, and less than a thread would notice.
+TEST(Captures, TellWhatAskingForThemCosts) {
+  const std::unique_ptr<Programs> programs = MustLoad(Narrowed({}, 0));
+  ASSERT_NE(programs, nullptr);
+  std::printf("%" PRIu64 " ns\n", programs->request_ns());
+  EXPECT_GT(programs->request_ns(), 100u);
+  EXPECT_LT(programs->request_ns(), 1'000'000u);
+  const std::unique_ptr<Programs> at_once = MustLoad(Narrowed({}, 0), /*may_have_exit_tp=*/false);
+  ASSERT_NE(at_once, nullptr);
+  EXPECT_EQ(at_once->request_ns(), 0u) << "without sched_exit_tp there is no task work";
+}
+
 // Each walk is compared with what the kernel's helper for stacks of other threads tells.
 void ExpectWalksAsTheKernelTells(const ProgramsConfig& config) {
   const TemporaryDirectory directory;

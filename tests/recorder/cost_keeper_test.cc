@@ -22,9 +22,10 @@ class CostKeeperTest : public ::testing::Test {
         {.read = [this] { return now_; }, .set_draws = [this](uint32_t draws) { set_.push_back(draws); }});
   }
 
-  // A second goes by in which the threads that record use so much.
+  // A second goes by in which the threads that record use so much, and all others of the host `others_ns_`.
   void Pass(CostKeeper& keeper, uint64_t threads_ns) {
     now_.at_ns += kSecond;
+    now_.busy_ns += threads_ns + others_ns_;
     now_.process_ns += threads_ns;
     now_.threads_ns += threads_ns;
     keeper.Tick(now_.at_ns);
@@ -33,8 +34,13 @@ class CostKeeperTest : public ::testing::Test {
     for (int i = 0; i < seconds; ++i) Pass(keeper, threads_ns);
   }
 
-  CostReading now_ = {.at_ns = 7 * kSecond, .process_ns = 99 * kSecond, .capture_ns = 11, .resident_bytes = 5000};
-  std::vector<uint32_t> set_;  // draws of all CPUs
+  CostReading now_ = {.at_ns = 7 * kSecond,
+                      .process_ns = 99 * kSecond,
+                      .capture_ns = 11,
+                      .busy_ns = 88 * kSecond,
+                      .resident_bytes = 5000};
+  uint64_t others_ns_ = 2 * kSecond;  // a saturated host
+  std::vector<uint32_t> set_;         // draws of all CPUs
 };
 
 TEST_F(CostKeeperTest, LowersDrawsEverySecondAndLaterEveryFiveButNotAtFirst) {
@@ -76,6 +82,37 @@ TEST_F(CostKeeperTest, RaisesThemAgain) {
 TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
   CostKeeper keeper = Keeper();
   Pass(keeper, 19'000'000, 60);
+  EXPECT_THAT(set_, ElementsAre(400u));
+}
+
+// 5 ms a second are a quarter of 1 % of two CPUs, and 1.25 % of what a fifth of them does.
+TEST_F(CostKeeperTest, AfterTenSecondsCostsAPartOfWhatTheHostDoes) {
+  others_ns_ = 395'000'000;
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 5'000'000, 9);
+  EXPECT_THAT(set_, ElementsAre(400u)) << "at first, of all CPUs";
+  Pass(keeper, 5'000'000);
+  EXPECT_THAT(set_, ElementsAre(400u, 320u));
+}
+
+TEST_F(CostKeeperTest, OfAnIdleHostATenthCountsAsBusy) {
+  others_ns_ = 0;
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 2'000'000, 20);
+  EXPECT_THAT(set_, ElementsAre(400u)) << "1 % of a tenth of two CPUs";
+  Pass(keeper, 2'500'000, 5);
+  EXPECT_THAT(set_, ElementsAre(400u, 320u));
+}
+
+TEST_F(CostKeeperTest, WhereItIsNotKnownWhatTheHostDoesAllCpusCount) {
+  CostKeeper keeper = Keeper();
+  for (int i = 0; i < 20; ++i) {
+    now_.busy_ns = 0;
+    others_ns_ = 0;
+    now_.at_ns += kSecond;
+    now_.threads_ns += 19'000'000;
+    keeper.Tick(now_.at_ns);
+  }
   EXPECT_THAT(set_, ElementsAre(400u));
 }
 

@@ -26,10 +26,11 @@ TEST(OwnCostTest, CapturesAndTheProcessAreWhatIsMeasured) {
   now.process_ns += 7;
   now.threads_ns += 5;
   now.capture_ns += 9;
+  now.request_ns += 20;
   const OwnCost cost = CostBetween(kBefore, now, false);
   EXPECT_EQ(cost.process_ns, 7u);
-  EXPECT_EQ(cost.captures_ns, 9u);
-  EXPECT_EQ(cost.recording_ns(), 14u);
+  EXPECT_EQ(cost.captures_ns, 29u);
+  EXPECT_EQ(cost.recording_ns(), 34u);
 }
 
 // The rows of docs/performance.md, of 100 switches: `offcpu record`, with --wakers, and with --sample 0.
