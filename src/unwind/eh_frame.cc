@@ -124,12 +124,17 @@ bool IsBase(const Machine& machine, const Dwarf_Op& op, uint8_t* reg, int32_t* o
   return number < machine.pc && FitOffset(numbered ? op.number2 : op.number, offset);
 }
 
-// reg + offset, or *(reg + offset) + addend
+// reg + offset, or *(reg + offset) + addend. What is added may be a number that is pushed first, as SBCL's assembler
+// code has it.
 bool ToCfaRule(const Machine& machine, std::span<const Dwarf_Op> ops, CfaRule* rule) {
-  if (ops.empty() || ops.size() > 3 || !IsBase(machine, ops[0], &rule->reg, &rule->offset)) return false;
+  if (ops.empty() || !IsBase(machine, ops[0], &rule->reg, &rule->offset)) return false;
   rule->deref = ops.size() > 1;
   if (rule->deref && ops[1].atom != DW_OP_deref) return false;
-  return ops.size() < 3 || (ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
+  const bool is_pushed = ops.size() == 4 && ops[2].atom >= DW_OP_lit0 && ops[2].atom <= DW_OP_lit31;
+  if (is_pushed) rule->addend = ops[2].atom - DW_OP_lit0;
+  if (is_pushed) return ops[3].atom == DW_OP_plus;
+  return ops.size() < 3 ||
+         (ops.size() == 3 && ops[2].atom == DW_OP_plus_uconst && FitOffset(ops[2].number, &rule->addend));
 }
 
 // The rule that GNU ld writes for a whole PLT: a word above sp, and one more behind the word that each block of 16

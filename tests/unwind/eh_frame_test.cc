@@ -113,6 +113,9 @@ TEST_F(EhFrameTest, CfaExpressions) {
   EXPECT_EQ(row.cfa, CfaAt(kRsp, 16, 8));
   ASSERT_EQ(Find({0x0f, 2, 0x7a, 4}), FindOutcome::kFound);  // r10 + 4
   EXPECT_EQ(row.cfa, Cfa(kR10, 4));
+  // breg6 0; deref; lit16; plus: SBCL's call_into_lisp_
+  ASSERT_EQ(Find({0x0f, 5, 0x76, 0, 0x06, 0x40, 0x22}), FindOutcome::kFound);
+  EXPECT_EQ(row.cfa, CfaAt(kRbp, 0, 16));
 }
 
 // A stub of a lazy PLT jumps at its byte 0, pushes a word at 6 and jumps at 11; one of an IBT PLT pushes at 4.
@@ -184,6 +187,9 @@ TEST_F(EhFrameTest, WhatARowCannotHold) {
   EXPECT_EQ(Find({0x0f, 3, 0x77, 8, 0x96}), FindOutcome::kExpression) << "an operation too many";
   EXPECT_EQ(Find({0x0f, 1, 0xff}), FindOutcome::kExpression) << "unknown operation";
   EXPECT_EQ(Find({0x0f, 2, 0x23, 8}), FindOutcome::kExpression) << "no register";
+  EXPECT_EQ(Find({0x0f, 4, 0x76, 0, 0x06, 0x40}), FindOutcome::kExpression) << "a number that nothing is done with";
+  EXPECT_EQ(Find({0x0f, 5, 0x76, 0, 0x06, 0x40, 0x1c}), FindOutcome::kExpression) << "minus 16";
+  EXPECT_EQ(Find({0x0f, 5, 0x76, 0, 0x06, 0x50, 0x22}), FindOutcome::kExpression) << "plus a register";
   EXPECT_EQ(Find({0x0c, 17, 8}), FindOutcome::kExpression) << "a vector register";
   EXPECT_EQ(Find({0x0e, 0x80, 0x80, 0x80, 0x80, 8}), FindOutcome::kExpression) << "2^31";
   EXPECT_EQ(Find({0x14, 16, 1}), FindOutcome::kExpression) << "RA is CFA + n itself";
