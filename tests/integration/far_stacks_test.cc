@@ -2,6 +2,7 @@
 // stack of its own has interrupted, and a context, whose stack leads to nobody else's. The first captures of a thread
 // end early; then the walker knows which pieces of the stack it needs.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <string>
@@ -75,23 +76,43 @@ void ExpectStacks(const Recording& recording, const Target& target, const RowPre
       << recording.DropsText();
 }
 
-TEST(Contexts, WhoseBaseSaysThatNobodyCallsItAreWhole) {
-  const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "2", "marked"});
+// Stacks of the C library and of boost.context.
+class Contexts : public testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (is_fiber() && access("/usr/lib/x86_64-linux-gnu/libboost_context.so", R_OK) != 0) {
+      GTEST_SKIP() << "libboost-context-dev is not installed";
+    }
+  }
+  static bool is_fiber() { return GetParam(); }
+  static std::unique_ptr<Target> Start(const std::string& place) {
+    return Target::Start({"far_stacks", "--seconds", "2", place});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Of, Contexts, testing::Bool(),
+                         [](const auto& fiber) { return fiber.param ? "boost" : "libc"; });
+
+TEST_P(Contexts, WhoseBaseSaysThatNobodyCallsItAreWhole) {
+  const std::unique_ptr<Target> target = Start(is_fiber() ? "marked_fiber" : "marked");
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
-  ExpectStacks(recording, *target, [](const StackRow& row) {
-    return row.complete() && BeyondInner(row) == std::vector<std::string>{"marked_base"};
+  const std::string base = is_fiber() ? "marked_fiber_base" : "marked_base";
+  ExpectStacks(recording, *target, [&base](const StackRow& row) {
+    return row.complete() && BeyondInner(row) == std::vector<std::string>{base};
   });
 }
 
-// The C library's base need not say so: then nothing is proven, and whoever entered the context is not shown as caller.
-TEST(Contexts, EndAtTheirBase) {
-  const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "2", "context"});
+// A base need not say so: then nothing is proven, and whoever entered the context is not shown as caller.
+TEST_P(Contexts, EndAtTheirBase) {
+  const std::unique_ptr<Target> target = Start(is_fiber() ? "fiber" : "context");
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
-  ExpectStacks(recording, *target, [](const StackRow& row) {
+  const std::string base = is_fiber() ? "fiber_base" : "context_base";
+  const std::string library = is_fiber() ? "libboost_context.so" : "libc.so.6";
+  ExpectStacks(recording, *target, [&](const StackRow& row) {
     const std::vector<std::string> beyond = BeyondInner(row);  // the last one is where the base returns to
-    return beyond.size() == 2 && beyond[0] == "context_base" && row.user->frames.back().module_name == "libc.so.6";
+    return beyond.size() == 2 && beyond[0] == base && !(is_fiber() && row.complete()) &&
+           row.user->frames.back().module_name.starts_with(library);
   });
   EXPECT_TRUE(recording.Rows([](const StackRow& row) { return row.Has("inner_1") && row.Has("outer_1"); }).empty());
 }

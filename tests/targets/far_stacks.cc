@@ -1,12 +1,16 @@
 // Waits whose stacks do not lie in one place: behind a large frame, on stacks of signal handlers, or on that of a
 // context. A thread calls outer_3 to outer_1, then what the place is, then inner_3 to inner_1, which sleep.
-// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler | context | marked
+// Usage: far_stacks [--seconds S] large BYTES | handler | handler_in_handler | context | marked |
+//        fiber | marked_fiber
 //   large               a frame of BYTES is between them, of which only the ends are used
 //   handler             inner is called by a signal handler on an alternate stack, which interrupts outer
 //   handler_in_handler  likewise by one that interrupts another one, each on an alternate stack
 //   context             inner is called by a function that makecontext has given a stack, on which outer has no part
 //   marked              likewise, by a function whose row says that nobody calls it
+//   fiber               as context, by boost.context
+//   marked_fiber        as marked, likewise
 #include <alloca.h>
+#include <dlfcn.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -101,11 +105,57 @@ TARGET_FUNCTION void enter_context() {
   target::Check(swapcontext(&outer, &context) == 0, "swapcontext");
 }
 
+// What libboost_context has, which is not needed to build this.
+namespace {
+
+struct Transfer {
+  void* from;
+  void* data;
+};
+using MakeFiber = void* (*)(void* stack_end, size_t bytes, void (*base)(Transfer));
+using SwitchTo = Transfer (*)(void* to, void* data);
+
+SwitchTo switch_to;
+
+template <typename Function>
+Function FromBoost(const char* name) {
+  static void* const library = dlopen("libboost_context.so", RTLD_NOW);
+  target::Check(library != nullptr, "dlopen of libboost_context.so");
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+}  // namespace
+
+TARGET_FUNCTION void fiber_base(Transfer transfer) {
+  inner_3();
+  switch_to(transfer.from, nullptr);
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void marked_fiber_base(Transfer transfer) {
+#if defined(__x86_64__)
+  asm volatile(".cfi_undefined rip");
+#endif
+  inner_3();
+  switch_to(transfer.from, nullptr);
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void enter_fiber() {
+  const auto make = FromBoost<MakeFiber>("make_fcontext");
+  switch_to = FromBoost<SwitchTo>("jump_fcontext");
+  void (*const base)(Transfer) = strcmp(place, "marked_fiber") == 0 ? marked_fiber_base : fiber_base;
+  switch_to(make(stacks + kStackBytes, kStackBytes, base), nullptr);
+  TARGET_AFTER_CALL;
+}
+
 TARGET_FUNCTION void outer_1() {
   if (strcmp(place, "large") == 0) {
     large_frame();
   } else if (strcmp(place, "context") == 0 || strcmp(place, "marked") == 0) {
     enter_context();
+  } else if (strcmp(place, "fiber") == 0 || strcmp(place, "marked_fiber") == 0) {
+    enter_fiber();
   } else {
     GiveStack(0);
     raise(SIGUSR1);
@@ -141,7 +191,7 @@ void* Run(void*) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const char* name : {"large", "handler", "handler_in_handler", "context", "marked"}) {
+  for (const char* name : {"large", "handler", "handler_in_handler", "context", "marked", "fiber", "marked_fiber"}) {
     if (target::Flag(argc, argv, name)) place = name;
   }
   if (place == nullptr) return 2;
