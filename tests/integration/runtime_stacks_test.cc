@@ -71,6 +71,16 @@ begin for i := 1 to 4 do beginthread(@t, pointer(ptrint(i))); n(25); end.
 END
 fpc -O2 w.pas >log 2>&1 && exec ./w)";
 
+constexpr char kHaskell[] = R"(cat >w.hs <<'END'
+import Control.Concurrent
+n :: Int -> IO ()
+n 0 = threadDelay 1000000000
+n i = n (i - 1) >> putStr ""
+main :: IO ()
+main = mapM_ (\i -> forkIO (n i)) [1..4] >> n 5
+END
+ghc -v0 w.hs -o w && exec ./w)";
+
 constexpr char kMusl[] = R"(cat >w.c <<'END'
 #include <pthread.h>
 #include <poll.h>
@@ -140,6 +150,7 @@ const std::vector<RealProgram>& Settings() {
       {"r", "/usr/bin/Rscript", "exec Rscript -e 'n <- function(i) if (i == 0) Sys.sleep(1e6) else 1 + n(i - 1); n(5)'",
        1},
       {"pascal", "/usr/bin/fpc", kPascal, 5},
+      {"haskell", "/usr/bin/ghc", kHaskell, 1},
       {"musl", "/usr/bin/musl-gcc", MuslProgram(""), 5},
       {"musl_static", "/usr/bin/musl-gcc", MuslProgram("-static "), 5},
       {"spawners", "/usr/bin/gcc", kSpawners, 8},
