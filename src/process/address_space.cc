@@ -16,6 +16,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "process/copied_code.h"
 #include "process/credentials.h"
 #include "process/elf/image.h"
 #include "process/elf/table_sections.h"
@@ -223,7 +224,9 @@ class Builder {
       LoadFile(*header, Known(code));
       load = LoadAround(m);
     }
-    return load == nullptr ? code : Of(*load, std::move(code));
+    if (load != nullptr) return Of(*load, std::move(code));
+    code.copied = CopiedFunction(memory_, m.begin, m.end);
+    return code;
   }
 
   // Code that the process has made itself is told by its perf map, if it writes one.

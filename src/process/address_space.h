@@ -36,8 +36,9 @@ struct MappedCode {
   uint32_t dev_major = 0;
   uint32_t dev_minor = 0;
   uint64_t inode = 0;
-  uint64_t offset = 0;     // in the file, of `begin`
-  uint64_t head_hash = 0;  // of the object's headers, see elf/image.h
+  uint64_t offset = 0;            // in the file, of `begin`
+  uint64_t head_hash = 0;         // of the object's headers, see elf/image.h
+  std::vector<std::byte> copied;  // it is nothing but copies of this function: see copied_code.h
 
   bool operator==(const MappedCode&) const = default;
 };

@@ -77,6 +77,7 @@ class Module : public std::enable_shared_from_this<Module> {
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment
   ModuleTable sframe;        // PT_GNU_SFRAME, else the section of that name; as found, not parsed here
   ModuleTable debug_frame;   // the section of that name of the file, which is not mapped; uncompressed
+  ModuleTable text;          // .text, if hardly any table describes it: see return_path.h
   // By Go's linker. Go's code always keeps a frame pointer, and what its .debug_frame says of callers leaves out that
   // functions of the runtime change to another stack: the words there are no return addresses.
   bool is_go = false;
@@ -101,7 +102,7 @@ class Module : public std::enable_shared_from_this<Module> {
 };
 
 inline constexpr ModuleTable Module::*kAllModuleTables[] = {&Module::eh_frame_hdr, &Module::eh_frame, &Module::sframe,
-                                                            &Module::debug_frame};
+                                                            &Module::debug_frame, &Module::text};
 
 }  // namespace offcpu
 

@@ -6,6 +6,7 @@
 #include "process/address_space.h"
 #include "process/machine.h"
 #include "process/module.h"
+#include "process/return_path.h"
 #include "unwind/apply.h"
 #include "unwind/row.h"
 #include "unwind/stack_copy.h"
@@ -39,6 +40,17 @@ constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
       .fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0},
       .source = FrameSource::kFramePointer,
   };
+}
+
+// Of code that was read from a return address on. What never returns is as if nobody had called it.
+constexpr Row ReturnPathRow(const Machine& machine, const ReturnPath& path, uint64_t return_address) {
+  Row row = {.begin = return_address - 1, .end = return_address, .source = FrameSource::kFramePointer};
+  if (path.kind != ReturnPath::Kind::kReturns) return row;
+  row.cfa = {.offset = path.cfa_offset, .addend = 0, .reg = path.from_fp ? machine.fp : machine.sp, .deref = false};
+  row.ra = {.offset = -machine.word_bytes, .place = Place::kAtCfa, .reg = 0};
+  row.fp.place = path.fp_offset ? Place::kAtCfa : Place::kUnchanged;
+  row.fp.offset = path.fp_offset.value_or(0);
+  return row;
 }
 
 // A module's tables may leave out a large part of its code altogether: what a program carries along that no compiler of

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "process/return_path.h"
 #include "unwind/frame_pointer.h"
 
 namespace offcpu {
@@ -31,14 +32,37 @@ FindOutcome RowFinder::Find(const std::shared_ptr<const Module>& module, uint64_
   }
   ++stats_.misses;
   const FindOutcome outcome = Ask(tables, address, row);
-  if (tables.no_room) return outcome;  // perhaps there is, the next time
+  if (!tables.no_room)
+    Remember(tables, address, {.outcome = outcome, .row = *row});  // else perhaps there is room later
+  return outcome;
+}
+
+void RowFinder::Remember(Tables& tables, uint64_t key, const Answer& answer) {
   if (rows_ >= limits_.rows) {
-    for (auto& [key, other] : tables_) other->answers.clear();
+    for (auto& [module, other] : tables_) other->answers.clear();
     rows_ = 0;
     ++stats_.clears;
   }
-  tables.answers.try_emplace(address, Answer{.outcome = outcome, .row = *row});
+  tables.answers.try_emplace(key, answer);
   ++rows_;
+}
+
+FindOutcome RowFinder::FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, Row* row) {
+  constexpr uint64_t kByCode = uint64_t{1} << 63;  // no link-time address has that
+  if (module == nullptr || module->tables().text.bytes.empty()) return FindOutcome::kNotHere;
+  Tables& tables = TablesOf(module);
+  const uint64_t key = return_address | kByCode;
+  const auto known = tables.answers.find(key);
+  if (known != tables.answers.end()) {
+    *row = known->second.row;
+    return known->second.outcome;
+  }
+  const auto& [begin, code] = tables.module->text;
+  const bool is_in = return_address >= begin && return_address - begin < code.size();
+  const ReturnPath path = is_in ? FollowReturn(code, return_address - begin) : ReturnPath();
+  *row = ReturnPathRow(*machine_, path, return_address);
+  const FindOutcome outcome = path.kind == ReturnPath::Kind::kUnknown ? FindOutcome::kNotHere : FindOutcome::kFound;
+  Remember(tables, key, {.outcome = outcome, .row = *row});
   return outcome;
 }
 

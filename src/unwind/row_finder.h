@@ -68,6 +68,10 @@ class RowFinder {
   // caller. kNotHere for all else.
   FindOutcome FindAtClone(const std::shared_ptr<const Module>& module, uint64_t address, bool is_child, Row* row);
 
+  // The row of what was called and returns to `return_address`, by what the code does from there on, if the module has
+  // its text (Module::text). Undefined is the caller of what never returns. kNotHere for all else.
+  FindOutcome FindByCode(const std::shared_ptr<const Module>& module, uint64_t return_address, Row* row);
+
   // Does a signal trampoline begin at the link-time `address`, as the first source says that describes it?
   bool BeginsSignalFrame(const std::shared_ptr<const Module>& module, uint64_t address);
 
@@ -107,6 +111,7 @@ class RowFinder {
 
   Tables& TablesOf(const std::shared_ptr<const Module>& module);
   FindOutcome Ask(Tables& tables, uint64_t address, Row* row);
+  void Remember(Tables& tables, uint64_t key, const Answer& answer);
   FindOutcome AskSource(Tables& tables, Source& source, uint64_t address, Row* row);
   CodeRange HoleAround(const Tables& tables, const CodeRange& code, uint64_t address) const;
   static bool IsBare(Tables& tables);

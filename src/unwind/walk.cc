@@ -92,6 +92,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   }
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
+  found->may_skip = false;
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
   if (state->exact && by_frame_pointer_ && !IsDescribed(*found)) {
     Row row;
@@ -117,7 +118,27 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
     found->outcome = FindOutcome::kFound;
     found->row = FramePointerRow(*machine_);
   }
+  LookUpByCode(code, *state, found);
   return std::nullopt;
+}
+
+// What no table describes may be read as code itself: of musl, and of what CPython makes for `-X perf`, which is whole
+// and calls what returns. Where the code of a module ends in a call that does not return, it goes on in a function that
+// has nothing to do with it, which mostly shows. So that is a guess, too.
+void Walker::LookUpByCode(const MappedCode& code, const FrameState& state, Found* found) {
+  if (!by_frame_pointer_ || state.exact || IsDescribed(*found)) return;
+  Row row;
+  if (!code.copied.empty()) {
+    const ReturnPath path = FollowReturn(code.copied, (state.pc - code.begin) % code.copied.size());
+    row = ReturnPathRow(*machine_, path, state.pc);
+    if (path.kind != ReturnPath::Kind::kReturns) return;
+  } else {
+    if (asked_->FindByCode(code.module, found->address + 1, &row) != FindOutcome::kFound) return;
+    if (row.ra.place == Place::kUndefined && found->plausible_fp) return;
+    found->may_skip = true;
+  }
+  found->outcome = FindOutcome::kFound;
+  found->row = row;
 }
 
 // A handler returns to the first byte of the trampoline, which nobody calls: so the byte before it may be any
@@ -181,8 +202,10 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found
   }
   if (found.row.source == FrameSource::kFramePointer) {
     if (is_start()) return EndReason::kComplete;
-    if (EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
-    if (found.row.cfa.reg == machine_->fp && !found.plausible_fp) return WithoutRow(code);
+    if (found.row.ra.place == Place::kUndefined) return EndReason::kGuessedEnd;
+    const bool is_by_fp = found.row.cfa.reg == machine_->fp;
+    if (is_by_fp && EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
+    if (is_by_fp && !found.plausible_fp) return WithoutRow(code);
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found.row.signal) frame->exact = true;
@@ -218,8 +241,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     const bool is_by_fp = IsGuess(found) && found.row.cfa.reg == machine_->fp;
     leaf_in_hole = state->exact && is_by_fp && IsOfHole(found.row);
-    const bool may_skip_here =
-        is_by_fp && !may_skip && !KeepsFramePointer(space, *code) && MaySkipFrames(space, *state, copy);
+    const bool may_skip_here = found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(space, *code) &&
+                                                  MaySkipFrames(space, *state, copy));
     Frame frame;
     frame.module = code->module.get();
     frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;

@@ -75,6 +75,7 @@ class Walker {
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
     bool is_fixed = false;  // nothing but the address has decided
+    bool may_skip = false;  // what it leads to need not be the caller
   };
   static bool IsDescribed(const Found& found);
   static bool IsGuess(const Found& found);
@@ -85,6 +86,7 @@ class Walker {
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);
+  void LookUpByCode(const MappedCode& code, const FrameState& state, Found* found);
   std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state) const;
   std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackCopy& copy, FrameState* state,
                                 Frame* frame);

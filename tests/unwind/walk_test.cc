@@ -103,6 +103,47 @@ TEST_F(WalkTest, ToTheOutermostFrame) {
   EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kEhFrame)], 2u);
 }
 
+// Code that no table describes may be there itself. What it does from a return address on leads to its caller: a guess.
+TEST_F(WalkTest, ByWhatTheCodeDoes) {
+  std::vector<std::byte> text(0x1000, std::byte{0xcc});
+  const std::array code = {0x48, 0x83, 0xc4, 0x08, 0xc3,  // add $8, %rsp; ret
+                           0xf4};                         // hlt
+  for (size_t i = 0; i < code.size(); ++i) text[0x10 + i] = static_cast<std::byte>(code[i]);
+  std::const_pointer_cast<Module>(space.code()[1].module)->text = {.address = 0x1000, .bytes = text};
+  words[1] = kBare + 0x1010;
+  words[3] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kGuessedEnd);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
+  EXPECT_EQ(stack.frames[2].source, FrameSource::kFramePointer);
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kGuessedEnd) << "as it is known from before";
+  EXPECT_EQ(stack.frames.size(), 3u);
+  words[1] = kBare + 0x1015;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kGuessedEnd) << "it never returns";
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1015}));
+  Walker only_tables(*ParseUnwindOrder("eh_frame"));
+  walker = std::move(only_tables);
+  words[1] = kBare + 0x1010;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow) << "no guess is asked for";
+}
+
+// CPython gives each Python function a copy of one small function, of which all is known.
+TEST_F(WalkTest, ThroughCopiesOfOneFunction) {
+  std::vector<MappedCode> code = space.code();
+  for (const int byte : {0x48, 0x83, 0xec, 0x08,  // sub $8, %rsp
+                         0xff, 0xd1,              // call *%rcx
+                         0x48, 0x83, 0xc4, 0x08,  // add $8, %rsp
+                         0xc3, 0, 0, 0, 0, 0}) {  // ret
+    code[2].copied.push_back(static_cast<std::byte>(byte));
+  }
+  space = AddressSpace(std::move(code));
+  words[1] = kGenerated + 0x1000 + 3 * 16 + 6;
+  words[3] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete);
+  EXPECT_EQ(stack.frames.size(), 3u);
+  words[1] = kGenerated + 0x1000 + 3 * 16 + 11;  // behind its end, from where nothing returns
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kGeneratedCode);
+}
+
 TEST_F(WalkTest, CallersAreLookedUpOneByteBefore) {
   words[1] = kTables + kByFrame;  // the byte before belongs to kPlain
   words[3] = kTables + kOutermost + 1;

@@ -133,15 +133,20 @@ void ReadGoFrames(const ElfFile& file, Module* module) {
 }
 
 // Of code that hardly any table describes.
-void ReadSystemCallReturns(const ElfFile& file, Module* module) {
+void ReadBareText(const ElfFile& file, Module* module) {
   constexpr size_t kMostBytes = 8 << 20;
-  constexpr size_t kCodePerTable = 16;  // compilers' tables have a byte for less than so many of code
+  constexpr size_t kMostKeptBytes = 1 << 20;  // musl's is 0.4 MiB
+  constexpr size_t kCodePerTable = 16;        // compilers' tables have a byte for less than so many of code
   const ElfSection* text = FindSection(file, ".text", /*mapped=*/true);
   const size_t tables = module->eh_frame.bytes.size() + module->sframe.bytes.size() + module->debug_frame.bytes.size();
   if (text == nullptr || text->size > kMostBytes || tables >= text->size / kCodePerTable) return;
-  const std::vector<std::byte> code = ReadBytes(file, *text, module);
+  std::vector<std::byte> code = ReadBytes(file, *text, module);
   std::vector<CodeRange> returns = SystemCallReturns(code, text->address);
-  GiveBack(code.size(), module);
+  if (code.size() <= kMostKeptBytes) {
+    module->text = {.address = text->address, .bytes = std::move(code)};
+  } else {
+    GiveBack(code.size(), module);
+  }
   if (Afford(returns.size() * sizeof(CodeRange), module)) module->without_frames = std::move(returns);
 }
 
@@ -153,7 +158,7 @@ void AddTables(const ElfFile& file, Module* module) {
   module->debug_frame = ReadDebugFrame(file, module);
   module->is_go = !file.is_32_bit() && FindSection(file, ".note.go.buildid", /*mapped=*/true) != nullptr;
   if (module->is_go) ReadGoFrames(file, module);
-  if (!module->is_go && module->machine == &kX86_64) ReadSystemCallReturns(file, module);
+  if (!module->is_go && module->machine == &kX86_64) ReadBareText(file, module);
   const bool has_table =
       !module->eh_frame.bytes.empty() || !module->sframe.bytes.empty() || !module->debug_frame.bytes.empty();
   module->matches_file = own_eh_frame && own_sframe && has_table && !module->over_budget;

@@ -205,11 +205,24 @@ TEST_F(DebugFrameTest, CodeWithoutTables) {
   code[10] = std::byte{0xc3};  // ret
   Read(code, ".text");
   EXPECT_TRUE(module.without_frames.empty()) << "has a table";
+  EXPECT_TRUE(module.text.bytes.empty());
   sections[2].sh_flags = SHF_ALLOC;  // a section of that name which is no table
   Read(code, ".text");
   EXPECT_EQ(module.without_frames, (std::vector<CodeRange>{{0x40004a, 0x40004b}}));
+  EXPECT_EQ(module.text, (ModuleTable{.address = 0x400040, .bytes = code}));
   Read(code, ".data");
   EXPECT_TRUE(module.without_frames.empty());
+  EXPECT_TRUE(module.text.bytes.empty());
+  // A large text is searched, and not kept.
+  code.resize(1 << 20, std::byte{0x90});
+  sections[2].sh_size = code.size();
+  Read(code, ".text");
+  EXPECT_EQ(module.text.bytes, code);
+  code.push_back(std::byte{0x90});
+  sections[2].sh_size = code.size();
+  Read(code, ".text");
+  EXPECT_TRUE(module.text.bytes.empty());
+  EXPECT_EQ(module.without_frames.size(), 1u);
 }
 
 // It counts by what it becomes.
