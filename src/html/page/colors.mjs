@@ -2,7 +2,7 @@
 // to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
 // their patterns. Of two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
 // change.mjs has it), and its sign before their names. In the heat map, causes have the colors of `causes`, those with
-// most the first ones, the more of them the more there is; what is pointed at is told in words.
+// most in all of it the first ones, the more of them the more there is; what is pointed at is told in words.
 
 const LIGHT = {
   kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],

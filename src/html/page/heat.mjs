@@ -98,7 +98,7 @@ export class HeatMap {
     for (let bin = 0; bin < map.bins; ++bin) {
       if (line.cells[bin] === 0) continue;
       const share = Math.sqrt(line.cells[bin] / map.most);
-      context.fillStyle = mixed(colors.nothing, colors.causes[line.causes[bin]], 0.3 + 0.7 * share);
+      context.fillStyle = mixed(colors.nothing, colors.causes[map.colors[line.causes[bin]]], 0.3 + 0.7 * share);
       const [from, to] = [this.x(bin), this.x(bin + 1)];
       context.fillRect(from, y, Math.max(to - from - (to - from > 5 ? 1 : 0), 1), LINE_PIXELS - 1);
     }
@@ -158,13 +158,13 @@ export class HeatMap {
   }
 
   drawLegend(colors) {
-    const key = JSON.stringify([this.map.causes, this.dark.matches]);
+    const key = JSON.stringify([this.map.causes, this.map.colors, this.dark.matches]);
     if (key === this.legendKey) return;
     this.legendKey = key;
     const items = this.map.causes.map((text, i) => {
       const item = document.createElement('li');
       const box = document.createElement('i');
-      box.style.background = colors.causes[i];
+      box.style.background = colors.causes[this.map.colors[i]];
       const name = document.createElement('bdi');
       name.textContent = text;
       item.append(box, name);

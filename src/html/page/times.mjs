@@ -34,10 +34,10 @@ export function spanNs({ header, times }, [from, to]) {
   return Math.max(0, Math.min(at(to), end) - Math.max(at(from), 0));
 }
 
-// {lines, bins, binColumns, causes, most, total, untimed}: a line for each process with most, and for each thread of
+// {lines, bins, binColumns, causes, colors, most, total, untimed}: a line for each process with most, and for each thread of
 // those that are open: {text, key, level, total, cells, causes: of each cell that with most}. A process is open if it
 // is alone; of those that are `turned`, the other way round. `bins`: how many cells a line has, of `binColumns` columns
-// each. `untimed`: what of the total has no place in time.
+// each. `colors`: a number for each of the causes. `untimed`: what of the total has no place in time.
 export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turned }) {
   const { times } = profile;
   const { parts } = valueOf(value);
@@ -56,6 +56,7 @@ export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turne
   map.bins = Math.ceil(times.columns / map.binColumns);
   const causes = rankedCauses(profile, totals);
   map.causes = causes.texts;
+  map.colors = causes.colors;
   const { lineOf, threadOf } = makeLines(profile, totals, map, turned);
   map.untimed = total;
   for (let row = 0; row < keep.length; ++row) {
@@ -85,9 +86,37 @@ function rankedCauses(profile, totals) {
   order.forEach((code, i) => {
     rankOf[code] = Math.min(i, COLORED_CAUSES);
   });
-  const shown = order.slice(0, COLORED_CAUSES).map((code) => texts[code]);
-  if (order.length > COLORED_CAUSES) shown.push('other causes');
-  return { texts: shown, count: Math.max(shown.length, 1), rank: Uint32Array.from(codes, (code) => rankOf[code]) };
+  const first = order.slice(0, COLORED_CAUSES);
+  const shown = first.map((code) => texts[code]);
+  const colors = causeColors(profile, first);
+  if (order.length > COLORED_CAUSES) {
+    shown.push('other causes');
+    colors.push(COLORED_CAUSES);
+  }
+  const rank = Uint32Array.from(codes, (code) => rankOf[code]);
+  return { texts: shown, colors, count: Math.max(shown.length, 1), rank };
+}
+
+// Whatever is filtered, a cause keeps the color that it has among the first ones of all; others take what is free.
+function causeColors(profile, shown) {
+  const fixed = firstCauses(profile);
+  const free = Array.from({ length: COLORED_CAUSES }, (_, i) => i).filter((i) => !shown.includes(fixed[i]));
+  return shown.map((code) => (fixed.includes(code) ? fixed.indexOf(code) : free.shift()));
+}
+
+// Of all that is not a wait for work.
+function firstCauses(profile) {
+  if (!profile.firstCauses) {
+    const { codes, texts } = groupColumn(profile, 'cause');
+    const totals = new Float64Array(profile.rows.count);
+    for (const part of ['blocked', 'runnable', 'cpu']) {
+      for (let row = 0; row < totals.length; ++row) {
+        if (!isHiddenPart(profile, row, part, true)) totals[row] += Number(profile.sums[part][row]);
+      }
+    }
+    profile.firstCauses = ranked(codes, texts.length, totals).slice(0, COLORED_CAUSES);
+  }
+  return profile.firstCauses;
 }
 
 // Codes with most first; those that have nothing are left out.

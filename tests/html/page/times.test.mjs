@@ -179,6 +179,19 @@ test('a recording without times has no heat map', () => {
   assert.equal(decode(madeProfile(ROWS)).times, null);
 });
 
+test('a cause keeps its color whatever is filtered', () => {
+  const rows = Array.from({ length: 9 }, (_, i) => ({ ...ROWS[0], cause: `c${i}`, blocked: 100 - i }));
+  const profile = made(rows);
+  const colorOf = (filters) => {
+    const { causes, colors } = map(profile, { filters });
+    return Object.fromEntries(causes.map((text, i) => [text, colors[i]]));
+  };
+  const only = (...causes) => causes.map((text) => ({ key: 'cause', text, not: false }));
+  assert.deepEqual(colorOf([]), { c0: 0, c1: 1, c2: 2, c3: 3, c4: 4, c5: 5, c6: 6, 'other causes': 7 });
+  assert.deepEqual(colorOf(only('c3', 'c5')), { c3: 3, c5: 5 });
+  assert.deepEqual(colorOf(only('c1', 'c7', 'c8')), { c1: 1, c7: 0, c8: 2 }, 'others have what is free');
+});
+
 test('the colors of causes stand out from what is empty', () => {
   for (const isDark of [false, true]) {
     const { causes, nothing, ink, ground } = colorsOf(isDark);
