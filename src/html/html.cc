@@ -52,8 +52,7 @@ void WriteHtml(const NamedProfile& profile, const PageOptions& options, ByteSink
 }
 
 void WriteHtmlOfBoth(NamedProfile before, NamedProfile after, const PageOptions& options, ByteSink sink) {
-  LeaveOutNumbers(&before);
-  LeaveOutNumbers(&after);
+  LeaveOutNumbers(&before, &after);
   WritePage(PageDataOfBoth(before, after, options), sink);
 }
 

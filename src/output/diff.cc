@@ -54,8 +54,7 @@ double DiffSide::PerSecond(uint64_t amount) const {
 }
 
 ProfileDiff DiffOf(NamedProfile before, NamedProfile after, const DiffOptions& options) {
-  LeaveOutNumbers(&before);
-  LeaveOutNumbers(&after);
+  LeaveOutNumbers(&before, &after);
   const bool hide_idle = options.hide_idle && options.by.label != RowLabel::kIdle;
   const ShownRows shown_before(before, hide_idle);
   const ShownRows shown_after(after, hide_idle);

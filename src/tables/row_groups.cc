@@ -78,9 +78,15 @@ std::string WithoutDigits(std::string_view name) { return Folded(name, false); }
 
 std::string WithoutNumbers(std::string_view name) { return Folded(name, true); }
 
-void LeaveOutNumbers(NamedProfile* profile) {
-  for (std::string& comm : profile->comms) comm = WithoutDigits(comm);
-  for (ProcessInfo& process : profile->processes) process.name = WithoutNumbers(process.name);
+void LeaveOutNumbers(NamedProfile* before, NamedProfile* after) {
+  std::set<std::string> programs;
+  for (const NamedProfile* profile : {before, after})
+    for (const ProcessInfo& process : profile->processes) programs.insert(process.name);
+  for (NamedProfile* profile : {before, after}) {
+    for (std::string& comm : profile->comms)
+      comm = programs.contains(comm) ? WithoutNumbers(comm) : WithoutDigits(comm);
+    for (ProcessInfo& process : profile->processes) process.name = WithoutNumbers(process.name);
+  }
 }
 
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart) {

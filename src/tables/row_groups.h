@@ -38,8 +38,9 @@ struct RowGroup {
 std::string WithoutDigits(std::string_view name);
 // The same of a program, "job-*" of "job-12". Digits behind a letter belong to its name: "python3" stays what it is.
 std::string WithoutNumbers(std::string_view name);
-// Both, of all threads and programs: what is left can be compared with another recording.
-void LeaveOutNumbers(NamedProfile* profile);
+// Both, of all threads and programs of two recordings that are to be compared. A thread that is called like a program
+// keeps the digits that such names keep.
+void LeaveOutNumbers(NamedProfile* before, NamedProfile* after);
 
 // Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
 inline bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }

@@ -83,16 +83,19 @@ TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
 TEST(HtmlTest, NamesWithoutNumbersAreCompared) {
   FakeProfile before;
   before.Row(before.Process(10, "job-7"), before.Comm("pool-1"), before.User({"f"}), before.Kernel({"k"}), 1);
+  before.Row(before.Process(12, "cc1plus"), before.Comm("cc1plus"), before.User({"f"}), before.Kernel({"k"}), 3);
   FakeProfile after;
   after.Row(after.Process(11, "job-12"), after.Comm("pool-2"), after.User({"f"}), after.Kernel({"k"}), 2);
+  after.Row(after.Process(13, "sh"), after.Comm("cc1plus"), after.User({"f"}), after.Kernel({"k"}), 4);
   std::string packed;
   ASSERT_TRUE(absl::Base64Unescape(Between(HtmlOfBoth(before.profile, after.profile), kData, "</script>"), &packed));
   const PageReader page(Gunzip(packed, 1 << 20).value());
-  ASSERT_EQ(page.rows(), 1u);
+  ASSERT_EQ(page.rows(), 3u);
   EXPECT_EQ(page.Label(0, "process"), "job-*");
   EXPECT_EQ(page.Label(0, "comm"), "pool-*");
-  EXPECT_EQ(page.Column("before.blocked"), std::vector<uint64_t>{1});
-  EXPECT_EQ(page.Column("sum.blocked"), std::vector<uint64_t>{2});
+  EXPECT_EQ(page.Column("before.blocked"), (std::vector<uint64_t>{1, 0, 3}));
+  EXPECT_EQ(page.Column("sum.blocked"), (std::vector<uint64_t>{2, 4, 0}));
+  for (const size_t row : {1, 2}) EXPECT_EQ(page.Label(row, "comm"), "cc1plus") << "called like a program of before";
 }
 
 TEST(HtmlTest, ThePageNamesNoOtherPlace) {

@@ -15,8 +15,8 @@ export function foldNumbers(text) {
 
 export const GROUPS = [
   { key: 'process', title: 'process' },
-  { key: 'command', title: 'command', label: 'process', fold: foldNumbers },
-  { key: 'thread', title: 'thread', label: 'comm', fold: foldDigits },
+  { key: 'command', title: 'command', label: 'process', fold: () => foldNumbers },
+  { key: 'thread', title: 'thread', label: 'comm', fold: threadFold },
   { key: 'name', title: 'thread, by its whole name', label: 'comm' },
   { key: 'tid', title: 'thread, by its number', label: 'tid' },
   { key: 'cause', title: 'cause', label: 'cause' },
@@ -58,7 +58,13 @@ function makeColumn(profile, key) {
   const { codes, texts } = profile.labels.get(group.label);
   const named = texts.map((text) => (text === '' ? NONE(group.title.replace(/,.*/, '')) : text));
   if (key === 'cause') nameRunning(named);
-  return merged(codes, group.fold ? named.map(group.fold) : named);
+  return merged(codes, group.fold ? named.map(group.fold(profile)) : named);
+}
+
+// A thread that is called like a program keeps the digits that such names keep: "cc1plus".
+export function threadFold(profile) {
+  const programs = new Set(profile.labels.get('process').texts);
+  return (text) => (programs.has(text) ? foldNumbers(text) : foldDigits(text));
 }
 
 // Only what ran has no cause.

@@ -204,7 +204,8 @@ class App {
     const { state, view } = this;
     if (state.tab !== 'graph' || at('wakers-panel').hidden) return;
     const skip = state.fold ? this.plumbing : this.nothing;
-    const wakers = buildWakers(view, this.selected, { skip, isWhole: state.whole });
+    const apart = state.groups.includes('process');
+    const wakers = buildWakers(view, this.selected, { skip, isWhole: state.whole, apart });
     at('wakers-title').textContent = wakersText(wakers, state.value);
     this.drawWakers(0, wakers);
   }

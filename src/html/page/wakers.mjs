@@ -4,7 +4,7 @@ import { View, finish } from './view.mjs';
 import { KIND } from './data.mjs';
 import { TreeBuilder } from './child_index.mjs';
 import { below } from './causes.mjs';
-import { foldDigits } from './labels.mjs';
+import { foldNumbers, threadFold } from './labels.mjs';
 
 // Of each link. What is further out says how the thread came to be, not why it woke.
 const MOST_FRAMES = 8;
@@ -14,8 +14,14 @@ export function hasWakers(profile) {
   return profile.rows.waker.some((node) => node !== 0);
 }
 
-// The links of a chain: [{label, frames}], by the frames of a profile. Threads of a pool are one, as in groups.
-export function linksOf({ nodes, frames }, waker) {
+// Threads of a pool are one, as in groups, and so are the processes of a command unless they are `apart`.
+export function foldsOf(profile, apart) {
+  const command = (text) => foldNumbers(text.replace(/-\d+$/, ''));
+  return { thread: threadFold(profile), process: (text) => (apart ? text : command(text)) };
+}
+
+// The links of a chain: [{label, frames}], by the frames of a profile.
+export function linksOf({ nodes, frames }, waker, folds) {
   const path = [];
   for (let at = waker; at !== 0; at = nodes.parent[at]) path.push(nodes.frame[at]);
   const links = [];
@@ -28,13 +34,14 @@ export function linksOf({ nodes, frames }, waker) {
   return links.map(({ names: [thread, process], frames: all }) => {
     // All chains that found no place are [other], of no thread.
     if (thread === undefined) return { label: `woken by ${all.map((f) => frames.names[f]).join()}`, frames: [] };
-    return { label: `woken by ${foldDigits(thread)}${process === undefined ? '' : ` (${process})`}`, frames: all };
+    const of = process === undefined ? '' : ` (${folds.process(process)})`;
+    return { label: `woken by ${folds.thread(thread)}${of}`, frames: all };
   });
 }
 
 // Of the rows below a node. Those of which it is not known are at the root, so that its width is that of all of them.
-// options: {skip: by frame, isWhole: all frames of each link}
-export function buildWakers(view, node, { skip, isWhole }) {
+// options: {skip: by frame, isWhole: all frames of each link, apart: the processes of a command are}
+export function buildWakers(view, node, options) {
   const { profile, selection } = view;
   const isBelow = below(view, node);
   const rows = selection.rows.filter((_, i) => isBelow[view.rowNode[i]] === 1);
@@ -42,10 +49,11 @@ export function buildWakers(view, node, { skip, isWhole }) {
   const made = new View(profile, { ...selection, rows, before });
   made.rootName = view.nodeName(node);
   const builder = new TreeBuilder();
+  const folds = foldsOf(profile, options.apart);
   const placed = new Map([[0, 0]]); // by the waker of a row
   made.rowNode = Int32Array.from(rows, (row) => {
     const waker = profile.rows.waker[row];
-    if (!placed.has(waker)) placed.set(waker, placeChain(made, builder, waker, skip, isWhole));
+    if (!placed.has(waker)) placed.set(waker, placeChain(made, builder, waker, { ...options, folds }));
     return placed.get(waker);
   });
   finish(made, builder, view.scale);
@@ -53,9 +61,9 @@ export function buildWakers(view, node, { skip, isWhole }) {
   return made;
 }
 
-function placeChain(view, builder, waker, skip, isWhole) {
+function placeChain(view, builder, waker, { skip, isWhole, folds }) {
   let node = 0;
-  for (const { label, frames } of linksOf(view.profile, waker)) {
+  for (const { label, frames } of linksOf(view.profile, waker, folds)) {
     node = builder.child(node, view.groupFrame(label, KIND.waker));
     const shown = frames.filter((frame) => skip[frame] === 0);
     const count = isWhole ? shown.length : MOST_FRAMES;

@@ -176,6 +176,8 @@ test('threads that differ in digits are one, and commands that differ in a numbe
   assert.equal(foldNumbers('python3'), 'python3');
   assert.equal(foldNumbers('cc1plus'), 'cc1plus');
   assert.equal(foldNumbers('job-12:34'), 'job-*:*');
+  const named = ['cc1plus', 'job-12', 'lto1-pool'].map((comm) => ({ ...ROWS[3], process: 'cc1plus', comm }));
+  assert.deepEqual(groupColumn(made(named), 'thread').texts, ['cc1plus', 'job-*', 'lto*-pool']);
 });
 
 test('plumbing is of the kernel alone', () => {

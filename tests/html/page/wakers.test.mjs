@@ -1,7 +1,7 @@
 // Who ended waits, as a tree below the graph.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { buildWakers, hasWakers, knownOf, linksOf } from '../../../src/html/page/wakers.mjs';
+import { buildWakers, foldsOf, hasWakers, knownOf, linksOf } from '../../../src/html/page/wakers.mjs';
 import { defaultState, fromHash, toHash } from '../../../src/html/page/state.mjs';
 import { buildView } from '../../../src/html/page/view.mjs';
 import { changeWords, nodeChange } from '../../../src/html/page/change.mjs';
@@ -39,8 +39,8 @@ function find(view, name) {
   throw new Error(`no ${name}`);
 }
 
-const wakersOf = (view, node = 0, isWhole = false) =>
-  buildWakers(view, node, { skip: plumbingFrames(view.profile.frames), isWhole });
+const wakersOf = (view, node = 0, part = {}) =>
+  buildWakers(view, node, { skip: plumbingFrames(view.profile.frames), isWhole: false, apart: true, ...part });
 
 // Of each node with something of its own: what leads to it, and how much that is.
 function lines(view) {
@@ -58,6 +58,16 @@ test('each link has its thread first, then the way back from where it woke', () 
     'woken by [interrupt];try_to_wake_up;timer 40',
     'woken by giver-* (server-10);try_to_wake_up;unlock;give 700',
   ]);
+});
+
+test('processes of a command are one where they are not told apart', () => {
+  const woken = (process) => [...link('giver-1', wake).slice(0, -1), [process, 5]];
+  const row = (process) => ({ ...SERVER, stack: ['main', 'lock'], blocked: 1, waker: woken(process) });
+  const view = viewOf([row('server-10'), row('server-11'), row('job-3-77'), row('job-4-78'), row('python3-5')]);
+  assert.equal(lines(wakersOf(view)).length, 5);
+  const names = lines(wakersOf(view, 0, { apart: false })).map((line) => line.replace(/;.* /, ' '));
+  assert.deepEqual(names,
+    ['woken by giver-* (job-*) 2', 'woken by giver-* (python3) 1', 'woken by giver-* (server) 2']);
 });
 
 test('they are of what is selected, and as wide as that', () => {
@@ -94,7 +104,7 @@ test('a chain has up to four links, each with the frames that say most', () => {
   assert.deepEqual(names.filter((name) => name.startsWith('woken by')),
     ['a', 'b', 'c', 'd'].map((thread) => `woken by ${thread} (server-10)`));
   assert.deepEqual(names.slice(8, 11), ['f6', '… more frames', 'woken by b (server-10)']);
-  const [whole] = lines(wakersOf(view, 0, true));
+  const [whole] = lines(wakersOf(view, 0, { isWhole: true }));
   assert.equal(whole.split(';').length, 4 * (1 + 21));
   assert.ok(!whole.includes('…'));
 });
@@ -115,7 +125,7 @@ test('functions that every wake goes through are left out with those of waits', 
 test('chains that found no place have no thread', () => {
   const waker = [['woken by', 4], ['[other]', 3]];
   const { profile } = viewOf([{ ...SERVER, stack: ['main'], blocked: 1, waker }]);
-  assert.deepEqual(linksOf(profile, profile.rows.waker[0]), [{ label: 'woken by [other]', frames: [] }]);
+  assert.deepEqual(linksOf(profile, profile.rows.waker[0], foldsOf(profile, true)), [{ label: 'woken by [other]', frames: [] }]);
 });
 
 test('where nobody is known to have woken, that is told', () => {
