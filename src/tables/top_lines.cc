@@ -97,7 +97,7 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
           absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",
                        rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns),
                        " runnable, ", rates.Count(table.sums.count), " waits"),
-          absl::StrCat(table.all_processes, " processes", slept, idle, "; ", LossText(table, rates))};
+          absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept)};
 }
 
 std::string TopFrameName(const std::string& name, size_t columns) {

@@ -74,7 +74,7 @@ class Drawing {
   void Add(StyledLine line) {
     size_t room = options_.columns;
     for (StyledPart& part : line.parts) {
-      part.text = ForScreen(part.text, room);
+      part.text = Shortened(part.text, room);
       room -= ColumnsOf(part.text);
     }
     lines_.push_back(std::move(line));
@@ -170,7 +170,9 @@ class Drawing {
   std::string StackTitle() const {
     const TopStack* stack = Whole();
     if (stack == nullptr) return "no stack";
-    const std::string who = absl::StrCat("stack of ", stack->thread, " (", stack->process, " ", stack->pid, "): ");
+    std::string process = absl::StrCat(stack->process, " ", stack->pid);
+    if (stack->thread != stack->process) process = absl::StrCat(stack->thread, " (", process, ")");
+    const std::string who = absl::StrCat("stack of ", process, ": ");
     if (state_.stack.has_value() && SelectedStack() == stacks_.size()) return who + "no wait in this interval";
     return absl::StrCat(who, std::string(Name(stack->kind)), ", cause ", std::string(Name(stack->cause)), ", longest ",
                         FormatDuration(stack->sums.max_ns));

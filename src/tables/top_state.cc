@@ -101,6 +101,8 @@ TopAction PressLetter(const std::string& letter, const TopTable& shown, TopState
   if (letter == "j") return Move(1, shown, state);
   if (letter == "k") return Move(-1, shown, state);
   if (letter == "/") {
+    EnterStacks(false, shown, state);
+    state->process.reset();  // or stacks of a process that does not pass would stay chosen
     state->is_typing = true;
     return TopAction::kDraw;
   }

@@ -150,7 +150,7 @@ TEST_F(TopScreenTest, TheSelectedProcessHasItsStacks) {
   EXPECT_THAT(Selected(), ElementsAre(HasSubstr("  77 kworker/u8:2")));
   const std::vector<std::string> lines = Lines();
   EXPECT_THAT(lines[8], HasSubstr("[kernel] pipe_read < ksys_read"));
-  EXPECT_EQ(lines[9], "stack of kworker/u8:2 (kworker/u8:2 77): sleeping, cause pipe, longest 1.00 s");
+  EXPECT_EQ(lines[9], "stack of kworker/u8:2 77: sleeping, cause pipe, longest 1.00 s");
   EXPECT_EQ(lines[10], "  pipe_read [kernel]");
   EXPECT_EQ(lines[11], "  ksys_read [kernel]");
 }
@@ -175,6 +175,14 @@ TEST_F(TopScreenTest, TheFilterAndThePauseAreTold) {
   Type("\r ");
   EXPECT_EQ(Lines()[3], "sorted by off-CPU  paused  filter /LOG  passed by 50.0 ms");
   EXPECT_THAT(Lines()[5], HasSubstr(" server             50.0 ms "));
+}
+
+TEST_F(TopScreenTest, WhatThereIsNoRoomForIsMarked) {
+  fake_.Row(fake_.Process(1234567, "fifteen-letters"), fake_.Comm("fifteen-of-them"), fake_.User({"f"}), pipe_, kMs);
+  fake_.profile.stats.drops = {{"interval ring full", 1, kMs}};
+  const std::vector<std::string> lines = Lines();
+  EXPECT_EQ(lines[8], "stack of fifteen-of-them (fifteen-letters 1234567): sleeping, cause pipe, long..");
+  EXPECT_EQ(Lines(60)[2], "1 processes; lost or without a stack 500 us, most: interva..");
 }
 
 TEST_F(TopScreenTest, NothingWaited) {

@@ -186,6 +186,13 @@ TEST_F(TopStateTest, WhatIsTypedIsTheFilterUntilItIsEntered) {
   EXPECT_EQ(state_.filter, "");
 }
 
+TEST_F(TopStateTest, AFilterIsOfAllProcesses) {
+  Type("j\tj/writer");
+  EXPECT_EQ(Process() + Stack(), "") << "what was selected need not pass";
+  EXPECT_FALSE(state_.in_stacks);
+  EXPECT_THAT(Stacks(), ElementsAre("writer"));
+}
+
 TEST_F(TopStateTest, AFilterHasTwoHundredBytes) {
   Type("/" + std::string(199, 'x'));
   EXPECT_EQ(Type({Kind::kText, "\u20ac"}), TopAction::kNone);

@@ -52,7 +52,7 @@ TEST_F(TopTextTest, FiguresArePerSecond) {
       Lines(),
       ElementsAre("offcpu top  build7  18:40:32  2.00 s recorded by offcpud",
                   "per second: 1.78 s off the CPU, 1.51 s blocked, 270 ms runnable, 1.5 waits",
-                  "2 processes; 22 threads slept throughout; lost or without a stack 30.0 ms, most: interval ring full",
+                  "2 processes; lost or without a stack 30.0 ms, most: interval ring full; 22 threads slept throughout",
                   "", "    PID PROCESS          OFF-CPU/s  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST",
                   "   1234 server              1.77 s     1.50 s     270 ms      1.0    3.50 s",
                   "     77 kworker/u8:2       10.0 ms    10.0 ms       0 ns      0.5   20.0 ms", "",
