@@ -80,6 +80,11 @@ export function detailLines(view, node, value) {
   return lines.filter(([, text]) => text !== '');
 }
 
+// Who woke has none.
+function hasSelf(view, node) {
+  return view.isWaker[node] === 0 && selfOf(view, node) > 0;
+}
+
 function amountLines(view, node, isTime) {
   const total = view.exact(node);
   const parent = view.parent[node];
@@ -87,7 +92,7 @@ function amountLines(view, node, isTime) {
   if (parent > 0) of.push(`${formatPercent(total, view.total[parent])} of ${view.nodeName(parent).slice(0, 80)}`);
   return [
     ['total', `${formatAmount(total, isTime)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
-    ['itself', view.isWaker[node] === 1 ? '' : formatAmount(selfOf(view, node), isTime)],
+    ['itself', hasSelf(view, node) ? formatAmount(selfOf(view, node), isTime) : ''],
     ['how', partWords(view, node, isTime)],
   ];
 }
@@ -108,7 +113,7 @@ function changeLines(view, node, isTime) {
     ['before', side(one.before, before)],
     ['after', side(one.after, view)],
     ['change', `${changeWords(one, isTime, scale)}; ${wholeWords(view, one)}`],
-    ['itself', view.isWaker[node] === 1 ? '' : changeWords(self(), isTime, scale)],
+    ['itself', hasSelf(view, node) || hasSelf(before, node) ? changeWords(self(), isTime, scale) : ''],
     ['how', how.filter((text) => text !== '').join(', ')],
   ];
 }

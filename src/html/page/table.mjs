@@ -91,8 +91,7 @@ export class FunctionTable {
       'table',
       { className: 'functions', id: title.toLowerCase() },
       element('caption', {}, list.length === 0 ? `${title}: none` : `${title}: ${list.length}`),
-      element('thead', {}, head),
-      element('tbody', {}, ...lines),
+      ...(list.length === 0 ? [] : [element('thead', {}, head), element('tbody', {}, ...lines)]),
     );
   }
 

@@ -43,6 +43,17 @@ await user.does({
       assert.ok(await browser.run('document.documentElement.scrollWidth <= innerWidth'), tab);
     }
   },
+  async 'also on the screen of a telephone, where names have room'() {
+    const screen = { width: 400, height: 800, deviceScaleFactor: 1, mobile: false };
+    await browser.send('Emulation.setDeviceMetricsOverride', screen);
+    for (const tab of ['graph', 'functions', 'tree']) {
+      await user.click(`#tab-${tab}`);
+      assert.ok(await browser.run('document.documentElement.scrollWidth <= innerWidth'), tab);
+    }
+    const widths = await browser.run("Array.from(document.querySelectorAll('#tree .name'), (e) => e.clientWidth)");
+    assert.ok(widths.every((width) => width >= 150), `${widths}`);
+    await browser.send('Emulation.clearDeviceMetricsOverride');
+  },
   async 'such names are filters, and searched for'() {
     await user.choose('filter-key', 'name');
     await user.choose('filter-text', '__proto__');

@@ -183,10 +183,12 @@ test('details have old, new and change', () => {
   assert.equal(details.after, '800 ms a second, 3,200,000,000 ns recorded');
   assert.equal(details.change,
     '+300 ms a second (500 ms → 800 ms), +60.0 %; +60.0 % of all that there was before');
-  assert.equal(details.itself, '+0 ns a second (0 ns → 0 ns), =');
+  assert.equal(details.itself, undefined, 'it has none');
   assert.equal(details.how, 'blocked +350 ms a second (450 ms → 800 ms), +77.8 %, ' +
     'runnable, waiting for a CPU -50.0 ms a second (50.0 ms → 0 ns), gone');
   assert.equal(details.cause, 'lock +300 ms, pipe +0 ns');
+  const leaf = Object.fromEntries(detailLines(view, find(view, 'gone'), 'off_cpu'));
+  assert.equal(leaf.itself, '-100 ms a second (100 ms → 0 ns), gone');
   assert.equal(told(view, find(view, 'gone'), true),
     'gone: -100 ms a second (100 ms → 0 ns), gone; lock -100 ms');
 });
