@@ -1,6 +1,7 @@
 // What the page does, which programs of their own tell: node runs the modules, and drives a browser that has a page
 // open.
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,12 +53,10 @@ class PageTest : public ::testing::Test {
     fake.Row(server, fake.Comm("loop"), fake.User({"next", "main"}), pipe, 9'000'000'000, 70);
     fake.Row(client, fake.Comm("client"), fake.User({"lock", "main"}, EndReason::kNoRow), futex, 1'000'000'007);
     fake.Idle({"", "", "server: loop", ""});
-    const WakerLink waker = {.process = server,
-                             .comm = fake.Comm("giver"),
-                             .kernel_stack = fake.Kernel({"try_to_wake_up", "futex_wake"}),
-                             .user_stack = fake.User({"unlock", "give"})};
-    fake.profile.wakers = {{waker}};
+    fake.profile.wakers = {ChainOf(fake, server, client)};
     fake.profile.rows[0].waker = 1;
+    for (const size_t row : {0, 3}) fake.profile.rows[row].syscall = SYS_futex;
+    for (const size_t row : {1, 2}) fake.profile.rows[row].syscall = SYS_read;
     fake.profile.processes[server].container = "0123456789abcdef";
     fake.profile.control_groups = {"/system.slice/server.service"};
     fake.profile.rows[0].control_group = 1;
@@ -65,6 +64,24 @@ class PageTest : public ::testing::Test {
     WriteBoth(fake.profile);
     Write("page.html", Written(OutputFormat::kHtml, fake.profile, {}));
     Write("page.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
+  }
+
+  // As long as chains are.
+  static WakerChain ChainOf(FakeProfile& fake, uint32_t server, uint32_t client) {
+    const uint32_t wakes = fake.Kernel({"try_to_wake_up", "futex_wake"});
+    const uint32_t writes = fake.Kernel({"try_to_wake_up", "pipe_write"});
+    const uint32_t fires = fake.Kernel({"try_to_wake_up", "hrtimer_wakeup"});
+    return {
+        {.process = server,
+         .comm = fake.Comm("giver"),
+         .kernel_stack = wakes,
+         .user_stack = fake.User({"unlock", "give"})},
+        {.process = client,
+         .comm = fake.Comm("taker"),
+         .kernel_stack = writes,
+         .user_stack = fake.User({"write", "take"})},
+        {.process = server, .comm = fake.Comm("feeder-3"), .kernel_stack = wakes, .user_stack = fake.User({"feed"})},
+        {.interrupt = true, .kernel_stack = fires, .user_stack = fake.Missing(NoUserStack::kKernelThread)}};
   }
 
   // A page that does not keep all stacks, of all rows but the longest.
@@ -113,6 +130,7 @@ class PageTest : public ::testing::Test {
     fake.profile.start_unix_ns = 1'790'000'000 * kSecond;
     fake.profile.duration_ns = 10 * kSecond;
     Write("times.html", Written(OutputFormat::kHtml, fake.profile, {}));
+    Write("live.html", HtmlOf(fake.profile, {.live = true}));
     Write("times.folded", Written(OutputFormat::kFolded, fake.profile, {.folded = {.nanoseconds = true}}));
   }
 
@@ -213,9 +231,15 @@ TEST_F(BrowserTest, AnybodyCanUseIt) {
   WritePage();
   WriteHostile();
   WriteTimes();
-  EXPECT_EQ(Browse("axe_test.mjs " + Path("page.html") + " " + Path("both.html") + " " + Path("hostile.html") + " " +
-                   Path("times.html")),
-            0);
+  std::string views;
+  for (const std::string page : {"page", "both", "hostile"})
+    for (const std::string state :
+         {"", "layout=flame&idle=1", "tab=tree&find=main", "tab=functions&frame=1&only=cause:lock"})
+      views += " '" + Path(page + ".html#") + state + "'";
+  for (const std::string page : {"times", "live"})
+    for (const std::string state : {"", "span=2-5", "span=7-9&with=2-5&tab=functions"})
+      views += " '" + Path(page + ".html#") + state + "'";
+  EXPECT_EQ(Browse("axe_test.mjs" + views), 0);
 }
 
 TEST_F(PageTest, TimesAddUp) {

@@ -22,6 +22,17 @@ await user.does({
     assert.equal(await hash(), '#span=0-1');
     await shows('live', 'this span alone');
   },
+  async 'it is compared with another one'() {
+    await user.click('#span-compare');
+    await browser.run(`(() => { document.getElementById('span-from').value = 1;
+      document.getElementById('span-to').value = 2; document.getElementById('span').requestSubmit(); })()`);
+    assert.equal(await hash(), '#span=1-2&with=0-1');
+    await shows('total', ' → ');
+    await user.click('#span-compare');
+    assert.equal(await hash(), '#span=1-2');
+    await browser.run('history.go(-2)');
+    await user.until("location.hash === '#span=0-1'");
+  },
   async 'it comes as files'() {
     const pprof = await download('pprof');
     assert.equal(pprof.status, 200);

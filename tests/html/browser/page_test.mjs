@@ -7,6 +7,22 @@ const { browser } = user;
 const { back, choose, click, focus, hash, path, shows, text, until } = user;
 
 const TOTAL = '8,200,000,081 ns';
+// By what they are grouped by, the largest first.
+const GROUPS = {
+  process: [['server (10)', '7,200,000,074'], ['</script><b>client (11)', '1,000,000,007']],
+  thread: [['worker-*', '7,200,000,004'], ['client', '1,000,000,007'], ['loop', '70']],
+  cause: [['lock', '6,200,000,008'], ['pipe', '2,000,000,073']],
+  syscall: [['futex', '6,200,000,008'], ['read', '2,000,000,073']],
+  container: [['0123456789abcdef', '7,200,000,074'], ['[no container]', '1,000,000,007']],
+  unit: [['server.service', '5,200,000,001'], ['[no unit]', '3,000,000,080']],
+};
+// Of the chain that ended a wait, each link: who it is, and the way back from where it woke.
+const CHAIN = [
+  ...['woken by giver (server-10)', 'try_to_wake_up', 'futex_wake', 'unlock', 'give'],
+  ...['woken by taker (</script><b>client-11)', 'try_to_wake_up', 'pipe_write', 'write', 'take'],
+  ...['woken by feeder-* (server-10)', 'try_to_wake_up', 'futex_wake', 'feed'],
+  ...['woken by [interrupt]', 'try_to_wake_up', 'hrtimer_wakeup'],
+];
 const steps = {
   async 'the totals are exact, and what is hidden is told'() {
     await shows('total', TOTAL);
@@ -79,10 +95,24 @@ const steps = {
     await click('#filters button');
     await shows('total', TOTAL);
   },
-  async 'groups, values and switches'() {
-    await choose('by0', 'syscall');
-    await choose('by1', '');
-    assert.match(await hash(), /by=syscall/);
+  async 'groups of each kind are walked through, and add up to all of it'() {
+    await click('#tab-tree');
+    for (const [key, groups] of Object.entries(GROUPS)) {
+      await choose('by0', key);
+      await choose('by1', '');
+      assert.match(await hash(), new RegExp(`by=${key}`));
+      await focus('#tree [tabindex="0"]');
+      for (const [name, amount] of groups) {
+        await browser.press('ArrowDown');
+        await shows('details', `${name}\n`);
+        await shows('details', `= ${amount} ns, `);
+      }
+      const sum = groups.reduce((all, [, amount]) => all + Number(amount.replaceAll(',', '')), 0);
+      assert.equal(`${sum.toLocaleString('en')} ns`, TOTAL);
+    }
+    await click('#tab-graph');
+  },
+  async 'groups in groups, values and switches'() {
     await choose('by0', 'container');
     await choose('by1', 'unit');
     await focus('#graph canvas');
@@ -150,6 +180,12 @@ const steps = {
     await shows('told', 'woken by giver (server-10): 5.20 s, 63.4 %');
     await browser.press('ArrowDown');
     await shows('details', 'of who ended the wait');
+    await browser.press('ArrowUp');
+    for (const name of CHAIN) {
+      await shows('told', `${name}: 5.20 s, 63.4 %`);
+      await browser.press('ArrowDown');
+    }
+    await shows('told', `${CHAIN.at(-1)}: `);
     await browser.press('Enter');
     assert.equal(await path(), 'all', 'the graph above stays');
     await focus('#graph canvas');
@@ -192,6 +228,24 @@ const steps = {
     assert.equal(await find('^unlock$'), '5.20 s');
     await click('#wakers');
     assert.equal(await find('^unlock.?$'), '0 ns');
+  },
+  async 'keys lead to all that can be used'() {
+    await click('#wakers');
+    await browser.run("document.getElementById('title').tabIndex = -1; document.getElementById('title').focus()");
+    const reached = [];
+    for (let at = ''; at !== 'SUMMARY' && reached.length < 60; reached.push(at)) {
+      await browser.press('Tab');
+      at = await browser.run(`((e) => (e.tagName === 'SUMMARY' ? e.tagName : e.closest('[id]')?.id ?? e.tagName))(
+        document.activeElement)`);
+    }
+    const all = ['causes', 'value', 'by0', 'by1', 'idle', 'fold', 'wakers', 'whole', 'layout', 'filter-key',
+      'filter-text', 'query', 'path', 'tab-graph', 'graph', 'wakers-graph'];
+    assert.deepEqual(all.filter((id) => !reached.includes(id)), []);
+    await focus('#tab-graph');
+    await browser.press('ArrowRight');
+    await shows('tree', 'server (10)');
+    await browser.press('ArrowLeft');
+    assert.equal(await browser.run('document.activeElement.id'), 'tab-graph');
   },
   async 'the address is enough to see the same'() {
     await browser.send('Page.navigate', { url: 'about:blank' });
