@@ -132,7 +132,8 @@ constexpr Rule kByFunction[] = {
     // Children.
     {"do_wait", WaitCause::kChild},
     {"kernel_wait*", WaitCause::kChild},
-    {"kernel_clone", WaitCause::kChild},  // with CLONE_VFORK, as posix_spawn does
+    {"copy_process", WaitCause::kOther},  // it makes the child
+    {"kernel_clone", WaitCause::kVfork},
     // File systems: their journals, servers and locks that are none of the above.
     {"jbd2_*", WaitCause::kFile},
     {"ext4_*", WaitCause::kFile},
@@ -190,7 +191,7 @@ constexpr Rule kBySystemCall[] = {
     {"sendmmsg", WaitCause::kNetwork},
     {"wait4", WaitCause::kChild},
     {"waitid", WaitCause::kChild},
-    {"vfork", WaitCause::kChild},
+    {"vfork", WaitCause::kVfork},
     {"fsync", WaitCause::kFile},
     {"fdatasync", WaitCause::kFile},
     {"sync", WaitCause::kFile},
@@ -283,8 +284,8 @@ WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
 
 std::string_view Name(WaitCause cause) {
   constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
-      "lock",  "sleep",      "block I/O", "file",      "network", "poll", "pipe",
-      "child", "page fault", "preempted", "throttled", "frozen",  "other"};
+      "lock",  "sleep", "block I/O",  "file",      "network",   "poll",   "pipe",
+      "child", "vfork", "page fault", "preempted", "throttled", "frozen", "other"};
   return kNames[static_cast<size_t>(cause)];
 }
 

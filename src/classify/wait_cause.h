@@ -24,15 +24,16 @@ enum class WaitCause : uint8_t {
   kNetwork,    // a socket of any family
   kPoll,       // for one of several things: poll, select, epoll, completions of io_uring
   kPipe,       // a pipe, or an eventfd
-  kChild,      // the end of a child, or of its borrowing this one's memory (vfork)
+  kChild,      // the end of a child
+  kVfork,      // a child that borrows this one's memory, to run another program or to end (vfork, posix_spawn)
   kPageFault,  // memory that was touched, and not by a system call
   kPreempted,  // nothing: it wants to run
   kThrottled,  // likewise, and its control group has used up its CPU time (cpu.max)
   kFrozen,     // its control group, or all of the host, to be thawed
   kOther,
 };
-inline constexpr int kWaitCauseCount = 13;
-// "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "page fault", "preempted",
+inline constexpr int kWaitCauseCount = 14;
+// "lock", "sleep", "block I/O", "file", "network", "poll", "pipe", "child", "vfork", "page fault", "preempted",
 // "throttled", "frozen", "other"
 std::string_view Name(WaitCause cause);
 

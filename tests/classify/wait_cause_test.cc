@@ -107,11 +107,16 @@ const Example kExamples[] = {
      WaitKind::kSleeping,
      __NR_wait4,
      {"__schedule", "schedule", "do_wait", "kernel_wait4", "__do_sys_wait4", "do_syscall_64"}},
-    {WaitCause::kChild,
+    {WaitCause::kVfork,
      WaitKind::kDisk,
      __NR_clone,
      {"__schedule", "schedule", "schedule_timeout", "__wait_for_common", "wait_for_completion_state", "kernel_clone",
       "__do_sys_clone", "do_syscall_64"}},
+    {WaitCause::kOther,  // there is no child yet
+     WaitKind::kDisk,
+     __NR_clone,
+     {"__schedule", "schedule", "schedule_timeout", "__wait_for_common", "wait_for_completion", "copy_process",
+      "kernel_clone", "__do_sys_clone", "do_syscall_64"}},
     {WaitCause::kPageFault,  // though it reads from a disk: no call asked for it
      WaitKind::kDisk,
      kNoSystemCall,
@@ -201,7 +206,8 @@ TEST(WaitCauseTest, WithoutAStackIsToldByTheSystemCall) {
       {__NR_futex, WaitCause::kLock},           {__NR_nanosleep, WaitCause::kSleep},
       {__NR_io_getevents, WaitCause::kBlockIo}, {__NR_fdatasync, WaitCause::kFile},
       {__NR_accept, WaitCause::kNetwork},       {__NR_epoll_pwait, WaitCause::kPoll},
-      {__NR_waitid, WaitCause::kChild},         {__NR_read, WaitCause::kOther},
+      {__NR_waitid, WaitCause::kChild},         {__NR_vfork, WaitCause::kVfork},
+      {__NR_clone3, WaitCause::kOther},         {__NR_read, WaitCause::kOther},
       {__NR_ioctl, WaitCause::kOther},          {__NR_restart_syscall, WaitCause::kOther},
       {kNoSystemCall, WaitCause::kOther},
   };

@@ -95,7 +95,8 @@ TEST(Causes, OfTheOtherWaits) {
       {"c_timerfd", "wait_in_timerfd", {"sleep"}, {"read"}},
       {"c_flock", "wait_in_flock", {"lock"}, {"flock"}},
       {"c_waitpid", "wait_in_waitpid", {"child"}, {"wait4"}},
-      {"c_spawn", "wait_in_spawn", {"child"}, {"clone", "clone3", "vfork", "wait4"}},
+      {"c_spawn", "wait_in_spawn", {"vfork"}, {"clone", "clone3"}},
+      {"c_vfork", "wait_in_vfork", {"vfork"}, {"vfork"}},
       {"c_fault", "wait_in_fault", {"page fault"}, {""}},
       {"c_fsync", "wait_in_fsync", {"file", "block I/O"}, {"fsync", "pwrite64"}},
   };

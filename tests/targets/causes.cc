@@ -20,6 +20,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "target.h"
@@ -46,6 +47,8 @@ int fault_handler = -1;
 int32_t* short_time = nullptr;  // a timespec of 32-bit programs, where they can reach it; null: the kernel runs none
 sockaddr_in tcp_address;
 pid_t child = 0;
+pid_t spawned = 0;
+pid_t vforked = 0;
 std::atomic<bool> waiters_done = false;
 
 void Nothing() {}
@@ -101,9 +104,15 @@ TARGET_FUNCTION void wait_in_waitpid() { target::Check(waitpid(child, nullptr, 0
 TARGET_FUNCTION void wait_in_spawn() {
   char name[] = "true";
   char* const words[] = {name, nullptr};
-  pid_t pid;
-  target::Check(posix_spawnp(&pid, name, nullptr, nullptr, words, environ) == 0, "posix_spawnp");
-  waitpid(pid, nullptr, 0);
+  target::Check(posix_spawnp(&spawned, name, nullptr, nullptr, words, environ) == 0, "posix_spawnp");
+}
+
+TARGET_FUNCTION void wait_in_vfork() {
+  vforked = vfork();
+  if (vforked == 0) {
+    execlp("true", "true", nullptr);
+    _exit(1);
+  }
 }
 
 TARGET_FUNCTION void wait_in_fault() {
@@ -123,6 +132,10 @@ void AwaitLock() {
     flock(lock_it, LOCK_UN);
     target::SleepNs(kPeriodNs / 20);
   }
+}
+
+void Reap(pid_t* last) {
+  if (*last > 0) waitpid(std::exchange(*last, 0), nullptr, 0);
 }
 
 void StartChild() {
@@ -250,7 +263,8 @@ int main(int argc, char** argv) {
       {"c_timerfd", "wait_in_timerfd", wait_in_timerfd, Nothing, {}},
       {"c_flock", "wait_in_flock", wait_in_flock, AwaitLock, {}},
       {"c_waitpid", "wait_in_waitpid", wait_in_waitpid, StartChild, {}},
-      {"c_spawn", "wait_in_spawn", wait_in_spawn, Nothing, {}},
+      {"c_spawn", "wait_in_spawn", wait_in_spawn, [] { Reap(&spawned); }, {}},
+      {"c_vfork", "wait_in_vfork", wait_in_vfork, [] { Reap(&vforked); }, {}},
       {"c_fault", "wait_in_fault", wait_in_fault, DropPage, {}},
       {"c_fsync", "wait_in_fsync", wait_in_fsync, Nothing, {}},
   };
