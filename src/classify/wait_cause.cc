@@ -253,10 +253,18 @@ std::optional<WaitCause> Find(std::string_view name, const Rules& rules) {
   return rule == std::end(rules) ? std::nullopt : std::optional(rule->cause);
 }
 
-bool WantsToRun(std::span<const NamedFrame> kernel) {
+// Has a function that matches called the scheduler?
+template <typename Patterns>
+bool HasLeft(std::span<const NamedFrame> kernel, const Patterns& patterns) {
   const auto leaf = std::find_if_not(kernel.begin(), kernel.end(),
                                      [](const NamedFrame& frame) { return MatchesAny(frame.name, kScheduler); });
-  return leaf != kernel.end() && MatchesAny(leaf->name, kWantsToRun);
+  return leaf != kernel.end() && MatchesAny(leaf->name, patterns);
+}
+
+// Compilers put do_freezer_trap into its caller, which sleeps for nothing else: stopped threads are of another kind.
+bool IsFreezerTrap(WaitKind kind, std::span<const NamedFrame> kernel) {
+  constexpr std::string_view kCaller[] = {"get_signal"};
+  return kind == WaitKind::kSleeping && HasLeft(kernel, kCaller);
 }
 
 // The whole of what is done for a fault of user mode is the fault. In a system call it is part of that.
@@ -294,7 +302,9 @@ WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> ke
   if (kind == WaitKind::kThrottled) return WaitCause::kThrottled;
   if (kind == WaitKind::kPreempted) return CauseOfRunnable(kernel);
   if (kind == WaitKind::kStopped || kind == WaitKind::kRunning) return WaitCause::kOther;
-  if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && WantsToRun(kernel)) return WaitCause::kPreempted;
+  if ((kind == WaitKind::kOpen || kind == WaitKind::kOther) && HasLeft(kernel, kWantsToRun))
+    return WaitCause::kPreempted;
+  if (IsFreezerTrap(kind, kernel)) return WaitCause::kFrozen;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
   for (const NamedFrame& frame : kernel) {
     if (const std::optional<WaitCause> cause = Find(frame.name, kByFunction)) return *cause;

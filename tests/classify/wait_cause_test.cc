@@ -151,6 +151,15 @@ const Example kExamples[] = {
      __NR_futex,
      {"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
       "do_syscall_64"}},
+    {WaitCause::kLock,  // likewise, from 6.15 on
+     WaitKind::kPreempted,
+     __NR_futex,
+     {"__schedule", "schedule", "futex_do_wait", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
+      "do_syscall_64"}},
+    {WaitCause::kPreempted,  // woken, and on its way back when another thread took its CPU
+     WaitKind::kPreempted,
+     __NR_futex,
+     {"__schedule", "schedule", "exit_to_user_mode_loop", "do_syscall_64", "entry_SYSCALL_64_after_hwframe"}},
     {WaitCause::kPreempted,  // interrupted in the kernel
      WaitKind::kPreempted,
      __NR_futex,
@@ -164,6 +173,20 @@ const Example kExamples[] = {
      WaitKind::kSleeping,
      __NR_read,
      {"__schedule", "schedule", "do_freezer_trap", "get_signal", "arch_do_signal_or_restart", "do_syscall_64"}},
+    {WaitCause::kFrozen,  // likewise, as compilers make it
+     WaitKind::kSleeping,
+     kNoSystemCall,
+     {"__schedule", "schedule", "get_signal", "arch_do_signal_or_restart", "irqentry_exit_to_user_mode",
+      "asm_sysvec_apic_timer_interrupt"}},
+    {WaitCause::kOther,  // stopped, or frozen: nothing tells
+     WaitKind::kOpen,
+     kNoSystemCall,
+     {"get_signal", "arch_do_signal_or_restart", "irqentry_exit_to_user_mode", "asm_sysvec_apic_timer_interrupt"}},
+    {WaitCause::kOther,  // its core dump is being written
+     WaitKind::kSleeping,
+     kNoSystemCall,
+     {"__schedule", "schedule", "schedule_timeout", "__wait_for_common", "vfs_coredump", "get_signal",
+      "arch_do_signal_or_restart"}},
     {WaitCause::kPreempted,  // of an open wait only the stack tells it
      WaitKind::kOpen,
      __NR_read,

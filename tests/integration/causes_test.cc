@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -14,12 +15,15 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/cgroup_hierarchy.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/load.h"
+#include "tests/integration/real_program.h"
 
 namespace offcpu::integration {
 namespace {
@@ -180,6 +184,89 @@ TEST_F(Throttled, IsACauseOfItsOwn) {
     EXPECT_TRUE(row.Has("duty_cycle")) << row.Text();
   }
 }
+
+// What freezes a control group and what thaws it.
+struct Freezer {
+  bool is_v2;
+  const char* file;
+  const char* frozen;
+  const char* thawed;
+};
+
+// A control group that is frozen for half a second, with a thread that never sleeps of itself.
+class Frozen : public testing::TestWithParam<Freezer> {
+ protected:
+  void SetUp() override {
+    const bool is_v2 = GetParam().is_v2;
+    const std::optional<CgroupHierarchy> hierarchy = is_v2 ? FindUnifiedHierarchy() : FindCgroupHierarchy("freezer");
+    if (!hierarchy.has_value() || hierarchy->is_v2 != is_v2) GTEST_SKIP() << "no such control groups";
+    path_ = hierarchy->parent() + "/offcpu-frozen-" + std::to_string(getpid());
+    ASSERT_EQ(mkdir(path_.c_str(), 0755), 0) << path_ << ": " << std::strerror(errno);
+    busy_ = StartBusyLoop(0);
+    ASSERT_NE(busy_, nullptr);
+    ASSERT_TRUE(WriteCgroupFile(path_ + "/cgroup.procs", std::to_string(busy_->pid())));
+  }
+  void TearDown() override {
+    if (path_.empty()) return;
+    Thaw();  // who is frozen does not end
+    busy_.reset();
+    rmdir(path_.c_str());
+  }
+
+  // Returns when all of the group is frozen.
+  void Freeze() const {
+    ASSERT_TRUE(WriteCgroupFile(path_ + GetParam().file, GetParam().frozen));
+    while (!IsFrozen()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  void Thaw() const { ASSERT_TRUE(WriteCgroupFile(path_ + GetParam().file, GetParam().thawed)); }
+
+  std::unique_ptr<Program> busy_;
+
+ private:
+  bool IsFrozen() const {
+    if (!GetParam().is_v2) return ReadCgroupFile(path_ + GetParam().file) == GetParam().frozen;
+    std::ifstream file(path_ + "/cgroup.events");
+    int value = 0;
+    for (std::string word; file >> word >> value;) {
+      if (word == "frozen") return value == 1;
+    }
+    return false;
+  }
+
+  std::string path_;
+};
+
+TEST_P(Frozen, IsACauseOfItsOwn) {
+  using Clock = std::chrono::steady_clock;
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(Unthrottled({busy_->pid()}));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  const Clock::time_point asked = Clock::now();
+  Freeze();
+  const Clock::time_point frozen = Clock::now();
+  const SchedStatFile cpu(busy_->pid(), busy_->pid());
+  const uint64_t before_ns = cpu.Read()->cpu_ns;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const Clock::time_point thaws = Clock::now();
+  Thaw();
+  const Clock::time_point thawed = Clock::now();
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(20), [&] { return cpu.Read()->cpu_ns > before_ns; }));
+  const Recording recording = MustStop(**recorder);
+  WaitCauses causes(recording.profile);
+  uint64_t blocked_ns = 0;
+  for (const StackRow& row :
+       recording.Rows([&](const StackRow& r) { return causes.Of(*r.row) == WaitCause::kFrozen; })) {
+    blocked_ns += row.row->blocked_ns;
+  }
+  EXPECT_GE(std::chrono::nanoseconds(blocked_ns), thaws - frozen) << recording.DropsText();
+  EXPECT_LE(std::chrono::nanoseconds(blocked_ns), thawed - asked);
+}
+
+INSTANTIATE_TEST_SUITE_P(ControlGroups, Frozen,
+                         testing::Values(Freezer{false, "/freezer.state", "FROZEN", "THAWED"},
+                                         Freezer{true, "/cgroup.freeze", "1", "0"}),
+                         [](const testing::TestParamInfo<Freezer>& freezer) {
+                           return freezer.param.is_v2 ? "v2" : "v1";
+                         });
 
 // What has not ended has the same cause as what has.
 TEST(Causes, OfOpenWaitsAreThoseOfTheOthers) {

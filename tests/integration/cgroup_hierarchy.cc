@@ -11,7 +11,7 @@
 namespace offcpu::integration {
 namespace {
 
-// Empty: nowhere.
+// Empty: nowhere. An empty controller is in every hierarchy of version 2.
 std::string FindMount(const std::string& controller, bool is_v2) {
   std::unique_ptr<FILE, int (*)(FILE*)> mounts(setmntent("/proc/self/mounts", "r"), endmntent);
   while (const mntent* mount = getmntent(mounts.get())) {
@@ -21,7 +21,7 @@ std::string FindMount(const std::string& controller, bool is_v2) {
     }
     if (is_v2 && std::strcmp(mount->mnt_type, "cgroup2") == 0) {
       const std::string controllers = " " + ReadCgroupFile(directory + "/cgroup.subtree_control") + " ";
-      if (controllers.find(" " + controller + " ") != std::string::npos) return directory;
+      if (controller.empty() || controllers.find(" " + controller + " ") != std::string::npos) return directory;
     }
   }
   return "";
@@ -47,6 +47,12 @@ std::optional<CgroupHierarchy> FindCgroupHierarchy(const std::string& controller
     if (!mount.empty()) return CgroupHierarchy{is_v2, mount, mount + OwnPath(controller, is_v2)};
   }
   return std::nullopt;
+}
+
+std::optional<CgroupHierarchy> FindUnifiedHierarchy() {
+  const std::string mount = FindMount("", true);
+  if (mount.empty()) return std::nullopt;
+  return CgroupHierarchy{true, mount, mount + OwnPath("", true)};
 }
 
 bool WriteCgroupFile(const std::string& path, const std::string& text) {
