@@ -17,6 +17,7 @@ std::vector<std::byte> CopyStack(const WaitingThread& thread, size_t max_bytes) 
 
 LiveStack CopyThread(const WaitingThread& thread, size_t max_bytes) {
   if (thread.on_cpu) return {.missing = NoUserStack::kOnCpu};
+  if (thread.is_kernel) return {.missing = NoUserStack::kKernelThread};
   if (!thread.has_user) return {.missing = NoUserStack::kUnreadable};
   LiveStack live;
   live.capture.process = thread.process;
@@ -48,7 +49,7 @@ std::vector<LiveStack> ReadLiveStacks(const std::vector<WaitingThread>& threads,
   // One by one: a process may have thousands, and each of them is listed with its kernel stack.
   for (size_t i = 0; i < threads.size(); ++i) {
     LiveStack& live = stacks[i];
-    if (live.missing == NoUserStack::kOnCpu) continue;
+    if (live.missing == NoUserStack::kOnCpu || live.missing == NoUserStack::kKernelThread) continue;
     if (!version.has_value() || version->process != threads[i].process ||
         !HasNotRun(threads[i], find(threads[i].tid))) {
       live = {.missing = NoUserStack::kStale};

@@ -218,7 +218,7 @@ class Reading {
   static void Keep(Found found, State* state) {
     const bool has_stack = found.missing == NoUserStack::kNone;
     state->again = found.missing != NoUserStack::kGone && found.missing != NoUserStack::kTargetStuck &&
-                   found.missing != NoUserStack::kUnreadable;
+                   found.missing != NoUserStack::kUnreadable && found.missing != NoUserStack::kKernelThread;
     if (has_stack) state->again = found.stack.end == EndReason::kStackCopy && state->stack_bytes < kMaxStackBytes;
     if (has_stack && state->again) state->stack_bytes *= 8;
     if (has_stack || state->found.missing != NoUserStack::kNone) state->found = std::move(found);

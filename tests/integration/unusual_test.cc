@@ -3,7 +3,10 @@
 
 #include <cstdio>
 #include <fstream>
+#include <map>
+#include <string>
 
+#include "recorder/process_stacks.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -68,11 +71,15 @@ TEST(Unusual, WaitThatDoesNotEndIsClipped) {
   EXPECT_LE(rows[0].row->total_ns(), recording.profile.duration_ns);
 }
 
-TEST(Unusual, WorkersOfIoUringAreTheKernelsOwn) {
-  const TemporaryDirectory directory;
+bool HasIoUring() {
   int disabled = 1;
   std::ifstream("/proc/sys/kernel/io_uring_disabled") >> disabled;
-  if (disabled != 0) GTEST_SKIP() << "there is no io_uring";
+  return disabled == 0;
+}
+
+TEST(Unusual, WorkersOfIoUringAreTheKernelsOwn) {
+  const TemporaryDirectory directory;
+  if (!HasIoUring()) GTEST_SKIP() << "there is no io_uring";
   const std::unique_ptr<Target> target = Target::Start({"uring", directory.path() + "/fifo"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
@@ -83,6 +90,25 @@ TEST(Unusual, WorkersOfIoUringAreTheKernelsOwn) {
   }
   EXPECT_GT(recording.Sum(is_worker).ns, 900'000'000u) << "it waits for 200 times 5 ms";
   EXPECT_EQ(recording.FindDrop("no user stack: unreadable"), nullptr) << recording.DropsText();
+}
+
+// When it has done all, the worker stays for some seconds, and the thread that polls for as long as its ring.
+TEST(Unusual, ThreadsOfIoUringHaveNoUserStackInAReading) {
+  const TemporaryDirectory directory;
+  if (!HasIoUring()) GTEST_SKIP() << "there is no io_uring";
+  const std::unique_ptr<Target> target = Target::Start({"uring", directory.path() + "/fifo"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  target->AwaitDone();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  std::map<std::string, NoUserStack> of_kernel;  // by what the names begin with
+  for (const ProfileRow& row : stacks->profile.rows) {
+    const std::string& comm = stacks->profile.comms[row.comm];
+    if (comm.starts_with("iou-")) of_kernel[comm.substr(0, 7)] = stacks->profile.user_stacks[row.user_stack].missing;
+  }
+  EXPECT_EQ(of_kernel, (std::map<std::string, NoUserStack>{{"iou-sqp", NoUserStack::kKernelThread},
+                                                           {"iou-wrk", NoUserStack::kKernelThread}}));
 }
 
 }  // namespace

@@ -69,6 +69,33 @@ TEST(ProcessStacksTest, WhatHangsIsTriedOnceWhateverItsThreads) {
   for (const UserStackEntry& stack : stacks->profile.user_stacks) EXPECT_EQ(stack.missing, NoUserStack::kTargetStuck);
 }
 
+// As a worker of io_uring: it has no user stack that could be read, whether it waits or works.
+TEST(ProcessStacksTest, AThreadOfTheKernelIsReadOnce) {
+  WaitingThread thread = AThread(getpid());
+  thread.has_user = false;
+  thread.is_kernel = true;
+  thread.kernel = {1, 2};
+  int lists = 0;
+  Listing listing;
+  listing.list = [&](pid_t) {
+    ++lists;
+    return std::vector<WaitingThread>{thread};
+  };
+  listing.find = [&](pid_t) -> std::optional<WaitingThread> {
+    ++thread.switches;
+    return thread;
+  };
+  listing.describe = [&](pid_t) -> std::optional<ProcessVersion> {
+    return ProcessVersion{.process = thread.process, .code = {.sequence = 2, .hash = 1}, .mappings = {}};
+  };
+  const absl::StatusOr<ProcessStacks> stacks =
+      ReadProcessStacks(100, UnwindOrder(), listing, std::make_shared<ModuleCache>(), ReadHere, [] { return false; });
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  EXPECT_EQ(stacks->profile.user_stacks[0].missing, NoUserStack::kKernelThread);
+  EXPECT_EQ(stacks->profile.kernel_stacks[0].addresses, thread.kernel);
+  EXPECT_EQ(lists, 1);
+}
+
 // A thread that runs between any two looks at it, until it has done so `runs` times.
 TEST(ProcessStacksTest, ThreadsThatHaveRunAreReadAgainAtOnce) {
   alignas(16) const std::array<uint64_t, 64> stack = {};

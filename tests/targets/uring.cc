@@ -1,4 +1,5 @@
-// A program for which a worker thread of io_uring waits: in its process, but in the kernel alone.
+// A program for which a worker thread of io_uring waits, and one that polls a ring for requests: in its process, but in
+// the kernel alone.
 // Usage: uring FIFO     a name that is free; opens it 200 times, after 5 ms each
 #include <fcntl.h>
 #include <linux/io_uring.h>
@@ -16,8 +17,10 @@ constexpr int kRounds = 200;
 // With one request at a time.
 class Ring {
  public:
-  Ring() {
+  explicit Ring(unsigned flags) {
     io_uring_params params = {};
+    params.flags = flags;
+    params.sq_thread_idle = 1;  // ms
     file_ = static_cast<int>(syscall(__NR_io_uring_setup, 1, &params));
     target::Check(file_ >= 0, "io_uring_setup");
     char* submissions = Map(params.sq_off.array + params.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
@@ -78,7 +81,8 @@ int main(int argc, char** argv) {
   }
   const char* path = argv[1];
   target::Check(mkfifo(path, 0600) == 0, path);
-  Ring ring;
+  Ring ring(0);
+  const Ring polled(IORING_SETUP_SQPOLL);
   target::ReadyAndRun("", 0);
   for (int round = 0; round < kRounds; ++round) {
     ring.OpenFifo(path);
