@@ -146,10 +146,13 @@ const IdleExample kExamples[] = {
     // a lock of the scheduler
     {"", "g", "g", __NR_futex,
      "g!runtime.futex.abi0 < g!runtime.futexsleep < g!runtime.lock2 < g!runtime.stopm < g!runtime.findRunnable"},
-    // the world is stopped
+    {"go: no goroutine to run since a garbage collection", "g", "g", __NR_futex,
+     "g!runtime.futex.abi0 < g!runtime.futexsleep < g!runtime.notesleep < g!runtime.stopm < g!runtime.gcstopm < "
+     "g!runtime.findRunnable < g!runtime.schedule < g!runtime.goschedImpl < g!runtime.gosched_m < g!runtime.mcall"},
+    // stops all others
     {"", "g", "g", __NR_futex,
-     "g!runtime.futex.abi0 < g!runtime.futexsleep < g!runtime.notesleep < g!runtime.mPark < g!runtime.stopm < "
-     "g!runtime.gcstopm < g!runtime.findRunnable"},
+     "g!runtime.futex.abi0 < g!runtime.futexsleep < g!runtime.notetsleep_internal < g!runtime.notetsleep < "
+     "g!runtime.stopTheWorldWithSema < g!runtime.gcStart.func2 < g!runtime.systemstack"},
     {"go: no goroutine to run, polling", "g", "g", __NR_epoll_pwait,
      "g!runtime.epollwait.abi0 < g!runtime.netpoll < g!runtime.findRunnable"},
     // from 1.24 on
