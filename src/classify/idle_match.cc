@@ -55,6 +55,12 @@ bool IsStripped(std::span<const NamedFrame> frames, size_t index) {
   return of_callee || of_caller;
 }
 
+// May it be the function, without a name?
+bool MayBe(const IdleFrame& frame, std::span<const NamedFrame> frames, size_t index) {
+  if (frame.may_be_unnamed && IsStripped(frames, index)) return true;
+  return !frames[index].named && MatchesAny(frame.unnamed_in, frames[index].module_name);
+}
+
 // From frames[begin], which is to be the pattern's first, outwards. Which functions of the pattern can come next is
 // kept as a set of bits: that takes no longer for a stack that is made to take long.
 bool MatchesFrom(const IdleStack& stack, std::span<const NamedFrame> frames, size_t begin) {
@@ -70,7 +76,7 @@ bool MatchesFrom(const IdleStack& stack, std::span<const NamedFrame> frames, siz
     for (size_t i = 0; i < end; ++i) {
       if ((next >> i & 1) == 0) continue;
       const IdleFrame& frame = stack.frames[i];
-      if (IsCalled(frame, frames, at) || (frame.may_be_unnamed && IsStripped(frames, at))) taken |= uint64_t{2} << i;
+      if (IsCalled(frame, frames, at) || MayBe(frame, frames, at)) taken |= uint64_t{2} << i;
     }
     next = taken;
   }

@@ -17,6 +17,7 @@ namespace {
 
 constexpr char kAnyCallee[] = "...";
 constexpr char kNoName[] = "<no name>";
+constexpr std::string_view kNoNameIn = "<no name in ";  // "<no name in GLOB>"
 constexpr char kTooManyFunctions[] = "a stack has at most 32 functions";
 static_assert(kMaxIdleFrames == 32);
 
@@ -51,6 +52,20 @@ bool IsOfEnding(std::string_view name) {
   return name.size() > 2 && name.front() == '<' && name.find_first_of("<>", 1) == name.size() - 1;
 }
 
+// Takes the globs of "<no name in GLOB>" out of a list of names.
+std::vector<std::string> TakeUnnamedIn(std::vector<std::string>* names) {
+  std::vector<std::string> globs;
+  std::erase_if(*names, [&globs](const std::string& name) {
+    if (!name.starts_with(kNoNameIn) || !name.ends_with('>')) return false;
+    globs.push_back(Trimmed(std::string_view(name).substr(kNoNameIn.size(), name.size() - kNoNameIn.size() - 1)));
+    return true;
+  });
+  return globs;
+}
+
+// A name of which nothing is said is no sign of anything.
+bool SaysNothing(const std::string& name) { return name.find_first_not_of("*?") == std::string::npos; }
+
 absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   IdleFrame frame;
   frame.may_be_missing = text.size() > 2 && text.front() == '[' && text.back() == ']';
@@ -58,15 +73,15 @@ absl::StatusOr<IdleFrame> ParseFrame(std::string text) {
   absl::StatusOr<std::vector<std::string>> names = ParseNames(text);
   if (!names.ok()) return names.status();
   frame.names = *std::move(names);
+  frame.unnamed_in = TakeUnnamedIn(&frame.names);
   frame.may_be_unnamed = std::erase(frame.names, kNoName) != 0 || frame.may_be_missing;
   if (frame.names.empty()) return Wrong("a function without a name is no sign of anything: say which one it is");
   if (const auto ending = std::find_if(frame.names.begin(), frame.names.end(), IsOfEnding); ending != frame.names.end())
     return Wrong(absl::StrCat("'", *ending, "' stands alone at the end of a stack"));
-  // A function of which nothing is said is no sign of anything.
-  const auto says_nothing = [](const std::string& name) { return name.find_first_not_of("*?") == std::string::npos; };
-  if (std::any_of(frame.names.begin(), frame.names.end(), says_nothing)) {
+  if (std::any_of(frame.names.begin(), frame.names.end(), SaysNothing))
     return Wrong(absl::StrCat("'", text, "' stands for any function: name it"));
-  }
+  if (std::any_of(frame.unnamed_in.begin(), frame.unnamed_in.end(), SaysNothing))
+    return Wrong(absl::StrCat("'", text, "' stands for a function of any module: name it"));
   return frame;
 }
 
@@ -103,12 +118,15 @@ size_t NameBytes(const IdleStack& stack) {
   size_t bytes = 0;
   for (const IdleFrame& frame : stack.frames) {
     for (const std::string& name : frame.names) bytes += name.size() + 1;
+    for (const std::string& module : frame.unnamed_in) bytes += module.size() + 1;
   }
   return bytes;
 }
 
 absl::Status CheckStack(const IdleStack& stack) {
-  const auto is_certain = [](const IdleFrame& frame) { return !frame.may_be_missing && !frame.may_be_unnamed; };
+  const auto is_certain = [](const IdleFrame& frame) {
+    return !frame.may_be_missing && !frame.may_be_unnamed && frame.unnamed_in.empty();
+  };
   if (stack.frames.size() > kMaxIdleFrames) return Wrong(kTooManyFunctions);
   if (stack.frames.empty() || !is_certain(stack.frames.back()))
     return Wrong("a stack begins with a function that must be there and have a name");

@@ -18,9 +18,10 @@ namespace offcpu {
 
 // One function of a stack.
 struct IdleFrame {
-  std::vector<std::string> names;  // any of these globs
-  bool may_be_missing = false;     // it can be inlined
-  bool may_be_unnamed = false;     // as static functions are in stripped programs
+  std::vector<std::string> names;       // any of these globs
+  bool may_be_missing = false;          // it can be inlined
+  bool may_be_unnamed = false;          // as static functions are in stripped programs
+  std::vector<std::string> unnamed_in;  // globs of modules that have no other function that could stand there
 
   bool operator==(const IdleFrame&) const = default;
 };

@@ -199,6 +199,43 @@ const IdleExample kExamples[] = {
      "libc.so.6!syscall < serve!<std::sys::sync::condvar::futex::Condvar>::wait < serve!serve::work < "
      "serve!tokio::runtime::task::core::Core<T,S>::poll < serve!tokio::runtime::task::harness::Harness<T,S>::poll < "
      "serve!tokio::runtime::blocking::pool::Inner::run"},
+    // Debian 13's
+    {"python: thread pool", "python3.13", "python3.13", __NR_futex,
+     "libc.so.6! < libc.so.6! < libc.so.6! < libc.so.6! < python3.13!_PySemaphore_Wait < python3.13!_PyParkingLot_Park "
+     "< _queue.cpython-313-x86_64-linux-gnu.so! < python3.13! < python3.13!PyObject_Vectorcall < "
+     "python3.13!_PyEval_EvalFrameDefault < "
+     "perf-15.map!py::_worker:/usr/lib/python3.13/concurrent/futures/thread.py"},
+    // 3.12's, with names
+    {"python: thread pool", "python3.12", "python3.12", __NR_futex,
+     "libc.so.6!__futex_abstimed_wait_common < libc.so.6!__new_sem_wait_slow64.constprop.0 < "
+     "libpython3.12.so.1.0!PyThread_acquire_lock_timed < _queue.cpython-312-x86_64-linux-gnu.so!"
+     "_queue_SimpleQueue_get_impl < _queue.cpython-312-x86_64-linux-gnu.so!_queue_SimpleQueue_get < "
+     "libpython3.12.so.1.0!cfunction_vectorcall_FASTCALL_KEYWORDS_METHOD < libpython3.12.so.1.0!PyObject_Vectorcall < "
+     "libpython3.12.so.1.0!_PyEval_EvalFrameDefault < "
+     "perf-15.map!py::worker:/opt/lib/python3.12/multiprocessing/pool.py"},
+    // a task
+    {"", "python3.13", "python3.13", __NR_futex,
+     "libc.so.6! < libc.so.6! < libc.so.6! < libc.so.6! < python3.13!_PySemaphore_Wait < python3.13!_PyParkingLot_Park "
+     "< _queue.cpython-313-x86_64-linux-gnu.so! < python3.13! < python3.13!PyObject_Vectorcall < "
+     "python3.13!_PyEval_EvalFrameDefault < perf-15.map!py::wait:/srv/tasks.py < "
+     "perf-15.map!py::_WorkItem.run:/usr/lib/python3.13/concurrent/futures/thread.py < "
+     "perf-15.map!py::_worker:/usr/lib/python3.13/concurrent/futures/thread.py"},
+    // a task that is not written in Python
+    {"", "python3.13", "python3.13", __NR_futex,
+     "libc.so.6! < libc.so.6! < libc.so.6! < libc.so.6! < python3.13!_PySemaphore_Wait < python3.13!_PyParkingLot_Park "
+     "< _queue.cpython-313-x86_64-linux-gnu.so! < python3.13! < python3.13!_PyEval_EvalFrameDefault < "
+     "perf-15.map!py::_WorkItem.run:/usr/lib/python3.13/concurrent/futures/thread.py"},
+    // the lock of the interpreter, when it has got a task
+    {"", "python3.13", "python3.13", __NR_futex,
+     "libc.so.6! < libc.so.6! < libc.so.6! < libc.so.6!pthread_cond_clockwait < python3.13! < "
+     "python3.13!PyEval_RestoreThread < _queue.cpython-313-x86_64-linux-gnu.so! < python3.13! < "
+     "python3.13!PyObject_Vectorcall < python3.13!_PyEval_EvalFrameDefault < "
+     "perf-15.map!py::_worker:/usr/lib/python3.13/concurrent/futures/thread.py"},
+    // without -X perf
+    {"", "python3.13", "python3.13", __NR_futex,
+     "libc.so.6! < libc.so.6! < libc.so.6! < libc.so.6! < python3.13!_PySemaphore_Wait < python3.13!_PyParkingLot_Park "
+     "< _queue.cpython-313-x86_64-linux-gnu.so! < python3.13! < python3.13!PyObject_Vectorcall < "
+     "python3.13!_PyEval_EvalFrameDefault < python3.13! < python3.13! < python3.13! < libc.so.6! < libc.so.6!"},
     {"sshd: waiting for connections", "sshd", "sshd", __NR_ppoll,
      "libc.so.6!ppoll < sshd! < libc.so.6!__libc_start_call_main < libc.so.6!__libc_start_main < sshd!"},
     // Debian 13's

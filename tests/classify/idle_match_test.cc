@@ -89,6 +89,22 @@ TEST(MatchesStack, AFunctionThatMayBeWithoutANameIsNeverMissing) {
   EXPECT_FALSE(Matches(pattern, {"d!", "c!", "c!wait", "a!loop"}));
 }
 
+// Of an extension module, say: code of the program calls it, and it calls code of the program.
+TEST(MatchesStack, AFunctionWithoutANameMayBeKnownByItsModule) {
+  const std::string pattern = "loop; get | <no name in queue.*>; wait";
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "queue.so!", "a!loop"}));
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "queue.so!get", "a!loop"}));
+  EXPECT_TRUE(Matches(pattern, {"c!wait", "a!get", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "queues.so!", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "queue.so!put", "a!loop"})) << "it has a name, and another one";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "queue.so!", "queue.so!", "a!loop"}));
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "!", "a!loop"})) << "generated code";
+  EXPECT_FALSE(Matches(pattern, {"c!wait", "a!loop"}));
+  EXPECT_TRUE(Matches("loop; [get | <no name in queue.*>]; wait", {"c!wait", "a!loop"}));
+  EXPECT_TRUE(Matches("loop; get | <no name> | <no name in queue.*>; wait", {"c!wait", "a!", "a!loop"}));
+}
+
 // Of a stripped program, which calls the C library from there.
 TEST(MatchesStack, MainIsKnownByItsCaller) {
   const std::string pattern = "main; wait";

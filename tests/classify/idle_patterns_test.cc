@@ -88,6 +88,12 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; ; g\n"), "f:2: a name is empty");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; *; g\n"), "f:2: '*' stands for any function: name it");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [g | ?*]\n"), "f:2: 'g | ?*' stands for any function: name it");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; g | <no name in *>\n"),
+            "f:2: 'g | <no name in *>' stands for a function of any module: name it");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f; [<no name in g>]\n"),
+            "f:2: a function without a name is no sign of anything: say which one it is");
+  EXPECT_EQ(ErrorOf("[a]\nstack = f | <no name in g>; h\n"),
+            "f:2: a stack begins with a function that must be there and have a name");
   EXPECT_EQ(ErrorOf("[a]\nstack = ...\n"), "f:2: a stack begins with a function that must be there and have a name");
   EXPECT_EQ(ErrorOf("[a]\nstack = [f]; g\n"), "f:2: a stack begins with a function that must be there and have a name");
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [g]; ...\n"),
@@ -95,6 +101,16 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\n\n[b]\n"), "f:1: a pattern has a line 'stack = ...'");
   EXPECT_EQ(ErrorOf("\n[a]\nstack = f\n"), "f:2: a pattern has a line 'syscall = ...'");
   EXPECT_EQ(ErrorOf("[a]\noff\nstack = f\n"), "f:1: a pattern that is off has nothing else");
+}
+
+TEST(IdlePatterns, FunctionsWithoutANameOfAModule) {
+  const IdlePatterns patterns = Parsed("[a]\nsyscall = read\nstack = f; g | <no name in  a.* > | <no name in b>; h\n");
+  ASSERT_THAT(patterns, SizeIs(1));
+  const IdleFrame& frame = patterns[0].stacks[0].frames[1];
+  EXPECT_THAT(frame.names, ElementsAre("g"));
+  EXPECT_THAT(frame.unnamed_in, ElementsAre("a.*", "b"));
+  EXPECT_FALSE(frame.may_be_missing);
+  EXPECT_FALSE(frame.may_be_unnamed);
 }
 
 TEST(IdlePatterns, FunctionsWithoutANameThatMustBeThere) {

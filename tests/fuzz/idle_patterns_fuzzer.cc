@@ -10,7 +10,9 @@
 
 namespace {
 
-bool IsCertain(const offcpu::IdleFrame& frame) { return !frame.may_be_missing && !frame.may_be_unnamed; }
+bool IsCertain(const offcpu::IdleFrame& frame) {
+  return !frame.may_be_missing && !frame.may_be_unnamed && frame.unnamed_in.empty();
+}
 
 }  // namespace
 
