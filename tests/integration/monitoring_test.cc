@@ -117,6 +117,18 @@ TEST_F(Monitoring, WhatDashboardAndAlertsNameIsServedFromTheStart) {
     EXPECT_THAT(served, HasSubstr("offcpud_blocked_seconds_total{cause=\"" + cause + "\",idle=\"false\"} "));
 }
 
+// The counters move once in a window. Grafana's $__rate_interval is a minute where nobody says more, in which they move
+// or not as it happens: a panel says two minutes.
+TEST_F(Monitoring, PanelsWithRatesLookAtMoreThanAWindow) {
+  const char check[] =
+      "import json, sys\n"
+      "panels = json.load(open(sys.argv[1]))['panels']\n"
+      "rates = [p for p in panels if any('$__rate_interval' in t['expr'] for t in p.get('targets', []))]\n"
+      "assert len(rates) > 5\n"
+      "for panel in rates: assert panel['interval'] == '2m', panel['title']\n";
+  EXPECT_EQ(RunWords({"python3", "-c", check, kDashboard}), 0) << errors_;
+}
+
 // By the patterns of the service's configuration.
 TEST_F(Monitoring, WaitsForWorkAreApart) {
   std::ofstream(Path("mine.conf")) << "[mine: nanosleep]\nsyscall = nanosleep | clock_nanosleep\n"
