@@ -148,16 +148,16 @@ class Writer {
     kernel_mapping_ = WriteMapping(kKernelMapping, "");
   }
 
-  // Where nothing was taken off its name, its system_name stays empty: pprof demangles, and so spoils, names that are
-  // the same in both.
-  uint64_t Function(int64_t name) {
-    const auto [it, inserted] = function_of_.try_emplace(name, function_of_.size() + 1);
+  // Where its name is shown as it is, its system_name stays empty: pprof demangles, and so spoils, names that are the
+  // same in both.
+  uint64_t Function(int64_t name, bool is_interrupted) {
+    const auto [it, inserted] = function_of_.try_emplace({name, is_interrupted}, function_of_.size() + 1);
     if (inserted) {
       pb::Profile part;
       pb::Function* function = part.add_function();
       function->set_id(it->second);
       const std::string whole = strings_[static_cast<size_t>(name)];  // String may move what is there
-      const std::string_view shown = ShownFunction(whole);
+      const std::string shown = is_interrupted ? InterruptedFunction(whole) : std::string(ShownFunction(whole));
       function->set_name(String(shown));
       if (shown != whole) function->set_system_name(name);
       WritePart(part);
@@ -165,17 +165,17 @@ class Writer {
     return it->second;
   }
 
-  uint64_t Location(const Place& place, std::string_view label) {
+  uint64_t Location(const Place& place, std::string_view label, bool is_interrupted = false) {
     const int64_t name = String(label);
     const uint64_t next = location_of_.size() + 1;
-    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, name}, next);
+    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, name, is_interrupted}, next);
     if (inserted) {
       pb::Profile part;
       pb::Location* location = part.add_location();
       location->set_id(next);
       location->set_mapping_id(place.mapping);
       location->set_address(place.address);
-      location->add_line()->set_function_id(Function(name));
+      location->add_line()->set_function_id(Function(name, is_interrupted));
       WritePart(part);
     }
     return it->second;
@@ -185,13 +185,17 @@ class Writer {
     return {frame.kind == FrameKind::kKernel ? kernel_mapping_ : mapping_of_[frame.module], frame.lookup_address()};
   }
 
-  // `labels` outermost first, `frames` those of them that are frames; the others are at `missing`.
+  // `labels` outermost first, `frames` those of them that are frames; the others are at `missing`. What an interrupt
+  // came in below begins at the frame `interrupted`.
   std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<NamedFrame>& frames,
-                              const Place& missing) {
+                              size_t interrupted, const Place& missing) {
     std::vector<uint64_t> ids;
     ids.reserve(labels.size());
     for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-      ids.push_back(Location(ids.size() < frames.size() ? PlaceOf(frames[ids.size()]) : missing, *label));
+      const size_t i = ids.size();
+      const bool is_frame = i < frames.size();
+      ids.push_back(Location(is_frame ? PlaceOf(frames[i]) : missing, *label,
+                             is_frame && i >= interrupted && IsOfScheduler(*label)));
     }
     return ids;
   }
@@ -199,14 +203,15 @@ class Writer {
   const std::vector<uint64_t>& UserLocations(uint32_t index) {
     Locations& locations = user_locations_[index];
     const NamedUserStack& stack = profile_.user_stacks[index];
-    if (!locations.has_value()) locations = Stack(UserLabels(stack), stack.frames, {});
+    if (!locations.has_value()) locations = Stack(UserLabels(stack), stack.frames, stack.frames.size(), {});
     return *locations;
   }
 
   const std::vector<uint64_t>& KernelLocations(uint32_t index) {
     Locations& locations = kernel_locations_[index];
     const NamedKernelStack& stack = profile_.kernel_stacks[index];
-    if (!locations.has_value()) locations = Stack(KernelLabels(stack), stack.frames, {kernel_mapping_, 0});
+    if (!locations.has_value())
+      locations = Stack(KernelLabels(stack), stack.frames, BeginOfInterrupted(stack), {kernel_mapping_, 0});
     return *locations;
   }
 
@@ -350,8 +355,8 @@ class Writer {
   uint64_t mappings_ = 0;
   uint64_t kernel_mapping_ = 0;
   absl::flat_hash_map<const Module*, uint64_t> mapping_of_;
-  absl::flat_hash_map<int64_t, uint64_t> function_of_;                                  // by name
-  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t>, uint64_t> location_of_;  // by mapping, address, name
+  absl::flat_hash_map<std::pair<int64_t, bool>, uint64_t> function_of_;  // by name, and whether it was interrupted
+  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t, bool>, uint64_t> location_of_;  // by place and function
   std::vector<Locations> user_locations_;
   std::vector<Locations> kernel_locations_;
   RowLabels labels_;

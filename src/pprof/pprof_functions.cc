@@ -26,10 +26,6 @@ constexpr std::string_view kScheduler[] = {
     "schedule_timeout_uninterruptible",
 };
 
-bool IsScheduler(std::string_view name) {
-  return std::find(std::begin(kScheduler), std::end(kScheduler), name) != std::end(kScheduler);
-}
-
 // As pprof compares it: without the dot of an ABI, and without parameters.
 std::string_view Compared(std::string_view name) {
   name = ShownFunction(name);
@@ -42,13 +38,11 @@ bool IsEntry(std::string_view name) { return name.starts_with("asm_"); }
 
 using Names = std::set<std::string_view>;
 
-// From the leaf outwards: what is called by a function is seen before it.
-void AddKernel(const NamedKernelStack& stack, Names* found, Names* unsafe) {
-  bool is_interrupted = false;
-  for (const NamedFrame& frame : stack.frames) {
-    const std::string_view name = ShownFunction(frame.name);
-    is_interrupted = is_interrupted || IsEntry(name);
-    if (IsScheduler(name)) (is_interrupted ? unsafe : found)->insert(name);
+void AddKernel(const NamedKernelStack& stack, Names* found) {
+  const size_t frames = BeginOfInterrupted(stack);
+  for (size_t i = 0; i < frames; ++i) {
+    const std::string_view name = ShownFunction(stack.frames[i].name);
+    if (IsOfScheduler(name)) found->insert(name);
   }
 }
 
@@ -64,18 +58,30 @@ std::string DropFrames(const NamedProfile& profile) {
     return "";
   }
   Names found;
-  Names unsafe;
+  Names of_programs;
   std::vector<bool> kernel_done(profile.kernel_stacks.size());
   std::vector<bool> user_done(profile.user_stacks.size());
   for (const NamedRow& row : profile.rows) {
-    if (!kernel_done[row.kernel_stack]) AddKernel(profile.kernel_stacks[row.kernel_stack], &found, &unsafe);
+    if (!kernel_done[row.kernel_stack]) AddKernel(profile.kernel_stacks[row.kernel_stack], &found);
     kernel_done[row.kernel_stack] = true;
     if (user_done[row.user_stack]) continue;
     user_done[row.user_stack] = true;
-    for (const NamedFrame& frame : profile.user_stacks[row.user_stack].frames) unsafe.insert(Compared(frame.name));
+    for (const NamedFrame& frame : profile.user_stacks[row.user_stack].frames) of_programs.insert(Compared(frame.name));
   }
-  for (const std::string_view name : unsafe) found.erase(name);
+  for (const std::string_view name : of_programs) found.erase(name);
   return absl::StrJoin(found, "|", [](std::string* out, std::string_view name) { out->append(name); });
 }
+
+size_t BeginOfInterrupted(const NamedKernelStack& stack) {
+  const auto is_entry = [](const NamedFrame& frame) { return IsEntry(ShownFunction(frame.name)); };
+  const auto entry = std::find_if(stack.frames.begin(), stack.frames.end(), is_entry);
+  return static_cast<size_t>(entry - stack.frames.begin());
+}
+
+bool IsOfScheduler(std::string_view name) {
+  return std::find(std::begin(kScheduler), std::end(kScheduler), ShownFunction(name)) != std::end(kScheduler);
+}
+
+std::string InterruptedFunction(std::string_view name) { return std::string(ShownFunction(name)) + " [interrupted]"; }
 
 }  // namespace offcpu

@@ -3,6 +3,7 @@
 #ifndef OFFCPU_PPROF_PPROF_FUNCTIONS_H_
 #define OFFCPU_PPROF_PPROF_FUNCTIONS_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -15,12 +16,21 @@ std::string_view ShownFunction(std::string_view name);
 
 // For drop_frames of pprof's format: the functions of the scheduler that readers are to take off the leaves of stacks
 // of this profile, or "". pprof takes off, with the first function that has such a name, all that it called, whatever
-// that is. So a name is not among them if a function of a program has it too, if an interrupt came in below it, or if
-// there are wakers, whose stacks lie below those of the waits.
+// that is. So a name is not among them if a function of a program has it too, or if there are wakers, whose stacks lie
+// below those of the waits. Where an interrupt came in below such a function, that function has another name.
 //
 // None of them is one that the cause of a wait is told by (classify/wait_cause.h): a file that pprof has written again
 // has lost them.
 std::string DropFrames(const NamedProfile& profile);
+
+// The frame at which an interrupt or a fault entered the kernel: what it interrupted begins behind it. Without one, the
+// number of frames.
+size_t BeginOfInterrupted(const NamedKernelStack& stack);
+
+// One of those that drop_frames may name, and how it is shown where it was interrupted: "schedule [interrupted]". The
+// whole name is the system_name then.
+bool IsOfScheduler(std::string_view name);
+std::string InterruptedFunction(std::string_view name);
 
 }  // namespace offcpu
 

@@ -83,7 +83,7 @@ absl::StatusOr<int64_t> PprofTables::WholeName(int64_t name, int64_t system_name
   if (!shown.ok()) return shown.status();
   const absl::StatusOr<std::string_view> whole = String(system_name);
   if (!whole.ok()) return whole.status();
-  return ShownFunction(*whole) == *shown ? system_name : name;
+  return ShownFunction(*whole) == *shown || InterruptedFunction(*whole) == *shown ? system_name : name;
 }
 
 absl::Status PprofTables::ReadFunction(std::string_view bytes) {

@@ -51,7 +51,8 @@ Sums ByLeaf(const Sums& stacks) {
   return leaves;
 }
 
-// The stacks of the folded form as pprof has them: it drops the scheduler's functions, with all below them.
+// The stacks of the folded form as pprof has them: it drops the scheduler's functions, with all below them, unless an
+// interrupt is below them.
 Sums WithoutScheduler(const Sums& stacks) {
   static const std::regex scheduler(
       R"(;(__schedule|__schedule_loop|schedule|schedule_hrtimeout|schedule_hrtimeout_range|schedule_preempt_disabled|)"
@@ -59,7 +60,9 @@ Sums WithoutScheduler(const Sums& stacks) {
       R"((\.[a-z_0-9.]*)?_\[k\].*)");
   Sums without;
   for (const auto& [stack, ns] : stacks) {
-    const std::string left = std::regex_replace(stack, scheduler, "");
+    const size_t interrupt = stack.rfind(";asm_");
+    const size_t begin = interrupt == std::string::npos ? 0 : interrupt;
+    const std::string left = stack.substr(0, begin) + std::regex_replace(stack.substr(begin), scheduler, "");
     without[left.ends_with(";-") ? left + ";[unknown kernel stack]" : left] += ns;
   }
   return without;
@@ -237,6 +240,16 @@ TEST_F(Pprof, AnyTwoRecordingsAreCompared) {
     ASSERT_TRUE(RunPprof({"-top", "-diff_base=" + base, other}));
     EXPECT_THAT(output_, HasSubstr("Type: off_cpu\n"));
   }
+}
+
+// Two processes that do nothing but switch: samples of what runs are in the scheduler, too, and interrupts below it.
+TEST_F(Pprof, TopBeginsWithWhatWaitsThoughTheSchedulerIsSampled) {
+  SKIP_WITHOUT_GO();
+  target_ = StartedTarget({"pingpong", "--seconds", "20"});
+  ASSERT_NE(target_, nullptr);
+  RecordToFiles({"--oncpu", "997", "--comm", "p?ng"});
+  ASSERT_TRUE(RunPprof({"-top", "-nodecount=1000000", "-nodefraction=0", recorded_}));
+  EXPECT_THAT(output_, Not(HasSubstr("schedule\n")));
 }
 
 TEST_F(Pprof, LabelsSelect) {

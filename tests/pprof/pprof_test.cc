@@ -147,7 +147,7 @@ TEST(PprofTest, NothingElseIsDropped) {
                                                                         {0xffffffff81000020, "asm_common_interrupt"},
                                                                         {0xffffffff81000030, "__schedule"},
                                                                         {0xffffffff81000040, "schedule_timeout"}});
-  EXPECT_EQ(dropped(interrupted), "schedule");
+  EXPECT_EQ(dropped(interrupted), "schedule") << "which no interrupt came in below";
 
   RecordedProfile same_name = RecordedProfile::OneReader();
   same_name.profile.user_stacks[0].frames[1].name = "schedule(int)";
@@ -159,6 +159,33 @@ TEST(PprofTest, NothingElseIsDropped) {
   woken.profile.wakers = {{}};
   woken.profile.rows[0].waker = 1;
   EXPECT_EQ(dropped(woken), "") << "the wakers are below the wait";
+}
+
+// An interrupt in the scheduler, as samples on the CPU show it, does not leave every wait of a file in it.
+TEST(PprofTest, WhatWasInterruptedHasANameOfItsOwn) {
+  RecordedProfile one = RecordedProfile::OneReader();
+  for (const uint32_t kernel :
+       {one.AddKernel({{0xffffffff81000010, "__schedule"}, {0xffffffff81000020, "schedule"}}),
+        one.AddKernel({{0xffffffff81000030, "__schedule"},  // the interrupt's own wait: the thread is preempted
+                       {0xffffffff81000040, "asm_sysvec_apic_timer_interrupt"},
+                       {0xffffffff81000010, "__schedule"},
+                       {0xffffffff81000020, "schedule"},
+                       {0xffffffff81000050, "do_poll"}})}) {
+    one.profile.rows.push_back(one.profile.rows[0]);
+    one.profile.rows.back().kernel_stack = kernel;
+  }
+  const File file(one);
+  EXPECT_EQ(file.Text(file.message().drop_frames()), "__schedule|schedule");
+  EXPECT_THAT(file.Functions(1), ElementsAre("__schedule", "schedule", "read", "loop", "app+0x3006"));
+  EXPECT_THAT(file.Functions(2),
+              ElementsAre("__schedule", "asm_sysvec_apic_timer_interrupt", "__schedule [interrupted]",
+                          "schedule [interrupted]", "do_poll", "read", "loop", "app+0x3006"));
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(file.bytes());
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  std::vector<std::string_view> names;
+  for (const NamedFrame& frame : stored->kernel_stacks[stored->rows[2].kernel_stack].frames)
+    names.push_back(frame.name);
+  EXPECT_THAT(names, ElementsAre("__schedule", "asm_sysvec_apic_timer_interrupt", "__schedule", "schedule", "do_poll"));
 }
 
 TEST(PprofTest, WhatCompilersAppendIsInTheSystemNameOnly) {
