@@ -1,6 +1,7 @@
 #include "otlp/otlp_attributes.h"
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "bytes/name_numbers.h"
 #include "bytes/utf8.h"
 #include "opentelemetry/proto/profiles/v1development/profiles.pb.h"
 
@@ -31,14 +32,21 @@ void SetText(std::string_view key, std::string_view text, resource::Resource* re
 std::string ProgramOf(const RowLabelValues& row) {
   const std::string_view path = row[static_cast<size_t>(RowLabel::kExecutable)].text;
   if (!path.empty()) return std::string(path.substr(path.rfind('/') + 1));  // all of it without a slash
-  std::string folded;
-  bool in_number = false;
-  for (const char c : row[static_cast<size_t>(RowLabel::kProcess)].text) {
-    const bool is_digit = absl::ascii_isdigit(static_cast<unsigned char>(c));
-    if (!is_digit || !in_number) folded += is_digit ? '*' : c;
-    in_number = is_digit;
+  return WithoutNumbers(row[static_cast<size_t>(RowLabel::kProcess)].text);
+}
+
+// "session-*.scope" of "session-12.scope", and "run-*.service" of what systemd-run starts: of units that systemd makes
+// for a moment each would be a series of its own. Others stay as they are.
+std::string UnitOf(std::string_view unit) {
+  const size_t dot = unit.rfind('.');
+  for (const std::string_view prefix : {"session-", "run-"}) {
+    if (!unit.starts_with(prefix) || dot == std::string_view::npos || dot <= prefix.size()) continue;
+    const std::string_view made = unit.substr(prefix.size(), dot - prefix.size());
+    const bool is_numbered = made.find_first_of("0123456789") != std::string_view::npos &&
+                             made.substr(1).find_first_not_of("0123456789abcdefi-") == std::string_view::npos;
+    if (is_numbered) return absl::StrCat(std::string(prefix), "*", std::string(unit.substr(dot)));
   }
-  return folded;
+  return std::string(unit);
 }
 
 OtlpProfiles::Frame Framed(const resource::Resource& of, std::string_view default_type) {
@@ -73,6 +81,8 @@ OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string&
     if (!info.is_of_resource || !wanted.Has(info.label)) return;
     if (info.is_number) {
       ValueOf(info.attribute, &of)->set_int_value(value.number);
+    } else if (info.label == RowLabel::kUnit && !wanted.Has(RowLabel::kControlGroup)) {
+      SetText(info.attribute, UnitOf(value.text), &of);
     } else {
       SetText(info.attribute, value.text, &of);
     }

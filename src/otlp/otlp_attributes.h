@@ -2,7 +2,8 @@
 // those of OpenTelemetry's semantic conventions where they have one; our own begin with "offcpu.". Pure functions.
 //
 //   resource          host.name; service.name and process.executable.name, the file name of the program; and of the
-//                     labels that are wanted those that say what runs (row_labels.h)
+//                     labels that are wanted those that say what runs (row_labels.h); units that systemd makes for a
+//                     moment have one name, unless the control group is said, too
 //   profile           offcpu.sample_period: shorter intervals are a sample, values are what it stands for;
 //                     offcpu.lost: what was lost of the window, by reason; the same on each of its profiles;
 //                     pprof.profile.comment: the counters of the recording, as in pprof
@@ -55,7 +56,7 @@ using OtlpResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 
 // `more` takes the place of an attribute of ours with the same key; of several with one key the last counts.
 // `service`: "" for the name of the program. `row`: the labels of a row of the process, of which `wanted` are said. A
-// process whose program is not known has its own name in place of it, where digits are "*": threads of the kernel are
+// process whose program is not known has its own name in place of it, where numbers are "*": threads of the kernel are
 // numbered.
 OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& row,
                                      const OtlpLabels& wanted, const OtlpResourceAttributes& more);

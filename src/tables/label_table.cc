@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bytes/name_numbers.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "tables/columns.h"

@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "bytes/name_numbers.h"
 #include "bytes/utf8.h"
 #include "labels/stack_labels.h"
 
@@ -31,19 +31,6 @@ std::vector<uint32_t> SameStacks(const std::vector<Stack>& stacks, std::vector<s
   FirstIndices first;
   for (const Stack& stack : stacks) first.Add(absl::StrJoin(labels(stack), "\n"));
   return first.Take();
-}
-
-std::string Folded(std::string_view name, bool keeps_behind_letters) {
-  std::string text;
-  bool is_kept = false;  // the next digit
-  for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_digit = absl::ascii_isdigit(byte);
-    if (!is_digit) is_kept = keeps_behind_letters && (absl::ascii_isalpha(byte) || !absl::ascii_isascii(byte));
-    if (!is_digit || is_kept) text += c;
-    if (is_digit && !is_kept && !text.ends_with('*')) text += '*';
-  }
-  return text;
 }
 
 std::vector<uint32_t> SameComms(const NamedProfile& profile) {
@@ -73,10 +60,6 @@ void RowGroup::Add(const NamedRow& added) {
   if (added.tid != 0) tids.emplace(added.process, added.tid);
   rows.push_back(&added);
 }
-
-std::string WithoutDigits(std::string_view name) { return Folded(name, false); }
-
-std::string WithoutNumbers(std::string_view name) { return Folded(name, true); }
 
 void LeaveOutNumbers(NamedProfile* before, NamedProfile* after) {
   std::set<std::string> programs;

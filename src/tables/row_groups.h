@@ -8,7 +8,6 @@
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,12 +33,8 @@ struct RowGroup {
   void Add(const NamedRow& added);
 };
 
-// "pool-*-thread-*" of "pool-1-thread-12": names that number threads are one.
-std::string WithoutDigits(std::string_view name);
-// The same of a program, "job-*" of "job-12". Digits behind a letter belong to its name: "python3" stays what it is.
-std::string WithoutNumbers(std::string_view name);
-// Both, of all threads and programs of two recordings that are to be compared. A thread that is called like a program
-// keeps the digits that such names keep.
+// Leaves out numbers in the names of all threads and programs of two recordings that are to be compared. A thread that
+// is called like a program keeps the digits that such names keep.
 void LeaveOutNumbers(NamedProfile* before, NamedProfile* after);
 
 // Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bytes/name_numbers.h"
 #include "bytes/units.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "bytes/name_numbers.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "classify/system_calls.h"

@@ -126,9 +126,9 @@ TEST(OtlpChoiceTest, AServiceIsNamedByItsProgram) {
 TEST(OtlpChoiceTest, NumbersOfThreadsOfTheKernelAreNotInNames) {
   RecordedProfile one = OneReader();
   one.profile.processes[0].name = "kworker/u16:3-events";
-  EXPECT_EQ(ResourceOf(one)["service.name"], "kworker/u*:*-events");
-  one.profile.processes[0].name = "2to3";
-  EXPECT_EQ(ResourceOf(one)["process.executable.name"], "*to*");
+  EXPECT_EQ(ResourceOf(one)["service.name"], "kworker/u16:*-events");
+  one.profile.processes[0].name = "cc1plus";
+  EXPECT_EQ(ResourceOf(one)["process.executable.name"], "cc1plus");
 }
 
 TEST(OtlpChoiceTest, PodAndUnitAreOfTheResource) {
@@ -138,6 +138,29 @@ TEST(OtlpChoiceTest, PodAndUnitAreOfTheResource) {
   one.profile.rows[0].control_group = 1;
   EXPECT_THAT(ResourceOf(one), IsSupersetOf({Pair("k8s.pod.uid", "01234567-89ab-cdef-0123-456789abcdef"),
                                              Pair("offcpu.unit", "cri-containerd-x.scope")}));
+}
+
+// Each login and each job of cron is a unit.
+TEST(OtlpChoiceTest, UnitsOfAMomentHaveOneName) {
+  const auto unit = [](const std::string& name) {
+    RecordedProfile one = OneReader();
+    one.profile.control_groups = {"/user.slice/" + name};
+    one.profile.rows[0].control_group = 1;
+    return ResourceOf(one)["offcpu.unit"];
+  };
+  for (const char* name : {"session-1.scope", "session-4711.scope", "session-c2.scope"})
+    EXPECT_EQ(unit(name), "session-*.scope") << name;
+  for (const char* name : {"run-u12.service", "run-r0123456789abcdef0123456789abcdef.service", "run-p12-i34.service"})
+    EXPECT_EQ(unit(name), "run-*.service") << name;
+  for (const char* name : {"session-migration.service", "run-parts.service", "run-radius2.service", "run-.service",
+                           "session-1", "web1.service", "postgresql@15-main.service"})
+    EXPECT_EQ(unit(name), std::string(name) == "session-1" ? "" : name);
+  RecordedProfile one = OneReader();
+  one.profile.control_groups = {"/user.slice/session-1.scope"};
+  one.profile.rows[0].control_group = 1;
+  OtlpOptions options;
+  options.labels = *ParseOtlpLabels({"unit", "cgroup"});
+  EXPECT_EQ(ResourceOf(one, options)["offcpu.unit"], "session-1.scope") << "the control group says it all the same";
 }
 
 TEST(OtlpChoiceTest, ProcessesOfOneProgramAreOneResource) {
