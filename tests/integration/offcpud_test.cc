@@ -220,6 +220,18 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("none"), "--check-config"}), kBadConfig);
 }
 
+// As it is, and with all that it proposes, over TLS for others than the pod.
+TEST_F(Daemon, TheConfigurationForKubernetesIsRight) {
+  const std::string shipped = ReadFile(OFFCPU_SOURCE_DIR "/packaging/container/kubernetes/offcpud.toml");
+  const std::string all = std::regex_replace(std::regex_replace(shipped, std::regex("\nlisten = [^\n]*"), ""),
+                                             std::regex("\n#([a-z_]+ = )"), "\n$1");
+  EXPECT_THAT(all, HasSubstr("\nlisten = \"0.0.0.0:7071\"\ncertificate = "));
+  for (const std::string& text : {shipped, all}) {
+    std::ofstream(Path("offcpud.toml")) << text;
+    EXPECT_EQ(RunWords(Words({"--check-config"})), kOk) << errors_;
+  }
+}
+
 std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
 
 TEST_F(Daemon, GoToolPprofTakesItsProfiles) {
