@@ -24,7 +24,7 @@ using ::testing::Not;
 
 class TerminalTest : public ::testing::Test {
  protected:
-  // Sixteen backends of one server at one deep stack of long names, and most of their time hidden.
+  // Sixteen backends of one server in a pod at one deep stack of long names, and most of their time hidden.
   TerminalTest() {
     std::filesystem::create_directory(directory_);
     FakeProfile fake;
@@ -34,9 +34,15 @@ class TerminalTest : public ::testing::Test {
     for (const std::string& name : names_) names.push_back(name);
     for (int32_t i = 0; i < 16; ++i) {
       const uint32_t process = fake.Process(1000 + i, "postgres");
+      fake.profile.processes[process].container = kContainer;
+      fake.profile.processes[process].executable = "/opt/" + std::string(60, 'x') + "/bin/postgres";
       fake.Row(process, comm, fake.User(names), kernel, 1'000'000);
       fake.Row(process, comm, fake.User({"epoll_wait", "WaitEventSetWait"}), kernel, 900'000'000);
     }
+    fake.profile.control_groups = {std::string("/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod") +
+                                   "1b2c3d4e_0000_4111_8222_333344445555.slice/cri-containerd-" + kContainer +
+                                   ".scope"};
+    for (NamedRow& row : fake.profile.rows) row.control_group = 1;
     std::vector<std::string_view> idle;
     for (int i = 0; i < 16; ++i)
       idle.insert(idle.end(), {"", "postgres: backend waits for the next command of a client"});
@@ -65,6 +71,7 @@ class TerminalTest : public ::testing::Test {
     return text;
   }
 
+  static constexpr char kContainer[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   const std::string directory_ = std::filesystem::temp_directory_path() / ("terminal_test-" + std::to_string(getpid()));
   const std::string path_ = directory_ + "/a.pb.gz";
   std::vector<std::string> names_ = [] {
@@ -91,12 +98,17 @@ TEST_F(TerminalTest, LinesFitAndSixteenBackendsAreOneRow) {
 }
 
 TEST_F(TerminalTest, ByEveryKindOfTable) {
-  for (const char* by : {"process", "command", "thread", "cause", "syscall", "container", "unit", "cgroup"}) {
+  for (const char* by : {"process", "command", "thread", "cause", "syscall", "container", "unit", "cgroup", "pod",
+                         "exe", "pid", "image", "tid", "comm", "kind", "idle"}) {
     SCOPED_TRACE(by);
     const std::string text = OnTerminal({"--by", by, "--idle=show"});
     for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_THAT(text, Not(HasSubstr("not shown"))) << text;
   }
+  // Long names keep their ends: what is cut can be copied, since a container is found by the beginning of its id.
+  EXPECT_THAT(OnTerminal({"--by", "container"}), HasSubstr("  0123456789abcdef01..ef0123456789abcdef\r\n"));
+  EXPECT_THAT(OnTerminal({"--by", "cgroup"}), HasSubstr("  /kubepods.slice/ku..456789abcdef.scope\r\n"));
+  EXPECT_THAT(OnTerminal({"--by", "pod"}), HasSubstr("  1b2c3d4e-0000-4111-8222-333344445555\r\n"));
   EXPECT_THAT(OnTerminal({"--by", "process"}), HasSubstr("\npostgres             1015       1 "));
   EXPECT_THAT(OnTerminal({"--by", "thread"}), HasSubstr("  THREAD\r\n100.0 %"));
 }

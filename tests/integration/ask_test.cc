@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "process/control_groups.h"
+#include "tests/integration/pod_of_kubernetes.h"
 #include "tests/integration/service_test.h"
 
 namespace offcpu::integration {
@@ -73,6 +75,15 @@ class Asked : public ServiceTest {
     words.insert(words.begin(), "report");
     words.insert(words.end(), {"--idle=show", "--time-unit", "ns", "-o", path});
     EXPECT_EQ(Run(words), kOk) << errors_;
+    return path;
+  }
+
+  // Likewise of the service's windows.
+  std::string Dump(std::vector<std::string> words) {
+    const std::string path = Path("dump" + std::to_string(++reports_) + ".folded");
+    words.insert(words.begin(), "dump");
+    words.insert(words.end(), {"--idle=show", "--time-unit", "ns", "-o", path});
+    EXPECT_EQ(Ask(words), kOk) << errors_;
     return path;
   }
 
@@ -207,29 +218,52 @@ TEST_F(Asked, TheServiceByTimeAndPlace) {
   ASSERT_NE(target, nullptr);
   target->Go();
   target->AwaitDone();
-  const auto dump = [&](std::vector<std::string> words) {
-    const std::string path = Path("dump" + std::to_string(++reports_) + ".folded");
-    words.insert(words.begin(), "dump");
-    words.insert(words.end(), {"--idle=show", "--time-unit", "ns", "-o", path});
-    EXPECT_EQ(Ask(words), kOk) << errors_;
-    return path;
-  };
-  const std::string focused = dump({"--focus", "wait_in_nanosleep"});
+  const std::string focused = Dump({"--focus", "wait_in_nanosleep"});
   EXPECT_THAT(errors_, Not(HasSubstr("windows")));
   EXPECT_THAT(Folded(focused), Not(IsEmpty()));
   EXPECT_EQ(Sum(focused), Sum(focused, "wait_in_nanosleep"));
-  EXPECT_EQ(Sum(dump({"--ignore", "wait_in_nanosleep"}), "wait_in_nanosleep"), 0u);
+  EXPECT_EQ(Sum(Dump({"--ignore", "wait_in_nanosleep"}), "wait_in_nanosleep"), 0u);
   const std::string pid = std::to_string(target->pid());
-  EXPECT_GT(Sum(dump({"--pid", pid, "--cause", "sleep", "--comm", "w_nano*"}), "wait_in_nanosleep"), 0u);
-  EXPECT_EQ(Sum(dump({"--pid", pid, "--cause", "lock", "--comm", "w_nano*"}), "wait_in_nanosleep"), 0u);
-  EXPECT_GT(Sum(dump({"--pid", pid, "--only", "pid=" + pid.substr(0, 1) + "*"}), "wait_in"), 0u)
+  EXPECT_GT(Sum(Dump({"--pid", pid, "--cause", "sleep", "--comm", "w_nano*"}), "wait_in_nanosleep"), 0u);
+  EXPECT_EQ(Sum(Dump({"--pid", pid, "--cause", "lock", "--comm", "w_nano*"}), "wait_in_nanosleep"), 0u);
+  EXPECT_GT(Sum(Dump({"--pid", pid, "--only", "pid=" + pid.substr(0, 1) + "*"}), "wait_in"), 0u)
       << "patterns are not for the service";
-  EXPECT_GT(Sum(dump({"--since", begin}), "wait_in_nanosleep"), 0u);
+  EXPECT_GT(Sum(Dump({"--since", begin}), "wait_in_nanosleep"), 0u);
   EXPECT_THAT(errors_, ContainsRegex(std::string("^offcpu: whole windows, from ") + kTime + " to " + kTime + "\n"));
-  EXPECT_EQ(Sum(dump({"--until", "2001-01-01"})), 0u);
+  EXPECT_EQ(Sum(Dump({"--until", "2001-01-01"})), 0u);
   EXPECT_THAT(errors_, HasSubstr("offcpu: no window has anything of this time (--since, --until)\n"));
   ASSERT_EQ(Ask({"dump", "--until", "2001-01-01", "-o", Path("none.pb.gz")}), kOk) << errors_;
   EXPECT_EQ(Run({"report", Path("none.pb.gz")}), kOk) << errors_;
+}
+
+// Programs in containers, by what the names of their control group say: the same of windows and of a file.
+TEST_F(Asked, ByContainerPodUnitAndGroup) {
+  const absl::StatusOr<std::string> root = ControlGroupRoot();
+  if (!root.ok()) GTEST_SKIP() << root.status();
+  const PodOfKubernetes pod(*root);
+  const std::unique_ptr<Target> inside = Target::Start({"waits", "--seconds", "1"});
+  const std::unique_ptr<Target> outside = Target::Start({"waits", "--seconds", "1"});
+  ASSERT_TRUE(inside != nullptr && outside != nullptr);
+  pod.Add(inside->pid());  // before anybody looks at it: a runtime's programs begin there
+  StartDaemon("[windows]\nlength = \"1s\"\n[record]\nsample = \"0\"\ncomms = [\"w_*\"]\n");
+  for (Target* target : {inside.get(), outside.get()}) target->Go();
+  for (Target* target : {inside.get(), outside.get()}) target->AwaitDone();
+  ASSERT_EQ(Ask({"dump", "-o", Path("all.pb.gz")}), kOk) << errors_;
+  const std::string wanted = ReadFile(Dump({"-p", std::to_string(inside->pid())}));
+  EXPECT_THAT(wanted, HasSubstr(";wait_in_nanosleep;"));
+  EXPECT_NE(wanted, ReadFile(Dump({})));
+  for (const auto& [flag, value] : std::vector<std::pair<std::string, std::string>>{
+           {"--container", PodOfKubernetes::id()},
+           {"--container", PodOfKubernetes::id().substr(0, 12)},
+           {"--cgroup", pod.container().substr(root->size())},
+           {"--cgroup", pod.slice()},
+           {"--unit", PodOfKubernetes::unit()},
+           {"--only", "pod=" + PodOfKubernetes::uid()},
+       }) {
+    EXPECT_EQ(ReadFile(Dump({flag, value})), wanted) << flag << " " << value;
+    EXPECT_EQ(ReadFile(Report({Path("all.pb.gz"), flag, value})), wanted) << flag << " " << value;
+  }
+  EXPECT_EQ(Sum(Dump({"--container", "fedcba98"})), 0u);
 }
 
 // What a difference says of each side is what the dump of that side says.

@@ -2,7 +2,6 @@
 // and as a back end takes them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "process/control_groups.h"
 #include "tests/integration/cli.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/pod_of_kubernetes.h"
 #include "tests/otlp/otlp_checker.h"
 #include "tests/otlp/otlp_requests.h"
 #include "tests/otlp/otlp_to_pprof.h"
@@ -72,27 +72,6 @@ TEST_F(Otlp, RequestsOfEverythingSayWhatThePprofFileSays) {
   EXPECT_THAT(LabelsOf(wanted, "exe"), testing::Contains(testing::EndsWith("/waits")));
 }
 
-// Where the kubelet puts the program of a pod's container, with systemd.
-class PodOfKubernetes {
- public:
-  explicit PodOfKubernetes(const std::string& root) : top_(root + "/kubepods-" + std::to_string(getpid()) + ".slice") {
-    std::filesystem::create_directories(container());
-  }
-  // Whoever was in it has ended.
-  ~PodOfKubernetes() {
-    for (std::string path = container(); path.size() >= top_.size(); path.resize(path.rfind('/'))) rmdir(path.c_str());
-  }
-  void Add(pid_t pid) const { std::ofstream(container() + "/cgroup.procs") << pid << std::flush; }
-  std::string container() const {
-    return top_ + "/kubepods-burstable.slice/kubepods-burstable-pod1b2c3d4e_0000_4111_8222_333344445555.slice" +
-           "/cri-containerd-" + id() + ".scope";
-  }
-  static std::string id() { return "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"; }
-
- private:
-  const std::string top_;
-};
-
 // The kernel keeps 15 bytes of a thread's name.
 TEST_F(Otlp, AProgramHasAllOfItsNameAndItsPod) {
   const absl::StatusOr<std::string> root = ControlGroupRoot();
@@ -113,12 +92,12 @@ TEST_F(Otlp, AProgramHasAllOfItsNameAndItsPod) {
        std::map<std::string, std::string>{{"service_name", name},
                                           {"process_executable_name", name},
                                           {"process_executable_path", std::filesystem::canonical(Path(name)).string()},
-                                          {"k8s_pod_uid", "1b2c3d4e-0000-4111-8222-333344445555"},
+                                          {"k8s_pod_uid", PodOfKubernetes::uid()},
                                           {"container_id", PodOfKubernetes::id()}})
     EXPECT_THAT(store.Sums("off_cpu:off_cpu", label), testing::ElementsAre(testing::Key(value))) << label;
   ASSERT_EQ(Run({"report", Path("out.pb.gz"), "--by", "pod"}), 0) << errors_;
   EXPECT_THAT(output_, testing::HasSubstr("100.0 %"));
-  EXPECT_THAT(output_, testing::HasSubstr("1b2c3d4e-0000-4111-8222-333344445555"));
+  EXPECT_THAT(output_, testing::HasSubstr(PodOfKubernetes::uid()));
 }
 
 // The whole host, whatever runs on it.
