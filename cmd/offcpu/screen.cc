@@ -120,8 +120,10 @@ const char* CodeOf(Style style, bool has_colors) {
   return "";
 }
 
-// Each part begins where it is to: the terminal may take a name before it for wider than we do.
+// Each part begins where it is to: the terminal may take a name before it for wider than we do. The old line goes
+// first: behind a line as wide as the terminal, the cursor stands on its last character.
 void Append(const StyledLine& line, bool has_colors, std::string* bytes) {
+  *bytes += "\033[K";
   size_t column = 1;
   for (const StyledPart& part : line.parts) {
     if (part.text.empty()) continue;
@@ -131,7 +133,6 @@ void Append(const StyledLine& line, bool has_colors, std::string* bytes) {
     absl::StrAppend(bytes, code, part.text, code.empty() ? "" : "\033[m");
     column += ColumnsOf(part.text);
   }
-  *bytes += "\033[K";
 }
 
 // Whether a sequence that a key is sent as has come in part only.

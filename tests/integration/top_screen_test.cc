@@ -114,6 +114,11 @@ TEST_P(TopScreenTest, KeysSelectSortFilterPauseAndQuit) {
   terminal_->Type("\033");
   Await("all stacks", [this] { return !Shows("filter /"); });
 
+  Type("/" + std::string(190, 'x'), "xx..");
+  EXPECT_EQ(display_.Lines()[3].size(), GetParam().second) << "the last column is used";
+  terminal_->Type("\033");
+  Await("all stacks", [this] { return !Shows("filter /"); });
+
   Type(" ", "paused");
   const std::vector<std::string> paused = display_.Lines();
   for (int refreshes = 0; refreshes < 5; ++refreshes) {

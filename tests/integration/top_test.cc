@@ -226,12 +226,14 @@ std::vector<std::string> NextScreen(Terminal& terminal) {
   terminal.ReadUntil("\033[H");
   const std::string screen = terminal.ReadUntil("\033[J");
   std::vector<std::string> lines;
-  const std::string end = "\033[K";
-  for (size_t at = 0, found = screen.find(end); found != std::string::npos; found = screen.find(end, at)) {
-    std::string line = screen.substr(at, found - at);
+  const std::string begin = "\033[K";
+  for (size_t at = screen.find(begin); at != std::string::npos;) {
+    const size_t next = screen.find(begin, at + begin.size());
+    std::string line = screen.substr(at + begin.size(), next - at - begin.size());
+    line.erase(std::min(line.size(), line.find("\033[J")));
     line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c == '\r' || c == '\n'; }), line.end());
     lines.push_back(line);
-    at = found + end.size();
+    at = next;
   }
   return lines;
 }
