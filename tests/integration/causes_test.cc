@@ -112,6 +112,29 @@ TEST(Causes, OfTheOtherWaits) {
   ExpectCauses(recording, *target, expected);
 }
 
+// Where clone and vfork return twice, tables leave out what they say of the parent.
+TEST(Causes, OfVforkHaveWholeStacks) {
+  const TemporaryDirectory directory;
+  const std::unique_ptr<Target> target = Target::Start({"causes", directory.path(), "--seconds", "1"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  WaitCauses causes(recording.profile);
+  for (const std::string what : {"spawn", "vfork"}) {
+    const auto waits = [&](const StackRow& row) {
+      return row.comm == "c_" + what && causes.Of(*row.row) == WaitCause::kVfork;
+    };
+    const Measure all = recording.Sum(waits);
+    const Measure whole = recording.Sum([&](const StackRow& row) {
+      return waits(row) && row.complete() && row.Calls({"start_thread", "wait_in_" + what});
+    });
+    std::printf("%s: %llu of %llu waits whole, %.2f %% of %.3f ms\n", what.c_str(), (unsigned long long)whole.count,
+                (unsigned long long)all.count, 100.0 * static_cast<double>(whole.ns) / static_cast<double>(all.ns),
+                static_cast<double>(all.ns) / 1e6);
+    EXPECT_GT(all.count, 20u);
+    EXPECT_GE(whole.ns, all.ns * 99 / 100) << recording.DropsText();
+  }
+}
+
 TEST(Causes, OfWhoWantsToRun) {
   const std::unique_ptr<Target> target = Target::Start({"states", "hogs", "--seconds", "1"});
   ASSERT_NE(target, nullptr);
