@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
@@ -63,6 +64,18 @@ void PrintCost(const control::Cost& cost) {
                            cost.draws_per_cpu(), cost.draws_per_cpu_most()));
 }
 
+void PrintSwitchWalks(const control::SwitchWalks& walks) {
+  if (walks.walked() == 0) return;
+  ToStdout(absl::StrFormat("at switches   %d waits walked, without captures; %d summed there; %d proven\n",
+                           walks.walked(), walks.summed(), walks.proven()));
+  std::string misses;
+  for (const control::NamedCount& miss : walks.misses())
+    absl::StrAppend(&misses, misses.empty() ? "" : ", ", miss.count(), " ", Printable(miss.name()));
+  if (!misses.empty()) ToStdout(absl::StrFormat("  not so      %s\n", misses));
+  ToStdout(absl::StrFormat("  known       %d unwind rows and %d user stacks in the kernel\n", walks.told_rows(),
+                           walks.told_stacks()));
+}
+
 void Print(const control::Status& status) {
   ToStdout(absl::StrFormat("offcpud       %s, pid %d, up for %s\n", Printable(status.version()), status.pid(),
                            FormatDuration(status.uptime_ns())));
@@ -76,6 +89,7 @@ void Print(const control::Status& status) {
   ToStdout(absl::StrFormat("they have     %s: %d intervals of %d processes\n", FormatDuration(status.recorded_ns()),
                            status.intervals(), status.processes()));
   PrintCost(status.cost());
+  PrintSwitchWalks(status.walks_at_switch());
   ToStdout(absl::StrFormat("user walks    %d\n", status.walks()));
   PrintShares("  ended      ", status.walk_ends(), status.walks());
   PrintShares("  complete by", status.complete_walks_by_source(), status.walks());
@@ -128,6 +142,18 @@ void WriteCost(const control::Cost& cost, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteSwitchWalks(const control::SwitchWalks& walks, JsonWriter& json) {
+  json.Key("walks_at_switch");
+  json.BeginObject();
+  json.Field("walked", walks.walked());
+  json.Field("summed", walks.summed());
+  json.Field("proven", walks.proven());
+  WriteCounts("misses", walks.misses(), json);
+  json.Field("told_rows", walks.told_rows());
+  json.Field("told_stacks", walks.told_stacks());
+  json.EndObject();
+}
+
 void WriteJson(const control::Status& status) {
   JsonWriter json(ToStdout);
   json.BeginObject();
@@ -147,6 +173,7 @@ void WriteJson(const control::Status& status) {
   json.Field("recorded_ns", status.recorded_ns());
   json.Field("processes", status.processes());
   json.Field("intervals", status.intervals());
+  WriteSwitchWalks(status.walks_at_switch(), json);
   json.Field("walks", status.walks());
   WriteCounts("walk_ends", status.walk_ends(), json);
   WriteCounts("complete_walks_by_source", status.complete_walks_by_source(), json);

@@ -437,6 +437,11 @@ bool Programs::WalksUserStacks() const { return impl_->told.has_value(); }
 void Programs::TellWalk(const ToldWalk& walk) { impl_->told->Tell(walk); }
 void Programs::ForgetWalks() { impl_->told->Clear(); }
 
+Programs::ToldCounts Programs::CountTold() const {
+  return impl_->told.has_value() ? ToldCounts{.rows = impl_->told->rows(), .stacks = impl_->told->stacks()}
+                                 : ToldCounts();
+}
+
 uint64_t Programs::request_ns() const { return impl_->request_ns; }
 
 Counters Programs::ReadCounters() const {

@@ -129,6 +129,12 @@ class Programs {
   bool WalksUserStacks() const;
   void TellWalk(const ToldWalk& walk);
   void ForgetWalks();
+  // What of it there is, rows and stacks. Any thread.
+  struct ToldCounts {
+    size_t rows = 0;
+    size_t stacks = 0;
+  };
+  ToldCounts CountTold() const;
 
   // Of all processes together, from now on; only where `draws_per_second` was not 0.
   void SetDrawsPerSecond(uint32_t draws);

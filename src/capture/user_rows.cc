@@ -75,6 +75,7 @@ void UserRowTables::PutRow(uint64_t key, uint64_t row) {
   if (place == std::end(places)) place = std::find_if(std::begin(places), std::end(places), is_free);
   if (place == std::end(places)) place = &places[next_++ % WIRE_BUCKET_ROWS];
   if (place->row == row && has_key(*place)) return;
+  if (is_free(*place)) ++row_count_;
   Store(place->row, 0);
   Store(place->check, key ^ row);
   Store(place->row, row);
@@ -85,6 +86,7 @@ void UserRowTables::PutStack(uint64_t id) {
   auto* place = std::find(std::begin(ids), std::end(ids), id);
   if (place == std::end(ids)) place = std::find(std::begin(ids), std::end(ids), uint64_t{0});
   if (place == std::end(ids)) place = &ids[next_++ % WIRE_BUCKET_STACKS];
+  if (*place == 0) ++stack_count_;
   Store(*place, id);
 }
 
@@ -95,6 +97,7 @@ void UserRowTables::Clear() {
   for (wire_user_row_bucket& bucket : rows_) {
     for (wire_user_row& place : bucket.rows) Store(place.row, 0);
   }
+  row_count_ = stack_count_ = 0;
 }
 
 }  // namespace offcpu

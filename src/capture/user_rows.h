@@ -6,6 +6,7 @@
 #ifndef OFFCPU_CAPTURE_USER_ROWS_H_
 #define OFFCPU_CAPTURE_USER_ROWS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -52,6 +53,9 @@ class UserRowTables {
   void Tell(const ToldWalk& walk);
   // Of all that was told.
   void Clear();
+  // Of any thread: how many there are.
+  size_t rows() const { return row_count_; }
+  size_t stacks() const { return stack_count_; }
 
  private:
   void PutRow(uint64_t key, uint64_t row);
@@ -59,6 +63,8 @@ class UserRowTables {
 
   std::span<wire_user_row_bucket> rows_;
   std::span<wire_user_stack_bucket> stacks_;
+  std::atomic<size_t> row_count_{0};
+  std::atomic<size_t> stack_count_{0};
   size_t next_ = 0;  // whose place is taken where there is no free one
 };
 

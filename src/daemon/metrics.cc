@@ -139,6 +139,16 @@ ClientMetric::Histogram HistogramOf(const RunQueueWaits& waits) {
 void AddStacks(const ProfileStats& stats, Families& to) {
   to.Counter("offcpud_user_walks_total", "User stacks that were walked, by where the walk ended.");
   AddByName<EndReason>("end", stats.walk_ends, to);
+  to.Counter("offcpud_waits_walked_at_switch_total",
+             "Waits whose user stacks the kernel's side walked where they ended.");
+  to.Value(stats.walked_at_switch);
+  to.Counter("offcpud_walk_misses_total",
+             "Such walks that did not tell the stack, by reason: there is a capture then.");
+  AddByName<WalkMiss>("reason", stats.walk_misses, to);
+  to.Gauge("offcpud_told_unwind_rows", "Unwind rows that they go by, the most that there were as a window ended.");
+  to.Value(stats.told_rows);
+  to.Gauge("offcpud_told_user_stacks", "User stacks that they may come to, likewise.");
+  to.Value(stats.told_stacks);
   to.Counter("offcpud_user_frames_total", "Frames of them, by what led to their caller.");
   AddByName<FrameSource>("source", stats.frames_by_source, to);
 }

@@ -44,6 +44,16 @@ void SetStats(const Profile& sums, control::Status* status) {
   AddDrops(sums.stats.drops, status->mutable_drops());
 }
 
+void SetSwitchWalks(const ProfileStats& stats, control::SwitchWalks* to) {
+  to->set_walked(stats.walked_at_switch);
+  to->set_summed(stats.summed_at_switch);
+  to->set_proven(stats.proven_walks);
+  for (size_t i = 0; i < stats.walk_misses.size(); ++i)
+    AddCount(Name(static_cast<WalkMiss>(i)), stats.walk_misses[i], to->mutable_misses());
+  to->set_told_rows(stats.told_rows);
+  to->set_told_stacks(stats.told_stacks);
+}
+
 void SetCost(const ProfileStats& stats, const RecordingTotals& totals, uint64_t budget_ppm, control::Cost* to) {
   to->set_programs_ns(stats.own_programs_ns);
   to->set_captures_ns(stats.capture_ns);
@@ -136,6 +146,7 @@ std::string Requests::StatusReply() const {
   const auto no_rows = [](const ProcessInfo&, const std::string&) { return false; };
   const Profile sums = MergeProfiles(recording_.windows().Between(0, 0), no_rows);
   SetStats(sums, status);
+  SetSwitchWalks(sums.stats, status->mutable_walks_at_switch());
   SetCost(sums.stats, recording_.totals(), config.record.cpu_budget_ppm, status->mutable_cost());
   return reply.SerializeAsString();
 }

@@ -260,6 +260,8 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.summed_at_switch += from.summed_at_switch;
   to.proven_walks += from.proven_walks;
   for (size_t i = 0; i < to.walk_misses.size(); ++i) to.walk_misses[i] += from.walk_misses[i];
+  to.told_rows = std::max(to.told_rows, from.told_rows);
+  to.told_stacks = std::max(to.told_stacks, from.told_stacks);
   to.live_stacks += from.live_stacks;
   to.walks += from.walks;
   for (size_t i = 0; i < to.walk_ends.size(); ++i) to.walk_ends[i] += from.walk_ends[i];

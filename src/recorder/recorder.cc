@@ -328,6 +328,9 @@ class RecorderImpl final : public Recorder {
     profile.stats.oncpu_period_ns = OnCpuPeriodNs(config_);
     profile.stats.not_drawn = not_drawn_;
     profile.stats.walk_misses = walk_misses_;
+    const Programs::ToldCounts told = programs_->CountTold();
+    profile.stats.told_rows = told.rows;
+    profile.stats.told_stacks = told.stacks;
     cost_.Tell(profile.stats);
     profile.stats.capture_longest_ns = capture_longest_ns_;
     start_ = end;

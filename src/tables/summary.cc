@@ -156,6 +156,10 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                         "there; %d proven\n",
                         stats.walked_at_switch, stats.summed_at_switch, stats.proven_walks));
     WriteWalkMisses(stats, sink);
+    if (stats.told_rows != 0) {
+      sink(absl::StrFormat("  known       %d unwind rows and %d user stacks in the kernel\n", stats.told_rows,
+                           stats.told_stacks));
+    }
   }
   if (stats.captures != 0 && stats.capture_ns != 0) {
     sink(absl::StrFormat("in targets    %s a capture, %s the longest\n",

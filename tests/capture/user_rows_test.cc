@@ -135,5 +135,19 @@ TEST_F(UserRowTablesTest, NothingIsLeftOfWhatWasForgotten) {
   EXPECT_NE(FindRow(10), 0u);
 }
 
+TEST_F(UserRowTablesTest, CountsWhatThereIs) {
+  Make(1);
+  tables_->Tell(AWalk(5, {10, 20}));
+  tables_->Tell(AWalk(6, {10}));
+  EXPECT_EQ(tables_->rows(), 2u);
+  EXPECT_EQ(tables_->stacks(), 2u);
+  for (uint64_t pc = 1; pc <= 100; ++pc) tables_->Tell(AWalk(100 + pc, {pc}));
+  EXPECT_EQ(tables_->rows(), size_t{WIRE_BUCKET_ROWS});
+  EXPECT_EQ(tables_->stacks(), size_t{WIRE_BUCKET_STACKS});
+  tables_->Clear();
+  EXPECT_EQ(tables_->rows(), 0u);
+  EXPECT_EQ(tables_->stacks(), 0u);
+}
+
 }  // namespace
 }  // namespace offcpu

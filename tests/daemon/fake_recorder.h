@@ -76,6 +76,12 @@ class FakeRecorder final : public Recorder {
     }
     if (kernel_.sample) profile.rows.push_back({{.kind = WaitKind::kRunning}, {.samples = 3, .cpu_ns = 3'000'000}});
     profile.stats.intervals = 2;
+    profile.stats.walked_at_switch = 7;
+    profile.stats.summed_at_switch = 6;
+    profile.stats.proven_walks = 1;
+    profile.stats.walk_misses = {2, 0, 1, 0};
+    profile.stats.told_rows = 30;
+    profile.stats.told_stacks = 4;
     profile.stats.walks = 1;
     profile.stats.capture_ns = 500'000'000;
     profile.stats.own_programs_ns = 250'000'000;

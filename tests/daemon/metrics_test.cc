@@ -25,6 +25,10 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   // 1 + 2 + 3 + 3 * 1000 ns
   EXPECT_THAT(text, HasSubstr("offcpud_off_cpu_seconds_total{kind=\"sleeping\",part=\"blocked\"} 3.006"));
   EXPECT_THAT(text, HasSubstr("offcpud_user_walks_total{end=\"complete\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_waits_walked_at_switch_total 21\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_walk_misses_total{reason=\"new stack\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_told_unwind_rows gauge\noffcpud_told_unwind_rows 30\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_told_user_stacks 4\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_dropped_total{reason=\"no user stack: lost\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_build_info{version=\"1.2\"} 1\n"));
 }

@@ -188,6 +188,16 @@ TEST_F(RequestsTest, TheStatusSumsUpTheWindows) {
   ASSERT_EQ(status.walk_ends_size(), 1);
   EXPECT_EQ(status.walk_ends(0).name(), "complete");
   EXPECT_EQ(status.walk_ends(0).count(), 2u);
+  const control::SwitchWalks& walks = status.walks_at_switch();
+  EXPECT_EQ(walks.walked(), 14u);
+  EXPECT_EQ(walks.summed(), 12u);
+  EXPECT_EQ(walks.proven(), 2u);
+  ASSERT_EQ(walks.misses_size(), 2);
+  EXPECT_EQ(walks.misses(0).name(), "new stack");
+  EXPECT_EQ(walks.misses(0).count(), 4u);
+  EXPECT_EQ(walks.misses(1).name(), "no row");
+  EXPECT_EQ(walks.told_rows(), 30u) << "of two windows the most";
+  EXPECT_EQ(walks.told_stacks(), 4u);
   EXPECT_EQ(status.windows(), 0u) << "the first has not ended";
   EXPECT_EQ(status.windows_limit(), 60u);
   EXPECT_EQ(status.window_ns(), 3600'000'000'000u);

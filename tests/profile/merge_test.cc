@@ -278,6 +278,8 @@ TEST_F(MergeTest, StatisticsAreSums) {
                  .summed_at_switch = 9,
                  .proven_walks = 8,
                  .walk_misses = {1, 2, 3, 4},
+                 .told_rows = 5,
+                 .told_stacks = 60,
                  .live_stacks = 5,
                  .walks = 6};
   first.stats.walk_ends[1] = 7;
@@ -302,6 +304,8 @@ TEST_F(MergeTest, StatisticsAreSums) {
                   .summed_at_switch = 90,
                   .proven_walks = 80,
                   .walk_misses = {10, 20, 30, 40},
+                  .told_rows = 50,
+                  .told_stacks = 6,
                   .live_stacks = 50,
                   .walks = 60};
   second.stats.walk_ends[1] = 70;
@@ -328,6 +332,8 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.summed_at_switch, 99u);
   EXPECT_EQ(stats.proven_walks, 88u);
   EXPECT_THAT(stats.walk_misses, ElementsAre(11, 22, 33, 44));
+  EXPECT_EQ(stats.told_rows, 50u) << "the most";
+  EXPECT_EQ(stats.told_stacks, 60u);
   EXPECT_EQ(stats.live_stacks, 55u);
   EXPECT_EQ(stats.walks, 66u);
   EXPECT_EQ(stats.walk_ends[1], 77u);

@@ -387,6 +387,24 @@ TEST_F(TableTest, TheSummaryCountsGuessedEndsApart) {
       << Summary();
 }
 
+TEST_F(TableTest, TheSummarySaysWhatWasWalkedAtSwitches) {
+  ProfileStats& stats = fake_.profile.stats;
+  EXPECT_EQ(Summary().find("at switches"), std::string::npos);
+  stats.walked_at_switch = 70;
+  stats.summed_at_switch = 60;
+  stats.proven_walks = 3;
+  stats.walk_misses = {2, 0, 1, 0};
+  stats.told_rows = 30;
+  stats.told_stacks = 4;
+  EXPECT_NE(
+      Summary().find("  at switches 70 waits had their stacks walked where they ended, without captures; 60 summed "
+                     "there; 3 proven\n"
+                     "  not so      2 new stack, 1 no row\n"
+                     "  known       30 unwind rows and 4 user stacks in the kernel\n"),
+      std::string::npos)
+      << Summary();
+}
+
 TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
   ProfileStats& stats = fake_.profile.stats;
   stats.capture_ns = 22'000'000;
