@@ -2,10 +2,17 @@
 // wait in many ways, change their code, and go instruction by instruction; most waits need no capture then; and what is
 // recorded is what captures alone record.
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,7 +48,9 @@ void ExpectNoneWrong(const Recording& recording, uint64_t proven_at_least) {
   std::printf("%" PRIu64 " intervals, %" PRIu64 " captures, %" PRIu64 " walks proven\n", stats.intervals,
               stats.captures, stats.proven_walks);
   EXPECT_EQ(recording.FindDrop(kDiffers), nullptr) << recording.DropsText();
-  EXPECT_GE(stats.proven_walks, proven_at_least) << "hardly any walk: no test";
+  EXPECT_GE(stats.proven_walks, proven_at_least)
+      << "hardly any walk: no test; new stack, new code, no row, no memory: " << absl::StrJoin(stats.walk_misses, ", ")
+      << "; " << recording.DropsText();
 }
 
 // Each walk is proven by a capture.
@@ -74,8 +83,30 @@ INSTANTIATE_TEST_SUITE_P(, UserWalks,
                                          std::vector<std::string>{"waits", "--seconds", "1", "--fork-ms", "2"},
                                          std::vector<std::string>{"mix", "--lanes", "6"},
                                          std::vector<std::string>{"pingpong", "--seconds", "1"},
-                                         std::vector<std::string>{"churn", "dlopen", "--rounds", "50"}),
+                                         std::vector<std::string>{"churn", "dlopen", "--rounds", "50"},
+                                         std::vector<std::string>{"remap", "fixed", "--rounds", "200"},
+                                         std::vector<std::string>{"remap", "mprotect", "--rounds", "600"}),
                          NameOf);
+
+// Other code is mapped over code that has just waited: each library's function is called by one of the program's.
+TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  const std::unique_ptr<Target> target = Target::Start({"remap", "fixed", "--rounds", "200"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
+  // A capture whose code is gone before anybody has looked at it has no stack: what is told has to be right.
+  constexpr uint64_t kEnough = 100;
+  EXPECT_GE(recording.profile.stats.walked_at_switch, kEnough) << "hardly any walk: no test";
+  for (const auto& [code, caller, other] :
+       {std::tuple("lib_a_call", "call_a", "call_b"), std::tuple("lib_b_call", "call_b", "call_a")}) {
+    const Measure right = recording.Sum([&](const StackRow& row) {
+      return row.complete() && row.Has("remap_wait") && row.Has(code) && row.Has(caller);
+    });
+    const Measure wrong = recording.Sum([&](const StackRow& row) { return row.Has(code) && row.Has(other); });
+    EXPECT_GE(right.count, kEnough) << code << ": " << recording.DropsText();
+    EXPECT_EQ(wrong.count, 0u) << code;
+  }
+}
 
 // Programs that are preempted wherever they are, that fault, map and unmap, and that come and go.
 TEST(UserWalk, OfABusyHostAreAllAsTheirCaptures) {
@@ -112,6 +143,104 @@ TEST(UserWalk, OfEveryInstructionIsAsItsCapture) {
   }
   EXPECT_EQ(stepper->error(), "");
   ExpectNoneWrong(MustStop(**recorder), 200);
+}
+
+// A program that is stopped wherever it is put, above a stack on which every word is the address of its outermost
+// frame: so each row leads to the end. It executes one instruction there, without registers that point anywhere else.
+class PutAnywhere {
+ public:
+  static std::unique_ptr<PutAnywhere> Start(const std::vector<std::string>& words) {
+    std::unique_ptr<Stepper> stepper = Stepper::Start(words, false);
+    return stepper == nullptr ? nullptr : std::unique_ptr<PutAnywhere>(new PutAnywhere(std::move(stepper)));
+  }
+
+  pid_t pid() const { return stepper_->pid(); }
+
+  // Every address of the code of this library that `stride` comes to.
+  std::vector<uint64_t> AddressesOf(std::string_view library, uint64_t stride) const {
+    std::vector<uint64_t> addresses;
+    std::ifstream maps("/proc/" + std::to_string(pid()) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+      uint64_t begin = 0;
+      uint64_t end = 0;
+      if (line.find(library) == std::string::npos || line.find(" r-xp ") == std::string::npos) continue;
+      if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &begin, &end) != 2) continue;
+      for (uint64_t address = begin; address < end; address += stride) addresses.push_back(address);
+    }
+    return addresses;
+  }
+
+  // False: it is gone.
+  bool Put(uint64_t pc) {
+    if (puts_++ % 16 == 0 && !FillStack()) return false;
+    user_regs_struct regs = {};
+    regs.rip = pc;
+    regs.rsp = begin_ + kBelow;
+    regs.rbp = regs.rsp + kStack / 2;
+    regs.rax = regs.orig_rax = UINT64_MAX;  // no system call
+    regs.cs = now_.cs;
+    regs.ss = now_.ss;
+    regs.fs_base = now_.fs_base;
+    regs.eflags = now_.eflags;
+    int status = 0;
+    return ptrace(PTRACE_SETREGS, pid(), nullptr, &regs) == 0 &&
+           ptrace(PTRACE_SINGLESTEP, pid(), nullptr, nullptr) == 0 && waitpid(pid(), &status, 0) == pid() &&
+           WIFSTOPPED(status);
+  }
+
+ private:
+  static constexpr uint64_t kBelow = 4096;  // for what the instruction pushes
+  static constexpr uint64_t kStack = 16384;
+
+  explicit PutAnywhere(std::unique_ptr<Stepper> stepper) : stepper_(std::move(stepper)) {
+    ptrace(PTRACE_GETREGS, pid(), nullptr, &now_);
+    begin_ = (now_.rsp - 4 * kStack) / 16 * 16;
+    constexpr uint64_t kWithinStart = 8;  // of its code
+    words_.assign((kBelow + kStack) / sizeof(uint64_t), now_.rip + kWithinStart);
+  }
+
+  bool FillStack() const {
+    const iovec from = {.iov_base = const_cast<uint64_t*>(words_.data()), .iov_len = words_.size() * sizeof(uint64_t)};
+    const iovec to = {.iov_base = reinterpret_cast<void*>(begin_), .iov_len = from.iov_len};
+    return process_vm_writev(pid(), &from, 1, &to, 1, 0) == static_cast<ssize_t>(from.iov_len);
+  }
+
+  std::unique_ptr<Stepper> stepper_;
+  user_regs_struct now_ = {};  // at its entry
+  uint64_t begin_ = 0;
+  std::vector<uint64_t> words_;
+  uint64_t puts_ = 0;
+};
+
+// With OFFCPU_STRIDE=1 at every address, which takes minutes.
+TEST(UserWalk, OfEveryAddressOfLibrariesIsAsItsCapture) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  const char* asked = std::getenv("OFFCPU_STRIDE");
+  const uint64_t stride = asked == nullptr ? 307 : std::strtoull(asked, nullptr, 10);  // a prime
+  const std::unique_ptr<PutAnywhere> program = PutAnywhere::Start({BinDirectory() + "/targets/stepped_cxx"});
+  ASSERT_NE(program, nullptr);
+  std::vector<uint64_t> addresses = program->AddressesOf("/libc.so.6", stride);
+  const std::vector<uint64_t> more = program->AddressesOf("/libstdc++.so.6", stride);
+  ASSERT_FALSE(addresses.empty() || more.empty());
+  addresses.insert(addresses.end(), more.begin(), more.end());
+  const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(WithOdds({program->pid()}, 1));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  // The first time at an address its stack is new. When the window has ended, all that was captured in it is told.
+  constexpr size_t kAtATime = 1000;
+  uint64_t proven = 0;
+  for (size_t begin = 0; begin < addresses.size(); begin += kAtATime) {
+    const size_t end = std::min(begin + kAtATime, addresses.size());
+    for (int round = 0; round < 2; ++round) {
+      for (size_t i = begin; i < end; ++i) ASSERT_TRUE(program->Put(addresses[i])) << addresses[i];
+      const absl::StatusOr<Profile> window = (*recorder)->Cut();
+      ASSERT_TRUE(window.ok()) << window.status();
+      proven += window->stats.proven_walks;
+      for (const Drop& drop : window->stats.drops) EXPECT_NE(drop.reason, kDiffers) << drop.count;
+    }
+  }
+  std::printf("%zu addresses, %" PRIu64 " walks proven\n", addresses.size(), proven);
+  EXPECT_GE(proven, addresses.size() / 2) << "hardly any walk: no test";
+  EXPECT_EQ(MustStop(**recorder).FindDrop(kDiffers), nullptr);
 }
 
 // In the first half second all stacks are new, and the budgets may refuse some of their captures. People record for
