@@ -41,7 +41,7 @@ class Https : public ServiceTest {
     target->AwaitDone();
     EXPECT_EQ(RunWords({"env", "NODE_EXTRA_CA_CERTS=" + files_.Path("ca.pem"), "node",
                         OFFCPU_SOURCE_DIR "/tests/html/browser/live_test.mjs",
-                        address + ":" + std::to_string(port_) + "/", token}),
+                        address + ":" + std::to_string(port_) + "/", token, "two-spans"}),
               0)
         << output_ << errors_;
   }
