@@ -58,6 +58,15 @@ const GoLandmark* GoLandmarkAt(const MappedCode& code, uint64_t address) {
   return nullptr;
 }
 
+// Does the row lead to where the frame pointer leads to as well?
+bool IsFrameOfFramePointer(const Row& row, const FrameState& state, const Machine& machine) {
+  const Row by_fp = FramePointerRow(machine);
+  const auto cfa = [&](const Row& of) {
+    return (of.cfa.reg == machine.fp ? state.fp : state.sp) + static_cast<uint64_t>(int64_t{of.cfa.offset});
+  };
+  return row.fp.place == by_fp.fp.place && row.fp.offset == by_fp.fp.offset && cfa(row) == cfa(by_fp);
+}
+
 }  // namespace
 
 // Does anything but a guess say what its row is?
@@ -124,7 +133,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
 
 // What no table describes may be read as code itself: of musl, and of what CPython makes for `-X perf`, which is whole
 // and calls what returns. Where the code of a module ends in a call that does not return, it goes on in a function that
-// has nothing to do with it, which mostly shows. So that is a guess, too.
+// has nothing to do with it, which mostly shows. So that is a guess, too, unless the frame pointer says the same.
 void Walker::LookUpByCode(const MappedCode& code, const FrameState& state, Found* found) {
   if (!by_frame_pointer_ || state.exact || IsDescribed(*found)) return;
   Row row;
@@ -135,6 +144,7 @@ void Walker::LookUpByCode(const MappedCode& code, const FrameState& state, Found
   } else {
     if (asked_->FindByCode(code.module, found->address + 1, &row) != FindOutcome::kFound) return;
     if (row.ra.place == Place::kUndefined && found->plausible_fp) return;
+    if (IsGuess(*found) && IsFrameOfFramePointer(row, state, *machine_)) return;
     found->may_skip = true;
   }
   found->outcome = FindOutcome::kFound;

@@ -56,7 +56,10 @@ TEST(I386, StacksAreWhole) {
       return row.Has("deep_sleep") && (row.comm == "deep_thread") == (thread == "deep_thread");
     };
     for (const StackRow& row : recording.Rows(sleeps)) {
-      EXPECT_TRUE(row.complete()) << row.Text();
+      // The kernel builds the functions of this vDSO without tables. Who is preempted in one, while it reads the clock,
+      // is walked by frame pointer there, and may end as a guess.
+      const bool is_guess = row.user->end == EndReason::kGuessedEnd && row.Has("__clock_gettime64");
+      EXPECT_TRUE(row.complete() || is_guess) << row.Text();
       EXPECT_EQ(FramesBeyondSleep(row.user->frames), expected) << row.Text();
       if (row.row->kind != WaitKind::kSleeping || !row.Has("nanosleep")) continue;  // it waits for its start there, too
       EXPECT_EQ(SystemCallName(row.row->syscall), "clock_nanosleep") << row.Text();

@@ -126,6 +126,20 @@ TEST_F(WalkTest, ByWhatTheCodeDoes) {
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kNoRow) << "no guess is asked for";
 }
 
+// Where the code and the frame pointer lead to the same caller, the frame is as good as by the frame pointer alone.
+TEST_F(WalkTest, ByWhatTheCodeDoesAndTheFramePointer) {
+  std::vector<std::byte> text(0x1000, std::byte{0xcc});
+  const std::array code = {0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3};  // add $16, %rsp; pop %rbp; ret
+  for (size_t i = 0; i < code.size(); ++i) text[0x10 + i] = static_cast<std::byte>(code[i]);
+  std::const_pointer_cast<Module>(space.code()[1].module)->text = {.address = 0x1000, .bytes = text};
+  words[1] = kBare + 0x1010;
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 32), EndReason::kComplete);
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
+  EXPECT_EQ(Walk(kTables + kPlain, kStack + 40), EndReason::kGuessedEnd) << "it points elsewhere";
+  EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, 0x1010, kOutermost + 1}));
+}
+
 // CPython gives each Python function a copy of one small function, of which all is known.
 TEST_F(WalkTest, ThroughCopiesOfOneFunction) {
   std::vector<MappedCode> code = space.code();
