@@ -7,7 +7,8 @@
 //   net     an echo of the next router's, if there is one and it answers each time
 //   pipe, futex, event, unix, udp
 //   turns   k_turn1 and k_turn2 wake w_turns in turn, as soon as they see that they may: some of their wakes find it
-//           running or just about to sleep
+//           running or just about to sleep. Each has a pipe of its own: a writer that is preempted before it wakes
+//           would wake who waits for the other one's byte by then
 //   late    k_late sleeps, wakes w_late in wake_late, runs on and wakes it in wake_late_again: its own sleep was over
 //           when the second wait began
 //   moving  as pipe, but both change their CPU all the time
@@ -78,7 +79,7 @@ struct Channel {
   void Send(char byte) const { target::Check(write(write_end, &byte, 1) == 1, "write"); }
 };
 
-Channel chain_first, chain_middle, a_pipe, a_unix, udp, moving, late, turns;
+Channel chain_first, chain_middle, a_pipe, a_unix, udp, moving, late, turn1, turn2;
 int event = -1;
 constexpr size_t kPage = 4096;
 int direct = -1;
@@ -203,21 +204,21 @@ TARGET_FUNCTION void wake_late_again() {
   TARGET_AFTER_CALL;
 }
 TARGET_FUNCTION char wait_turn1() {
-  const char byte = turns.Receive();
+  const char byte = turn1.Receive();
   TARGET_AFTER_CALL;
   return byte;
 }
 TARGET_FUNCTION char wait_turn2() {
-  const char byte = turns.Receive();
+  const char byte = turn2.Receive();
   TARGET_AFTER_CALL;
   return byte;
 }
 TARGET_FUNCTION void wake_turn1() {
-  turns.Send('1');
+  turn1.Send('1');
   TARGET_AFTER_CALL;
 }
 TARGET_FUNCTION void wake_turn2() {
-  turns.Send('2');
+  turn2.Send('2');
   TARGET_AFTER_CALL;
 }
 TARGET_FUNCTION void hog_loop() {
@@ -407,7 +408,8 @@ int main(int argc, char** argv) {
   udp = Channel::Udp();
   moving = Channel::Pipe();
   late = Channel::Pipe();
-  turns = Channel::Pipe();
+  turn1 = Channel::Pipe();
+  turn2 = Channel::Pipe();
   event = eventfd(0, 0);
   target::Check(argc > 1, "a directory");
   OpenFile(std::string(argv[1]) + "/data");
