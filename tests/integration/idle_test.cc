@@ -147,8 +147,10 @@ TEST(IdlePostgres, LocksClientsAndTheLogAreNoWork) {
                                  "| { read -r pid; echo $pid; read -r now; echo $now; sleep 1.5; tail -n 1; }"));
     });
     threads.emplace_back([&] {
-      slept =
-          BackendOf(Psql(server, absl::StrCat(kPid, kNow, "echo \"do 'begin perform pg_sleep(1.2); end';\"; ", kNow)));
+      // It loads the library of the language, which nobody else has, and so has to be there still when its code is
+      // looked at.
+      slept = BackendOf(Psql(
+          server, absl::StrCat(kPid, kNow, "echo \"do 'begin perform pg_sleep(1.2); end';\"; ", kNow, "sleep 1.5; ")));
     });
     threads.emplace_back([&] { idle = BackendOf(Psql(server, absl::StrCat(kPid, kNow, "sleep 2; ", kNow))); });
     threads.emplace_back([&] {
