@@ -31,6 +31,12 @@ static __always_inline __u64 changed_ns(struct inode *inode)
 	       (BPF_CORE_READ((struct inode___timespec *)inode, __i_ctime.tv_nsec) & ns_mask);
 }
 
+/* The kernel's own mappings have no file, but operations; a program's have neither. */
+static __always_inline bool is_vdso(struct vm_area_struct *vma)
+{
+	return (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso) == vma->vm_start && BPF_CORE_READ(vma, vm_ops);
+}
+
 static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
 {
 	struct file *file = untrusted_mapping(vma)->vm_file;
@@ -39,8 +45,14 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 	mapping->begin = vma->vm_start;
 	mapping->end = vma->vm_end;
 	mapping->offset = mapping->inode = mapping->device = mapping->changed_ns = 0;
-	if (!file)
+	if (!file) {
+		if (is_vdso(vma)) {
+			mapping->device = WIRE_VDSO;
+			mapping->offset =
+				wire_mix(WIRE_VDSO, (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso_image));
+		}
 		return;
+	}
 	inode = BPF_CORE_READ(file, f_inode);
 	mapping->offset = (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES;
 	mapping->inode = BPF_CORE_READ(inode, i_ino);

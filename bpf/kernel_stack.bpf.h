@@ -100,12 +100,19 @@ static __always_inline __u32 take_frames(struct stack_definition *slot, void *ct
 	return 0;
 }
 
+/* Nothing that was walked can be believed any more. */
+static __always_inline void end_kernel_walks(void)
+{
+	control.kernel_walk_differs = 1;
+	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
+}
+
 /* Is a walked stack what the helper tells? Asked of each that is new or guessed, and of all where they are
  * checked. Rows of a module may be those of one that has been there before. Others that are wrong once may be
  * wrong again: no more walks. */
-static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task)
+static __always_inline bool is_proven(struct walk_memory *memory, struct task_struct *task, bool is_new)
 {
-	if (!memory->walk.is_guessed && !orc_config.checks_all && is_sent(memory->walked.head.id, false))
+	if (!memory->walk.is_guessed && !orc_config.checks_all && !is_new)
 		return true;
 	if (agrees_with_helper(task, memory))
 		return true;
@@ -115,21 +122,35 @@ static __always_inline bool is_proven(struct walk_memory *memory, struct task_st
 		forget_rows_of_walk();
 		return false;
 	}
-	control.kernel_walk_differs = 1;
-	count_ns(WIRE_COUNT_KERNEL_WALK_DIFFERS, 0);
+	end_kernel_walks();
 	return false;
+}
+
+/* What the rows of modules and guesses have led to may be another stack the next time. */
+static __always_inline bool may_be_remembered(const struct kernel_walk *walk)
+{
+	return config.keeps_stacks && !walk->is_guessed && !walk->left_text;
 }
 
 /* The id of a task's stack by the kernel's rows; 0: that cannot be done. */
 static __always_inline __u64 walked_stack_id(struct task_struct *task)
 {
 	struct walk_memory *memory = walk_kernel(task);
+	__u64 id;
+	bool is_new;
 
-	if (!memory || !is_proven(memory, task))
+	if (!memory)
+		return 0;
+	id = memory->walked.head.id;
+	is_new = !is_sent(id, false);
+	if (!is_proven(memory, task, is_new))
 		return 0;
 	count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
-	send_once(&memory->walked, false);
-	return memory->walked.head.id;
+	if (is_new)
+		send_once(&memory->walked, false);
+	if (may_be_remembered(&memory->walk))
+		keep_kernel_memo(task, &memory->made, id);
+	return id;
 }
 
 /* The id of the stack of so many frames in a slot of this CPU, which is sent if it has not been. A global
@@ -187,6 +208,21 @@ struct {
 	__type(value, struct kept_stack);
 } kept_stacks SEC(".maps");
 
+/* The same, without a walk if the stack is one that was walked before; where walks are checked, these are too. */
+static __always_inline __u64 remembered_or_walked_id(struct task_struct *task)
+{
+	__u64 remembered = may_walk_kernel() ? remembered_kernel_stack(task) : 0, walked;
+
+	if (remembered && !orc_config.checks_all) {
+		count_own_ns(WIRE_COUNT_KERNEL_WALKED, 0);
+		return remembered;
+	}
+	walked = walked_stack_id(task);
+	if (remembered && walked && walked != remembered)
+		end_kernel_walks();
+	return walked;
+}
+
 static __always_inline void keep_stack(struct task_struct *next)
 {
 	__u32 zero = 0;
@@ -195,7 +231,7 @@ static __always_inline void keep_stack(struct task_struct *next)
 	if (!kept)
 		return;
 	kept->tid = next->pid;
-	kept->id = walked_stack_id(next);
+	kept->id = remembered_or_walked_id(next);
 }
 
 static __always_inline __u64 take_kept_stack(struct task_struct *task)

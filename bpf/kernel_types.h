@@ -120,7 +120,13 @@ struct rw_semaphore {
 	atomic64_t owner; /* who holds it for writing, with flags in the lowest bits */
 };
 
+typedef struct {
+	void *vdso; /* where it is mapped */
+	const struct vdso_image *vdso_image;
+} mm_context_t;
+
 struct mm_struct {
+	mm_context_t context;
 	struct seqcount mm_lock_seq; /* CONFIG_PER_VMA_LOCK, 6.14 and later */
 	struct rw_semaphore mmap_lock;
 	unsigned long exec_vm; /* pages that may be executed and not written */
@@ -166,6 +172,7 @@ struct vm_userfaultfd_ctx {
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
+	struct mm_struct *vm_mm;
 	const unsigned long vm_flags;
 	unsigned long vm_pgoff;
 	struct file *vm_file;

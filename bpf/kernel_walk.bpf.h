@@ -12,6 +12,7 @@
 #define OFFCPU_BPF_KERNEL_WALK_BPF_H_
 
 #include "counters.bpf.h"
+#include "kernel_memo.bpf.h"
 #include "machine.bpf.h"
 #include "orc.bpf.h"
 #include "stack_definition.bpf.h"
@@ -22,8 +23,9 @@
 struct kernel_walk {
 	__u64 begin; /* address of the first word */
 	__u64 top;   /* offset of the user's registers, with which a stack begins */
-	__u64 pc, bp;
-	__u64 sp;   /* offset */
+	__u64 pc;
+	__u64 sp, bp; /* offsets */
+	__u64 bp_at;  /* where bp was saved, if it has not been read yet: it may be anything until then */
 	__u64 hash; /* of the frames */
 	__u32 count;
 	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
@@ -43,6 +45,7 @@ struct walk_memory {
 	__u64 helpers_frames[WIRE_KERNEL_FRAMES];
 	__u64 equal; /* of the helper's frames */
 	struct kernel_walk walk;
+	struct kernel_memo made; /* of the walk */
 };
 
 /* At sched_switch only, which nothing of ours interrupts that walks. */
@@ -60,8 +63,8 @@ static __always_inline struct walk_memory *walk_memory(void)
 	return bpf_map_lookup_elem(&walk_memories, &zero);
 }
 
-/* The word at an offset; fails if it is not on the stack. */
-static __always_inline __u64 stack_word(struct walk_memory *memory, __u64 offset)
+/* Fails if the offset is not on the stack. */
+static __always_inline __u64 read_stack(struct walk_memory *memory, __u64 offset)
 {
 	if (offset & 7 || offset > WALK_BYTES - 8 || offset >= memory->walk.top) {
 		memory->walk.failed = 1;
@@ -74,18 +77,44 @@ static __always_inline __u64 stack_word(struct walk_memory *memory, __u64 offset
 #endif
 }
 
+static __always_inline __u64 stack_word(struct walk_memory *memory, __u64 offset)
+{
+	__u64 word = read_stack(memory, offset);
+
+	note_kernel_word(&memory->made, offset, word);
+	return word;
+}
+
+/* The offset that a word tells, which is an address on the stack. */
+static __always_inline __u64 stack_place(struct walk_memory *memory, __u64 offset)
+{
+	__u64 place = read_stack(memory, offset) - memory->walk.begin;
+
+	note_kernel_word(&memory->made, offset | IS_PLACE, place);
+	return place;
+}
+
+static __always_inline __u64 kernel_frame_pointer(struct walk_memory *memory)
+{
+	struct kernel_walk *walk = &memory->walk;
+
+	if (walk->bp_at)
+		walk->bp = stack_place(memory, walk->bp_at);
+	walk->bp_at = 0;
+	return walk->bp;
+}
+
 static __always_inline __u64 cfa_of(struct walk_memory *memory, __u64 row)
 {
 	struct kernel_walk *walk = &memory->walk;
-	__u64 bp = walk->bp - walk->begin;
 
 	switch (orc_cfa_of(row)) {
 	case ORC_CFA_SP:
 		return walk->sp + orc_cfa_offset(row);
 	case ORC_CFA_BP:
-		return bp + orc_cfa_offset(row);
+		return kernel_frame_pointer(memory) + orc_cfa_offset(row);
 	case ORC_CFA_AT_BP:
-		return stack_word(memory, bp + orc_cfa_offset(row)) - walk->begin;
+		return stack_place(memory, kernel_frame_pointer(memory) + orc_cfa_offset(row));
 	default:
 		walk->failed = 1;
 		return 0;
@@ -102,8 +131,8 @@ static __always_inline void walk_interrupt(struct walk_memory *memory, __u64 reg
 		return;
 	}
 	walk->pc = stack_word(memory, regs + REGS_IP);
-	walk->bp = stack_word(memory, regs + REGS_BP);
-	walk->sp = stack_word(memory, regs + REGS_SP) - walk->begin;
+	walk->bp_at = regs + REGS_BP;
+	walk->sp = stack_place(memory, regs + REGS_SP);
 	walk->is_interrupted = 1;
 	if (walk->sp <= regs)
 		walk->failed = 1;
@@ -119,9 +148,9 @@ static __always_inline void walk_call(struct walk_memory *memory, __u64 row, __u
 	}
 	walk->pc = stack_word(memory, cfa - 8);
 	if (orc_bp_of(row) == ORC_BP_AT_CFA)
-		walk->bp = stack_word(memory, cfa + orc_bp_offset(row));
+		walk->bp_at = cfa + orc_bp_offset(row);
 	else if (orc_bp_of(row) == ORC_BP_AT_BP)
-		walk->bp = stack_word(memory, walk->bp - walk->begin + orc_bp_offset(row));
+		walk->bp_at = kernel_frame_pointer(memory) + orc_bp_offset(row);
 	walk->sp = cfa;
 	walk->is_interrupted = orc_is_signal(row);
 }
@@ -251,8 +280,9 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	walk = &memory->walk;
 	*walk = (struct kernel_walk){
 		.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES, .hash = HASH_OF_NO_FRAMES};
+	begin_kernel_memo(&memory->made, bytes);
+	walk->bp_at = SWITCHED_OUT_BP;
 	walk->pc = stack_word(memory, SWITCHED_OUT_IP);
-	walk->bp = stack_word(memory, SWITCHED_OUT_BP);
 	if (walk->pc == orc_config.ret_from_fork)
 		begin_thread(memory);
 	else

@@ -5,9 +5,9 @@
  * by itself is not added up: a long wait, one that was drawn or has a waker, one that lies in two seconds or
  * in two windows.
  *
- * Each CPU has places of its own, which nobody else writes. A sum that has to make room for another one is
- * sent; what stays is sent by flush_sums, which the recorder runs on that CPU. No addition is lost: a sum
- * that cannot be sent stays.
+ * Each CPU has places of its own, which nobody else writes, two for each sum to be in. A sum that has to make
+ * room for another one is sent; what stays is sent by flush_sums, which the recorder runs on that CPU. No
+ * addition is lost: a sum that cannot be sent stays.
  */
 #ifndef OFFCPU_BPF_SUMS_BPF_H_
 #define OFFCPU_BPF_SUMS_BPF_H_
@@ -39,16 +39,19 @@ struct {
 	__type(value, __u32);
 } sums_busy SEC(".maps");
 
-static __always_inline struct sum_place *sum_place_of(__u32 cpu, __u64 hash)
+/* Of the two places that a sum may be in. */
+static __always_inline struct sum_place *sum_place_of(__u64 hash, __u32 way)
 {
-	__u32 index = cpu * WIRE_SUM_PLACES + (hash >> 40 & (WIRE_SUM_PLACES - 1));
+	__u32 index =
+		bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((hash >> 40 & (WIRE_SUM_PLACES - 1)) ^ way);
 
 	return bpf_map_lookup_elem(&sums, &index);
 }
 
-static __always_inline __u64 second_of(__u64 ns)
+/* The last instant of a second belongs to it. */
+static __always_inline __u64 second_that_ends(__u64 ns)
 {
-	return ns / NS_PER_SECOND;
+	return (ns - 1) / NS_PER_SECOND;
 }
 
 /* How many of the bounds it is longer than. */
@@ -61,16 +64,25 @@ static __always_inline __u64 run_queue_bucket(__u64 runnable_ns)
 	return bucket;
 }
 
-/* May an interval be told together with others? The last instant of a second belongs to it. */
+/* May an interval that ends in `second` be told together with others? */
 static __always_inline bool can_be_summed(const struct times *times, __u64 kernel_stack,
-					  struct user_side side)
+					  struct user_side side, __u64 second)
 {
 	__u64 begin = times->end_ns - times->waited_ns, cut = control.cut_ns;
 
 	return config.sums && side.user_stack && !side.cookie && kernel_stack && !times->sample_ns &&
-	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS &&
-	       second_of(begin) == second_of(times->end_ns - 1) && (begin >= cut || times->end_ns <= cut);
+	       times->waited_ns && times->waited_ns < WIRE_SUM_MOST_NS && begin >= second * NS_PER_SECOND &&
+	       (begin >= cut || times->end_ns <= cut);
 }
+
+/* What intervals that are added up have in common, beside their thread's process. */
+struct sum_key {
+	__u64 kernel_stack;
+	struct user_side side;
+	__u32 kind;
+	int syscall;
+	__u64 second, since_ns, bucket;
+};
 
 static __always_inline bool is_comm(const char *comm, struct task_struct *task)
 {
@@ -79,15 +91,20 @@ static __always_inline bool is_comm(const char *comm, struct task_struct *task)
 	return words[0] == now[0] && words[1] == now[1];
 }
 
-static __always_inline bool is_alike(const struct wire_interval *a, struct task_struct *task,
-				     __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
+static __always_inline bool is_sum_of(const struct sum_place *place, struct task_struct *task,
+				      const struct sum_key *key)
 {
-	return a->kernel_stack == kernel_stack && a->user_stack == side.user_stack && a->kind == kind &&
-	       a->syscall == syscall && a->process.tgid == (__u32)task->tgid &&
-	       (!config.per_thread || a->process.tid == (__u32)task->pid) &&
-	       a->process.exec_id == task->self_exec_id &&
-	       a->process.start_ns == untrusted(task)->group_leader->start_boottime &&
-	       a->cgroup == control_group_of(task) && is_comm(a->comm, task);
+	const struct wire_interval *sum = &place->sum.interval;
+
+	return place->sum.count && sum->user_stack == key->side.user_stack &&
+	       sum->kernel_stack == key->kernel_stack && place->bucket == key->bucket &&
+	       sum->process.tgid == (__u32)task->tgid && sum->kind == key->kind &&
+	       sum->syscall == key->syscall && place->second == key->second &&
+	       place->since_ns == key->since_ns &&
+	       (!config.per_thread || sum->process.tid == (__u32)task->pid) &&
+	       sum->process.exec_id == task->self_exec_id &&
+	       sum->process.start_ns == untrusted(task)->group_leader->start_boottime &&
+	       sum->cgroup == control_group_of(task) && is_comm(sum->comm, task);
 }
 
 /* False: it is there still. */
@@ -102,15 +119,17 @@ static __always_inline bool send_sum(struct sum_place *place)
 }
 
 static __always_inline void begin_sum(struct sum_place *place, struct task_struct *task,
-				      const struct times *times, __u64 kernel_stack, struct user_side side,
-				      __u32 kind, int syscall)
+				      const struct times *times, const struct sum_key *key)
 {
 	struct wire_interval *interval = &place->sum.interval;
 
-	fill_interval(interval, task, times, kernel_stack, side, kind, syscall);
+	fill_interval(interval, task, times, key->kernel_stack, key->side, key->kind, key->syscall);
 	interval->type = WIRE_SUM;
 	interval->blocked_ns = interval->runnable_ns = 0;
 	place->sum.longest_ns = place->sum.longest_runnable_ns = 0;
+	place->second = key->second;
+	place->since_ns = key->since_ns;
+	place->bucket = key->bucket;
 }
 
 static __always_inline void add_to_sum(struct wire_sum *sum, const struct times *times)
@@ -125,24 +144,35 @@ static __always_inline void add_to_sum(struct wire_sum *sum, const struct times 
 		sum->longest_runnable_ns = times->runnable_ns;
 }
 
-/* False: another sum is in its place, and cannot be sent. */
-static __always_inline bool sum_at(struct sum_place *place, struct task_struct *task,
-				   const struct times *times, __u64 kernel_stack, struct user_side side,
-				   __u32 kind, int syscall, __u64 bucket)
+/* Of two places that hold other sums, the one that has room or was used less lately. */
+static __always_inline struct sum_place *place_to_clear(struct sum_place *first, struct sum_place *second)
 {
-	__u64 second = second_of(times->end_ns - 1);
-	__u64 since = times->end_ns > control.cut_ns ? control.cut_ns : 0;
+	if (!first->sum.count)
+		return first;
+	if (!second->sum.count)
+		return second;
+	return first->sum.interval.end_ns < second->sum.interval.end_ns ? first : second;
+}
 
-	if (!place->sum.count || place->second != second || place->since_ns != since ||
-	    place->bucket != bucket ||
-	    !is_alike(&place->sum.interval, task, kernel_stack, side, kind, syscall)) {
-		if (!send_sum(place))
-			return false;
-		begin_sum(place, task, times, kernel_stack, side, kind, syscall);
-		place->second = second;
-		place->since_ns = since;
-		place->bucket = bucket;
+/* False: other sums are in both places, and cannot be sent. */
+static __always_inline bool sum_in(struct sum_place *first, struct sum_place *second,
+				   struct task_struct *task, const struct times *times,
+				   const struct sum_key *key)
+{
+	struct sum_place *place;
+
+	if (is_sum_of(first, task, key)) {
+		add_to_sum(&first->sum, times);
+		return true;
 	}
+	if (is_sum_of(second, task, key)) {
+		add_to_sum(&second->sum, times);
+		return true;
+	}
+	place = place_to_clear(first, second);
+	if (!send_sum(place))
+		return false;
+	begin_sum(place, task, times, key);
 	add_to_sum(&place->sum, times);
 	return true;
 }
@@ -151,23 +181,27 @@ static __always_inline bool sum_at(struct sum_place *place, struct task_struct *
 static __always_inline bool sum_interval(struct task_struct *task, const struct times *times,
 					 __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
 {
-	__u64 bucket, hash;
+	struct sum_key key = {.kernel_stack = kernel_stack, .side = side, .kind = kind, .syscall = syscall};
+	struct sum_place *first, *second;
 	__u32 zero = 0, *busy;
-	struct sum_place *place;
 	bool is_summed;
+	__u64 hash;
 
-	if (!can_be_summed(times, kernel_stack, side))
+	key.second = second_that_ends(times->end_ns);
+	if (!can_be_summed(times, kernel_stack, side, key.second))
 		return false;
-	bucket = run_queue_bucket(times->runnable_ns);
+	key.since_ns = times->end_ns > control.cut_ns ? control.cut_ns : 0;
+	key.bucket = run_queue_bucket(times->runnable_ns);
 	hash = wire_mix(wire_mix(kernel_stack, side.user_stack),
-			(__u64)task->tgid << 32 | kind << 16 | bucket);
-	place = sum_place_of(bpf_get_smp_processor_id(), hash);
+			(__u64)task->tgid << 32 | kind << 16 | key.bucket);
+	first = sum_place_of(hash, 0);
+	second = sum_place_of(hash, 1);
 	busy = bpf_map_lookup_elem(&sums_busy, &zero);
-	if (!place || !busy)
+	if (!first || !second || !busy)
 		return false;
 	*(volatile __u32 *)busy = 1;
 	barrier();
-	is_summed = sum_at(place, task, times, kernel_stack, side, kind, syscall, bucket);
+	is_summed = sum_in(first, second, task, times, &key);
 	barrier();
 	*(volatile __u32 *)busy = 0;
 	return is_summed;

@@ -34,13 +34,15 @@ typedef __s32 int32_t;
 #define WIRE_PIECE_BYTES 4096
 #define WIRE_COPY_MAX_BYTES (WIRE_STACK_MAX_BYTES + WIRE_PIECES * WIRE_PIECE_BYTES)
 #define WIRE_MAPPINGS 128 /* executable ones of a process that are listed; the rest is unknown */
+#define WIRE_VDSO (~0ULL) /* the device of what has no file */
 #define WIRE_GLOBS 16
 #define WIRE_CGROUPS 16
 #define WIRE_SENT_PLACES 4096	    /* where an id is noted that programs in NMIs have sent: its remainder */
 #define WIRE_LINKS 4		    /* of a chain of wakers */
 #define WIRE_USER_ROW_BUCKETS 16384 /* powers of 2 */
 #define WIRE_USER_STACK_BUCKETS 16384
-#define WIRE_USER_MEMOS 128 /* of a CPU, a power of 2, as the next one is */
+#define WIRE_USER_MEMOS 128   /* of a CPU, a power of 2, as the next two are */
+#define WIRE_KERNEL_MEMOS 128 /* one stack has some sixteen lengths */
 #define WIRE_SUM_PLACES 512
 #define WIRE_SUM_MOST_NS 1000000ULL /* longer waits are told one by one */
 #define WIRE_SUM_BOUNDS 6	    /* of times that are kept apart in sums */
@@ -182,9 +184,10 @@ WIRE_ASSERT(sizeof(struct wire_code) == 16);
 struct wire_mapping {
 	uint64_t begin;
 	uint64_t end;
-	uint64_t offset; /* in the file, bytes; 0 without a file */
+	uint64_t offset; /* in the file, bytes; of the vDSO, which of the kernel's it is; else 0 */
 	uint64_t inode;	 /* 0: no file */
-	uint64_t device; /* and, in the upper half, the inode's generation: inode numbers are used again */
+	uint64_t device; /* and, in the upper half, the inode's generation: inode numbers are used again; of
+			    the vDSO WIRE_VDSO */
 	uint64_t changed_ns; /* ctime of the file, which may be written over in place */
 };
 WIRE_ASSERT(sizeof(struct wire_mapping) == 48);

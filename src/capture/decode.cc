@@ -10,7 +10,8 @@
 namespace offcpu {
 namespace {
 
-static_assert(kMaxCaptureBytes == WIRE_STACK_MAX_BYTES && kMaxListedMappings == WIRE_MAPPINGS);
+static_assert(kMaxCaptureBytes == WIRE_STACK_MAX_BYTES && kMaxListedMappings == WIRE_MAPPINGS &&
+              kVdsoDevice == WIRE_VDSO);
 static_assert(kMaxStackPieces == WIRE_PIECES && kMaxStackPieceBytes == WIRE_PIECE_BYTES);
 
 // Copies the fixed part of a record; the ring aligns to 8 bytes, a test's array need not.

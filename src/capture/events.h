@@ -19,6 +19,7 @@ namespace offcpu {
 inline constexpr uint32_t kMaxCaptureBytes = 64 << 10;  // of a stack, from the stack pointer upwards
 inline constexpr size_t kMaxStackPieces = 4;            // of a capture beside that
 inline constexpr uint32_t kMaxStackPieceBytes = 4096;
+inline constexpr uint64_t kVdsoDevice = ~uint64_t{0};
 inline constexpr size_t kMaxListedMappings = 128;  // of a code hash: what is beyond is not known
 
 // Which code was mapped: equal hashes mean equal executable mappings, equal sequences that nothing at all has changed.
@@ -34,9 +35,9 @@ struct CodeVersion {
 struct CodeMapping {
   uint64_t begin = 0;
   uint64_t end = 0;
-  uint64_t offset = 0;
+  uint64_t offset = 0;  // of the vDSO, which of the kernel's it is
   uint64_t inode = 0;   // 0: no file
-  uint64_t device = 0;  // with the inode's generation
+  uint64_t device = 0;  // with the inode's generation; of the vDSO kVdsoDevice
   uint64_t changed_ns = 0;
 
   bool operator==(const CodeMapping&) const = default;

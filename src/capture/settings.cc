@@ -197,6 +197,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
   bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch && IsExact(config);
+  if (bpf.config->keeps_stacks != 0) bpf_map__set_max_entries(bpf.maps.kernel_memos, WIRE_KERNEL_MEMOS);
   bpf.config->proof_odds = config.proof_odds;
   bpf.config->walks_user =
       config.proof_odds != 0 && features.can_defer() && features.vma_iter && bpf.config->ends_at_switch == 0;

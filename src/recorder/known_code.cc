@@ -27,7 +27,7 @@ void KnownCode::Learn(Target& target, const ProcessLook& look) {
     Learn(CodeListEvent{look.code.hash, look.mappings});
   }
   for (const CodeMapping& mapping : look.mappings) {
-    if (const MappedCode* piece = target.FindPiece(mapping)) files_.Learn(mapping, *piece);
+    if (const MappedCode* piece = target.FindPiece(mapping)) files_->Learn(mapping, *piece);
   }
 }
 
@@ -53,7 +53,7 @@ CaptureCode KnownCode::Compose(const Target& target, const std::vector<CodeMappi
       known.push_back(*own);
       known.back().begin = mapping.begin;
       known.back().end = mapping.end;
-    } else if (std::optional<MappedCode> shared = files_.Find(mapping)) {
+    } else if (std::optional<MappedCode> shared = files_->Find(mapping)) {
       known.push_back(*std::move(shared));
     }
   }

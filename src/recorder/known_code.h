@@ -29,8 +29,10 @@ struct CaptureCode {
 
 class KnownCode {
  public:
-  // `forget_list` is told the hashes of lists that are forgotten: they have to be sent again.
-  explicit KnownCode(std::function<void(uint64_t hash)> forget_list) : forget_list_(std::move(forget_list)) {}
+  // `forget_list` is told the hashes of lists that are forgotten: they have to be sent again. `files` learn what looks
+  // have found.
+  KnownCode(std::function<void(uint64_t hash)> forget_list, std::shared_ptr<SharedFiles> files)
+      : forget_list_(std::move(forget_list)), files_(std::move(files)) {}
 
   void Learn(CodeListEvent&& list);
   // `look` is one that has seen `target`.
@@ -45,7 +47,7 @@ class KnownCode {
   CaptureCode Compose(const Target& target, const std::vector<CodeMapping>& mappings) const;
 
   const std::function<void(uint64_t hash)> forget_list_;
-  SharedFiles files_{1 << 14};
+  const std::shared_ptr<SharedFiles> files_;
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> lists_;  // by code hash
   size_t list_entries_ = 0;                                        // in all of them
 };

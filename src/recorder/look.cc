@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "process/container.h"
 #include "process/executable.h"
+#include "process/owner.h"
 #include "process/proc_file.h"
 
 namespace offcpu {
@@ -25,6 +26,25 @@ std::string ReadName(pid_t pid) {
   return name;
 }
 
+// Tables for which there was no room may find some now, and what code a Java virtual machine makes its options say.
+bool SaysAll(const Module& module) { return !module.over_budget && !module.path.ends_with("/libjvm.so"); }
+
+// The code of a process that has mapped nothing but files that are known; else null. Does not read the process.
+std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& version, ModuleCache& modules,
+                                             const SharedFiles& shared) {
+  const std::vector<CodeMapping>& mappings = version.mappings;
+  if (mappings.empty() || mappings.size() >= kMaxListedMappings) return nullptr;  // a full list may go on
+  std::vector<MappedCode> code;
+  for (const CodeMapping& mapping : mappings) {
+    std::optional<MappedCode> found = shared.Find(mapping);
+    if (!found.has_value() || !SaysAll(*found->module)) return nullptr;
+    code.push_back(*std::move(found));
+  }
+  MemoryLease lease = modules.LeaseFor(OwnerOf(tid));
+  if (!lease.Grow(code.size() * sizeof(MappedCode))) return nullptr;
+  return std::make_shared<const AddressSpace>(std::move(code), std::move(lease));
+}
+
 // Were the mappings the same all the time between the two? Without a hash or a sequence nothing speaks against it.
 bool SameCode(const CodeVersion& before, const CodeVersion& after) {
   if (before.sequence != 0 && before.sequence == after.sequence) return true;
@@ -34,16 +54,22 @@ bool SameCode(const CodeVersion& before, const CodeVersion& after) {
 }  // namespace
 
 ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
-                          const DescribeFunction& describe, ModuleCache& modules) {
-  if (!describe(tid).has_value()) tid = process.pid;  // the thread has ended, the process perhaps not
+                          const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
+  std::optional<ProcessVersion> before = describe(tid);
+  if (!before.has_value() && tid != process.pid) {  // the thread has ended, the process perhaps not
+    tid = process.pid;
+    before = describe(tid);
+  }
   ProcessLook look;
   std::shared_ptr<const AddressSpace> last;
-  for (int attempt = 0; attempt < kLookAttempts; ++attempt) {
-    const std::optional<ProcessVersion> before = describe(tid);
+  for (int attempt = 0; attempt < kLookAttempts; ++attempt, before = describe(tid)) {
+    const bool is_there = before.has_value() && before->process == process;
+    const std::shared_ptr<const AddressSpace> composed =
+        is_there && shared != nullptr && before->code.hash != 0 ? Composed(tid, *before, modules, *shared) : nullptr;
     absl::StatusOr<std::shared_ptr<const AddressSpace>> space =
-        before.has_value() && before->process == process
-            ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules)
-            : absl::NotFoundError("replaced");
+        composed != nullptr ? composed
+        : is_there          ? LoadAddressSpace(tid, last != nullptr ? last.get() : previous, modules)
+                            : absl::NotFoundError("replaced");
     const std::optional<ProcessVersion> after = describe(tid);
     if (!after.has_value() || after->process != process) {
       look.outcome = LookOutcome::kGone;
@@ -52,9 +78,9 @@ ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpa
     if (!space.ok()) continue;
     look.outcome = LookOutcome::kChanging;
     // A process that maps and unmaps data all the time has another sequence at every look. Its code is what was read if
-    // two readings in a row agree and the hash was the same around both.
+    // two readings in a row agree and the hash was the same around both. What was composed is what the hash stands for.
     const bool unchanged = before->code.sequence != 0 && before->code.sequence == after->code.sequence;
-    const bool confirmed = last != nullptr && last->SameCode(**space);
+    const bool confirmed = composed != nullptr || (last != nullptr && last->SameCode(**space));
     if (SameCode(before->code, after->code) && (unchanged || confirmed)) {
       look = {.outcome = LookOutcome::kSeen,
               .name = ReadName(process.pid),

@@ -25,6 +25,7 @@ Targets::Hooks Pipeline::TargetsHooks() {
           .owner = hooks_.owner,
           .readers = hooks_.readers,
           .forget_code_list = hooks_.forget_definition,
+          .files = hooks_.files,
           .walk = [this](const CaptureEvent& capture, const CaptureCode& code) { Walk(capture, code); },
           .give_up = [this](uint64_t cookie, NoUserStack reason) { GiveUp(cookie, reason); },
           .describe = [this](const ProcessInfo& process) { windows_.Describe(process); }};

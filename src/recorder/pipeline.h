@@ -46,6 +46,7 @@ class Pipeline {
     KnownStacks::Hooks known_stacks;
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     ControlGroups::Find control_group;
+    std::shared_ptr<SharedFiles> files = std::make_shared<SharedFiles>(kMaxSharedPieces);  // that looks may ask
     std::shared_ptr<ReaderPool> readers;  // that both of the first run on
   };
 

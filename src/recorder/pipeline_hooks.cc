@@ -6,17 +6,20 @@
 #include "process/owner.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
+#include "recorder/own_vdso.h"
 
 namespace offcpu {
 
 Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const std::shared_ptr<ModuleCache>& modules,
                               const std::shared_ptr<ReaderPool>& readers) {
   const Listing listing = ListingOf(programs);
+  const auto files = std::make_shared<SharedFiles>(kMaxSharedPieces);
+  LearnOwnVdso(listing.describe, *modules, *files);
   Pipeline::Hooks hooks = {
       .look =
-          [describe = listing.describe, modules](const ProcessKey& process, int32_t tid,
-                                                 const std::shared_ptr<const AddressSpace>& previous) {
-            return LookAtProcess(process, tid, previous.get(), describe, *modules);
+          [describe = listing.describe, modules, files](const ProcessKey& process, int32_t tid,
+                                                        const std::shared_ptr<const AddressSpace>& previous) {
+            return LookAtProcess(process, tid, previous.get(), describe, *modules, files.get());
           },
       .read_stacks =
           [listing](const std::vector<WaitingThread>& threads) {
@@ -26,6 +29,7 @@ Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const s
       .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
       .owner = OwnerOf,
       .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
+      .files = files,
       .readers = readers};
   if (programs->WalksUserStacks()) {
     hooks.known_stacks = {.tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },

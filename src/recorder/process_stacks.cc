@@ -64,11 +64,12 @@ void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapsh
 Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
                       ModuleCache& modules) {
   const WaitingThread& thread = threads.front();
-  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules);
+  const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
   ReadStaleAgain(stack_bytes, listing, &snapshot);
-  const ProcessLook look = LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules);
+  const ProcessLook look =
+      LookAtProcess(thread.process, thread.tid, before.space.get(), listing.describe, modules, nullptr);
   if (look.outcome == LookOutcome::kGone) snapshot.failed = NoUserStack::kGone;
   if (look.outcome != LookOutcome::kSeen) return snapshot;
   const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);

@@ -24,16 +24,35 @@ SharedFiles::Key SharedFiles::KeyOf(const CodeMapping& mapping) {
 void SharedFiles::Learn(const CodeMapping& mapping, const MappedCode& piece) {
   if (mapping.inode == 0 || mapping.changed_ns == 0) return;
   if (piece.module == nullptr || !piece.module->matches_file || !IsOf(mapping, *piece.module)) return;
-  if (pieces_.size() >= max_pieces_) pieces_.clear();
-  pieces_.insert_or_assign(KeyOf(mapping), Piece{piece.module, mapping.begin - piece.bias});
+  Keep(mapping, piece);
+}
+
+void SharedFiles::LearnVdso(const CodeMapping& mapping, const MappedCode& piece) {
+  if (piece.module != nullptr && mapping.inode == 0 && mapping.device == kVdsoDevice) Keep(mapping, piece);
+}
+
+void SharedFiles::Keep(const CodeMapping& mapping, const MappedCode& piece) {
+  const std::lock_guard lock(mutex_);
+  if (pieces_.size() >= max_pieces_)
+    absl::erase_if(pieces_, [](const auto& entry) { return std::get<1>(entry.first) != 0; });
+  pieces_.insert_or_assign(KeyOf(mapping), Piece{piece, mapping.begin - piece.bias});
 }
 
 std::optional<MappedCode> SharedFiles::Find(const CodeMapping& mapping) const {
+  const std::lock_guard lock(mutex_);
   const auto found = pieces_.find(KeyOf(mapping));
-  if (mapping.inode == 0 || found == pieces_.end()) return std::nullopt;
-  const Piece& piece = found->second;
-  return MappedCode{
-      .begin = mapping.begin, .end = mapping.end, .module = piece.module, .bias = mapping.begin - piece.link_address};
+  if (found == pieces_.end()) return std::nullopt;
+  MappedCode code = found->second.code;
+  code.begin = mapping.begin;
+  code.end = mapping.end;
+  if (mapping.inode != 0) code.offset = mapping.offset;
+  code.bias = mapping.begin - found->second.link_address;
+  return code;
+}
+
+size_t SharedFiles::pieces() const {
+  const std::lock_guard lock(mutex_);
+  return pieces_.size();
 }
 
 }  // namespace offcpu

@@ -26,7 +26,7 @@ Targets::Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns)
     : config_(config),
       hooks_(std::move(hooks)),
       readers_(hooks_.readers, config.deadline),
-      code_(hooks_.forget_code_list),
+      code_(hooks_.forget_code_list, hooks_.files),
       now_ns_(now_ns) {}
 
 Target* Targets::Find(const ProcessKey& process) const {

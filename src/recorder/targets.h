@@ -49,6 +49,7 @@ class Targets {
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     std::shared_ptr<ReaderPool> readers;
     std::function<void(uint64_t hash)> forget_code_list;
+    std::shared_ptr<SharedFiles> files;
     // What becomes of captures.
     std::function<void(const CaptureEvent&, const CaptureCode&)> walk;
     std::function<void(uint64_t cookie, NoUserStack reason)> give_up;

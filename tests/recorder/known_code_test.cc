@@ -23,7 +23,7 @@ ProcessLook LookAt(uint64_t begin, const CodeVersion& version) {
 class KnownCodeTest : public ::testing::Test {
  protected:
   std::set<uint64_t> forgotten_;
-  KnownCode known_{[this](uint64_t hash) { forgotten_.insert(hash); }};
+  KnownCode known_{[this](uint64_t hash) { forgotten_.insert(hash); }, std::make_shared<SharedFiles>(10)};
   Target target_{kProcess};
 };
 

@@ -96,6 +96,32 @@ TEST(SharedFiles, MemoryWithoutAFileIsNotLearned) {
   EXPECT_FALSE(files.Find(kMapping).has_value());
 }
 
+constexpr CodeMapping kVdso = {.begin = 0x7000, .end = 0x9000, .offset = 0x99, .device = kVdsoDevice};
+
+TEST(SharedFiles, TheVdsoIsThatOfEveryProcessOfItsKind) {
+  SharedFiles files(1);
+  files.LearnVdso(kVdso, PieceOf(false));
+  files.Learn(kMapping, PieceOf(true));
+  files.Learn({.begin = 1, .end = 2, .inode = 5, .device = 6, .changed_ns = 7}, PieceOf(true));
+  CodeMapping elsewhere = kVdso;
+  elsewhere.begin += 0x3000;
+  elsewhere.end += 0x3000;
+  const std::optional<MappedCode> found = files.Find(elsewhere);
+  ASSERT_TRUE(found.has_value()) << "it is not forgotten for others";
+  EXPECT_EQ(found->begin, 0xa000u);
+  EXPECT_EQ(found->bias, 0x9000u);
+  CodeMapping of_32_bits = kVdso;
+  of_32_bits.offset += 1;
+  EXPECT_FALSE(files.Find(of_32_bits).has_value());
+}
+
+// Whoever is looked at may have written to its own.
+TEST(SharedFiles, TheVdsoOfATargetIsNotLearned) {
+  SharedFiles files(10);
+  files.Learn(kVdso, PieceOf(true));
+  EXPECT_FALSE(files.Find(kVdso).has_value());
+}
+
 TEST(SharedFiles, ForgetsAllAtTheLimit) {
   SharedFiles files(2);
   for (uint64_t page = 1; page <= 3; ++page) {

@@ -32,6 +32,7 @@ class TargetsTest : public ::testing::Test {
             .owner = [this](pid_t pid) { return owners_[pid]; },
             .readers = std::make_shared<ReaderPool>(readers),
             .forget_code_list = [](uint64_t) {},
+            .files = std::make_shared<SharedFiles>(10),
             .walk =
                 [this](const CaptureEvent& capture, const CaptureCode& code) {
                   walked_.emplace(capture.cookie, code.whole);
