@@ -8,7 +8,8 @@
  * when the process has used up its share of a slice of time, and falls again when a slice goes by without
  * that. The share is as large as all processes together can have without drawing more than they should, the
  * same for each: who needs less than that has all of its waits recorded, whatever the others do. Waits that
- * people notice have a T of their own, so that a crowd of short ones does not hide them.
+ * people notice have a T of their own, so that a crowd of short ones does not hide them. While new processes
+ * bring too many draws, others begin with a longer T, and T doubles earlier.
  */
 #ifndef OFFCPU_BPF_DRAW_BPF_H_
 #define OFFCPU_BPF_DRAW_BPF_H_
@@ -30,11 +31,18 @@
 /* Until it is known how many processes want a share, it is this part of all draws. */
 #define FIRST_SHARE 16
 
+/* So many times as many draws as there should be in a slice are too many. New processes bring them. */
+#define CROWD 2
+/* Of a slice, as long as there are too many draws. */
+#define CROWDED_LIMIT 2
+
 /* What all processes have in common. */
 struct pot {
 	__u64 began_ns; /* of the slice */
-	__u64 claimed;	/* draws since then, of each process no more than its share */
+	__u64 drawn;	/* since then */
+	__u64 claimed;	/* of these, of each process no more than its share */
 	__u64 share;	/* draws of a process, in 256ths and a slice */
+	__u64 first_ns; /* T of a process that is new: rises while there are too many draws */
 };
 
 struct {
@@ -55,15 +63,35 @@ static __always_inline __u64 draws_in_slice(__u64 per_second)
 	return 256 * per_second * (SLICE_NS >> 10) / (NS_PER_SECOND >> 10);
 }
 
+/* As many in a slice, in 256ths, as these in some time. */
+static __always_inline __u64 in_slice(__u64 draws, __u64 ns)
+{
+	return 256 * draws * (SLICE_NS >> 10) / (ns >> 10);
+}
+
+/* T for new processes in the next slice. */
+static __always_inline __u64 first_after(__u64 first_ns, bool is_crowded)
+{
+	if (first_ns < config.sample_ns)
+		first_ns = config.sample_ns;
+	if (!is_crowded)
+		first_ns -= (first_ns - config.sample_ns) / 2;
+	else if (first_ns < NOTICED_NS / 2)
+		first_ns *= 2;
+	return first_ns;
+}
+
 /* A new slice of all, begun by who sees first that the old one is over. */
 static __always_inline void divide_again(struct pot *pot, __u64 now)
 {
-	__u64 began = pot->began_ns, all = draws_in_slice(control.draws_per_second), claimed, share;
+	__u64 began = pot->began_ns, all = draws_in_slice(control.draws_per_second), drawn, claimed, share;
 
 	if (!is_over(began, SLICE_NS, now) ||
 	    __sync_val_compare_and_swap(&pot->began_ns, began, now) != began)
 		return;
-	claimed = 256 * __sync_lock_test_and_set(&pot->claimed, 0) * (SLICE_NS >> 10) / ((now - began) >> 10);
+	drawn = in_slice(__sync_lock_test_and_set(&pot->drawn, 0), now - began);
+	pot->first_ns = first_after(pot->first_ns, drawn > CROWD * all);
+	claimed = in_slice(__sync_lock_test_and_set(&pot->claimed, 0), now - began);
 	share = pot->share ?: all / FIRST_SHARE;
 	if (claimed > all)
 		share = share * all / claimed;
@@ -77,8 +105,9 @@ static __always_inline void divide_again(struct pot *pot, __u64 now)
 }
 
 /* A process's slice is over: T falls by what was not used of the share, and further if a time without any
- * event has gone by since. */
-static __always_inline void begin_slice(struct draw *draw, __u64 began, __u64 length_ns, __u64 now)
+ * event has gone by since. Before the first one T is `first_ns`. */
+static __always_inline void begin_slice(struct draw *draw, __u64 began, __u64 length_ns, __u64 now,
+					bool is_short)
 {
 	__u64 ns = draw->sample_ns, limit = draw->limit, share, idle = (now - began) / length_ns - 1;
 	__u32 zero = 0;
@@ -91,6 +120,8 @@ static __always_inline void begin_slice(struct draw *draw, __u64 began, __u64 le
 	if (limit && draw->drawn < limit)
 		ns = ns * (limit + draw->drawn) / (2 * limit);
 	ns >>= idle < 40 ? idle : 40;
+	if (is_short && !draw->slices)
+		ns = pot->first_ns;
 	draw->sample_ns = ns > config.sample_ns ? ns : config.sample_ns;
 	draw->slices = 1 + 256 * LEAST_LIMIT / share;
 	if (draw->slices > MOST_SLICES)
@@ -100,13 +131,19 @@ static __always_inline void begin_slice(struct draw *draw, __u64 began, __u64 le
 	draw->drawn = 0;
 }
 
-static __always_inline void renew(struct draw *draw, __u64 now)
+static __always_inline void renew(struct draw *draw, __u64 now, bool is_short)
 {
 	__u64 began = draw->began_ns, length_ns = (draw->slices ?: 1) * SLICE_NS;
 
 	if (is_over(began, length_ns, now) &&
 	    __sync_val_compare_and_swap(&draw->began_ns, began, now) == began)
-		begin_slice(draw, began, length_ns, now);
+		begin_slice(draw, began, length_ns, now, is_short);
+}
+
+/* Are there too many draws in this slice already? */
+static __always_inline bool is_crowded(const struct pot *pot)
+{
+	return 256 * pot->drawn > CROWD * draws_in_slice(control.draws_per_second);
 }
 
 static __always_inline void count_draw(struct draw *draw)
@@ -114,8 +151,13 @@ static __always_inline void count_draw(struct draw *draw)
 	__u32 drawn = __sync_fetch_and_add(&draw->drawn, 1) + 1, limit = draw->limit ?: 1, zero = 0;
 	struct pot *pot = bpf_map_lookup_elem(&pots, &zero);
 
-	if (pot && drawn <= limit)
+	if (!pot)
+		return;
+	__sync_fetch_and_add(&pot->drawn, 1);
+	if (drawn <= limit)
 		__sync_fetch_and_add(&pot->claimed, 1);
+	if (limit > CROWDED_LIMIT && is_crowded(pot))
+		limit = CROWDED_LIMIT;
 	if (drawn % limit == 0 && draw->sample_ns < MOST_SAMPLE_NS)
 		draw->sample_ns *= 2;
 }
@@ -201,13 +243,14 @@ static __always_inline void note_draw(struct stamp *stamp, __u64 sample_ns, __u6
 /* A wait with the T of its process. A global function, so that the verifier goes through it once. */
 __noinline __u64 draw_of(struct space *space, __u64 waited_ns, __u64 now, __u64 least_ns, __u32 random)
 {
+	bool is_short = waited_ns < NOTICED_NS;
 	struct draw *draw;
 	__u64 sample_ns;
 
 	if (!space)
 		return NOT_DRAWN;
-	draw = waited_ns < NOTICED_NS ? &space->of_short : &space->of_long;
-	renew(draw, now);
+	draw = is_short ? &space->of_short : &space->of_long;
+	renew(draw, now, is_short);
 	sample_ns = draw->sample_ns > least_ns ? draw->sample_ns : least_ns;
 	if (!happens(waited_ns, sample_ns, random))
 		return NOT_DRAWN;

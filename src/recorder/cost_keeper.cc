@@ -6,7 +6,8 @@
 namespace offcpu {
 namespace {
 
-constexpr uint64_t kFirstLooksNs = 10'000'000'000;
+constexpr uint64_t kBeginningNs = 5'000'000'000;    // in which short recordings get what they can
+constexpr uint64_t kFirstLooksNs = 15'000'000'000;  // which come soon after each other
 constexpr uint64_t kFirstLookPeriodNs = 1'000'000'000;
 constexpr uint64_t kLookPeriodNs = 5'000'000'000;
 constexpr uint64_t kLeastBusy = 10;  // a CPU counts as busy for at least one part in so many
@@ -28,12 +29,13 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
   SetDraws(first_draws_);
 }
 
-bool CostKeeper::begins() const { return last_.at_ns - began_ns_ < kFirstLooksNs; }
-uint64_t CostKeeper::LookPeriodNs() const { return begins() ? kFirstLookPeriodNs : kLookPeriodNs; }
+uint64_t CostKeeper::LookPeriodNs() const {
+  return last_.at_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
+}
 
 uint64_t CostKeeper::BudgetedNs() const {
   const uint64_t host_ns = HostNs(look_);
-  if (begins() || last_.busy_ns == 0) return host_ns;
+  if (last_.at_ns - began_ns_ < kBeginningNs || last_.busy_ns == 0) return host_ns;
   return std::clamp(look_.busy_ns, host_ns / kLeastBusy, host_ns);
 }
 

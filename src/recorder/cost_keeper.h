@@ -1,4 +1,4 @@
-// What recording has cost since it began, and how much is drawn so that it keeps its budget. In the first ten seconds
+// What recording has cost since it began, and how much is drawn so that it keeps its budget. In the first five seconds
 // the budget is a part of all CPUs: somebody may be waiting for a short recording. After that it is a part of what the
 // CPUs are busy with, because what is always on must not cost a host with little to do more than that part of what it
 // does. Where the bound of the sample is fixed, nothing is changed and the cost is only told. Thread-safe; Tick is for
@@ -34,7 +34,7 @@ class CostKeeper {
   // Recording begins.
   CostKeeper(const CostKeeperConfig& config, Hooks hooks);
 
-  // Looks at the cost every second at first, and every five seconds from the tenth on. CLOCK_MONOTONIC.
+  // Looks at the cost every second at first, and every five seconds from the fifteenth on. CLOCK_MONOTONIC.
   void Tick(uint64_t now_ns);
 
   // That are drawn now, a second and CPU, and at most; 0: what is drawn is fixed. It begins with fewer than the most
@@ -55,7 +55,6 @@ class CostKeeper {
   void Read();
   uint64_t HostNs(const Stretch& stretch) const { return (last_.at_ns - stretch.began_ns) * config_.cpus; }
 
-  bool begins() const;
   uint64_t LookPeriodNs() const;
   // What the budget is a part of, of the time since the last look.
   uint64_t BudgetedNs() const;

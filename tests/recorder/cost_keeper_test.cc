@@ -54,9 +54,9 @@ TEST_F(CostKeeperTest, LowersDrawsEverySecondAndLaterEveryFiveButNotAtFirst) {
   EXPECT_EQ(keeper.draws_per_cpu_most(), 200u);
   Pass(keeper, 400'000'000);
   EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u));
-  Pass(keeper, 19'000'000, 7);
+  Pass(keeper, 19'000'000, 12);
   Pass(keeper, 400'000'000, 4);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u));
+  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u)) << "the fifteenth second is over";
   Pass(keeper, 400'000'000);
   EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u, 50u));
 }
@@ -86,10 +86,10 @@ TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
 }
 
 // 5 ms a second are a quarter of 1 % of two CPUs, and 1.25 % of what a fifth of them does.
-TEST_F(CostKeeperTest, AfterTenSecondsCostsAPartOfWhatTheHostDoes) {
+TEST_F(CostKeeperTest, AfterFiveSecondsCostsAPartOfWhatTheHostDoes) {
   others_ns_ = 395'000'000;
   CostKeeper keeper = Keeper();
-  Pass(keeper, 5'000'000, 9);
+  Pass(keeper, 5'000'000, 4);
   EXPECT_THAT(set_, ElementsAre(400u)) << "at first, of all CPUs";
   Pass(keeper, 5'000'000);
   EXPECT_THAT(set_, ElementsAre(400u, 320u));
