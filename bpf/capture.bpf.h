@@ -71,6 +71,8 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 		tell_code(&buffer->code, context);
 	if (config.has_vma_iter && !buffer->code.code.hash)
 		count(WIRE_COUNT_CODE_UNKNOWN);
+	if (context == CONTEXT_SWITCH) /* a sample may have interrupted a walk */
+		see_code(state, task, buffer->code.code.sequence, buffer->code.code.hash);
 	if (bytes < wanted)
 		refund(wanted - bytes, context);
 	if (!bytes || bytes > WIRE_STACK_MAX_BYTES)

@@ -216,6 +216,17 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 		code->hash = hash_of_all(task, space, code->sequence, list, context);
 }
 
+/* Walks of the thread's stack go by it from now on: mappings that may be written are found later than the
+ * sequence number changes, and then one number has had two hashes. */
+static __always_inline void see_code(struct task_state *state, struct task_struct *task, __u64 sequence,
+				     __u64 hash)
+{
+	state->code.hash = hash;
+	state->code.mm = (__u64)untrusted(task)->mm;
+	state->code.exec_id = task->self_exec_id;
+	state->code.sequence = hash ? sequence : 0;
+}
+
 /* Of the current task. A global function, so that the verifier goes through it once. */
 __noinline int tell_code(struct code_work *work, __u32 context)
 {

@@ -20,7 +20,7 @@
 #define USER_WALK_FRAMES 256
 #define FRAMES_A_CALL 4
 /* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
-#define WINDOW_BYTES 1024
+#define WINDOW_BYTES 2048
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
 /* Below the return address: what functions have saved of the registers of their callers. */
 #define SAVED_BYTES 64
@@ -164,7 +164,7 @@ static long walk_user_frames(__u32 index, struct walk_context *context)
 static __always_inline __u64 known_code_hash(struct task_struct *task, struct task_state *state,
 					     __u64 sequence)
 {
-	struct code_seen *seen = &state->code;
+	const struct code_seen *seen = &state->code;
 	struct space *space;
 
 	if (seen->sequence == sequence && seen->mm == (__u64)untrusted(task)->mm &&
@@ -173,10 +173,7 @@ static __always_inline __u64 known_code_hash(struct task_struct *task, struct ta
 	space = space_of(task, true);
 	if (!space || !is_of(space, task))
 		return 0;
-	seen->hash = hash_at(space, sequence);
-	seen->mm = (__u64)untrusted(task)->mm;
-	seen->exec_id = task->self_exec_id;
-	seen->sequence = seen->hash ? sequence : 0;
+	see_code(state, task, sequence, hash_at(space, sequence));
 	return seen->hash;
 }
 

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(, UserWalks,
                                          std::vector<std::string>{"pingpong", "--seconds", "1"},
                                          std::vector<std::string>{"churn", "dlopen", "--rounds", "50"},
                                          std::vector<std::string>{"remap", "fixed", "--rounds", "200"},
-                                         std::vector<std::string>{"remap", "mprotect", "--rounds", "600"}),
+                                         std::vector<std::string>{"remap", "mprotect", "--rounds", "600"},
+                                         std::vector<std::string>{"remap", "generated", "--rounds", "200"}),
                          NameOf);
 
 // Other code is mapped over code that has just waited: each library's function is called by one of the program's.

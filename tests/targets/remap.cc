@@ -1,13 +1,15 @@
 // Waits below code that is exchanged at one address, or made unusable.
-// Usage: remap fixed|mprotect [--rounds N]
+// Usage: remap fixed|mprotect|generated [--rounds N]
 //   fixed     another library is mapped over one, in between calls; and a copy of it while its code waits
 //   mprotect  the code that waits may be written meanwhile, or not be executed
+//   generated every other wait is below code that the program has written, in memory that may always be written
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -147,6 +149,34 @@ void RunMprotect(int rounds) {
   }
 }
 
+// Of the x86-64 ABI: calls its argument.
+constexpr unsigned char kGenerated[] = {
+    0x48, 0x83, 0xec, 0x08,  // sub $8,%rsp
+    0xff, 0xd7,              // call *%rdi
+    0x48, 0x83, 0xc4, 0x08,  // add $8,%rsp
+    0xc3,                    // ret
+};
+
+void CallDirectly(void (*wait)()) {
+  wait();
+  TARGET_AFTER_CALL;
+}
+
+void RunGenerated(int rounds) {
+  constexpr int kRoundsOfOne = 50;
+  for (int i = 0; i < rounds; ++i) {
+    char* code = place + i / kRoundsOfOne % (kPlaceBytes / kPage) * kPage;
+    if (i % kRoundsOfOne == 0) {
+      target::Check(mmap(code, kPage, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                         0) != MAP_FAILED,
+                    "mmap");
+      memcpy(code, kGenerated, sizeof(kGenerated));
+    }
+    call_a(reinterpret_cast<Code>(code));
+    call_b(CallDirectly);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -157,6 +187,7 @@ int main(int argc, char** argv) {
   target::ReadyAndRun("", 0);
   if (mode == "fixed") RunFixed(rounds);
   if (mode == "mprotect") RunMprotect(rounds);
+  if (mode == "generated") RunGenerated(rounds);
   target::Value("waits", static_cast<uint64_t>(waits));
   target::DoneAndStay();
 }
