@@ -12,9 +12,12 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
+#include "offcpu/fit_columns.h"
 
 namespace offcpu {
 namespace {
+
+constexpr size_t kHelpColumns = 80;
 
 CLI::Option* AddValue(CLI::App& app, const Flag& flag) {
   return std::visit(
@@ -117,7 +120,10 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
     app.parse(arguments);
     if (has_command && command.empty()) throw CLI::ValidationError("nothing follows --", 1);
     if (has_command && chosen()->command == nullptr) throw CLI::ValidationError("only record runs a command", 1);
-  } catch (const CLI::Success& success) {  // --help, --version
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout);
+    return 0;
+  } catch (const CLI::Success& success) {  // --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
     const std::string verb = chosen() != verbs.end() ? chosen()->name + " " : "";

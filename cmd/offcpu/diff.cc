@@ -137,12 +137,10 @@ Verb DiffVerb() {
   AddOutputFlags("Waits for work: compare them as well, or only count them, as without it", &flags->outputs,
                  &verb.flags);
   verb.footer =
-      "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings\n"
-      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .html (a page for "
-      "a\n"
-      "browser), .folded (stack, before, after, as difffolded.pl writes it; what was before is scaled to the length "
-      "of\n"
-      "AFTER), .json and .txt.\n"
+      "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings "
+      "may differ in length. SHARE is the change in percent of all that there was before. -o takes .html (a page "
+      "for a browser), .folded (stack, before, after, as difffolded.pl writes it; what was before is scaled to the "
+      "length of AFTER), .json and .txt.\n"
       "\n"
       "Examples:\n"
       "  offcpu diff old.pb.gz new.pb.gz                          what grew and what shrank\n"

@@ -50,8 +50,8 @@ Verb DoctorVerb() {
   Verb verb = {.name = "doctor", .help = "Say what this host offers a recording, and what to do about the rest"};
   verb.flags = {{"--json", as_json.get(), "Write one JSON object, for scripts"}};
   verb.footer =
-      "Each line is ok, limited (recording works, with a loss) or missing (nothing can be recorded). The programs of\n"
-      "a recording are really loaded, for a moment, and removed.\n"
+      "Each line is ok, limited (recording works, with a loss) or missing (nothing can be recorded). The programs "
+      "of a recording are really loaded, for a moment, and removed.\n"
       "\n"
       "Examples:\n"
       "  offcpu doctor                                     on a new host, or as another user\n"

@@ -87,8 +87,8 @@ Verb DumpVerb() {
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.footer =
-      "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole\n"
-      "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the\n"
+      "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole "
+      "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the "
       "service's group. Filters of one kind add up, those of different kinds narrow each other down.\n"
       "\n"
       "Examples:\n"

@@ -164,7 +164,7 @@ Verb RecordVerb() {
   verb.flags = RecordFlagsOf(flags.get());
   verb.command = &flags->command;
   verb.footer =
-      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds\n"
+      "Without a selection the whole host is recorded. Selections of one kind add up, those of different kinds "
       "narrow each other down. A COMMAND is recorded from its start, with all its children.\n"
       "\n"
       "Examples:\n"
@@ -179,8 +179,8 @@ Verb RecordVerb() {
       "  offcpu record --wakers -p 1234 -o waits.folded 5  who it waited for, behind \"--\" in each line\n"
       "  offcpu record --ledger -p 1234 10                 does it all add up?\n"
       "\n"
-      "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support,\n"
-      "126 COMMAND cannot be run, 127 COMMAND not found.";
+      "Exit status: 0 recorded, 1 failed, 2 wrong usage, 3 missing capability or kernel support, 126 COMMAND "
+      "cannot be run, 127 COMMAND not found.";
   verb.run = [flags] { return RunRecord(*flags); };
   return verb;
 }

@@ -72,9 +72,9 @@ Verb ReportVerb() {
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
   verb.footer =
-      "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, the\n"
-      "other forms have them all. No root is needed, nor the machine of the recording. Filters of one kind add up,\n"
-      "those of different kinds narrow each other down.\n"
+      "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, "
+      "the other forms have them all. No root is needed, nor the machine of the recording. Filters of one kind add "
+      "up, those of different kinds narrow each other down.\n"
       "\n"
       "Examples:\n"
       "  offcpu report waits.pb.gz                                    the costliest processes and stacks\n"
@@ -82,7 +82,7 @@ Verb ReportVerb() {
       "  offcpu report waits.pb.gz --focus 'Cache::' --ignore '^epoll_'      waits below some functions\n"
       "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       of the files of some hours, some minutes\n"
       "  offcpu report waits.pb.gz -o waits.folded --time-unit ns     for flame graph tools\n"
-      "  go tool pprof -proto -hide '^std::' waits.pb.gz > p.pb.gz; offcpu report p.pb.gz     without some frames\n"
+      "  go tool pprof -proto -hide '^std::' w.pb.gz >p.pb.gz; offcpu report p.pb.gz     without some frames\n"
       "\n"
       "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";
   verb.run = [flags] { return RunReport(*flags); };

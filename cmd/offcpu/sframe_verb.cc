@@ -101,16 +101,16 @@ Verb SFrameVerb() {
       {"--json", &flags->as_json, "Write one JSON array, for scripts", "", {.excludes = "--dump"}},
   };
   verb.footer =
-      "Of a table of Version 3: its functions, their rows, and the share of the executable bytes that it describes.\n"
-      "Older versions are told apart and not read. Code without SFrame is walked by .eh_frame.\n"
+      "Of a table of Version 3: its functions, their rows, and the share of the executable bytes that it "
+      "describes. Older versions are told apart and not read. Code without SFrame is walked by .eh_frame.\n"
       "\n"
       "Examples:\n"
       "  offcpu sframe 1234                                what a process has mapped\n"
       "  offcpu sframe --dump /usr/bin/true                every row; a file called 12 is ./12\n"
       "  offcpu sframe --json 1234 | jq '.[] | select(.sframe == \"none\") | .path'\n"
       "\n"
-      "Exit status: 0 said, 1 failed, or said of some of the objects only, 2 wrong usage or no such object,\n"
-      "3 missing capability.";
+      "Exit status: 0 said, 1 failed, or said of some of the objects only, 2 wrong usage or no such object, 3 "
+      "missing capability.";
   verb.run = [flags] { return RunSFrame(*flags); };
   return verb;
 }

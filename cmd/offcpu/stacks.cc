@@ -73,9 +73,9 @@ Verb StacksVerb() {
       SocketFlag(&flags->socket),
   };
   verb.footer =
-      "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all the\n"
-      "time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, and\n"
-      "members of its group. Where it does not, this needs root. Threads that wait alike are one entry.\n"
+      "No thread is stopped. A stack is shown only if its thread has not run while it was read; one that runs all "
+      "the time has none, which is said in its place. The service, offcpud, is asked where it runs: root may ask, "
+      "and members of its group. Where it does not, this needs root. Threads that wait alike are one entry.\n"
       "\n"
       "Examples:\n"
       "  offcpu stacks 1234                                what a process that hangs waits for\n"

@@ -204,7 +204,8 @@ Verb StatusVerb() {
   Verb verb = {.name = "status", .help = "Show how the service, offcpud, is doing"};
   verb.flags = {{"--json", &flags->as_json, "Write one JSON object, for scripts"}, SocketFlag(&flags->socket)};
   verb.footer =
-      "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's group.\n"
+      "What it holds, what it has lost and why, and what it costs. Root may ask, and members of the service's "
+      "group.\n"
       "\n"
       "Examples:\n"
       "  offcpu status\n"

@@ -104,20 +104,20 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 2);  // each keeps what it has had at its worst moment
 
   Flags flags;
-  CLI::App app("Records where threads wait off the CPU, always; offcpu dump and offcpu status read it.", "offcpud");
+  CLI::App app("Records where threads wait off the CPU, always; offcpu dump and status read it.", "offcpud");
   app.set_version_flag("--version", "offcpud " OFFCPU_VERSION);
-  app.add_option("--config", flags.config, absl::StrCat("Configuration; without it ", kConfigPath, ", if it is there"))
-      ->type_name("FILE");
+  app.add_option("--config", flags.config, absl::StrCat("Without it ", kConfigPath, ", if there"))->type_name("FILE");
   app.add_flag("--check-config", flags.check_config, "Say what is wrong with the configuration, and exit");
-  app.add_flag("--print-config", flags.print_config, "Print the configuration with all defaults, and exit");
+  app.add_flag("--print-config", flags.print_config, "Print all of the configuration, and exit");
   app.footer(
-      "SIGHUP reads the configuration again; a wrong one is not taken. SIGTERM ends the service.\n"
+      "SIGHUP reads the configuration again; a wrong one is not taken. SIGTERM ends\n"
+      "the service.\n"
       "\n"
       "Example:\n"
       "  offcpud --config ./offcpud.toml --check-config\n"
       "\n"
-      "Exit status: 0 ended, 64 wrong usage, 69 missing kernel support, 71 failed, 77 missing capability,\n"
-      "78 wrong configuration.");
+      "Exit status: 0 ended, 64 wrong usage, 69 missing kernel support, 71 failed,\n"
+      "77 missing capability, 78 wrong configuration.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
