@@ -34,7 +34,9 @@ function(offcpu_test_options name)
 endfunction()
 
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
-# BPF programs or record processes and run one at a time; those labelled `threads` are worth a run under TSan.
+# BPF programs or record processes and run one at a time; those labelled `beside`, too, may run beside each other: they
+# look at their own processes only, and at no time that these would not have on a busy host. Those labelled `threads` are
+# worth a run under TSan.
 # With a sanitizer a program is one test of ctest's: to start a process for each of its tests takes longer than these.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
@@ -45,7 +47,10 @@ function(offcpu_test name)
   set(properties TIMEOUT 180)
   if("root" IN_LIST ARG_LABELS)
     add_dependencies(root_tests ${name})
-    list(APPEND properties LABELS root RUN_SERIAL TRUE)
+    list(APPEND properties LABELS root)
+    if(NOT "beside" IN_LIST ARG_LABELS)
+      list(APPEND properties RUN_SERIAL TRUE)
+    endif()
   else()
     add_dependencies(unit_tests ${name})
   endif()

@@ -76,6 +76,9 @@ TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
 
 // As many stacks as a page keeps are no burden for a browser or a mail. Of two profiles it keeps no more.
 TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "it takes minutes, and a page is as large without the sanitizer";
+#endif
   const ManyStacks first(100'000, 1);
   EXPECT_LT(HtmlOf(first.profile()).size(), 10'000'000u);
   EXPECT_LT(HtmlOfBoth(ManyStacks(100'000, 2).profile(), first.profile()).size(), 10'000'000u);
