@@ -7,8 +7,8 @@
 
 namespace offcpu {
 
-// In a line of several columns, as in "-p PID   Record it", the last one is folded, below where it begins; if that is far
-// to the right, below the line. A column begins behind two spaces. Longer words stay whole. Of ASCII.
+// In a line of several columns, as in "-p PID   Record it", the last one is folded, below where it begins; if that is
+// far to the right, below the line. A column begins behind two spaces. Longer words stay whole. Of ASCII.
 std::string FitColumns(const std::string& text, size_t columns);
 
 }  // namespace offcpu
