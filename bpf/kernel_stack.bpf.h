@@ -208,7 +208,8 @@ struct {
 	__type(value, struct kept_stack);
 } kept_stacks SEC(".maps");
 
-/* The same, without a walk if the stack is one that was walked before; where walks are checked, these are too. */
+/* The same, without a walk if the stack is one that was walked before; where walks are checked, these are
+ * too. */
 static __always_inline __u64 remembered_or_walked_id(struct task_struct *task)
 {
 	__u64 remembered = may_walk_kernel() ? remembered_kernel_stack(task) : 0, walked;

@@ -26,7 +26,7 @@ struct kernel_walk {
 	__u64 pc;
 	__u64 sp, bp; /* offsets */
 	__u64 bp_at;  /* where bp was saved, if it has not been read yet: it may be anything until then */
-	__u64 hash; /* of the frames */
+	__u64 hash;   /* of the frames */
 	__u32 count;
 	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
 	__u8 is_complete;
