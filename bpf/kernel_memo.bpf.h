@@ -12,8 +12,8 @@
 #include "untrusted.bpf.h"
 
 #define KERNEL_MEMO_WORDS 48
-#define IS_PLACE 1 /* beside an offset: the word there is an address on the stack, and its offset is noted   \
-		    */
+/* Beside an offset: the word there is an address on the stack, and its offset is noted. */
+#define IS_PLACE 1
 
 /* A walk, of any thread, by the kernel's own rows. */
 struct kernel_memo {
