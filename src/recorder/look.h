@@ -47,8 +47,7 @@ struct ProcessVersion {
 using DescribeFunction = std::function<std::optional<ProcessVersion>(pid_t tid)>;
 
 // `tid` is a thread of it: its first one may have ended before the others. `previous` (may be null) spares reading
-// again what has not changed, `shared` (may be null) what
-// others have mapped, too.
+// again what has not changed, `shared` (may be null) what others have mapped, too.
 ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
                           const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared);
 
