@@ -8,6 +8,7 @@
 #define OFFCPU_BPF_MACHINE_BPF_H_
 
 #include "config.bpf.h"
+#include "untrusted.bpf.h"
 
 #define TS_COMPAT 0x2 /* in a 32-bit system call */
 #define CS_PRIVILEGE 3
@@ -62,14 +63,10 @@ static __always_inline void fill_registers(__u64 *registers, const struct pt_reg
 	registers[16] = regs->ip;
 }
 
-/* Where the user's registers of a task are stored. The verifier does not let the pointer be counted with. */
+/* Where the user's registers of a task are stored. */
 static __always_inline __u64 address_of_regs(struct task_struct *task)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 address = 0;
-
-	bpf_probe_read_kernel(&address, sizeof(address), &regs);
-	return address;
+	return address_of((void *)bpf_task_pt_regs(task));
 }
 
 /* Does it run code of i386? Its registers are where those of x86-64 are, with zeros above. */

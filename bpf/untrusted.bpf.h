@@ -29,4 +29,21 @@ static __always_inline struct vm_area_struct *untrusted_mapping(struct vm_area_s
 	return UNTRUSTED(struct vm_area_struct, vma);
 }
 
+/* A pointer as a number. The verifier does not let programs count with pointers, but the difference of two of
+ * them is a number. On kernels without such casts, reading one as if it were data takes a call. */
+static __always_inline __u64 address_of(const void *object)
+{
+#if OFFCPU_TASK_WORK_ARGS
+	__u64 address = (__u64)object - (__u64)bpf_rdonly_cast(NULL, 0);
+
+	barrier_var(address); /* nothing else comes in between */
+	return address;
+#else
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &object);
+	return address;
+#endif
+}
+
 #endif /* OFFCPU_BPF_UNTRUSTED_BPF_H_ */
