@@ -40,25 +40,11 @@ std::optional<CaptureCode> KnownCode::FindWhole(Target& target, const CodeVersio
 std::optional<CaptureCode> KnownCode::FindPart(Target& target, const CodeVersion& version) const {
   const auto list = lists_.find(version.hash);
   if (version.hash == 0 || list == lists_.end()) return std::nullopt;
-  CaptureCode code = Compose(target, list->second);
-  if (code.space->code().empty()) return std::nullopt;
+  ComposedCode composed = files_->Compose(list->second, &target);
+  if (composed.code.empty()) return std::nullopt;
+  CaptureCode code = {std::make_shared<const AddressSpace>(std::move(composed.code)), composed.whole};
   if (code.whole) target.AddVersion(version, code.space);
   return code;
-}
-
-CaptureCode KnownCode::Compose(const Target& target, const std::vector<CodeMapping>& mappings) const {
-  std::vector<MappedCode> known;
-  for (const CodeMapping& mapping : mappings) {
-    if (const MappedCode* own = target.FindPiece(mapping)) {
-      known.push_back(*own);
-      known.back().begin = mapping.begin;
-      known.back().end = mapping.end;
-    } else if (std::optional<MappedCode> shared = files_->Find(mapping)) {
-      known.push_back(*std::move(shared));
-    }
-  }
-  const bool whole = known.size() == mappings.size() && mappings.size() < kMaxListedMappings;  // a full list may go on
-  return {.space = std::make_shared<const AddressSpace>(std::move(known)), .whole = whole};
 }
 
 }  // namespace offcpu

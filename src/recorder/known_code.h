@@ -44,8 +44,6 @@ class KnownCode {
   std::optional<CaptureCode> FindPart(Target& target, const CodeVersion& version) const;
 
  private:
-  CaptureCode Compose(const Target& target, const std::vector<CodeMapping>& mappings) const;
-
   const std::function<void(uint64_t hash)> forget_list_;
   const std::shared_ptr<SharedFiles> files_;
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> lists_;  // by code hash

@@ -1,5 +1,6 @@
 #include "recorder/look.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -32,17 +33,13 @@ bool SaysAll(const Module& module) { return !module.over_budget && !module.path.
 // The code of a process that has mapped nothing but files that are known; else null. Does not read the process.
 std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& version, ModuleCache& modules,
                                              const SharedFiles& shared) {
-  const std::vector<CodeMapping>& mappings = version.mappings;
-  if (mappings.empty() || mappings.size() >= kMaxListedMappings) return nullptr;  // a full list may go on
-  std::vector<MappedCode> code;
-  for (const CodeMapping& mapping : mappings) {
-    std::optional<MappedCode> found = shared.Find(mapping);
-    if (!found.has_value() || !SaysAll(*found->module)) return nullptr;
-    code.push_back(*std::move(found));
-  }
+  ComposedCode known = shared.Compose(version.mappings, nullptr);
+  const auto says_all = [](const MappedCode& code) { return SaysAll(*code.module); };
+  if (!known.whole || known.code.empty()) return nullptr;
+  if (!std::all_of(known.code.begin(), known.code.end(), says_all)) return nullptr;
   MemoryLease lease = modules.LeaseFor(OwnerOf(tid));
-  if (!lease.Grow(code.size() * sizeof(MappedCode))) return nullptr;
-  return std::make_shared<const AddressSpace>(std::move(code), std::move(lease));
+  if (!lease.Grow(known.code.size() * sizeof(MappedCode))) return nullptr;
+  return std::make_shared<const AddressSpace>(std::move(known.code), std::move(lease));
 }
 
 // Were the mappings the same all the time between the two? Without a hash or a sequence nothing speaks against it.

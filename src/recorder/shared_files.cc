@@ -2,6 +2,8 @@
 
 #include <sys/sysmacros.h>
 
+#include <utility>
+
 namespace offcpu {
 namespace {
 
@@ -48,6 +50,17 @@ std::optional<MappedCode> SharedFiles::Find(const CodeMapping& mapping) const {
   if (mapping.inode != 0) code.offset = mapping.offset;
   code.bias = mapping.begin - found->second.link_address;
   return code;
+}
+
+ComposedCode SharedFiles::Compose(const std::vector<CodeMapping>& mappings, const Target* process) const {
+  ComposedCode composed;
+  for (const CodeMapping& mapping : mappings) {
+    const MappedCode* seen = process == nullptr ? nullptr : process->FindPiece(mapping);
+    std::optional<MappedCode> code = seen != nullptr ? *seen : Find(mapping);
+    if (code.has_value()) composed.code.push_back(*std::move(code));
+  }
+  composed.whole = composed.code.size() == mappings.size() && mappings.size() < kMaxListedMappings;
+  return composed;
 }
 
 size_t SharedFiles::pieces() const {

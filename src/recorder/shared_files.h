@@ -17,14 +17,22 @@
 #include <mutex>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
 #include "process/address_space.h"
+#include "recorder/target.h"
 
 namespace offcpu {
 
 inline constexpr size_t kMaxSharedPieces = 1 << 14;
+
+// The code at a list of mappings, put together of what was seen before.
+struct ComposedCode {
+  std::vector<MappedCode> code;
+  bool whole = false;  // false: there is more, of which nothing is known, or a full list may go on
+};
 
 class SharedFiles {
  public:
@@ -36,6 +44,8 @@ class SharedFiles {
   void LearnVdso(const CodeMapping& mapping, const MappedCode& piece);
   // The code at `mapping`, in whatever process and wherever it is mapped there.
   std::optional<MappedCode> Find(const CodeMapping& mapping) const;
+  // Of all that the kernel lists of a process. What has been seen in the process itself (which may be null) goes first.
+  ComposedCode Compose(const std::vector<CodeMapping>& mappings, const Target* process) const;
 
   size_t pieces() const;
 

@@ -38,7 +38,10 @@ void Target::Remember(const CodeVersion& code, const std::vector<CodeMapping>& m
   for (const CodeMapping& mapping : mappings) {
     const MappedCode* piece = space->Find(mapping.begin);
     // Neighbours in the kernel's list may be one line of /proc/PID/maps, never the other way round.
-    if (piece != nullptr && piece->end >= mapping.end) pieces_.insert_or_assign(mapping, *piece);
+    if (piece == nullptr || piece->end < mapping.end) continue;
+    MappedCode& known = pieces_[mapping] = *piece;
+    known.begin = mapping.begin;
+    known.end = mapping.end;
   }
   newest_ = space;
   AddVersion(code, std::move(space));
