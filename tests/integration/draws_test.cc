@@ -1,6 +1,7 @@
 // A sample whose bound follows the load: on hosts that wait a lot, whatever is drawn has its stack, sums are what the
-// ledger says, which counts every wait, and a noisy process does not take the stacks of the others.
+// ledger says, which counts every wait, and neither a noisy process nor a crowd of new ones takes the stacks of others.
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cinttypes>
@@ -189,6 +190,53 @@ TEST(Draws, OfASlowThreadAmongNoisyOnesAreAllOfItsLongWaits) {
     return row.Has("NapSlowly") && row.complete() && row.row->kind == WaitKind::kSleeping;
   });
   EXPECT_GE(slow.count, 3u) << recording.DropsText();
+}
+
+bool IsNap(const ProfileRow& row) { return row.kind == WaitKind::kSleeping && row.syscall == SYS_clock_nanosleep; }
+
+// One wait that was drawn with the probability p stands for 1 / p; the variance of that is (1 - p) / p^2.
+double StandsFor(const ProfileRow& row) { return (1 + std::sqrt(1 + 4 * row.count_variance)) / 2; }
+
+struct Naps {
+  uint64_t drawn = 0;
+  double heaviest = 0;  // how many naps one of them stands for
+};
+
+// Of processes that nap once: each nap that was drawn is a row.
+Naps NapsOf(const Recording& recording, const std::string& comm) {
+  Naps naps;
+  for (const StackRow& row : recording.Rows([&](const StackRow& r) { return r.comm == comm && IsNap(*r.row); })) {
+    ++naps.drawn;
+    naps.heaviest = std::max(naps.heaviest, StandsFor(*row.row));
+  }
+  return naps;
+}
+
+// Each of them waits no more than a few times. So where T is much longer than what they do, it has begun like that.
+TEST(Draws, OfNewProcessesAreFewerWhileThereIsACrowdOfThem) {
+  constexpr uint64_t kLater = 20;
+  const std::unique_ptr<Target> target =
+      Target::Start({"crowd", "--seconds", "2.5", "--nap-ms", "5", "--later", std::to_string(kLater)});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config = Adaptive({target->pid()});
+  // Far fewer than the crowd's naps, and far more than those of one process after the other.
+  const uint32_t cpus = std::max(1u, std::thread::hardware_concurrency());
+  config.draws_per_second = std::max(1u, 32 / cpus) * cpus;
+  config.cpu_budget_ppm = 1'000'000;
+  const Recording recording = Record(config, *target);
+  const Naps crowd = NapsOf(recording, "one");
+  const uint64_t made = target->Value("made");
+  std::printf("of %" PRIu64 " naps %" PRIu64 " were drawn, one of which stands for %.1f\n", made, crowd.drawn,
+              crowd.heaviest);
+  ASSERT_GT(made, 20 * config.draws_per_second) << "hardly a crowd: no test";
+  EXPECT_GT(crowd.heaviest, 4);
+  EXPECT_LT(crowd.drawn, made * 3 / 4);
+  // T has been halved for each of the first dozen.
+  for (uint64_t i = 12; i < kLater; ++i) {
+    const Naps later = NapsOf(recording, "later" + std::to_string(i));
+    EXPECT_EQ(later.drawn, 1u) << i;
+    EXPECT_EQ(later.heaviest, 1) << i;
+  }
 }
 
 }  // namespace
