@@ -26,7 +26,7 @@ void LearnOwnVdso(const DescribeFunction& describe, ModuleCache& modules, Shared
   if (space == nullptr) return;
   for (const CodeMapping& mapping : own->mappings) {
     const MappedCode* code = space->Find(mapping.begin);
-    if (mapping.device == kVdsoDevice && code != nullptr) files.LearnVdso(mapping, *code);
+    if (code != nullptr) files.LearnVdso(mapping, *code);
   }
 }
 
