@@ -1,3 +1,6 @@
+# Links tests in a third of the time, where it is to be had.
+find_program(OFFCPU_LLD ld.lld)
+
 # What the scripts build by name.
 add_custom_target(unit_tests)
 add_custom_target(root_tests)
@@ -26,10 +29,13 @@ function(offcpu_test_places name)
   endforeach()
 endfunction()
 
-# How the sources of a test are compiled: quickly, for the code that is tested lies in libraries. At -O1 gcc 12 takes
+# How a test is built: quickly, for the code that is tested lies in libraries. At -O1 gcc 12 takes
 # the space of short strings for all that strings have.
 function(offcpu_test_options name)
   offcpu_test_places(${name})
+  if(OFFCPU_LLD)
+    target_link_options(${name} PRIVATE -fuse-ld=lld)
+  endif()
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
 endfunction()
 
