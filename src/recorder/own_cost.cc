@@ -19,9 +19,9 @@ namespace {
 // What one of each takes of a CPU, in nanoseconds, as scripts/bench measures it beside its ping-pong: the differences
 // of "extra ns a switch" in docs/performance.md. A switch there is one interval, and with --wakers one wake.
 // `offcpu record -p 1` costs as much as the default there, within the noise: it is the calls of the programs.
-constexpr uint64_t kSwitchNs = 292;             // offcpu record
-constexpr uint64_t kDrawnNs = 917 - kSwitchNs;  // offcpu record --sample 0: the stacks and the sum or the record
-constexpr uint64_t kWakeNs = 1881 - kSwitchNs;  // offcpu record --wakers
+constexpr uint64_t kSwitchNs = 323;             // offcpu record
+constexpr uint64_t kDrawnNs = 766 - kSwitchNs;  // offcpu record --sample 0: the stacks and the sum or the record
+constexpr uint64_t kWakeNs = 2081 - kSwitchNs;  // offcpu record --wakers
 constexpr uint64_t kSampleNs = kDrawnNs;        // the same is done; --oncpu 99 is too rare to show
 
 // Of /proc/stat.

@@ -86,7 +86,7 @@ class Statistic {
     exact_ += estimate.exact;
     deviation_ += estimate.deviation();
     variance_ += estimate.variance;
-    squares_ += estimate.deviation() * estimate.deviation() / estimate.variance;
+    squares_ += estimate.deviation() * estimate.deviation();
   }
 
   // The sum of all deviations over its standard error has mean 0 and variance 1 if the estimates are right. (The mean
@@ -94,10 +94,12 @@ class Statistic {
   // With eight of these figures, one of them is beyond 4.4 once in 11,000 runs. A bias of half a standard error in each
   // of 180 stacks moves the figure by 6.7.
   //
-  // The mean square of deviations tells whether the errors are right: 1, with a standard error of sqrt(2 / n).
+  // The squares of all deviations over all variances tell whether the errors are right: 1, with a standard error of
+  // sqrt(2 / n). (Not the mean of the squares over their own variances: of what is drawn seldom, one stack of which too
+  // little was drawn moves that far.)
   void Expect(const std::string& what) const {
     const double bias = deviation_ / std::sqrt(variance_);
-    const double mean_square = squares_ / n_;
+    const double mean_square = squares_ / variance_;
     std::printf("%s: %.0f stacks, %+.3f %%, which is %+.2f standard errors; mean square %.2f\n", what.c_str(), n_,
                 100 * deviation_ / exact_, bias, mean_square);
     EXPECT_GE(n_, 180) << "half a standard error would not be seen";
