@@ -29,8 +29,8 @@ function(offcpu_test_places name)
   endforeach()
 endfunction()
 
-# How a test is built: quickly, for the code that is tested lies in libraries. At -O1 gcc 12 takes
-# the space of short strings for all that strings have.
+# How a test is built: quickly, for the code that is tested lies in libraries. At -O1 gcc 12 takes the space of short
+# strings for all that strings have.
 function(offcpu_test_options name)
   offcpu_test_places(${name})
   if(OFFCPU_LLD)
