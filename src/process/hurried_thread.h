@@ -2,7 +2,8 @@
 // On a host where dozens of threads want each CPU its turn would come too late. Threads that it starts meanwhile are
 // hurried for good.
 //
-// Without the privilege (CAP_SYS_NICE, or RLIMIT_NICE) the thread stays as it is. Destroyed by the same thread.
+// Without the privilege (CAP_SYS_NICE, or RLIMIT_NICE) it comes before others as far as it may, or stays as it is.
+// Destroyed by the same thread.
 #ifndef OFFCPU_PROCESS_HURRIED_THREAD_H_
 #define OFFCPU_PROCESS_HURRIED_THREAD_H_
 
