@@ -79,7 +79,7 @@ void EventQueue::Flush() {
   if (filling_.empty()) return;
   bytes_.fetch_add(filling_.size(), std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
-  batches_.push_back(std::exchange(filling_, {}));
+  batches_.push_back(std::exchange(filling_, std::exchange(emptied_, {})));
 }
 
 bool EventQueue::PopBatch(const RecordCallback& record) {
@@ -99,6 +99,9 @@ bool EventQueue::PopBatch(const RecordCallback& record) {
     offset += size;
   }
   bytes_.fetch_sub(batch.size(), std::memory_order_relaxed);
+  batch.clear();
+  const std::lock_guard lock(mutex_);
+  if (batch.capacity() > emptied_.capacity()) emptied_ = std::move(batch);
   return true;
 }
 

@@ -70,6 +70,7 @@ class EventQueue {
   std::atomic<uint64_t> intervals_dropped_{0};  // as stats_ has it
   std::mutex mutex_;
   std::deque<std::vector<std::byte>> batches_;  // guarded by mutex_
+  std::vector<std::byte> emptied_;  // one of them, to be filled again: new memory is dear; guarded by mutex_
 };
 
 }  // namespace offcpu
