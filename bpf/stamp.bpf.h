@@ -10,11 +10,16 @@
 
 #include "task.bpf.h"
 
+/* A line of a cache: places are touched at every switch, and with many threads few of them are in a cache. */
+#define PLACE_BYTES 64
+_Static_assert(sizeof(struct stamp) <= PLACE_BYTES, "a stamp has a line of a cache");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* set before loading, see wire_config */
+	__uint(map_flags, BPF_F_MMAPABLE); /* so that the first place begins a page */
+	__uint(max_entries, 1);		   /* set before loading, see wire_config */
 	__type(key, __u32);
-	__type(value, struct stamp);
+	__uint(value_size, PLACE_BYTES);
 } stamps SEC(".maps");
 
 static __always_inline struct stamp *place_of(struct task_struct *task)

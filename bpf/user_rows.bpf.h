@@ -12,8 +12,6 @@
 
 #include "config.bpf.h"
 
-#define BPF_F_MMAPABLE (1U << 10)
-
 /* Both have their sizes set before loading; a single bucket where user stacks are not walked. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
