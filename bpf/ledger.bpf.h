@@ -96,6 +96,16 @@ static __always_inline void renew_account(struct wire_account *account, struct t
 	name_account(account, task);
 }
 
+/* NULL: the kernel has no memory, or is making storage for another program on this CPU. */
+static __always_inline struct wire_account *make_account(struct task_struct *task)
+{
+	struct wire_account *account = account_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (config.ledger && !account)
+		count(WIRE_COUNT_ACCOUNT_LOST);
+	return account;
+}
+
 /* Before recording begins, of a thread that may be running meanwhile. */
 static __always_inline void open_account(struct task_struct *task)
 {
@@ -103,7 +113,7 @@ static __always_inline void open_account(struct task_struct *task)
 
 	if (BPF_CORE_READ(task, __state) & TASK_DEAD)
 		return;
-	account = account_of(task, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	account = make_account(task);
 	if (!account)
 		return;
 	name_account(account, task);
@@ -117,7 +127,7 @@ static __always_inline void open_account(struct task_struct *task)
 
 static __always_inline void open_account_at_fork(struct task_struct *child)
 {
-	struct wire_account *account = account_of(child, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct wire_account *account = make_account(child);
 
 	if (!account)
 		return;
@@ -155,7 +165,7 @@ static __always_inline struct wire_account *account_at_arrival(struct task_struc
 		renew_account(account, task, out_ns);
 		return account;
 	}
-	account = account_of(task, presence == IS_CURRENT ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	account = presence == IS_CURRENT ? make_account(task) : NULL;
 	if (!account)
 		return NULL;
 	name_account(account, task);

@@ -121,7 +121,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .ledger = Loss::kGoneAtEnd},
     {.id = LossId::kAccountLost,
      .name = "account of a thread lost",
-     .meaning = "The ring had no room for the account of a thread: the ledger lacks it.",
+     .meaning = "The ring had no room for the account of a thread, or the kernel could not make one for it at that "
+                "moment: the ledger lacks it, or its beginning.",
      .advice = kRecordFewer},
     {.id = LossId::kNotListed,
      .name = "waiting thread not listed: no buffer",
