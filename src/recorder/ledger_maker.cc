@@ -92,7 +92,8 @@ void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSp
       entry.blocked_ns += last.blocked_ns;
       entry.runnable_ns += last.runnable_ns;
     }
-  } else if (account.out_ns != 0) {
+  } else if (account.out_ns != 0 || account.arrived_ns == 0) {
+    // It waited. But it was dead when waits were listed, or had slept throughout and has run more than once since.
     entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)] += length;
   } else if (account.arrived_ns != 0 && account.arrived_ns < span.end_ns) {
     const uint64_t before = account.arrived_ns < span.start_ns ? span.start_ns - account.arrived_ns : 0;

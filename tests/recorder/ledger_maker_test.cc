@@ -88,6 +88,13 @@ TEST(LedgerTest, ThreadOffTheCpuAtTheEnd) {
   EXPECT_EQ(entry.rest_ns(), 10'000 - 5'000 - 10 - 5'000);
 }
 
+// Nothing was seen of it but that it was there, and its wait was not listed.
+TEST(LedgerTest, SleeperThatWasNotListed) {
+  const LedgerEntry entry = EntryOf({.process = kProcess, .tid = 11});
+  EXPECT_EQ(entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)], 10'000u);
+  EXPECT_EQ(entry.rest_ns(), 0);
+}
+
 TEST(LedgerTest, WaitOfAThreadThatWasGoneBeforeItCouldBeListed) {
   ThreadAccount account = Waiting();
   EXPECT_EQ(EntryOf(account).lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)], 2'000u);
