@@ -116,7 +116,9 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
                 "it later."},
     {.id = LossId::kGoneAtEnd,
      .name = "ended before its open wait was listed",
-     .meaning = "A thread waited when the recording ended, and was dead before offcpu listed it.",
+     .meaning =
+         "A thread waited when the recording ended, and was dead before offcpu listed it. In a ledger also: it slept "
+         "throughout, and has run more than once since.",
      .takes_time = true,
      .ledger = Loss::kGoneAtEnd},
     {.id = LossId::kAccountLost,
