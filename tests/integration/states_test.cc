@@ -135,7 +135,7 @@ TEST(States, OfTwoProcessesWithOnePidAreNotMixed) {
     const std::string& line = measured[next++];
     const std::string label = firsts.contains(start_ns) ? "first life " : "second life ";
     ASSERT_TRUE(line.starts_with(label)) << line;
-    ExpectClose(life.ns, std::stoull(line.substr(label.size())), line, recording);
+    ExpectClose(life.ns, std::stoull(line.substr(label.size())), line, recording, target->stolen_ns());
   }
 }
 
