@@ -99,7 +99,8 @@ void ExpectWhole(const Estimate& estimate, double bound_ns) {
   EXPECT_LT(std::abs(estimate.deviation()), 5 * std::sqrt(estimate.variance) + 12 * bound_ns) << estimate.stack;
 }
 
-void AddSquare(const Estimate& bundle, Squares& squares) {
+void AddSquare(const Estimate& bundle, double bound_ns, Squares& squares) {
+  if (bundle.variance == 0) return ExpectWhole(bundle, bound_ns);
   const double square = bundle.deviation() * bundle.deviation() / bundle.variance;
   squares.sum += square;
   ++squares.n;
@@ -130,7 +131,7 @@ void AddSquares(const std::vector<Estimate>& top, double bound_ns, Squares& squa
     bundles.back().Add(rest);
   }
   for (const Estimate& bundle : bundles) {
-    if (bundle.exact_ns >= kLeastDraws * bound_ns) AddSquare(bundle, squares);
+    if (bundle.exact_ns >= kLeastDraws * bound_ns) AddSquare(bundle, bound_ns, squares);
   }
 }
 
