@@ -101,7 +101,7 @@ bool EventQueue::PopBatch(const RecordCallback& record) {
   bytes_.fetch_sub(batch.size(), std::memory_order_relaxed);
   batch.clear();
   const std::lock_guard lock(mutex_);
-  if (batch.capacity() > emptied_.capacity()) emptied_ = std::move(batch);
+  if (batch.capacity() > emptied_.capacity()) emptied_.swap(batch);  // what is left is freed without the lock
   return true;
 }
 
