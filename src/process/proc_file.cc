@@ -17,7 +17,7 @@ absl::StatusOr<std::string> ReadProcFile(const std::string& path, size_t max_byt
   OwnedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
   std::string text;
-  std::array<char, 16 << 10> chunk;  // not set: most files are far shorter
+  std::array<char, 16 << 10> chunk;  // not cleared: most files are far shorter
   for (;;) {
     const ssize_t n = read(fd.get(), chunk.data(), std::min(chunk.size(), max_bytes + 1 - text.size()));
     if (n < 0 && errno == EINTR) continue;

@@ -95,7 +95,7 @@ void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSp
   } else if (account.out_ns != 0 || account.arrived_ns == 0) {
     // It waited. But it was dead when waits were listed, or had slept throughout and has run more than once since.
     entry.lost_ns[static_cast<size_t>(Loss::kGoneAtEnd)] += length;
-  } else if (account.arrived_ns != 0 && account.arrived_ns < span.end_ns) {
+  } else if (account.arrived_ns < span.end_ns) {
     const uint64_t before = account.arrived_ns < span.start_ns ? span.start_ns - account.arrived_ns : 0;
     const uint64_t most = span.end_ns - std::max(account.arrived_ns, span.start_ns);
     entry.on_cpu_ns += std::min(account.not_booked_ns - std::min(before, account.not_booked_ns), most);
