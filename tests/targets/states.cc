@@ -1,5 +1,5 @@
 // Ways to leave the CPU and to come back, each with an exact account of its own. A thread has the name that the test
-// asks for exactly while it is measured.
+// asks for while it is measured.
 // Usage: states hogs|yield|migrant|pids|exec|exit|kill|zombie|crowd [--seconds S] [--rounds N]
 #include <linux/futex.h>
 #include <sched.h>
@@ -24,11 +24,17 @@ constexpr int kMaxRounds = 100;
 constexpr int kTogether = 100;             // members of a crowd that live at one time
 constexpr uint64_t kLifeNs = 100'000'000;  // of a thread that ends while it is blocked
 
+// What a thread waits while it has a name: at least `inner`, and at most `outer`, which holds the naming, too.
+struct Span {
+  target::Sum inner;
+  target::Sum outer;
+};
+
 // In memory that children share.
 struct Shared {
   std::atomic<uint64_t> began_ns[kBlockedThreads];
   std::atomic<uint64_t> ended_ns;
-  target::Sum waits[kMaxRounds];
+  Span waits[kMaxRounds];
 };
 
 Shared* shared = nullptr;
@@ -44,17 +50,32 @@ void MapShared() {
 
 uint64_t Now() { return target::ClockNs(CLOCK_MONOTONIC); }
 
-// The calling thread is measured for as long as this lives: its name is the sign for it.
+// The calling thread has a name for as long as this lives.
+class Named {
+ public:
+  explicit Named(const char* name) { pthread_setname_np(pthread_self(), name); }
+  Named(const Named&) = delete;
+  Named& operator=(const Named&) = delete;
+  ~Named() { pthread_setname_np(pthread_self(), "over"); }
+};
+
+// The calling thread is measured for as long as this lives: its name is the sign for it. It may lose its CPU on either
+// side of the moment in which it gets the name, so it is measured from both.
 class Phase {
  public:
-  Phase(const char* name, target::Sum& sum) : timer_(sum) { pthread_setname_np(pthread_self(), name); }
-  Phase(const Phase&) = delete;
-  Phase& operator=(const Phase&) = delete;
-  ~Phase() { pthread_setname_np(pthread_self(), "over"); }
+  Phase(const char* name, Span& span) : outer_(span.outer), named_(name), inner_(span.inner) {}
 
  private:
-  const target::OffCpuTimer timer_;
+  const target::OffCpuTimer outer_;
+  const Named named_;
+  const target::OffCpuTimer inner_;
 };
+
+// As the lines `measured THREAD inner` and `measured THREAD outer`.
+void Measured(const char* thread, const Span& span) {
+  target::Measured(thread, "inner", span.inner);
+  target::Measured(thread, "outer", span.outer);
+}
 
 void SetNice(int nice) { target::Check(setpriority(PRIO_PROCESS, 0, nice) == 0, "setpriority"); }
 
@@ -87,18 +108,18 @@ TARGET_FUNCTION void yield_once(target::Sum* sum) {
   sched_yield();
 }
 
-TARGET_FUNCTION void first_life_wait(target::Sum* sum) {
-  const Phase phase("first_life", *sum);
+TARGET_FUNCTION void first_life_wait(Span* span) {
+  const Phase phase("first_life", *span);
   target::SleepNs(20'000'000);
 }
 
-TARGET_FUNCTION void second_life_wait(target::Sum* sum) {
-  const Phase phase("second_life", *sum);
+TARGET_FUNCTION void second_life_wait(Span* span) {
+  const Phase phase("second_life", *span);
   target::SleepNs(30'000'000);
 }
 
 TARGET_FUNCTION void longest_wait(std::atomic<uint32_t>* ended, target::Sum* sum) {
-  const Phase phase("longest", *sum);
+  const target::OffCpuTimer timer(*sum);
   while (*ended == 0) FutexWait(ended, 0);
 }
 
@@ -144,7 +165,7 @@ void RunHogs() {
 void RunYield() {
   const int cpu = target::Cpus().back();
   target::Sum yields;
-  target::Sum all;
+  Span all;
   std::thread taker([&] {
     target::Pin(0, cpu);
     gate.Pass();
@@ -161,7 +182,7 @@ void RunYield() {
   taker.join();
   yielder.join();
   target::Measured("yielder", "yield_once", yields);
-  target::Measured("yielder", "all", all);
+  Measured("yielder", all);
   target::DoneAndStay();
 }
 
@@ -169,7 +190,7 @@ struct Migrant {
   std::atomic<pid_t> tid = 0;
   std::atomic<uint32_t> turn = 0;
   std::atomic<bool> over = false;
-  target::Sum sum;
+  Span span;
   uint64_t run_delay_ns = 0;
   uint64_t migrations = 0;
 };
@@ -180,7 +201,7 @@ void WaitAndMove(Migrant* migrant) {
   gate.Pass();
   migrant->run_delay_ns = OwnRunDelayNs();
   {
-    const Phase phase("migrant", migrant->sum);
+    const Phase phase("migrant", migrant->span);
     int cpu = sched_getcpu();
     for (uint32_t turn = 0; !migrant->over; turn = migrant->turn) {
       FutexWait(&migrant->turn, turn);
@@ -222,7 +243,7 @@ void RunMigrant() {
   ++migrant.turn;
   FutexWake(&migrant.turn);
   for (std::thread& thread : threads) thread.join();
-  target::Measured("migrant", "all", migrant.sum);
+  Measured("migrant", migrant.span);
   target::Value("run_delay_ns", migrant.run_delay_ns);
   target::Value("migrations", migrant.migrations);
   target::DoneAndStay();
@@ -246,7 +267,7 @@ void RunPids() {
     reused += child == wanted;
     wanted = child;
   }
-  for (int i = 0; i < rounds; ++i) target::Measured(i % 2 == 0 ? "first" : "second", "life", shared->waits[i]);
+  for (int i = 0; i < rounds; ++i) Measured(i % 2 == 0 ? "first_life" : "second_life", shared->waits[i]);
   target::Value("reused", reused);
   target::DoneAndStay();
 }
@@ -312,7 +333,7 @@ void RunZombie() {
   siginfo_t info;
   waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
   target::SleepNs(static_cast<uint64_t>(seconds * 1e9));
-  target::Measured("first_life", "first_life_wait", shared->waits[0]);
+  Measured("first_life", shared->waits[0]);
   target::Value("child", static_cast<uint64_t>(child));
   target::DoneAndStay();
 }
