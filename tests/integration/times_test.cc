@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <map>
 
+#include "classify/system_calls.h"
 #include "tests/integration/harness.h"
 
 namespace offcpu::integration {
@@ -40,7 +41,9 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   EXPECT_TRUE(most->complete()) << most->Text();
   EXPECT_TRUE(most->Has("write") || most->Has("__write")) << most->Text();
   const NamedUserStack* in_write = most->user;
-  const Measure call = recording.Sum([&](const StackRow& row) { return row.user == in_write; });
+  // An interrupt may take the CPU where the call has just returned: at the same instruction, in another stay.
+  const Measure call = recording.Sum(
+      [&](const StackRow& row) { return row.user == in_write && SystemCallName(row.row->syscall) == "write"; });
 
   const uint64_t switches = target->Value("switches");
   const Measure measured = target->Measured("writer", "one_write");
