@@ -205,6 +205,15 @@ uint64_t ConfinedService::resident_bytes() const { return StatusKib("VmRSS") << 
 uint64_t ConfinedService::peak_resident_bytes() const { return StatusKib("VmHWM") << 10; }
 size_t ConfinedService::threads() const { return StatusKib("Threads"); }
 
+size_t ConfinedService::threads_called(const std::string& prefix) const {
+  std::error_code error;
+  size_t count = 0;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task", error)) {
+    count += ReadText(thread.path() / "comm").starts_with(prefix);
+  }
+  return count;
+}
+
 uint64_t ConfinedService::charged_bytes() const {
   const std::string text = ReadCgroupFile(charged_path_);
   return text.empty() ? 0 : std::stoull(text);

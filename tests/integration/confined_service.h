@@ -77,6 +77,7 @@ class ConfinedService {
   uint64_t charged_bytes() const;  // of memory, to its cgroup
   size_t descriptors() const;
   size_t threads() const;
+  size_t threads_called(const std::string& prefix) const;
   std::string Account() const;  // all of it, for messages
 
  private:
