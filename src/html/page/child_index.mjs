@@ -2,10 +2,11 @@
 // is the root.
 
 export class TreeBuilder {
-  constructor() {
+  // `room`: for as many nodes before it has to be made larger.
+  constructor(room = 1024) {
     this.count = 1;
-    this.parent = new Int32Array(1024);
-    this.frame = new Int32Array(1024);
+    this.parent = new Int32Array(room);
+    this.frame = new Int32Array(room);
     this.parent[0] = -1;
     this.frame[0] = -1;
     this.used = 0; // of the slots

@@ -44,28 +44,28 @@ export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turne
   const keep = matchingRows(profile, filters);
   const shown = new Array(profile.rows.count);
   const totals = new Float64Array(profile.rows.count);
-  let total = 0n;
+  let total = profile.isWide ? 0n : 0;
   for (let row = 0; row < keep.length; ++row) {
     shown[row] = keep[row] === 0 ? [] : parts.filter((part) => !isHiddenPart(profile, row, part, hideIdle));
     for (const part of shown[row]) {
       totals[row] += Number(profile.sums[part][row]);
-      total += BigInt(profile.sums[part][row]);
+      total += profile.sums[part][row];
     }
   }
-  const map = { binColumns: Math.max(1, Math.ceil(times.columns / mostBins)), lines: [], total };
+  const map = { binColumns: Math.max(1, Math.ceil(times.columns / mostBins)), lines: [], total: BigInt(total) };
   map.bins = Math.ceil(times.columns / map.binColumns);
   const causes = rankedCauses(profile, totals);
   map.causes = causes.texts;
   map.colors = causes.colors;
   const { lineOf, threadOf } = makeLines(profile, totals, map, turned);
-  map.untimed = total;
+  let untimed = total;
   for (let row = 0; row < keep.length; ++row) {
     if (totals[row] === 0) continue; // no line has it
     for (let i = times.start[row]; i < times.start[row + 1]; ++i) {
       let amount = 0;
       for (const part of shown[row]) {
         amount += Number(times.sums[part][i]);
-        map.untimed -= BigInt(times.sums[part][i]);
+        untimed -= times.sums[part][i];
       }
       const bin = Math.floor((times.column[i] + times.lead) / map.binColumns);
       const cell = bin * causes.count + causes.rank[row];
@@ -73,6 +73,7 @@ export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turne
       if (threadOf[row] !== null) threadOf[row].all[cell] += amount;
     }
   }
+  map.untimed = BigInt(untimed);
   map.most = 0;
   for (const line of map.lines) finishLine(line, map, causes.count);
   return map;

@@ -66,7 +66,7 @@ export class View {
 // options: {groups: [key], skip: by frame, withWakers, scale: as scale.mjs makes it, if two recordings are compared}
 export function buildView(profile, selection, { groups, skip, withWakers, scale }) {
   const view = new View(profile, selection);
-  const builder = new TreeBuilder();
+  const builder = new TreeBuilder(profile.nodes.parent.length + selection.rows.length);
   const groupNodes = placeInGroups(view, builder, groups);
   const place = stackPlacer(profile, builder, skip);
   const order = Uint32Array.from(selection.rows.keys()).sort((a, b) => groupNodes[a] - groupNodes[b] || a - b);
@@ -176,11 +176,11 @@ function weigh(view, scale) {
 function sortChildren(view) {
   const { parent, count, weight, frame } = view;
   const start = new Int32Array(count + 1);
-  for (let node = 1; node < count; ++node) start[parent[node] + 1]++;
+  for (let node = 1; node < count; ++node) start[parent[node]]++;
   for (let node = 0; node < count; ++node) start[node + 1] += start[node];
-  const next = start.slice();
+  // Each is where the children of its node end, until they are there.
   const children = new Int32Array(Math.max(0, count - 1));
-  for (let node = 1; node < count; ++node) children[next[parent[node]]++] = node;
+  for (let node = count - 1; node > 0; --node) children[--start[parent[node]]] = node;
   const order = (a, b) => weight[b] - weight[a] || frame[a] - frame[b];
   for (let node = 0; node < count; ++node) {
     const [from, to] = [start[node], start[node + 1]];
