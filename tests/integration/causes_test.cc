@@ -117,7 +117,7 @@ TEST(Causes, OfTheOtherWaits) {
 // Where clone and vfork return twice, tables leave out what they say of the parent.
 TEST(Causes, OfVforkHaveWholeStacks) {
   const TemporaryDirectory directory;
-  const std::unique_ptr<Target> target = Target::Start({"causes", directory.path(), "--seconds", "1"});
+  const std::unique_ptr<Target> target = Target::Start({"causes", directory.path(), "--seconds", "2"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
   WaitCauses causes(recording.profile);
@@ -132,7 +132,7 @@ TEST(Causes, OfVforkHaveWholeStacks) {
     std::printf("%s: %llu of %llu waits whole, %.2f %% of %.3f ms\n", what.c_str(), (unsigned long long)whole.count,
                 (unsigned long long)all.count, 100.0 * static_cast<double>(whole.ns) / static_cast<double>(all.ns),
                 static_cast<double>(all.ns) / 1e6);
-    EXPECT_GT(all.count, 20u);
+    EXPECT_GT(all.count, 10u) << "hardly any: no test";
     EXPECT_GE(whole.ns, all.ns * 99 / 100) << recording.DropsText();
   }
 }

@@ -130,10 +130,12 @@ TEST(IdlePostgres, LocksClientsAndTheLogAreNoWork) {
   std::vector<std::string> commits;
   const auto judged = Judged::Record(server, [&] {
     std::deque<std::thread> threads;
-    threads.emplace_back([&] { Psql(server, "echo 'begin; lock table t; select pg_sleep(2); commit;'"); });
     threads.emplace_back([&] {
-      locked = BackendOf(
-          Psql(server, absl::StrCat("sleep 0.5; ", kPid, kNow, "echo 'begin; lock table t; commit;'; ", kNow)));
+      Psql(server, "echo 'begin; lock table t;'; echo '\\! touch held'; echo 'select pg_sleep(3); commit;'");
+    });
+    threads.emplace_back([&] {
+      locked = BackendOf(Psql(server, absl::StrCat("until [ -e held ]; do sleep 0.1; done; ", kPid, kNow,
+                                                   "echo 'begin; lock table t; commit;'; ", kNow)));
     });
     threads.emplace_back([&] {
       copied_from =
