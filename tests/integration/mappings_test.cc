@@ -14,7 +14,7 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr uint64_t kMostNs = 50'000;  // of the target's time, that many mappings may cost a capture, or a nap
+constexpr uint64_t kMostNs = 50'000;  // what a capture may take of the target's time
 
 // The program of 60,000 mappings has some more.
 class MapCount {
@@ -58,29 +58,41 @@ struct Recorded {
   Costs costs;
 };
 
-std::optional<Recorded> RecordNaps(const std::vector<std::string>& options, const char* what) {
+std::optional<Recorded> RecordNaps(const std::vector<std::string>& options, const char* what,
+                                   bool captures_all = false) {
   std::vector<std::string> words = {"mappings", "--seconds", "1"};
   words.insert(words.end(), options.begin(), options.end());
   const std::unique_ptr<Target> target = Target::Start(words);
   if (target == nullptr) return std::nullopt;
   RecordConfig config;
   config.pids = {target->pid()};
+  if (captures_all) config.proof_odds = 0;
   Recorded recorded = {.recording = Record(config, *target)};
   recorded.naps = target->Value("naps");
   recorded.costs = CostsOf(*target, what);
   return recorded;
 }
 
-// What captures took of the target, of each but the longest: an interrupt or a fault may have fallen in that one.
-uint64_t CaptureNs(const Recording& recording, const char* what) {
-  const ProfileStats& stats = recording.profile.stats;
-  EXPECT_GT(stats.captures, 1u);
-  if (stats.captures < 2) return 0;
+// What captures take of the target if each nap has one: of a few alone the pages that they touch are cold. The longest
+// one is told and not counted, an interrupt may have fallen in it.
+uint64_t CaptureNs(const std::vector<std::string>& options) {
+  const std::optional<Recorded> captured = RecordNaps(options, "captured", true);
+  if (!captured.has_value()) return UINT64_MAX;
+  const ProfileStats& stats = captured->recording.profile.stats;
+  EXPECT_GT(stats.captures, captured->naps / 2);
+  if (stats.captures < 2) return UINT64_MAX;
   const uint64_t mean_ns = (stats.capture_ns - stats.capture_longest_ns) / (stats.captures - 1);
-  std::printf("%-8s %llu captures: %.1f us the longest, the others %.1f us each\n", what,
+  std::printf("%llu captures: %.1f us the longest, the others %.1f us each\n",
               static_cast<unsigned long long>(stats.captures), static_cast<double>(stats.capture_longest_ns) / 1e3,
               static_cast<double>(mean_ns) / 1e3);
   return mean_ns;
+}
+
+// The least of three: whatever else the machine does only adds to it.
+void ExpectCheapCaptures(const std::vector<std::string>& options) {
+  uint64_t least_ns = UINT64_MAX;
+  for (int i = 0; i < 3 && least_ns >= kMostNs; ++i) least_ns = std::min(least_ns, CaptureNs(options));
+  EXPECT_LT(least_ns, kMostNs);
 }
 
 // Every nap is recorded; those whose stack is not known yet have a capture. The longest nap is told and not judged: an
@@ -92,7 +104,6 @@ void ExpectCheap(const std::vector<std::string>& options, bool has_stacks) {
   ASSERT_TRUE(few.has_value() && many.has_value());
   const Recording& recording = many->recording;
   std::printf("%s", recording.DropsText().c_str());
-  EXPECT_LT(CaptureNs(recording, "many"), CaptureNs(few->recording, "few") + kMostNs);
   // All that a recording costs, beside what it costs a program that maps little. Of a hundred naps one may meet a look
   // at the process, which holds the lock of its mappings; what that costs is told and not judged.
   EXPECT_LT(many->costs.median_ns, few->costs.median_ns + kMostNs);
@@ -100,6 +111,7 @@ void ExpectCheap(const std::vector<std::string>& options, bool has_stacks) {
   if (has_stacks) {
     EXPECT_GT(got.count, many->naps * 95 / 100) << recording.DropsText();
   }
+  ExpectCheapCaptures(options);
 }
 
 TEST(Mappings, Static) { ExpectCheap({"--count", "3000"}, true); }
