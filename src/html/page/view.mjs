@@ -178,7 +178,7 @@ function sortChildren(view) {
   const start = new Int32Array(count + 1);
   for (let node = 1; node < count; ++node) start[parent[node]]++;
   for (let node = 0; node < count; ++node) start[node + 1] += start[node];
-  // Each is where the children of its node end, until they are there.
+  // From the last to the first: each child moves the start of its parent's children down by one, from their end.
   const children = new Int32Array(Math.max(0, count - 1));
   for (let node = count - 1; node > 0; --node) children[--start[parent[node]]] = node;
   const order = (a, b) => weight[b] - weight[a] || frame[a] - frame[b];
