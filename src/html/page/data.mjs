@@ -4,7 +4,7 @@
 const MAGIC = 'OFFCPU1\n';
 export const KIND = { user: 0, kernel: 1, interpreted: 2, missing: 3, waker: 4, thread: 5 };
 
-// Into one buffer, whose size the gzip file tells. A browser takes longer to collect a stream whose size it does not know.
+// Into one buffer, whose size the gzip file tells: a browser takes longer to collect a stream of unknown size.
 export async function unpack(base64) {
   const packed = Uint8Array.fromBase64?.(base64) ?? bytesOf(base64);
   const size = new DataView(packed.buffer).getUint32(packed.length - 4, true); // the end of a gzip file
