@@ -18,7 +18,7 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
  * else the two clocks are not of one moment. */
 struct moment {
 	__u64 clock;	  /* the scheduler's */
-	__u64 clock_task; /* which threads are charged by */
+	__u64 clock_task; /* which threads are charged by; 0: it is not known */
 };
 
 static __always_inline struct moment moment_of_switch(struct task_struct *prev)
@@ -42,7 +42,7 @@ static __always_inline __u64 departure_ns(struct task_struct *task, struct momen
 {
 	__u64 charged = task->se.exec_start;
 
-	if (!config.has_rq_clock || charged > at.clock_task)
+	if (charged > at.clock_task) /* which is 0 where it is not known */
 		return at.clock;
 	return at.clock - (at.clock_task - charged);
 }

@@ -18,6 +18,7 @@
 #include "counters.bpf.h"
 #include "space.bpf.h"
 #include "task.bpf.h"
+#include "this_cpu.bpf.h"
 
 #define NOT_DRAWN (~0ULL)
 #define SLICE_NS (1ULL << 27) /* an eighth of a second */
@@ -178,57 +179,26 @@ struct lot {
 	__u32 random;
 };
 
-/* Each CPU has a generator of random numbers, used with preemption off and in no interrupt. The kernel's
- * takes a call, which is dear at every switch. xorshift64*, from S. Vigna, An experimental exploration of
- * Marsaglia's xorshift generators, 2016. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64); /* 0: not begun */
-} dice SEC(".maps");
-
-static __always_inline __u32 throw_dice(void)
-{
-	__u32 zero = 0;
-	__u64 *state = bpf_map_lookup_elem(&dice, &zero), x;
-
-	if (!state)
-		return 0;
-	x = *state ?: (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	*state = x;
-	return x * 0x2545f4914f6cdd1dULL >> 32;
-}
-
-static __always_inline struct lot new_lot(void)
-{
-	struct lot lot = {.random = throw_dice()};
-
-	return lot;
-}
-
 /*
  * Is the wait that `task` ends now one of the many that are not drawn? Told by its stamp alone, with what was
  * known of T when a wait of the thread was last looked at closely, which was in this recording: so the wait
  * began in it. If it is not told so, `lot` is what is to be drawn with: the same number, so that both looks
  * are one draw, and with the larger T of the two.
  */
-static __always_inline bool passes_by(struct task_struct *task, struct stamp *stamp, __u64 now,
-				      struct lot *lot)
+static __always_inline bool passes_by(struct task_struct *task, struct stamp *stamp, struct wire_cpu *cpu,
+				      __u64 now, struct lot *lot)
 {
 	__u64 waited_ns = now - stamp->out_ns;
 
-	if (!stamp->out_ns || now >= stamp->until_ns || waited_ns >= NOTICED_NS ||
+	if (!cpu || !stamp->out_ns || now >= stamp->until_ns || waited_ns >= NOTICED_NS ||
 	    task->sched_info.pcount != stamp->arrivals)
 		return false;
 	lot->sample_ns = stamp->sample_ns;
 	if (lot->random < waited_ns * stamp->scale)
 		return false;
 	stamp->out_ns = 0;
-	count_own_ns(WIRE_COUNT_NOT_DRAWN, waited_ns);
+	cpu->passed_by.count++;
+	cpu->passed_by.ns += waited_ns;
 	return true;
 }
 

@@ -118,15 +118,11 @@ static __always_inline bool kind_of_task_is_recorded(struct task_struct *task)
 	return config.kernel_threads || !(task->flags & PF_KTHREAD);
 }
 
-/* All filters but cgroups, which the kernel can tell of the current task only. */
-static __always_inline bool task_is_recorded(struct task_struct *task)
+/* No filter but cgroups, which the kernel can tell of the current task only, leaves it out. */
+static __noinline bool is_selected(struct task_struct *task)
 {
 	__u32 tgid = task->tgid, tid = task->pid;
 
-	if (!tid || tgid == config.own_tgid || !kind_of_task_is_recorded(task))
-		return false;
-	if (!config.selects)
-		return true;
 	if (config.filter_pids && !bpf_map_lookup_elem(&pids, &tgid))
 		return false;
 	if (config.exclude_pids && bpf_map_lookup_elem(&excluded_pids, &tgid))
@@ -136,6 +132,16 @@ static __always_inline bool task_is_recorded(struct task_struct *task)
 	if (config.filter_uids && !uid_is_recorded(task))
 		return false;
 	return (!config.globs && !config.excluded_globs) || comm_is_recorded(task);
+}
+
+static __always_inline bool may_be_selected(struct task_struct *task)
+{
+	return task->pid && (__u32)task->tgid != config.own_tgid && kind_of_task_is_recorded(task);
+}
+
+static __always_inline bool task_is_recorded(struct task_struct *task)
+{
+	return may_be_selected(task) && (!config.selects || is_selected(task));
 }
 
 static __always_inline bool cgroups_matter(void)
@@ -152,7 +158,9 @@ static __always_inline bool selection_may_change(void)
 
 static __always_inline bool current_is_recorded(struct task_struct *task)
 {
-	return task_is_recorded(task) && (!cgroups_matter() || current_cgroup_is_recorded());
+	if (!may_be_selected(task))
+		return false;
+	return !config.selects || (is_selected(task) && (!cgroups_matter() || current_cgroup_is_recorded()));
 }
 
 #endif /* OFFCPU_BPF_FILTER_BPF_H_ */

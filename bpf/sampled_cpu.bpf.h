@@ -19,20 +19,24 @@ struct {
 	__type(value, struct sampled_cpu);
 } sampled_cpus SEC(".maps");
 
+static __noinline void note_edge_of_idle(bool was_idle, bool is_idle)
+{
+	__u32 zero = 0;
+	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
+	__u64 now = bpf_ktime_get_ns();
+
+	if (!cpu)
+		return;
+	if (was_idle && cpu->idle_since_ns)
+		cpu->idle_ns += now - cpu->idle_since_ns;
+	cpu->idle_since_ns = is_idle ? now : 0;
+}
+
 /* At sched_switch. */
 static __always_inline void note_idle(const struct task_struct *prev, const struct task_struct *next)
 {
-	struct sampled_cpu *cpu;
-	__u32 zero = 0;
-
-	if (!control.clock_period_ns || (prev->pid && next->pid))
-		return;
-	cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
-	if (!cpu)
-		return;
-	if (!prev->pid && cpu->idle_since_ns)
-		cpu->idle_ns += bpf_ktime_get_ns() - cpu->idle_since_ns;
-	cpu->idle_since_ns = next->pid ? 0 : bpf_ktime_get_ns();
+	if (control.clock_period_ns && (!prev->pid || !next->pid))
+		note_edge_of_idle(!prev->pid, !next->pid);
 }
 
 /*

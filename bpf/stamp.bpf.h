@@ -17,16 +17,16 @@ _Static_assert(sizeof(struct stamp) <= PLACE_BYTES, "a stamp has a line of a cac
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE); /* so that the first place begins a page */
-	__uint(max_entries, 1);		   /* set before loading, see wire_config */
+	__uint(max_entries, 1);		   /* set before loading, up to WIRE_STAMPS */
 	__type(key, __u32);
 	__uint(value_size, PLACE_BYTES);
 } stamps SEC(".maps");
 
 static __always_inline struct stamp *place_of(struct task_struct *task)
 {
-	__u32 key = task->pid & (config.stamps - 1);
+	__u32 key = task->pid & (WIRE_STAMPS - 1); /* a constant: the address follows from the thread alone */
 
-	return config.stamps ? bpf_map_lookup_elem(&stamps, &key) : NULL;
+	return config.has_stamps ? bpf_map_lookup_elem(&stamps, &key) : NULL;
 }
 
 /* NULL: it has none in the array. */
@@ -85,7 +85,7 @@ static __always_inline bool has_free_place(struct task_struct *task)
 }
 
 /* Of a thread that has left the CPU for good. */
-static __always_inline void release_stamp(struct task_struct *task)
+static __noinline void release_stamp(struct task_struct *task)
 {
 	struct stamp *place = placed_stamp(task);
 

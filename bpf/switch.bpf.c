@@ -11,6 +11,7 @@
 #include "stamp.bpf.h"
 #include "sums.bpf.h"
 #include "task.bpf.h"
+#include "this_cpu.bpf.h"
 #include "user_stack.bpf.h"
 #include "user_walk.bpf.h"
 #include "wakers.bpf.h"
@@ -57,13 +58,24 @@ static __always_inline void count_untold_arrival(struct task_struct *task, const
 		count_ns(WIRE_COUNT_ARRIVAL_UNTOLD, arrived - out);
 }
 
-static __always_inline void leave(struct task_struct *task, struct moment at, bool preempt, __u32 task_flags)
+static __always_inline void stamp_departure(struct task_struct *task, struct stamp *stamp, __u64 now,
+					    __u32 task_flags)
 {
-	__u64 now = departure_ns(task, at);
+	stamp->out_ns = now;
+	stamp->out_run_delay = task->sched_info.run_delay;
+	stamp->out_state = task_flags;
+	stamp->knows_state = 1;
+	stamp->was_throttled = !task_flags && is_throttled(task);
+	stamp->arrivals = task->sched_info.pcount;
+	stamp->has_run = 1;
+}
+
+/* A function of its own, as are others that few switches come to: what most of them run lies together then,
+ * and is in the CPU's cache sooner. */
+static __noinline void leave_closely(struct task_struct *task, __u64 now, __u32 task_flags)
+{
 	struct stamp *stamp;
 
-	if (preempt)
-		task_flags = 0;
 	if (control.phase >= WIRE_ENDED) {
 		book_late_end(task, task_flags);
 		count_gone(task, task_flags);
@@ -75,13 +87,18 @@ static __always_inline void leave(struct task_struct *task, struct moment at, bo
 		return;
 	if (stamp->out_ns || !stamp->has_run)
 		count_untold_arrival(task, stamp);
-	stamp->out_ns = now;
-	stamp->out_run_delay = task->sched_info.run_delay;
-	stamp->out_state = task_flags;
-	stamp->knows_state = 1;
-	stamp->was_throttled = !task_flags && is_throttled(task);
-	stamp->arrivals = task->sched_info.pcount;
-	stamp->has_run = 1;
+	stamp_departure(task, stamp, now, task_flags);
+}
+
+static __always_inline void leave(struct task_struct *task, __u64 now, __u32 task_flags, bool only_draws)
+{
+	bool has_account = !only_draws && config.ledger;
+	struct stamp *stamp = has_account || control.phase != WIRE_RECORDING ? NULL : placed_stamp(task);
+
+	if (stamp && !stamp->out_ns && stamp->has_run)
+		stamp_departure(task, stamp, now, task_flags);
+	else
+		leave_closely(task, now, task_flags);
 }
 
 /* Made when the thread left: see capture_at_leave. */
@@ -137,7 +154,7 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 /* One walk in so many is proven by a capture, too. */
 static __always_inline bool is_proof_due(void)
 {
-	return config.proof_odds && throw_dice() <= ~0U / config.proof_odds;
+	return config.proof_odds && throw_dice(this_cpu()) <= ~0U / config.proof_odds;
 }
 
 static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 cookie,
@@ -245,28 +262,19 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, struc
 	send_interval(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall);
 }
 
-/* Whose arrival sched_switch has told last on this CPU. Kernels of some sandboxes hide tasks from BPF
- * programs, which are not called where such a one leaves: who comes then is seen at sched_exit_tp. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} told SEC(".maps");
-
-static __always_inline void note_told(struct task_struct *next)
+/* Kernels of some sandboxes hide tasks from BPF programs, which are not called where such a one leaves: who
+ * comes then is seen at sched_exit_tp. */
+static __always_inline void note_told(struct wire_cpu *cpu, struct task_struct *next)
 {
-	__u32 zero = 0, *tid = control.hides_tasks ? bpf_map_lookup_elem(&told, &zero) : NULL;
-
-	if (tid)
-		*tid = next->pid;
+	if (cpu && control.hides_tasks)
+		cpu->told_tid = next->pid;
 }
 
 static __always_inline bool was_told(struct task_struct *task)
 {
-	__u32 zero = 0, *tid = config.ends_at_switch ? bpf_map_lookup_elem(&told, &zero) : NULL;
+	struct wire_cpu *cpu = config.ends_at_switch ? this_cpu() : NULL;
 
-	return tid && *tid == (__u32)task->pid;
+	return config.ends_at_switch && (!cpu || cpu->told_tid == (__u32)task->pid);
 }
 
 /* Before recording begins: what was stamped until here is over. */
@@ -281,26 +289,32 @@ static __always_inline void note_arrival(struct task_struct *task, __u64 now)
 	stamp->has_run = 1;
 }
 
-static __always_inline void arrive_at_switch(void *ctx, struct task_struct *task, __u64 now)
+static __noinline void arrive_closely(void *ctx, struct task_struct *task, __u64 now, __u64 sample_ns,
+				      __u32 random)
 {
-	struct lot lot = new_lot();
-	struct stamp *place;
+	struct lot lot = {.sample_ns = sample_ns, .random = random};
 
-	if (control.phase != WIRE_RECORDING) {
-		if (control.phase < WIRE_ENDED)
-			note_arrival(task, now);
-		return;
-	}
-	place = placed_stamp(task);
-	if (!place || !passes_by(task, place, now, &lot))
+	if (control.phase == WIRE_RECORDING)
 		come_back(ctx, task, lot, ABOUT_TO_RUN);
+	else if (control.phase < WIRE_ENDED)
+		note_arrival(task, now);
+}
+
+static __always_inline void arrive_at_switch(void *ctx, struct task_struct *task, struct wire_cpu *cpu,
+					     __u64 now)
+{
+	struct lot lot = {.random = throw_dice(cpu)};
+	struct stamp *place = control.phase == WIRE_RECORDING ? placed_stamp(task) : NULL;
+
+	if (!place || !passes_by(task, place, cpu, now, &lot))
+		arrive_closely(ctx, task, now, lot.sample_ns, lot.random);
 }
 
 /* Accounts and wakes have to be told of every arrival, so none passes by. */
 static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
 {
 	if (control.phase == WIRE_RECORDING)
-		come_back(ctx, task, new_lot(), IS_CURRENT);
+		come_back(ctx, task, (struct lot){.random = throw_dice(this_cpu())}, IS_CURRENT);
 	else if (control.phase < WIRE_ENDED)
 		note_arrival(task, scheduler_clock(task));
 }
@@ -309,8 +323,11 @@ static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
  */
 static __always_inline void capture_at_leave(struct task_struct *task)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct task_state *state;
 
+	if (!config.ends_at_switch || config.has_task_work || control.phase != WIRE_RECORDING)
+		return;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (state && untrusted(task)->mm && config.can_read_user)
 		state->cookie =
 			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
@@ -322,26 +339,32 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	     unsigned int prev_state)
 {
 	struct moment at = moment_of_switch(prev);
+	struct wire_cpu *cpu = this_cpu();
+	bool only_draws = config.only_draws; /* each look at what is configured takes time at every switch */
 
+	if (preempt)
+		prev_state = 0;
 	learn_clock_offset(at.clock);
-	note_stolen(at);
 	note_idle(prev, next);
-	note_departure(prev, preempt, prev_state);
+	if (!only_draws) {
+		note_stolen(at);
+		note_departure(prev, prev_state);
+	}
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {
-		leave(prev, at, preempt, prev_state);
-		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
+		leave(prev, departure_ns(prev, at), prev_state, only_draws);
+		if (!only_draws)
 			capture_at_leave(prev);
 	}
-	if (!preempt && prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
+	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */
-	if (config.ends_at_switch) {
-		note_told(next);
+	if (only_draws || config.ends_at_switch) {
+		note_told(cpu, next);
 		if (task_is_recorded(next))
-			arrive_at_switch(ctx, next, at.clock);
+			arrive_at_switch(ctx, next, cpu, at.clock);
 	}
-	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
+	if (!only_draws && config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
 		keep_stack(next);
 	return 0;
 }

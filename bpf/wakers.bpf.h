@@ -51,11 +51,11 @@ static __always_inline void make_wake(struct task_struct *task)
 		wake->out_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void note_departure(struct task_struct *task, bool preempt, __u32 task_flags)
+static __always_inline void note_departure(struct task_struct *task, __u32 task_flags)
 {
 	struct wake *wake;
 
-	if (!waker_config.enabled || preempt || !task_flags)
+	if (!waker_config.enabled || !task_flags)
 		return;
 	wake = bpf_task_storage_get(&wakes, task, 0, 0);
 	if (wake)

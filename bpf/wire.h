@@ -437,6 +437,8 @@ struct wire_glob {
 	uint32_t accept;      /* the one bit that stands for the whole pattern */
 };
 
+#define WIRE_STAMPS 65536 /* threads whose stamps are in an array, at most; a power of 2 */
+
 /* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
 struct wire_config {
 	uint64_t min_wait_ns;
@@ -476,15 +478,26 @@ struct wire_config {
 	uint8_t adapts;	      /* sample_ns is the least; control.draws_per_second says how much is drawn */
 	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;   /* user stacks are walked at sched_exit_tp */
-	uint8_t selects;      /* any of the filters above but cgroups and kinds */
+	uint8_t selects;      /* any of the filters above but kinds */
 	uint8_t sums;	      /* short intervals are added up, see sums.bpf.h */
-	uint32_t stamps;      /* entries of the map of that name, a power of 2; 0: it is not used */
 	uint32_t proof_odds;  /* one walk of a user stack in so many is proven by a capture, too */
 	uint32_t run_queue_bounds_ns[WIRE_SUM_BOUNDS]; /* sums keep apart what is between different ones */
 	uint32_t per_thread;			       /* and what is of different threads */
-	uint32_t reserved;
+	/* A switch has nothing to do but to stamp who leaves and to draw of who comes: intervals end at
+	 * sched_switch, captures are deferred, and there are neither accounts nor wakers. */
+	uint32_t only_draws;
+	uint32_t has_stamps; /* there is an array of them, see stamp.bpf.h */
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 168);
+
+/* Of a CPU, what most switches touch. */
+struct wire_cpu {
+	uint64_t dice;		       /* state of its random numbers; 0: not begun */
+	struct wire_counter passed_by; /* a part of WIRE_COUNT_NOT_DRAWN */
+	uint32_t told_tid;	       /* whose arrival sched_switch has told last */
+	uint32_t reserved[9];
+};
+WIRE_ASSERT(sizeof(struct wire_cpu) == 64); /* a line of the cache */
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {

@@ -124,6 +124,7 @@ struct Programs::Impl {
   RecordCallback on_record;                  // the rings call back through this
   OwnedRing intervals;
   OwnedRing captures;
+  MappedArray<wire_cpu> cpus;
   MappedArray<wire_user_row_bucket> user_rows;
   MappedArray<wire_user_stack_bucket> user_stacks;
   std::optional<UserRowTables> told;  // in them; none: no user stack is walked
@@ -173,6 +174,11 @@ struct Programs::Impl {
     return WIRE_SUM_PLACES;
   }
 
+  absl::Status MapCpus() {
+    cpus = MappedArray<wire_cpu>::Of(bpf.maps.cpus);
+    return cpus.all().empty() ? ErrnoStatus("cannot map the counts of CPUs", errno) : absl::OkStatus();
+  }
+
   // Where the rows of user stacks are told.
   absl::Status MapUserRows() {
     if (bpf.config->walks_user == 0) return absl::OkStatus();
@@ -190,6 +196,16 @@ struct Programs::Impl {
     for (const wire_counter& counter : per_cpu) {
       sum.count += counter.count;
       sum.ns = id == WIRE_COUNT_CAPTURE_LONGEST ? std::max(sum.ns, counter.ns) : sum.ns + counter.ns;
+    }
+    return sum;
+  }
+
+  // The programs go on counting.
+  wire_counter CountPassedBy() const {
+    wire_counter sum = {};
+    for (wire_cpu& cpu : cpus.all()) {
+      sum.count += std::atomic_ref(cpu.passed_by.count).load(std::memory_order_relaxed);
+      sum.ns += std::atomic_ref(cpu.passed_by.ns).load(std::memory_order_relaxed);
     }
     return sum;
   }
@@ -305,6 +321,7 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = FillFilters(impl->bpf, config);
   if (status.ok()) status = impl->OpenRings();
   if (status.ok()) status = impl->WatchNews();
+  if (status.ok()) status = impl->MapCpus();
   if (status.ok()) status = impl->MapUserRows();
   if (status.ok()) impl->control->draws_per_second = config.draws_per_second;
   if (status.ok()) status = impl->Attach();
@@ -447,6 +464,9 @@ uint64_t Programs::request_ns() const { return impl_->request_ns; }
 Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
+  const wire_counter passed_by = impl_->CountPassedBy();
+  counters[WIRE_COUNT_NOT_DRAWN].count += passed_by.count;
+  counters[WIRE_COUNT_NOT_DRAWN].ns += passed_by.ns;
   const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
   counters[WIRE_COUNT_SAMPLE_MISSED].count += missed;
   counters[WIRE_COUNT_SAMPLE_MISSED].ns += missed * impl_->control->sample_period_ns;

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <tuple>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "capture/errno_status.h"
 #include "capture/glob.h"
@@ -79,7 +80,8 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.globs = static_cast<uint8_t>(config.comms.size());
   wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
   wire.selects = wire.filter_pids != 0 || wire.exclude_pids != 0 || wire.filter_tids != 0 || wire.filter_uids != 0 ||
-                 wire.globs != 0 || wire.excluded_globs != 0;
+                 wire.globs != 0 || wire.excluded_globs != 0 || wire.cgroups != 0 || wire.excluded_cgroups != 0;
+  wire.only_draws = wire.ends_at_switch != 0 && wire.has_task_work != 0 && wire.ledger == 0 && !config.wakers;
   return wire;
 }
 
@@ -89,7 +91,16 @@ wire_range WireRange(const AddressRange& range) { return {.begin = range.begin, 
 uint32_t StampPlaces(uint32_t most) {
   uint32_t numbers = 0;
   std::ifstream("/proc/sys/kernel/pid_max") >> numbers;
-  return std::min(std::bit_ceil(std::clamp<uint32_t>(numbers, 1, 1u << 22)), std::bit_floor(most));
+  return std::clamp<uint32_t>(numbers, 1, most);
+}
+
+// One more than the highest number of a CPU. There may be gaps below it.
+uint32_t CpuNumbers() {
+  std::string possible;  // "0-3", "0-3,8-11"
+  std::getline(std::ifstream("/sys/devices/system/cpu/possible"), possible);
+  uint32_t highest = 0;
+  if (absl::SimpleAtoi(possible.substr(possible.find_last_of(",-") + 1), &highest)) return highest + 1;
+  return static_cast<uint32_t>(libbpf_num_possible_cpus());
 }
 
 // The kernel takes no more of a stack.
@@ -212,10 +223,9 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
     std::copy_n(kRunQueueBoundsNs.begin(), WIRE_SUM_BOUNDS, bpf.config->run_queue_bounds_ns);
     bpf_map__set_max_entries(bpf.maps.sums, WIRE_SUM_PLACES * static_cast<uint32_t>(libbpf_num_possible_cpus()));
   }
-  if (features.can_defer()) {
-    bpf.config->stamps = StampPlaces(config.stamp_places);
-    bpf_map__set_max_entries(bpf.maps.stamps, bpf.config->stamps);
-  }
+  bpf.config->has_stamps = features.can_defer();
+  if (features.can_defer()) bpf_map__set_max_entries(bpf.maps.stamps, StampPlaces(config.stamp_places));
+  bpf_map__set_max_entries(bpf.maps.cpus, CpuNumbers());
   bpf_map__set_max_entries(bpf.maps.intervals, RingBytes(config.interval_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);
