@@ -1,16 +1,20 @@
 // Kernel stacks that are walked by the kernel's own rows are those that the kernel tells, where every wait is recorded
 // and where drawn ones are, with one BPF program a switch; stamps in the array and in storage count the same.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include "capture/decode.h"
 #include "capture/kernel.h"
@@ -130,13 +134,13 @@ struct Counted {
   uint64_t ns = 0;      // of all of them
 };
 
-Counted CountOf(Programs& programs, pid_t pid) {
+Counted CountAll(Programs& programs) {
   Counted counted;
   programs.Settle();
   programs.Drain([&](std::span<const std::byte> record) {
     const std::optional<Event> event = Decode(record);
     const auto* interval = event.has_value() ? std::get_if<IntervalEvent>(&*event) : nullptr;
-    if (interval == nullptr || interval->process.pid != pid) return;
+    if (interval == nullptr) return;
     ++counted.kept;
     counted.ns += interval->blocked_ns + interval->runnable_ns;
   });
@@ -150,12 +154,16 @@ Counted CountOf(Programs& programs, pid_t pid) {
   return counted;
 }
 
-// What is recorded exactly, and what is drawn and not, of one run.
-void ExpectAllIsCounted(uint32_t stamp_places, bool may_have_exit_tp = true) {
-  const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
-  ASSERT_NE(target, nullptr);
+std::unique_ptr<Target> StartWaits() { return Target::Start({"waits", "--seconds", "2"}); }
+
+// What is recorded exactly, and what is drawn and not, of one run of StartWaits() targets.
+void ExpectAllIsCounted(const std::vector<std::unique_ptr<Target>>& targets, uint32_t stamp_places,
+                        bool may_have_exit_tp = true) {
   RecordConfig config;
-  config.pids = {target->pid()};
+  for (const std::unique_ptr<Target>& target : targets) {
+    ASSERT_NE(target, nullptr);
+    config.pids.push_back(target->pid());
+  }
   ProgramsConfig drawn_config = Narrowed(config, 10'000'000, kManyDraws);
   drawn_config.stamp_places = stamp_places;
   const std::unique_ptr<Programs> exact = MustLoad(Narrowed(config, 0));
@@ -163,13 +171,13 @@ void ExpectAllIsCounted(uint32_t stamp_places, bool may_have_exit_tp = true) {
   ASSERT_TRUE(exact != nullptr && drawn != nullptr);
   exact->Arm();
   drawn->Arm();
-  target->Go();
-  target->AwaitDone();
+  for (const std::unique_ptr<Target>& target : targets) target->Go();
+  for (const std::unique_ptr<Target>& target : targets) target->AwaitDone();
   drawn->Disarm();
   exact->Disarm();
-  const Counted all = CountOf(*exact, target->pid());
-  const Counted some = CountOf(*drawn, target->pid());
-  target->End();
+  const Counted all = CountAll(*exact);
+  const Counted some = CountAll(*drawn);
+  for (const std::unique_ptr<Target>& target : targets) target->End();
   std::printf("exact: %" PRIu64 ", %.6f s; drawn: %" PRIu64 " and %" PRIu64 " not, %" PRIu64 " untold, %.6f s\n",
               all.kept, static_cast<double>(all.ns) / 1e9, some.kept, some.not_drawn, some.untold,
               static_cast<double>(some.ns) / 1e9);
@@ -180,16 +188,60 @@ void ExpectAllIsCounted(uint32_t stamp_places, bool may_have_exit_tp = true) {
   EXPECT_GT(some.not_drawn, 1000u);
   EXPECT_GT(some.kept, 100u);
   // One wait of each of the 14 threads may end between the two beginnings, and between the two ends.
-  constexpr uint64_t kThreads = 14;
+  const size_t threads = 14 * targets.size();
   EXPECT_NEAR(static_cast<double>(some.kept + some.not_drawn + some.untold), static_cast<double>(all.kept),
-              2 * kThreads);
+              static_cast<double>(2 * threads));
   // They read the same clock at the same switches, but for a new thread's: the kernel books a moment later.
   EXPECT_NEAR(static_cast<double>(some.ns), static_cast<double>(all.ns), 0.002 * static_cast<double>(all.ns));
 }
 
-TEST(Stamps, OfDrawnWaitsCountAll) { ExpectAllIsCounted(65536); }
+void ExpectAllOfOneIsCounted(uint32_t stamp_places, bool may_have_exit_tp = true) {
+  std::vector<std::unique_ptr<Target>> targets;
+  targets.push_back(StartWaits());
+  ExpectAllIsCounted(targets, stamp_places, may_have_exit_tp);
+}
 
-TEST(Stamps, CountAsMuchWhereTheyFindNoPlace) { ExpectAllIsCounted(1); }
+TEST(Stamps, OfDrawnWaitsCountAll) { ExpectAllOfOneIsCounted(WIRE_STAMPS); }
+
+TEST(Stamps, CountAsMuchWhereTheyFindNoPlace) { ExpectAllOfOneIsCounted(1); }
+
+// A number of the kernel's settings, while this lives.
+class Setting {
+ public:
+  Setting(const std::string& name, int value) : path_("/proc/sys/kernel/" + name) {
+    std::ifstream(path_) >> before_;
+    std::ofstream(path_) << value;
+  }
+  ~Setting() { std::ofstream(path_) << before_; }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  std::string path_;
+  int before_ = 0;
+};
+
+// A target whose number has the place of that one's, and so have most of its threads; null if somebody else made a
+// thread at the same time, again and again, or if the kernel does not let numbers be chosen.
+std::unique_ptr<Target> StartWaitsWithThePlacesOf(const Target& first) {
+  const pid_t wanted = first.pid() + static_cast<pid_t>(WIRE_STAMPS);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    const Setting last("ns_last_pid", wanted - 1);
+    std::unique_ptr<Target> target = StartWaits();
+    if (target == nullptr || target->pid() == wanted) return target;
+  }
+  return nullptr;
+}
+
+TEST(Stamps, OfThreadsWhosePlacesAreTakenCountAll) {
+  if (access("/proc/sys/kernel/ns_last_pid", W_OK) != 0) GTEST_SKIP() << "this kernel lets nobody choose a number";
+  const Setting numbers("pid_max", 2 * static_cast<int>(WIRE_STAMPS));
+  std::vector<std::unique_ptr<Target>> targets;
+  targets.push_back(StartWaits());
+  ASSERT_NE(targets.front(), nullptr);
+  targets.push_back(StartWaitsWithThePlacesOf(*targets.front()));
+  ExpectAllIsCounted(targets, WIRE_STAMPS);
+}
 
 // Threads that are selected after they have come to their CPU: that arrival was not told because nobody asked for it.
 TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
@@ -212,7 +264,7 @@ TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
 }
 
 // Here, and on kernels that hide tasks, some arrivals are not told; elsewhere all are.
-TEST(Stamps, CountAsMuchWithoutSchedExit) { ExpectAllIsCounted(65536, false); }
+TEST(Stamps, CountAsMuchWithoutSchedExit) { ExpectAllOfOneIsCounted(WIRE_STAMPS, false); }
 
 }  // namespace
 }  // namespace offcpu::integration
