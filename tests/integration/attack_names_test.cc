@@ -127,23 +127,35 @@ class AttackNamesTest : public ::testing::Test {
   }
 
   // A program of root's that waits in functions of known names keeps its stacks, all but a hundredth of the time of one
-  // that sleeps. Only its sleeps count: while its threads start they wait elsewhere, on a slow host for long.
+  // that sleeps. Only its sleeps count: while its threads start they wait elsewhere, on a slow host for long. Of its 4
+  // s, draws tell 2 to 8 beside an attack that costs the service most of its budget, and now and then hardly any.
   void ExpectOthersKeepTheirStacks() {
+    Sleeps sleeps;
+    for (int run = 0; run < 5 && sleeps.all_ns < 1'000'000'000u; ++run) AddSleeps(&sleeps);
+    EXPECT_GT(sleeps.all_ns, 1'000'000'000u);
+    EXPECT_GE(sleeps.named_ns, sleeps.all_ns - sleeps.all_ns / 100) << sleeps.lines;
+  }
+
+  struct Sleeps {
+    uint64_t all_ns = 0;
+    uint64_t named_ns = 0;
+    std::string lines;
+  };
+
+  void AddSleeps(Sleeps* sleeps) {
     const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "4"});
     ASSERT_NE(target, nullptr);
     target->Go();
     target->AwaitDone();
-    std::istringstream lines(Dump(target->pid()));
-    uint64_t all = 0;
-    uint64_t named = 0;
+    const std::string text = Dump(target->pid());
+    sleeps->lines += text;
+    std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       if (line.find("w_nanosleep") == std::string::npos || line.find("do_nanosleep") == std::string::npos) continue;
       const uint64_t ns = std::stoull(line.substr(line.rfind(' ')));
-      all += ns;
-      if (line.find("wait_in_nanosleep") != std::string::npos) named += ns;
+      sleeps->all_ns += ns;
+      if (line.find("wait_in_nanosleep") != std::string::npos) sleeps->named_ns += ns;
     }
-    EXPECT_GT(all, 1'000'000'000u);  // of 4 s, by draws: the standard error is some 0.7 s beside such an attack
-    EXPECT_GE(named, all - all / 100) << lines.str();
   }
 
   void ExpectBounded() {

@@ -17,6 +17,12 @@ struct Stacks {
   uint64_t missing = 0;
 };
 
+// Was the thread interrupted where clone3 has returned to parent and child? The C library has no row for these few
+// instructions, because none would be right for both.
+bool IsBetweenParentAndChild(const StackRow& row) {
+  return row.user->end == EndReason::kNoRow && row.user->frames.size() == 1 && row.Has("clone3");
+}
+
 // Of a few seconds. Fails if one is cut.
 void RecordForks(Stacks* stacks) {
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "3", "--fork-ms", "2"});
@@ -28,6 +34,7 @@ void RecordForks(Stacks* stacks) {
       stacks->missing += row.row->count;
       continue;
     }
+    if (IsBetweenParentAndChild(row)) continue;
     EXPECT_TRUE(row.complete()) << row.Text();
     if (row.complete()) stacks->whole += row.row->count;
   }
