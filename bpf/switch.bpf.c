@@ -90,10 +90,9 @@ static __noinline void leave_closely(struct task_struct *task, __u64 now, __u32 
 	stamp_departure(task, stamp, now, task_flags);
 }
 
-static __always_inline void leave(struct task_struct *task, __u64 now, __u32 task_flags, bool only_draws)
+static __always_inline void leave(struct task_struct *task, __u64 now, __u32 task_flags)
 {
-	bool has_account = !only_draws && config.ledger;
-	struct stamp *stamp = has_account || control.phase != WIRE_RECORDING ? NULL : placed_stamp(task);
+	struct stamp *stamp = config.ledger || control.phase != WIRE_RECORDING ? NULL : placed_stamp(task);
 
 	if (stamp && !stamp->out_ns && stamp->has_run)
 		stamp_departure(task, stamp, now, task_flags);
@@ -323,11 +322,8 @@ static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
  */
 static __always_inline void capture_at_leave(struct task_struct *task)
 {
-	struct task_state *state;
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 
-	if (!config.ends_at_switch || config.has_task_work || control.phase != WIRE_RECORDING)
-		return;
-	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	if (state && untrusted(task)->mm && config.can_read_user)
 		state->cookie =
 			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
@@ -340,31 +336,28 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 {
 	struct moment at = moment_of_switch(prev);
 	struct wire_cpu *cpu = this_cpu();
-	bool only_draws = config.only_draws; /* each look at what is configured takes time at every switch */
 
 	if (preempt)
 		prev_state = 0;
 	learn_clock_offset(at.clock);
 	note_idle(prev, next);
-	if (!only_draws) {
-		note_stolen(at);
-		note_departure(prev, prev_state);
-	}
+	note_stolen(at);
+	note_departure(prev, prev_state);
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {
-		leave(prev, departure_ns(prev, at), prev_state, only_draws);
-		if (!only_draws)
+		leave(prev, departure_ns(prev, at), prev_state);
+		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
 			capture_at_leave(prev);
 	}
 	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */
-	if (only_draws || config.ends_at_switch) {
+	if (config.ends_at_switch) {
 		note_told(cpu, next);
 		if (task_is_recorded(next))
 			arrive_at_switch(ctx, next, cpu, at.clock);
 	}
-	if (!only_draws && config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
+	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
 		keep_stack(next);
 	return 0;
 }

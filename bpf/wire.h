@@ -483,10 +483,7 @@ struct wire_config {
 	uint32_t proof_odds;  /* one walk of a user stack in so many is proven by a capture, too */
 	uint32_t run_queue_bounds_ns[WIRE_SUM_BOUNDS]; /* sums keep apart what is between different ones */
 	uint32_t per_thread;			       /* and what is of different threads */
-	/* A switch has nothing to do but to stamp who leaves and to draw of who comes: intervals end at
-	 * sched_switch, captures are deferred, and there are neither accounts nor wakers. */
-	uint32_t only_draws;
-	uint32_t has_stamps; /* there is an array of them, see stamp.bpf.h */
+	uint32_t has_stamps;			       /* there is an array of them, see stamp.bpf.h */
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 168);
 

@@ -81,7 +81,6 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.cgroups = static_cast<uint8_t>(config.cgroups.size());
   wire.selects = wire.filter_pids != 0 || wire.exclude_pids != 0 || wire.filter_tids != 0 || wire.filter_uids != 0 ||
                  wire.globs != 0 || wire.excluded_globs != 0 || wire.cgroups != 0 || wire.excluded_cgroups != 0;
-  wire.only_draws = wire.ends_at_switch != 0 && wire.has_task_work != 0 && wire.ledger == 0 && !config.wakers;
   return wire;
 }
 
