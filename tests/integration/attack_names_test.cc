@@ -126,6 +126,12 @@ class AttackNamesTest : public ::testing::Test {
     return text;
   }
 
+  struct Sleeps {
+    uint64_t all_ns = 0;
+    uint64_t named_ns = 0;
+    std::string lines;
+  };
+
   // A program of root's that waits in functions of known names keeps its stacks, all but a hundredth of the time of one
   // that sleeps. Only its sleeps count: while its threads start they wait elsewhere, on a slow host for long. Beside an
   // attack that costs the service its budget there may be ten draws a second of everything, and hardly one of a sleep
@@ -136,12 +142,6 @@ class AttackNamesTest : public ::testing::Test {
     EXPECT_GT(sleeps.all_ns, 1'000'000'000u) << sleeps.lines;
     EXPECT_GE(sleeps.named_ns, sleeps.all_ns - sleeps.all_ns / 100) << sleeps.lines;
   }
-
-  struct Sleeps {
-    uint64_t all_ns = 0;
-    uint64_t named_ns = 0;
-    std::string lines;
-  };
 
   void AddSleeps(Sleeps* sleeps) {
     const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "4"});

@@ -208,9 +208,9 @@ TEST(Stamps, CountAsMuchWhereTheyFindNoPlace) { ExpectAllOfOneIsCounted(1); }
 // A number of the kernel's settings, while this lives.
 class Setting {
  public:
-  Setting(const std::string& name, int value) : path_("/proc/sys/kernel/" + name) {
+  Setting(const std::string& name, int value, bool may_lower) : path_("/proc/sys/kernel/" + name) {
     std::ifstream(path_) >> before_;
-    std::ofstream(path_) << value;
+    if (may_lower || value > before_) std::ofstream(path_) << value;
   }
   ~Setting() { std::ofstream(path_) << before_; }
   Setting(const Setting&) = delete;
@@ -224,9 +224,9 @@ class Setting {
 // A target whose number has the place of that one's, and so have most of its threads; null if somebody else made a
 // thread at the same time, again and again, or if the kernel does not let numbers be chosen.
 std::unique_ptr<Target> StartWaitsWithThePlacesOf(const Target& first) {
-  const pid_t wanted = first.pid() + static_cast<pid_t>(WIRE_STAMPS);
+  const pid_t wanted = first.pid() ^ static_cast<pid_t>(WIRE_STAMPS);
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const Setting last("ns_last_pid", wanted - 1);
+    const Setting last("ns_last_pid", wanted - 1, true);
     std::unique_ptr<Target> target = StartWaits();
     if (target == nullptr || target->pid() == wanted) return target;
   }
@@ -235,7 +235,7 @@ std::unique_ptr<Target> StartWaitsWithThePlacesOf(const Target& first) {
 
 TEST(Stamps, OfThreadsWhosePlacesAreTakenCountAll) {
   if (access("/proc/sys/kernel/ns_last_pid", W_OK) != 0) GTEST_SKIP() << "this kernel lets nobody choose a number";
-  const Setting numbers("pid_max", 2 * static_cast<int>(WIRE_STAMPS));
+  const Setting numbers("pid_max", 2 * static_cast<int>(WIRE_STAMPS), false);
   std::vector<std::unique_ptr<Target>> targets;
   targets.push_back(StartWaits());
   ASSERT_NE(targets.front(), nullptr);
