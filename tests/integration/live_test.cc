@@ -101,14 +101,15 @@ TEST(Live, AWaitIsCutByBothEndsOfTheRecording) {
     target->AwaitDone();
     moved_at_most_ns = Ns(steady_clock::now() - before);
   });
-  const auto in = [&](const std::string& function) {
-    return result.recording.Sum([&](const StackRow& row) { return row.comm == "reader" && row.Has(function); }).ns;
+  const auto in = [&](const std::string& function, WaitKind kind) {
+    return result.recording
+        .Sum([&](const StackRow& row) { return row.comm == "reader" && row.Has(function) && row.row->kind == kind; })
+        .ns;
   };
-  EXPECT_GE(in("first_wait"), 200'000'000u);
-  for (const StackRow& row : result.recording.Rows([](const StackRow& row) { return row.Has("first_wait"); })) {
-    EXPECT_EQ(row.row->kind, WaitKind::kSleeping) << "it had left the CPU before anybody could see how";
-  }
-  EXPECT_GE(in("second_wait"), 200'000'000u);
+  // It had left the CPU before anybody could see how. Once awake, it may lose the CPU on its way out of the call.
+  EXPECT_GE(in("first_wait", WaitKind::kSleeping), 200'000'000u);
+  EXPECT_LE(in("first_wait", WaitKind::kPreempted), moved_at_most_ns);
+  EXPECT_GE(in("second_wait", WaitKind::kOpen), 200'000'000u);
   const uint64_t all = result.recording.Sum([](const StackRow& row) { return row.comm == "reader"; }).ns;
   EXPECT_LE(all, result.at_most_ns);
   EXPECT_GE(all + moved_at_most_ns, result.at_least_ns) << "all that it did not run";
