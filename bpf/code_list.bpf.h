@@ -17,6 +17,10 @@
 struct code_list {
 	struct wire_code_list head;
 	struct wire_mapping mappings[WIRE_MAPPINGS];
+	/* What walk_code saw, also of mappings that changed meanwhile. */
+	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
+	__u64 seen_pages; /* as mm->exec_vm counts them */
+	__u64 sequence;	  /* when it began */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -82,6 +86,14 @@ static __always_inline void append_mapping(struct code_list *list, const struct 
 	list->head.count = index + 1;
 }
 
+/* Of mm->exec_vm, which leaves out what may be written. */
+static __always_inline __u64 exec_pages_of(struct vm_area_struct *vma)
+{
+	return (vma->vm_flags & (VM_EXEC | VM_WRITE | VM_STACK)) == VM_EXEC
+		       ? (vma->vm_end - vma->vm_start) / WIRE_PAGE_BYTES
+		       : 0;
+}
+
 /*
  * Walks the mappings of `task`, at most `max` of them, lists the executable ones, and hashes them; hash 0 if
  * they cannot be walked now, or are too many, or changed meanwhile. With `state`, that of the current task,
@@ -101,6 +113,9 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 
 	list->head.hash = 0;
 	list->head.count = 0;
+	list->seen_hash = 0;
+	list->seen_pages = 0;
+	list->sequence = sequence;
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
 		struct wire_mapping mapping;
@@ -114,10 +129,14 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		fill_mapping(&mapping, vma);
 		hash = hash_mapping(hash, &mapping);
 		append_mapping(list, &mapping);
+		list->seen_pages += exec_pages_of(vma);
 		any = true;
 	}
 	bpf_iter_task_vma_destroy(&it);
-	if (any && seen <= max && was_not_changed(task, sequence))
+	if (!any || seen > max)
+		return;
+	list->seen_hash = list->head.count < WIRE_MAPPINGS ? hash | 1 : 0;
+	if (was_not_changed(task, sequence))
 		list->head.hash = hash | 1;
 }
 

@@ -55,7 +55,9 @@ enum bpf_map_type {
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with TASK_UNINTERRUPTIBLE: idle */
 
+#define VM_WRITE 0x2
 #define VM_EXEC 0x4
+#define VM_STACK 0x100 /* grows down */
 #define VM_SHARED 0x8
 #define VM_MAYSHARE 0x80
 #define VM_PFNMAP 0x400

@@ -76,23 +76,92 @@ static __always_inline bool may_walk_long(void)
 	       __sync_val_compare_and_swap(&control.long_walk_ns, last, now) == last;
 }
 
+/* Tries to find known mappings at one moment: in one of them another may change. */
+#define CONFIRMATIONS 8
+
+/* Is the code of `task` that of `space`? Then it is listed, as of `*sequence`. */
+static __always_inline bool list_known_code(struct task_struct *task, const struct space *space,
+					    struct code_list *list, __u64 *sequence)
+{
+	for (__u32 i = 0; i < CONFIRMATIONS; i++) {
+		__u64 moment = code_sequence(task);
+
+		if (!moment)
+			continue;
+		list->head.count = 0;
+		if (known_code_is_there(space, task, list) && was_not_changed(task, moment)) {
+			list->head.hash = space->hash;
+			*sequence = moment;
+			return true;
+		}
+	}
+	return false;
+}
+
+struct listed_code {
+	struct task_struct *task;
+	const struct code_list *list;
+	__u64 hash; /* of those so far; 0: one is not there */
+};
+
+/* Of bpf_loop; 1 ends it. */
+static long hash_listed_mapping(__u32 index, struct listed_code *listed)
+{
+	if (index >= WIRE_MAPPINGS || index >= listed->list->head.count)
+		return 1;
+	listed->hash = hash_mapping_at(listed->task, listed->list->mappings[index].begin, listed->hash, NULL);
+	return !listed->hash;
+}
+
+/* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
+ * that moment; else 0. */
+static __always_inline __u64 moment_of_seen_code(struct task_struct *task, const struct code_list *list)
+{
+	struct listed_code listed = {.task = task, .list = list, .hash = HASH_OF_NO_CODE};
+	__u64 sequence = code_sequence(task);
+
+	if (!sequence || !list->seen_hash || BPF_CORE_READ(task, mm, exec_vm) != list->seen_pages)
+		return 0;
+	bpf_loop(WIRE_MAPPINGS, hash_listed_mapping, &listed, 0);
+	return (listed.hash | 1) == list->seen_hash && was_not_changed(task, sequence) ? sequence : 0;
+}
+
+/* A program that maps data all the time changes its mappings in each long walk. What was seen may be its code
+ * all the same. Code that may be written is not among the kernel's pages: as in known_code_is_there. */
+static __always_inline void confirm_seen_code(struct task_struct *task, struct code_list *list,
+					      __u64 *sequence)
+{
+	for (__u32 i = 0; i < CONFIRMATIONS; i++) {
+		__u64 moment = moment_of_seen_code(task, list);
+
+		if (moment) {
+			*sequence = moment;
+			list->head.hash = list->seen_hash;
+			return;
+		}
+	}
+}
+
 /* Lists the code of `task`; where mappings are many, what is known to be code is looked at first, and may be
  * all there is. */
 static __always_inline void list_code_of(struct task_struct *task, const struct space *space,
-					 struct code_list *list)
+					 struct code_list *list, __u64 *sequence)
 {
 	__u32 mappings = BPF_CORE_READ(task, mm, map_count);
 
 	list->head.hash = 0;
 	list->head.count = 0;
+	list->seen_hash = 0;
 	if (mappings > DESCRIBED_VMAS && !config.has_locking_vma_iter && space && is_of(space, task) &&
-	    space->count <= KNOWN_MAPPINGS && known_code_is_there(space, task, list)) {
-		list->head.hash = space->hash;
+	    space->count <= KNOWN_MAPPINGS && list_known_code(task, space, list, sequence))
 		return;
-	}
 	list->head.count = 0;
-	if (mappings <= DESCRIBED_VMAS || may_walk_long())
+	if (mappings <= DESCRIBED_VMAS || may_walk_long()) {
 		walk_code(task, list, DESCRIBED_VMAS_MAX, NULL);
+		*sequence = list->sequence;
+	}
+	if (!list->head.hash && mappings > DESCRIBED_VMAS && !config.has_locking_vma_iter)
+		confirm_seen_code(task, list, sequence);
 }
 
 /* In the time of who asks. Remembers what was found, for captures. */
@@ -101,7 +170,7 @@ static __always_inline void describe_code(struct wire_code *code, struct task_st
 {
 	struct space *space = space_of(task, false);
 
-	list_code_of(task, space, list);
+	list_code_of(task, space, list, &code->sequence);
 	if (!list->head.hash || list->head.count > WIRE_MAPPINGS)
 		return;
 	code->hash = list->head.hash;
