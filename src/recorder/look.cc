@@ -1,5 +1,7 @@
 #include "recorder/look.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -48,10 +50,14 @@ bool SameCode(const CodeVersion& before, const CodeVersion& after) {
   return before.hash == after.hash;
 }
 
-}  // namespace
+uint64_t ThreadCpuNs() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
 
-ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
-                          const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
+ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previous, const DescribeFunction& describe,
+                 ModuleCache& modules, const SharedFiles* shared) {
   std::optional<ProcessVersion> before = describe(tid);
   if (!before.has_value() && tid != process.pid) {  // the thread has ended, the process perhaps not
     tid = process.pid;
@@ -93,6 +99,16 @@ ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpa
     last = *std::move(space);
   }
   look.name = ReadName(process.pid);
+  return look;
+}
+
+}  // namespace
+
+ProcessLook LookAtProcess(const ProcessKey& process, pid_t tid, const AddressSpace* previous,
+                          const DescribeFunction& describe, ModuleCache& modules, const SharedFiles* shared) {
+  const uint64_t began_ns = ThreadCpuNs();
+  ProcessLook look = Look(process, tid, previous, describe, modules, shared);
+  look.cpu_ns = ThreadCpuNs() - began_ns;
   return look;
 }
 

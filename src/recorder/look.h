@@ -36,6 +36,7 @@ struct ProcessLook {
   CodeVersion code;                           // of `space`
   std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen
+  uint64_t cpu_ns = 0;                        // that looking took
 };
 
 // What the kernel says of the process of a thread now: the key and the code version; nothing if the thread is gone.

@@ -16,6 +16,7 @@
 #include "process/address_space.h"
 #include "process/owner.h"
 #include "profile/profile.h"
+#include "recorder/look_pace.h"
 
 namespace offcpu {
 
@@ -50,8 +51,9 @@ class Target {
   bool looking = false;                      // a look is under way
   uint64_t looks = 0;                        // begun; names the one under way
   size_t asked = 0;                          // how many of `waiting` were there when it began
+  LookPace pace;                             // of looks at it
   uint64_t look_again_ns = 0;                // not before, for code that was not found
-  int changing = 0;                          // looks in a row that its mappings did not hold still for
+  uint64_t changes_since_ns = 0;             // when looks began that its mappings did not hold still for; 0: they did
   NoUserStack refused = NoUserStack::kNone;  // why no capture of it is walked; kNone: they are
   uint64_t refused_until_ns = 0;             // of this; 0: for good
   uid_t owner = kNoOwner;                    // as of owner_at_ns

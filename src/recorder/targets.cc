@@ -6,7 +6,7 @@
 namespace offcpu {
 namespace {
 
-constexpr int kMaxChanging = 100;  // looks, a tick apart
+constexpr uint64_t kChangesForNs = 1'000'000'000;  // at most, until a process is not looked at for a while
 constexpr uint64_t kLookAgainNs = 1'000'000'000;
 constexpr uint64_t kOwnerKnownForNs = 1'000'000'000;
 
@@ -121,6 +121,10 @@ CaptureEvent Targets::TakeWaiting(Target& target) {
 
 void Targets::Ask(const ProcessKey& process, Target& target) {
   if (target.looking) return;
+  if (now_ns_ < target.pace.next_ns()) {
+    if (!target.waiting.empty()) unasked_.insert(process);
+    return;
+  }
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const uint64_t number = target.looks + 1;
   // The job holds copies only: it may be abandoned and outlive this.
@@ -197,6 +201,7 @@ uid_t Targets::OwnerOf(const ProcessKey& process) {
 void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
   Target* target = Find(process);
   if (target == nullptr) return;
+  target->pace.Spend(look.cpu_ns, now_ns_);
   const bool given_up = !target->looking || target->looks != number;
   if (given_up) return OnLateLook(*target, look);
   target->looking = false;
@@ -212,7 +217,8 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
     case LookOutcome::kStuck:
       return Refuse(*target, NoUserStack::kTargetStuck, now_ns_ + config_.retry_ns);
     case LookOutcome::kChanging:
-      if (++target->changing < kMaxChanging) {
+      if (target->changes_since_ns == 0) target->changes_since_ns = now_ns_;
+      if (now_ns_ - target->changes_since_ns < kChangesForNs) {
         unasked_.insert(process);  // at the next tick
         return;
       }
@@ -230,7 +236,7 @@ void Targets::OnLateLook(Target& target, const ProcessLook& look) {
 }
 
 void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look) {
-  target.changing = 0;
+  target.changes_since_ns = 0;
   // Where there is no hash, code that is the same before and after a capture is taken to have been the same at it; that
   // can be wrong only if a library was exchanged for another and back in between.
   const std::shared_ptr<const AddressSpace> previous = target.newest();

@@ -1,7 +1,7 @@
 // Who the targets are: the processes that are recorded, the looks at them, and the captures that wait for a look. A
 // process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
-// code is not known. Each capture is handed on exactly once: with the code that it is walked with, or given up with a
-// reason.
+// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture is
+// handed on exactly once: with the code that it is walked with, or given up with a reason.
 //
 // A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.
 //
@@ -83,7 +83,7 @@ class Targets {
 
   // Takes in finished looks and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
-  // No look is under way: nothing more will come of waiting.
+  // No look is under way or wanted: nothing more will come of waiting.
   bool idle() const { return readers_.pending() == 0 && unasked_.empty(); }
 
   // Gives up the captures that still wait.
@@ -125,7 +125,7 @@ class Targets {
   ReaderThreads readers_;
   KnownCode code_;
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
-  absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free
+  absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free, or for their pace
   std::deque<ProcessKey> exited_;
   size_t waiting_bytes_ = 0;
   uint64_t windows_ = 0;  // begun after the first

@@ -109,6 +109,9 @@ TEST(Live, AWaitIsCutByBothEndsOfTheRecording) {
   // It had left the CPU before anybody could see how. Once awake, it may lose the CPU on its way out of the call.
   EXPECT_GE(in("first_wait", WaitKind::kSleeping), 200'000'000u);
   EXPECT_LE(in("first_wait", WaitKind::kPreempted), moved_at_most_ns);
+  const Measure first =
+      result.recording.Sum([](const StackRow& row) { return row.comm == "reader" && row.Has("first_wait"); });
+  EXPECT_EQ(first.ns, in("first_wait", WaitKind::kSleeping) + in("first_wait", WaitKind::kPreempted));
   EXPECT_GE(in("second_wait", WaitKind::kOpen), 200'000'000u);
   const uint64_t all = result.recording.Sum([](const StackRow& row) { return row.comm == "reader"; }).ns;
   EXPECT_LE(all, result.at_most_ns);

@@ -15,6 +15,7 @@ namespace offcpu::integration {
 namespace {
 
 constexpr uint64_t kMostNs = 50'000;  // what a capture may take of the target's time
+constexpr int kTries = 10;            // whatever else the machine does only adds to it
 
 // The program of 60,000 mappings has some more.
 class MapCount {
@@ -88,30 +89,36 @@ uint64_t CaptureNs(const std::vector<std::string>& options) {
   return mean_ns;
 }
 
-// The least of three: whatever else the machine does only adds to it.
-void ExpectCheapCaptures(const std::vector<std::string>& options) {
-  uint64_t least_ns = UINT64_MAX;
-  for (int i = 0; i < 3 && least_ns >= kMostNs; ++i) least_ns = std::min(least_ns, CaptureNs(options));
-  EXPECT_LT(least_ns, kMostNs);
+// All that a recording costs, beside what it costs a program that maps little. Of a hundred naps one may meet a look at
+// the process, which holds the lock of its mappings; what that costs is told and not judged, and so is the longest nap:
+// an interrupt may have fallen in it.
+void ExpectCheapNaps(const std::vector<std::string>& options, bool has_stacks) {
+  uint64_t few_ns = UINT64_MAX;
+  uint64_t many_ns = UINT64_MAX;
+  for (int i = 0; i < kTries && (i == 0 || many_ns >= few_ns + kMostNs); ++i) {
+    const std::optional<Recorded> few = RecordNaps({"--count", "10"}, "few");
+    const std::optional<Recorded> many = RecordNaps(options, "many");
+    ASSERT_TRUE(few.has_value() && many.has_value());
+    few_ns = std::min(few_ns, few->costs.median_ns);
+    many_ns = std::min(many_ns, many->costs.median_ns);
+    if (i > 0) continue;
+    const Recording& recording = many->recording;
+    const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("mapped_nap"); });
+    std::printf("%s", recording.DropsText().c_str());
+    if (has_stacks) {
+      EXPECT_GT(got.count, many->naps * 95 / 100) << recording.DropsText();
+    }
+  }
+  EXPECT_LT(many_ns, few_ns + kMostNs);
 }
 
-// Every nap is recorded; those whose stack is not known yet have a capture. The longest nap is told and not judged: an
-// interrupt may have fallen in it.
+// Every nap is recorded; those whose stack is not known yet have a capture.
 void ExpectCheap(const std::vector<std::string>& options, bool has_stacks) {
   const MapCount map_count;
-  const std::optional<Recorded> few = RecordNaps({"--count", "10"}, "few");
-  const std::optional<Recorded> many = RecordNaps(options, "many");
-  ASSERT_TRUE(few.has_value() && many.has_value());
-  const Recording& recording = many->recording;
-  std::printf("%s", recording.DropsText().c_str());
-  // All that a recording costs, beside what it costs a program that maps little. Of a hundred naps one may meet a look
-  // at the process, which holds the lock of its mappings; what that costs is told and not judged.
-  EXPECT_LT(many->costs.median_ns, few->costs.median_ns + kMostNs);
-  const Measure got = recording.Sum([](const StackRow& row) { return row.complete() && row.Has("mapped_nap"); });
-  if (has_stacks) {
-    EXPECT_GT(got.count, many->naps * 95 / 100) << recording.DropsText();
-  }
-  ExpectCheapCaptures(options);
+  ExpectCheapNaps(options, has_stacks);
+  uint64_t capture_ns = UINT64_MAX;
+  for (int i = 0; i < kTries && capture_ns >= kMostNs; ++i) capture_ns = std::min(capture_ns, CaptureNs(options));
+  EXPECT_LT(capture_ns, kMostNs);
 }
 
 TEST(Mappings, Static) { ExpectCheap({"--count", "3000"}, true); }
@@ -128,6 +135,24 @@ TEST(Mappings, StaticCode) { ExpectCheap({"--count", "3000", "--executable"}, fa
 TEST(Mappings, ChangingCode) { ExpectCheap({"--count", "3000", "--executable", "--changing"}, false); }
 
 TEST(Mappings, ChangingCodeSixtyThousand) { ExpectCheap({"--count", "60000", "--executable", "--changing"}, false); }
+
+// Whose code is another one at every look, so that each capture asks for one.
+TEST(Mappings, CodeThatChangesAllTheTimeCostsTheRecorderLittle) {
+  constexpr uint64_t kSeconds = 8;
+  const MapCount map_count;
+  const std::unique_ptr<Target> target = Target::Start(
+      {"mappings", "--count", "60000", "--executable", "--changing", "--seconds", std::to_string(kSeconds)});
+  ASSERT_NE(target, nullptr);
+  RecordConfig config;
+  config.pids = {target->pid()};
+  const Recording recording = Record(config, *target);
+  const ProfileStats& stats = recording.profile.stats;
+  std::printf("%.3f s of CPU in %llu s\n%s", static_cast<double>(stats.own_process_ns) / 1e9,
+              static_cast<unsigned long long>(kSeconds), recording.DropsText().c_str());
+  // One look a second, which reads 60,000 mappings up to three times. Without a bound it was all of a CPU.
+  EXPECT_LT(stats.own_process_ns, kSeconds * 1'000'000'000 / 3);
+  EXPECT_GT(stats.captures, 100 * kSeconds) << "hardly any asked for a look: no test";
+}
 
 class Threads : public CliTest {
  protected:

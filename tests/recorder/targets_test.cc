@@ -145,6 +145,100 @@ TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileGivesUpTheRestOnce) {
   end.set_value();
 }
 
+class PacedTargetTest : public TargetsTest {
+ protected:
+  void SetLook(LookOutcome outcome, uint64_t cpu_ns) {
+    processes_->Set(
+        kProcess.pid,
+        {.outcome = outcome, .name = "leader", .code = kVersion1, .space = SpaceAt(kCode), .cpu_ns = cpu_ns});
+  }
+  // Each has code that no look sees.
+  void Capture(uint64_t cookie) {
+    targets_->OnCapture(ACapture(cookie, {.sequence = 100 + cookie, .hash = 100 + cookie}));
+  }
+  void Pass(uint64_t ns) {
+    now_ns_ += ns;
+    targets_->Tick(now_ns_);
+  }
+  int looks() const { return processes_->looks_taken(kProcess.pid); }
+};
+
+TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
+  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs);
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
+  Capture(1);
+  Settle();
+  EXPECT_EQ(looks(), 2) << "at once";
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, false)));
+  Capture(2);
+  Pass(LookPace::kLongestPauseNs / 2);
+  Capture(3);
+  Pass(LookPace::kLongestPauseNs / 2 - 1);
+  EXPECT_FALSE(targets_->idle());
+  EXPECT_EQ(looks(), 2);
+  targets_->OnCapture(ACapture(4, kVersion1));
+  EXPECT_THAT(walked_, SizeIs(2)) << "what is known waits for nothing";
+  Pass(1);
+  Settle();
+  EXPECT_EQ(looks(), 3) << "one for both";
+  EXPECT_THAT(walked_, SizeIs(4));
+  EXPECT_THAT(given_up_, IsEmpty());
+}
+
+// A walk asks for looks now and then; nothing waits for them.
+TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
+  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
+  targets_->LookAgain(kProcess);
+  EXPECT_TRUE(targets_->idle());
+  EXPECT_EQ(looks(), 1);
+}
+
+// Of the captures that one look serves, each walk asks for another look, which has to wait.
+TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
+  look_again_ = true;
+  SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);
+  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  Settle();
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
+  EXPECT_THAT(given_up_, IsEmpty());
+}
+
+TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpInTime) {
+  SetLook(LookOutcome::kChanging, LookPace::kAtOnceNs / 10);
+  Capture(1);
+  const uint64_t begin_ns = now_ns_;
+  while (given_up_.empty()) {
+    std::this_thread::yield();
+    Pass(1'000'000);
+    ASSERT_LE(now_ns_ - begin_ns, 60'000'000'000);
+  }
+  EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kUnreadableProcess)));
+}
+
+// One look that took long is paid for as well, when it comes back.
+TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
+  Make({.retry_ns = 1, .deadline = std::chrono::milliseconds(20)});
+  SetLook(LookOutcome::kSeen, 2 * LookPace::kAtOnceNs);
+  std::promise<void> end;
+  processes_->Block(kProcess.pid, end.get_future().share());
+  targets_->HearOf(kProcess, kProcess.pid, "leader");
+  Settle();
+  end.set_value();
+  while (targets_->reader_stats().late == 0) {
+    std::this_thread::yield();
+    targets_->Tick(now_ns_);
+  }
+  Capture(1);
+  Pass(LookPace::kLongestPauseNs - 1);
+  EXPECT_EQ(looks(), 1);
+  Pass(1);
+  Settle();
+  EXPECT_EQ(looks(), 2);
+}
+
 TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
   std::promise<void> end;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
