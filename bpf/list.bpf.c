@@ -76,13 +76,15 @@ static __always_inline bool may_walk_long(void)
 	       __sync_val_compare_and_swap(&control.long_walk_ns, last, now) == last;
 }
 
-/* Tries to find known mappings at one moment: in one of them another may change. */
-#define CONFIRMATIONS 8
+/* Tries to find known mappings at one moment: in one of them another may change. They are unrolled because
+ * Linux 6.1 refuses loops around bpf_loop. */
+#define CONFIRMATIONS 4
 
 /* Is the code of `task` that of `space`? Then it is listed, as of `*sequence`. */
 static __always_inline bool list_known_code(struct task_struct *task, const struct space *space,
 					    struct code_list *list, __u64 *sequence)
 {
+#pragma clang loop unroll(full)
 	for (__u32 i = 0; i < CONFIRMATIONS; i++) {
 		__u64 moment = code_sequence(task);
 
@@ -131,6 +133,7 @@ static __always_inline __u64 moment_of_seen_code(struct task_struct *task, const
 static __always_inline void confirm_seen_code(struct task_struct *task, struct code_list *list,
 					      __u64 *sequence)
 {
+#pragma clang loop unroll(full)
 	for (__u32 i = 0; i < CONFIRMATIONS; i++) {
 		__u64 moment = moment_of_seen_code(task, list);
 
