@@ -57,9 +57,9 @@ enum bpf_map_type {
 
 #define VM_WRITE 0x2
 #define VM_EXEC 0x4
-#define VM_STACK 0x100 /* grows down */
 #define VM_SHARED 0x8
 #define VM_MAYSHARE 0x80
+#define VM_STACK 0x100 /* grows down */
 #define VM_PFNMAP 0x400
 #define VM_IO 0x4000
 #define VM_HUGETLB 0x400000

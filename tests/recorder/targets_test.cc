@@ -206,7 +206,7 @@ TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
   EXPECT_THAT(given_up_, IsEmpty());
 }
 
-TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpInTime) {
+TEST_F(PacedTargetTest, WhoNeverHoldsStillIsGivenUpAllTheSame) {
   SetLook(LookOutcome::kChanging, LookPace::kAtOnceNs / 10);
   Capture(1);
   while (given_up_.empty()) {
