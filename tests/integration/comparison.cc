@@ -125,6 +125,7 @@ class Comparison {
   Tally Run() {
     const std::map<pid_t, OurStack> before = ByOffcpu(pid_);
     const std::map<pid_t, Pcs> reference = by_ == Reference::kGdb ? ByGdb(pid_) : ByElfutils(pid_);
+    EXPECT_TRUE(AwaitStopped(pid_)) << name_ << " goes on after " << they_;
     const std::map<pid_t, OurStack> ours = ByOffcpu(pid_);
     EXPECT_TRUE(before == ours) << name_ << " has not been stopped all the time";
     for (const pid_t tid : Threads(pid_)) {

@@ -45,6 +45,15 @@ bool AllAre(const std::vector<pid_t>& pids, char state, size_t threads) {
   return count >= threads;
 }
 
+// A thread that a timer has woken, or that is only just starting, may be stopped in the middle of its own code.
+bool AllAreInCalls(pid_t pid) {
+  const std::vector<pid_t> tids = Threads(pid);
+  return std::all_of(tids.begin(), tids.end(), [pid](pid_t tid) {
+    const std::string call = Text(absl::StrCat("/proc/", pid, "/task/", tid, "/syscall"));
+    return !call.empty() && call[0] >= '0' && call[0] <= '9';
+  });
+}
+
 }  // namespace
 
 const char kNginx[] = R"(cat >n.conf <<END
@@ -63,6 +72,10 @@ exec setpriv --reuid postgres --regid postgres --clear-groups $bin/postgres -D d
 bool RealProgram::is_installed() const { return access(needs.c_str(), X_OK) == 0; }
 
 std::vector<pid_t> Threads(pid_t pid) { return Numbers(absl::StrCat("/proc/", pid, "/task")); }
+
+bool AwaitStopped(pid_t pid) {
+  return HoldsWithin(std::chrono::seconds(10), [pid] { return AllAre({pid}, 'T', 1); });
+}
 
 std::vector<pid_t> Family(pid_t pid) {
   std::vector<pid_t> family = {pid};
@@ -100,9 +113,13 @@ bool RunningProgram::AwaitBlocked(size_t threads) const {
 }
 
 bool RunningProgram::Stop() const {
-  return HoldsWithin(std::chrono::seconds(10), [this] {
+  return HoldsWithin(std::chrono::seconds(30), [this] {
     for (const pid_t pid : pids()) kill(pid, SIGSTOP);
-    return AllAre(pids(), 'T', 1);
+    const std::vector<pid_t> family = pids();
+    if (!AllAre(family, 'T', 1)) return false;
+    if (std::all_of(family.begin(), family.end(), AllAreInCalls)) return true;
+    for (const pid_t pid : family) kill(pid, SIGCONT);
+    return false;
   });
 }
 

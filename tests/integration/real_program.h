@@ -46,6 +46,9 @@ bool HoldsWithin(std::chrono::seconds time, Condition condition) {
   return true;
 }
 
+// All threads of a stopped process are where they stopped: a debugger that has let go of them wakes each of them once.
+bool AwaitStopped(pid_t pid);
+
 // A program and all that it starts.
 class RunningProgram {
  public:
@@ -58,7 +61,8 @@ class RunningProgram {
   // All of it waits, and is as many threads.
   bool AwaitBlocked(size_t threads) const;
 
-  // As a signal does: what a thread waits in is what it is found in. Parents first, so that nobody sees it.
+  // As a signal does: what a thread waits in is what it is found in, a system call. Parents first, so that nobody sees
+  // it.
   bool Stop() const;
 
   const std::string& directory() const { return directory_.path(); }
