@@ -46,12 +46,13 @@ class EndSignals {
   }
   const sigset_t& before() const { return before_; }
 
-  // True if one came; waits at most a tick, less if a child ends.
-  bool Wait() const {
+  // True if one came; waits at most so long, less if a child ends.
+  bool Wait(std::chrono::nanoseconds at_most) const {
     sigset_t wanted = signals_;
     sigaddset(&wanted, SIGCHLD);
-    const timespec tick = {.tv_sec = 0, .tv_nsec = std::chrono::nanoseconds(kTick).count()};
-    const int got = sigtimedwait(&wanted, nullptr, &tick);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+    const timespec patience = {.tv_sec = seconds.count(), .tv_nsec = (at_most - seconds).count()};
+    const int got = sigtimedwait(&wanted, nullptr, &patience);
     return got > 0 && sigismember(&signals_, got) == 1;
   }
   // From here on Ctrl-C ends the program. One that came before was meant for the recording: who sends a signal twice
@@ -88,6 +89,7 @@ class ProgressLine {
   void Clear() const {
     if (shown_) std::fputs("\r\033[K", stderr);
   }
+  bool is_shown() const { return shown_; }
 
  private:
   bool shown_ = isatty(STDERR_FILENO) != 0;
@@ -98,8 +100,12 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
   const Clock::time_point start = Clock::now();
   const Clock::time_point end = length_ns != 0 ? start + std::chrono::nanoseconds(length_ns) : Clock::time_point::max();
   ProgressLine progress;
-  while (Clock::now() < end) {
-    if (signals.Wait() || (child != nullptr && child->Ended())) break;
+  // Else nothing has to be looked at before the end: each look is a wake-up.
+  const bool ticks = progress.is_shown() || child != nullptr || !config.pids.empty() || !config.tids.empty();
+  for (auto now = start; now < end; now = Clock::now()) {
+    const std::chrono::nanoseconds left = end - now;
+    if (signals.Wait(ticks ? std::min<std::chrono::nanoseconds>(kTick, left) : left)) break;
+    if (child != nullptr && child->Ended()) break;
     if (child == nullptr && AllEnded(config)) break;
     progress.Show(recorder, start);
   }

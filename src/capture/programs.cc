@@ -372,15 +372,20 @@ size_t Programs::FlushSums() {
 }
 
 size_t Programs::Drain(const RecordCallback& record) {
-  impl_->on_record = record;
-  const int intervals = ring_buffer__consume(impl_->intervals.get());
-  const int captures = ring_buffer__consume(impl_->captures.get());
-  return static_cast<size_t>(std::max(intervals, 0)) + static_cast<size_t>(std::max(captures, 0));
+  size_t bytes = 0;
+  impl_->on_record = [&](std::span<const std::byte> drained) {
+    bytes += drained.size();
+    record(drained);
+  };
+  ring_buffer__consume(impl_->intervals.get());
+  ring_buffer__consume(impl_->captures.get());
+  impl_->on_record = nullptr;
+  return bytes;
 }
 
-void Programs::AwaitNews(std::chrono::milliseconds patience) {
+bool Programs::AwaitNews(std::chrono::milliseconds patience) {
   epoll_event event;
-  epoll_wait(impl_->news.get(), &event, 1, static_cast<int>(patience.count()));
+  return epoll_wait(impl_->news.get(), &event, 1, static_cast<int>(patience.count())) > 0;
 }
 
 void Programs::Hurry() { eventfd_write(impl_->hurry.get(), 1); }

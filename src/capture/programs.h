@@ -98,12 +98,12 @@ class Programs {
   // Into the ring, what was added up by now. Returns how many sums found no room in it, and stay. Any thread.
   size_t FlushSums();
 
-  // Gives every record of both rings to `record`, intervals and definitions first. Returns how many there were.
+  // Gives every record of both rings to `record`, intervals and definitions first. Returns how many bytes there were.
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   size_t Drain(const RecordCallback& record);
-  // Returns when code has been seen that was not known, which has to be looked at soon; when Hurry says so; at last
-  // after `patience`. One thread.
-  void AwaitNews(std::chrono::milliseconds patience);
+  // Returns true when code has been seen that was not known, which has to be looked at soon, or when Hurry says so;
+  // false after `patience`. One thread.
+  bool AwaitNews(std::chrono::milliseconds patience);
   void Hurry();
 
   // With its code hash and what it stands for.

@@ -48,10 +48,15 @@ constexpr std::chrono::seconds kDecodeAtMost{1};
 constexpr uint64_t kFlushPeriodNs = 500'000'000;
 constexpr uint64_t kCutAheadNs = 5'000'000;
 constexpr int kFlushAttempts = 1000;
-// Between two looks at the rings: where much comes, and where less than kFewRecords do.
+// Between two looks at the rings: where much comes, and where no more than kFewBytes do. These are hundreds of
+// intervals, or a capture or two: a stack that is being learned is captured until it is known. Where every switch may
+// send a record, the rings have to hold those of a period of a busy host.
 constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
-constexpr size_t kFewRecords = 16;
+constexpr std::chrono::milliseconds kLongestDrainPeriodOfSample{160};
+constexpr size_t kFewBytes = 32 << 10;
+// Of the worker, when nothing comes and no reading is under way.
+constexpr std::chrono::milliseconds kIdlePeriod{200};
 constexpr std::chrono::milliseconds kGathering{1};  // what comes together
 constexpr std::chrono::milliseconds kLastTurn{1};   // of the worker, while readings end
 
@@ -184,14 +189,19 @@ class RecorderImpl final : public Recorder {
       programs_->FlushSums();
     }
     const std::lock_guard lock(mutex_);
-    const size_t records = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
+    const size_t bytes = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
-    if (records != 0) tasks_.Poke();
+    if (bytes != 0) tasks_.Poke();
     drainer_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
-    drain_period_ = records < kFewRecords ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
+    drain_period_ = bytes <= kFewBytes ? std::min(2 * drain_period_, LongestDrainPeriod()) : kDrainPeriod;
     ++drains_;
     changed_.notify_all();
     return !stop_;
+  }
+
+  std::chrono::milliseconds LongestDrainPeriod() const {
+    const bool is_sample = config_.draws_per_second != 0 && !config_.wakers;
+    return is_sample ? kLongestDrainPeriodOfSample : kLongestDrainPeriod;
   }
 
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
@@ -199,8 +209,7 @@ class RecorderImpl final : public Recorder {
   void DrainLoop() {
     const HurriedThread hurried;
     while (DrainOnce()) {
-      programs_->AwaitNews(drain_period_);
-      std::this_thread::sleep_for(kGathering);
+      if (programs_->AwaitNews(drain_period_)) std::this_thread::sleep_for(kGathering);
     }
     // What was asked for before recording stopped may still be on its way.
     std::this_thread::sleep_for(kDrainPeriod);
@@ -228,8 +237,14 @@ class RecorderImpl final : public Recorder {
                          std::chrono::milliseconds(config_.finish_ms));
       }
       if (last && all_decoded_ && (pipeline_.idle() || patience->IsOver(pipeline_.readings()))) return;
-      tasks_.Await(last ? kLastTurn : pipeline_.idle() ? kLongestDrainPeriod : kDrainPeriod);
+      tasks_.Await(last ? kLastTurn : TurnPeriod());
     }
+  }
+
+  // Of the worker, unless something comes.
+  std::chrono::milliseconds TurnPeriod() const {
+    if (!pipeline_.idle()) return kDrainPeriod;
+    return can_capture_ ? kIdlePeriod : kLongestDrainPeriod;  // stacks are read as often as kOnlyLivePeriodNs
   }
 
   // False if there is more than can be done in time.
