@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -27,6 +28,7 @@
 #include "capture/decode.h"
 #include "capture/errno_status.h"
 #include "capture/hidden_tasks.h"
+#include "capture/load_failure.h"
 #include "capture/mapped_array.h"
 #include "capture/orc_format.h"
 #include "capture/request_cost.h"
@@ -47,15 +49,16 @@ struct RingDeleter {
 using OwnedLink = std::unique_ptr<bpf_link, LinkDeleter>;
 using OwnedRing = std::unique_ptr<ring_buffer, RingDeleter>;
 
-// libbpf writes to stderr unless told otherwise; its first warning explains a failed load.
-thread_local std::string first_libbpf_warning;
+// libbpf writes to stderr unless told otherwise.
+thread_local LoadFailure load_failure;
 
 int KeepWarning(libbpf_print_level level, const char* format, va_list arguments) {
-  if (level != LIBBPF_WARN || !first_libbpf_warning.empty()) return 0;
-  char line[512];
-  const int length = std::vsnprintf(line, sizeof(line), format, arguments);
-  first_libbpf_warning.assign(line, std::min<size_t>(sizeof(line) - 1, static_cast<size_t>(std::max(length, 0))));
-  while (!first_libbpf_warning.empty() && first_libbpf_warning.back() == '\n') first_libbpf_warning.pop_back();
+  if (level != LIBBPF_WARN) return 0;
+  char* warning = nullptr;
+  const int length = vasprintf(&warning, format, arguments);
+  if (length < 0) return 0;
+  load_failure.Hear({warning, static_cast<size_t>(length)});
+  std::free(warning);
   return 0;
 }
 
@@ -136,12 +139,12 @@ struct Programs::Impl {
   std::mutex listing;                 // guards list_min_ns and list_pass of the control page
 
   absl::Status Load() {
-    first_libbpf_warning.clear();
+    load_failure = {};
     const int error = -bpf_object__load_skeleton(bpf.skeleton);
     if (error == 0) return absl::OkStatus();
     absl::Status status = ErrnoStatus("the kernel refuses the BPF programs", error);
     if (error == EPERM) return status;  // libbpf can only guess why, and guesses at limits of old kernels
-    return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " (", first_libbpf_warning, ")"));
+    return absl::Status(status.code(), absl::StrCat(status.message(), " (", load_failure.Text(), ")"));
   }
 
   // False: the kernel's unwind tables are in a form that is not known.
