@@ -25,9 +25,12 @@ void WorkerTasks::Await(std::chrono::milliseconds patience) {
   is_poked_ = false;
 }
 
+// Who is woken finds the mutex free.
 void WorkerTasks::Poke() {
-  const std::lock_guard lock(mutex_);
-  is_poked_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    is_poked_ = true;
+  }
   news_.notify_one();
 }
 
