@@ -1,0 +1,63 @@
+// Beside what does next to nothing, the recorder itself wakes up rarely: that is most of what it costs there.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "recorder/record_config.h"
+#include "tests/integration/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// The first looks are done, and the drainer has come to its longest period.
+constexpr std::chrono::milliseconds kSettles{1500};
+
+struct WakeUps {
+  double drains = 0;  // a second
+  double turns = 0;   // of the worker, likewise
+};
+
+WakeUps BesideASleeper(RecordConfig config) {
+  const std::unique_ptr<Program> sleeper = Program::Start({"sleep", "60"});
+  EXPECT_NE(sleeper, nullptr);
+  if (sleeper == nullptr) return {};
+  config.pids = {sleeper->pid()};
+  const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
+  EXPECT_TRUE(recorder.ok()) << recorder.status();
+  if (!recorder.ok()) return {};
+  std::this_thread::sleep_for(kSettles);
+  const Clock::time_point begin = Clock::now();
+  const RecorderProgress before = (*recorder)->progress();
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  const RecorderProgress after = (*recorder)->progress();
+  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  const WakeUps wake_ups = {.drains = static_cast<double>(after.drains - before.drains) / seconds,
+                            .turns = static_cast<double>(after.turns - before.turns) / seconds};
+  std::printf("a second: %.1f looks at the rings, %.1f turns of the worker\n", wake_ups.drains, wake_ups.turns);
+  EXPECT_GT(wake_ups.drains, 0);
+  EXPECT_GT(wake_ups.turns, 0);
+  return wake_ups;
+}
+
+TEST(Quiet, ASampleIsLookedForSixTimesASecond) {
+  RecordConfig config;
+  AdaptSample(kDrawsPerCpuAlways, config);
+  const WakeUps wake_ups = BesideASleeper(config);
+  EXPECT_LE(wake_ups.drains, 8);  // every 160 ms
+  EXPECT_LE(wake_ups.turns, 7);   // every 200 ms
+}
+
+// A host that becomes busy fills the rings in less time then.
+TEST(Quiet, EveryWaitIsLookedForTwentyFiveTimesASecond) {
+  const WakeUps wake_ups = BesideASleeper(RecordConfig());
+  EXPECT_LE(wake_ups.drains, 28);  // every 40 ms
+  EXPECT_LE(wake_ups.turns, 7);
+}
+
+}  // namespace
+}  // namespace offcpu::integration
