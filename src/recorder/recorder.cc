@@ -48,13 +48,13 @@ constexpr std::chrono::seconds kDecodeAtMost{1};
 constexpr uint64_t kFlushPeriodNs = 500'000'000;
 constexpr uint64_t kCutAheadNs = 5'000'000;
 constexpr int kFlushAttempts = 1000;
-// Between two looks at the rings: where much comes, and where no more than kFewBytes do. These are hundreds of
-// intervals, or a capture or two: a stack that is being learned is captured until it is known. Where every switch may
-// send a record, the rings have to hold those of a period of a busy host.
+// Between two looks at the rings: where much comes, and where no more than a few bytes do.
 constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
-constexpr std::chrono::milliseconds kLongestDrainPeriodOfSample{160};
+// Hundreds of intervals, or a capture or two: a stack that is being learned is captured until it is known.
 constexpr size_t kFewBytes = 32 << 10;
+// In a sample each wait has a capture, known or not.
+constexpr size_t kFewBytesOfSample = 128 << 10;
 // Of the worker, when nothing comes and no reading is under way.
 constexpr std::chrono::milliseconds kIdlePeriod{200};
 constexpr std::chrono::milliseconds kGathering{1};  // what comes together
@@ -150,10 +150,12 @@ class RecorderImpl final : public Recorder {
     FlushSums();
     std::vector<Drop> drops = CountDrops();
     std::optional<Profile> profile;
-    while (!profile.has_value()) {
+    while (true) {
       tasks_.Run([&] {
         if (pipeline_.IsClosed(all_decoded_)) profile = pipeline_.TakeClosed(std::move(drops));
       });
+      if (profile.has_value()) break;
+      AwaitDrain();  // of captures that were on their way
     }
     Complete(end, *profile);
     return *std::move(profile);
@@ -193,15 +195,11 @@ class RecorderImpl final : public Recorder {
     queue_.Flush();
     if (bytes != 0) tasks_.Poke();
     drainer_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
-    drain_period_ = bytes <= kFewBytes ? std::min(2 * drain_period_, LongestDrainPeriod()) : kDrainPeriod;
+    const size_t few_bytes = config_.draws_per_second != 0 ? kFewBytesOfSample : kFewBytes;
+    drain_period_ = bytes <= few_bytes ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
     ++drains_;
     changed_.notify_all();
     return !stop_;
-  }
-
-  std::chrono::milliseconds LongestDrainPeriod() const {
-    const bool is_sample = config_.draws_per_second != 0 && !config_.wakers;
-    return is_sample ? kLongestDrainPeriodOfSample : kLongestDrainPeriod;
   }
 
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
@@ -227,6 +225,7 @@ class RecorderImpl final : public Recorder {
       const bool last = drained_;
       const std::vector<WorkerTasks::Task> tasks = tasks_.Take();
       all_decoded_ = DecodeQueued();
+      pipeline_.Tick(NowNs(CLOCK_MONOTONIC));  // it may have slept for long: tasks begin patience now
       for (const WorkerTasks::Task& task : tasks) task();
       tasks_.CountDone(tasks.size());
       if (!last) ReadLongWaits();
@@ -243,8 +242,8 @@ class RecorderImpl final : public Recorder {
 
   // Of the worker, unless something comes.
   std::chrono::milliseconds TurnPeriod() const {
-    if (!pipeline_.idle()) return kDrainPeriod;
-    return can_capture_ ? kIdlePeriod : kLongestDrainPeriod;  // stacks are read as often as kOnlyLivePeriodNs
+    if (!pipeline_.idle() || !all_decoded_) return kDrainPeriod;
+    return can_capture_ ? kIdlePeriod : kLongestDrainPeriod;  // it reads stacks every kOnlyLivePeriodNs
   }
 
   // False if there is more than can be done in time.
@@ -368,8 +367,8 @@ class RecorderImpl final : public Recorder {
 
   // Until the rings have been drained once more.
   void AwaitDrain() {
-    programs_->Hurry();
     std::unique_lock lock(mutex_);
+    programs_->Hurry();
     changed_.wait(lock, [this, next = drains_ + 1] { return drains_ >= next; });
   }
 
