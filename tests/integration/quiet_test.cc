@@ -1,5 +1,6 @@
 // Beside what does next to nothing, the recorder itself wakes up rarely: that is most of what it costs there.
 #include <gtest/gtest.h>
+#include <sys/types.h>
 
 #include <chrono>
 #include <cstdio>
@@ -22,11 +23,8 @@ struct WakeUps {
   double turns = 0;   // of the worker, likewise
 };
 
-WakeUps BesideASleeper(RecordConfig config) {
-  const std::unique_ptr<Program> sleeper = Program::Start({"sleep", "60"});
-  EXPECT_NE(sleeper, nullptr);
-  if (sleeper == nullptr) return {};
-  config.pids = {sleeper->pid()};
+WakeUps Beside(pid_t pid, RecordConfig config) {
+  config.pids = {pid};
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   EXPECT_TRUE(recorder.ok()) << recorder.status();
   if (!recorder.ok()) return {};
@@ -44,6 +42,12 @@ WakeUps BesideASleeper(RecordConfig config) {
   return wake_ups;
 }
 
+WakeUps BesideASleeper(const RecordConfig& config) {
+  const std::unique_ptr<Program> sleeper = Program::Start({"sleep", "60"});
+  EXPECT_NE(sleeper, nullptr);
+  return sleeper == nullptr ? WakeUps() : Beside(sleeper->pid(), config);
+}
+
 // Looks at the rings every 40 ms: a host that becomes busy fills them in less than a second. Turns every 200 ms.
 void ExpectRare(const WakeUps& wake_ups) {
   EXPECT_LE(wake_ups.drains, 28);
@@ -57,6 +61,17 @@ TEST(Quiet, OfASampleItWakesUpRarely) {
 }
 
 TEST(Quiet, OfAllWaitsItWakesUpRarely) { ExpectRare(BesideASleeper(RecordConfig())); }
+
+// A record for each of them, of 150 bytes: as many in 40 ms are few.
+TEST(Quiet, AThousandWaitsASecondAreFew) {
+  const std::unique_ptr<Target> target =
+      Target::Start({"nappers", "--threads", "2", "--nap-ms", "2", "--seconds", "60"});
+  ASSERT_NE(target, nullptr);
+  target->Go();
+  RecordConfig config;
+  config.sums = false;
+  EXPECT_LE(Beside(target->pid(), config).drains, 40);
+}
 
 }  // namespace
 }  // namespace offcpu::integration
