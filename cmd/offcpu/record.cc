@@ -100,7 +100,7 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t l
   const Clock::time_point start = Clock::now();
   const Clock::time_point end = length_ns != 0 ? start + std::chrono::nanoseconds(length_ns) : Clock::time_point::max();
   ProgressLine progress;
-  // Else nothing has to be looked at before the end: each look is a wake-up.
+  // Where nothing has to be looked at before the end, it sleeps until then: each look is a wake-up.
   const bool ticks = progress.is_shown() || child != nullptr || !config.pids.empty() || !config.tids.empty();
   for (auto now = start; now < end; now = Clock::now()) {
     const std::chrono::nanoseconds left = end - now;

@@ -225,7 +225,7 @@ class RecorderImpl final : public Recorder {
       const bool last = drained_;
       const std::vector<WorkerTasks::Task> tasks = tasks_.Take();
       all_decoded_ = DecodeQueued();
-      pipeline_.Tick(NowNs(CLOCK_MONOTONIC));  // it may have slept for long: tasks begin patience now
+      pipeline_.Tick(NowNs(CLOCK_MONOTONIC));  // tasks count their deadlines from this time
       for (const WorkerTasks::Task& task : tasks) task();
       tasks_.CountDone(tasks.size());
       if (!last) ReadLongWaits();
