@@ -18,10 +18,6 @@ constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 // Of a page: it is to be small, because answers that are not taken are held.
 constexpr size_t kPageStacks = 20'000;
 
-constexpr std::chrono::milliseconds kTurnNoticePeriod(50);  // after which it is seen that nobody waits any more
-
-absl::Status Cancelled() { return absl::CancelledError("nobody waits for the profile any more, or the service ends"); }
-
 }  // namespace
 
 absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFormat format,
@@ -31,24 +27,21 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
   if (selection.until_boot_ns == 0 || selection.until_boot_ns >= unix_time_.BootNow()) {
     if (absl::Status status = recording_.CutNow(deadline); !status.ok()) return status;
   }
-  std::unique_lock lock(mutex_);
-  const auto is_free = [this] { return !making_ && held_bytes_ < kMaxHeldBytes; };
-  while (!is_free()) {
-    changed_.wait_for(lock, kTurnNoticePeriod);
-    if (is_over()) return Cancelled();
-    if (!is_free() && std::chrono::steady_clock::now() >= deadline)
-      return absl::ResourceExhaustedError("too many profiles are being taken; try again");
+  std::unique_ptr<const std::string> bytes;
+  {
+    const absl::StatusOr<Turns::Turn> turn =
+        turns_.Await("profiles", deadline, is_over, [this] { return held_bytes_ < kMaxHeldBytes; });
+    if (!turn.ok()) return turn.status();
+    bytes = std::make_unique<const std::string>(Format(selection, format, is_over));
+    malloc_trim(0);  // it was much, and it may be long until it is needed again
+    held_bytes_ += bytes->size();
   }
-  making_ = true;
-  lock.unlock();
-  auto bytes = std::make_unique<const std::string>(Format(selection, format, is_over));
-  malloc_trim(0);  // it was much, and it may be long until it is needed again
-  lock.lock();
-  making_ = false;
-  changed_.notify_all();
-  if (is_over()) return Cancelled();  // names may be missing
-  held_bytes_ += bytes->size();
-  return Dump(bytes.release(), [this](const std::string* made) { Release(made); });
+  Dump dump(bytes.release(), [this](const std::string* made) {
+    held_bytes_ -= made->size();
+    delete made;
+  });
+  if (is_over()) return absl::CancelledError("nobody waits for the profile any more");  // names may be missing
+  return dump;
 }
 
 void Dumps::SetIdlePatterns(IdlePatterns patterns) {
@@ -83,15 +76,6 @@ std::string Dumps::Format(const DumpSelection& selection, OutputFormat format, c
   std::string bytes;
   WriteProfile(format, profile, options, [&bytes](std::string_view piece) { bytes.append(piece); });
   return bytes;
-}
-
-void Dumps::Release(const std::string* bytes) {
-  {
-    const std::lock_guard lock(mutex_);
-    held_bytes_ -= bytes->size();
-  }
-  delete bytes;
-  changed_.notify_all();
 }
 
 }  // namespace offcpu

@@ -1,12 +1,11 @@
-// Profiles of what a recording holds, put together for clients. One at a time, because that takes memory; and what
-// clients have not yet taken is bounded in bytes, so that who is slow makes others wait and the service no larger.
-// Threads: any.
+// Profiles of what a recording holds, put together for clients. One at a time, because that takes memory, in the order
+// in which they are asked for; and what clients have not yet taken is bounded in bytes, so that who is slow makes
+// others wait and the service no larger. Threads: any.
 #ifndef OFFCPU_DAEMON_DUMPS_H_
 #define OFFCPU_DAEMON_DUMPS_H_
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
 #include "daemon/recording.h"
+#include "daemon/turns.h"
 #include "output/format.h"
 #include "process/reader_pool.h"
 #include "recorder/clocks.h"
@@ -68,16 +68,15 @@ class Dumps {
  private:
   std::shared_ptr<const IdlePatterns> idle();
   std::string Format(const DumpSelection& selection, OutputFormat format, const IsCancelled& is_cancelled);
-  void Release(const std::string* bytes);
 
   Recording& recording_;
   UnixTime unix_time_;
   const std::shared_ptr<ReaderPool> readers_;
   std::atomic<bool> stopping_{false};
+  Turns turns_{1};
+  std::atomic<size_t> held_bytes_{0};  // of dumps that live
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool making_ = false;    // guarded by mutex_, as what follows is
-  size_t held_bytes_ = 0;  // of dumps that live
+  // Guarded by mutex_.
   std::shared_ptr<const IdlePatterns> idle_ = std::make_shared<IdlePatterns>(DefaultIdlePatterns());
   NameCache names_{kMaxNameBytes};  // of who makes one
 };

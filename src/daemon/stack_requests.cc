@@ -1,10 +1,8 @@
 #include "daemon/stack_requests.h"
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
 #include "proto/control.pb.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
@@ -14,7 +12,6 @@ namespace offcpu {
 namespace {
 
 constexpr std::chrono::milliseconds kReadDeadline(2000);  // for some threads, or for the symbols of a file
-constexpr std::chrono::milliseconds kNoticePeriod(50);    // after which it is seen that nobody waits any more
 
 }  // namespace
 
@@ -22,8 +19,8 @@ absl::StatusOr<std::string> StackRequests::Format(const control::StacksRequest& 
                                                   const IsCancelled& is_cancelled) {
   const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(request.unwind());
   if (!unwind.ok()) return unwind.status();
-  if (absl::Status turn = AwaitTurn(deadline, is_cancelled); !turn.ok()) return turn;
-  const std::unique_ptr<StackRequests, void (*)(StackRequests*)> end_of_turn(this, [](auto* self) { self->EndTurn(); });
+  const absl::StatusOr<Turns::Turn> turn = turns_.Await("stacks", deadline, is_cancelled);
+  if (!turn.ok()) return turn.status();
   const absl::StatusOr<Listing> listing = SharedListing();
   if (!listing.ok()) return listing.status();
   const TimedRead read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
@@ -42,29 +39,6 @@ absl::StatusOr<std::string> StackRequests::Format(const control::StacksRequest& 
 NamedProfile StackRequests::Name(Profile profile, const SymbolizerOptions& options) {
   const std::lock_guard lock(naming_);
   return Symbolize(std::move(profile), options, &names_);
-}
-
-absl::Status StackRequests::AwaitTurn(Clock::time_point deadline, const IsCancelled& is_cancelled) {
-  const int me = 0;
-  std::unique_lock lock(mutex_);
-  waiting_.push_back(&me);
-  absl::Status status;
-  while (status.ok() && (running_ >= kAtOnce || waiting_.front() != &me)) {
-    changed_.wait_for(lock, kNoticePeriod);
-    if (Clock::now() >= deadline)
-      status = absl::ResourceExhaustedError("too many stacks are being asked for; try again");
-    if (is_cancelled()) status = absl::CancelledError("nobody waits for the stacks any more");
-  }
-  std::erase(waiting_, &me);
-  if (status.ok()) ++running_;
-  changed_.notify_all();
-  return status;
-}
-
-void StackRequests::EndTurn() {
-  const std::lock_guard lock(mutex_);
-  --running_;
-  changed_.notify_all();
 }
 
 absl::StatusOr<Listing> StackRequests::SharedListing() {

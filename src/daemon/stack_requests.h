@@ -6,9 +6,7 @@
 #define OFFCPU_DAEMON_STACK_REQUESTS_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -16,6 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "daemon/turns.h"
 #include "process/module_cache.h"
 #include "process/reader_pool.h"
 #include "recorder/listing.h"
@@ -30,7 +29,7 @@ class StacksRequest;
 
 class StackRequests {
  public:
-  using Clock = std::chrono::steady_clock;
+  using Clock = Turns::Clock;
   using LoadListing = std::function<absl::StatusOr<Listing>()>;
 
   static constexpr size_t kAtOnce = 2;
@@ -44,18 +43,13 @@ class StackRequests {
                                      const IsCancelled& is_cancelled);
 
  private:
-  absl::Status AwaitTurn(Clock::time_point deadline, const IsCancelled& is_cancelled);
-  void EndTurn();
   absl::StatusOr<Listing> SharedListing();
   NamedProfile Name(Profile profile, const SymbolizerOptions& options);
 
   const std::shared_ptr<ReaderPool> readers_;
   const std::shared_ptr<ModuleCache> modules_;
   const LoadListing load_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  size_t running_ = 0;               // guarded by mutex_, as what follows is
-  std::deque<const void*> waiting_;  // who came first is served first
+  Turns turns_{kAtOnce};
   std::mutex loading_;
   std::optional<Listing> listing_;  // guarded by loading_
   std::mutex naming_;

@@ -1,0 +1,48 @@
+// Turns at what only so many may do at a time. Who came first has his first, however many come after him: with turns by
+// chance, some of many clients wait until their time is over.
+//
+// Threads: any.
+#ifndef OFFCPU_DAEMON_TURNS_H_
+#define OFFCPU_DAEMON_TURNS_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "process/reader_pool.h"
+
+namespace offcpu {
+
+class Turns {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Ends when it is destroyed. Its Turns must outlive it.
+  using Turn = std::unique_ptr<Turns, void (*)(Turns*)>;
+
+  explicit Turns(size_t at_once) : at_once_(at_once) {}
+
+  // ResourceExhausted if it has not come by `deadline`, Cancelled soon after `is_cancelled` says so; the message says
+  // which of both of `what`. It does not come before `has_room` says so, which is asked again all the while.
+  absl::StatusOr<Turn> Await(
+      const char* what, Clock::time_point deadline, const IsCancelled& is_cancelled,
+      absl::FunctionRef<bool()> has_room = [] { return true; });
+
+ private:
+  void End();
+
+  const size_t at_once_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  size_t running_ = 0;               // guarded by mutex_, as what follows is
+  std::deque<const void*> waiting_;  // who came first is in front
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_DAEMON_TURNS_H_
