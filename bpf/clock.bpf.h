@@ -68,12 +68,18 @@ static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now, e
 	return task->sched_info.run_delay + (now - queued);
 }
 
-/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; found out at the first switch of anybody: who
- * is recorded from its execve on may not have left a CPU by then. */
+/* What to add to CLOCK_MONOTONIC to get the scheduler's clock. Whatever comes between an update of that clock
+ * and this reading, up to milliseconds of a hypervisor's, makes the difference too small: the largest one of
+ * all switches before recording begins is kept. */
 static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 {
-	if (!control.clock_offset && scheduler_ns)
-		__sync_val_compare_and_swap(&control.clock_offset, 0, scheduler_ns - bpf_ktime_get_ns());
+	__u64 known = control.clock_offset, offset;
+
+	if (!scheduler_ns || (known && control.phase != WIRE_WAITING))
+		return;
+	offset = scheduler_ns - bpf_ktime_get_ns();
+	if (!known || (__s64)(offset - known) > 0)
+		__sync_val_compare_and_swap(&control.clock_offset, known, offset);
 }
 
 static __always_inline __u64 recording_start(void)

@@ -80,8 +80,6 @@ void LedgerMaker::AddDropped(const EventQueueStats& queue) { dropped_ = queue.dr
 void LedgerMaker::BookLastStretch(const ThreadAccount& account, const RecordedSpan& span, LedgerEntry& entry) const {
   const uint64_t begin = std::max(account.is_new ? span.end_ns : account.out_ns, span.start_ns);
   const uint64_t length = span.end_ns > begin ? span.end_ns - begin : 0;
-  // A program that began before the end may have booked what came after it.
-  if (account.out_ns > span.end_ns) entry.on_cpu_ns -= std::min(account.out_ns - span.end_ns, entry.on_cpu_ns);
   const auto wait = waits_.find({account.process, account.tid});
   if (wait != waits_.end()) {
     const auto& [last, loss] = wait->second;
@@ -121,6 +119,8 @@ LedgerEntry LedgerMaker::EntryOf(const ThreadAccount& account, const RecordedSpa
   const uint64_t since = std::max(account.since_ns, span.start_ns);
   const uint64_t until = account.until_ns == 0 ? span.end_ns : std::min(account.until_ns, span.end_ns);
   if (!account.is_new) entry.wall_ns = until > since ? until - since : 0;
+  // A program that began before the end may have booked what came after it.
+  if (account.out_ns > span.end_ns) entry.on_cpu_ns -= std::min(account.out_ns - span.end_ns, entry.on_cpu_ns);
   if (account.until_ns == 0) BookLastStretch(account, span, entry);
   MoveDropped({account.process, account.tid}, entry);
   return entry;

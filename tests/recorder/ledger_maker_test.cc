@@ -110,6 +110,14 @@ TEST(LedgerTest, StretchThatWasBookedBeyondTheEndIsCut) {
   EXPECT_EQ(EntryOf(account).blocked_ns, 2'000u);
 }
 
+TEST(LedgerTest, LifeThatWasBookedBeyondTheEndIsCutToo) {
+  ThreadAccount account = Waiting();
+  account.since_ns = 2'000;
+  account.out_ns = account.until_ns = 11'300;
+  EXPECT_EQ(EntryOf(account).wall_ns, 9'000u);
+  EXPECT_EQ(EntryOf(account).on_cpu_ns, 4'700u);
+}
+
 TEST(LedgerTest, ThreadsOfOneNumberAndProgramAreOne) {
   LedgerMaker ledger(10);
   ThreadAccount before = Running();  // the first thread, before another one calls execve and takes its number
