@@ -29,6 +29,7 @@ class HttpServerTest : public ::testing::Test {
     dumps_ = std::make_unique<Dumps>(*recording_);
     server_ = *HttpServer::Listen("127.0.0.1:0", std::make_shared<HttpAccess>(), Source());
     client_ = std::make_unique<httplib::Client>("127.0.0.1", server_->port());
+    client_->set_read_timeout(std::chrono::seconds(60));  // sanitizers take a while
   }
 
   HttpSource Source() {

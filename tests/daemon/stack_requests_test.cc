@@ -65,8 +65,12 @@ TEST_F(StackRequestsTest, TwoAreServedAtATimeAndTheOthersInTheirOrder) {
     AwaitListed(static_cast<size_t>(pid));
   }
   for (int pid = 3; pid <= 5; ++pid) {
-    asked.push_back(Ask(pid));
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // so that they come one after the other
+    const auto waits = std::make_shared<std::atomic<bool>>(false);  // it is asked then whether its client has gone
+    asked.push_back(Ask(pid, std::chrono::hours(1), [waits] {
+      *waits = true;
+      return false;
+    }));
+    while (!*waits) std::this_thread::yield();
   }
   EXPECT_EQ(Listed(), (std::vector<pid_t>{1, 2}));
   go_on_ = true;

@@ -100,6 +100,7 @@ TEST(Live, AWaitIsCutByBothEndsOfTheRecording) {
     target->Go();
     target->AwaitDone();
     moved_at_most_ns = Ns(steady_clock::now() - before);
+    std::this_thread::sleep_for(milliseconds(250));  // in the second wait, however late it began
   });
   const auto in = [&](const std::string& function, WaitKind kind) {
     return result.recording
@@ -126,6 +127,8 @@ TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
   const TimedRecording result = RecordFor(config, milliseconds(2500), [&] {
     std::this_thread::sleep_for(milliseconds(2200));  // longer than the time between two looks, and the bound
     kill(target->pid(), SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, static_cast<id_t>(target->pid()), &info, WEXITED | WNOWAIT);
   });
   const std::vector<StackRow> rows = result.recording.Rows([](const StackRow& row) {
     return row.Calls({"start_thread", "waiter_thread", "condition_wait"});

@@ -81,10 +81,11 @@ std::map<std::string, std::string> BlockedTasks() {
   return blocked;
 }
 
-// Those that stay so for half a second. What waits for a disk or for the end of other readers goes on before.
+// Those that stay so for ten seconds: what hangs does so for as long as the neighbour lives. What waits for a disk or
+// for the end of other readers goes on before.
 std::string HangingTasks() {
   std::map<std::string, std::string> hanging = BlockedTasks();
-  for (int i = 0; i < 5 && !hanging.empty(); ++i) {
+  for (int i = 0; i < 100 && !hanging.empty(); ++i) {
     std::this_thread::sleep_for(milliseconds(100));
     const std::map<std::string, std::string> now = BlockedTasks();
     std::erase_if(hanging, [&](const auto& task) {

@@ -80,7 +80,8 @@ void RecordDeep(const std::vector<std::string>& words, const std::vector<std::st
 
 TEST(DeepStack, SixtyFramesFromStartAndFromClone) { RecordDeep({"deep", "--seconds", "2"}, Levels("deep", 60)); }
 
-TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "3"}, Levels("big", 40)); }
+// Captures hold enough of so large a stack once the recorder has seen the first ones, after some rounds of reading.
+TEST(DeepStack, FortyFramesOfOneKilobyteEach) { RecordDeep({"deep", "--big", "--seconds", "8"}, Levels("big", 40)); }
 
 TEST(DeepStack, IsTheSameBesideTenThousandSamplesASecond) {
   const Sampler sampler(10'000);

@@ -305,7 +305,8 @@ TEST(UserWalk, TellsWhatCapturesTell) {
   Counts walked;
   Counts captured;
   for (const uint32_t proof_odds : {0u, 1000u}) {
-    const std::unique_ptr<Target> target = Target::Start({"two_callers", "--rounds", "3000"});
+    // So many that what comes before the first look at the process does not matter.
+    const std::unique_ptr<Target> target = Target::Start({"two_callers", "--rounds", "6000"});
     ASSERT_NE(target, nullptr);
     const Recording recording = Record(WithOdds({target->pid()}, proof_odds), *target);
     const ProfileStats& stats = recording.profile.stats;

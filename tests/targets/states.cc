@@ -90,6 +90,22 @@ uint64_t OwnRunDelayNs() {
   return run_delay_ns;
 }
 
+// What the calling thread waits for a CPU for as long as this lives.
+class RunDelayTimer {
+ public:
+  explicit RunDelayTimer(target::Sum& sum) : sum_(sum), before_ns_(OwnRunDelayNs()) {}
+  RunDelayTimer(const RunDelayTimer&) = delete;
+  RunDelayTimer& operator=(const RunDelayTimer&) = delete;
+  ~RunDelayTimer() {
+    sum_.ns += OwnRunDelayNs() - before_ns_;
+    ++sum_.count;
+  }
+
+ private:
+  target::Sum& sum_;
+  const uint64_t before_ns_;
+};
+
 void FutexWait(std::atomic<uint32_t>* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT, value, nullptr, nullptr, 0);
 }
@@ -136,7 +152,7 @@ namespace {
 void RunHogs() {
   const int cpu = target::Cpus().back();
   const char* names[] = {"hog_a", "hog_b"};
-  uint64_t run_delays_ns[2];
+  Span run_delays[2];
   std::vector<std::thread> threads;
   threads.reserve(2);
   for (int i = 0; i < 2; ++i) {
@@ -144,11 +160,10 @@ void RunHogs() {
       target::Pin(0, cpu);
       SetNice(-20);
       gate.Pass();
-      const uint64_t before_ns = OwnRunDelayNs();
-      pthread_setname_np(pthread_self(), names[i]);
+      const RunDelayTimer outer(run_delays[i].outer);
+      const Named named(names[i]);
+      const RunDelayTimer inner(run_delays[i].inner);
       hog_loop();
-      pthread_setname_np(pthread_self(), "over");
-      run_delays_ns[i] = OwnRunDelayNs() - before_ns;
     });
   }
   target::ReadyAndRun("", seconds);
@@ -156,8 +171,8 @@ void RunHogs() {
   gate.Open();
   for (std::thread& thread : threads) thread.join();
   target::Value("wall_ns", Now() - began_ns);
-  target::Value("hog_a_run_delay_ns", run_delays_ns[0]);
-  target::Value("hog_b_run_delay_ns", run_delays_ns[1]);
+  Measured("hog_a_run_delay", run_delays[0]);
+  Measured("hog_b_run_delay", run_delays[1]);
   target::DoneAndStay();
 }
 
@@ -191,7 +206,7 @@ struct Migrant {
   std::atomic<uint32_t> turn = 0;
   std::atomic<bool> over = false;
   Span span;
-  uint64_t run_delay_ns = 0;
+  Span run_delay;
   uint64_t migrations = 0;
 };
 
@@ -199,18 +214,16 @@ void WaitAndMove(Migrant* migrant) {
   migrant->tid = gettid();
   SetNice(10);  // so that it has to wait for the CPUs too, which are busy
   gate.Pass();
-  migrant->run_delay_ns = OwnRunDelayNs();
-  {
-    const Phase phase("migrant", migrant->span);
-    int cpu = sched_getcpu();
-    for (uint32_t turn = 0; !migrant->over; turn = migrant->turn) {
-      FutexWait(&migrant->turn, turn);
-      const int was = cpu;
-      cpu = sched_getcpu();
-      migrant->migrations += cpu != was;
-    }
+  const RunDelayTimer outer(migrant->run_delay.outer);
+  const Phase phase("migrant", migrant->span);
+  const RunDelayTimer inner(migrant->run_delay.inner);
+  int cpu = sched_getcpu();
+  for (uint32_t turn = 0; !migrant->over; turn = migrant->turn) {
+    FutexWait(&migrant->turn, turn);
+    const int was = cpu;
+    cpu = sched_getcpu();
+    migrant->migrations += cpu != was;
   }
-  migrant->run_delay_ns = OwnRunDelayNs() - migrant->run_delay_ns;
 }
 
 // A thread whose CPU is taken away while it is blocked, and which is woken from that CPU.
@@ -244,7 +257,7 @@ void RunMigrant() {
   FutexWake(&migrant.turn);
   for (std::thread& thread : threads) thread.join();
   Measured("migrant", migrant.span);
-  target::Value("run_delay_ns", migrant.run_delay_ns);
+  Measured("migrant_run_delay", migrant.run_delay);
   target::Value("migrations", migrant.migrations);
   target::DoneAndStay();
 }
@@ -306,19 +319,22 @@ void EndByKill() {
 
 void RunEnding(Ending ending) {
   target::ReadyAndRun("", seconds);
-  target::Sum blocked;
+  Span blocked;  // until the end began, and until the process was gone: execve, for one, takes a while to kill them
   for (int i = 0; i < rounds; ++i) {
     for (std::atomic<uint64_t>& began_ns : shared->began_ns) began_ns = 0;
     const pid_t child = fork();
     if (child == 0) LiveAndEnd(ending);
     waitpid(child, nullptr, 0);
+    const uint64_t gone_ns = Now();
     for (const std::atomic<uint64_t>& began_ns : shared->began_ns) {
       target::Check(began_ns != 0 && began_ns < shared->ended_ns, "it was not blocked");
-      blocked.ns += shared->ended_ns - began_ns;
-      ++blocked.count;
+      blocked.inner.ns += shared->ended_ns - began_ns;
+      ++blocked.inner.count;
+      blocked.outer.ns += gone_ns - began_ns;
+      ++blocked.outer.count;
     }
   }
-  target::Measured("doomed", "doomed_wait", blocked);
+  Measured("doomed", blocked);
   target::DoneAndStay();
 }
 

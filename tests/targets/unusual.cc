@@ -59,9 +59,13 @@ pthread_t StartThread(void* (*run)(void*)) {
 
 // Sleeps for a second under its first name, so that a wait which is wrongly dated back is seen.
 void Rename() {
+  static target::Sum first;
   const pthread_t thread = StartThread([](void*) -> void* {
     gate.Pass();
-    target::SleepNs(1'000'000'000);  // renamed in the middle of it
+    {
+      const target::OffCpuTimer timer(first);
+      target::SleepNs(1'000'000'000);  // renamed in the middle of it
+    }
     while (sum.count < kRounds) renamed_wait();
     return nullptr;
   });
@@ -71,6 +75,7 @@ void Rename() {
   target::SleepNs(500'000'000);
   pthread_setname_np(thread, "other_name");
   pthread_join(thread, nullptr);
+  target::Measured("other_name", "first_wait", first);
   target::Measured("other_name", "renamed_wait", sum);
   target::DoneAndStay();
 }
