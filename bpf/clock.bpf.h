@@ -68,14 +68,14 @@ static __always_inline __u64 run_delay_of(struct task_struct *task, __u64 now, e
 	return task->sched_info.run_delay + (now - queued);
 }
 
-/* What to add to CLOCK_MONOTONIC to get the scheduler's clock. Whatever comes between an update of that clock
- * and this reading, up to milliseconds of a hypervisor's, makes the difference too small: the largest one of
- * all switches before recording begins is kept. */
+/* What to add to CLOCK_MONOTONIC to get the scheduler's clock; 0 where that one is not read. The clock stands
+ * still between two updates, so that a difference may be too small, by up to milliseconds, and never too
+ * large: the largest one of all switches before recording begins is kept. */
 static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 {
 	__u64 known = control.clock_offset, offset;
 
-	if (!scheduler_ns || (known && control.phase != WIRE_WAITING))
+	if (!config.has_rq_clock || !scheduler_ns || (known && control.phase != WIRE_WAITING))
 		return;
 	offset = scheduler_ns - bpf_ktime_get_ns();
 	if (!known || (__s64)(offset - known) > 0)

@@ -47,7 +47,9 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 	learn_clock_offset(now);
 	start = recording_start();
 	if (!out && task->sched_info.pcount <= this_arrival(presence)) {
-		times.waited_ns = now - run_delay < start ? now - start : run_delay;
+		/* The clock of its CPU may be of before the start. */
+		if (now > start)
+			times.waited_ns = run_delay < now - start ? run_delay : now - start;
 		times.runnable_ns = times.waited_ns;
 		return times;
 	}

@@ -550,7 +550,8 @@ WIRE_ENUM(wire_phase){
 struct wire_control {
 	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
 	uint64_t end_ns;       /* likewise, before it ends */
-	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; settled when recording begins */
+	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; it hardly changes once recording
+				  begins */
 	uint64_t
 		cut_ns; /* scheduler's clock: no sum has intervals before it and behind it; set ahead of it */
 	uint64_t sample_period_ns; /* that an on-CPU sample stands for */

@@ -18,6 +18,8 @@ constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 // Of a page: it is to be small, because answers that are not taken are held.
 constexpr size_t kPageStacks = 20'000;
 
+absl::Status ServiceEnds() { return absl::CancelledError("the service ends"); }
+
 }  // namespace
 
 absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFormat format,
@@ -31,7 +33,7 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
   {
     const absl::StatusOr<Turns::Turn> turn =
         turns_.Await("profiles", deadline, is_over, [this] { return held_bytes_ < kMaxHeldBytes; });
-    if (!turn.ok()) return turn.status();
+    if (!turn.ok()) return stopping_ ? ServiceEnds() : turn.status();
     bytes = std::make_unique<const std::string>(Format(selection, format, is_over));
     malloc_trim(0);  // it was much, and it may be long until it is needed again
     held_bytes_ += bytes->size();
@@ -40,6 +42,7 @@ absl::StatusOr<Dumps::Dump> Dumps::Make(const DumpSelection& selection, OutputFo
     held_bytes_ -= made->size();
     delete made;
   });
+  if (stopping_) return ServiceEnds();
   if (is_over()) return absl::CancelledError("nobody waits for the profile any more");  // names may be missing
   return dump;
 }

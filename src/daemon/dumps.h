@@ -1,6 +1,8 @@
-// Profiles of what a recording holds, put together for clients. One at a time, because that takes memory, in the order
-// in which they are asked for; and what clients have not yet taken is bounded in bytes, so that who is slow makes
-// others wait and the service no larger. Threads: any.
+// Profiles of what a recording holds, put together for clients. One at a time, because that takes memory, in their
+// order once the running window has been cut for them; and what clients have not yet taken is bounded in bytes, so that
+// who is slow makes others wait and the service no larger.
+//
+// Threads: any.
 #ifndef OFFCPU_DAEMON_DUMPS_H_
 #define OFFCPU_DAEMON_DUMPS_H_
 
@@ -50,8 +52,8 @@ class Dumps {
         unix_time_(std::move(read_clocks)),
         readers_(readers != nullptr ? std::move(readers) : std::make_shared<ReaderPool>()) {}
 
-  // DeadlineExceeded if the running window could not be had in time, ResourceExhausted if there was no room, Cancelled
-  // as soon as `is_cancelled` says so.
+  // DeadlineExceeded if the running window could not be had in time, ResourceExhausted if its turn has not come by
+  // then, Cancelled as soon as `is_cancelled` says so.
   absl::StatusOr<Dump> Make(
       const DumpSelection& selection, OutputFormat format, std::chrono::steady_clock::time_point deadline,
       const IsCancelled& is_cancelled = [] { return false; });
@@ -75,10 +77,10 @@ class Dumps {
   std::atomic<bool> stopping_{false};
   Turns turns_{1};
   std::atomic<size_t> held_bytes_{0};  // of dumps that live
+  NameCache names_{kMaxNameBytes};     // of who has the turn
   std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<const IdlePatterns> idle_ = std::make_shared<IdlePatterns>(DefaultIdlePatterns());
-  NameCache names_{kMaxNameBytes};  // of who makes one
 };
 
 }  // namespace offcpu

@@ -1,5 +1,5 @@
-// Turns at what only so many may do at a time. Who came first has his first, however many come after him: with turns by
-// chance, some of many clients wait until their time is over.
+// Turns at what only so many may do at a time. Who came first has the first one, however many come later: if turns came
+// by chance, some of many clients would wait until their time is over.
 //
 // Threads: any.
 #ifndef OFFCPU_DAEMON_TURNS_H_
@@ -27,8 +27,9 @@ class Turns {
 
   explicit Turns(size_t at_once) : at_once_(at_once) {}
 
-  // ResourceExhausted if it has not come by `deadline`, Cancelled soon after `is_cancelled` says so; the message says
-  // which of both of `what`. It does not come before `has_room` says so, which is asked again all the while.
+  // Waits for a turn. ResourceExhausted if it has not come by `deadline`; Cancelled soon after `is_cancelled` is true.
+  // The message names `what`. Who is first also waits until `has_room` is true: it is asked under the lock, every 50 ms
+  // at least, and must not use this object.
   absl::StatusOr<Turn> Await(
       const char* what, Clock::time_point deadline, const IsCancelled& is_cancelled,
       absl::FunctionRef<bool()> has_room = [] { return true; });

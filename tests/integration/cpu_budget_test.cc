@@ -58,11 +58,16 @@ void ExpectSumsOfTheLedger(const NamedProfile& profile) {
   LedgerEntry all;
   for (const LedgerEntry& entry : profile.ledger) AddTimes(entry, all);
   const auto exact_ns = static_cast<double>(all.blocked_ns + all.runnable_ns);
-  std::printf("%.3f s off a CPU, standard error %.3f s; the ledger has %.3f s; not drawn: %" PRIu64 "\n", ns / 1e9,
-              std::sqrt(variance) / 1e9, exact_ns / 1e9, profile.stats.not_drawn);
+  std::printf("%.3f s off a CPU, standard error %.3f s; the ledger has %.3f s; drawn: %" PRIu64 ", not drawn: %" PRIu64
+              "\n",
+              ns / 1e9, std::sqrt(variance) / 1e9, exact_ns / 1e9, profile.stats.intervals, profile.stats.not_drawn);
   // Once in 15,000 runs a right estimate is farther off.
   EXPECT_LT(std::abs(ns - exact_ns), 4 * std::sqrt(variance) + 0.001 * exact_ns);
-  EXPECT_LT(std::sqrt(variance), 0.05 * exact_ns) << "too little is drawn";
+  // 1/sqrt(n) of the time if all n that are drawn stand for the same time: those of the end stand for some times as
+  // much.
+  const auto drawn = static_cast<double>(profile.stats.intervals);
+  EXPECT_GT(drawn, 100) << "too little is drawn";
+  EXPECT_LT(std::sqrt(variance), 2 * exact_ns / std::sqrt(drawn));
 }
 
 TEST(CpuBudget, IsKeptByFewerDrawsThatStandForAll) {

@@ -66,7 +66,7 @@ for query in sys.argv[1:]:
     params += pair(b'REQUEST_METHOD', b'POST') + pair(b'CONTENT_LENGTH', b'%d' % len(body))
     server.sendall(record(1, struct.pack('>H6x', 1)) + record(4, params) + record(4, b''))
     if body:
-        time.sleep(1.5)  # for a part of it the script is on its way to where it waits
+        time.sleep(1.5)  # the script needs a part of it to get to where it waits
         server.sendall(record(5, body))
     server.sendall(record(5, b''))
     kind = 0

@@ -195,7 +195,7 @@ class Threads : public CliTest {
     return values[values.size() / 2];
   }
 
-  // What else the host does only adds to it.
+  // Other work of the host can only make this longer: the least is the best figure.
   static uint64_t LeastMakingNs(const std::vector<Round>& rounds) {
     return std::ranges::min(rounds, {}, &Round::making_ns).making_ns;
   }

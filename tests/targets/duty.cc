@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   duty_cycle();
   const uint64_t cpu_ns = target::ClockNs(CLOCK_THREAD_CPUTIME_ID) - cpu;
   const uint64_t wall_ns = target::ClockNs(CLOCK_MONOTONIC) - wall;
-  target::SleepNs(200'000'000);  // where its control group has a quota, there is all of it for what follows
+  target::SleepNs(200'000'000);  // if its control group has a quota, that is full again for what follows
   target::Value("wall_ns", wall_ns);
   target::Value("cpu_ns", cpu_ns);
   target::Value("work_ns", work_ns);
