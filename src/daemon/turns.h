@@ -1,5 +1,5 @@
-// Turns at what only so many may do at a time. Who came first has the first one, however many come later: if turns came
-// by chance, some of many clients would wait until their time is over.
+// Turns at what only a few may do at a time, in the order in which they are asked for. If turns came by chance, some of
+// many clients would wait until their time is over.
 //
 // Threads: any.
 #ifndef OFFCPU_DAEMON_TURNS_H_

@@ -63,8 +63,7 @@ void ExpectSumsOfTheLedger(const NamedProfile& profile) {
               ns / 1e9, std::sqrt(variance) / 1e9, exact_ns / 1e9, profile.stats.intervals, profile.stats.not_drawn);
   // Once in 15,000 runs a right estimate is farther off.
   EXPECT_LT(std::abs(ns - exact_ns), 4 * std::sqrt(variance) + 0.001 * exact_ns);
-  // 1/sqrt(n) of the time if all n that are drawn stand for the same time: those of the end stand for some times as
-  // much.
+  // It is 1/sqrt(n) of the time if all n that are drawn stand for equal times. Those of the end stand for longer ones.
   const auto drawn = static_cast<double>(profile.stats.intervals);
   EXPECT_GT(drawn, 100) << "too little is drawn";
   EXPECT_LT(std::sqrt(variance), 2 * exact_ns / std::sqrt(drawn));
