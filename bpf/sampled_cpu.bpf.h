@@ -10,6 +10,7 @@ struct sampled_cpu {
 	__u64 last_ns;	     /* the event fired; CLOCK_MONOTONIC, as the others */
 	__u64 idle_since_ns; /* 0: it is not idle */
 	__u64 idle_ns;	     /* since last_ns */
+	__s64 rest_ns;	     /* until last_ns, without the periods that were counted; negative: more were */
 };
 
 struct {
@@ -42,23 +43,29 @@ static __always_inline void note_idle(const struct task_struct *prev, const stru
 /*
  * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or
  * more: because the hypervisor took the CPU, or could not call the program, because the kernel was changing a
- * map for a process. While a CPU is idle nothing is missed.
+ * map for a process. One that is late by less is followed by one that comes so much sooner; of all of them
+ * one may be told that was not missed. While a CPU is idle nothing is missed.
  */
 static __always_inline void count_missed(void)
 {
-	__u64 now = bpf_ktime_get_ns(), period = control.clock_period_ns, busy_ns, periods;
+	__u64 now = bpf_ktime_get_ns(), period = control.clock_period_ns, periods = 1, more, idle;
+	__s64 elapsed_ns;
 	__u32 zero = 0, id = WIRE_COUNT_SAMPLE_MISSED;
 	struct sampled_cpu *cpu = bpf_map_lookup_elem(&sampled_cpus, &zero);
 	struct wire_counter *missed = bpf_map_lookup_elem(&counters, &id);
 
 	if (!cpu || !missed || !period)
 		return;
-	busy_ns = now - cpu->last_ns;
-	busy_ns = busy_ns > cpu->idle_ns ? busy_ns - cpu->idle_ns : 0;
-	periods = (busy_ns + period / 2) / period;
-	if (cpu->last_ns && !cpu->idle_since_ns && periods > 1) {
-		__sync_fetch_and_add(&missed->count, periods - 1);
-		__sync_fetch_and_add(&missed->ns, (periods - 1) * period);
+	elapsed_ns = now - cpu->last_ns + cpu->rest_ns;
+	if (elapsed_ns > (__s64)period)
+		periods = ((__u64)elapsed_ns + period / 2) / period;
+	cpu->rest_ns = cpu->last_ns ? elapsed_ns - (__s64)(periods * period) : 0;
+	more = periods - 1;
+	idle = cpu->idle_ns / period;
+	more -= idle < more ? idle : more;
+	if (cpu->last_ns && !cpu->idle_since_ns && more) {
+		__sync_fetch_and_add(&missed->count, more);
+		__sync_fetch_and_add(&missed->ns, more * period);
 	}
 	cpu->last_ns = now;
 	cpu->idle_ns = 0;

@@ -6,6 +6,7 @@ namespace {
 
 uint64_t random_state = 88172645463325252;
 uint64_t work_ns = 0;  // of the thread's CPU time, below duty_work
+uint64_t cycles = 0;
 
 // From 1 to 1 + `range_ns`; xorshift.
 uint64_t RandomNs(uint64_t range_ns) {
@@ -35,6 +36,7 @@ TARGET_FUNCTION void duty_cycle() {
     duty_work(RandomNs(6'000'000));
     work_ns += target::ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin;
     duty_rest(RandomNs(6'000'000));
+    ++cycles;
   }
 }
 
@@ -50,5 +52,6 @@ int main(int argc, char** argv) {
   target::Value("wall_ns", wall_ns);
   target::Value("cpu_ns", cpu_ns);
   target::Value("work_ns", work_ns);
+  target::Value("cycles", cycles);
   target::DoneAndStay();
 }
