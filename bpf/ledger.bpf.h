@@ -261,30 +261,42 @@ static __always_inline void lose(struct wire_account *account, __u32 reason, __u
 		account->lost_ns[reason] += ns;
 }
 
+/* What interrupts and the hypervisor had taken from the CPU of `task` when the kernel last
+ * brought its clocks up to date. */
+static __always_inline __u64 stolen_at_reading(struct task_struct *task)
+{
+	if (!config.has_rq_clock)
+		return 0;
+	return BPF_CORE_READ(task, se.cfs_rq, rq, clock) - BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
+}
+
 /* What it has been charged, and will be for the time since the last tick of a CPU that it is on. */
-static __always_inline __u64 charged_by_now(struct task_struct *task)
+static __always_inline __u64 charged_by_now(struct task_struct *task, __u64 stolen_ns)
 {
 	__u64 charged = BPF_CORE_READ(task, se.sum_exec_runtime), since = BPF_CORE_READ(task, se.exec_start);
 	__u64 now = bpf_ktime_get_ns() + control.clock_offset;
 
 	if (!task->on_cpu || !config.has_rq_clock)
 		return charged;
-	now -= BPF_CORE_READ(task, se.cfs_rq, rq, clock) - BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
+	now -= stolen_ns;
 	return now > since ? charged + (now - since) : charged;
 }
 
 /* It is recorded from here on, where it runs: what was before is nobody's. */
 static __always_inline void begin_account(struct wire_account *account, struct task_struct *task)
 {
-	__u64 now = bpf_ktime_get_ns() + control.clock_offset;
+	__u64 now = bpf_ktime_get_ns() + control.clock_offset, stolen_ns = stolen_at_reading(task);
 
 	if (!account)
 		return;
 	__builtin_memset(account, 0, sizeof(*account));
 	name_account(account, task);
 	account->since_ns = now;
-	account->exec_ns = charged_by_now(task);
+	account->exec_ns = charged_by_now(task, stolen_ns);
 	note_arrival_in(account, task, now);
+	/* The reading that exec_ns was made with: with another one, what it is charged and what is stolen
+	 * would not add up to the time that passes. */
+	account->stolen_before_ns = stolen_ns;
 }
 
 #endif /* OFFCPU_BPF_LEDGER_BPF_H_ */

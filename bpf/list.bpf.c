@@ -320,7 +320,7 @@ int list_accounts(struct bpf_iter__task *ctx)
 	if (!stored || stored->is_closed)
 		return 0;
 	account = *stored;
-	account.charged_ns = charged_by_now(task);
+	account.charged_ns = charged_by_now(task, stolen_at_reading(task));
 	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
 	return 0;
 }
