@@ -115,8 +115,8 @@ TEST_F(HttpLimitsTest, ConnectionsThatOweTheirRequestGiveWay) {
 
 TEST_F(HttpLimitsTest, AHeadHasTimeAsAWholeAndNotFromByteToByte) {
   Listen({.head_time = std::chrono::milliseconds(200)});
-  const Client dripping(server_->port());
   const auto start = std::chrono::steady_clock::now();
+  const Client dripping(server_->port());
   // Well beyond its time, however slow we are ourselves: the loop ends when the server has ended the connection.
   bool goes_on = true;
   for (int i = 0; goes_on && i < 6000; ++i) {

@@ -147,7 +147,8 @@ TEST_F(RecordingTest, BeatsAsLongAsWindowsCanBeCut) {
   const auto recording = Start(Config());
   const Clock::time_point start = Clock::now();
   CutTwice(*recording);
-  EXPECT_LT(recording->since_beat(), Clock::now() - start);
+  const Clock::duration since_beat = recording->since_beat();
+  EXPECT_LT(since_beat, Clock::now() - start);
 }
 
 TEST_F(RecordingTest, DoesNotBeatIfEitherThreadOfTheRecorderStandsStill) {
@@ -161,7 +162,8 @@ TEST_F(RecordingTest, DoesNotBeatIfEitherThreadOfTheRecorderStandsStill) {
     EXPECT_GE(recording->since_beat(), elapsed);
     *stop = false;
     CutTwice(*recording);
-    EXPECT_LT(recording->since_beat(), Clock::now() - stopped);
+    const Clock::duration since_beat = recording->since_beat();
+    EXPECT_LT(since_beat, Clock::now() - stopped);
   }
 }
 

@@ -144,7 +144,8 @@ class ExporterTest : public ::testing::Test {
     return lost;
   }
 
-  std::unique_ptr<FakeCollector> collector_ = std::make_unique<FakeCollector>();
+  const KeptPort port_;
+  std::unique_ptr<FakeCollector> collector_ = std::make_unique<FakeCollector>(port_.number());
   std::string directory_;
   ExportConfig config_;
   ExporterLimits limits_;
@@ -175,7 +176,6 @@ TEST_F(ExporterTest, PiecesAreOneWindow) {
 }
 
 TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
-  const int port = collector_->port();
   collector_.reset();
   const std::unique_ptr<Exporter> exporter = Start();
   for (uint64_t i = 1; i <= 10; ++i) exporter->Add({AWindow(i)});
@@ -183,7 +183,7 @@ TEST_F(ExporterTest, WindowsWaitWhileTheCollectorIsDownAndComeInOrder) {
       AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 10 && s.retries >= 2; });
   EXPECT_EQ(waiting.oldest_unix_ns, AWindow(1)->start_unix_ns);
   EXPECT_THAT(waiting.last_error, HasSubstr("onnect"));
-  collector_ = std::make_unique<FakeCollector>(port);
+  collector_ = std::make_unique<FakeCollector>(port_.number());
   EXPECT_THAT(MsOf(collector_->AwaitTaken(10)), ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10));
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0; });
   EXPECT_THAT(stats.losses, IsEmpty());
@@ -429,7 +429,6 @@ TEST_F(ExporterTest, LossesAreTold) {
 
 TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
   config_.types = *ParseOtlpTypes({"off_cpu", "lost"});
-  const int port = collector_->port();
   collector_.reset();
   config_.spool = "";
   std::unique_ptr<Exporter> exporter = Start();
@@ -437,7 +436,7 @@ TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
   AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 1 && s.retries > 0; });
   const ExporterPast past = exporter->Stop();
   EXPECT_EQ(past.stats.windows, 1u);
-  collector_ = std::make_unique<FakeCollector>(port);
+  collector_ = std::make_unique<FakeCollector>(port_.number());
   exporter = std::make_unique<Exporter>(
       config_, [](bool, const std::string&) {}, limits_, past);
   exporter->Add({AWindow(2)});
@@ -449,17 +448,15 @@ TEST_F(ExporterTest, CountersGoOnWithTheNextExporter) {
 }
 
 TEST_F(ExporterTest, WhatWaitsIsSentByWhoStartsNext) {
-  const int port = collector_->port();
   collector_.reset();
   Start()->Add({AWindow(1)});  // and ends
   EXPECT_TRUE(Said().empty() || Said()[0].find("bad: ") == 0);
-  collector_ = std::make_unique<FakeCollector>(port);
+  collector_ = std::make_unique<FakeCollector>(port_.number());
   const std::unique_ptr<Exporter> exporter = Start();
   EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(1));
 }
 
 TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
-  const int port = collector_->port();
   collector_.reset();
   config_.spool = "";
   const std::unique_ptr<Exporter> one = Start();
@@ -476,7 +473,7 @@ TEST_F(ExporterTest, WithoutASpoolWindowsWaitInMemoryUpToALimit) {
   EXPECT_LE(stats.bytes_waiting, limits_.memory_bytes);
   EXPECT_EQ(stats.losses[0].reason, "no room in memory");
   EXPECT_EQ(stats.losses[0].ns, 2 * kSecond);
-  collector_ = std::make_unique<FakeCollector>(port);
+  collector_ = std::make_unique<FakeCollector>(port_.number());
   const std::vector<uint64_t> ms = MsOf(collector_->AwaitTaken(4));
   EXPECT_EQ(std::multiset<uint64_t>(ms.begin(), ms.end()), (std::multiset<uint64_t>{1, 1, 4, 5}));
 }
@@ -507,7 +504,6 @@ TEST_F(ExporterTest, AFullDiskCostsNothingWhileTheCollectorIsThere) {
 
 TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
   if (mount("tmpfs", directory_.c_str(), "tmpfs", MS_NODEV | MS_NOSUID, "size=64k") != 0) GTEST_SKIP() << "needs root";
-  const int port = collector_->port();
   collector_.reset();
   std::unique_ptr<Exporter> exporter = Start();
   const std::string filler = directory_ + "/filler";
@@ -521,7 +517,7 @@ TEST_F(ExporterTest, WhatWaitsInMemoryIsWrittenAtTheEndIfTheDiskIsWellAgain) {
   for (const std::string& line : Said()) full += line.find("cannot use the spool") != std::string::npos ? 1 : 0;
   EXPECT_EQ(full, 1u) << "though each window has a name of its own";
   exporter = Start();
-  collector_ = std::make_unique<FakeCollector>(port);
+  collector_ = std::make_unique<FakeCollector>(port_.number());
   EXPECT_THAT(MsOf(collector_->AwaitTaken(3)), ElementsAre(1, 2, 3));
   EXPECT_THAT(AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_waiting == 0; }).losses, IsEmpty());
   exporter.reset();

@@ -41,6 +41,20 @@ size_t ContentLength(const std::string& head) {
   return length;
 }
 
+// Binds to a port of loopback (0: any that is free), and returns which.
+int Bind(int socket, int port) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(socket, reinterpret_cast<sockaddr*>(&address), size), 0);
+  getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+  return ntohs(address.sin_port);
+}
+
 }  // namespace
 
 FakeAnswer HttpReply(int status, std::string_view body, std::string_view headers) {
@@ -48,18 +62,14 @@ FakeAnswer HttpReply(int status, std::string_view body, std::string_view headers
                    std::to_string(body.size()) + "\r\n" + std::string(headers) + "\r\n" + std::string(body)};
 }
 
-FakeCollector::FakeCollector(int port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-  const int yes = 1;
-  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  socklen_t size = sizeof(address);
-  EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+// Several sockets may be bound to one port with SO_REUSEADDR as long as none of them listens, or only the last one.
+KeptPort::KeptPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), number_(Bind(socket_, 0)) {}
+
+KeptPort::~KeptPort() { close(socket_); }
+
+FakeCollector::FakeCollector(int port)
+    : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), port_(Bind(listener_, port)) {
   EXPECT_EQ(listen(listener_, 16), 0);
-  getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size);
-  port_ = ntohs(address.sin_port);
   EXPECT_EQ(pipe2(stop_, O_CLOEXEC), 0);
   thread_ = std::thread([this] { Serve(); });
 }

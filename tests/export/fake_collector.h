@@ -33,6 +33,22 @@ struct FakeRequest {
   bool Has(std::string_view line) const { return head.find(std::string(line) + "\r\n") != std::string::npos; }
 };
 
+// A port of loopback that no other program is given as one that is free: a collector may listen there, go, and come
+// back.
+class KeptPort {
+ public:
+  KeptPort();
+  ~KeptPort();
+  KeptPort(const KeptPort&) = delete;
+  KeptPort& operator=(const KeptPort&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int socket_;
+  int number_;
+};
+
 class FakeCollector {
  public:
   // Listens at once; `port` 0: any that is free.

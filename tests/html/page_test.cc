@@ -194,6 +194,9 @@ class BrowserTest : public PageTest {
   void SetUp() override {
     PageTest::SetUp();
     if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "what the browser runs has no sanitizer";
+#endif
   }
 
   // A program that opens pages in a browser.
@@ -221,9 +224,6 @@ TEST_F(BrowserTest, NamesAreTextAndBreakNothing) {
 }
 
 TEST_F(BrowserTest, OpensAHundredThousandStacks) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "the page is the same without the sanitizer";
-#endif
   Write("many.html", HtmlOf(ManyStacks(100'000, 1).profile()));
   EXPECT_EQ(Browse("open_test.mjs " + Path("many.html")), 0);
 }

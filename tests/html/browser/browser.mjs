@@ -10,6 +10,9 @@ const FLAGS = [
   '--remote-debugging-pipe',
 ];
 
+// What the browser says of an expression whose page has gone.
+const GONE = /^(Inspected target navigated|Cannot find .*context|Execution context was destroyed)/;
+
 export class Browser {
   static async open(program, size = '1200,900') {
     const browser = new Browser();
@@ -20,11 +23,21 @@ export class Browser {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
     });
     browser.listen(browser.child.stdio[4]);
-    const { targetInfos } = await browser.send('Target.getTargets');
-    const { targetId } = targetInfos.find(({ type }) => type === 'page');
+    const { targetId } = await browser.firstPage();
     ({ sessionId: browser.session } = await browser.send('Target.attachToTarget', { targetId, flatten: true }));
     for (const domain of ['Page', 'Runtime', 'Network', 'Log']) await browser.send(`${domain}.enable`);
     return browser;
+  }
+
+  // The pipe may be there before the page.
+  async firstPage(seconds = 60) {
+    for (const end = Date.now() + seconds * 1000; ; ) {
+      const { targetInfos } = await this.send('Target.getTargets');
+      const page = targetInfos.find(({ type }) => type === 'page');
+      if (page) return page;
+      if (Date.now() > end) throw new Error('the browser has no page');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   constructor() {
@@ -88,10 +101,19 @@ export class Browser {
     return result.value;
   }
 
-  // Until an expression is true.
+  async runUnlessPageGoes(expression) {
+    try {
+      return await this.run(expression);
+    } catch (error) {
+      if (!GONE.test(error.message)) throw error;
+      return undefined;
+    }
+  }
+
+  // Until an expression is true. A page that goes while it is asked gives no answer, and the next one is asked.
   async until(expression, seconds = 60) {
     const end = Date.now() + seconds * 1000;
-    while (!(await this.run(expression))) {
+    while (!(await this.runUnlessPageGoes(expression))) {
       if (Date.now() > end) throw new Error(`never: ${expression}`);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }

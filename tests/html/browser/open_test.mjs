@@ -7,6 +7,8 @@ import { User } from './user.mjs';
 
 const MOST_SECONDS = 2;
 const USUAL_READING_SECONDS = 0.3;
+const LEAST_TRIES = 3;
+const MOST_TRIES = 12;
 
 const user = await User.open(process.argv[2]);
 const { browser } = user;
@@ -15,18 +17,13 @@ const spent = async () => {
   return metrics.find(({ name }) => name === 'ProcessTime').value;
 };
 
-// What the process takes, in seconds, until an expression is true of the page's root, which is loaded anew: the least
-// of three, because whatever else the machine does only adds to it.
+// What the process takes, in seconds, until an expression is true of the page's root, which is loaded anew.
 async function secondsUntil(expression) {
-  const seconds = [];
-  for (let i = 0; i < 3; ++i) {
-    const before = await spent();
-    await browser.run("document.documentElement.dataset.old = 'true'");
-    await browser.send('Page.reload');
-    await browser.until(`(root => root && !root.dataset.old && ${expression})(document.documentElement)`);
-    seconds.push((await spent()) - before);
-  }
-  return Math.min(...seconds);
+  const before = await spent();
+  await browser.run("document.documentElement.dataset.old = 'true'");
+  await browser.send('Page.reload');
+  await browser.until(`(root => root && !root.dataset.old && ${expression})(document.documentElement)`);
+  return (await spent()) - before;
 }
 
 // Of the file alone, none of whose scripts runs.
@@ -42,12 +39,17 @@ await user.does({
     await browser.send('Performance.enable');
     // A page of files has a process of its own, which begins with it.
     await browser.open(process.argv[2]);
-    const reading = await readingSeconds();
-    const all = await secondsUntil("root.dataset.ready === 'true'");
+    // The least of several, in turns: whatever else the machine does only adds to either.
+    let reading = Infinity;
+    let all = Infinity;
+    const isThere = () => all < MOST_SECONDS * Math.max(1, reading / USUAL_READING_SECONDS);
+    for (let i = 0; i < LEAST_TRIES || (i < MOST_TRIES && !isThere()); ++i) {
+      reading = Math.min(reading, await readingSeconds());
+      all = Math.min(all, await secondsUntil("root.dataset.ready === 'true'"));
+    }
     const { size } = statSync(process.argv[2]);
     console.log(`${size} bytes: ${all.toFixed(2)} s on a CPU, ${reading.toFixed(2)} s of it to read the file`);
-    const slowness = Math.max(1, reading / USUAL_READING_SECONDS);
-    assert.ok(all < MOST_SECONDS * slowness, `${all} s, where reading takes ${reading} s`);
+    assert.ok(isThere(), `${all} s, where reading takes ${reading} s`);
   },
   async 'it shows them all'() {
     await user.until("/^[0-9.,]+ s off the CPU/.test(document.getElementById('total').innerText)");
