@@ -77,7 +77,16 @@ class Churn : public testing::Test {
     std::printf("%s: %.2f %% of the measured time\n", function.c_str(), 100 * share);
     const double stolen = static_cast<double>(target_->stolen_ns()) / static_cast<double>(measured.ns);
     EXPECT_GE(share, at_least - stolen) << function << "\n" << recording_.DropsText();
-    EXPECT_LE(share, at_most) << function << "\n" << recording_.DropsText();
+    EXPECT_LE(share, at_most + stolen) << function << "\n" << recording_.DropsText();
+  }
+
+  // The wait that an exec cuts short is recorded and not measured: one of each image's life. It may be longer than the
+  // others where something delays it; twice as long on average is plenty. A pause of the host may be in it as well.
+  void ExpectShareOfImages(double at_least, double lives) const {
+    for (const char* function : {"image_a_wait", "image_b_wait"}) {
+      const auto waits = static_cast<double>(target_->Measured("blocked", function).count);
+      ExpectShare("blocked", function, at_least, 1.02 + 2 * lives / waits);
+    }
   }
 
   std::unique_ptr<Target> target_;
@@ -89,19 +98,12 @@ const Callers kImageCallers = {{"image_a_wait", "image_a_caller"}, {"image_a_cal
 
 TEST_F(Churn, OfImagesThatLiveForMilliseconds) {
   RecordIt({"churn", "exec", "--rounds", "200", "--life-ms", "3"}, kImageCallers);
-  // The wait that an exec cuts short is recorded and not measured: one of each image's life. It may be longer than the
-  // others where something delays it; twice as long on average is plenty.
-  constexpr double kLives = 100;
-  for (const char* function : {"image_a_wait", "image_b_wait"}) {
-    const auto waits = static_cast<double>(target_->Measured("blocked", function).count);
-    ExpectShare("blocked", function, 0.50, 1.02 + 2 * kLives / waits);
-  }
+  ExpectShareOfImages(0.50, 100);
 }
 
 TEST_F(Churn, OfImages) {
   RecordIt({"churn", "exec", "--rounds", "20", "--life-ms", "150"}, kImageCallers);
-  ExpectShare("blocked", "image_a_wait", 0.98, 1.02);
-  ExpectShare("blocked", "image_b_wait", 0.98, 1.02);
+  ExpectShareOfImages(0.98, 10);
 }
 
 TEST_F(Churn, OfChildrenThatLiveForAMillisecond) {

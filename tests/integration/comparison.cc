@@ -116,6 +116,20 @@ std::string Hex(const Pcs& pcs) {
   return absl::StrJoin(pcs, " ", [](std::string* out, uint64_t pc) { absl::StrAppendFormat(out, "%x", pc); });
 }
 
+// For messages.
+std::string Differences(const std::map<pid_t, OurStack>& before, const std::map<pid_t, OurStack>& after) {
+  std::string text;
+  for (const auto* side : {&before, &after}) {
+    for (const auto& [tid, stack] : *side) {
+      const auto& other = side == &before ? after : before;
+      if (const auto found = other.find(tid); found != other.end() && found->second == stack) continue;
+      absl::StrAppend(&text, side == &before ? "\n  before " : "\n  after ", tid, ": ", Hex(stack.pcs), " (", stack.end,
+                      ")");
+    }
+  }
+  return text;
+}
+
 // Of the threads of a stopped process.
 class Comparison {
  public:
@@ -127,7 +141,7 @@ class Comparison {
     const std::map<pid_t, Pcs> reference = by_ == Reference::kGdb ? ByGdb(pid_) : ByElfutils(pid_);
     EXPECT_TRUE(AwaitStopped(pid_)) << name_ << " goes on after " << they_;
     const std::map<pid_t, OurStack> ours = ByOffcpu(pid_);
-    EXPECT_TRUE(before == ours) << name_ << " has not been stopped all the time";
+    EXPECT_TRUE(before == ours) << name_ << " has not been stopped all the time" << Differences(before, ours);
     for (const pid_t tid : Threads(pid_)) {
       ++tally_.threads;
       const auto our_stack = ours.find(tid);
@@ -186,7 +200,7 @@ Tally CompareAll(const RealProgram& program, Reference reference) {
   Tally tally;
   const auto began = steady_clock::now();
   const RunningProgram running(program);
-  if (!running.AwaitBlocked(program.threads) || !running.Stop()) {
+  if (!running.AwaitBlocked(program.threads) || !running.Stop(program.threads)) {
     ADD_FAILURE() << program.name << " does not come to wait: " << running.errors();
     return tally;
   }

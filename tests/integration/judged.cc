@@ -14,6 +14,7 @@
 #include "classify/idle.h"
 #include "classify/idle_match.h"
 #include "recorder/recorder.h"
+#include "tests/integration/tries.h"
 
 namespace offcpu::integration {
 namespace {
@@ -110,9 +111,9 @@ OneWait OfIn(pid_t pid, const std::string& function) {
   return [pid, function](const StackRow& row) { return row.process->key.pid == pid && row.Has(function); };
 }
 
-void ExpectHiddenWithNothingToDo(const RealProgram& program, const OneWait& something_else) {
-  const RunningProgram server(program);
-  ASSERT_TRUE(server.AwaitBlocked(program.threads)) << server.errors();
+// Has nearly all of its time a stack?
+void MeasureWithNothingToDo(const RealProgram& program, const RunningProgram& server, const OneWait& something_else,
+                            bool* has_stacks) {
   const auto judged = Judged::Record(server, [] { std::this_thread::sleep_for(kNothingToDo); });
   ASSERT_NE(judged, nullptr);
   const OneWait with_stack = [&](const StackRow& row) { return HasStack(row) && !something_else(row); };
@@ -123,18 +124,30 @@ void ExpectHiddenWithNothingToDo(const RealProgram& program, const OneWait& some
   std::printf("%s: %zu threads, %.3f s hidden by %zu patterns, %.3f s shown, %.3f s without a stack\n",
               program.name.c_str(), judged->Threads(), hidden_ns * 1e-9, judged->Patterns().size(), shown_ns * 1e-9,
               unknown_ns * 1e-9);
+  const auto all_ns = static_cast<double>(judged->OwnNs()) - other_ns;
+  *has_stacks = unknown_ns <= 0.1 * all_ns;
+  if (!*has_stacks) return;
   EXPECT_GE(judged->Threads(), program.threads);
   EXPECT_EQ(judged->HiddenNs(something_else), 0u);
   // All of them wait all the time, and less than a hundredth of it is in their housekeeping. A wait that ended in the
   // moment at which the recording did has no stack, and so is shown.
-  const auto all_ns = static_cast<double>(judged->OwnNs()) - other_ns;
   EXPECT_GE(hidden_ns + unknown_ns, 0.99 * all_ns);
   EXPECT_LE(shown_ns, 0.01 * hidden_ns) << judged->ShownText(with_stack);
-  EXPECT_LE(unknown_ns, 0.1 * all_ns);
   judged->ExpectItAddsUp();
   // Most hosts have no debug file of the C library, and so no names of its static functions.
   judged->Name({.debug_directory = "/nonexistent"});
   EXPECT_EQ(static_cast<double>(judged->HiddenNs(Anything)), hidden_ns) << judged->ShownText(with_stack);
+}
+
+void ExpectHiddenWithNothingToDo(const RealProgram& program, const OneWait& something_else) {
+  const RunningProgram server(program);
+  ASSERT_TRUE(server.AwaitBlocked(program.threads)) << server.errors();
+  // One long wait that ended in that moment may be more.
+  EXPECT_TRUE(HoldsInOneOf(3, [&] {
+    bool has_stacks = false;
+    MeasureWithNothingToDo(program, server, something_else, &has_stacks);
+    return has_stacks;
+  }));
 }
 
 std::string RunShell(const RunningProgram& server, const std::string& script) {

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "tests/integration/cli.h"
+#include "tests/integration/tries.h"
 
 namespace offcpu::integration {
 namespace {
@@ -170,6 +171,12 @@ class Neighbours : public CliTest {
   }
 
   void ExpectAsWithout(const std::string& place, const std::string& seconds = "0.8") {
+    // What hangs does so in each try; the whole host does not pause in all three.
+    EXPECT_TRUE(HoldsInOneOf(3, [&] { return GoesOnAsWithout(place, seconds); }));
+    EXPECT_THAT(folded_, testing::HasSubstr("neighbour_nap")) << ReadFile(Path("stderr"));
+  }
+
+  bool GoesOnAsWithout(const std::string& place, const std::string& seconds) {
     const Outcome without = Run(place, seconds, false);
     const Outcome with = Run(place, seconds, true);
     for (const auto& [name, outcome] : {std::pair("without", &without), std::pair("with", &with)}) {
@@ -180,27 +187,24 @@ class Neighbours : public CliTest {
           static_cast<double>(outcome->longest_switch_ns) / 1e6);
     }
     EXPECT_TRUE(with.has_ended) << "the thread hangs";
-    // What a capture costs is another test's: on a busy machine one run may have had half of the other's CPU and less.
-    // A thread that hangs makes a nap or two.
-    EXPECT_GE(with.naps, without.naps / 4);
-    EXPECT_LT(with.longest_ns, std::max(kHangNs, 2 * without.longest_ns));
-    EXPECT_GE(with.served, without.served / 4);
     EXPECT_EQ(without.touched, 0u);
     EXPECT_EQ(with.touched, 0u);
-    ExpectSwitches(with, without);
     folded_ = with.folded;
-    EXPECT_THAT(with.folded, testing::HasSubstr("neighbour_nap")) << ReadFile(Path("stderr"));
+    // What a capture costs is another test's: on a busy machine one run may have had half of the other's CPU and less.
+    // A thread that hangs makes a nap or two.
+    return with.naps >= without.naps / 4 && with.longest_ns < std::max(kHangNs, 2 * without.longest_ns) &&
+           with.served >= without.served / 4 && AreSwitchesAsQuick(with, without);
   }
 
-  static void ExpectSwitches(const Outcome& with, const Outcome& without) {
+  static bool AreSwitchesAsQuick(const Outcome& with, const Outcome& without) {
     if (without.switch_ns == 0) {
       std::printf("this kernel has no uprobes\n");
-      return;
+      return true;
     }
     // Each switch waits for some grace periods; one that finds a reader, however short, looks again after 0.1 s.
     constexpr uint64_t kOneLookNs = 100'000'000;
-    EXPECT_LT(with.switch_ns, std::max(2 * without.switch_ns, kOneLookNs));
-    EXPECT_LT(with.longest_switch_ns, std::max(2 * without.longest_switch_ns, kHangNs));
+    return with.switch_ns < std::max(2 * without.switch_ns, kOneLookNs) &&
+           with.longest_switch_ns < std::max(2 * without.longest_switch_ns, kHangNs);
   }
 
   std::string folded_;  // what was recorded

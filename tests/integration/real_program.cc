@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -33,25 +35,31 @@ std::vector<pid_t> Numbers(const std::string& directory) {
   return numbers;
 }
 
-// Do all threads of these processes wait so, and are they as many?
-bool AllAre(const std::vector<pid_t>& pids, char state, size_t threads) {
-  size_t count = 0;
+// All threads of these processes if they wait so; none, if one does not or if a process has ended meanwhile.
+std::vector<pid_t> ThreadsThatAre(char state, const std::vector<pid_t>& pids) {
+  std::vector<pid_t> all;
   for (const pid_t pid : pids) {
-    for (const pid_t tid : Threads(pid)) {
-      if (State(pid, tid) != state) return false;
-      ++count;
-    }
+    const std::vector<pid_t> tids = Threads(pid);
+    const bool are = std::all_of(tids.begin(), tids.end(), [&](pid_t tid) { return State(pid, tid) == state; });
+    if (tids.empty() || !are) return {};
+    all.insert(all.end(), tids.begin(), tids.end());
   }
-  return count >= threads;
+  return all;
 }
 
-// A thread that a timer has woken, or that is only just starting, may be stopped in the middle of its own code.
+// A thread that a timer has woken may be stopped in the middle of its own code, and one that is only just starting
+// before the first of it.
+bool IsWaitingInACall(pid_t pid, pid_t tid) {
+  std::istringstream text(Text(absl::StrCat("/proc/", pid, "/task/", tid, "/syscall")));
+  long call = -1;  // "running" is no number
+  if (!(text >> call)) return false;
+  return call >= 0 && call != SYS_clone && call != SYS_clone3 && call != SYS_fork && call != SYS_vfork &&
+         call != SYS_execve && call != SYS_execveat;
+}
+
 bool AllAreInCalls(pid_t pid) {
   const std::vector<pid_t> tids = Threads(pid);
-  return std::all_of(tids.begin(), tids.end(), [pid](pid_t tid) {
-    const std::string call = Text(absl::StrCat("/proc/", pid, "/task/", tid, "/syscall"));
-    return !call.empty() && call[0] >= '0' && call[0] <= '9';
-  });
+  return std::all_of(tids.begin(), tids.end(), [pid](pid_t tid) { return IsWaitingInACall(pid, tid); });
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ bool RealProgram::is_installed() const { return access(needs.c_str(), X_OK) == 0
 std::vector<pid_t> Threads(pid_t pid) { return Numbers(absl::StrCat("/proc/", pid, "/task")); }
 
 bool AwaitStopped(pid_t pid) {
-  return HoldsWithin(std::chrono::seconds(10), [pid] { return AllAre({pid}, 'T', 1); });
+  return HoldsWithin(std::chrono::seconds(10), [pid] { return !ThreadsThatAre('T', {pid}).empty(); });
 }
 
 std::vector<pid_t> Family(pid_t pid) {
@@ -109,15 +117,27 @@ RunningProgram::~RunningProgram() {
 }
 
 bool RunningProgram::AwaitBlocked(size_t threads) const {
-  return HoldsWithin(std::chrono::seconds(60), [&] { return program_ != nullptr && AllAre(pids(), 'S', threads); });
+  if (program_ == nullptr) return false;
+  // What builds the program waits, too, now and then.
+  const auto is_built = [&] { return Text(absl::StrCat("/proc/", program_->pid(), "/comm")) != "sh\n"; };
+  constexpr int kLooks = 5;
+  std::vector<pid_t> before;
+  int same = 0;
+  return HoldsWithin(std::chrono::seconds(180), is_built) && HoldsWithin(std::chrono::seconds(60), [&] {
+           std::vector<pid_t> now = ThreadsThatAre('S', pids());
+           same = now.size() >= threads && now == before ? same + 1 : 0;
+           before = std::move(now);
+           return same == kLooks;
+         });
 }
 
-bool RunningProgram::Stop() const {
-  return HoldsWithin(std::chrono::seconds(30), [this] {
+bool RunningProgram::Stop(size_t threads) const {
+  return HoldsWithin(std::chrono::seconds(30), [&] {
     for (const pid_t pid : pids()) kill(pid, SIGSTOP);
+    const bool have_stopped =
+        HoldsWithin(std::chrono::seconds(1), [&] { return ThreadsThatAre('T', pids()).size() >= threads; });
     const std::vector<pid_t> family = pids();
-    if (!AllAre(family, 'T', 1)) return false;
-    if (std::all_of(family.begin(), family.end(), AllAreInCalls)) return true;
+    if (have_stopped && std::all_of(family.begin(), family.end(), AllAreInCalls)) return true;
     for (const pid_t pid : family) kill(pid, SIGCONT);
     return false;
   });

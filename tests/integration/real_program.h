@@ -58,12 +58,13 @@ class RunningProgram {
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
 
-  // All of it waits, and is as many threads.
+  // True once all of its threads wait, the same ones in several looks, and at least so many. The shell has become the
+  // program by then.
   bool AwaitBlocked(size_t threads) const;
 
   // As a signal does: what a thread waits in is what it is found in, a system call. Parents first, so that nobody sees
-  // it.
-  bool Stop() const;
+  // it. Fails if there are fewer threads.
+  bool Stop(size_t threads) const;
 
   const std::string& directory() const { return directory_.path(); }
   pid_t pid() const { return program_->pid(); }

@@ -37,20 +37,25 @@ setInterval(() => {}, 1e6);
 END
 exec node n.js)";
 
+// The first thread, too, waits in a call of a goroutine: where it waits for one, elfutils finds callers beyond the base
+// of its stack.
 constexpr char kGo[] = R"(cat >g.go <<'END'
 package main
 
-import "syscall"
+import ("runtime"; "syscall")
 
 func wait(fd int) { var b [1]byte; syscall.Read(fd, b[:]) }
 func nested(n, fd int) { if n == 0 { wait(fd) } else { nested(n-1, fd) } }
+func init() { runtime.LockOSThread() }
 func main() {
 	for i := 0; i < 32; i++ {
 		var fds [2]int
 		syscall.Pipe(fds[:])
 		go nested(i, fds[0])
 	}
-	select {}
+	var fds [2]int
+	syscall.Pipe(fds[:])
+	wait(fds[0])
 }
 END
 GOCACHE=$PWD/cache GOFLAGS=-mod=mod GO111MODULE=off HOME=$PWD go build -o g g.go && exec ./g)";

@@ -21,7 +21,8 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr uint64_t kWaits = 200;
+// Of 200: where the host pauses between the start of the timer and the switch, nothing is left to wait for.
+constexpr uint64_t kLeastWaits = 198;
 
 std::string Source(const std::string& name) { return OFFCPU_RUNTIMES_DIR "/" + name; }
 
@@ -55,7 +56,7 @@ class Runtimes : public testing::Test {
       EXPECT_TRUE(CallOneAnother(row, parts)) << row.Text();
       waits += row.row->count;
     }
-    EXPECT_GE(waits, kWaits) << recording_.DropsText();
+    EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
   }
 
   static bool Has(const StackRow& row, const std::string& part) {
@@ -112,7 +113,7 @@ TEST_F(Runtimes, GoHasTheCallerOfTheLeaf) {
     RecordProgram({program});
     uint64_t waits = 0;
     for (const StackRow& row : recording_.Rows([](const StackRow& r) { return Has(r, "main.Inner"); })) {
-      if (row.row->count < kWaits / 2) continue;  // the waits, but for those that were interrupted on their way
+      if (row.row->count < kLeastWaits / 2) continue;  // the waits, but for those that were interrupted on their way
       std::string names;
       // Only symbols of the file tell by which convention a function is called.
       for (const NamedFrame& frame : row.user->frames) {
@@ -123,7 +124,7 @@ TEST_F(Runtimes, GoHasTheCallerOfTheLeaf) {
       const FrameSource source = row.user->frames.at(1).source;
       EXPECT_EQ(source, stripped ? FrameSource::kFramePointer : FrameSource::kDebugFrame);
     }
-    EXPECT_GE(waits, kWaits / 2);
+    EXPECT_GE(waits, kLeastWaits / 2);
   }
   EXPECT_EQ(stacks.size(), 1u) << "both tables say the same\n" << testing::PrintToString(stacks);
 }
@@ -210,7 +211,7 @@ TEST_F(Runtimes, PythonWithTrampolinesNamesItsFunctions) {
     EXPECT_TRUE(row.complete()) << row.Text();
     waits += row.row->count;
   }
-  EXPECT_GE(waits, kWaits) << recording_.DropsText();
+  EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
 }
 
 class Musl : public Runtimes, public testing::WithParamInterface<const char*> {};
@@ -230,7 +231,7 @@ TEST_P(Musl, IsWalkedByItsCode) {
     EXPECT_EQ(row.user->end, EndReason::kGuessedEnd) << row.Text();
     waits += row.row->count;
   }
-  EXPECT_GE(waits, kWaits) << recording_.DropsText();
+  EXPECT_GE(waits, kLeastWaits) << recording_.DropsText();
 }
 
 // Ruby has a frame of 1 MiB at the base of each thread. The first captures tell which piece of the stack lies behind
@@ -241,7 +242,7 @@ TEST_F(Runtimes, RubyHasTheFramesBehindItsLargeOne) {
   const auto waits = [](const StackRow& row) { return row.complete() && row.Calls({"start_thread", "rb_vm_exec"}); };
   const Measure whole = recording_.Sum(waits);
   std::printf("%llu of 200 waits have whole stacks\n", static_cast<unsigned long long>(whole.count));
-  EXPECT_GE(whole.count, kWaits / 2) << recording_.DropsText();
+  EXPECT_GE(whole.count, kLeastWaits / 2) << recording_.DropsText();
 }
 
 TEST_F(Runtimes, NodeWithAMap) {
@@ -268,7 +269,7 @@ TEST_F(Runtimes, NodeIsCompleteWithoutOne) {
     EXPECT_TRUE(row.complete()) << row.Text();
     waits += row.row->count;
   }
-  EXPECT_GE(waits, kWaits);
+  EXPECT_GE(waits, kLeastWaits);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ void Partner(Lane* lane) {
 SHORT_WAIT(wait_5us)
 SHORT_WAIT(wait_10us)
 SHORT_WAIT(wait_20us)
-SHORT_WAIT(wait_40us)
+SHORT_WAIT(wait_30us)
 LONG_WAIT(wait_200us, 200'000)
 LONG_WAIT(wait_1ms, 1'000'000)
 LONG_WAIT(wait_5ms, 5'000'000)
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   std::vector<Length> lengths = {{"wait_5us", wait_5us, 2'000, count},
                                  {"wait_10us", wait_10us, 7'000, count},
                                  {"wait_20us", wait_20us, 17'000, count},
-                                 {"wait_40us", wait_40us, 35'000, count},
+                                 {"wait_30us", wait_30us, 25'000, count},
                                  {"wait_200us", wait_200us, 0, 20},
                                  {"wait_1ms", wait_1ms, 0, 5},
                                  {"wait_5ms", wait_5ms, 0, 2}};

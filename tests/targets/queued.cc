@@ -24,6 +24,7 @@ std::atomic<bool> hog_on_cpu = false;
 std::atomic<bool> over = false;
 std::atomic<uint32_t> wakes = 0;  // that the victim has been given
 std::atomic<uint64_t> ran_ns = 0;
+std::atomic<uint64_t> ran_cpu_ns = 0;  // of the victim, on its way to sleep and until ran_ns
 std::atomic<pid_t> victim_tid = 0;
 
 void TakeCpu(const char* name, int priority) {
@@ -70,8 +71,11 @@ namespace {
 void Suffer() {
   TakeCpu("victim", 10);
   victim_tid = gettid();
+  const uint64_t cpu_ns = target::ClockNs(CLOCK_THREAD_CPUTIME_ID);
   victim_wait(0);
-  ran_ns = target::ClockNs(CLOCK_MONOTONIC);
+  const uint64_t now_ns = target::ClockNs(CLOCK_MONOTONIC);
+  ran_cpu_ns = target::ClockNs(CLOCK_THREAD_CPUTIME_ID) - cpu_ns;
+  ran_ns = now_ns;
   victim_wait(1);
 }
 
@@ -103,6 +107,7 @@ int main(int argc, char** argv) {
   SetHogging(false);
   while (ran_ns == 0) target::SleepNs(1'000'000);
   target::Value("ran_ns", ran_ns);
+  target::Value("ran_cpu_ns", ran_cpu_ns);
   AwaitState('S');
   target::SleepNs(kSleepNs);
   WakeBehindHog("second");
