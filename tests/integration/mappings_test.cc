@@ -15,7 +15,9 @@ namespace offcpu::integration {
 namespace {
 
 constexpr uint64_t kMostNs = 50'000;  // what a capture may take of the target's time
-constexpr int kTries = 10;            // whatever else the machine does only adds to it
+// Or, on a slow host, so much more than one of a program that maps little.
+constexpr uint64_t kMostMoreNs = 25'000;
+constexpr int kTries = 10;  // whatever else the machine does only adds to it
 
 // The program of 60,000 mappings has some more.
 class MapCount {
@@ -116,9 +118,16 @@ void ExpectCheapNaps(const std::vector<std::string>& options, bool has_stacks) {
 void ExpectCheap(const std::vector<std::string>& options, bool has_stacks) {
   const MapCount map_count;
   ExpectCheapNaps(options, has_stacks);
-  uint64_t capture_ns = UINT64_MAX;
-  for (int i = 0; i < kTries && capture_ns >= kMostNs; ++i) capture_ns = std::min(capture_ns, CaptureNs(options));
-  EXPECT_LT(capture_ns, kMostNs);
+  uint64_t many_ns = UINT64_MAX;
+  uint64_t few_ns = 0;  // of a program that maps little
+  const auto is_cheap = [&] { return many_ns < std::max(kMostNs, few_ns + kMostMoreNs); };
+  for (int i = 0; i < kTries && !is_cheap(); ++i) {
+    many_ns = std::min(many_ns, CaptureNs(options));
+    if (is_cheap()) break;
+    const uint64_t ns = CaptureNs({"--count", "10"});
+    few_ns = few_ns == 0 ? ns : std::min(few_ns, ns);
+  }
+  EXPECT_TRUE(is_cheap()) << many_ns << " ns; of a program that maps little " << few_ns << " ns";
 }
 
 TEST(Mappings, Static) { ExpectCheap({"--count", "3000"}, true); }
