@@ -10,7 +10,7 @@ struct sampled_cpu {
 	__u64 last_ns;	     /* the event fired; CLOCK_MONOTONIC, as the others */
 	__u64 idle_since_ns; /* 0: it is not idle */
 	__u64 idle_ns;	     /* since last_ns */
-	__s64 rest_ns;	     /* until last_ns, without the periods that were counted; negative: more were */
+	__s64 rest_ns;	     /* time until last_ns that no counted period covers; negative: they cover more */
 };
 
 struct {
@@ -43,8 +43,8 @@ static __always_inline void note_idle(const struct task_struct *prev, const stru
 /*
  * An event of the CPU's clock fires at multiples of its period. One that does not is late by a period or
  * more: because the hypervisor took the CPU, or could not call the program, because the kernel was changing a
- * map for a process. One that is late by less is followed by one that comes so much sooner; of all of them
- * one may be told that was not missed. While a CPU is idle nothing is missed.
+ * map for a process. One that is late by less is followed by one that comes so much sooner: rest_ns carries
+ * that on, and a CPU has at most one too many counted. While a CPU is idle nothing is missed.
  */
 static __always_inline void count_missed(void)
 {
