@@ -16,14 +16,37 @@ struct {
 	__uint(max_entries, 1 << 20);
 } captures SEC(".maps");
 
-/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? A record
- * takes whole words, one of them for its header, and the kernel never fills a ring to its last byte. */
+/* A record takes whole words, one of them for its header. */
+static __always_inline __u64 taken_in_ring(__u64 bytes)
+{
+	return (bytes + 8 + 7) & ~7ULL;
+}
+
+/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? The kernel
+ * never fills a ring to its last byte. */
 static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 {
-	__u64 taken = (wanted + 8 + 7) & ~7ULL;
-
-	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken >=
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken_in_ring(wanted) >=
 	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
+}
+
+/* Records that come at once may each be told the fill with or without the others. */
+#define WAKE_UP_SPAN 4096
+
+/*
+ * How a record of these bytes is sent. User space looks at the rings by time. While it records a sample,
+ * which is little, it does so rarely, and is woken by the first records of each further quarter of a ring.
+ */
+static __always_inline __u64 wake_up(void *ring, __u64 bytes)
+{
+	__u64 quarter, after, taken = taken_in_ring(bytes);
+
+	if (!config.adapts)
+		return BPF_RB_NO_WAKEUP;
+	quarter = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4; /* a power of two */
+	after = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken;
+	return after >= quarter && (after & (quarter - 1)) < taken + WAKE_UP_SPAN ? BPF_RB_FORCE_WAKEUP
+										  : BPF_RB_NO_WAKEUP;
 }
 
 #endif /* OFFCPU_BPF_RINGS_BPF_H_ */

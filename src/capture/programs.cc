@@ -131,7 +131,7 @@ struct Programs::Impl {
   MappedArray<wire_user_row_bucket> user_rows;
   MappedArray<wire_user_stack_bucket> user_stacks;
   std::optional<UserRowTables> told;  // in them; none: no user stack is walked
-  OwnedFd news;                       // an epoll of both of the following
+  OwnedFd news;                       // an epoll of both rings and of the following
   OwnedFd hurry;                      // an eventfd
   std::atomic<uint64_t> end_ns{0};    // CLOCK_MONOTONIC
   uint64_t request_ns = 0;            // set before anything is attached
@@ -220,12 +220,12 @@ struct Programs::Impl {
     return absl::OkStatus();
   }
 
-  // Of the ring only its wake-ups count, not that there is something in it.
+  // Of the rings only their wake-ups count, not that there is something in them.
   absl::Status WatchNews() {
     news = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
     hurry = OwnedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event event = {.events = EPOLLIN | EPOLLET, .data = {}};
-    for (const int fd : {hurry.get(), bpf_map__fd(bpf.maps.intervals)}) {
+    for (const int fd : {hurry.get(), bpf_map__fd(bpf.maps.intervals), bpf_map__fd(bpf.maps.captures)}) {
       if (epoll_ctl(news.get(), EPOLL_CTL_ADD, fd, &event) != 0) return ErrnoStatus("cannot watch the rings", errno);
     }
     return absl::OkStatus();

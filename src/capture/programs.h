@@ -101,8 +101,8 @@ class Programs {
   // Gives every record of both rings to `record`, intervals and definitions first. Returns how many bytes there were.
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   size_t Drain(const RecordCallback& record);
-  // Returns true when code has been seen that was not known, which has to be looked at soon, or when Hurry says so;
-  // false after `patience`. One thread.
+  // Returns true when code has been seen that was not known, which has to be looked at soon, when another
+  // quarter of a ring of a sample is full, or when Hurry says so; false after `patience`. One thread.
   bool AwaitNews(std::chrono::milliseconds patience);
   void Hurry();
 

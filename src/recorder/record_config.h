@@ -58,6 +58,7 @@ inline constexpr uint32_t kDrawsPerCpuAlways = 200;
 inline constexpr uint32_t kDrawsPerCpuOnce = 1000;
 void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config);
 // Makes the rings as large as `cpus` CPUs of the host can fill in a quarter of a second, and no larger than they are.
+// Where draws adapt, captures may come four times as fast for a while.
 void FitRings(uint32_t cpus, RecordConfig& config);
 CostKeeperConfig CostKeeperConfigOf(const RecordConfig& config);
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config);

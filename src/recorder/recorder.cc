@@ -53,8 +53,12 @@ constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
 // Hundreds of intervals, or a capture or two: a stack that is being learned is captured until it is known.
 constexpr size_t kFewBytes = 32 << 10;
-// In a sample each wait has a capture, known or not.
+// In a sample each wait has a capture, known or not. At first the drainer looks as often as without one: the sooner the
+// first walks tell how much of a stack is needed, the fewer captures are too short.
 constexpr size_t kFewBytesOfSample = 128 << 10;
+constexpr uint64_t kSampleSettlesNs = 5'000'000'000;
+// Later on, where the rings wake the drainer before they are full. Much at once would keep a CPU from others for long.
+constexpr std::chrono::milliseconds kLongestDrainPeriodOfSample{160};
 // Of the worker, when nothing comes and no reading is under way.
 constexpr std::chrono::milliseconds kIdlePeriod{200};
 constexpr std::chrono::milliseconds kGathering{1};  // what comes together
@@ -99,6 +103,7 @@ class RecorderImpl final : public Recorder {
                std::shared_ptr<ModuleCache> modules, const std::shared_ptr<ReaderPool>& readers)
       : config_(config),
         can_capture_(features.can_read_user),
+        can_defer_(features.can_defer()),
         programs_(std::move(programs)),
         threads_(config_, programs_),
         clock_(features.rq_clock),
@@ -195,19 +200,30 @@ class RecorderImpl final : public Recorder {
     queue_.Flush();
     if (bytes != 0) tasks_.Poke();
     drainer_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
-    const size_t few_bytes = config_.draws_per_second != 0 ? kFewBytesOfSample : kFewBytes;
-    drain_period_ = bytes <= few_bytes ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
+    drain_period_ = NextDrainPeriod(now_ns, bytes);
     ++drains_;
     changed_.notify_all();
     return !stop_;
   }
 
+  // After a look at which there were so many bytes.
+  std::chrono::milliseconds NextDrainPeriod(uint64_t now_ns, size_t bytes) const {
+    const bool is_sample = config_.draws_per_second != 0;
+    const bool is_few = bytes <= (is_sample ? kFewBytesOfSample : kFewBytes);
+    if (!is_sample || !can_defer_ || now_ns < settled_ns_)
+      return is_few ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
+    return is_few ? std::min(2 * drain_period_, kLongestDrainPeriodOfSample)
+                  : std::max(drain_period_ / 2, kDrainPeriod);
+  }
+
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
-  // soon is worth one; what comes with it takes a moment.
+  // soon is worth one, and a ring that fills; what comes with it takes a moment, and more may follow.
   void DrainLoop() {
     const HurriedThread hurried;
     while (DrainOnce()) {
-      if (programs_->AwaitNews(drain_period_)) std::this_thread::sleep_for(kGathering);
+      if (!programs_->AwaitNews(drain_period_)) continue;
+      std::this_thread::sleep_for(kGathering);
+      drain_period_ = std::min(drain_period_, kLongestDrainPeriod / 2);
     }
     // What was asked for before recording stopped may still be on its way.
     std::this_thread::sleep_for(kDrainPeriod);
@@ -386,6 +402,7 @@ class RecorderImpl final : public Recorder {
 
   const RecordConfig config_;
   const bool can_capture_;
+  const bool can_defer_;  // captures until it is known that they are wanted
   std::shared_ptr<Programs> programs_;
   const RecordedThreads threads_;
   const SchedulerClock clock_;
@@ -408,7 +425,8 @@ class RecorderImpl final : public Recorder {
   uint64_t armed_ns_ = 0;  // of clock_; not earlier than the programs were armed
   std::mutex mutex_;
   std::condition_variable changed_;
-  uint64_t next_flush_ns_ = 0;                             // of the drainer
+  uint64_t next_flush_ns_ = 0;  // of the drainer
+  const uint64_t settled_ns_ = NowNs(CLOCK_MONOTONIC) + kSampleSettlesNs;
   bool stop_ = false;                                      // guarded by mutex_
   std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
   std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
