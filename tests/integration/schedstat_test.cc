@@ -45,6 +45,7 @@ Recorded RecordLoad(const Load& load) {
   RecordConfig config;
   config.pids = load.Processes();
   config.per_thread = true;
+  config.queue_bytes = 1u << 30;  // a ping-pong may be faster than the worker for all of the recording
   absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   EXPECT_TRUE(recorder.ok()) << recorder.status();
   if (!recorder.ok()) return recorded;
