@@ -150,9 +150,9 @@ TEST(IdlePostgres, LocksClientsAndTheLogAreNoWork) {
     });
     threads.emplace_back([&] {
       // It loads the library of the language, which nobody else has, and so has to be there still when its code is
-      // looked at.
+      // looked at: its input ends long after it has slept.
       slept = BackendOf(Psql(
-          server, absl::StrCat(kPid, kNow, "echo \"do 'begin perform pg_sleep(1.2); end';\"; ", kNow, "sleep 1.5; ")));
+          server, absl::StrCat(kPid, kNow, "echo \"do 'begin perform pg_sleep(1.2); end';\"; ", kNow, "sleep 4; ")));
     });
     threads.emplace_back([&] { idle = BackendOf(Psql(server, absl::StrCat(kPid, kNow, "sleep 2; ", kNow))); });
     threads.emplace_back([&] {

@@ -55,11 +55,14 @@ Recorded RecordLoad(const Load& load) {
   std::this_thread::sleep_until(start + kLength);
   load.Freeze();
   recorded.stolen_ns = StolenNs() - stolen_ns;
-  recorded.wall_ns = Ns(Clock::now() - start);
+  const uint64_t thawed_ns = Ns(Clock::now() - start);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   EXPECT_TRUE(profile.ok()) << profile.status();
   if (!profile.ok()) return recorded;
   recorded.profile = *std::move(profile);
+  // The threads are frozen in what it has recorded besides, however long a pause of this test made that.
+  recorded.wall_ns = recorded.profile.duration_ns;
+  EXPECT_GE(recorded.wall_ns, thawed_ns);
   for (size_t i = 0; i < files.size(); ++i) {
     const std::optional<SchedStat> after = files[i].Read();
     if (!before[i].has_value() || !after.has_value()) continue;
