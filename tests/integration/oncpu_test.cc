@@ -234,7 +234,10 @@ TEST(OnCpu, EventsThatNoProgramIsCalledForAreCounted) {
               Percent(fired + missed.count, periods), (unsigned long long)periods);
   EXPECT_GT(missed.count, 0u);
   EXPECT_EQ(missed.ns, missed.count * kPeriodNs);
-  EXPECT_TRUE(Within(fired + missed.count, periods, 0.02));
+  // What a CPU misses is told when the event fires there next: not at all if the host pauses then until the end.
+  constexpr uint64_t kPausePeriods = 500'000'000 / kPeriodNs;
+  EXPECT_LE(fired + missed.count, periods + periods / 50);
+  EXPECT_GE(fired + missed.count + kPausePeriods, periods - periods / 50);
 }
 
 TEST(OnCpu, SamplesOfThreadsThatNothingCouldBeStoredOfAreCounted) {

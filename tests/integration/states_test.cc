@@ -71,7 +71,10 @@ TEST(States, OfTwoHogsOnOneCpuArePreempted) {
                                                 {"hog_b", BoundsOf(*target, "hog_b_run_delay")}};
   const uint64_t both_ns = delays.at("hog_a").least_ns + delays.at("hog_b").least_ns;
   // What is stolen while one of them runs is not charged to it, and so the other waits for all of it.
-  const double unfair_ns = static_cast<double>(target->stolen_ns()) / 2;
+  double unfair_ns = static_cast<double>(target->stolen_ns()) / 2;
+  // A pause of the host that is charged to one of them is a wait of the other, whose turn may not come before the end.
+  for (const StackRow& row : recording.Rows([](const StackRow& r) { return r.comm.starts_with("hog_"); }))
+    unfair_ns = std::max(unfair_ns, static_cast<double>(row.row->max_ns) / 2);
   ASSERT_GT(both_ns, wall_ns / 100 * 98) << "one of them waits at any time, or it is no test";
   for (const auto& [hog, delay] : delays) {
     const Times times = TimesOf(recording, OfThread(hog));
@@ -102,7 +105,10 @@ TEST(States, OfAThreadThatYieldsAreYielded) {
   const uint64_t preempted_ns = all_ns - yielded.total_ns();
   EXPECT_LE(yielded.runnable_ns, measured_ns + measured_ns / 200);
   EXPECT_GE(yielded.runnable_ns + preempted_ns + target->stolen_ns(), measured_ns - measured_ns / 200);
-  EXPECT_LT(preempted_ns, all_ns / 20);
+  uint64_t longest_ns = 0;  // the host may have paused once while it was preempted
+  for (const StackRow& row : recording.Rows(yielder))
+    if (row.row->kind == WaitKind::kPreempted) longest_ns = std::max(longest_ns, row.row->max_ns);
+  EXPECT_LT(preempted_ns - std::min(preempted_ns, longest_ns), all_ns / 20);
   ExpectWithin(all_ns, BoundsOf(*target, "yielder"), "all of it", recording, target->stolen_ns());
   for (const StackRow& row : recording.Rows(yielder)) {
     const WaitKind kind = row.row->kind;

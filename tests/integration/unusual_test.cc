@@ -66,8 +66,8 @@ TEST(Unusual, WaitThatDoesNotEndIsClipped) {
       recording.Rows([](const StackRow& row) { return row.row->kind == WaitKind::kOpen && row.Has("open_wait"); });
   ASSERT_EQ(rows.size(), 1u) << recording.DropsText();
   EXPECT_TRUE(rows[0].complete());
-  EXPECT_GE(rows[0].row->total_ns(), 1'800'000'000u)
-      << "it fell asleep 0.1 s after the beginning, and the run takes 2 s";
+  EXPECT_GE(rows[0].row->total_ns(), 1'400'000'000u)
+      << "it fell asleep 0.1 s after the beginning, half a second later if the host pauses, and the run takes 2 s";
   EXPECT_LE(recording.Sum([](const StackRow& row) { return row.Has("open_wait"); }).ns, recording.profile.duration_ns)
       << "it is told twice";
 }

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(, UserWalks,
 // Other code is mapped over code that has just waited: each library's function is called by one of the program's.
 TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
-  const std::unique_ptr<Target> target = Target::Start({"remap", "fixed", "--rounds", "200"});
+  const std::unique_ptr<Target> target = Target::Start({"remap", "fixed", "--rounds", "1000"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
   // A capture whose code is gone before anybody has looked at it has no stack: what is told has to be right.

@@ -313,6 +313,8 @@ void EndByKill() {
   threads.reserve(kBlockedThreads);
   for (int i = 1; i < kBlockedThreads; ++i) threads.emplace_back(doomed_wait, &shared->began_ns[i]);
   threads.emplace_back([ending] {
+    for (const std::atomic<uint64_t>& began_ns : shared->began_ns)
+      while (began_ns == 0) target::SleepNs(1'000'000);
     target::SleepNs(kLifeNs);
     ending();
   });
