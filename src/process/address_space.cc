@@ -84,7 +84,8 @@ class Builder {
     code.shrink_to_fit();
     MemoryLease memory = modules_.LeaseFor(owner_);
     if (!memory.Grow(code.size() * sizeof(MappedCode))) return nullptr;
-    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), MakesFramePointers());
+    return std::make_shared<AddressSpace>(std::move(code), std::move(memory), MakesFramePointers(),
+                                          /*is_whole=*/left_out == 0);
   }
 
  private:
@@ -264,26 +265,36 @@ class Builder {
     absl::StatusOr<ElfHead> head = ReadElfHead(memory_, file, AsFileMapping(anchor));
     if (!head.ok()) return nullptr;
     Load load = {Key(anchor), *std::move(head), nullptr};
-    // Inode numbers are used again, so the place alone does not tell that it is the same object.
-    const bool is_usable = known != nullptr && !known->module->code.empty() && !known->module->over_budget;
-    if (is_usable && known->bias == load.head.bias && known->head_hash == load.head.hash) {
+    if (known != nullptr && IsSameObject(*known, load.head)) {
       load.module = known->module;
     } else {
       OwnedFd opened = pid_ == 0 || anchor.inode == 0 ? OwnedFd() : OpenMappedFile(pid_, anchor);
+      const FileIdentity identity = IdentityOf(opened);  // before it is read: what is written meanwhile changes it
       MemoryLease lease = modules_.LeaseFor(PayerOf(opened, owner_));
       absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor), std::move(lease));
       if (!image.ok()) return nullptr;
       image->module.path = anchor.path;
-      AddFile(std::move(opened), &image->module);
+      AddFile(std::move(opened), identity, &image->module);
       load.head = std::move(image->head);
       load.module = modules_.Intern(std::move(image->module));
     }
     return &loads_.insert_or_assign(load.head.begin, std::move(load)).first->second;
   }
 
-  static void AddFile(OwnedFd file, Module* module) {
+  // Inode numbers are used again, so the place alone does not tell that it is the same object. Nor do its headers: who
+  // writes a program anew without a build id may leave them as they were. `known` may be used again if neither they
+  // nor the file, if there is one, have changed.
+  static bool IsSameObject(const MappedCode& known, const ElfHead& head) {
+    const Module& module = *known.module;
+    if (module.code.empty() || module.over_budget || known.bias != head.bias || known.head_hash != head.hash) {
+      return false;
+    }
+    return IdentityOf(module.file) == module.identity;
+  }
+
+  static void AddFile(OwnedFd file, const FileIdentity& identity, Module* module) {
     module->file = std::move(file);
-    module->identity = IdentityOf(module->file);
+    module->identity = identity;
     if (module->file) AddTableSections(FileMemory(module->file.get()), module);
   }
 

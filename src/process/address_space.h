@@ -46,8 +46,12 @@ struct MappedCode {
 class AddressSpace {
  public:
   // `code`: sorted by address, not overlapping. `memory`: what is held for it, if anything.
-  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool keeps_frame_pointers = false)
-      : code_(std::move(code)), memory_(std::move(memory)), keeps_frame_pointers_(keeps_frame_pointers) {}
+  explicit AddressSpace(std::vector<MappedCode> code, MemoryLease memory = {}, bool keeps_frame_pointers = false,
+                        bool is_whole = true)
+      : code_(std::move(code)),
+        memory_(std::move(memory)),
+        keeps_frame_pointers_(keeps_frame_pointers),
+        is_whole_(is_whole) {}
 
   // The mapping that contains `pc`, else null. Lives as long as this.
   const MappedCode* Find(uint64_t pc) const;
@@ -58,10 +62,14 @@ class AddressSpace {
   // All code that the process makes keeps a frame pointer: it was told so, see java_options.h.
   bool keeps_frame_pointers() const { return keeps_frame_pointers_; }
 
+  // False: the process has more that may be executed. So an address that is not found here may be one of code.
+  bool is_whole() const { return is_whole_; }
+
  private:
   std::vector<MappedCode> code_;
   MemoryLease memory_;
   bool keeps_frame_pointers_ = false;
+  bool is_whole_ = true;
 };
 
 // Reads the process; what `previous` (may be null) already knows is taken from there. An object that cannot be read is

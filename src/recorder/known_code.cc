@@ -42,7 +42,10 @@ std::optional<CaptureCode> KnownCode::FindPart(Target& target, const CodeVersion
   if (version.hash == 0 || list == lists_.end()) return std::nullopt;
   ComposedCode composed = files_->Compose(list->second, &target);
   if (composed.code.empty()) return std::nullopt;
-  CaptureCode code = {std::make_shared<const AddressSpace>(std::move(composed.code)), composed.whole};
+  const bool whole = composed.whole;
+  auto space = std::make_shared<const AddressSpace>(std::move(composed.code), MemoryLease(),
+                                                    /*keeps_frame_pointers=*/false, whole);
+  CaptureCode code = {std::move(space), whole};
   if (code.whole) target.AddVersion(version, code.space);
   return code;
 }

@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-void CheckRegister(ByteReader& in, bool* ok) { *ok = *ok && in.TakeUleb() <= kMaxCfiRegister; }
+void CheckRegister(ByteReader& in, uint64_t max_register, bool* ok) { *ok = *ok && in.TakeUleb() <= max_register; }
 
 void SkipExpression(ByteReader& in, bool* ok) {
   const uint64_t size = in.TakeUleb();
@@ -17,7 +17,7 @@ void SkipExpression(ByteReader& in, bool* ok) {
 
 // Passes over the operands of an instruction without operands in its first byte. False if it is not known or not sound.
 // (A signed number is as long as the unsigned one of the same bytes.)
-bool SkipOperands(uint8_t opcode, ByteReader& in) {
+bool SkipOperands(uint8_t opcode, uint64_t max_register, ByteReader& in) {
   bool ok = true;
   switch (opcode) {
     case DW_CFA_nop:
@@ -35,7 +35,7 @@ bool SkipOperands(uint8_t opcode, ByteReader& in) {
     case DW_CFA_same_value:
     case DW_CFA_restore_extended:
     case DW_CFA_def_cfa_register:
-      CheckRegister(in, &ok);
+      CheckRegister(in, max_register, &ok);
       break;
     case DW_CFA_def_cfa_offset:
     case DW_CFA_def_cfa_offset_sf:
@@ -43,8 +43,8 @@ bool SkipOperands(uint8_t opcode, ByteReader& in) {
       in.TakeUleb();
       break;
     case DW_CFA_register:
-      CheckRegister(in, &ok);
-      CheckRegister(in, &ok);
+      CheckRegister(in, max_register, &ok);
+      CheckRegister(in, max_register, &ok);
       break;
     case DW_CFA_offset_extended:
     case DW_CFA_offset_extended_sf:
@@ -53,7 +53,7 @@ bool SkipOperands(uint8_t opcode, ByteReader& in) {
     case DW_CFA_val_offset_sf:
     case DW_CFA_def_cfa:
     case DW_CFA_def_cfa_sf:
-      CheckRegister(in, &ok);
+      CheckRegister(in, max_register, &ok);
       in.TakeUleb();
       break;
     case DW_CFA_def_cfa_expression:
@@ -61,7 +61,7 @@ bool SkipOperands(uint8_t opcode, ByteReader& in) {
       break;
     case DW_CFA_expression:
     case DW_CFA_val_expression:
-      CheckRegister(in, &ok);
+      CheckRegister(in, max_register, &ok);
       SkipExpression(in, &ok);
       break;
     default:
@@ -72,28 +72,32 @@ bool SkipOperands(uint8_t opcode, ByteReader& in) {
 
 }  // namespace
 
-bool CfiWellFormed(std::span<const std::byte> instructions) {
+bool CfiWellFormed(std::span<const std::byte> instructions, uint64_t max_register) {
   if (instructions.size() > kMaxCfiBytes) return false;
   ByteReader in(instructions);
-  size_t remembered = 0;
+  size_t remembered = 0;    // now
+  size_t rememberings = 0;  // until now
   while (!in.empty()) {
     const uint8_t opcode = in.Take<uint8_t>();
-    switch (opcode & 0xc0) {  // three instructions have an operand in the low six bits
+    const uint64_t low_bits = opcode & 0x3fu;  // of three instructions, their operand
+    switch (opcode & 0xc0) {
       case DW_CFA_advance_loc:
+        continue;
       case DW_CFA_restore:
+        if (low_bits > max_register) return false;
         continue;
       case DW_CFA_offset:
         in.TakeUleb();
-        if (!in.ok()) return false;
+        if (!in.ok() || low_bits > max_register) return false;
         continue;
       default:
         break;
     }
     if (opcode == DW_CFA_remember_state) {
-      if (++remembered > kMaxCfiRememberedStates) return false;
+      if (++remembered > kMaxCfiRememberedStates || ++rememberings > kMaxCfiRememberings) return false;
     } else if (opcode == DW_CFA_restore_state) {
       if (remembered-- == 0) return false;
-    } else if (!SkipOperands(opcode, in)) {
+    } else if (!SkipOperands(opcode, max_register, in)) {
       return false;
     }
   }

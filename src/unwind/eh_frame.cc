@@ -66,11 +66,17 @@ void AppendHeaders(const Machine& machine, size_t offset, uint64_t address, size
   Append(*image, segment);
 }
 
+// Where the table is in the image.
+size_t TableAt(const Machine& machine) {
+  const bool is_wide = machine.word_bytes == 8;
+  return is_wide ? sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) : sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
+}
+
 std::vector<std::byte> MakeImage(const ModuleTable& table, const Machine& machine, const std::vector<FdeSpan>& fdes) {
   // Zeros behind the table end the chain of entries, and libdw may look at a few bytes behind the last one.
   constexpr size_t kTail = 64;
   const bool is_wide = machine.word_bytes == 8;
-  const size_t table_at = is_wide ? sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) : sizeof(Elf32_Ehdr) + sizeof(Elf32_Phdr);
+  const size_t table_at = TableAt(machine);
   const size_t behind = table.bytes.size() + kTail;
   const size_t search_bytes = sizeof(SearchHeader) + fdes.size() * sizeof(SearchEntry);
   std::vector<std::byte> image;
@@ -182,67 +188,6 @@ bool ToValueRule(const Machine& machine, std::span<const Dwarf_Op> ops, ValueRul
   return IsBase(machine, ops[1], &rule->reg, &rule->offset);
 }
 
-// What libdw says of `reg`. False, and the rule is that of a register that nobody knows: a row cannot hold it.
-bool RuleOf(const Machine& machine, Dwarf_Frame* frame, int reg, ValueRule* rule) {
-  Dwarf_Op memory[3];
-  Dwarf_Op* ops = nullptr;
-  size_t count = 0;
-  *rule = ValueRule();
-  if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return false;
-  if (count != 0) {
-    if (ToValueRule(machine, {ops, count}, rule)) return true;
-    *rule = ValueRule();
-    return false;
-  }
-  if (ops == nullptr) rule->place = Place::kUnchanged;
-  return true;
-}
-
-FindOutcome ToRow(const Machine& machine, Dwarf_Frame* frame, uint64_t address, Row* row) {
-  static constexpr Row kEmpty;  // copied as a whole: one that is made in place is put together byte by byte
-  Dwarf_Addr begin = 0;
-  Dwarf_Addr end = 0;
-  *row = kEmpty;
-  if (dwarf_frame_info(frame, &begin, &end, &row->signal) < 0 || address >= end) return FindOutcome::kCorrupt;
-  row->begin = address;  // libdw's begin is wrong behind a restored state
-  row->end = end;
-  if (!RuleOf(machine, frame, machine.ra, &row->ra)) return FindOutcome::kExpression;
-  if (row->ra.place == Place::kUnchanged) {  // it is still where the call has left it
-    if (machine.call_pushes) return FindOutcome::kExpression;
-    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
-  }
-  RuleOf(machine, frame, machine.fp, &row->fp);
-  // Functions preserve it, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
-  const bool held = RuleOf(machine, frame, machine.extra, &row->extra);
-  if (held && row->extra.place == Place::kUndefined) row->extra.place = Place::kUnchanged;
-  // An outermost frame needs no CFA, and start code often has none.
-  if (row->ra.place == Place::kUndefined) return FindOutcome::kFound;
-  Dwarf_Op* ops = nullptr;
-  size_t count = 0;
-  if (dwarf_frame_cfa(frame, &ops, &count) != 0) return FindOutcome::kExpression;
-  const bool known = ToCfaRule(machine, {ops, count}, &row->cfa) || ToPltRule(machine, {ops, count}, row);
-  return known ? FindOutcome::kFound : FindOutcome::kExpression;
-}
-
-FindOutcome RowAt(const Machine& machine, Dwarf_CFI* cfi, uint64_t address, Row* row) {
-  Dwarf_Frame* frame = nullptr;
-  if (dwarf_cfi_addrframe(cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
-  const FindOutcome outcome = ToRow(machine, frame, address, row);
-  std::free(frame);
-  return outcome;
-}
-
-// Has the place that `rule` of `row` names been part of the frame before, in the function that begins at `begin`?
-bool WasInFrame(const Machine& machine, Dwarf_CFI* cfi, uint64_t begin, const Row& row, ValueRule Row::*rule) {
-  Row earlier;
-  int left = kMaxEarlierRows;
-  for (uint64_t at = begin; at < row.begin && left > 0; at = earlier.end, --left) {
-    if (RowAt(machine, cfi, at, &earlier) != FindOutcome::kFound) return false;
-    if (earlier.*rule == row.*rule && !IsBelowStack(machine, earlier.cfa, earlier.*rule)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 struct EhFrameTable::Impl {
@@ -251,12 +196,95 @@ struct EhFrameTable::Impl {
     if (elf != nullptr) elf_end(elf);
   }
 
+  FindOutcome RowAt(uint64_t address, Row* row);
+  bool WasInFrame(const FdeSpan& fde, const Row& row, ValueRule Row::*rule);
+
   const Machine* machine = nullptr;
   std::vector<std::byte> image;
   EhFrameIndex index;
   Elf* elf = nullptr;
   Dwarf_CFI* cfi = nullptr;  // null if there is no entry
+  size_t expression_bytes = 0;
+
+ private:
+  void CountExpression(size_t operations);
+  bool RuleOf(Dwarf_Frame* frame, int reg, ValueRule* rule);
+  FindOutcome ToRow(Dwarf_Frame* frame, uint64_t address, Row* row);
 };
+
+// libdw keeps each expression that it was asked for. One that is asked for again counts again, as an entry does.
+void EhFrameTable::Impl::CountExpression(size_t operations) {
+  constexpr size_t kPerExpression = 96;  // what it is found by, and three allocations
+  expression_bytes += operations * sizeof(Dwarf_Op) + kPerExpression;
+}
+
+// What libdw says of `reg`. False, and the rule is that of a register that nobody knows: a row cannot hold it.
+bool EhFrameTable::Impl::RuleOf(Dwarf_Frame* frame, int reg, ValueRule* rule) {
+  Dwarf_Op memory[3];
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  *rule = ValueRule();
+  if (dwarf_frame_register(frame, reg, memory, &ops, &count) != 0) return false;
+  if (count != 0) {
+    if (ops != memory) CountExpression(count);
+    if (ToValueRule(*machine, {ops, count}, rule)) return true;
+    *rule = ValueRule();
+    return false;
+  }
+  if (ops == nullptr) rule->place = Place::kUnchanged;
+  return true;
+}
+
+FindOutcome EhFrameTable::Impl::ToRow(Dwarf_Frame* frame, uint64_t address, Row* row) {
+  static constexpr Row kEmpty;  // copied as a whole: one that is made in place is put together byte by byte
+  Dwarf_Addr begin = 0;
+  Dwarf_Addr end = 0;
+  *row = kEmpty;
+  if (dwarf_frame_info(frame, &begin, &end, &row->signal) < 0 || address >= end) return FindOutcome::kCorrupt;
+  row->begin = address;  // libdw's begin is wrong behind a restored state
+  row->end = end;
+  if (!RuleOf(frame, machine->ra, &row->ra)) return FindOutcome::kExpression;
+  if (row->ra.place == Place::kUnchanged) {  // it is still where the call has left it
+    if (machine->call_pushes) return FindOutcome::kExpression;
+    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine->ra};
+  }
+  RuleOf(frame, machine->fp, &row->fp);
+  // Functions preserve it, and tables name it only where it is saved. libdw knows that of rbp, but calls rbx undefined.
+  const bool held = RuleOf(frame, machine->extra, &row->extra);
+  if (held && row->extra.place == Place::kUndefined) row->extra.place = Place::kUnchanged;
+  // An outermost frame needs no CFA, and start code often has none.
+  if (row->ra.place == Place::kUndefined) return FindOutcome::kFound;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (dwarf_frame_cfa(frame, &ops, &count) != 0) return FindOutcome::kExpression;
+  const bool is_plain = count == 0 || (count == 1 && ops->atom == DW_OP_bregx);  // a part of the frame itself
+  if (!is_plain) CountExpression(count);
+  const bool known = ToCfaRule(*machine, {ops, count}, &row->cfa) || ToPltRule(*machine, {ops, count}, row);
+  return known ? FindOutcome::kFound : FindOutcome::kExpression;
+}
+
+FindOutcome EhFrameTable::Impl::RowAt(uint64_t address, Row* row) {
+  Dwarf_Frame* frame = nullptr;
+  if (dwarf_cfi_addrframe(cfi, address, &frame) != 0) return FindOutcome::kCorrupt;
+  const FindOutcome outcome = ToRow(frame, address, row);
+  std::free(frame);
+  return outcome;
+}
+
+// Has the place that `rule` of `row` names been part of the frame before, in the function of `fde`? libdw executes the
+// entry from its begin for each row. So the longer it is, the fewer are looked through: the first ones, as functions
+// mostly save registers where they begin.
+bool EhFrameTable::Impl::WasInFrame(const FdeSpan& fde, const Row& row, ValueRule Row::*rule) {
+  uint32_t length = 0;  // of the entry: hardly more than its instructions
+  std::memcpy(&length, image.data() + TableAt(*machine) + fde.offset, sizeof(length));
+  size_t left = std::min<size_t>(kMaxEarlierRows, kMaxEarlierBytes / length);
+  Row earlier;
+  for (uint64_t at = fde.begin; at < row.begin && left > 0; at = earlier.end, --left) {
+    if (RowAt(at, &earlier) != FindOutcome::kFound) return false;
+    if (earlier.*rule == row.*rule && !IsBelowStack(*machine, earlier.cfa, earlier.*rule)) return true;
+  }
+  return false;
+}
 
 EhFrameTable::EhFrameTable(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 EhFrameTable::~EhFrameTable() = default;
@@ -282,11 +310,10 @@ std::unique_ptr<EhFrameTable> EhFrameTable::Open(const ModuleTable& table, const
 FindOutcome EhFrameTable::Find(uint64_t address, Row* row) {
   const FdeSpan* fde = FdeAt(impl_->index.fdes, address);
   if (fde == nullptr) return FindOutcome::kNotHere;
-  const FindOutcome outcome = RowAt(*impl_->machine, impl_->cfi, address, row);
+  const FindOutcome outcome = impl_->RowAt(address, row);
   if (outcome != FindOutcome::kFound) return outcome;
   for (ValueRule Row::*rule : {&Row::fp, &Row::extra}) {
-    if (IsBelowStack(*impl_->machine, row->cfa, row->*rule) &&
-        WasInFrame(*impl_->machine, impl_->cfi, fde->begin, *row, rule)) {
+    if (IsBelowStack(*impl_->machine, row->cfa, row->*rule) && impl_->WasInFrame(*fde, *row, rule)) {
       row->*rule = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
     }
   }
@@ -315,7 +342,9 @@ uint64_t EhFrameTable::DescribedBytes() const {
 
 size_t EhFrameTable::bad_entries() const { return impl_->index.bad_entries; }
 
-size_t EhFrameTable::bytes() const { return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan); }
+size_t EhFrameTable::bytes() const {
+  return impl_->image.capacity() + impl_->index.fdes.capacity() * sizeof(FdeSpan) + impl_->expression_bytes;
+}
 
 size_t EhFrameTable::Estimate(std::span<const std::byte> table) {
   // An entry of the index twice, for sorting, one of the search table, and what is known of it if it is a CIE.

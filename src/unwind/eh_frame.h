@@ -29,9 +29,12 @@ class EhFrameTable final : public RowTable {
 
   // Entries left out because they are damaged or of an unknown kind.
   size_t bad_entries() const override;
-  // But what libdw keeps of each entry that was asked for: kBytesPerEntry at most.
+  // But what libdw keeps of each entry that was asked for: kBytesPerEntry at most, and about as much again of an entry
+  // whose CIE no other one has.
   size_t bytes() const override;
   static constexpr size_t kBytesPerEntry = 256;
+  // libdw executes no more than this of an entry, over and over, to tell where a register was in earlier rows of it.
+  static constexpr size_t kMaxEarlierBytes = 128 << 10;
   // At most what Open takes for a table.
   static size_t Estimate(std::span<const std::byte> table);
 

@@ -115,7 +115,7 @@ std::optional<Cie> ParseCie(const Machine& machine, std::span<const std::byte> b
     if (!TakeAugmentation(machine, letters.substr(1), data, &cie)) return std::nullopt;
     in.Skip(size);
   }
-  if (!CfiWellFormed(in.rest())) return std::nullopt;
+  if (!CfiWellFormed(in.rest(), kMaxCieRegister)) return std::nullopt;
   return cie;
 }
 

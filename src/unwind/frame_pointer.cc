@@ -20,7 +20,7 @@ bool MaySkipFrames(const AddressSpace& space, const FrameState& state, const Sta
     std::optional<uint64_t> word;
     if (at >= copy.begin && at < copy.end) word = ReadWord(copy.memory, at, bytes);
     if (!word) word = copy.WordOfPiece(at, bytes);
-    if (!word || space.Find(*word) != nullptr) return true;
+    if (!word || !space.is_whole() || space.Find(*word) != nullptr) return true;
   }
   return false;
 }

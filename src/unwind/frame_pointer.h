@@ -71,7 +71,8 @@ bool PlausibleFramePointer(const FrameState& state, const StackCopy& copy);
 // uses the register for something else, or for nothing, as compiled code of Java does: the register is still what the
 // last frame was that has set it. The return addresses of what is left out lie between the stack pointer and where the
 // frame pointer points to. So where no word there is the address of code, nothing is left out. Values of variables and
-// what was there before may look the same: then it is not known.
+// what was there before may look the same: then it is not known. Nor is it where the process has code that is not known
+// here, which any word may be an address of.
 bool MaySkipFrames(const AddressSpace& space, const FrameState& state, const StackCopy& copy);
 
 // Code that a module's tables leave out (such as the compiler's own start-up code) keeps a frame pointer after all if

@@ -1,8 +1,11 @@
 #include "process/address_space.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <link.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -118,6 +121,56 @@ TEST_F(BuildAddressSpaceTest, PreviousDoesNotHoldForOtherContent) {
   EXPECT_EQ(after->code()[0].module->build_id, "ffadbe0f");
 }
 
+// The same process with a file of ours for the object.
+class BuildFromFileTest : public BuildAddressSpaceTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(file_);
+    ASSERT_TRUE(Write());
+    struct stat st;
+    ASSERT_EQ(fstat(file_.get(), &st), 0);
+    for (Mapping& m : maps) {
+      m.inode = st.st_ino;
+      m.dev_major = major(st.st_dev);
+      m.dev_minor = minor(st.st_dev);
+      m.path = path_;
+    }
+  }
+  void TearDown() override { unlink(path_.c_str()); }
+
+  bool Write() const {
+    const std::vector<std::byte> all = elf.File();
+    return pwrite(file_.get(), all.data(), all.size(), 0) == static_cast<ssize_t>(all.size());
+  }
+  std::shared_ptr<const AddressSpace> BuildWithFile(const AddressSpace* previous = nullptr) {
+    return BuildAddressSpace(maps, memory, getpid(), previous, cache);
+  }
+
+  const std::string path_ = ::testing::TempDir() + "address_space_test-" + std::to_string(getpid());
+  const OwnedFd file_{open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)};
+};
+
+// A program was written anew to the same file, with the same headers.
+TEST_F(BuildFromFileTest, PreviousDoesNotHoldForAFileThatWasWrittenTo) {
+  auto before = BuildWithFile();
+  ASSERT_EQ(before->code().size(), 1u);
+  ASSERT_TRUE(before->code()[0].module->file);
+  EXPECT_EQ(before->code()[0].module->eh_frame.bytes[8], std::byte{1});
+  cache = ModuleCache();  // what is read anew would be another module
+  EXPECT_TRUE(before->SameCode(*BuildWithFile(before.get())));
+  elf.Put(0x408, {9});  // in .eh_frame
+  elf.MapAt(kBase, &memory);
+  const FileIdentity was = IdentityOf(file_);
+  while (IdentityOf(file_) == was) ASSERT_TRUE(Write());  // the clock of a file system may be a coarse one
+  auto after = BuildWithFile(before.get());
+  ASSERT_EQ(after->code().size(), 1u);
+  EXPECT_EQ(after->code()[0].head_hash, before->code()[0].head_hash);
+  EXPECT_FALSE(before->SameCode(*after));
+  EXPECT_EQ(after->code()[0].module->eh_frame.bytes[8], std::byte{9});
+  cache = ModuleCache();
+  EXPECT_TRUE(after->SameCode(*BuildWithFile(after.get())));
+}
+
 TEST_F(BuildAddressSpaceTest, GeneratedCode) {
   AddAnonymous(kBase + 0x10000, kBase + 0x20000);
   AddAnonymous(kBase + 0x20000, kBase + 0x30000, "[anon:code]");
@@ -226,9 +279,28 @@ TEST_F(BuildAddressSpaceTest, TensOfThousandsOfPiecesAreCounted) {
   const auto begin = std::chrono::steady_clock::now();
   auto space = Build();
   EXPECT_EQ(space->code().size(), kMaxMappedCode);
+  EXPECT_FALSE(space->is_whole());
   EXPECT_EQ(cache.stats().mappings_left_out, kPieces + 1 - kMaxMappedCode);
   // A tenth of a second; to compare each with all took minutes.
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST_F(BuildAddressSpaceTest, AsManyMappingsAsAllowedAreTheWhole) {
+  const auto add_piece = [this] {
+    Mapping& piece = maps.emplace_back(maps.front());
+    piece.begin = kBase + 0x10000000 + maps.size() * 0x2000;
+    piece.end = piece.begin + 0x1000;
+    piece.executable = true;
+    piece.offset = 0x5000;  // of no segment
+  };
+  for (size_t code = 1; code < kMaxMappedCode; ++code) add_piece();  // beside the text
+  auto space = Build();
+  EXPECT_EQ(space->code().size(), kMaxMappedCode);
+  EXPECT_TRUE(space->is_whole());
+  add_piece();
+  space = Build();
+  EXPECT_EQ(space->code().size(), kMaxMappedCode);
+  EXPECT_FALSE(space->is_whole());
 }
 
 TEST_F(BuildAddressSpaceTest, NoneIfThereIsNoRoomForItsList) {

@@ -50,6 +50,7 @@ TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
   ASSERT_TRUE(code.has_value());
   EXPECT_NE(code->space->Find(kCode), nullptr);
   EXPECT_NE(code->space->Find(0x50000), nullptr);
+  EXPECT_TRUE(code->space->is_whole());
 }
 
 TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
@@ -60,6 +61,7 @@ TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
   const std::optional<CaptureCode> code = known_.FindPart(target_, both);
   ASSERT_TRUE(code.has_value());
   EXPECT_FALSE(code->whole);
+  EXPECT_FALSE(code->space->is_whole());
   EXPECT_THAT(code->space->code(), SizeIs(1));
 }
 

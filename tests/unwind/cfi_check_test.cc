@@ -65,10 +65,37 @@ TEST(CfiCheckTest, UnknownInstructions) {
 }
 
 TEST(CfiCheckTest, RegisterNumbers) {
-  EXPECT_TRUE(WellFormed({0x07, 0xff, 0x01}));   // 255
-  EXPECT_FALSE(WellFormed({0x07, 0x80, 0x02}));  // 256
-  EXPECT_FALSE(WellFormed({0x09, 0x10, 0x80, 0x02}));
+  EXPECT_TRUE(WellFormed({0x07, 0x7f}));         // 127
+  EXPECT_FALSE(WellFormed({0x07, 0x80, 0x01}));  // 128
+  EXPECT_FALSE(WellFormed({0x09, 0x10, 0x80, 0x01}));
   EXPECT_FALSE(WellFormed({0x05, 0x80, 0x80, 0x80, 0x40, 0x02}));
+}
+
+// Each names 32 at most, or 33.
+TEST(CfiCheckTest, RegisterNumbersOfACie) {
+  const std::vector<std::vector<uint8_t>> within = {
+      {0x07, 0x20},              // undefined
+      {0x09, 0x20, 0x20},        // register
+      {0x16, 0x20, 0x01, 0x30},  // val_expression
+      {0xa0, 0x02},              // offset
+      {0xe0},                    // restore
+      {0x61},                    // advance_loc 33: no register
+  };
+  const std::vector<std::vector<uint8_t>> beyond = {
+      {0x07, 0x21},              // undefined
+      {0x09, 0x20, 0x21},        // register
+      {0x09, 0x21, 0x20},        // register
+      {0x16, 0x21, 0x01, 0x30},  // val_expression
+      {0xa1, 0x02},              // offset
+      {0xe1},                    // restore
+  };
+  for (const std::vector<uint8_t>& instruction : within) {
+    EXPECT_TRUE(CfiWellFormed(std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
+  }
+  for (const std::vector<uint8_t>& instruction : beyond) {
+    EXPECT_FALSE(CfiWellFormed(std::as_bytes(std::span(instruction)), kMaxCieRegister)) << int{instruction[0]};
+    EXPECT_TRUE(WellFormed(instruction)) << int{instruction[0]};
+  }
 }
 
 TEST(CfiCheckTest, LongNumbers) {
@@ -85,6 +112,11 @@ TEST(CfiCheckTest, RememberedStates) {
   EXPECT_TRUE(WellFormed(deep));
   deep.push_back(0x0a);
   EXPECT_FALSE(WellFormed(deep));
+  std::vector<uint8_t> many;  // one after the other
+  for (size_t i = 0; i < kMaxCfiRememberings; ++i) many.insert(many.end(), {0x0a, 0x0b});
+  EXPECT_TRUE(WellFormed(many));
+  many.push_back(0x0a);
+  EXPECT_FALSE(WellFormed(many));
 }
 
 TEST(CfiCheckTest, Expressions) {

@@ -123,6 +123,27 @@ TEST_F(EhFrameIndexTest, BadBytesOfACie) {
   EXPECT_FALSE(bad_with(12, 4)) << "code alignment";
 }
 
+// What an FDE names need not be in its CIE, which may name less.
+TEST_F(EhFrameIndexTest, RegisterNumbers) {
+  for (const uint8_t reg : {uint8_t{32}, uint8_t{33}}) {
+    cfi.bytes.clear();
+    const size_t cie = cfi.Entry({0,    0,    0, 0,  // id of a CIE
+                                  1,                 // version
+                                  'z',  'R',  0,     // augmentation
+                                  1,                 // code alignment
+                                  0x78,              // data alignment, -8
+                                  16,                // register of the return address
+                                  1,    0x1b,        // its FDEs have pc-relative addresses of four bytes
+                                  0x0c, 7,    8,     // def_cfa rsp 8
+                                  0x90, 1,           // offset rip 1
+                                  0x07, reg});       // undefined
+    cfi.Fde(cie, 0x1000, 0x10, {0x07, 0x7d});        // undefined 125
+    cfi.Fde(cie, 0x1010, 0x10, {0x07, 0x80, 0x01});  // undefined 128
+    EXPECT_EQ(Index().fdes.size(), reg == 32 ? 1u : 0u);
+    EXPECT_EQ(Index().bad_entries, reg == 32 ? 1u : 3u);
+  }
+}
+
 TEST_F(EhFrameIndexTest, BadFdes) {
   const size_t cie = cfi.Cie();
   const size_t first = cfi.Fde(cie, 0x1000, 0x10, {});

@@ -174,6 +174,19 @@ TEST_F(EhFrameTest, FramePointerIsBackBehindLeave) {
   EXPECT_EQ(row.fp.place, Place::kUnchanged);
 }
 
+// push %rbp; ...; pop %rbp; ret. It is the second row that has the register in the frame.
+TEST_F(EhFrameTest, OfALongEntryOnlyTheFirstRowsAreLookedThrough) {
+  constexpr size_t kHead = 4 + 4 + 4 + 1;  // distance to the CIE, begin, size, no augmentation data
+  std::vector<uint8_t> instructions = {0x41, 0x0e, 16, 0x86, 2,     // at 1: CFA = rsp + 16, rbp at CFA - 16
+                                       0x50, 0x0e, 8};              // at 0x11: CFA = rsp + 8
+  instructions.resize(EhFrameTable::kMaxEarlierBytes / 2 - kHead);  // nops
+  ASSERT_EQ(Find(instructions, 0x11), FindOutcome::kFound);
+  EXPECT_EQ(row.fp.place, Place::kUnchanged);
+  instructions.push_back(0);
+  ASSERT_EQ(Find(instructions, 0x11), FindOutcome::kFound);
+  EXPECT_EQ(row.fp, AtCfa(-16)) << "which is not captured";
+}
+
 // A function that calls nobody may use the 128 bytes below the stack pointer: the register holds something else.
 TEST_F(EhFrameTest, SavedBelowTheStackPointerIsNotBack) {
   ASSERT_EQ(Find({0x44, 0x86, 2, 0x83, 3}, 5), FindOutcome::kFound);
@@ -249,6 +262,24 @@ TEST_F(EhFrameTest, EntryThatCannotBeExecuted) {
   auto table = EhFrameTable::Open(cfi.Table());
   ASSERT_NE(table, nullptr);
   EXPECT_EQ(table->Find(kCode, &row), FindOutcome::kCorrupt);
+}
+
+// libdw keeps 32 bytes of each operation, of which there is one more than the table has where a register is saved.
+TEST_F(EhFrameTest, ExpressionsThatWereAskedForCount) {
+  CfiBytes cfi;
+  const size_t cie = cfi.Cie();
+  cfi.Fde(cie, 0x1000, 0x10, {});
+  cfi.Fde(cie, 0x1010, 0x10,
+          {0x0f, 3, 0x76, 0x78, 0x06,  // CFA = *(rbp - 8)
+           0x10, 3, 2, 0x76, 0x70});   // rbx at rbp - 16
+  auto table = EhFrameTable::Open(cfi.Table());
+  ASSERT_NE(table, nullptr);
+  const size_t bytes = table->bytes();
+  ASSERT_EQ(table->Find(0x1000, &row), FindOutcome::kFound);
+  EXPECT_EQ(table->bytes(), bytes);
+  ASSERT_EQ(table->Find(0x1010, &row), FindOutcome::kFound);
+  EXPECT_EQ(row.extra, AtRegister(kRbp, -16));
+  EXPECT_GE(table->bytes(), bytes + (2 + 2) * 32);
 }
 
 TEST_F(EhFrameTest, NoEntries) {

@@ -310,6 +310,26 @@ TEST_F(WalkTest, WhereTheFramePointerMayBeThatOfAnotherFrame) {
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
 }
 
+// Any word may be the return address of who is left out, in code that is not known.
+TEST_F(WalkTest, WhereAFramePointerLeadsInCodeThatIsNotWhole) {
+  words[4] = kStack + 64;
+  words[5] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
+  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/false, /*is_whole=*/false);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kGuessedEnd);
+  EXPECT_EQ(stack.frames.size(), 2u);
+  words[0] = kStack + 64;
+  words[1] = kTables + kOutermost + 1;
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack), EndReason::kComplete) << "there is no word";
+  words[1] = kTables + kPlain + 0x20;
+  words[3] = kTables + kOutermost + 0x30;
+  EXPECT_EQ(Walk(kTables + kPlain), EndReason::kComplete) << "tables tell of their own code";
+  words[4] = kStack + 64;
+  words[5] = kTables + kOutermost + 1;
+  space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true, /*is_whole=*/false);
+  EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete) << "nobody is left out";
+}
+
 TEST_F(WalkTest, GeneratedCode) {
   words[4] = kStack + 64;
   words[5] = kBare + 0x1010;
