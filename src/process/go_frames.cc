@@ -32,13 +32,14 @@ class Numbers {
 };
 
 // A pc table is pairs of differences, of the depth and of the address up to which it holds, from -1 and the function's
-// begin on. The difference of the depth has its sign in the lowest bit; 0 ends the table, but not at its front.
+// begin on. The difference of the depth has its sign in the lowest bit; 0 ends the table, but not at its front. Each
+// depth takes one of the steps; without any left it stops.
 template <typename Use>
-void ForEachDepth(std::string_view table, const GoTable::Function& function, Use use) {
+void ForEachDepth(std::string_view table, const GoTable::Function& function, uint64_t* steps, Use use) {
   Numbers numbers(table);
   uint32_t depth = UINT32_MAX;
   uint64_t at = function.begin;
-  for (bool first = true; at < function.end; first = false) {
+  for (bool first = true; *steps != 0 && at < function.end; first = false, --*steps) {
     const uint32_t change = numbers.Take();
     if (change == 0 && !first) return;
     depth += (change & 1) != 0 ? ~(change >> 1) : change >> 1;
@@ -73,15 +74,22 @@ std::optional<GoLandmark::Kind> LandmarkOf(std::string_view name) {
 
 std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address) {
   std::vector<CodeRange> ranges;
+  const auto keep = [&ranges](const CodeRange& range, uint32_t depth) {
+    if (depth == 0 && ranges.size() <= kMaxGoRanges) ranges.push_back(range);
+  };
+  // Functions whose pc tables are the same share one, so a damaged table may have them all read a long one. Real tables
+  // cannot come near the limit: they have about 30 to 50 bytes for each step, since a function takes some hundreds of
+  // bytes, its record alone 40, and has a few steps.
+  uint64_t steps = gopclntab.size();
+  uint64_t last_end = 0;
   const std::optional<GoTable> table = GoTable::Open(gopclntab, text_address);
   for (uint64_t i = 0; table && i < table->functions(); ++i) {
     const std::optional<GoTable::Function> function = table->FunctionAt(i);
     if (!function || function->depths == 0 || function->depths >= gopclntab.size()) continue;
-    if (!ranges.empty() && function->begin < ranges.back().end) continue;  // not in order: damaged
-    ForEachDepth(gopclntab.substr(function->depths), *function, [&ranges](const CodeRange& range, uint32_t depth) {
-      if (depth == 0) ranges.push_back(range);
-    });
-    if (ranges.size() > kMaxGoRanges) return {};
+    if (function->begin < last_end) continue;  // not in order: damaged
+    last_end = function->end;
+    ForEachDepth(gopclntab.substr(function->depths), *function, &steps, keep);
+    if (steps == 0 || ranges.size() > kMaxGoRanges) return {};
   }
   return ranges;
 }

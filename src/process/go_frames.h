@@ -15,8 +15,8 @@ namespace offcpu {
 
 inline constexpr size_t kMaxGoRanges = 1 << 20;
 
-// By link-time address, sorted, not overlapping; none if there would be more than kMaxGoRanges. `gopclntab` and
-// `text_address`: see go_table.h.
+// By link-time address, sorted, not overlapping; none if there would be more than kMaxGoRanges, or if the functions'
+// depths change more often than the table has bytes. `gopclntab` and `text_address`: see go_table.h.
 std::vector<CodeRange> GoCodeWithoutFrames(std::string_view gopclntab, uint64_t text_address);
 
 // The runtime's functions at which its stacks begin or change, by name. There may be two of each, one for each

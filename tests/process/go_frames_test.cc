@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -51,6 +52,31 @@ std::string Table(const std::string& first, const std::string& second, uint32_t 
   return bytes;
 }
 
+// Functions that share a pc table, as Go 1.16 and 1.17 write them. They begin at these addresses from the begin of the
+// text; at the last one the last of them ends.
+std::string SharedTable(const std::vector<uint64_t>& begins, const std::string& depths) {
+  std::string bytes;
+  Put<uint32_t>(bytes, 0xfffffffa);
+  Put<uint16_t>(bytes, 0);                     // padding
+  Put<uint8_t>(bytes, 1);                      // instructions are of whole bytes
+  Put<uint8_t>(bytes, 8);                      // bytes of a pointer
+  Put<uint64_t>(bytes, begins.size() - 1);     // functions
+  Put<uint64_t>(bytes, 0);                     // files
+  Put<uint64_t>(bytes, 0x40);                  // where names begin
+  Put<uint64_t>(bytes, 0);                     // compilation units
+  Put<uint64_t>(bytes, 0);                     // file names
+  Put<uint64_t>(bytes, 0x40);                  // where pc tables begin
+  Put<uint64_t>(bytes, 0x48 + depths.size());  // where the functions begin
+  bytes += std::string(8, '\0') + depths;
+  for (size_t i = 0; i < begins.size(); ++i) {
+    Put<uint64_t>(bytes, kText + begins[i]);
+    if (i + 1 < begins.size()) Put<uint64_t>(bytes, 16 * begins.size() - 8);
+  }
+  Put<uint64_t>(bytes, 0);  // the one record: entry, name, arguments, deferred calls, the pc table
+  for (const uint32_t number : {0u, 0u, 0u, 8u}) Put<uint32_t>(bytes, number);
+  return bytes;
+}
+
 // "begin-end ..." from the begin of the text.
 std::string Ranges(const std::string& table, uint64_t text = 0) {
   std::string all;
@@ -81,6 +107,30 @@ TEST(GoFramesTest, DamagedTables) {
   EXPECT_EQ(Ranges(Table(std::string("\x02\xff\xff\xff\xff\xff\xff", 7), kNone)), "32-64 ") << "without end";
   EXPECT_EQ(Ranges(Table(kNone, kNone, 0x50)), "0-32 ") << "the second ends before it begins";
   EXPECT_EQ(Ranges(""), "");
+}
+
+TEST(GoFramesTest, FunctionsOutOfOrderAreLeftOut) {
+  // 0x19 more for 0x20 bytes; 0x18 less for the next.
+  const std::string made_first = std::string("\x32\x20\x2f\x20\x00", 5);
+  EXPECT_EQ(Ranges(SharedTable({0, 0x40, 0x80}, made_first)), "32-64 96-128 ");
+  // That at 0 is behind that at 0x10, which has a frame up to its end.
+  EXPECT_EQ(Ranges(SharedTable({0x10, 0x30, 0, 0x40, 0x80}, made_first)), "96-128 ");
+}
+
+TEST(GoFramesTest, AsManyStepsAsBytes) {
+  constexpr uint64_t kFunctionBytes = 1 << 20;
+  // No frame for one byte; then one more and one less in turn, for one byte each.
+  std::string depths("\x02\x01\x02\x01", 4);
+  while (depths.size() < 2 * kFunctionBytes) depths += "\x02\x01\x01\x01";
+  EXPECT_EQ(Ranges(SharedTable({0, kFunctionBytes, 2 * kFunctionBytes}, depths)), "0-1 1048576-1048577 ");
+  EXPECT_EQ(Ranges(SharedTable({0, kFunctionBytes, 2 * kFunctionBytes, 3 * kFunctionBytes}, depths)), "");
+  std::vector<uint64_t> begins;
+  for (uint64_t i = 0; i <= 1 << 17; ++i) begins.push_back(i * kFunctionBytes);
+  const std::string table = SharedTable(begins, depths);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(Ranges(table), "");
+  // Some hundredths of a second; to take all of the steps took many minutes.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 // The names of both functions are at the begin of the pc tables; the second function's name is moved to byte 8 of them.
