@@ -12,7 +12,8 @@
 
 namespace offcpu {
 
-// Every thread in or below one of the directories.
+// Every thread in or below one of the directories; of each, 2^18 are looked at. Those that go away meanwhile are passed
+// over.
 std::unordered_set<pid_t> ThreadsOfCgroups(const std::vector<std::string>& cgroups);
 
 // Those whose control groups the selection wants; whatever else it says. A Thread has a `tid`.

@@ -2,9 +2,13 @@
 
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -51,6 +55,35 @@ TEST_F(CgroupThreadsTest, DescendantsBelongToThem) {
   EXPECT_THAT(ThreadsOfCgroups({root_ + "server"}), UnorderedElementsAre(1, 2, 3));
   EXPECT_THAT(ThreadsOfCgroups({root_ + "server/worker", root_ + "other"}), UnorderedElementsAre(3, 4));
   EXPECT_THAT(ThreadsOfCgroups({root_ + "gone"}), IsEmpty());
+}
+
+TEST_F(CgroupThreadsTest, LinksAreNotFollowed) {
+  std::filesystem::create_directory_symlink(root_ + "other", root_ + "server/link");
+  std::filesystem::create_directory_symlink(root_ + "server", root_ + "server/worker/loop");
+  EXPECT_THAT(ThreadsOfCgroups({root_ + "server"}), UnorderedElementsAre(1, 2, 3));
+}
+
+// A walk that stopped at what has gone would miss those that stay, some of which are listed behind it.
+TEST_F(CgroupThreadsTest, OthersComeAndGo) {
+  for (int i = 0; i < 8; ++i) Make("server/stays" + std::to_string(i), std::to_string(10 + i) + "\n");
+  std::atomic<bool> is_done = false;
+  std::thread changes([&] {
+    while (!is_done) {
+      for (int i = 0; i < 8; ++i) {
+        std::error_code error;
+        const std::string comes = root_ + "server/comes" + std::to_string(i);
+        std::filesystem::create_directories(comes + "/below", error);
+        std::filesystem::remove(comes + "/below", error);
+        std::filesystem::remove(comes, error);
+      }
+    }
+  });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  for (int i = 0; i < 2000 && std::chrono::steady_clock::now() < end && !HasFailure(); ++i) {
+    EXPECT_THAT(ThreadsOfCgroups({root_ + "server"}), UnorderedElementsAre(1, 2, 3, 10, 11, 12, 13, 14, 15, 16, 17));
+  }
+  is_done = true;
+  changes.join();
 }
 
 TEST_F(CgroupThreadsTest, MembersAreInOneAndInNoneThatIsExcluded) {
