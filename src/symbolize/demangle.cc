@@ -8,6 +8,8 @@
 #include <array>
 #include <csetjmp>
 
+#include "symbolize/demangle_guard.h"
+
 namespace offcpu {
 namespace {
 
@@ -17,7 +19,8 @@ constexpr std::array<std::string_view, 8> kCloneSuffixes = {"cold",     "part", 
 using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
 
 // Takes what a demangler prints, and leaves it by a jump once that is too much: the demanglers have no other way to
-// stop, and their output can be exponential in their input. Plain data, so that a jump skips no destructor.
+// stop, and their output can be exponential in their input. Names that keep them busy without output are not for them.
+// Plain data, so that a jump skips no destructor.
 struct Output {
   std::jmp_buf full;
   bool may_own_piece;  // the Rust demangler prints decoded names, which are not ASCII, from memory that it frees later
@@ -76,9 +79,9 @@ std::string Demangle(std::string_view name) {
   Output output;
   // A legacy Rust name is also a C++ name, with a hash at its end.
   output.may_own_piece = true;
-  bool done = Run(rust_demangle_callback, mangled.c_str(), output);
+  bool done = (!rust_v0 || IsHarmlessRust(mangled)) && Run(rust_demangle_callback, mangled.c_str(), output);
   output.may_own_piece = false;
-  if (!done && !rust_v0) done = Run(cplus_demangle_v3_callback, mangled.c_str(), output);
+  if (!done && !rust_v0) done = IsHarmlessCpp(mangled) && Run(cplus_demangle_v3_callback, mangled.c_str(), output);
   return done ? std::string(output.bytes, output.size) : std::string(name);
 }
 

@@ -18,7 +18,8 @@ namespace offcpu {
 // recursion.
 inline constexpr size_t kMaxMangledBytes = 4096;
 
-// Neither is one whose meaning is longer than kMaxDemangledBytes: a few hundred bytes can stand for gigabytes.
+// Neither is one whose meaning is longer than kMaxDemangledBytes: a few hundred bytes can stand for gigabytes. Nor one
+// that would keep libiberty busy for ever (demangle_guard.h).
 std::string Demangle(std::string_view name);
 
 }  // namespace offcpu

@@ -63,14 +63,22 @@ TEST(DemangleTest, CppNamesUpToTheirLimitAreDemangled) {
   EXPECT_TRUE(Demangle(mangled) == mangled);
 }
 
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+// Substitutions count from "S_" and "S0_".
+std::string Substitution(int number) {
+  static constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  return number < 36 ? std::string("S") + kDigits[number] + "_" : std::string("S1") + kDigits[number - 36] + "_";
+}
+
 // f<P<int, int>, P<S, S>, P<S, S>, ...>, S being the argument before: each level doubles the name.
 std::string Doubling(int levels) {
-  static constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   std::string name = "_Z1fI1PIiiE";
-  for (int i = 1; i <= levels; ++i) {
-    std::string seq = i < 36 ? std::string(1, kDigits[i]) : std::string("1") + kDigits[i - 36];
-    name += "S0_IS" + seq + "_S" + seq + "_E";
-  }
+  for (int i = 1; i <= levels; ++i) name += "S0_I" + Substitution(i) + Substitution(i) + "E";
   return name + "Evv";
 }
 
@@ -116,6 +124,120 @@ TEST(DemangleTest, PunycodeThatStandsForGigabytesLeavesNoMemoryBehind) {
   EXPECT_TRUE(Demangle(RustDoubling(0, crate)).ends_with("::X, ())>"));
   std::string mangled = RustDoubling(60, crate);
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(Demangle(mangled) == mangled);
+}
+
+// f<(A<A<A<int, int>, S>, S>)...>, S being the first argument of the same A: each level doubles what is searched for a
+// pack before anything is printed.
+std::string Expansion(int levels) {
+  std::string name = "_Z1fIDp1A" + Repeated("IS0_", levels) + "IiiE";
+  for (int i = 1; i <= levels; ++i) name += Substitution(i) + "E";
+  return name + "Evv";
+}
+
+TEST(DemangleTest, APackExpansionThatIsSearchedForEverStaysAsItIs) {
+  ASSERT_EQ(Expansion(2), "_Z1fIDp1AIS0_IS0_IiiES1_ES2_EEvv");
+  EXPECT_EQ(Demangle(Expansion(2)), "f<(A<A<A<int, int>, A<int, int> >, A<A<int, int>, A<int, int> > >)...>");
+  EXPECT_NE(Demangle(Expansion(4)), Expansion(4));
+  for (int levels : {5, 16, 60}) EXPECT_EQ(Demangle(Expansion(levels)), Expansion(levels));
+  // An operand of a suffix ++ is in the tree twice.
+  EXPECT_EQ(Demangle("_Z1fIDpDTppppppLi1EEEvv"), "f<(decltype ((((1)++)++)++))...>");
+  std::string mangled = "_Z1fIDpDT" + Repeated("pp", 60) + "Li1EEEvv";
+  EXPECT_EQ(Demangle(mangled), mangled);
+  // sizeof...(pattern)
+  mangled = "_Z1fIXsZ" + Repeated("pp", 60) + "Li1EEEvv";
+  EXPECT_EQ(Demangle(mangled), mangled);
+}
+
+TEST(DemangleTest, PackExpansionsUpToTheirLimitAreDemangled) {
+  // The expansion, 254 pointers and an int: 256 components.
+  EXPECT_EQ(Demangle("_Z1fIDp" + std::string(254, 'P') + "iEvv"), "f<(int" + std::string(254, '*') + ")...>");
+  std::string mangled = "_Z1fIDp" + std::string(255, 'P') + "iEvv";
+  EXPECT_EQ(Demangle(mangled), mangled);
+}
+
+// Names that g++ 12 made, with the meaning that c++filt -p gives them.
+TEST(DemangleTest, PackExpansionsInTheNamesOfCompilersAreDemangled) {
+  EXPECT_EQ(Demangle("_ZZN3app4EachIJidEEEvRKSt5tupleIJDpT_EEDpRKNS_3BoxIS1_IJS2_St6vectorIS2_SaIS2_EEEEEEENKUlOT_E_"
+                     "clIiEEDaSH_"),
+            "app::Each<int, double>(std::tuple<int, double> const&, "
+            "app::Box<std::tuple<int, std::vector<int, std::allocator<int> > > > const&, "
+            "app::Box<std::tuple<double, std::vector<double, std::allocator<double> > > > const&)"
+            "::{lambda(auto:1&&)#1}::operator()<int>");
+  EXPECT_EQ(Demangle("_ZZN3app4EachIJEEEvRKSt5tupleIJDpT_EEDpRKNS_3BoxIS1_IJS2_St6vectorIS2_SaIS2_EEEEEEENKUlOT_E_"
+                     "clIiEEDaSH_"),
+            "app::Each<>(std::tuple<> const&)::{lambda(auto:1&&)#1}::operator()<int>");
+  EXPECT_EQ(Demangle("_ZSt5visitIZ4mainEUlRKT_E_JRSt7variantIJidEEEENSt13invoke_resultIS0_JDpNSt13__conditionalIX21is_"
+                     "lvalue_reference_vIT0_EEE4typeIRNSt19variant_alternativeILm0ENSt16remove_referenceIDTcl4__ascl7"
+                     "declvalIS9_EEEEE4typeEE4typeEOSI_EEEE4typeEOS0_DpOS9_"),
+            "std::visit<main::{lambda(auto:1 const&)#1}, std::variant<int, double>&>");
+  EXPECT_EQ(Demangle("_ZZ4mainENKUlDpT_E_clIJiiEEEDaS0_"), "main::{lambda((auto:1)...)#1}::operator()<int, int>");
+}
+
+// Of a template parameter that stands for a pack, all of the pack is printed if it is an element of another pack or in
+// a fold expression. Here each level has two that stand for that of the level before, and the first pack is empty.
+TEST(DemangleTest, EmptyPacksThatArePrintedForEverStayAsTheyAre) {
+  for (int levels : {1, 40}) {
+    std::string in_pack =
+        "_Z1hIL_Z1fIJJEEEv" + Repeated("1AIL_Z1fIJJT_T_EEEv", levels) + "v" + Repeated("EE", levels) + "EEvv";
+    EXPECT_EQ(Demangle(in_pack), in_pack);
+    std::string in_fold =
+        "_Z1hIXflplL_Z1fIJEEv" + Repeated("1AIL_Z1fIJT_T_EEv", levels) + "v" + Repeated("EE", levels) + "EEEvv";
+    EXPECT_EQ(Demangle(in_fold), in_fold);
+  }
+}
+
+// What follows "cvT_" is read as arguments of the type, and once more as those of the operator. The parameters of the
+// function itself are not read, but count.
+TEST(DemangleTest, ConversionOperatorsThatAreParsedForEverStayAsTheyAre) {
+  std::string mangled = "_ZN1Acv" + Repeated("T_I", 200) + "i" + Repeated("E", 200) + "Ev";
+  EXPECT_EQ(Demangle(mangled), mangled);
+  EXPECT_EQ(Demangle("_ZN1AcvT_IiEE" + Repeated("T_IiE", 7)), "A::operator int<int>");
+  mangled = "_ZN1AcvT_IiEE" + Repeated("T_IiE", 8);
+  EXPECT_EQ(Demangle(mangled), mangled);
+}
+
+// Lambdas with packs counted in their parameters, and a template with another one's parameter.
+TEST(DemangleTest, LambdasThatTheDemanglerCrashesOnStayAsTheyAre) {
+  EXPECT_EQ(Demangle("_Z1fIN1AUlTyT_E_EEvv"), "f<A::{lambda<typename $T0>($T0)#1}>");
+  for (const char* mangled : {"_Z1fIN1AUlDTsZT_EE_EEvv", "_Z1fIN1AUlDTsPDpT_EEE_EEvv", "_Z1fIZ1gvEUlDTsZT_EE_Evv",
+                              "_ZN1AUlDTplsZT_sri1BEE_Ev", "_Z1fIN1AUlTyTyDTL_Z1gIiiEvT0_EEE_EEvv"}) {
+    EXPECT_EQ(Demangle(mangled), mangled);
+  }
+}
+
+TEST(DemangleTest, BindersOfRustNames) {
+  EXPECT_EQ(Demangle("_RIC1aFG_RL0_hEuE"), "a::<for<'a> fn(&'a u8)>");
+  // Of rustc, with the meaning that c++filt gives it, without the hashes.
+  EXPECT_EQ(Demangle("_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc5boxed3BoxDG_INtNtNtB4_3ops"
+                     "8function5FnMutTRL0_eEEp6OutputbEL_EECslKGqiwnqz1t_17rustc_codegen_ssa"),
+            "core::ptr::drop_in_place::<alloc::boxed::Box<dyn for<'a> core::ops::function::FnMut<(&'a str,), "
+            "Output = bool>>>");
+}
+
+// In a path that is skipped: that of the crate that the function is instantiated for, or of an impl.
+TEST(DemangleTest, ARustBinderThatIsCountedForEverStaysAsItIs) {
+  for (const char* mangled :
+       {"_RNvC1a1fIC1bFGzzzzzzzzzz_EuE", "_RNvC1a1fIC1bDGzzzzzzzzzz_C1cEL_E", "_RNvMIC1bFGzzzzzzzzzz_EuEh1f"}) {
+    EXPECT_EQ(Demangle(mangled), mangled);
+  }
+}
+
+TEST(DemangleTest, RustBindersUpToTheirLimitAreDemangled) {
+  EXPECT_EQ(Demangle("_RNvC1a1fIC1bFG46_EuE"), "a::f");  // 4 * 62 + 6, and 2 more: 256 lifetimes
+  EXPECT_EQ(Demangle("_RNvC1a1fIC1bFG47_EuE"), "_RNvC1a1fIC1bFG47_EuE");
+  EXPECT_EQ(Demangle("_RNvC1a1fIC1bFG45_EuFG_EuE"), "a::f");
+  EXPECT_EQ(Demangle("_RNvC1a1fIC1bFG46_EuFG_EuE"), "_RNvC1a1fIC1bFG46_EuFG_EuE");
+}
+
+TEST(DemangleTest, WhatLooksLikeABinderInAHashDoesNotMatter) {
+  EXPECT_EQ(Demangle("_RNvNtCs1xDGV85I1S7_12rustc_traits7type_op20type_op_normalize_ty"),
+            "rustc_traits::type_op::type_op_normalize_ty");
+  // Not hashes: the ABI "C" and the type 's', the end of the identifier "xC" and the type, and what a back reference
+  // reads as a type.
+  for (const char* mangled : {"_RNvC1a1fIC1bFKCsFGzzzzzzzzzz_EuEuE", "_RNvC1a1fINtC1b2xCsFGzzzzzzzzzz_EuE",
+                              "_RINvCsMIC1bFGzzzzzzzzzz_1x1fB4_E"}) {
+    EXPECT_EQ(Demangle(mangled), mangled);
+  }
 }
 
 TEST(DemangleTest, DeepNestingIsSurvived) {
