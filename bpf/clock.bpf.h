@@ -75,7 +75,7 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 {
 	__u64 known = control.clock_offset, offset;
 
-	if (!config.has_rq_clock || !scheduler_ns || (known && control.phase != WIRE_WAITING))
+	if (!config.has_rq_clock || !scheduler_ns || control.phase != WIRE_WAITING)
 		return;
 	offset = scheduler_ns - bpf_ktime_get_ns();
 	if (!known || (__s64)(offset - known) > 0)
@@ -84,7 +84,7 @@ static __always_inline void learn_clock_offset(__u64 scheduler_ns)
 
 static __always_inline __u64 recording_start(void)
 {
-	return control.start_ns + control.clock_offset;
+	return control.start_ns;
 }
 
 #endif /* OFFCPU_BPF_CLOCK_BPF_H_ */

@@ -212,7 +212,7 @@ static __always_inline bool is_wanted(struct task_state *state, const struct sta
 		return true;
 	if (!state || !stamp || (!stamp->out_ns && stamp->has_run))
 		return false;
-	since = control.start_ns + control.clock_offset;
+	since = control.start_ns;
 	if (stamp->out_ns > since)
 		since = stamp->out_ns;
 	if (bpf_ktime_get_ns() + control.clock_offset < since + control.list_min_ns)

@@ -548,10 +548,11 @@ WIRE_ENUM(wire_phase){
 
 /* Shared with the running programs through .bss. */
 struct wire_control {
-	uint64_t start_ns;     /* CLOCK_MONOTONIC; set before recording begins */
-	uint64_t end_ns;       /* likewise, before it ends */
-	uint64_t clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC; it hardly changes once recording
-				  begins */
+	uint64_t start_ns; /* scheduler's clock; set before recording begins */
+	uint64_t end_ns;   /* CLOCK_MONOTONIC; set before it ends */
+	uint64_t
+		clock_offset; /* scheduler's clock minus CLOCK_MONOTONIC, now: they drift apart. Learned by
+				 the programs until recording begins, and then kept up to date from outside */
 	uint64_t
 		cut_ns; /* scheduler's clock: no sum has intervals before it and behind it; set ahead of it */
 	uint64_t sample_period_ns; /* that an on-CPU sample stands for */

@@ -130,13 +130,14 @@ struct Programs::Impl {
   MappedArray<wire_cpu> cpus;
   MappedArray<wire_user_row_bucket> user_rows;
   MappedArray<wire_user_stack_bucket> user_stacks;
-  std::optional<UserRowTables> told;  // in them; none: no user stack is walked
-  OwnedFd news;                       // an epoll of both rings and of the following
-  OwnedFd hurry;                      // an eventfd
-  std::atomic<uint64_t> end_ns{0};    // CLOCK_MONOTONIC
-  uint64_t request_ns = 0;            // set before anything is attached
-  std::mutex flushing;                // one thread at a time flushes the sums of a CPU
-  std::mutex listing;                 // guards list_min_ns and list_pass of the control page
+  std::optional<UserRowTables> told;      // in them; none: no user stack is walked
+  OwnedFd news;                           // an epoll of both rings and of the following
+  OwnedFd hurry;                          // an eventfd
+  std::atomic<uint64_t> end_ns{0};        // CLOCK_MONOTONIC
+  uint64_t request_ns = 0;                // set before anything is attached
+  std::atomic<uint64_t> listed_later{0};  // that were counted as left out of a list, and were in the next
+  std::mutex flushing;                    // one thread at a time flushes the sums of a CPU
+  std::mutex listing;                     // guards list_min_ns and list_pass of the control page
 
   absl::Status Load() {
     load_failure = {};
@@ -338,8 +339,18 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
 
 void Programs::Arm() {
   if (impl_->sampling != nullptr) impl_->counted_before = impl_->sampling->counted();
-  impl_->control->start_ns = MonotonicNs();
+  // Any switch tells it, and this is one.
+  constexpr timespec kMoment = {.tv_sec = 0, .tv_nsec = 10'000};
+  const std::atomic_ref clock_offset(impl_->control->clock_offset);
+  for (int i = 0; i < 1000 && impl_->bpf.config->has_rq_clock != 0 && clock_offset.load() == 0; ++i)
+    nanosleep(&kMoment, nullptr);
+  impl_->control->start_ns = MonotonicNs() + clock_offset.load();
   std::atomic_ref(impl_->control->phase).store(WIRE_RECORDING, std::memory_order_release);
+}
+
+void Programs::SetClockOffset(uint64_t offset) {
+  if (impl_->bpf.config->has_rq_clock != 0)
+    std::atomic_ref(impl_->control->clock_offset).store(offset, std::memory_order_relaxed);
 }
 
 void Programs::Disarm() {
@@ -423,11 +434,13 @@ absl::StatusOr<std::vector<WaitingThread>> Programs::ListThreads(const TaskScope
     const uint64_t left_out = impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count;
     const auto bytes = Iterate(impl_->bpf.programs.list_threads, scope);
     if (!bytes.ok()) return bytes.status();
-    if (attempt == kAttempts || impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count == left_out) {
+    const uint64_t still_left_out = impl_->ReadCounter(WIRE_COUNT_NOT_LISTED).count;
+    if (attempt == kAttempts || still_left_out == left_out) {
       const uint64_t end_ns = control.phase == WIRE_RECORDING ? MonotonicNs() : impl_->end_ns.load();
       if (open_at_ns == 0 && end_ns != 0) open_at_ns = end_ns + control.clock_offset;
-      return DecodeThreads(*bytes, control.start_ns + control.clock_offset, open_at_ns);
+      return DecodeThreads(*bytes, control.start_ns, open_at_ns);
     }
+    impl_->listed_later += still_left_out - left_out;
   }
 }
 
@@ -439,7 +452,7 @@ absl::StatusOr<std::vector<ThreadAccount>> Programs::ListAccounts() const {
 
 RecordedSpan Programs::span() const {
   const wire_control& control = *impl_->control;
-  return {.start_ns = control.start_ns + control.clock_offset, .end_ns = impl_->end_ns + control.clock_offset};
+  return {.start_ns = control.start_ns, .end_ns = impl_->end_ns + control.clock_offset};
 }
 
 void Programs::SetStackHint(pid_t tid, const StackHint& hint) {
@@ -475,6 +488,8 @@ Counters Programs::ReadCounters() const {
   const wire_counter passed_by = impl_->CountPassedBy();
   counters[WIRE_COUNT_NOT_DRAWN].count += passed_by.count;
   counters[WIRE_COUNT_NOT_DRAWN].ns += passed_by.ns;
+  uint64_t& not_listed = counters[WIRE_COUNT_NOT_LISTED].count;
+  not_listed -= std::min(not_listed, impl_->listed_later.load());
   const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
   counters[WIRE_COUNT_SAMPLE_MISSED].count += missed;
   counters[WIRE_COUNT_SAMPLE_MISSED].ns += missed * impl_->control->sample_period_ns;

@@ -84,6 +84,8 @@ class Programs {
   Programs& operator=(const Programs&) = delete;
 
   void Arm();
+  // Scheduler's clock minus CLOCK_MONOTONIC, which drift apart while recording goes on. Any thread.
+  void SetClockOffset(uint64_t offset);
   // Stops recording; what the rings hold stays to be drained. Which thread was in which wait stays to be listed.
   void Disarm();
   // After Disarm: who waits is listed once more. Threads that have ended before were not, and are counted.

@@ -40,6 +40,8 @@ constexpr uint64_t kLivePeriodNs = 1'000'000'000;
 constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
 constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
+constexpr uint64_t kClockPeriodNs = 1'000'000'000;
+constexpr uint64_t kReadTogetherNs = 100'000;  // two clocks: else the one is of an earlier moment
 constexpr size_t kLedgerThreads = 1 << 17;
 
 // Of decoding without a look at what else there is to do.
@@ -244,6 +246,7 @@ class RecorderImpl final : public Recorder {
       pipeline_.Tick(NowNs(CLOCK_MONOTONIC));  // tasks count their deadlines from this time
       for (const WorkerTasks::Task& task : tasks) task();
       tasks_.CountDone(tasks.size());
+      if (!last) FollowClock();
       if (!last) ReadLongWaits();
       if (!last) cost_.Tick(NowNs(CLOCK_MONOTONIC));
       Publish();
@@ -389,6 +392,17 @@ class RecorderImpl final : public Recorder {
   }
 
   // Who has waited for long may never come back, or be killed where it waits.
+  // By the one clock the BPF programs stamp waits, by the other they know how late it is.
+  void FollowClock() {
+    const uint64_t before_ns = NowNs(CLOCK_MONOTONIC);
+    if (before_ns < next_clock_ns_) return;
+    const uint64_t scheduler_ns = SchedulerNs();
+    const uint64_t after_ns = NowNs(CLOCK_MONOTONIC);
+    if (scheduler_ns == 0 || after_ns - before_ns > kReadTogetherNs) return;  // the next turn tries again
+    programs_->SetClockOffset(scheduler_ns - after_ns);
+    next_clock_ns_ = after_ns + kClockPeriodNs;
+  }
+
   void ReadLongWaits() {
     const uint64_t now_ns = NowNs(CLOCK_MONOTONIC);
     if (config_.live_after_ms == 0 || now_ns < next_live_ns_) return;
@@ -430,8 +444,9 @@ class RecorderImpl final : public Recorder {
   bool stop_ = false;                                      // guarded by mutex_
   std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
   std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
-  bool all_decoded_ = false;   // of the worker: whatever was in the queue when it took its tasks
-  uint64_t next_live_ns_ = 0;  // of the worker
+  bool all_decoded_ = false;    // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_clock_ns_ = 0;  // of the worker
+  uint64_t next_live_ns_ = 0;
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
   std::atomic<uint64_t> rows_{0};

@@ -156,6 +156,31 @@ TEST(Live, ThreadsThatSleepThroughoutMayBeCountedOnly) {
   EXPECT_EQ(counted.recording.profile.stats.slept_throughout, 304u);
 }
 
+// The scheduler's clock and CLOCK_MONOTONIC drift apart, by seconds in days.
+TEST(Live, HowLongAWaitHasLastedIsToldByTheClocksAsTheyAreNow) {
+  const std::unique_ptr<Target> target = Blocked();
+  ASSERT_NE(target, nullptr);
+  const absl::StatusOr<KernelFeatures> features = ProbeKernel();
+  ASSERT_TRUE(features.ok()) << features.status();
+  if (!features->rq_clock) GTEST_SKIP() << "this kernel's waits are measured by CLOCK_MONOTONIC";
+  const absl::StatusOr<std::unique_ptr<Programs>> programs =
+      Programs::Load(ProgramsConfigOf(Unthrottled({target->pid()})), *features);
+  ASSERT_TRUE(programs.ok()) << programs.status();
+  const uint64_t before_ns = Ns(steady_clock::now().time_since_epoch());
+  (*programs)->Arm();
+  const uint64_t start_ns = (*programs)->span().start_ns;
+  const uint64_t offset = start_ns - before_ns;
+  std::this_thread::sleep_for(milliseconds(200));
+  constexpr uint64_t kLongNs = 100'000'000;
+  const auto count_long = [&] { return (*programs)->ListThreads({}, kLongNs)->size(); };
+  (*programs)->SetClockOffset(offset - 10'000'000'000);
+  EXPECT_EQ(count_long(), 0u) << "by this clock they have not begun";
+  (*programs)->SetClockOffset(offset);
+  EXPECT_EQ(count_long(), 4u);
+  EXPECT_EQ(count_long(), 0u) << "each wait once";
+  EXPECT_EQ((*programs)->span().start_ns, start_ns) << "the past stays what it was";
+}
+
 class LiveListing : public testing::Test {
  protected:
   void SetUp() override {
