@@ -42,10 +42,8 @@ static __always_inline struct times interval_times(struct task_struct *task, con
 {
 	__u64 run_delay = run_delay_of(task, now, presence);
 	struct times times = {.end_ns = now};
-	__u64 out = stamp->out_ns, delay = run_delay - stamp->out_run_delay, start;
+	__u64 out = stamp->out_ns, delay = run_delay - stamp->out_run_delay, start = recording_start();
 
-	learn_clock_offset(now);
-	start = recording_start();
 	if (!out && task->sched_info.pcount <= this_arrival(presence)) {
 		/* The clock of its CPU may be of before the start. */
 		if (now > start)
@@ -83,7 +81,8 @@ static __always_inline void fill_interval(struct wire_interval *record, struct t
 	record->switches = switches_of(task);
 	record->cgroup = control_group_of(task);
 	fill_process(&record->process, task);
-	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
+	/* All of it, as is_comm compares: the kernel has zeros behind a name, a place of sums another's. */
+	bpf_probe_read_kernel(record->comm, sizeof(record->comm), &task->comm);
 }
 
 static __always_inline void lose_unsent(struct wire_account *account, const struct times *times, __u64 bytes)
