@@ -131,8 +131,9 @@ ExporterPast Exporter::Stop() {
 
 // The disk may have become well again since they had no place on it. There are no other threads any more.
 void Exporter::SpoolMemory() {
-  while (spool_ != nullptr && !memory_.empty() && IsSpooled(memory_.front())) {
-    spool_->DeliveredUnwritten(memory_.front());  // it was counted as not written
+  while (spool_ != nullptr && !memory_.empty()) {
+    spool_->DeliveredUnwritten(memory_.front());  // it was counted as not written, and may be once more
+    if (!IsSpooled(memory_.front())) return;
     memory_bytes_ -= memory_.front().body.size();
     memory_.pop_front();
   }
@@ -252,7 +253,11 @@ void Exporter::KeepInMemory(SpoolRecord record) {
 // The oldest that is not being sent: that one may be delivered yet.
 void Exporter::DropFromMemoryLocked() {
   const auto oldest = memory_.begin() + (memory_.front().number == sending_ ? 1 : 0);
-  if (spool_ == nullptr) LoseLocked(kNoRoomInMemory, 1, ShareNs(*oldest));
+  if (spool_ == nullptr) {
+    LoseLocked(kNoRoomInMemory, 1, ShareNs(*oldest));
+  } else {
+    spool_->LostUnwritten(*oldest);
+  }
   memory_bytes_ -= oldest->body.size();
   memory_.erase(oldest);
 }

@@ -35,6 +35,18 @@ bool RemoveRegularFile(const OwnedFd& directory, const std::string& name) {
          unlinkat(directory.get(), name.c_str(), 0) == 0;
 }
 
+uint64_t ShareNs(const SpoolRecord& record) {
+  return record.parts == 0 ? 0 : ShareOfWindowNs(record.duration_ns, record.part, record.parts);
+}
+
+// Nothing of what never was counted.
+void TakeFrom(const SpoolRecord& record, SpoolLost& lost) {
+  const uint64_t ns = ShareNs(record);
+  if (lost.records == 0 || lost.ns < ns) return;
+  --lost.records;
+  lost.ns -= ns;
+}
+
 absl::Status About(const std::string& directory, const absl::Status& status) {
   if (status.ok()) return status;
   return {status.code(), absl::StrCat("cannot use the spool ", directory, ": ", status.message())};
@@ -137,8 +149,14 @@ absl::Status Spool::AppendLocked(const SpoolRecord& record, const SpoolTime& now
     status = WriteLocked(record, now);
   }
   if (status.ok()) return status;
-  Count(loss, record.parts == 0 ? 0 : ShareOfWindowNs(record.duration_ns, record.part, record.parts));
+  const uint64_t ns = ShareNs(record);
+  Count(loss, ns);
   Save().IgnoreError();  // Publish tries again
+  if (loss == SpoolLoss::kNotWritten) {
+    const std::lock_guard lock(stats_mutex_);
+    ++unwritten_.records;
+    unwritten_.ns += ns;
+  }
   return status;
 }
 
@@ -202,14 +220,23 @@ void Spool::Done(uint64_t number) {
 
 void Spool::DeliveredUnwritten(const SpoolRecord& record) {
   const std::lock_guard lock(mutex_);
-  SpoolLost& lost = ledger_.losses[static_cast<size_t>(SpoolLoss::kNotWritten)];
-  const uint64_t ns = ShareOfWindowNs(record.duration_ns, record.part, record.parts);
-  if (lost.records == 0 || lost.ns < ns) return;  // it never was counted
-  --lost.records;
-  lost.ns -= ns;
+  TakeFrom(record, ledger_.losses[static_cast<size_t>(SpoolLoss::kNotWritten)]);
   is_saved_ = false;
   Save().IgnoreError();  // Publish tries again
+  {
+    const std::lock_guard stats_lock(stats_mutex_);
+    TakeFrom(record, unwritten_);
+  }
   Publish();
+}
+
+void Spool::LostUnwritten(const SpoolRecord& record) {
+  const std::lock_guard lock(stats_mutex_);
+  const SpoolLost before = unwritten_;
+  TakeFrom(record, unwritten_);
+  SpoolLost& told = stats_.lost[static_cast<size_t>(SpoolLoss::kNotWritten)];
+  told.records += before.records - unwritten_.records;
+  told.ns += before.ns - unwritten_.ns;
 }
 
 void Spool::SetAside(uint64_t number) {
@@ -321,6 +348,9 @@ void Spool::Publish() {
             .bytes = bytes_,
             .oldest_start_unix_ns = entries_.empty() ? 0 : entries_.begin()->second.start_unix_ns,
             .lost = ledger_.losses};
+  SpoolLost& told = stats_.lost[static_cast<size_t>(SpoolLoss::kNotWritten)];
+  told.records -= std::min(told.records, unwritten_.records);
+  told.ns -= std::min(told.ns, unwritten_.ns);
 }
 
 }  // namespace offcpu

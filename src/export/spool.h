@@ -61,7 +61,8 @@ class Spool {
   Spool& operator=(const Spool&) = delete;
 
   // On the disk when it returns Ok; the record's number does not matter. Drops the oldest to make room. What could not
-  // be appended is counted, too: over bytes where it would not fit an empty spool, else not written.
+  // be appended is counted, too: over bytes where it would not fit an empty spool, else not written. The latter is not
+  // told while its owner still has it: until one of the two calls below.
   absl::Status Append(const SpoolRecord& record, const SpoolTime& now);
 
   // The next one to be sent, whole and checked. Those that are too old or damaged are lost on the way. Nothing, too,
@@ -70,8 +71,10 @@ class Spool {
 
   // It was delivered. Of a number that is gone: see above.
   void Done(uint64_t number);
-  // It was delivered, though it could not be appended and was counted as not written: it is no loss.
+  // It is no loss, though it could not be appended and was counted as not written.
   void DeliveredUnwritten(const SpoolRecord& record);
+  // Its owner has it no more. Does not wait for the disk.
+  void LostUnwritten(const SpoolRecord& record);
   // No collector will ever take it.
   void SetAside(uint64_t number);
 
@@ -133,6 +136,7 @@ class Spool {
 
   mutable std::mutex stats_mutex_;
   SpoolStats stats_;
+  SpoolLost unwritten_;  // counted in ledger_ and not told: their owners have them. Guarded by stats_mutex_
 };
 
 }  // namespace offcpu

@@ -75,6 +75,7 @@ TEST_F(SpoolSyncTest, ADiskThatFailsAcknowledgesNothing) {
     watched_.failing_sync = failing;
     EXPECT_FALSE(spool_->Append(Window(0, "a"), At(0)).ok());
     EXPECT_EQ(spool_->stats().records, 0u);
+    spool_->LostUnwritten(Window(0, "a"));
     EXPECT_EQ(Lost(SpoolLoss::kNotWritten), (SpoolLost{failing, failing * 10 * kSecond}));
     EXPECT_THAT(Names(), ElementsAre("losses"));
   }
