@@ -85,7 +85,9 @@ int Run(const Flags& flags) {
     if (modules == nullptr) modules = std::make_shared<offcpu::ModuleCache>(offcpu::ModuleLimitsOf(config));
     const absl::StatusOr<offcpu::RecordConfig> record = offcpu::RecordConfigOf(config);
     if (!record.ok()) return record.status();
-    return offcpu::Recorder::Start(*record, modules, readers);
+    absl::StatusOr<std::unique_ptr<offcpu::Recorder>> recorder = offcpu::Recorder::Start(*record, modules, readers);
+    if (recorder.ok()) modules->SetMemoryLimit(offcpu::ModuleLimitsOf(config).memory_bytes);
+    return recorder;
   };
   const absl::Status status =
       offcpu::RunService({read_config, start_recorder, [&modules] { return modules; }, readers}, OFFCPU_VERSION);

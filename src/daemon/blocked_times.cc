@@ -6,6 +6,7 @@
 
 #include "classify/idle.h"
 #include "process/start_thread.h"
+#include "profile/losses.h"
 #include "profile/merge.h"
 #include "symbolize/symbolizer.h"
 
@@ -80,6 +81,7 @@ void BlockedTimes::Loop() {
       sums_.work_ns[i] += added.work_ns[i];
       sums_.idle_ns[i] += added.idle_ns[i];
     }
+    AddDrops(added.lost_names, sums_.lost_names);
   }
 }
 
@@ -94,6 +96,10 @@ BlockedSums BlockedTimes::SumsOf(const Windows& window, const IdlePatterns& patt
     if (row.blocked_ns == 0) continue;
     auto& of_all_causes = IsIdle(row) ? sums.idle_ns : sums.work_ns;
     of_all_causes[static_cast<size_t>(causes.Of(row))] += row.blocked_ns;
+  }
+  for (const Drop& drop : profile.stats.drops) {
+    if (drop.reason == InfoOf(LossId::kNamesNotRead).name || drop.reason == InfoOf(LossId::kNameMemoryShare).name)
+      sums.lost_names.push_back(drop);
   }
   return sums;
 }

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
@@ -30,6 +31,7 @@ struct BlockedSums {
   std::array<uint64_t, kWaitCauseCount> work_ns = {};  // by WaitCause: waits that kept the thread from its work
   std::array<uint64_t, kWaitCauseCount> idle_ns = {};  // waits for work
   uint64_t not_told_ns = 0;
+  std::vector<Drop> lost_names;  // of functions
 };
 
 class BlockedTimes {

@@ -117,6 +117,7 @@ std::optional<HttpResponse> HttpProfiles::Step(Job& job) {
   if (!cut.ok()) return AnswerOf(cut);
   job.is_cut = true;
   job.since_boot_ns = ReadClocks().boot_ns;
+  job.boundary = std::make_unique<WindowStore::Boundary>(&recording_.windows(), job.since_boot_ns);
   job.due = Clock::now() + job.request.next;
   return std::nullopt;
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -66,6 +67,7 @@ class HttpProfiles {
     Clock::time_point due;  // when there is something to do for it
     bool is_cut = false;    // what was before it is in other windows
     uint64_t since_boot_ns = 0;
+    std::unique_ptr<WindowStore::Boundary> boundary;  // there
     bool is_running = false;
     bool is_cancelled = false;
   };

@@ -54,6 +54,7 @@ std::optional<Address> ParseAddress(const std::string& listen) {
   address.host = listen.substr(0, colon);
   if (address.host.size() > 2 && address.host.front() == '[')
     address.host = address.host.substr(1, address.host.size() - 2);
+  if (address.host == "localhost") address.host = "127.0.0.1";  // whatever a name server says
   return address;
 }
 
@@ -79,7 +80,7 @@ absl::StatusOr<OwnedFd> ListenAtAddress(const Address& address) {
   // Not SO_REUSEPORT, with which nobody would notice that the port is in use.
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
       bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), kHttpBacklog) != 0)
-    return absl::ErrnoToStatus(errno, "cannot listen");
+    return absl::UnavailableError(errno == EADDRINUSE ? "the port is in use" : strerror(errno));
   return fd;
 }
 
@@ -157,8 +158,8 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string
   if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", listen, "' is not ADDRESS:PORT"));
   absl::StatusOr<OwnedFd> listener = ListenAtAddress(*address);
   if (!listener.ok()) {
-    return absl::UnavailableError(
-        absl::StrCat("no HTTP: cannot listen at ", listen, ": is the port in use? (http.listen)"));
+    return absl::UnavailableError(absl::StrCat("no HTTP: cannot listen at ", listen, ": ",
+                                               std::string(listener.status().message()), " (http.listen)"));
   }
   std::unique_ptr<HttpServer> server(
       new HttpServer(std::move(source), *std::move(listener), std::move(access), limits));

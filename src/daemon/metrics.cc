@@ -13,6 +13,7 @@
 
 #include "export/export_losses.h"
 #include "profile/losses.h"
+#include "profile/merge.h"
 #include "profile/profile.h"
 #include "recorder/self_usage.h"
 
@@ -104,7 +105,7 @@ void AddTimes(const RecordingTotals& totals, Families& to) {
   }
   to.Counter("offcpud_on_cpu_samples_total", "Samples of what ran on a CPU that were recorded.");
   to.Value(totals.samples);
-  to.Counter("offcpud_on_cpu_seconds_total", "Time on a CPU that they stand for.");
+  to.Counter("offcpud_on_cpu_seconds_total", "Time on a CPU that the on-CPU samples stand for.");
   to.Value(static_cast<double>(totals.cpu_ns) / kNsPerSecond);
 }
 
@@ -143,22 +144,25 @@ void AddStacks(const ProfileStats& stats, Families& to) {
              "Waits whose user stacks the kernel's side walked where they ended.");
   to.Value(stats.walked_at_switch);
   to.Counter("offcpud_walk_misses_total",
-             "Such walks that did not tell the stack, by reason: there is a capture then.");
+             "Walks in the kernel that did not tell the stack, by reason: there is a capture then.");
   AddByName<WalkMiss>("reason", stats.walk_misses, to);
-  to.Gauge("offcpud_told_unwind_rows", "Unwind rows that they go by, the most that there were as a window ended.");
+  to.Gauge("offcpud_told_unwind_rows",
+           "Unwind rows that the BPF programs know, the most that there were as a window ended.");
   to.Value(stats.told_rows);
-  to.Gauge("offcpud_told_user_stacks", "User stacks that they may come to, likewise.");
+  to.Gauge("offcpud_told_user_stacks",
+           "User stacks that the BPF programs know, the most that there were as a window ended.");
   to.Value(stats.told_stacks);
-  to.Counter("offcpud_user_frames_total", "Frames of them, by what led to their caller.");
+  to.Counter("offcpud_user_frames_total", "Frames of user stacks that were walked, by what led to their caller.");
   AddByName<FrameSource>("source", stats.frames_by_source, to);
 }
 
 void AddCost(const ProfileStats& stats, Families& to) {
   to.Counter("offcpud_captures_total", "User stacks that were copied in the threads that they are of.");
   to.Value(stats.captures);
-  to.Counter("offcpud_capture_seconds_total", "Time that this took of those threads.");
+  to.Counter("offcpud_capture_seconds_total", "Time that copying their stacks took of threads.");
   to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond);
-  to.Gauge("offcpud_capture_longest_seconds", "The longest of it for one stack, since the recording began.");
+  to.Gauge("offcpud_capture_longest_seconds",
+           "The longest that copying one stack took of its thread, since the recording began.");
   to.Value(static_cast<double>(stats.capture_longest_ns) / kNsPerSecond);
 }
 
@@ -168,9 +172,14 @@ void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to
   to.Value(static_cast<double>(stats.own_programs_ns) / kNsPerSecond, {{"part", "programs"}});
   to.Value(static_cast<double>(stats.capture_ns) / kNsPerSecond, {{"part", "captures"}});
   to.Value(static_cast<double>(stats.own_process_ns) / kNsPerSecond, {{"part", "daemon"}});
-  to.Counter("offcpud_host_cpu_seconds_total", "What the CPUs of the host had meanwhile: their number times the time.");
+  to.Counter("offcpud_host_cpu_seconds_total",
+             "CPU time that the host had while it was recorded: the number of CPUs times the time.");
   to.Value(static_cast<double>(stats.host_cpu_ns) / kNsPerSecond);
-  to.Gauge("offcpud_cpu_budget_ratio", "Part of that which recording may cost; 0: what is drawn is fixed.");
+  to.Counter("offcpud_cpu_budget_seconds_total",
+             "CPU time that recording might have cost by its budget; stands still while what is drawn is fixed.");
+  to.Value(totals.budget_ns / kNsPerSecond);
+  to.Gauge("offcpud_cpu_budget_ratio",
+           "Part of the CPU time in use that recording may cost; 0: what is drawn is fixed.");
   to.Value(totals.draws_per_cpu == 0 ? 0 : static_cast<double>(budget_ppm) / kPpm);
   to.Gauge("offcpud_draws_per_second", "Waits that are drawn on each CPU at most, now; 0: what is drawn is fixed.");
   to.Value(uint64_t{totals.draws_per_cpu});
@@ -212,13 +221,13 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Value(stats.windows);
   to.Counter("offcpud_export_requests_total", "Requests that a collector has taken.");
   to.Value(stats.requests_sent);
-  to.Counter("offcpud_export_bytes_total", "Bytes of their bodies, as they were sent.");
+  to.Counter("offcpud_export_bytes_total", "Bytes of requests that a collector has taken, as they were sent.");
   to.Value(stats.bytes_sent);
   to.Counter("offcpud_export_retries_total", "Requests that were not taken and are sent again.");
   to.Value(stats.retries);
   to.Gauge("offcpud_export_waiting_requests", "Requests that wait for a collector.");
   to.Value(stats.requests_waiting);
-  to.Gauge("offcpud_export_waiting_bytes", "Bytes of them, in the spool and in memory.");
+  to.Gauge("offcpud_export_waiting_bytes", "Bytes of requests that wait for a collector, in the spool and in memory.");
   to.Value(stats.bytes_waiting);
   to.Counter("offcpud_export_files_total", "pprof files that were written.");
   to.Value(stats.files.written);
@@ -229,7 +238,7 @@ void AddExport(const ExporterStats& stats, Families& to) {
   to.Counter("offcpud_export_lost_total", "Requests that will not reach the collector, and windows that are in none.");
   const std::vector<Drop> losses = WithThoseThatDidNotHappen(stats.losses, AllExportLossNames());
   for (const Drop& loss : losses) to.Value(loss.count, {{"reason", loss.reason}});
-  to.Counter("offcpud_export_lost_seconds_total", "Their part of the windows' time, by reason.");
+  to.Counter("offcpud_export_lost_seconds_total", "Time of windows that will not reach the collector, by reason.");
   for (const Drop& loss : losses) to.Value(static_cast<double>(loss.ns) / kNsPerSecond, {{"reason", loss.reason}});
 }
 
@@ -248,7 +257,9 @@ std::string FormatMetrics(const Recording& recording, const WindowExport& window
   AddStacks(totals.stats, families);
   AddCost(totals.stats, families);
   AddOwnCost(totals, recording.config().record.cpu_budget_ppm, families);
-  AddLosses(totals.stats.drops, families);
+  std::vector<Drop> drops = totals.stats.drops;
+  AddDrops(blocked.lost_names, drops);
+  AddLosses(drops, families);
   AddHttp(http, families);
   if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);
   return families.Format();

@@ -37,6 +37,7 @@ struct RecordingTotals {
   uint64_t samples = 0;  // on-CPU
   uint64_t cpu_ns = 0;   // that they stand for
   // Now; as RecorderProgress has them.
+  double budget_ns = 0;  // CPU time that it might have cost
   uint32_t draws_per_cpu = 0;
   uint32_t draws_per_cpu_most = 0;
 };
@@ -64,6 +65,7 @@ class Recording {
   absl::Status Reload(const DaemonConfig& config);
 
   const WindowStore& windows() const { return store_; }
+  WindowStore& windows() { return store_; }
   DaemonConfig config() const;
   RecordingTotals totals() const;
   // Of the last window that could not be had; empty: none.

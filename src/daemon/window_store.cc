@@ -1,7 +1,6 @@
 #include "daemon/window_store.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -16,6 +15,11 @@ constexpr size_t kMaxPieces = 128;
 template <typename T>
 size_t HeapOf(const std::vector<T>& values) {
   return values.capacity() * sizeof(T);
+}
+
+// By CLOCK_BOOTTIME.
+uint64_t EndOf(const Profile& profile) {
+  return profile.start_boot_ns + profile.duration_ns + profile.stats.suspended_ns;
 }
 
 size_t HeapOf(const std::string& text) { return text.capacity() > std::string().capacity() ? text.capacity() + 1 : 0; }
@@ -75,9 +79,8 @@ Windows WindowStore::Between(uint64_t since_boot_ns, uint64_t until_boot_ns) con
   Windows found;
   for (const Piece& piece : pieces_) {
     const Profile& profile = *piece.profile;
-    const uint64_t end = profile.start_boot_ns + profile.duration_ns + profile.stats.suspended_ns;
     const bool begins_in_time = until_boot_ns == 0 || profile.start_boot_ns < until_boot_ns;
-    if (begins_in_time && end > since_boot_ns) found.push_back(piece.profile);
+    if (begins_in_time && EndOf(profile) > since_boot_ns) found.push_back(piece.profile);
   }
   return found;
 }
@@ -117,13 +120,39 @@ void WindowStore::JoinLocked(uint64_t window) {
   const auto of_window = [](const Piece& piece, uint64_t number) { return piece.window < number; };
   const auto begin = std::lower_bound(pieces_.begin(), pieces_.end(), window, of_window);
   const auto end = std::lower_bound(begin, pieces_.end(), window + 1, of_window);
+  const auto first = static_cast<size_t>(begin - pieces_.begin());
+  // From the last on, so that indices stay what they are.
+  for (auto last = static_cast<size_t>(end - pieces_.begin()); last > first;) {
+    size_t run = last - 1;
+    while (run > first && !IsBoundaryLocked(*pieces_[run - 1].profile, *pieces_[run].profile)) --run;
+    JoinRunLocked(run, last);
+    last = run;
+  }
+}
+
+void WindowStore::JoinRunLocked(size_t begin, size_t end) {
   if (end - begin < 2) return;
   Windows parts;
-  for (auto piece = begin; piece != end; ++piece) parts.push_back(piece->profile);
-  Piece whole = HoldLocked(window, std::make_shared<const Profile>(MergeProfiles(parts, Everything)));
-  for (auto piece = begin; piece != end; ++piece) LetGoLocked(*piece);
-  *begin = std::move(whole);
-  pieces_.erase(std::next(begin), end);
+  for (size_t i = begin; i < end; ++i) parts.push_back(pieces_[i].profile);
+  Piece whole = HoldLocked(pieces_[begin].window, std::make_shared<const Profile>(MergeProfiles(parts, Everything)));
+  for (size_t i = begin; i < end; ++i) LetGoLocked(pieces_[i]);
+  pieces_[begin] = std::move(whole);
+  pieces_.erase(pieces_.begin() + static_cast<ptrdiff_t>(begin) + 1, pieces_.begin() + static_cast<ptrdiff_t>(end));
+}
+
+bool WindowStore::IsBoundaryLocked(const Profile& before, const Profile& after) const {
+  const auto boundary = boundaries_.lower_bound(EndOf(before));
+  return boundary != boundaries_.end() && *boundary < EndOf(after);
+}
+
+WindowStore::Boundary::Boundary(WindowStore* store, uint64_t boot_ns) : store_(store), boot_ns_(boot_ns) {
+  const std::lock_guard lock(store_->mutex_);
+  store_->boundaries_.insert(boot_ns_);
+}
+
+WindowStore::Boundary::~Boundary() {
+  const std::lock_guard lock(store_->mutex_);
+  store_->boundaries_.erase(store_->boundaries_.find(boot_ns_));
 }
 
 void WindowStore::EvictLocked() {

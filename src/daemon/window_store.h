@@ -3,7 +3,8 @@
 //
 // A window can be added in pieces, because whoever wants the time up to now cuts the running one. The pieces of a
 // window stay apart until the window after it has ended, for those that ask for just that time, and are one then:
-// windows are as long as was asked for, whoever looks.
+// windows are as long as was asked for, whoever looks. Whoever will ask for the time from some moment on keeps what is
+// on the two sides of that moment apart for longer.
 #ifndef OFFCPU_DAEMON_WINDOW_STORE_H_
 #define OFFCPU_DAEMON_WINDOW_STORE_H_
 
@@ -12,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -40,6 +42,19 @@ struct WindowStoreStats {
 
 class WindowStore {
  public:
+  // What is wholly before a moment stays apart from what is not, until this is destroyed. The store must outlive it.
+  class Boundary {
+   public:
+    Boundary(WindowStore* store, uint64_t boot_ns);
+    ~Boundary();
+    Boundary(const Boundary&) = delete;
+    Boundary& operator=(const Boundary&) = delete;
+
+   private:
+    WindowStore* const store_;
+    const uint64_t boot_ns_;
+  };
+
   explicit WindowStore(const WindowStoreLimits& limits) : limits_(limits) {}
 
   // The oldest windows go until what is left fits; the newest one stays, whatever its size.
@@ -69,6 +84,8 @@ class WindowStore {
   Piece HoldLocked(uint64_t window, std::shared_ptr<const Profile> profile);
   void LetGoLocked(const Piece& piece);
   void JoinLocked(uint64_t window);
+  void JoinRunLocked(size_t begin, size_t end);  // indices of pieces
+  bool IsBoundaryLocked(const Profile& before, const Profile& after) const;
   void EvictLocked();
 
   mutable std::mutex mutex_;
@@ -78,6 +95,7 @@ class WindowStore {
   absl::flat_hash_map<const Module*, ModuleUse> modules_;
   size_t bytes_ = 0;
   uint64_t over_bytes_ = 0;
+  std::multiset<uint64_t> boundaries_;  // by CLOCK_BOOTTIME
 };
 
 }  // namespace offcpu

@@ -46,6 +46,7 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("own_process_ns", stats.own_process_ns);
   visit("own_memory_bytes", stats.own_memory_bytes);
   visit("host_cpu_ns", stats.host_cpu_ns);
+  visit("budgeted_cpu_ns", stats.budgeted_cpu_ns);
   visit("cpu_budget_ppm", stats.cpu_budget_ppm);
   visit("draws_lowered_to", stats.draws_lowered_to);
 }

@@ -1,5 +1,6 @@
 #include "process/memory_budget.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace offcpu {
@@ -8,7 +9,7 @@ bool MemoryBudget::Take(uid_t owner, size_t bytes) {
   const std::lock_guard lock(mutex_);
   const auto found = held_.find(owner);
   const size_t held = found != held_.end() ? found->second : 0;
-  const size_t left = limit_ - bytes_;
+  const size_t left = limit_ - std::min(limit_, bytes_);
   if (bytes > left || (held + bytes) / kShare > left - bytes) {
     ++refused_;
     return false;
@@ -24,6 +25,11 @@ void MemoryBudget::GiveBack(uid_t owner, size_t bytes) {
   const auto held = held_.find(owner);
   held->second -= bytes;
   if (held->second == 0) held_.erase(held);
+}
+
+void MemoryBudget::SetLimit(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  limit_ = bytes;
 }
 
 MemoryBudgetStats MemoryBudget::stats() const {

@@ -35,15 +35,17 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   MemoryBudgetStats stats() const;
+  // Whoever holds more than that keeps it.
+  void SetLimit(size_t bytes);
 
  private:
   friend class MemoryLease;
   bool Take(uid_t owner, size_t bytes);
   void GiveBack(uid_t owner, size_t bytes);
 
-  const size_t limit_;
   mutable std::mutex mutex_;
-  size_t bytes_ = 0;  // guarded by mutex_, as what follows is
+  size_t limit_;  // guarded by mutex_, as what follows is
+  size_t bytes_ = 0;
   absl::flat_hash_map<uid_t, size_t> held_;
   uint64_t refused_ = 0;
 };

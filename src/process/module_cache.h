@@ -62,6 +62,7 @@ class ModuleCache {
   // Empty: for what is kept for the sake of a process of `owner`.
   MemoryLease LeaseFor(uid_t owner) const { return MemoryLease(budget_, owner); }
   MemoryBudgetStats budget() const { return budget_->stats(); }
+  void SetMemoryLimit(size_t bytes) { budget_->SetLimit(bytes); }
 
   ModuleCacheStats stats() const;
 

@@ -15,7 +15,8 @@ constexpr std::string_view kFollowTheLoad = "Leave out --sample, so that it foll
 constexpr std::string_view kFreeMemory = "Free memory on the host.";
 constexpr std::string_view kShorterWindows = "Record less, or in shorter windows.";
 constexpr std::string_view kSilentFiles = "See whether a file system does not answer.";
-constexpr std::string_view kMoreMemory = "Raise limits.memory of the service.";
+constexpr std::string_view kMoreMemory =
+    "Raise limits.memory of the service, and MemoryHigh= and MemoryMax= of its unit.";
 
 constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kIntervalRingFull,
@@ -104,7 +105,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
                 "only if its mappings have not changed since offcpu looked at them."},
     {.id = LossId::kMappingsBudget,
      .name = "mappings not looked at: budget",
-     .meaning = "Others had used up the time for looking at mappings: as for the loss before."},
+     .meaning = "The time for looking at mappings was used up in that second: a stack is walked only if its mappings "
+                "have not changed since offcpu looked at them."},
     {.id = LossId::kSwitchedOff,
      .name = "captures of a process switched off for a while",
      .meaning = "Copying stacks took more than its share of the time of a process: for ten seconds its waits have no "
@@ -299,7 +301,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kNameMemoryShare,
      .name = "name over its user's share of memory",
      .meaning = "The names of functions in the files of one user take more than offcpu holds for one user.",
-     .advice = kMoreMemory},
+     .advice = kRecordFewer},
 }};
 
 constexpr std::string_view kLeaveOutShort =
@@ -325,7 +327,7 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kGone, .meaning = "The process ended before offcpu could look at what it has mapped."},
     {.reason = NoUserStack::kTargetStuck,
      .meaning = "Reading the process or its files hangs.",
-     .advice = "reading the process hangs: is it on a file system that does not answer?"},
+     .advice = "reading the process hangs: see whether it is on a file system that does not answer"},
     {.reason = NoUserStack::kUnreadableProcess,
      .meaning = "The mappings or the memory of the process could not be read.",
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},

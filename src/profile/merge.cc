@@ -281,14 +281,19 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.own_process_ns += from.own_process_ns;
   to.own_memory_bytes = std::max(to.own_memory_bytes, from.own_memory_bytes);
   to.host_cpu_ns += from.host_cpu_ns;
+  to.budgeted_cpu_ns += from.budgeted_cpu_ns;
   to.cpu_budget_ppm = std::max(to.cpu_budget_ppm, from.cpu_budget_ppm);
   if (to.draws_lowered_to == 0 || (from.draws_lowered_to != 0 && from.draws_lowered_to < to.draws_lowered_to))
     to.draws_lowered_to = from.draws_lowered_to;
   to.run_queue.Add(from.run_queue);
-  for (const Drop& drop : from.drops) {
+  AddDrops(from.drops, to.drops);
+}
+
+void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to) {
+  for (const Drop& drop : from) {
     const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
-    auto it = std::find_if(to.drops.begin(), to.drops.end(), is_same);  // there are a few dozen reasons
-    if (it == to.drops.end()) it = to.drops.insert(it, {.reason = drop.reason, .count = 0, .ns = 0});
+    auto it = std::find_if(to.begin(), to.end(), is_same);  // there are a few dozen reasons
+    if (it == to.end()) it = to.insert(it, {.reason = drop.reason, .count = 0, .ns = 0});
     it->count += drop.count;
     it->ns += drop.ns;
   }

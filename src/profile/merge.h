@@ -26,6 +26,8 @@ Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, R
 
 // Sums and drops; not the numbers of processes and of threads that slept throughout, which are no sums.
 void AddStats(const ProfileStats& from, ProfileStats& to);
+// By reason.
+void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to);
 
 }  // namespace offcpu
 

@@ -48,10 +48,14 @@ uint64_t MergedTimes::BeginOf(const Profile& window) const {
 }
 
 void MergedTimes::Add(const Profile& window, const ProfileRow& row, size_t to) {
-  if (!table_.has_value() || window.times.column_ns == 0) return;
+  if (!table_.has_value()) return;
   while (rows_ <= to) rows_ = table_->AddRow() + size_t{1};
   const std::optional<std::vector<TimeSlice>> slices = UnpackTimes(row.times);
-  if (!slices.has_value()) return;
+  if (window.times.column_ns == 0 || !slices.has_value() || slices->empty()) {
+    untimed_.resize(std::max(untimed_.size(), to + 1));
+    untimed_[to] = true;
+    return;
+  }
   const uint64_t half = TimeTable::kLeastColumnNs / 2;
   const uint64_t begin = (BeginOf(window) - origin_ns_ + half) / TimeTable::kLeastColumnNs;
   const int shift = TimeTable::ShiftOf(window.times.column_ns);
@@ -62,7 +66,10 @@ void MergedTimes::Add(const Profile& window, const ProfileRow& row, size_t to) {
 void MergedTimes::Finish(Profile& profile) {
   if (!table_.has_value() || table_->slices() == 0) return;
   const uint32_t first = table_->FirstColumn();
-  for (size_t i = 0; i < rows_; ++i) profile.rows[i].times = table_->Pack(static_cast<uint32_t>(i), first, 0);
+  for (size_t i = 0; i < rows_; ++i) {
+    const bool is_untimed = i < untimed_.size() && untimed_[i];
+    profile.rows[i].times = is_untimed ? "" : table_->Pack(static_cast<uint32_t>(i), first, 0);
+  }
   const uint64_t begin_ns = origin_ns_ + first * table_->column_ns();
   profile.times = {.column_ns = table_->column_ns(), .begin_ns = static_cast<int64_t>(begin_ns - StartOf(profile))};
 }

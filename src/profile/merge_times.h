@@ -1,6 +1,7 @@
 // The times of several profiles in one grid of columns: as wide as the widest of theirs, or wider where they would be
 // too many. Profiles of one recording share its columns; those of others are up to half a second beside theirs, and all
-// of what they have is kept.
+// of what they have is kept. A row that is without times in one of the profiles is without times in what is made: the
+// times of a row are of all that it has.
 #ifndef OFFCPU_PROFILE_MERGE_TIMES_H_
 #define OFFCPU_PROFILE_MERGE_TIMES_H_
 
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "profile/profile.h"
 #include "profile/time_table.h"
@@ -20,7 +22,7 @@ class MergedTimes {
   // Of all that will be added.
   explicit MergedTimes(std::span<const std::shared_ptr<const Profile>> windows);
 
-  // Of a row of a window, to that of what is made, by its index. Times that are damaged are left out.
+  // Of a row of a window, to that of what is made, by its index.
   void Add(const Profile& window, const ProfileRow& row, size_t to);
   // To the rows, each by its index; the profile has its start.
   void Finish(Profile& profile);
@@ -34,6 +36,7 @@ class MergedTimes {
   uint64_t origin_ns_ = 0;          // when the first of all columns begins
   std::optional<TimeTable> table_;  // none: no window has times
   size_t rows_ = 0;                 // of it
+  std::vector<bool> untimed_;       // by row; those behind the last have times
 };
 
 }  // namespace offcpu

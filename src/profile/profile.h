@@ -134,7 +134,8 @@ struct ProfileStats {
   uint64_t own_process_ns = 0;    // of the recorder's process
   uint64_t own_memory_bytes = 0;  // resident, at the end
   uint64_t host_cpu_ns = 0;       // that the host's CPUs had meanwhile: their number times the time
-  uint64_t cpu_budget_ppm = 0;    // of that; 0: none, what is drawn is fixed
+  uint64_t budgeted_cpu_ns = 0;   // of that, what the budget is a part of; 0: not known, or what is drawn is fixed
+  uint64_t cpu_budget_ppm = 0;    // 0: none, what is drawn is fixed
   uint64_t draws_lowered_to = 0;  // a second and CPU, so that the budget is kept: the least there was; 0: they were not
   RunQueueWaits run_queue;        // of waits that are over; in no file
   std::vector<Drop> drops;        // only those that happened

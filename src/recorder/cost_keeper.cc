@@ -21,7 +21,7 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
       hooks_(std::move(hooks)),
       last_(hooks_.read()),
       began_ns_(last_.at_ns),
-      look_{.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0},
+      look_{.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0},
       window_(look_) {
   if (config.draws_per_second == 0) return;
   budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
@@ -33,10 +33,11 @@ uint64_t CostKeeper::LookPeriodNs() const {
   return last_.at_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
 }
 
-uint64_t CostKeeper::BudgetedNs() const {
-  const uint64_t host_ns = HostNs(look_);
-  if (last_.at_ns - began_ns_ < kBeginningNs || last_.busy_ns == 0) return host_ns;
-  return std::clamp(look_.busy_ns, host_ns / kLeastBusy, host_ns);
+uint64_t CostKeeper::BudgetedNs(const CostReading& before, const CostReading& now) const {
+  const uint64_t host_ns = HostNs(before.at_ns, now.at_ns);
+  if (now.at_ns - began_ns_ < kBeginningNs || now.busy_ns == 0) return host_ns;
+  const uint64_t busy_ns = now.busy_ns - std::min(before.busy_ns, now.busy_ns);
+  return std::clamp(busy_ns, host_ns / kLeastBusy, host_ns);
 }
 
 void CostKeeper::SetDraws(uint32_t draws_per_cpu) {
@@ -47,9 +48,11 @@ void CostKeeper::SetDraws(uint32_t draws_per_cpu) {
 void CostKeeper::Read() {
   const CostReading now = hooks_.read();
   const OwnCost cost = CostBetween(last_, now, config_.wakers);
-  AddCost(cost, look_.cost);
-  AddCost(cost, window_.cost);
-  look_.busy_ns += now.busy_ns - std::min(last_.busy_ns, now.busy_ns);
+  const uint64_t budgeted_ns = BudgetedNs(last_, now);
+  for (Stretch* stretch : {&look_, &window_}) {
+    AddCost(cost, stretch->cost);
+    stretch->budgeted_ns += budgeted_ns;
+  }
   last_ = now;
 }
 
@@ -58,8 +61,8 @@ void CostKeeper::Tick(uint64_t now_ns) {
   if (!budget_.has_value() || now_ns < look_.began_ns + LookPeriodNs()) return;
   Read();
   budget_->Look(static_cast<double>(look_.cost.recording_ns()) / kNsPerSecond,
-                static_cast<double>(BudgetedNs()) / kNsPerSecond);
-  look_ = {.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0};
+                static_cast<double>(look_.budgeted_ns) / kNsPerSecond);
+  look_ = {.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0};
   const uint32_t draws = budget_->draws();
   if (draws == draws_per_cpu()) return;
   SetDraws(draws);
@@ -73,10 +76,11 @@ void CostKeeper::Tell(ProfileStats& stats) {
   stats.capture_ns = window_.cost.captures_ns;
   stats.own_process_ns = window_.cost.process_ns;
   stats.own_memory_bytes = last_.resident_bytes;
-  stats.host_cpu_ns = HostNs(window_);
+  stats.host_cpu_ns = HostNs(window_.began_ns, last_.at_ns);
+  stats.budgeted_cpu_ns = budget_.has_value() ? window_.budgeted_ns : 0;
   stats.cpu_budget_ppm = budget_.has_value() ? config_.budget_ppm : 0;
   stats.draws_lowered_to = least_draws_ < first_draws_ ? least_draws_ : 0;
-  window_ = {.began_ns = last_.at_ns, .cost = {}, .busy_ns = 0};
+  window_ = {.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0};
   least_draws_ = draws_per_cpu();
 }
 

@@ -50,14 +50,13 @@ class CostKeeper {
   struct Stretch {
     uint64_t began_ns;
     OwnCost cost;
-    uint64_t busy_ns = 0;  // of the host's CPUs
+    uint64_t budgeted_ns = 0;  // CPU time that the budget is a part of
   };
   void Read();
-  uint64_t HostNs(const Stretch& stretch) const { return (last_.at_ns - stretch.began_ns) * config_.cpus; }
+  uint64_t HostNs(uint64_t began_ns, uint64_t end_ns) const { return (end_ns - began_ns) * config_.cpus; }
 
   uint64_t LookPeriodNs() const;
-  // What the budget is a part of, of the time since the last look.
-  uint64_t BudgetedNs() const;
+  uint64_t BudgetedNs(const CostReading& before, const CostReading& now) const;
   void SetDraws(uint32_t draws_per_cpu);
 
   const CostKeeperConfig config_;

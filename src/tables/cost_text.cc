@@ -9,13 +9,29 @@
 
 namespace offcpu {
 
+namespace {
+
+std::string OfHost(const ProfileStats& stats, double ns) {
+  return absl::StrFormat("%.2f %%", 100 * ns / static_cast<double>(stats.host_cpu_ns));
+}
+
+std::string BudgetText(const ProfileStats& stats) {
+  constexpr double kPpm = 1e6;
+  if (stats.cpu_budget_ppm == 0) return "not held, the sample is fixed";
+  const std::string percent = PercentText(stats.cpu_budget_ppm);
+  if (stats.budgeted_cpu_ns == 0 || stats.budgeted_cpu_ns >= stats.host_cpu_ns) return absl::StrCat("budget ", percent);
+  const double budget_ns =
+      static_cast<double>(stats.budgeted_cpu_ns) * static_cast<double>(stats.cpu_budget_ppm) / kPpm;
+  return absl::StrFormat("budget %s: %s of the CPU time in use", OfHost(stats, budget_ns), percent);
+}
+
+}  // namespace
+
 std::string CostText(const ProfileStats& stats) {
   if (stats.host_cpu_ns == 0) return "";
   const uint64_t all_ns = stats.own_programs_ns + stats.capture_ns + stats.own_process_ns;
-  const std::string budget = stats.cpu_budget_ppm == 0 ? "not held, the sample is fixed"
-                                                       : absl::StrCat("budget ", PercentText(stats.cpu_budget_ppm));
-  return absl::StrFormat("%.2f %% of the host (%s): BPF programs %s, captures %s, recorder %s",
-                         100 * static_cast<double>(all_ns) / static_cast<double>(stats.host_cpu_ns), budget,
+  return absl::StrFormat("%s of the host (%s): BPF programs %s, captures %s, recorder %s",
+                         OfHost(stats, static_cast<double>(all_ns)), BudgetText(stats),
                          FormatDuration(stats.own_programs_ns), FormatDuration(stats.capture_ns),
                          FormatDuration(stats.own_process_ns));
 }

@@ -87,6 +87,7 @@ class FakeRecorder final : public Recorder {
     profile.stats.own_programs_ns = 250'000'000;
     profile.stats.own_process_ns = 125'000'000;
     profile.stats.host_cpu_ns = 4'000'000'000;
+    profile.stats.budgeted_cpu_ns = 2'000'000'000;
     profile.stats.cpu_budget_ppm = 10'000;
     profile.stats.run_queue.Add(20'000'000, RowSums::OfWait(0, 20'000'000, 0, 0));
     profile.stats.run_queue.Add(5'000, RowSums::OfWait(0, 5'000, 0, 12'500));

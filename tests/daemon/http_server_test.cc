@@ -143,10 +143,22 @@ TEST_F(HttpServerTest, OnlyLoopbackNamesAreServed) {
     EXPECT_EQ(Get("/metrics", {{"Host", host}}).status, 200) << host;
 }
 
+TEST_F(HttpServerTest, LocalhostIsLoopback) {
+  const auto server = HttpServer::Listen("localhost:0", std::make_shared<HttpAccess>(), Source());
+  ASSERT_TRUE(server.ok()) << server.status();
+  httplib::Client client("127.0.0.1", (*server)->port());
+  EXPECT_TRUE(client.Get("/healthz"));
+}
+
+TEST_F(HttpServerTest, AnAddressOfAnotherHostIsNamedAsWhatItIs) {
+  const auto server = HttpServer::Listen("192.0.2.1:7071", std::make_shared<HttpAccess>(), Source());  // RFC 5737
+  EXPECT_THAT(std::string(server.status().message()), HasSubstr("192.0.2.1:7071: Cannot assign requested address"));
+}
+
 TEST_F(HttpServerTest, APortInUseIsAnError) {
   const std::string listen = "127.0.0.1:" + std::to_string(server_->port());
   const auto second = HttpServer::Listen(listen, std::make_shared<HttpAccess>(), Source());
-  EXPECT_THAT(std::string(second.status().message()), HasSubstr("is the port in use?"));
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(listen + ": the port is in use (http.listen)"));
   server_.reset();
   EXPECT_TRUE(HttpServer::Listen(listen, std::make_shared<HttpAccess>(), Source()).ok()) << "it is free again";
 }

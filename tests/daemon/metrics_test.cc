@@ -61,6 +61,8 @@ TEST(MetricsTest, TellWhatRecordingCosts) {
   EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"captures\"} 1.5\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"daemon\"} 0.375\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_host_cpu_seconds_total 12\n"));
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_cpu_budget_seconds_total counter\n"
+                              "offcpud_cpu_budget_seconds_total 0.06\n"));  // of each window 1 % of 2 s
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_cpu_budget_ratio gauge\noffcpud_cpu_budget_ratio 0.005"));
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_draws_per_second gauge\noffcpud_draws_per_second 37\n"));
 }
@@ -71,6 +73,7 @@ TEST(MetricsTest, AFixedSampleHasNoBudget) {
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
   EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_ratio 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_seconds_total 0\n")) << "no window has ended";
   EXPECT_THAT(text, HasSubstr("\noffcpud_draws_per_second 0\n"));
 }
 

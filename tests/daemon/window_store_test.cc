@@ -102,6 +102,25 @@ TEST(WindowStoreTest, PiecesAreOneWindowWhenTheNextOneHasEnded) {
   EXPECT_EQ(store.stats().ended, 2u);
 }
 
+TEST(WindowStoreTest, PiecesOnTwoSidesOfABoundaryStayApart) {
+  WindowStore store(kManyBytes);
+  store.Add(Second(1), false);
+  store.Add(Second(2), false);
+  {
+    const WindowStore::Boundary boundary(&store, 3 * kSecond);  // when the second piece ends
+    const WindowStore::Boundary same(&store, 3 * kSecond);
+    store.Add(Second(3), false);
+    store.Add(Second(4), true);
+    store.Add(Second(5), false);
+    store.Add(Second(6), true);
+    EXPECT_THAT(StartsOf(store.Between(0, 0)), ElementsAre(1, 3, 5, 6));
+    EXPECT_THAT(StartsOf(store.Between(3 * kSecond, 0)), ElementsAre(3, 5, 6));
+    EXPECT_EQ(store.stats().windows, 2u);
+  }
+  store.Add(Second(7), true);
+  EXPECT_THAT(StartsOf(store.Between(0, 0)), ElementsAre(1, 3, 5, 7)) << "nobody is waited for any more";
+}
+
 TEST(WindowStoreTest, PiecesOfARunningWindowAreBoundedInNumber) {
   WindowStore store(kManyBytes);
   for (uint64_t i = 0; i < 1000; ++i) {

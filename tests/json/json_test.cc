@@ -123,6 +123,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
   stats.own_process_ns = 25;
   stats.own_memory_bytes = 26;
   stats.host_cpu_ns = 27;
+  stats.budgeted_cpu_ns = 30;
   stats.cpu_budget_ppm = 28;
   stats.draws_lowered_to = 29;
   stats.drops = {{"ring \"full\"", 11, 12}};
@@ -135,7 +136,7 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"own_programs_ns":24,"own_process_ns":25,"own_memory_bytes":26,"host_cpu_ns":27,"cpu_budget_ppm":28,"draws_lowered_to":29,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"own_programs_ns":24,"own_process_ns":25,"own_memory_bytes":26,"host_cpu_ns":27,"budgeted_cpu_ns":30,"cpu_budget_ppm":28,"draws_lowered_to":29,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 

@@ -81,6 +81,17 @@ TEST_F(MemoryBudgetTest, TooMuchIsTooMuch) {
   EXPECT_TRUE(lease.Grow(1));
 }
 
+TEST_F(MemoryBudgetTest, TheLimitMayChange) {
+  MemoryLease lease = Of(1);
+  ASSERT_TRUE(lease.Grow(600));
+  budget_->SetLimit(500);
+  EXPECT_FALSE(lease.Grow(1));
+  EXPECT_EQ(lease.bytes(), 600u) << "what is held stays";
+  EXPECT_FALSE(Of(2).Grow(1));
+  budget_->SetLimit(2000);
+  EXPECT_TRUE(lease.Grow(900));
+}
+
 TEST_F(MemoryBudgetTest, WithoutABudgetAllIsGranted) {
   MemoryLease lease;
   EXPECT_TRUE(lease.Grow(size_t{1} << 40));

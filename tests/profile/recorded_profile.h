@@ -99,6 +99,7 @@ struct RecordedProfile {
     stats.own_process_ns = 50'000'000;
     stats.own_memory_bytes = 47'000'000;
     stats.host_cpu_ns = 10'000'000'002;
+    stats.budgeted_cpu_ns = 5'000'000'003;
     stats.cpu_budget_ppm = 10'000;
     stats.draws_lowered_to = 37;
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};

@@ -136,8 +136,22 @@ TEST_F(CostKeeperTest, AFixedSampleIsNotTouched) {
   ProfileStats stats;
   keeper.Tell(stats);
   EXPECT_EQ(stats.own_process_ns, 24 * kSecond);
+  EXPECT_EQ(stats.budgeted_cpu_ns, 0u);
   EXPECT_EQ(stats.cpu_budget_ppm, 0u);
   EXPECT_EQ(stats.draws_lowered_to, 0u);
+}
+
+TEST_F(CostKeeperTest, TellsWhatTheBudgetIsAPartOf) {
+  others_ns_ = 400'000'000;
+  CostKeeper keeper = Keeper();
+  Pass(keeper, 0, 7);
+  ProfileStats stats;
+  keeper.Tell(stats);
+  EXPECT_EQ(stats.budgeted_cpu_ns, 4 * 2 * kSecond + 3 * uint64_t{400'000'000}) << "four seconds of all CPUs";
+  others_ns_ = 0;
+  Pass(keeper, 0, 10);
+  keeper.Tell(stats);
+  EXPECT_EQ(stats.budgeted_cpu_ns, 10 * 2 * kSecond / 10) << "the least";
 }
 
 TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
@@ -152,6 +166,7 @@ TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   EXPECT_GT(first.own_programs_ns, 0u);
   EXPECT_EQ(first.own_memory_bytes, 5000u);
   EXPECT_EQ(first.host_cpu_ns, 2 * 2 * kSecond);
+  EXPECT_EQ(first.budgeted_cpu_ns, 2 * 2 * kSecond);
   EXPECT_EQ(first.cpu_budget_ppm, 10'000u);
   EXPECT_EQ(first.draws_lowered_to, 100u);
   Pass(keeper, 0);
