@@ -135,7 +135,7 @@ Verb DiffVerb() {
                 {"AFTER", &flags->after, "The later one", "", {.is_required = true}}};
   AddFilterFlags(&flags->filter, &verb.flags);
   AddOutputFlags("Waits for work: compare them as well, or only count them, as without it", &flags->outputs,
-                 &verb.flags);
+                 &verb.flags, ".html, .folded, .json or .txt");
   verb.footer =
       "Stacks are compared by the names of their functions, and by what they had in a second, so that recordings "
       "may differ in length. SHARE is the change in percent of all that there was before. -o takes .html (a page "

@@ -7,7 +7,7 @@ namespace offcpu {
 void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>* flags) {
   flags->push_back({"--idle", &values->idle, what, "HOW", {.one_of = {"show", "count"}}});
   flags->push_back({"--idle-patterns", &values->patterns,
-                    "Further patterns that tell waits for work; what is stored is told again", "FILE"});
+                    "Tell waits for work by these patterns, too; waits that are stored are judged anew", "FILE"});
 }
 
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile) {

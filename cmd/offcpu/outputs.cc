@@ -27,12 +27,13 @@ size_t StdoutColumns() {
 
 }  // namespace
 
-void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags) {
+void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags,
+                    const std::string& formats) {
   flags->insert(
       flags->end(),
       {
-          {"-o,--output", &values->files,
-           "Write the profile there: .folded, .pb.gz, .txt, .json, .otlp or .html, by the suffix", "FILE"},
+          {"-o,--output", &values->files, absl::StrCat("Write the profile there: ", formats, ", by the suffix"),
+           "FILE"},
           {"--value",
            &values->value,
            "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
@@ -55,7 +56,8 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
 }
 
 Flag PerThreadFlag(OutputFlags* values) {
-  return {"--per-thread", &values->per_thread, "Keep the threads of a process apart, which a recording has to know"};
+  return {"--per-thread", &values->per_thread,
+          "Keep the threads of a process apart: what is stored does so if it was recorded so"};
 }
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
@@ -100,12 +102,12 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile) {
   const FormatOptions options = FormatOptionsOf(flags, profile);
+  absl::Status written;
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOf(file);
-    absl::Status status = WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); });
-    if (!status.ok()) return status;
+    written.Update(WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); }));
   }
-  return absl::OkStatus();
+  return written;
 }
 
 void TellHidden(const OutputFlags& flags, const std::string& line) {

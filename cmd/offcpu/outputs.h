@@ -28,7 +28,8 @@ struct OutputFlags {
 };
 
 // `idle`: what --idle does.
-void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags);
+void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags,
+                    const std::string& formats = ".folded, .pb.gz, .txt, .json, .otlp or .html");
 
 // Not of a difference: threads of two recordings are told by their names.
 Flag PerThreadFlag(OutputFlags* values);

@@ -17,6 +17,7 @@
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
+#include "offcpu/stored.h"
 #include "offcpu/verb.h"
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
@@ -117,10 +118,11 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   SymbolizerOptions naming;
   naming.idle = &idle;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
-  KeepRows(filter, &profile);
-  if (absl::Status status = WriteOutputs(flags.outputs, profile); !status.ok()) return status;
+  KeepWanted(filter, &profile);
+  absl::Status written = WriteOutputs(flags.outputs, profile);
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
-  return PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks);
+  written.Update(PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks));
+  return written;
 }
 
 ExitCode RunRecord(const RecordFlags& flags) {

@@ -105,8 +105,8 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
        {.shows_default = true}},
       {"--cpu-budget",
        &values->cpu_budget,
-       "Of all CPUs, what recording may cost: if it costs more, fewer waits are drawn into the sample; not with "
-       "--sample TIME",
+       "What recording may cost, of all CPUs in the first five seconds and then of the CPU time in use: if it costs "
+       "more, fewer waits are drawn into the sample; not with --sample TIME",
        "PERCENT",
        {.shows_default = true}},
       {"--unwind",

@@ -33,8 +33,8 @@ Check CheckTypes(const HostFacts& facts) {
   return Answer({.name = "type information",
                  .without = Verdict::kMissing,
                  .lost = kNoRecording,
-                 .advice = "a kernel built with CONFIG_DEBUG_INFO_BTF=y; in a container, mount the host's /sys"},
-                there, there ? "/sys/kernel/btf/vmlinux" : "none");
+                 .advice = "a kernel built with what is missing; in a container, mount the host's /sys"},
+                there, there ? "/sys/kernel/btf/vmlinux" : std::string(facts.features.status().message()));
 }
 
 void AddProcessChecks(const ProcessContext& process, std::vector<Check>& checks) {
@@ -82,6 +82,17 @@ void AddNeededFeatures(const KernelFeatures& features, std::vector<Check>& check
       features.task_iter));
 }
 
+Check CheckTaskWork(const KernelFeatures& features) {
+  Question question = {.name = "task work",
+                       .lost = "user stacks that are paged out, and one copy for all waits of a system call",
+                       .advice = "Linux 6.18 or later"};
+  if (features.task_work_arguments == 0) return Answer(std::move(question), false, "absent");
+  const std::string found = absl::StrCat("takes ", features.task_work_arguments, " arguments");
+  if (!features.real_time) return Answer(std::move(question), true, found);
+  question.advice = "a kernel without PREEMPT_RT";
+  return Answer(std::move(question), false, "may come too late on a real-time kernel: not used");
+}
+
 void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(
       Feature({.name = "sched_exit_tp",
@@ -95,11 +106,7 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(Answer(
       {.name = "reads of user memory", .lost = "user stacks of waits that have ended", .advice = "Linux 6.4 or later"},
       features.can_read_user, features.can_read_user ? "safe" : "may deadlock: not done"));
-  const int arguments = features.task_work_arguments;
-  checks.push_back(Answer({.name = "task work",
-                           .lost = "user stacks that are paged out, and one copy for all waits of a system call",
-                           .advice = "Linux 6.18 or later"},
-                          arguments != 0, arguments != 0 ? absl::StrCat("takes ", arguments, " arguments") : "absent"));
+  checks.push_back(CheckTaskWork(features));
   checks.push_back(Feature({.name = "iterator of mappings",
                             .lost = "stacks of processes that map or unmap code while they are recorded, or end soon",
                             .advice = "Linux 6.7 or later"},
@@ -108,7 +115,9 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
 
 Check CheckKernelNames(const HostFacts& facts) {
   Question question = {.name = "kernel symbols",
-                       .lost = "names of kernel functions; the recorder's own frames stay in kernel stacks",
+                       .lost =
+                           "names of kernel functions; the recorder's own frames stay in kernel stacks; each "
+                           "context switch costs more",
                        .advice = "a kernel built with CONFIG_KALLSYMS=y"};
   if (!facts.kallsyms_readable) return Answer(std::move(question), false, "/proc/kallsyms cannot be read");
   if (facts.features->ranges.schedule.begin != 0) return Answer(std::move(question), true, "/proc/kallsyms");
@@ -118,6 +127,16 @@ Check CheckKernelNames(const HostFacts& facts) {
   }
   question.advice = "run it as root, or grant CAP_SYSLOG";
   return Answer(std::move(question), false, "/proc/kallsyms hides addresses from this process");
+}
+
+// Where they are is a kernel symbol.
+void AddUnwindTables(const KernelFeatures& features, std::vector<Check>& checks) {
+  if (features.ranges.schedule.begin == 0) return;
+  checks.push_back(Feature({.name = "kernel's unwind tables",
+                            .lost = "cheap kernel stacks: the kernel is asked for each, and each context switch costs "
+                                    "more",
+                            .advice = "Linux 6.4 or later, built with CONFIG_UNWINDER_ORC=y"},
+                           features.orc));
 }
 
 Check CheckCgroups(const std::string& mount) {
@@ -149,6 +168,7 @@ std::vector<Check> CheckHost(const HostFacts& facts) {
     checks.push_back(CheckLoad(facts.load));
     AddFeatures(*facts.features, checks);
     checks.push_back(CheckKernelNames(facts));
+    AddUnwindTables(*facts.features, checks);
   }
   checks.push_back(CheckCgroups(facts.cgroup_mount));
   return checks;

@@ -199,7 +199,9 @@ absl::Status FillGlobs(const bpf_map* map, const std::vector<std::string>& patte
 
 absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const KernelFeatures& features) {
   if (config.wakers && !features.ranges.wakers.can_tell()) {
-    return absl::FailedPreconditionError("/proc/kallsyms does not tell interrupts from threads: wakers cannot be told");
+    return absl::FailedPreconditionError(
+        "wakers cannot be told: /proc/kallsyms does not tell interrupts from threads; see kernel symbols in `offcpu "
+        "doctor`");
   }
   const uint32_t buffers = CaptureBuffers();
   *bpf.config = WireConfig(config, features, buffers);

@@ -169,7 +169,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
   if (stats.not_drawn != 0) {
     const std::string most =
         stats.sample_most_ns > stats.sample_ns ? absl::StrCat(" to ", FormatDuration(stats.sample_most_ns)) : "";
-    sink(absl::StrFormat("sample        of waits below %s%s: %d did not come into it, and are stood for\n",
+    sink(absl::StrFormat("sample        of waits below %s%s: %d were not drawn, and those that were stand for them\n",
                          FormatDuration(stats.sample_ns), most, stats.not_drawn));
   }
   if (stats.oncpu_period_ns != 0) {

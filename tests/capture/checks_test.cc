@@ -21,7 +21,7 @@ constexpr uint64_t Bit(int capability) { return uint64_t{1} << capability; }
 HostFacts Everything() {
   KernelFeatures features;
   features.switch_tp = features.task_iter = features.exit_tp = features.rq_clock = true;
-  features.vma_iter = features.can_read_user = true;
+  features.vma_iter = features.can_read_user = features.orc = true;
   features.task_work_arguments = 5;
   features.ranges.schedule = {.begin = 0xffffffff81000000, .end = 0xffffffff81001000};
   return {.release = "6.18.0",
@@ -78,10 +78,11 @@ TEST(Checks, Linux612CopiesAtTheSwitch) {
 
 TEST(Checks, Linux61ReadsNoUserMemory) {
   HostFacts facts = Everything();
-  facts.features->exit_tp = facts.features->vma_iter = facts.features->can_read_user = false;
+  facts.features->exit_tp = facts.features->vma_iter = facts.features->can_read_user = facts.features->orc = false;
   facts.features->task_work_arguments = 0;
-  EXPECT_THAT(Complaints(facts), ElementsAre("sched_exit_tp: limited", "reads of user memory: limited",
-                                             "task work: limited", "iterator of mappings: limited"));
+  EXPECT_THAT(Complaints(facts),
+              ElementsAre("sched_exit_tp: limited", "reads of user memory: limited", "task work: limited",
+                          "iterator of mappings: limited", "kernel's unwind tables: limited"));
   EXPECT_TRUE(CanRecord(CheckHost(facts)));
   EXPECT_EQ(UserStackPathOf(*facts.features), UserStackPath::kWaitingOnly);
 }
@@ -107,10 +108,25 @@ TEST(Checks, TaskWorkServesOnlyWhereTheEndOfAWaitIsSeen) {
   EXPECT_EQ(UserStackPathOf(features), UserStackPath::kAtOnce);
 }
 
+TEST(Checks, ARealTimeKernelHasTaskWorkThatIsNotUsed) {
+  HostFacts facts = Everything();
+  facts.features->real_time = true;
+  EXPECT_THAT(Complaints(facts), ElementsAre("task work: limited"));
+  EXPECT_THAT(Find(facts, "task work").advice, HasSubstr("PREEMPT_RT"));
+  EXPECT_EQ(UserStackPathOf(*facts.features), UserStackPath::kAtOnce);
+}
+
+TEST(Checks, AKernelWithFramePointersHasNoUnwindTables) {
+  HostFacts facts = Everything();
+  facts.features->orc = false;
+  EXPECT_THAT(Complaints(facts), ElementsAre("kernel's unwind tables: limited"));
+}
+
 TEST(Checks, WithoutTypesTheKernelIsNotJudged) {
   HostFacts facts = Everything();
   facts.features = absl::FailedPreconditionError("no types");
   EXPECT_THAT(Complaints(facts), ElementsAre("type information: missing"));
+  EXPECT_EQ(Find(facts, "type information").found, "no types") << "or no sums of waiting";
   std::vector<std::string> names;
   for (const Check& check : CheckHost(facts)) names.push_back(check.name);
   EXPECT_THAT(names, ElementsAre("type information", "pid namespace", "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE",
@@ -147,6 +163,7 @@ TEST(Checks, TheKernelsAnswerIsRepeated) {
 TEST(Checks, KernelSymbolsMayBeHiddenFromSomeFromAllOrNotThere) {
   HostFacts facts = Everything();
   facts.features->ranges.schedule = {};
+  facts.features->orc = false;  // tables that are not found for this reason are not told as well
   EXPECT_THAT(Complaints(facts), ElementsAre("kernel symbols: limited"));
   EXPECT_THAT(Find(facts, "kernel symbols").advice, HasSubstr("CAP_SYSLOG"));
   facts.kptr_restrict = 2;

@@ -272,6 +272,14 @@ TEST_F(Cli, FullDiskLeavesNoHalfFile) {
   EXPECT_EQ(output_.find("out.json"), std::string::npos) << output_;
 }
 
+TEST_F(Cli, AFileThatCannotBeWrittenTakesNoOtherWithIt) {
+  std::filesystem::create_directory(Path("directory.folded"));
+  EXPECT_EQ(Run({"record", "-o", Path("directory.folded"), "-o", Path("out.folded"), "--", "sleep", "0.1"}), kFailed);
+  EXPECT_THAT(errors_, HasSubstr("directory.folded"));
+  EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("sleep"));
+  EXPECT_THAT(output_, HasSubstr("\nrecorded "));
+}
+
 TEST_F(Cli, CommandThatIsNotThere) {
   EXPECT_EQ(Run({"record", "-o", Path("out.folded"), "--", "/no/such/command"}), kNotFound);
   ExpectOneLineError("/no/such/command");
