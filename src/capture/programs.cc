@@ -348,6 +348,10 @@ void Programs::Arm() {
   std::atomic_ref(impl_->control->phase).store(WIRE_RECORDING, std::memory_order_release);
 }
 
+uint64_t Programs::clock_offset() const {
+  return std::atomic_ref(impl_->control->clock_offset).load(std::memory_order_relaxed);
+}
+
 void Programs::SetClockOffset(uint64_t offset) {
   if (impl_->bpf.config->has_rq_clock != 0)
     std::atomic_ref(impl_->control->clock_offset).store(offset, std::memory_order_relaxed);

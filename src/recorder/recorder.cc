@@ -399,7 +399,10 @@ class RecorderImpl final : public Recorder {
     const uint64_t scheduler_ns = SchedulerNs();
     const uint64_t after_ns = NowNs(CLOCK_MONOTONIC);
     if (scheduler_ns == 0 || after_ns - before_ns > kReadTogetherNs) return;  // the next turn tries again
-    programs_->SetClockOffset(scheduler_ns - after_ns);
+    const uint64_t offset = scheduler_ns - after_ns;
+    // What the programs have learned from many switches is exact; here, what changes is.
+    if (!learned_ahead_ns_.has_value()) learned_ahead_ns_ = programs_->clock_offset() - offset;
+    programs_->SetClockOffset(offset + *learned_ahead_ns_);
     next_clock_ns_ = after_ns + kClockPeriodNs;
   }
 
@@ -444,8 +447,9 @@ class RecorderImpl final : public Recorder {
   bool stop_ = false;                                      // guarded by mutex_
   std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
   std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
-  bool all_decoded_ = false;    // of the worker: whatever was in the queue when it took its tasks
-  uint64_t next_clock_ns_ = 0;  // of the worker
+  bool all_decoded_ = false;                  // of the worker: whatever was in the queue when it took its tasks
+  uint64_t next_clock_ns_ = 0;                // of the worker, as what follows is
+  std::optional<uint64_t> learned_ahead_ns_;  // the programs' offset to the one that is read here
   uint64_t next_live_ns_ = 0;
   std::atomic<bool> drained_{false};
   std::atomic<uint64_t> intervals_{0};
