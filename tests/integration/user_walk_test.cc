@@ -369,5 +369,20 @@ TEST(UserWalk, SumsAreWhatRecordsTell) {
   EXPECT_EQ(SumsOf(summed), SumsOf(told));
 }
 
+// What a name was longer by than the one after it does not stay behind it.
+TEST(UserWalk, WaitsAreSummedAlsoUnderAShorterName) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2", "--rename", "6400"});
+  ASSERT_NE(target, nullptr);
+  const absl::StatusOr<std::unique_ptr<Recorder>> recorder =
+      Recorder::Start(WithOdds({target->pid(), target->Detail("pong")}, 1000));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  target->Go();
+  target->AwaitDone();
+  const Recording recording = MustStop(**recorder);
+  target->End();
+  EXPECT_GE(recording.profile.stats.summed_at_switch, recording.profile.stats.intervals * 9 / 10);
+}
+
 }  // namespace
 }  // namespace offcpu::integration

@@ -1,7 +1,7 @@
 // Two processes that wake each other over pipes, pinned to one CPU: nothing but context switches.
-// Usage: pingpong [--seconds S] [--cpu N] [--frames N]     frames: more of them between main and the loop, which has
-// the
-//                                                          system calls itself: 5 frames without more, with _start
+// Usage: pingpong [--seconds S] [--cpu N] [--frames N] [--rename ROUNDS]
+//   frames: more of them between main and the loop, which has the system calls itself: 5 without more, with _start
+//   rename: the one that begins has a name of 15 characters for so many round trips, a multiple of 64
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -43,6 +43,8 @@ inline __attribute__((always_inline)) bool Transfer(long call, int fd, char* byt
   return result == 1;
 }
 
+uint64_t rename_after = 0;
+
 inline __attribute__((always_inline)) bool Receive(int from) {
   char byte;
   return Transfer(SYS_read, from, &byte);
@@ -58,6 +60,7 @@ inline __attribute__((always_inline)) void Send(int to) {
 TARGET_FUNCTION void ping_loop(int to, int from, Side* side) {
   const SideTimer timer(side);
   while (!target::Over()) {
+    if (side->round_trips == rename_after) prctl(PR_SET_NAME, "ping");
     for (int i = 0; i < 64; ++i) {
       Send(to);
       target::Check(Receive(from), "read");
@@ -124,7 +127,8 @@ int main(int argc, char** argv) {
     Run(frames, pong_loop, back[1], there[0], &sides[1]);
     _exit(0);
   }
-  prctl(PR_SET_NAME, "ping");
+  rename_after = static_cast<uint64_t>(target::Option(argc, argv, "--rename", 0));
+  prctl(PR_SET_NAME, rename_after == 0 ? "ping" : "fifteen-letters");
   close(there[0]);
 
   char details[64];
