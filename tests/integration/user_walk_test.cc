@@ -372,7 +372,7 @@ TEST(UserWalk, SumsAreWhatRecordsTell) {
 // What a name was longer by than the one after it does not stay behind it.
 TEST(UserWalk, WaitsAreSummedAlsoUnderAShorterName) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
-  const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2", "--rename", "6400"});
+  const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "3", "--rename", "96000"});
   ASSERT_NE(target, nullptr);
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder =
       Recorder::Start(WithOdds({target->pid(), target->Detail("pong")}, 1000));
