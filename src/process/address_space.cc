@@ -88,6 +88,9 @@ class Builder {
                                           /*is_whole=*/left_out == 0);
   }
 
+  // Of what was built: a file that was read is not the one of the mappings, which have changed meanwhile.
+  bool is_torn() const { return is_torn_; }
+
  private:
   // A virtual machine of Java says by its options what its code is like.
   bool MakesFramePointers() const {
@@ -273,6 +276,10 @@ class Builder {
       MemoryLease lease = modules_.LeaseFor(PayerOf(opened, owner_));
       absl::StatusOr<ElfImage> image = ReadElfImage(memory_, file, AsFileMapping(anchor), std::move(lease));
       if (!image.ok()) return nullptr;
+      if (opened && (IsAnotherFile(opened, anchor) || image->head.hash != load.head.hash ||
+                     IsAnotherFile(OpenMappedFile(pid_, anchor), anchor))) {
+        is_torn_ = true;
+      }
       image->module.path = anchor.path;
       AddFile(std::move(opened), identity, &image->module);
       load.head = std::move(image->head);
@@ -308,6 +315,7 @@ class Builder {
   std::map<uint64_t, Load> loads_;  // by head.begin
   size_t attempts_ = 0;
   const Mapping* tried_ = nullptr;
+  bool is_torn_ = false;
 };
 
 }  // namespace
@@ -338,7 +346,10 @@ absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, 
   const absl::StatusOr<std::string> status = ReadProcFile(absl::StrCat("/proc/", pid, "/status"), kMaxStatusBytes);
   const std::optional<Credentials> who = status.ok() ? ParseCredentials(*status) : std::nullopt;
   if (!who.has_value()) return absl::NotFoundError("the process has no owner");
-  auto space = BuildAddressSpace(*mappings, ProcessMemory(pid), pid, previous, modules, who->uid);
+  const ProcessMemory memory(pid);
+  Builder builder(*mappings, memory, pid, previous, modules, who->uid);
+  auto space = builder.Build();
+  if (builder.is_torn()) return absl::AbortedError("the mappings have changed");
   if (space == nullptr) return absl::ResourceExhaustedError("no memory for the mappings of this user's processes");
   return space;
 }

@@ -74,7 +74,7 @@ class AddressSpace {
 
 // Reads the process; what `previous` (may be null) already knows is taken from there. An object that cannot be read is
 // not an error: see MappedCode::module. NotFound if the process has no memory map (any more), ResourceExhausted if its
-// user holds too much memory of ours already.
+// user holds too much memory of ours already, Aborted if another file was mapped meanwhile where one was read.
 absl::StatusOr<std::shared_ptr<const AddressSpace>> LoadAddressSpace(pid_t pid, const AddressSpace* previous,
                                                                      ModuleCache& modules);
 

@@ -24,6 +24,12 @@ bool IsMapped(const OwnedFd& fd, const Mapping& mapping) {
          minor(st.st_dev) == mapping.dev_minor;
 }
 
+bool TellsKernelsNumbers(const OwnedFd& file) {
+  struct statfs fs;
+  if (!file || fstatfs(file.get(), &fs) != 0) return false;
+  return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == TMPFS_MAGIC;
+}
+
 // As the process sees it, with O_PATH: its symbolic links do not lead out of its root.
 OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
   OwnedFd root(open(absl::StrCat("/proc/", pid, "/root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -36,6 +42,10 @@ OwnedFd OpenInRoot(pid_t pid, const std::string& path) {
 
 }  // namespace
 
+bool IsAnotherFile(const OwnedFd& file, const Mapping& mapping) {
+  return TellsKernelsNumbers(file) && !IsMapped(file, mapping);
+}
+
 uid_t PayerOf(const OwnedFd& file, uid_t user) {
   struct stat st;
   struct statfs fs;
@@ -46,7 +56,7 @@ uid_t PayerOf(const OwnedFd& file, uid_t user) {
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping) {
   const std::string link =
       absl::StrCat("/proc/", pid, "/map_files/", absl::Hex(mapping.begin), "-", absl::Hex(mapping.end));
-  // The link leads to the mapped file itself, so there is nothing to compare; overlay file systems show other inodes.
+  // The link leads to the file that is mapped there now; overlay file systems show other inodes.
   OwnedFd file = OpenRegularFile(OwnedFd(open(link.c_str(), O_PATH | O_CLOEXEC)));
   if (file || mapping.deleted) return file;
   OwnedFd path = OpenInRoot(pid, mapping.path);

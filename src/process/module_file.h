@@ -14,6 +14,10 @@ namespace offcpu {
 // /proc/PID/root if device and inode are the mapping's. Empty if neither yields a regular file.
 OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping);
 
+// Is it known to be another file than the mapping's, because that one has been unmapped since and another one is mapped
+// there? Only some file systems tell programs the numbers by which the kernel's list of mappings names a file.
+bool IsAnotherFile(const OwnedFd& file, const Mapping& mapping);
+
 // In whose name there has to be room for what a file says, which a process of `user` has mapped. Its owner: whoever
 // maps a file of others, and be it the first time, must not have a say in whether they have room for it. Where the
 // owner is the word of a program (FUSE), and without a file, `user`.

@@ -78,6 +78,7 @@ ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previ
       look.outcome = LookOutcome::kGone;
       return look;
     }
+    if (absl::IsAborted(space.status())) look.outcome = LookOutcome::kChanging;
     if (!space.ok()) continue;
     look.outcome = LookOutcome::kChanging;
     // A process that maps and unmaps data all the time has another sequence at every look. Its code is what was read if

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <string>
@@ -90,6 +92,20 @@ TEST_F(ModuleFileTest, DeletedFile) {
 }
 
 // A fifo would block, a device may do anything.
+TEST_F(ModuleFileTest, IsAnotherWhereTheKernelsNumbersAreKnown) {
+  Mapping m = Mapped();
+  const OwnedFd file(open(m.path.c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_TRUE(file);
+  EXPECT_FALSE(IsAnotherFile(file, m));
+  EXPECT_FALSE(IsAnotherFile(OwnedFd(), m)) << "nothing is known of it";
+  struct statfs fs;
+  ASSERT_EQ(fstatfs(file.get(), &fs), 0);
+  if (fs.f_type != EXT4_SUPER_MAGIC && fs.f_type != XFS_SUPER_MAGIC && fs.f_type != TMPFS_MAGIC)
+    GTEST_SKIP() << "its numbers may be others than the kernel's";
+  ++m.inode;
+  EXPECT_TRUE(IsAnotherFile(file, m));
+}
+
 TEST_F(ModuleFileTest, RegularFilesOnly) {
   const std::string fifo = path_ + ".fifo";
   unlink(fifo.c_str());
