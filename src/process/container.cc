@@ -3,18 +3,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "process/directory_tree.h"
 
 namespace offcpu {
 namespace {
 
 constexpr size_t kIdLength = 64;
 constexpr size_t kMinPrefix = 8;
-constexpr size_t kMaxDirectories = 1 << 18;
 
 bool IsHex(std::string_view text) { return text.find_first_not_of("0123456789abcdef") == std::string_view::npos; }
 
@@ -35,23 +34,13 @@ std::string_view IdOfComponent(std::string_view component) {
 // Appends the directories below `root` that are named by a container id with this prefix. False if there are too many
 // directories to look at. Those that go away meanwhile are passed over.
 bool FindBelow(const std::string& root, const std::string& prefix, std::vector<std::string>* found) {
-  std::vector<std::string> todo = {root};
-  size_t seen = 0;
-  while (!todo.empty()) {
-    std::error_code error;
-    std::filesystem::directory_iterator it(todo.back(), error);
-    todo.pop_back();
-    for (; !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-      std::error_code gone;
-      if (it->is_symlink(gone) || !it->is_directory(gone)) continue;
-      if (++seen > kMaxDirectories) return false;
-      const std::string name = it->path().filename().string();
-      std::string_view id = IdOfComponent(name);
-      // What is inside of the container is not looked at: it belongs to it.
-      (!id.empty() && id.starts_with(prefix) ? *found : todo).push_back(it->path().string());
-    }
-  }
-  return true;
+  return WalkDirectoriesBelow(root, [&](const std::filesystem::path& directory) {
+    const std::string name = directory.filename().string();
+    const std::string_view id = IdOfComponent(name);
+    const bool is_it = !id.empty() && id.starts_with(prefix);
+    if (is_it) found->push_back(directory.string());
+    return !is_it;  // what is inside of the container belongs to it
+  });
 }
 
 }  // namespace
