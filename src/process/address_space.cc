@@ -296,7 +296,7 @@ class Builder {
     if (module.code.empty() || module.over_budget || known.bias != head.bias || known.head_hash != head.hash) {
       return false;
     }
-    return IdentityOf(module.file) == module.identity;
+    return IsUnchanged(module.file, module.identity);
   }
 
   static void AddFile(OwnedFd file, const FileIdentity& identity, Module* module) {

@@ -1,5 +1,6 @@
 #include "process/module.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -13,6 +14,14 @@ uint64_t NsOf(const timespec& time) {
 }
 
 }  // namespace
+
+bool IsUnchanged(const OwnedFd& file, const FileIdentity& identity) {
+  if (!file) return identity == FileIdentity();
+  struct statx now;
+  if (statx(file.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_CTIME | STATX_SIZE, &now) != 0) return false;
+  const timespec changed = {.tv_sec = now.stx_ctime.tv_sec, .tv_nsec = now.stx_ctime.tv_nsec};
+  return now.stx_size == identity.bytes && NsOf(changed) == identity.changed_ns;
+}
 
 FileIdentity IdentityOf(const OwnedFd& file) {
   struct stat st;

@@ -63,6 +63,8 @@ struct FileIdentity {
   bool operator==(const FileIdentity&) const = default;
 };
 FileIdentity IdentityOf(const OwnedFd& file);  // of none: all zero
+// Has the file of that identity not been written to since, as far as this host knows? Asks no server.
+bool IsUnchanged(const OwnedFd& file, const FileIdentity& identity);
 
 class Module : public std::enable_shared_from_this<Module> {
  public:
