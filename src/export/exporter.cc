@@ -39,14 +39,6 @@ std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say
   return nullptr;
 }
 
-void AddLoss(Drop loss, std::vector<Drop>& losses) {
-  const auto same = [&](const Drop& drop) { return drop.reason == loss.reason; };
-  const auto known = std::find_if(losses.begin(), losses.end(), same);
-  if (known == losses.end()) return losses.push_back(std::move(loss));
-  known->count += loss.count;
-  known->ns += loss.ns;
-}
-
 // Of what is in `now`, what is not in `before`.
 std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>& now) {
   std::vector<Drop> since;
@@ -61,8 +53,6 @@ std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>
   }
   return since;
 }
-
-uint64_t ShareNs(const SpoolRecord& record) { return ShareOfWindowNs(record.duration_ns, record.part, record.parts); }
 
 bool IsLater(Fate fate) { return fate == Fate::kLater || fate == Fate::kRestLater; }
 
@@ -254,7 +244,7 @@ void Exporter::KeepInMemory(SpoolRecord record) {
 void Exporter::DropFromMemoryLocked() {
   const auto oldest = memory_.begin() + (memory_.front().number == sending_ ? 1 : 0);
   if (spool_ == nullptr) {
-    LoseLocked(kNoRoomInMemory, 1, ShareNs(*oldest));
+    LoseLocked(kNoRoomInMemory, 1, ShareOfWindowNs(*oldest));
   } else {
     spool_->LostUnwritten(*oldest);
   }
@@ -304,7 +294,7 @@ Judgement Exporter::JudgeAnswer(const SpoolRecord& record, const HttpAnswer& ans
   }
   Keep(std::move(verdict.parts));
   const std::lock_guard lock(mutex_);
-  for (std::string& type : verdict.types) AddLoss({.reason = std::move(type), .count = 1, .ns = 0}, stats_.refused);
+  for (std::string& type : verdict.types) AddDrop({.reason = std::move(type), .count = 1, .ns = 0}, stats_.refused);
   return verdict.judgement;
 }
 
@@ -334,14 +324,14 @@ void Exporter::SettleInSpool(const SpoolRecord& record, const Judgement& judgeme
 void Exporter::SettleInMemory(const SpoolRecord& record, const Judgement& judgement) {
   if (spool_ != nullptr) spool_->DeliveredUnwritten(record);
   const std::lock_guard lock(mutex_);
-  if (judgement.fate == Fate::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareNs(record));
+  if (judgement.fate == Fate::kRefused) LoseLocked(std::string(Name(SpoolLoss::kRefused)), 1, ShareOfWindowNs(record));
   sending_ = 0;
   memory_bytes_ -= memory_.front().body.size();
   memory_.pop_front();
 }
 
 void Exporter::LoseLocked(const std::string& reason, uint64_t count, uint64_t ns) {
-  AddLoss({.reason = reason, .count = count, .ns = ns}, losses_);
+  AddDrop({.reason = reason, .count = count, .ns = ns}, losses_);
 }
 
 std::vector<Drop> Exporter::LossesLocked() const {
@@ -350,7 +340,7 @@ std::vector<Drop> Exporter::LossesLocked() const {
   const SpoolLosses lost = spool_->stats().lost;
   for (size_t i = 0; i < lost.size(); ++i) {
     if (lost[i].records == 0) continue;
-    AddLoss({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
+    AddDrop({.reason = std::string(Name(static_cast<SpoolLoss>(i))), .count = lost[i].records, .ns = lost[i].ns},
             losses);
   }
   return losses;

@@ -13,8 +13,7 @@ namespace {
 // Of `profiles`, or of more than there are: then all of it.
 uint64_t RejectedNs(const SpoolRecord& record, uint64_t rejected, uint64_t profiles) {
   const double part = static_cast<double>(rejected) / static_cast<double>(std::max(rejected, profiles));
-  return static_cast<uint64_t>(part *
-                               static_cast<double>(ShareOfWindowNs(record.duration_ns, record.part, record.parts)));
+  return static_cast<uint64_t>(part * static_cast<double>(ShareOfWindowNs(record)));
 }
 
 // Of those that the answer names, the ones that are there.

@@ -35,13 +35,9 @@ bool RemoveRegularFile(const OwnedFd& directory, const std::string& name) {
          unlinkat(directory.get(), name.c_str(), 0) == 0;
 }
 
-uint64_t ShareNs(const SpoolRecord& record) {
-  return record.parts == 0 ? 0 : ShareOfWindowNs(record.duration_ns, record.part, record.parts);
-}
-
 // Nothing of what never was counted.
 void TakeFrom(const SpoolRecord& record, SpoolLost& lost) {
-  const uint64_t ns = ShareNs(record);
+  const uint64_t ns = ShareOfWindowNs(record);
   if (lost.records == 0 || lost.ns < ns) return;
   --lost.records;
   lost.ns -= ns;
@@ -149,7 +145,7 @@ absl::Status Spool::AppendLocked(const SpoolRecord& record, const SpoolTime& now
     status = WriteLocked(record, now);
   }
   if (status.ok()) return status;
-  const uint64_t ns = ShareNs(record);
+  const uint64_t ns = ShareOfWindowNs(record);
   Count(loss, ns);
   Save().IgnoreError();  // Publish tries again
   if (loss == SpoolLoss::kNotWritten) {

@@ -51,8 +51,13 @@ bool IsValid(const SpoolHeader& header) {
 
 // duration * (part + 1) / parts - duration * part / parts, without products that overflow.
 uint64_t ShareOfWindowNs(uint64_t duration_ns, uint32_t part, uint32_t parts) {
+  if (parts == 0) return 0;  // of no window
   const uint64_t rest = duration_ns % parts;
   return duration_ns / parts + rest * (uint64_t{part} + 1) / parts - rest * part / parts;
+}
+
+uint64_t ShareOfWindowNs(const SpoolRecord& record) {
+  return ShareOfWindowNs(record.duration_ns, record.part, record.parts);
 }
 
 absl::StatusOr<SpoolHeader> MakeSpoolHeader(const SpoolRecord& record, uint64_t number, const SpoolTime& appended) {

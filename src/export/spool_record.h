@@ -63,6 +63,7 @@ struct SpoolHeader {
 // The part of the window's time that this part of it stands for. The parts of a window add up to it exactly, so what is
 // lost of it can be counted part by part, in any order and for different reasons, and never counts twice.
 uint64_t ShareOfWindowNs(uint64_t duration_ns, uint32_t part, uint32_t parts);
+uint64_t ShareOfWindowNs(const SpoolRecord& record);
 
 // Under a number of its own. InvalidArgument where a value is outside of what can be read again.
 absl::StatusOr<SpoolHeader> MakeSpoolHeader(const SpoolRecord& record, uint64_t number, const SpoolTime& appended);

@@ -289,14 +289,16 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   AddDrops(from.drops, to.drops);
 }
 
+void AddDrop(const Drop& drop, std::vector<Drop>& to) {
+  const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
+  const auto known = std::find_if(to.begin(), to.end(), is_same);  // there are a few dozen reasons
+  if (known == to.end()) return to.push_back(drop);
+  known->count += drop.count;
+  known->ns += drop.ns;
+}
+
 void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to) {
-  for (const Drop& drop : from) {
-    const auto is_same = [&drop](const Drop& other) { return other.reason == drop.reason; };
-    auto it = std::find_if(to.begin(), to.end(), is_same);  // there are a few dozen reasons
-    if (it == to.end()) it = to.insert(it, {.reason = drop.reason, .count = 0, .ns = 0});
-    it->count += drop.count;
-    it->ns += drop.ns;
-  }
+  for (const Drop& drop : from) AddDrop(drop, to);
 }
 
 Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, RowFilter keep) {

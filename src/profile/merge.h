@@ -27,6 +27,7 @@ Profile MergeProfiles(std::span<const std::shared_ptr<const Profile>> windows, R
 // Sums and drops; not the numbers of processes and of threads that slept throughout, which are no sums.
 void AddStats(const ProfileStats& from, ProfileStats& to);
 // By reason.
+void AddDrop(const Drop& drop, std::vector<Drop>& to);
 void AddDrops(const std::vector<Drop>& from, std::vector<Drop>& to);
 
 }  // namespace offcpu
