@@ -57,7 +57,7 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
 
 Flag PerThreadFlag(OutputFlags* values) {
   return {"--per-thread", &values->per_thread,
-          "Keep the threads of a process apart: what is stored does so if it was recorded so"};
+          "Keep the threads of a process apart; of a stored recording only if it was made with this option"};
 }
 
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
