@@ -49,6 +49,7 @@ Windows AWindowWithModules() {
     profile.modules.push_back(std::move(module));
   }
   profile.user_stacks.push_back({.stack = std::move(stack)});
+  profile.rows[0].user_stack = 1;  // what no row has is not named
   return {std::make_shared<const Profile>(std::move(profile))};
 }
 
@@ -100,6 +101,22 @@ TEST(BlockedTimesTest, WhatThereIsNoTimeForIsCountedWithoutItsCause) {
   const BlockedSums sums = Await(*times, kWindows * 120);
   EXPECT_EQ(Total(sums), kWindows * 120);
   EXPECT_GT(sums.not_told_ns, 0u) << "one takes longer to name than to add";
+}
+
+TEST(BlockedTimesTest, NamesThatCouldNotBeReadAreTold) {
+  std::promise<void> read;
+  const auto readers = std::make_shared<ReaderPool>(ReaderLimits{.threads = 1});
+  std::shared_ptr<ReaderPool::Task> hangs;
+  const auto hang = [end = read.get_future().share()] { end.wait(); };
+  ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
+  times->Configure(true, {});
+  times->Add(AWindowWithModules());
+  const BlockedSums sums = Await(*times, 120);
+  ASSERT_EQ(sums.lost_names.size(), 1u);
+  EXPECT_EQ(sums.lost_names[0].reason, "names of a module not read in time");
+  EXPECT_EQ(sums.lost_names[0].count, 2u);
+  read.set_value();
 }
 
 // The files of both modules hang, each for as long as is waited for one.

@@ -67,6 +67,16 @@ TEST(MetricsTest, TellWhatRecordingCosts) {
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_draws_per_second gauge\noffcpud_draws_per_second 37\n"));
 }
 
+// Only whoever names the windows knows them.
+TEST(MetricsTest, TellNamesThatWereLost) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  BlockedSums blocked;
+  blocked.lost_names = {{.reason = "names of a module not read in time", .count = 3, .ns = 0}};
+  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), "1");
+  EXPECT_THAT(text, HasSubstr("\noffcpud_dropped_total{reason=\"names of a module not read in time\"} 3\n"));
+}
+
 TEST(MetricsTest, AFixedSampleHasNoBudget) {
   FakeKernel kernel;
   kernel.draws_per_cpu = kernel.draws_per_cpu_most = 0;
