@@ -4,6 +4,7 @@ find_program(OFFCPU_LLD ld.lld)
 # What the scripts build by name.
 add_custom_target(unit_tests)
 add_custom_target(root_tests)
+add_custom_target(optimized_tests)
 add_custom_target(threads_tests)
 add_custom_target(fuzzers)
 
@@ -37,12 +38,18 @@ function(offcpu_test_options name)
     target_link_options(${name} PRIVATE -fuse-ld=lld)
   endif()
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
+  if(OFFCPU_SANITIZER)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+  if(OFFCPU_FUZZERS)
+    target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link) # no fuzzer runs a test
+  endif()
 endfunction()
 
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
 # BPF programs or record processes and run one at a time; those labelled `beside`, too, may run beside each other: they
 # look at their own processes only, and at no time that these would not have on a busy host. Those labelled `threads` are
-# worth a run under TSan.
+# worth a run under TSan. Those labelled `optimized` need no root and do less with a sanitizer.
 # With a sanitizer a program is one test of ctest's: to start a process for each of its tests takes longer than these.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
@@ -59,6 +66,9 @@ function(offcpu_test name)
     endif()
   else()
     add_dependencies(unit_tests ${name})
+  endif()
+  if("optimized" IN_LIST ARG_LABELS)
+    add_dependencies(optimized_tests ${name})
   endif()
   if("threads" IN_LIST ARG_LABELS)
     add_dependencies(threads_tests ${name})

@@ -28,4 +28,6 @@ absl::StatusOr<uint64_t> ParsePercent(const std::string& text) {
 // Six digits, which is what StrCat writes, are enough.
 std::string PercentText(uint64_t ppm) { return absl::StrCat(static_cast<double>(ppm) / kPpmPerPercent, "%"); }
 
+double PartOf(double whole, uint64_t ppm) { return whole * static_cast<double>(ppm) / (kPpmPerPercent * kMostPercent); }
+
 }  // namespace offcpu

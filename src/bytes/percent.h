@@ -15,6 +15,9 @@ absl::StatusOr<uint64_t> ParsePercent(const std::string& text);
 // As ParsePercent reads it.
 std::string PercentText(uint64_t ppm);
 
+// That part of `whole`.
+double PartOf(double whole, uint64_t ppm);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_BYTES_PERCENT_H_

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/percent.h"
 #include "export/export_losses.h"
 #include "profile/losses.h"
 #include "profile/merge.h"
@@ -26,7 +27,6 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr double kNsPerSecond = 1e9;
-constexpr double kPpm = 1e6;
 
 // One family of metrics after another; one metric each or, by their labels, many.
 class Families {
@@ -180,7 +180,7 @@ void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to
   to.Value(totals.budget_ns / kNsPerSecond);
   to.Gauge("offcpud_cpu_budget_ratio",
            "Part of the CPU time in use that recording may cost; 0: what is drawn is fixed.");
-  to.Value(totals.draws_per_cpu == 0 ? 0 : static_cast<double>(budget_ppm) / kPpm);
+  to.Value(totals.draws_per_cpu == 0 ? 0 : PartOf(1, budget_ppm));
   to.Gauge("offcpud_draws_per_second", "Waits that are drawn on each CPU at most, now; 0: what is drawn is fixed.");
   to.Value(uint64_t{totals.draws_per_cpu});
 }

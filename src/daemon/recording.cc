@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "bytes/percent.h"
 #include "process/start_thread.h"
 #include "profile/merge.h"
 
@@ -145,9 +146,7 @@ void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
 void Recording::Count(const Profile& piece) {
   const std::lock_guard lock(mutex_);
   AddStats(piece.stats, totals_.stats);
-  constexpr double kPpm = 1e6;
-  totals_.budget_ns +=
-      static_cast<double>(piece.stats.budgeted_cpu_ns) * static_cast<double>(piece.stats.cpu_budget_ppm) / kPpm;
+  totals_.budget_ns += PartOf(static_cast<double>(piece.stats.budgeted_cpu_ns), piece.stats.cpu_budget_ppm);
   for (const ProfileRow& row : piece.rows) {
     const auto kind = static_cast<size_t>(row.kind);
     totals_.count[kind] += row.count;

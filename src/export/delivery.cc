@@ -12,7 +12,7 @@
 namespace offcpu {
 namespace {
 
-namespace otlp = opentelemetry::proto::collector::profiles::v1development;
+namespace collector = opentelemetry::proto::collector::profiles::v1development;
 
 constexpr std::chrono::seconds kMaxRetryAfter(3600);
 constexpr size_t kMaxReasonBytes = 300;
@@ -48,12 +48,12 @@ std::string Line(std::string_view text) { return Printable(text.substr(0, kMaxRe
 
 // A field that is there may be empty: only what is in it counts.
 void JudgePartialSuccess(const std::string& body, Judgement& judgement) {
-  otlp::ExportProfilesServiceResponse response;
+  collector::ExportProfilesServiceResponse response;
   if (!response.ParseFromString(body)) {
     judgement.reason = "its answer cannot be read";  // it said 200, so it has the request
     return;
   }
-  const otlp::ExportProfilesPartialSuccess& partial = response.partial_success();
+  const collector::ExportProfilesPartialSuccess& partial = response.partial_success();
   judgement.rejected_profiles = static_cast<uint64_t>(std::max<int64_t>(partial.rejected_profiles(), 0));
   judgement.reason = Line(partial.error_message());
 }

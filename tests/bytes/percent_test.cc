@@ -24,6 +24,12 @@ TEST(ParsePercent, RefusesWhatIsNoPart) {
     EXPECT_EQ(ParsePercent(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
 }
 
+TEST(PartOf, IsInPartsPerMillion) {
+  EXPECT_DOUBLE_EQ(PartOf(4e9, 10'000), 4e7);
+  EXPECT_DOUBLE_EQ(PartOf(1, 1'000'000), 1);
+  EXPECT_EQ(PartOf(4e9, 0), 0);
+}
+
 TEST(PercentText, IsReadAsTheSame) {
   EXPECT_EQ(PercentText(10'000), "1%");
   EXPECT_EQ(PercentText(5'000), "0.5%");

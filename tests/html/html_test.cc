@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "absl/strings/escaping.h"
 #include "bytes/gzip.h"
 #include "gmock/gmock.h"
@@ -76,7 +77,7 @@ TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
 
 // As many stacks as a page keeps are no burden for a browser or a mail. Of two profiles it keeps no more.
 TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
   GTEST_SKIP() << "it takes minutes, and a page is as large without the sanitizer";
 #endif
   const ManyStacks first(100'000, 1);

@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "output/diff.h"
 #include "output/diff_files.h"
@@ -194,7 +195,7 @@ class BrowserTest : public PageTest {
   void SetUp() override {
     PageTest::SetUp();
     if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
     GTEST_SKIP() << "what the browser runs has no sanitizer";
 #endif
   }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "process/address_space.h"
 #include "unwind/row_finder.h"
 
@@ -326,7 +327,7 @@ TEST_P(EveryPc, IsAnsweredAsLibdwAnswersIt) {
   Reference reference(path);
   ASSERT_TRUE(reference.ok());
   Comparison comparison(module, reference);
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
   constexpr uint64_t kStep = 53;
 #else
   constexpr uint64_t kStep = 1;

@@ -117,7 +117,7 @@ TEST_F(ReaderPoolTest, WhatHangsIsNotReadAgainUntilItIsDone) {
   TaskPtr task;
   const auto read = [this](uid_t user, uint64_t id) {
     return pool_->Run(
-        ReadSubject(user, id), kLong, [] {}, Never);
+        ReadSubject{.owner = user, .id = id}, kLong, [] {}, Never);
   };
   ASSERT_EQ(pool_->Submit({.owner = kUser, .id = kFile}, kShort, stuck.job(), &task), ReadTaken::kYes);
   EXPECT_TRUE(AwaitState(task, State::kStuck));

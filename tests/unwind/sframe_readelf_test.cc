@@ -164,7 +164,7 @@ TEST_F(SFrameToolchainTest, ALargeProgramOfCpp) {
                                  "  m.emplace(s, std::regex(s));\n"
                                  "  for (auto& [k, v] : m) if (std::regex_match(s, v)) std::cout << k;\n"
                                  "}\n";
-  ASSERT_EQ(std::system((OFFCPU_CXX " -std=c++17 -O1 -fPIC -shared -fcf-protection -Wa,--gsframe -B" + toolchain_ +
+  ASSERT_EQ(std::system(("g++ -std=c++17 -O1 -fPIC -shared -fcf-protection -Wa,--gsframe -B" + toolchain_ +
                          "/bin/ -o " + path + ".so " + path + ".cc")
                             .c_str()),
             0);
