@@ -331,8 +331,7 @@ TEST_F(Daemon, StaysWithinItsBoundsUnderLoad) {
   const std::unique_ptr<Target> threads = StartedTarget({"blocked", "--threads", "500"});
   const std::unique_ptr<Program> switches = Program::Start({"stress-ng", "--switch", "2", "--futex", "1", "-q"});
   const std::string many = "i=0; while [ $i -lt " + std::to_string(kProcesses) + " ]; do /bin/true; i=$((i+1)); done";
-  // Before all others: then they come and go as fast as a CPU can make them, and not as it has time left.
-  const std::unique_ptr<Program> processes = Program::Start({"nice", "-n", "-10", "sh", "-c", many});
+  const std::unique_ptr<Program> processes = Program::Start({"sh", "-c", many});
   std::atomic<bool> done{false};
   std::atomic<int> dumped{0};
   std::mutex mutex;
