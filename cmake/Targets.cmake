@@ -39,7 +39,7 @@ function(offcpu_test_options name)
   endif()
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
   if(OFFCPU_SANITIZER)
-    target_compile_options(${name} PRIVATE -O0)
+    target_compile_options(${name} PRIVATE -O0) # the presets optimize, but tests take longer to compile so than to run
   endif()
   if(OFFCPU_FUZZERS)
     target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link) # no fuzzer runs a test
