@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -222,7 +223,11 @@ uint64_t ConfinedService::charged_bytes() const {
 size_t ConfinedService::descriptors() const {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/" + std::to_string(pid_) + "/fd", error);
-  return static_cast<size_t>(std::distance(begin(files), end(files)));
+  return static_cast<size_t>(std::count_if(begin(files), end(files), [](const auto& file) {
+    std::error_code gone;
+    const std::string target = std::filesystem::read_symlink(file.path(), gone).string();
+    return !gone && (target.starts_with("/proc/") || !std::filesystem::is_regular_file(file.path(), gone));
+  }));
 }
 
 std::string ConfinedService::Account() const {

@@ -75,6 +75,7 @@ class ConfinedService {
   uint64_t resident_bytes() const;
   uint64_t peak_resident_bytes() const;
   uint64_t charged_bytes() const;  // of memory, to its cgroup
+  // Without those of files that processes have mapped: as many as the host has programs that it has seen.
   size_t descriptors() const;
   size_t threads() const;
   size_t threads_called(const std::string& prefix) const;
