@@ -92,6 +92,10 @@ bool StackRow::Has(std::string_view function) const {
                      [&](const NamedFrame& frame) { return frame.name == function; });
 }
 
+bool StackRow::HasInKernel(std::string_view function) const {
+  return std::find(kernel.begin(), kernel.end(), function) != kernel.end();
+}
+
 bool StackRow::Calls(const std::vector<std::string>& functions) const {
   size_t next = 0;
   for (auto frame = user->frames.rbegin(); frame != user->frames.rend() && next < functions.size(); ++frame) {

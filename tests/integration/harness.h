@@ -98,6 +98,7 @@ struct StackRow {
 
   bool complete() const { return user->missing == NoUserStack::kNone && user->end == EndReason::kComplete; }
   bool Has(std::string_view function) const;
+  bool HasInKernel(std::string_view function) const;
   // The functions, outermost first, are in the user stack in this order, with or without others in between.
   bool Calls(const std::vector<std::string>& functions) const;
   std::string Text() const;  // outermost first, for messages

@@ -28,8 +28,7 @@ class Hostile : public testing::Test {
     // Where in the program they were cannot be told of waits without a whole stack; that it was a sleep, the kernel
     // can.
     ExpectTime("hostile_thread", target_->Measured("hostile_thread", "hostile_wait").ns, [](const StackRow& row) {
-      return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen &&
-             std::find(row.kernel.begin(), row.kernel.end(), "hrtimer_nanosleep") != row.kernel.end();
+      return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen && row.HasInKernel("hrtimer_nanosleep");
     });
   }
 

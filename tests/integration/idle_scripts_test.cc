@@ -35,7 +35,7 @@ switch ($_SERVER['QUERY_STRING']) {
     fread($database, 1);
     break;
   case 'accept': @stream_socket_accept(stream_socket_server('unix://listener'), 1); break;
-  case 'command': shell_exec('sleep 1'); break;
+  case 'command': shell_exec('sleep 1.2'); break;
 }
 END
 cat >client.py <<'END'

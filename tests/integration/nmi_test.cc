@@ -48,10 +48,6 @@ uint64_t IdOf(const std::vector<NamedFrame>& frames) {
   return hash;
 }
 
-bool HasKernelFunction(const StackRow& row, std::string_view name) {
-  return std::find(row.kernel.begin(), row.kernel.end(), name) != row.kernel.end();
-}
-
 TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
   if (access(kSysrq, W_OK) != 0) GTEST_SKIP() << "this kernel has no " << kSysrq << ": see scripts/test-nmi";
   std::ofstream("/proc/sys/kernel/printk") << "1 1 1 1\n";  // not onto a slow console
@@ -75,7 +71,7 @@ TEST(Nmi, SamplesAreTakenInTheMiddleOfOtherPrograms) {
   uint64_t in_our_programs = 0;
   for (const StackRow& row : recording.Rows(IsSample)) {
     samples += row.row->samples;
-    EXPECT_TRUE(HasKernelFunction(row, "exc_nmi")) << row.Text();
+    EXPECT_TRUE(row.HasInKernel("exc_nmi")) << row.Text();
     for (const std::string_view name : row.kernel) {
       if (!name.starts_with("bpf_prog_") || name.find("sample_nmi") != std::string_view::npos) continue;
       in_our_programs += row.row->samples;

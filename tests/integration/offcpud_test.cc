@@ -98,15 +98,23 @@ TEST_F(Daemon, ADumpHasWhatWasRecordedUpToNow) {
   EXPECT_THAT(output_, HasSubstr("recorded "));
 }
 
+uint64_t JsonNumber(const std::string& json, const std::string& key) {
+  std::smatch match;
+  return std::regex_search(json, match, std::regex("\"" + key + "\":([0-9]+)")) ? std::stoull(match[1]) : 0;
+}
+
 TEST_F(Daemon, WindowsEndByThemselves) {
+  const auto begin = std::chrono::steady_clock::now();
   StartDaemon("[windows]\nlength = \"1s\"\nkeep = 2\n");
-  std::this_thread::sleep_for(std::chrono::seconds(5));
-  ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
+  uint64_t ended = 0;
+  for (int i = 0; i < 300 && ended < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_EQ(Ask({"status", "--json"}), kOk) << errors_;
+    ended = JsonNumber(output_, "windows_ended");
+  }
   EXPECT_THAT(output_, HasSubstr("\"windows\":2,"));
-  std::smatch ended;
-  ASSERT_TRUE(std::regex_search(output_, ended, std::regex("\"windows_ended\":([0-9]+)")));
-  EXPECT_GE(std::stoi(ended[1]), 3);
-  EXPECT_LE(std::stoi(ended[1]), 6);
+  EXPECT_GE(ended, 3u);
+  EXPECT_LE(ended, static_cast<uint64_t>((std::chrono::steady_clock::now() - begin) / std::chrono::seconds(1)));
 }
 
 TEST_F(Daemon, StatusIsForPeopleAndForScripts) {
@@ -163,7 +171,8 @@ TEST_F(Daemon, NeverShowsItself) {
   StartDaemon("[record]\nsample = \"0\"\nidle = true\n");
   ASSERT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
   EXPECT_NE(ReadFile(Path("a.folded")), "");
-  EXPECT_THAT(ReadFile(Path("a.folded")), Not(HasSubstr("offcpud;")));
+  ASSERT_EQ(Ask({"dump", "-p", std::to_string(daemon_->pid()), "-o", Path("own.folded")}), kOk) << errors_;
+  EXPECT_EQ(ReadFile(Path("own.folded")), "");
 }
 
 // What waits for work on this host is for its configuration to say, and for whoever asks as long as they say nothing.
@@ -241,6 +250,7 @@ TEST_F(Daemon, GoToolPprofTakesItsProfiles) {
   if (RunWords({"sh", "-c", "go tool -n pprof"}) != 0) GTEST_SKIP() << "needs `go tool pprof` (package golang-go)";
   const int port = FreePort();
   StartDaemon(HttpSection(port) + "[record]\nsample = \"0\"\n");
+  AwaitLog("HTTP at");
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "60"});
   ASSERT_NE(target, nullptr);
   target->Go();
@@ -259,6 +269,7 @@ TEST_F(Daemon, PromtoolFindsNothingWrongWithItsMetrics) {
   if (RunWords({"sh", "-c", "command -v promtool"}) != 0) GTEST_SKIP() << "needs promtool (package prometheus)";
   const int port = FreePort();
   StartDaemon(HttpSection(port));
+  AwaitLog("HTTP at");
   ASSERT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
   const httplib::Result metrics = httplib::Client("127.0.0.1", port).Get("/metrics");
   ASSERT_TRUE(metrics);
@@ -274,6 +285,7 @@ TEST_F(Daemon, APortInUseIsToldAndTheRestGoesOn) {
   httplib::Server other;
   ASSERT_TRUE(other.bind_to_port("127.0.0.1", port));
   StartDaemon(HttpSection(port));
+  AwaitLog("the port is in use");  // it opens the port once it records
   EXPECT_EQ(CountInLog("the port is in use (http.listen)"), 1u) << ReadFile(Path("log"));
   EXPECT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
 }
@@ -309,11 +321,6 @@ size_t OpenObjects(pid_t pid) {
     if (!is_file || !files.emplace(file.st_dev, file.st_ino).second) ++objects;
   }
   return objects;
-}
-
-uint64_t JsonNumber(const std::string& json, const std::string& key) {
-  std::smatch match;
-  return std::regex_search(json, match, std::regex("\"" + key + "\":([0-9]+)")) ? std::stoull(match[1]) : 0;
 }
 
 // An hour's load in half a minute: processes that come and go, many threads, clients at once, reloads of which some

@@ -97,7 +97,7 @@ TEST(OnCpu, ASampleAndTheIntervalsOfASystemCallHaveOneStack) {
   // Who may give up the CPU once more on its way out, after the stack was captured, needs another cookie for that.
   const auto below_write = [](const StackRow& row) {
     return row.Calls({"write_caller", "one_write"}) && row.complete() && row.row->syscall == SYS_write &&
-           std::find(row.kernel.begin(), row.kernel.end(), "exit_to_user_mode_loop") == row.kernel.end();
+           !row.HasInKernel("exit_to_user_mode_loop");
   };
   std::set<const NamedUserStack*> stacks;
   Times call;

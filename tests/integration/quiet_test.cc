@@ -64,9 +64,9 @@ RecordConfig OfASample(uint32_t draws_per_cpu = kDrawsPerCpuAlways) {
   return config;
 }
 
-// Waits nearly 500 times a second.
+// Waits nearly 500 times a second; above 400 times too where each of its threads gets a CPU some milliseconds late.
 std::unique_ptr<Target> StartNappers() {
-  std::unique_ptr<Target> target = Target::Start({"nappers", "--threads", "2", "--nap-ms", "4", "--seconds", "60"});
+  std::unique_ptr<Target> target = Target::Start({"nappers", "--threads", "10", "--nap-ms", "20", "--seconds", "60"});
   EXPECT_NE(target, nullptr);
   return target;
 }

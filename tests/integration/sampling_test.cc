@@ -91,8 +91,8 @@ class Statistic {
 
   // The sum of all deviations over its standard error has mean 0 and variance 1 if the estimates are right. (The mean
   // of the deviations over their own errors has not quite: where too little is drawn, its error is too small as well.)
-  // With eight of these figures, one of them is beyond 4.4 once in 11,000 runs. A bias of half a standard error in each
-  // of 180 stacks moves the figure by 6.7.
+  // With eight of these figures and as many of those below, one is beyond 4.6 once in 14,000 runs. A bias of half a
+  // standard error in each of 180 stacks moves the figure by 6.7.
   //
   // The squares of all deviations over all variances tell whether the errors are right: 1, with a standard error of
   // sqrt(2 / n); the cube root of that mean is nearly normal. (Not the mean of the squares over their own variances: of
@@ -103,9 +103,9 @@ class Statistic {
     std::printf("%s: %.0f stacks, %+.3f %%, which is %+.2f standard errors; mean square %.2f\n", what.c_str(), n_,
                 100 * deviation_ / exact_, bias, mean_square);
     EXPECT_GE(n_, 180) << "half a standard error would not be seen";
-    EXPECT_LT(std::abs(bias), 4.4) << what;
+    EXPECT_LT(std::abs(bias), 4.6) << what;
     const double variance_of_root = 2 / (9 * n_);
-    EXPECT_LT(std::abs(std::cbrt(mean_square) - (1 - variance_of_root)), 4.4 * std::sqrt(variance_of_root)) << what;
+    EXPECT_LT(std::abs(std::cbrt(mean_square) - (1 - variance_of_root)), 4.6 * std::sqrt(variance_of_root)) << what;
   }
 
  private:
@@ -154,16 +154,22 @@ TEST(Sampling, SumsAndCountsAreUnbiasedAndTheirErrorsRight) {
 
 // Thousands of short waits a second, hardly one of which is kept for its length.
 TEST(Sampling, AConvoyOfShortWaitsShows) {
-  const std::unique_ptr<Target> target = Target::Start({"mix", "convoy", "--count", "40000"});
-  ASSERT_NE(target, nullptr);
-  const Both both = RecordBoth(*target);
-  const auto stacks = EstimatesOf(both);
-  ASSERT_EQ(stacks.size(), 1u);
-  const Estimates& estimates = stacks.begin()->second;
+  Both both;
+  Estimates estimates;
+  const auto are_short = [&] { return estimates.ns.exact < kSampleNs * estimates.count.exact; };
+  // Whatever else runs on their CPU makes the waits longer.
+  for (int run = 0; run < 3 && !are_short(); ++run) {
+    const std::unique_ptr<Target> target = Target::Start({"mix", "convoy", "--count", "40000"});
+    ASSERT_NE(target, nullptr);
+    both = RecordBoth(*target);
+    const auto stacks = EstimatesOf(both);
+    ASSERT_EQ(stacks.size(), 1u);
+    estimates = stacks.begin()->second;
+  }
   const double error = std::sqrt(estimates.ns.variance);
   std::printf("%.1f ms in %.0f waits; in the sample %.1f ms with a standard error of %.1f ms\n",
               estimates.ns.exact / 1e6, estimates.count.exact, estimates.ns.sample / 1e6, error / 1e6);
-  EXPECT_LT(estimates.ns.exact / estimates.count.exact, kSampleNs) << "it is not the load that this test is about";
+  if (!are_short()) GTEST_SKIP() << "something else keeps that CPU busy: no test";
   EXPECT_LT(error, 0.01 * estimates.ns.exact);
   // Once in 10,000 runs a right estimate is farther off.
   EXPECT_LT(std::abs(estimates.ns.deviation()), 3.9 * error);

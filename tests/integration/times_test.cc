@@ -41,13 +41,18 @@ void RecordOneWrite(const std::vector<std::string>& words) {
   EXPECT_TRUE(most->complete()) << most->Text();
   EXPECT_TRUE(most->Has("write") || most->Has("__write")) << most->Text();
   const NamedUserStack* in_write = most->user;
-  // An interrupt may take the CPU where the call has just returned: at the same instruction, in another stay.
-  const Measure call = recording.Sum(
-      [&](const StackRow& row) { return row.user == in_write && SystemCallName(row.row->syscall) == "write"; });
+  // An interrupt may take the CPU where the call has just returned: at the same instruction, in another stay. Who gives
+  // up the CPU once more on its way out, after the stack was captured, needs another cookie for that.
+  const auto in_call = [&](const StackRow& row) {
+    return row.user == in_write && SystemCallName(row.row->syscall) == "write";
+  };
+  const auto on_its_way_out = [](const StackRow& row) { return row.HasInKernel("exit_to_user_mode_loop"); };
+  const Measure call = recording.Sum([&](const StackRow& row) { return in_call(row) && !on_its_way_out(row); });
+  const Measure late = recording.Sum([&](const StackRow& row) { return in_call(row) && on_its_way_out(row); });
 
   const uint64_t switches = target->Value("switches");
   const Measure measured = target->Measured("writer", "one_write");
-  PrintShare("one write", call.ns, measured.ns);
+  PrintShare("one write", call.ns + late.ns, measured.ns);
   std::printf(
       "%llu intervals (%llu switches counted by the kernel), %llu cookies, %llu captures, %llu walks, "
       "%llu kernel stacks\n",
@@ -56,9 +61,10 @@ void RecordOneWrite(const std::vector<std::string>& words) {
       static_cast<unsigned long long>(stats.walks), static_cast<unsigned long long>(stats.kernel_stacks));
   EXPECT_GE(call.count, 100u);
   EXPECT_LE(call.count, switches);
-  EXPECT_GE(call.count + 2, switches);  // outside of the write, between the two looks at the kernel's count
-  EXPECT_TRUE(Within(call.ns, measured.ns, 0.01, target->stolen_ns()))
-      << call.ns << " ns, measured " << measured.ns << "\n"
+  // Two are outside of the write, between the two looks at the kernel's count.
+  EXPECT_GE(call.count + late.count + 2, switches);
+  EXPECT_TRUE(Within(call.ns + late.ns, measured.ns, 0.01, target->stolen_ns()))
+      << call.ns + late.ns << " ns, measured " << measured.ns << "\n"
       << recording.DropsText();
   // What the thread did before and after the write may have taken one of each.
   const uint64_t others = stats.intervals - call.count;

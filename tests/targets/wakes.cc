@@ -1,6 +1,6 @@
 // Threads that know who wakes them. Each wait is below a function that only it is in, `wait_X` of the thread `w_X`, and
 // is ended by the thread `k_X` in `wake_X` alone, or by an interrupt where there is none.
-// Usage: wakes DIRECTORY [--seconds S] [--cpus N] [--hogs N] [--chain: nothing else]
+// Usage: wakes DIRECTORY [--seconds S] [--cpus N] [--hogs N] [--chain: nothing else, and that with long pauses]
 //   chain   w_chain waits for k_chain, which waits in wait_middle for chain_end in wake_middle, which sleeps
 //   timer   nanosleep
 //   disk    reads past the page cache, of a file in DIRECTORY; nothing where its file system does not offer that
@@ -89,6 +89,7 @@ char* direct_page = nullptr;
 std::atomic<uint32_t> futex_word = 0;
 std::atomic<int> turn = 0;
 std::atomic<uint64_t> hog_rounds = 0;
+uint64_t end_nap_ns = 1'000'000;  // of chain_end
 
 long Futex(std::atomic<uint32_t>* word, int operation, uint32_t value) {
   return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
@@ -107,7 +108,7 @@ TARGET_FUNCTION char wait_middle() {
   return byte;
 }
 TARGET_FUNCTION void wait_end() {
-  target::SleepNs(1'000'000);
+  target::SleepNs(end_nap_ns);
   TARGET_AFTER_CALL;
 }
 TARGET_FUNCTION void wake_chain(char byte) {
@@ -423,7 +424,11 @@ int main(int argc, char** argv) {
   });
   threads.emplace_back(ChainMiddle);
   threads.emplace_back(ChainEnd);
-  if (!target::Flag(argc, argv, "--chain")) StartOthers(threads);
+  if (target::Flag(argc, argv, "--chain")) {
+    end_nap_ns = 10'000'000;  // all wait again before it ends, also where each gets a CPU some milliseconds late
+  } else {
+    StartOthers(threads);
+  }
   const int hogs = static_cast<int>(target::Option(argc, argv, "--hogs", 0));
   for (int i = 0; i < hogs; ++i) {
     threads.emplace_back([] {

@@ -15,7 +15,7 @@ export class User {
   }
 
   text = (id) => this.browser.run(`document.getElementById('${id}').innerText`);
-  until = (expression) => this.browser.until(expression, 20);
+  until = (expression) => this.browser.until(expression, 60);
   shows = (id, part) => this.until(`document.getElementById('${id}').innerText.includes(${quoted(part)})`);
   choose = (id, value) =>
     this.browser.run(`(() => { const e = document.getElementById('${id}'); e.value = ${quoted(value)};
