@@ -16,8 +16,8 @@
 namespace offcpu {
 namespace {
 
-// What one of each takes of a CPU, in nanoseconds, as scripts/bench measures it beside its ping-pong: the differences
-// of "extra ns a switch" in docs/performance.md. A switch there is one interval, and with --wakers one wake.
+// What one of each takes of a CPU, in nanoseconds, as scripts/bench measured it on a machine where a switch takes 2,073
+// without a recorder: differences of "extra ns a switch". A switch there is one interval, and with --wakers one wake.
 // `offcpu record -p 1` costs as much as the default there, within the noise: it is the calls of the programs.
 constexpr uint64_t kSwitchNs = 323;             // offcpu record
 constexpr uint64_t kDrawnNs = 766 - kSwitchNs;  // offcpu record --sample 0: the stacks and the sum or the record

@@ -33,7 +33,7 @@ TEST(OwnCostTest, CapturesAndTheProcessAreWhatIsMeasured) {
   EXPECT_EQ(cost.recording_ns(), 34u);
 }
 
-// The rows of docs/performance.md, of 100 switches: `offcpu record`, with --wakers, and with --sample 0.
+// Of 100 switches, as its constants were measured: `offcpu record`, with --wakers, and with --sample 0.
 TEST(OwnCostTest, ProgramsCostWhatTheBenchMeasures) {
   CostReading now = kBefore;
   now.switches += 100;
