@@ -256,6 +256,20 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	record->head.has_user = 1;
 }
 
+/* When recording ended, if it has. A thread in the middle of execve is told as its account is, so that the
+ * two agree. */
+static __always_inline void fill_recorded_process(struct wire_process *process, struct task_struct *task,
+						  const struct task_state *state)
+{
+	struct wire_account *account = control.phase >= WIRE_ENDED ? account_of(task, 0) : NULL;
+
+	fill_process(process, task);
+	if (account)
+		*process = account->process;
+	else if (state && state->late_exec_id)
+		process->exec_id = state->late_exec_id - 1;
+}
+
 /*
  * Recorded threads, with their stacks where they are off the CPU. `switches` is read before everything that
  * is only right if the thread does not run, and again behind it, after `on_cpu`: see wire_thread.
@@ -289,7 +303,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	record->head.has_user = record->head.in_syscall = record->head.count = 0;
 	record->head.is_kernel = !!(task->flags & PF_KERNELS_OWN);
 	record->head.cgroup = control_group_of(task);
-	fill_process(&record->head.process, task);
+	fill_recorded_process(&record->head.process, task, state);
 	bpf_probe_read_kernel_str(record->head.comm, sizeof(record->head.comm), &task->comm);
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;
 	record->head.cookie = state ? state->cookie : 0;

@@ -288,6 +288,15 @@ static __always_inline void note_arrival(struct task_struct *task, __u64 now)
 	stamp->has_run = 1;
 }
 
+/* After the end. Until it is listed, it may call execve: then the wait was not that program's. */
+static __always_inline void note_late_arrival(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+
+	if (state && !state->late_exec_id)
+		state->late_exec_id = task->self_exec_id + 1;
+}
+
 static __noinline void arrive_closely(void *ctx, struct task_struct *task, __u64 now, __u64 sample_ns,
 				      __u32 random)
 {
@@ -297,6 +306,8 @@ static __noinline void arrive_closely(void *ctx, struct task_struct *task, __u64
 		come_back(ctx, task, lot, ABOUT_TO_RUN);
 	else if (control.phase < WIRE_ENDED)
 		note_arrival(task, now);
+	else
+		note_late_arrival(task);
 }
 
 static __always_inline void arrive_at_switch(void *ctx, struct task_struct *task, struct wire_cpu *cpu,
@@ -316,6 +327,8 @@ static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
 		come_back(ctx, task, (struct lot){.random = throw_dice(this_cpu())}, IS_CURRENT);
 	else if (control.phase < WIRE_ENDED)
 		note_arrival(task, scheduler_clock(task));
+	else
+		note_late_arrival(task);
 }
 
 /* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.

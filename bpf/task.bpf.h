@@ -67,6 +67,9 @@ struct task_state {
 	struct walked walked;
 	__u32 listed_pass;
 	__u32 reserved;
+	/* One more than its program's number when it came back from the wait that recording ended in; 0: it
+	 * has not since. */
+	__u64 late_exec_id;
 };
 
 struct {

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <memory>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "tests/integration/harness.h"
 
@@ -191,6 +196,28 @@ TEST(Ledger, IsOfAllThreadsOfTheHost) {
   EXPECT_GT(recording.profile.ledger.size(), 20u);
   ExpectCloses(recording.profile, StolenNs() - stolen_before_ns);
   ExpectRowsAreTheLedger(recording);
+}
+
+// Between the end and the listing of who still waits, some of them call execve: their wait was another program's.
+TEST(Ledger, OfProgramsThatBecomeOthersAtTheEnd) {
+  const TemporaryDirectory directory;
+  const std::string script = directory.path() + "/again";
+  std::ofstream(script) << "exec sh \"$0\"\n";
+  std::vector<std::unique_ptr<Program>> programs;
+  std::vector<pid_t> pids;
+  for (unsigned int i = 0; i < 4 * std::thread::hardware_concurrency(); ++i) {
+    programs.push_back(Program::Start({"sh", script}));
+    pids.push_back(programs.back()->pid());
+  }
+  for (int i = 0; i < 3; ++i) {
+    absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(WithLedger(pids));
+    ASSERT_TRUE(recorder.ok()) << recorder.status();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const Recording recording = MustStop(**recorder);
+    ExpectCloses(recording.profile);
+    ExpectRowsAreTheLedger(recording);
+    EXPECT_GT(recording.Sum([](const StackRow& row) { return row.row->kind == WaitKind::kOpen; }).ns, 0u);
+  }
 }
 
 TEST(Ledger, IsNotKeptUnasked) {
