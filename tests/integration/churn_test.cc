@@ -2,16 +2,10 @@
 // that the source of tests/targets/churn.cc gives it.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <map>
-#include <memory>
 #include <set>
-#include <thread>
-#include <vector>
 
 #include "tests/integration/harness.h"
 
@@ -130,34 +124,6 @@ TEST_F(Churn, OfImagesThatLiveForMilliseconds) {
 TEST_F(Churn, OfImages) {
   RecordIt({"churn", "exec", "--rounds", "20", "--life-ms", "150"}, kImageCallers);
   ExpectShareOfImages(kOfTenLives, 10);
-}
-
-// Who waited at the end may have called execve before it is listed: one program sleeps, and the one that it becomes
-// never does.
-TEST(Images, HaveNoWaitOfTheOneBefore) {
-  const TemporaryDirectory directory;
-  const auto path = [&](const std::string& name) { return directory.path() + "/" + name; };
-  for (const char* name : {"sleeper", "worker"}) std::filesystem::copy_file("/bin/sh", path(name));
-  std::ofstream(path("sleep.sh")) << "sleep 0.02\nexec " << path("worker") << " " << path("work.sh") << "\n";
-  std::ofstream(path("work.sh")) << "i=0\nwhile [ $i -lt 10000 ]; do i=$((i + 1)); done\n"
-                                 << "exec " << path("sleeper") << " " << path("sleep.sh") << "\n";
-  std::vector<std::unique_ptr<Program>> programs;
-  std::vector<pid_t> pids;
-  for (unsigned int i = 0; i < 8 * std::thread::hardware_concurrency(); ++i) {
-    programs.push_back(Program::Start({path("sleeper"), path("sleep.sh")}));
-    pids.push_back(programs.back()->pid());
-  }
-  for (int i = 0; i < 4; ++i) {
-    absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(Unthrottled(pids));
-    ASSERT_TRUE(recorder.ok()) << recorder.status();
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    const Recording recording = MustStop(**recorder);
-    const auto slept = [](const std::string& name) {
-      return [name](const StackRow& row) { return row.process->name == name && row.row->blocked_ns > 15'000'000; };
-    };
-    EXPECT_NE(recording.Sum(slept("sleeper")).count, 0u) << "no test";
-    for (const StackRow& row : recording.Rows(slept("worker"))) ADD_FAILURE() << row.Text();
-  }
 }
 
 TEST_F(Churn, OfChildrenThatLiveForAMillisecond) {

@@ -214,7 +214,6 @@ TEST(Ledger, OfProgramsThatBecomeOthersAtTheEnd) {
     ASSERT_TRUE(recorder.ok()) << recorder.status();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     const Recording recording = MustStop(**recorder);
-    ExpectCloses(recording.profile);
     ExpectRowsAreTheLedger(recording);
     EXPECT_GT(recording.Sum([](const StackRow& row) { return row.row->kind == WaitKind::kOpen; }).ns, 0u);
   }
