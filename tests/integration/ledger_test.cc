@@ -40,13 +40,15 @@ LedgerEntry SumOf(const ProfileFacts& profile) {
   return sum;
 }
 
-// `stolen_ns`: what the hypervisor took from all CPUs, where threads may be meant of which it is not known.
+// What a hypervisor takes is known less exactly: on a host where it took a fifth of the CPUs' time, rests were up to
+// half of what it took from a thread. `stolen_ns`: what it took from all CPUs, where a stretch that goes on at the end
+// matters, of which nothing is known.
 void ExpectCloses(const ProfileFacts& profile, uint64_t stolen_ns = 0) {
   ASSERT_FALSE(profile.ledger.empty());
   double worst = 0;
   for (const LedgerEntry& entry : profile.ledger) {
     const int64_t bound = std::max(kBoundNs, static_cast<int64_t>(static_cast<double>(entry.wall_ns) * kBound)) +
-                          static_cast<int64_t>(stolen_ns);
+                          static_cast<int64_t>(entry.stolen_ns / 2 + stolen_ns);
     EXPECT_LE(std::abs(entry.rest_ns()), bound)
         << entry.comm << " (" << entry.tid << "): wall " << entry.wall_ns << " on CPU " << entry.on_cpu_ns
         << " blocked " << entry.blocked_ns << " runnable " << entry.runnable_ns << " stolen " << entry.stolen_ns
