@@ -256,8 +256,8 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	record->head.has_user = 1;
 }
 
-/* When recording ended, if it has. A thread in the middle of execve is told as its account is, so that the
- * two agree. */
+/* Which program it is, or was when recording ended. One in the middle of execve then is told as its account
+ * tells it, so that the two agree. */
 static __always_inline void fill_recorded_process(struct wire_process *process, struct task_struct *task,
 						  const struct task_state *state)
 {

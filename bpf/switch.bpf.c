@@ -288,7 +288,7 @@ static __always_inline void note_arrival(struct task_struct *task, __u64 now)
 	stamp->has_run = 1;
 }
 
-/* After the end. Until it is listed, it may call execve: then the wait was not that program's. */
+/* Recording has ended. Before the thread is listed it may call execve: its wait was not the new program's. */
 static __always_inline void note_late_arrival(struct task_struct *task)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);

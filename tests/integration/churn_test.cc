@@ -87,8 +87,8 @@ class Churn : public testing::Test {
     EXPECT_LE(share, at_most + stolen) << function << "\n" << recording_.DropsText();
   }
 
-  // Nearly all of its waits have a whole stack, and their time: each takes a little longer by the thread's own clock,
-  // which it reads before and after.
+  // Nearly all of its waits are there, with whole stacks. Their time is a little less than the thread measured, because
+  // it reads its clock before each of them and after it.
   void ExpectNearlyAll(const std::string& thread, const std::string& function) const {
     const Measure got = recording_.Sum([&](const StackRow& row) {
       return row.complete() && row.Has(function) && row.row->kind == WaitKind::kSleeping;

@@ -41,8 +41,8 @@ LedgerEntry SumOf(const ProfileFacts& profile) {
 }
 
 // What a hypervisor takes is known less exactly: on a host where it took a fifth of the CPUs' time, rests were up to
-// half of what it took from a thread. `stolen_ns`: what it took from all CPUs, where a stretch that goes on at the end
-// matters, of which nothing is known.
+// half of what it took from a thread. `stolen_ns`: what it took from all CPUs, to allow for threads that run at the
+// end, of whose last stretch nothing is told.
 void ExpectCloses(const ProfileFacts& profile, uint64_t stolen_ns = 0) {
   ASSERT_FALSE(profile.ledger.empty());
   double worst = 0;
