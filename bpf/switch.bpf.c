@@ -203,62 +203,96 @@ static __always_inline struct user_side user_side_of(struct task_struct *task, s
 			     presence);
 }
 
+/* A thread that is coming to a CPU, and what is known of the wait that it ends. */
+struct arrival {
+	struct task_struct *task;
+	enum presence presence;
+	struct task_state *state; /* NULL: its storage could not be made */
+	struct stamp *stamp;
+	struct wire_account *account; /* NULL: it has none */
+	struct times times;
+};
+
+/* Finds what was kept of the thread when it left. False: there is nothing, which is counted unless the kernel
+ * hides where it left. */
+static __always_inline bool find_departure(struct arrival *arrival)
+{
+	struct task_struct *task = arrival->task;
+	bool is_current = arrival->presence == IS_CURRENT;
+
+	arrival->state =
+		bpf_task_storage_get(&tasks, task, 0, is_current ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+	arrival->stamp = stamp_of(task, arrival->state);
+	if (!arrival->stamp && task->sched_info.pcount <= this_arrival(arrival->presence))
+		arrival->stamp = late_stamp(task);
+	if (arrival->stamp)
+		return true;
+	if (!has_free_place(task)) /* else it was never seen leaving: the kernel hides it */
+		count(WIRE_COUNT_NO_STORAGE);
+	return false;
+}
+
+/* Takes the wait's times from the stamp, which is used up then, and books the stretch in the account. False:
+ * the thread has run in between without being recorded, so the wait's length is not known. */
+static __always_inline bool take_times(struct arrival *arrival)
+{
+	struct task_struct *task = arrival->task;
+	struct stamp *stamp = arrival->stamp;
+	__u64 now = arrival_ns(task, stamp, arrival->presence);
+
+	arrival->account = account_at_arrival(task, now, stamp->out_ns, arrival->presence);
+	stamp->has_run = 1;
+	if (!is_first_arrival(task, stamp, arrival->presence)) {
+		stamp->out_ns = 0;
+		lose(arrival->account, WIRE_COUNT_JOINED_AWAY, skip_unseen(arrival->account, task, now));
+		return false;
+	}
+	arrival->times = interval_times(task, stamp, now, arrival->presence);
+	stamp->out_ns = 0;
+	end_stretch(arrival->account, task, now, arrival->times.waited_ns);
+	return true;
+}
+
+/* Tells user space of a wait that is recorded: with its waker if that is known, in a sum, or by itself. */
+static __always_inline void tell_wait(void *ctx, struct arrival *arrival)
+{
+	struct task_struct *task = arrival->task;
+	int syscall = system_call(task);
+	__u32 kind = kind_of_wait(arrival->stamp, syscall);
+	__u64 stack = stack_of_wait(ctx, task, arrival->presence);
+	struct user_side side = user_side_of(task, arrival->state, &arrival->times, arrival->presence);
+	struct wake *wake = take_wake(task, arrival->presence);
+
+	if (waits_for_waker(arrival->stamp, &arrival->times)) {
+		if (wake) {
+			send_woken(task, arrival->account, &arrival->times, stack, side, kind, syscall, wake);
+			return;
+		}
+		count_ns(WIRE_COUNT_WAKER_UNKNOWN, arrival->times.waited_ns);
+	}
+	if (arrival->presence == IS_CURRENT &&
+	    sum_interval(task, &arrival->times, stack, side, kind, syscall))
+		return;
+	send_interval(task, arrival->account, &arrival->times, stack, side, kind, syscall);
+}
+
 /* The thread runs again. */
 static __always_inline void come_back(void *ctx, struct task_struct *task, struct lot lot,
 				      enum presence presence)
 {
-	struct task_state *state = bpf_task_storage_get(
-		&tasks, task, 0, presence == IS_CURRENT ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
-	struct stamp *stamp = stamp_of(task, state);
-	struct wire_account *account;
-	struct user_side side;
-	struct times times;
-	struct wake *wake;
-	__u64 now, stack;
-	int syscall;
+	struct arrival arrival = {.task = task, .presence = presence};
 
-	if (!stamp && task->sched_info.pcount <= this_arrival(presence))
-		stamp = late_stamp(task);
-	if (!stamp) {
-		if (!has_free_place(task)) /* else it was never seen leaving: the kernel hides it */
-			count(WIRE_COUNT_NO_STORAGE);
+	if (!find_departure(&arrival))
 		return;
-	}
-	if (presence == ABOUT_TO_RUN && cgroups_matter() && !stamp->out_ns)
-		return; /* whether a thread is in a cgroup is known only of the current one: it was not when
-			   it left */
-	now = arrival_ns(task, stamp, presence);
-	account = account_at_arrival(task, now, stamp->out_ns, presence);
-	stamp->has_run = 1;
-	if (!is_first_arrival(task, stamp, presence)) {
-		stamp->out_ns = 0;
-		lose(account, WIRE_COUNT_JOINED_AWAY, skip_unseen(account, task, now));
+	/* Whether a thread is in a control group is known only of the current one: it was not when it left.
+	 */
+	if (presence == ABOUT_TO_RUN && cgroups_matter() && !arrival.stamp->out_ns)
+		return;
+	if (take_times(&arrival) &&
+	    is_kept(task, arrival.account, arrival.stamp, &arrival.times, lot, presence))
+		tell_wait(ctx, &arrival);
+	else
 		take_wake(task, presence);
-		return;
-	}
-	times = interval_times(task, stamp, now, presence);
-	stamp->out_ns = 0;
-	end_stretch(account, task, now, times.waited_ns);
-	if (!is_kept(task, account, stamp, &times, lot, presence)) {
-		take_wake(task, presence);
-		return;
-	}
-	syscall = system_call(task);
-	stack = stack_of_wait(ctx, task, presence);
-	side = user_side_of(task, state, &times, presence);
-	wake = take_wake(task, presence);
-	if (waits_for_waker(stamp, &times)) {
-		if (wake) {
-			send_woken(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall,
-				   wake);
-			return;
-		}
-		count_ns(WIRE_COUNT_WAKER_UNKNOWN, times.waited_ns);
-	}
-	if (presence == IS_CURRENT &&
-	    sum_interval(task, &times, stack, side, kind_of_wait(stamp, syscall), syscall))
-		return;
-	send_interval(task, account, &times, stack, side, kind_of_wait(stamp, syscall), syscall);
 }
 
 /* Kernels of some sandboxes hide tasks from BPF programs, which are not called where such a one leaves: who
