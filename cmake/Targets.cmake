@@ -4,6 +4,7 @@ find_program(OFFCPU_LLD ld.lld)
 # What the scripts build by name.
 add_custom_target(unit_tests)
 add_custom_target(root_tests)
+add_custom_target(deep_tests)
 add_custom_target(optimized_tests)
 add_custom_target(threads_tests)
 add_custom_target(fuzzers)
@@ -47,8 +48,8 @@ function(offcpu_test_options name)
 endfunction()
 
 # offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
-# BPF programs or record processes and run one at a time; those labelled `beside`, too, may run beside each other: they
-# look at their own processes only, and at no time that these would not have on a busy host. Those labelled `threads` are
+# BPF programs or record processes, and run beside each other. Those of tests/deep are labelled `deep`, and with their
+# part, which ctest knows as well; they run one at a time but for those labelled `beside`. Those labelled `threads` are
 # worth a run under TSan. Those labelled `optimized` need no root and do less with a sanitizer.
 # With a sanitizer a program is one test of ctest's: to start a process for each of its tests takes longer than these.
 function(offcpu_test name)
@@ -61,6 +62,10 @@ function(offcpu_test name)
   if("root" IN_LIST ARG_LABELS)
     add_dependencies(root_tests ${name})
     list(APPEND properties LABELS root)
+  elseif("deep" IN_LIST ARG_LABELS)
+    add_dependencies(deep_tests ${name})
+    set(ctest_labels ${ARG_LABELS})
+    list(REMOVE_ITEM ctest_labels beside optimized)
     if(NOT "beside" IN_LIST ARG_LABELS)
       list(APPEND properties RUN_SERIAL TRUE)
     endif()
@@ -77,8 +82,17 @@ function(offcpu_test name)
   if(OFFCPU_SANITIZER)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES ${properties})
+    if(ctest_labels)
+      set_tests_properties(${name} PROPERTIES LABELS "${ctest_labels}")
+    endif()
   else()
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+    if(ctest_labels)
+      # What is discovered can be given one label only.
+      set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+      file(WRITE ${labels_file} "if(${name}_TESTS)\n  set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${ctest_labels}\")\nendif()\n")
+      set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+    endif()
   endif()
 endfunction()
 
