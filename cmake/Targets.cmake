@@ -90,7 +90,9 @@ function(offcpu_test name)
     if(ctest_labels)
       # What is discovered can be given one label only.
       set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
-      file(WRITE ${labels_file} "if(${name}_TESTS)\n  set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${ctest_labels}\")\nendif()\n")
+      set(tests \${${name}_TESTS})
+      file(WRITE ${labels_file}
+           "if(${name}_TESTS)\n  set_tests_properties(${tests} PROPERTIES LABELS \"${ctest_labels}\")\nendif()\n")
       set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
     endif()
   endif()

@@ -25,6 +25,7 @@
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"
 #include "tests/harness/real_program.h"
+#include "tests/harness/record_until.h"
 
 namespace offcpu::integration {
 namespace {
@@ -150,6 +151,33 @@ TEST(Causes, OfWhoWantsToRun) {
     if (row.row->syscall == kNoSystemCall) in_user_mode_ns += row.row->total_ns();
   }
   EXPECT_GT(in_user_mode_ns, 500'000'000u) << "interrupts are taken for system calls";
+}
+
+// For how long, throttled_test of tests/deep compares with the kernel's own account.
+TEST(Causes, OfAGroupThatHasUsedItsTimeAreThrottled) {
+  const std::optional<CgroupHierarchy> hierarchy = FindCgroupHierarchy("cpu");
+  ASSERT_TRUE(hierarchy.has_value()) << "no control groups for CPU time";
+  const std::string path = hierarchy->parent() + "/offcpu-used-" + std::to_string(getpid());
+  if (hierarchy->is_v2) WriteCgroupFile(hierarchy->parent() + "/cgroup.subtree_control", "+cpu");
+  ASSERT_EQ(mkdir(path.c_str(), 0755), 0) << path << ": " << std::strerror(errno);
+  EXPECT_TRUE(hierarchy->is_v2 ? WriteCgroupFile(path + "/cpu.max", "5000 100000")
+                               : WriteCgroupFile(path + "/cpu.cfs_quota_us", "5000"));
+  {
+    const std::unique_ptr<Target> target = Target::Start({"duty", "--seconds", "90"});
+    ASSERT_NE(target, nullptr);
+    EXPECT_TRUE(WriteCgroupFile(path + "/cgroup.procs", std::to_string(target->pid())));
+    uint64_t throttled = 0;
+    RecordUntil(Unthrottled({target->pid()}), *target, [&throttled](const Recording& window) {
+      WaitCauses causes(window.profile);
+      for (const StackRow& row :
+           window.Rows([&](const StackRow& r) { return causes.Of(*r.row) == WaitCause::kThrottled; })) {
+        EXPECT_EQ(row.row->runnable_ns, row.row->total_ns()) << row.Text();
+        throttled += row.row->count;
+      }
+      return throttled >= 3;
+    });
+  }
+  rmdir(path.c_str());
 }
 
 // What freezes a control group and what thaws it.

@@ -128,11 +128,15 @@ TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
   const std::vector<StackRow> rows = result.recording.Rows([](const StackRow& row) {
     return row.Calls({"start_thread", "waiter_thread", "condition_wait"});
   });
-  ASSERT_EQ(rows.size(), 1u) << result.recording.DropsText();
-  EXPECT_TRUE(rows[0].complete());
-  EXPECT_NE(rows[0].row->kind, WaitKind::kOpen) << "it has ended";
-  EXPECT_GE(rows[0].row->total_ns(), 2'200'000'000u);
-  EXPECT_LE(rows[0].row->total_ns(), result.at_most_ns);
+  // On its way to its end it may lose the CPU where it has waited.
+  uint64_t ns = 0;
+  for (const StackRow& row : rows) {
+    EXPECT_TRUE(row.complete()) << row.Text();
+    EXPECT_NE(row.row->kind, WaitKind::kOpen) << "it has ended";
+    ns += row.row->total_ns();
+  }
+  EXPECT_GE(ns, 2'200'000'000u) << result.recording.DropsText();
+  EXPECT_LE(ns, result.at_most_ns);
 }
 
 TEST(Live, ThreadsThatSleepThroughoutMayBeCountedOnly) {
