@@ -4,6 +4,7 @@ find_program(OFFCPU_LLD ld.lld)
 # What the scripts build by name.
 add_custom_target(unit_tests)
 add_custom_target(root_tests)
+add_custom_target(deep_tests)
 add_custom_target(optimized_tests)
 add_custom_target(threads_tests)
 add_custom_target(fuzzers)
@@ -38,48 +39,50 @@ function(offcpu_test_options name)
     target_link_options(${name} PRIVATE -fuse-ld=lld)
   endif()
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1 -g1 -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow>)
-  if(OFFCPU_SANITIZER)
-    target_compile_options(${name} PRIVATE -O0) # the presets optimize, but tests take longer to compile so than to run
-  endif()
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>) # optimized, they take longer to compile than to run
   if(OFFCPU_FUZZERS)
     target_compile_options(${name} PRIVATE -fno-sanitize=fuzzer-no-link) # no fuzzer runs a test
   endif()
 endfunction()
 
-# offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program. Those labelled `root` load
-# BPF programs or record processes and run one at a time; those labelled `beside`, too, may run beside each other: they
-# look at their own processes only, and at no time that these would not have on a busy host. Those labelled `threads` are
-# worth a run under TSan. Those labelled `optimized` need no root and do less with a sanitizer.
-# With a sanitizer a program is one test of ctest's: to start a process for each of its tests takes longer than these.
+# offcpu_test(NAME SOURCES a_test.cc ... DEPS t ... [LABELS l ...]): one test program; ctest knows its labels.
+#   root       loads BPF programs or records processes, and runs beside others
+#   deep PART  of tests/deep: runs by itself, unless it is labelled `beside` as well
+#   threads    needs no root and is worth a run under TSan
+#   optimized  needs no root and does less with a sanitizer
+# All others are labelled `unit`. A program that records is a test of ctest's for each of its tests. The others are one
+# each: to start a process for each of their tests takes longer than these.
 function(offcpu_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   offcpu_test_options(${name})
   target_precompile_headers(${name} REUSE_FROM offcpu_precompiled)
+  set(labels ${ARG_LABELS})
   set(properties TIMEOUT 600)
-  if("root" IN_LIST ARG_LABELS)
-    add_dependencies(root_tests ${name})
-    list(APPEND properties LABELS root)
-    if(NOT "beside" IN_LIST ARG_LABELS)
-      list(APPEND properties RUN_SERIAL TRUE)
+  if("deep" IN_LIST labels AND NOT "beside" IN_LIST labels)
+    list(APPEND properties RUN_SERIAL TRUE)
+  endif()
+  list(REMOVE_ITEM labels beside)
+  if(NOT "root" IN_LIST labels AND NOT "deep" IN_LIST labels)
+    list(APPEND labels unit)
+  endif()
+  foreach(label ${labels})
+    if(TARGET ${label}_tests)
+      add_dependencies(${label}_tests ${name})
     endif()
-  else()
-    add_dependencies(unit_tests ${name})
-  endif()
-  if("optimized" IN_LIST ARG_LABELS)
-    add_dependencies(optimized_tests ${name})
-  endif()
-  if("threads" IN_LIST ARG_LABELS)
-    add_dependencies(threads_tests ${name})
-    list(APPEND properties LABELS threads)
-  endif()
-  if(OFFCPU_SANITIZER)
+  endforeach()
+  if("unit" IN_LIST labels OR OFFCPU_SANITIZER)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES ${properties})
-  else()
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+    set_tests_properties(${name} PROPERTIES ${properties} LABELS "${labels}")
+    return()
   endif()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  # What is discovered can be given one label only.
+  set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+  set(tests \${${name}_TESTS})
+  file(WRITE ${labels_file} "if(${name}_TESTS)\n  set_tests_properties(${tests} PROPERTIES LABELS \"${labels}\")\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 endfunction()
 
 # offcpu_fuzzer(NAME SOURCE x_fuzzer.cc DEPS t ...): a libFuzzer program, its corpus in tests/fuzz/corpus/NAME.

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "output/format.h"
-#include "tests/integration/terminal.h"
+#include "tests/harness/terminal.h"
 #include "tests/profile/fake_profile.h"
 
 namespace offcpu {

@@ -15,8 +15,8 @@
 
 #include "absl/time/time.h"
 #include "process/control_groups.h"
-#include "tests/integration/pod_of_kubernetes.h"
-#include "tests/integration/service_test.h"
+#include "tests/harness/pod_of_kubernetes.h"
+#include "tests/harness/service_test.h"
 
 namespace offcpu::integration {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "tests/integration/confined_service.h"
+#include "tests/harness/confined_service.h"
 
 namespace offcpu::integration {
 namespace {

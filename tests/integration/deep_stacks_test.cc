@@ -9,7 +9,7 @@
 
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
-#include "tests/integration/harness.h"
+#include "tests/harness/harness.h"
 #include "unwind/walk.h"
 
 namespace offcpu::integration {
@@ -19,21 +19,6 @@ constexpr size_t kFrames = 100'000;
 
 std::unique_ptr<Target> StartVeryDeep(const std::string& wait_ms) {
   return Target::Start({"very_deep", "--frames", std::to_string(kFrames), "--wait-ms", wait_ms, "--seconds", "2"});
-}
-
-// A capture does not reach its outermost frames.
-TEST(DeepStacks, AreNotComplete) {
-  const std::unique_ptr<Target> target = StartVeryDeep("1");
-  ASSERT_NE(target, nullptr);
-  const Recording recording = Record(Unthrottled({target->pid()}), *target);
-  const auto is_deep = [](const StackRow& row) { return row.Has("innermost"); };
-  for (const StackRow& row : recording.Rows(is_deep)) {
-    EXPECT_EQ(row.user->end, EndReason::kStackCopy) << row.Text();
-    ASSERT_EQ(row.user->frames.size(), kMaxFrames);
-    EXPECT_EQ(row.user->frames.back().name, "recurse") << row.Text();
-  }
-  const Measure measured = target->Measured("very_deep", "innermost");
-  EXPECT_TRUE(Within(recording.Sum(is_deep).ns, measured.ns, 0.02, target->stolen_ns())) << recording.DropsText();
 }
 
 // Who reads the stack of a thread that waits reads all of it.

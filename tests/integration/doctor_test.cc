@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/utsname.h>
 
-#include "tests/integration/harness.h"
+#include "tests/harness/harness.h"
 
 namespace offcpu::integration {
 namespace {

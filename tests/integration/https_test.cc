@@ -3,13 +3,12 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include <memory>
 #include <string>
 
 #include "tests/daemon/certificates.h"
-#include "tests/integration/service_test.h"
+#include "tests/harness/service_test.h"
 
 namespace offcpu::integration {
 namespace {
@@ -34,19 +33,6 @@ class Https : public ServiceTest {
     return result ? result->status : 0;
   }
 
-  // What a browser makes of it, after some seconds with waits.
-  void ExpectAPage(const std::string& address, const std::string& token) {
-    const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "3"});
-    ASSERT_NE(target, nullptr);
-    target->AwaitDone();
-    EXPECT_EQ(RunWords({"env", "NODE_EXTRA_CA_CERTS=" + files_.Path("ca.pem"), "node",
-                        OFFCPU_SOURCE_DIR "/tests/html/browser/live_test.mjs",
-                        address + ":" + std::to_string(port_) + "/", token, "two-spans"}),
-              0)
-        << output_ << errors_;
-  }
-  static bool HasBrowser() { return system("command -v node >/dev/null && command -v chromium >/dev/null") == 0; }
-
   const Certificates files_;
   const int port_ = FreePort();
 };
@@ -69,21 +55,6 @@ TEST_F(Https, ATokenIsAskedForAndCanBeReplaced) {
   EXPECT_EQ(Get("/metrics", "the-second-token-of-this-service"), 200);
   EXPECT_THAT(ReadFile(Path("log")), Not(HasSubstr("<"))) << "no priorities without a journal";
   EXPECT_THAT(ReadFile(Path("log")), Not(HasSubstr("token-of-this-service")));
-}
-
-TEST_F(Https, ABrowserShowsTheLivePageToWhoHasTheToken) {
-  if (!HasBrowser()) GTEST_SKIP() << "needs node and chromium";
-  files_.Write("token", "the-token-of-this-service\n");
-  StartDaemon(HttpSection() + "bearer_token_file = \"" + files_.Path("token") + "\"\n");
-  AwaitLog("HTTPS at 0.0.0.0:");
-  ExpectAPage("https://127.0.0.1", "the-token-of-this-service");
-}
-
-TEST_F(Https, OnLoopbackABrowserShowsTheLivePage) {
-  if (!HasBrowser()) GTEST_SKIP() << "needs node and chromium";
-  StartDaemon("[http]\nlisten = \"127.0.0.1:" + std::to_string(port_) + "\"\n");
-  AwaitLog("HTTP at 127.0.0.1:");
-  ExpectAPage("http://127.0.0.1", "");
 }
 
 TEST_F(Https, WithoutATokenTheServiceDoesNotStart) {

@@ -1,14 +1,9 @@
 // Threads that wait and do not come back are seen from outside, whole or not at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <chrono>
-#include <cstdio>
 #include <map>
-#include <regex>
-#include <set>
-#include <sstream>
 #include <thread>
 
 #include "capture/kernel.h"
@@ -17,7 +12,7 @@
 #include "recorder/live.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
-#include "tests/integration/harness.h"
+#include "tests/harness/harness.h"
 
 namespace offcpu::integration {
 namespace {
@@ -133,11 +128,15 @@ TEST(Live, AThreadThatIsKilledInALongWaitKeepsItsStack) {
   const std::vector<StackRow> rows = result.recording.Rows([](const StackRow& row) {
     return row.Calls({"start_thread", "waiter_thread", "condition_wait"});
   });
-  ASSERT_EQ(rows.size(), 1u) << result.recording.DropsText();
-  EXPECT_TRUE(rows[0].complete());
-  EXPECT_NE(rows[0].row->kind, WaitKind::kOpen) << "it has ended";
-  EXPECT_GE(rows[0].row->total_ns(), 2'200'000'000u);
-  EXPECT_LE(rows[0].row->total_ns(), result.at_most_ns);
+  // On its way to its end it may lose the CPU where it has waited.
+  uint64_t ns = 0;
+  for (const StackRow& row : rows) {
+    EXPECT_TRUE(row.complete()) << row.Text();
+    EXPECT_NE(row.row->kind, WaitKind::kOpen) << "it has ended";
+    ns += row.row->total_ns();
+  }
+  EXPECT_GE(ns, 2'200'000'000u) << result.recording.DropsText();
+  EXPECT_LE(ns, result.at_most_ns);
 }
 
 TEST(Live, ThreadsThatSleepThroughoutMayBeCountedOnly) {
@@ -154,31 +153,6 @@ TEST(Live, ThreadsThatSleepThroughoutMayBeCountedOnly) {
   const TimedRecording counted = RecordFor(config, milliseconds(200));
   EXPECT_EQ(counted.recording.profile.rows.size(), 0u);
   EXPECT_EQ(counted.recording.profile.stats.slept_throughout, 304u);
-}
-
-// The scheduler's clock and CLOCK_MONOTONIC drift apart, by seconds in days.
-TEST(Live, HowLongAWaitHasLastedIsToldByTheClocksAsTheyAreNow) {
-  const std::unique_ptr<Target> target = Blocked();
-  ASSERT_NE(target, nullptr);
-  const absl::StatusOr<KernelFeatures> features = ProbeKernel();
-  ASSERT_TRUE(features.ok()) << features.status();
-  if (!features->rq_clock) GTEST_SKIP() << "this kernel's waits are measured by CLOCK_MONOTONIC";
-  const absl::StatusOr<std::unique_ptr<Programs>> programs =
-      Programs::Load(ProgramsConfigOf(Unthrottled({target->pid()})), *features);
-  ASSERT_TRUE(programs.ok()) << programs.status();
-  const uint64_t before_ns = Ns(steady_clock::now().time_since_epoch());
-  (*programs)->Arm();
-  const uint64_t start_ns = (*programs)->span().start_ns;
-  const uint64_t offset = start_ns - before_ns;
-  std::this_thread::sleep_for(milliseconds(200));
-  constexpr uint64_t kLongNs = 100'000'000;
-  const auto count_long = [&] { return (*programs)->ListThreads({}, kLongNs)->size(); };
-  (*programs)->SetClockOffset(offset - 10'000'000'000);
-  EXPECT_EQ(count_long(), 0u) << "by this clock they have not begun";
-  (*programs)->SetClockOffset(offset);
-  EXPECT_EQ(count_long(), 4u);
-  EXPECT_EQ(count_long(), 0u) << "each wait once";
-  EXPECT_EQ((*programs)->span().start_ns, start_ns) << "the past stays what it was";
 }
 
 class LiveListing : public testing::Test {
@@ -233,39 +207,6 @@ TEST_F(LiveListing, AProcessThatEndsBetweenTheTwoReadingsIsStale) {
   }
 }
 
-// Program counters by thread, leaf first.
-using Pcs = std::map<pid_t, std::vector<uint64_t>>;
-
-Pcs EuStack(pid_t pid) {
-  const auto program = Program::Start({"eu-stack", "-r", "-p", std::to_string(pid)});
-  Pcs pcs;
-  pid_t tid = 0;
-  std::smatch match;
-  for (std::string line; program->ReadLine(&line);) {
-    if (std::regex_search(line, match, std::regex("^TID ([0-9]+):"))) tid = std::stoi(match[1]);
-    if (std::regex_search(line, match, std::regex("^#[0-9]+ +0x([0-9a-f]+)"))) {
-      pcs[tid].push_back(std::stoull(match[1], nullptr, 16));
-    }
-  }
-  return pcs;
-}
-
-TEST(ProcessStacksTest, EqualThoseOfADebugger) {
-  const std::unique_ptr<Target> target = Blocked({"--threads", "70"});  // more than are read at once
-  ASSERT_NE(target, nullptr);
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
-  ASSERT_TRUE(stacks.ok()) << stacks.status();
-  Pcs got;
-  for (const ProfileRow& row : stacks->profile.rows) {
-    const UserStackEntry& entry = stacks->profile.user_stacks[row.user_stack];
-    EXPECT_EQ(entry.missing, NoUserStack::kNone) << Name(entry.missing);
-    EXPECT_EQ(entry.stack.end, EndReason::kComplete) << Name(entry.stack.end);
-    got[row.tid] = stacks->pcs[row.user_stack];
-  }
-  EXPECT_EQ(got.size(), 74u);
-  EXPECT_EQ(got, EuStack(target->pid()));
-}
-
 // What has been read of a program outlives the reading, with tables or without.
 TEST(ProcessStacksTest, OfAProgramWithoutTables) {
   const std::unique_ptr<Target> target = Target::Start({"raw_fp"});
@@ -277,28 +218,6 @@ TEST(ProcessStacksTest, OfAProgramWithoutTables) {
   EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
   ASSERT_EQ(stack.frames.size(), 3u) << "raw_read, raw_main, _start";
   for (const Frame& frame : stack.frames) EXPECT_THAT(frame.module->path, testing::EndsWith("/raw_fp"));
-}
-
-TEST(OffcpuStacks, PrintsWhatADebuggerPrints) {
-  const std::unique_ptr<Target> target = Blocked();
-  ASSERT_NE(target, nullptr);
-  const auto json = Program::Start({BinDirectory() + "/offcpu", "stacks", "--json", std::to_string(target->pid())});
-  std::string text;
-  ASSERT_EQ(json->Wait(&text), 0);
-  Pcs got;
-  pid_t tid = 0;
-  const std::regex pieces("\"tid\":([0-9]+)|\"pc\":\"0x([0-9a-f]+)\"");
-  for (std::sregex_iterator piece(text.begin(), text.end(), pieces); piece != std::sregex_iterator(); ++piece) {
-    if ((*piece)[1].matched) tid = std::stoi((*piece)[1]);
-    if ((*piece)[2].matched) got[tid].push_back(std::stoull((*piece)[2], nullptr, 16));
-  }
-  EXPECT_EQ(got, EuStack(target->pid())) << text;
-
-  const auto plain = Program::Start({BinDirectory() + "/offcpu", "stacks", std::to_string(target->pid())});
-  ASSERT_EQ(plain->Wait(&text), 0);
-  for (const char* function : {"first_wait", "condition_wait", "main"}) {
-    EXPECT_THAT(text, testing::HasSubstr(std::string("  ") + function + "  blocked")) << function;
-  }
 }
 
 TEST(OffcpuStacks, NamesWhatItCannotDo) {
@@ -317,29 +236,6 @@ TEST(ProcessStacksTest, AThreadThatRunsHasNone) {
   // It may have been preempted.
   EXPECT_TRUE(entry.missing == NoUserStack::kOnCpu || stacks->profile.rows[0].kind == WaitKind::kPreempted)
       << Name(entry.missing);
-}
-
-// They do not wait for as long as it takes to look at all of them.
-TEST(ProcessStacksTest, OfThreadsThatWaitShortly) {
-  const std::unique_ptr<Target> target =
-      Target::Start({"nappers", "--threads", "50", "--nap-ms", "2", "--seconds", "60"});
-  ASSERT_NE(target, nullptr);
-  target->Go();
-  std::map<NoUserStack, int> missing;
-  for (int full = 0; full < 10;) {
-    const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
-    ASSERT_TRUE(stacks.ok()) << stacks.status();
-    if (stacks->profile.rows.size() < 51) continue;  // they are being made
-    ++full;
-    for (const ProfileRow& row : stacks->profile.rows) {
-      const UserStackEntry& entry = stacks->profile.user_stacks[row.user_stack];
-      ++missing[entry.missing];
-      EXPECT_TRUE(entry.missing != NoUserStack::kNone || entry.stack.end == EndReason::kComplete);
-    }
-  }
-  for (const auto& [why, count] : missing) std::printf("%s: %d\n", std::string(Name(why)).c_str(), count);
-  EXPECT_GT(missing[NoUserStack::kNone], 250) << "of 510";
-  EXPECT_LE(missing[NoUserStack::kStale], 5) << "each has its stack, or runs";
 }
 
 TEST(ProcessStacksTest, NoProcessIsAnError) {

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <set>
 
-#include "tests/integration/harness.h"
+#include "tests/harness/harness.h"
 #include "unwind/unwind_order.h"
 
 namespace offcpu::integration {

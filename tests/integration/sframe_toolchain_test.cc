@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/integration/cli.h"
+#include "tests/harness/cli.h"
 
 namespace offcpu::integration {
 namespace {

@@ -10,7 +10,7 @@
 #include <regex>
 #include <sstream>
 
-#include "tests/integration/cli.h"
+#include "tests/harness/cli.h"
 
 namespace offcpu::integration {
 namespace {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "tests/integration/cli.h"
+#include "tests/harness/cli.h"
 
 namespace offcpu::integration {
 namespace {
@@ -25,15 +25,6 @@ class Verbs : public CliTest {
     EXPECT_THAT(errors_, HasSubstr(part)) << words[0];
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
     EXPECT_EQ(output_, "") << words[0];
-  }
-  // Another program reads it.
-  void ExpectJson(const std::string& path) {
-    EXPECT_EQ(RunWords({"python3", "-m", "json.tool", path, "/dev/null"}), kOk) << path << ": " << errors_;
-  }
-  void ExpectJsonOutput(const std::vector<std::string>& words) {
-    EXPECT_EQ(Run(words), kOk) << words[0] << ": " << errors_;
-    std::ofstream(Path("output.json")) << output_;
-    ExpectJson(Path("output.json"));
   }
 };
 
@@ -75,17 +66,34 @@ TEST_F(Verbs, KernelThreads) {
   ExpectRefused({"sframe", kthreadd}, "2 is a kernel thread");
 }
 
-TEST_F(Verbs, JsonIsJson) {
-  if (RunWords({"sh", "-c", "command -v python3"}) != kOk) GTEST_SKIP() << "python3: not there";
-  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "20"});
+TEST_F(Verbs, StacksPrintsThoseOfThreadsThatWait) {
+  const std::unique_ptr<Target> target = Target::Start({"blocked"});
   ASSERT_NE(target, nullptr);
   const std::string pid = std::to_string(target->pid());
-  ExpectJsonOutput({"stacks", "--json", pid});
-  ExpectJsonOutput({"top", "--json", "-n", "1", "--interval", "500ms", "-p", pid});
-  ExpectJsonOutput({"doctor", "--json"});
-  ExpectJsonOutput({"sframe", "--json", pid});
-  EXPECT_EQ(Run({"record", "-p", pid, "-o", Path("out.json"), "0.5"}), kOk) << errors_;
-  ExpectJson(Path("out.json"));
+  ASSERT_EQ(Run({"stacks", pid}), kOk) << errors_;
+  for (const char* function : {"first_wait", "condition_wait", "main"}) {
+    EXPECT_THAT(output_, HasSubstr(std::string("  ") + function + "  blocked")) << function;
+  }
+  ASSERT_EQ(Run({"stacks", "--json", pid}), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("\"comm\":\"waiter\""));
+}
+
+// Without a terminal these are blocks of text.
+TEST_F(Verbs, TopPrintsWhereThreadsWait) {
+  const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "60"});
+  ASSERT_NE(target, nullptr);
+  const std::string pid = std::to_string(target->pid());
+  const std::vector<std::string> words = {"top", "--socket", Path("none.sock"), "--interval", "500ms", "-n", "2",
+                                          "-p",  pid};
+  ASSERT_EQ(Run(words), kOk) << errors_;
+  EXPECT_THAT(output_, testing::StartsWith("offcpu top  "));
+  EXPECT_THAT(output_, HasSubstr(" recorded by itself\n"));
+  EXPECT_THAT(output_, ContainsRegex("\n *" + pid + " waits +[0-9.]+ s "));
+  std::vector<std::string> json = words;
+  json.emplace_back("--json");
+  ASSERT_EQ(Run(json), kOk) << errors_;
+  EXPECT_EQ(std::count(output_.begin(), output_.end(), '\n'), 2) << output_;
+  EXPECT_THAT(output_, HasSubstr("\"thread\":\"w_nanosleep\""));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include "profile/merge.h"
 #include "profile/time_slices.h"
 #include "recorder/clocks.h"
-#include "tests/integration/harness.h"
+#include "tests/harness/harness.h"
 
 namespace offcpu::integration {
 namespace {

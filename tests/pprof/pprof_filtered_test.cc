@@ -1,5 +1,5 @@
 // What `go tool pprof -proto` makes of our files, change by change: each test does to the message what one of pprof's
-// options does. tests/integration/pprof_recordings_test.cc has pprof itself do it.
+// options does. tests/deep/pprof_recordings_test.cc has pprof itself do it.
 #include <optional>
 #include <string>
 #include <string_view>

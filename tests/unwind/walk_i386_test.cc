@@ -1,5 +1,5 @@
 // Walks made-up stacks of i386: words of four bytes, its registers, and signal frames as the kernel's vDSO describes
-// them. tests/integration/i386_test.cc walks those of real programs.
+// them. tests/deep/i386_test.cc walks those of real programs.
 #include <gtest/gtest.h>
 
 #include <cstring>

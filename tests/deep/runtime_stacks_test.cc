@@ -1,0 +1,246 @@
+// Programs of many languages and libraries, stopped where they wait: no stack that is called complete differs from the
+// one that elfutils reads, but where that ends before. What ends early here is printed. Programs that are not installed
+// are skipped by name.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "recorder/process_stacks.h"
+#include "tests/deep/comparison.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/load.h"
+#include "tests/harness/real_program.h"
+
+namespace offcpu::integration {
+namespace {
+
+// Each waits in several functions below each other, in threads of its own too if its language has them.
+constexpr char kJava[] = R"(cat >J.java <<'END'
+public class J {
+  static void nested(int n, Object o) throws Exception {
+    if (n > 0) nested(n - 1, o);
+    else if (o == null) Thread.sleep(1000000000);
+    else synchronized (o) { o.wait(); }
+  }
+  public static void main(String[] a) throws Exception {
+    for (int i = 0; i < 8; i++) {
+      final int n = i;
+      new Thread(() -> { try { nested(n, n % 2 == 0 ? null : new Object()); } catch (Exception e) { } }).start();
+    }
+    nested(10, null);
+  }
+}
+END
+javac J.java && exec java )";
+
+constexpr char kRuby[] = R"(exec ruby -e '
+def nested(n, f) n == 0 ? f.call : nested(n - 1, f) end
+q = Queue.new; r, w = IO.pipe
+8.times { |i| Thread.new { nested(i, [-> { sleep }, -> { q.pop }, -> { r.read(1) }][i % 3]) } }
+nested(5, -> { sleep })')";
+
+constexpr char kTcl[] = R"(echo 'proc n i { if {$i} { n [expr $i - 1] } else { after 100000000 } }; n 5' >w.tcl
+exec tclsh w.tcl)";
+
+constexpr char kOcaml[] = R"(cat >w.ml <<'END'
+let rec n i = if i = 0 then Unix.sleepf 1e6 else (n (i - 1); print_char 'x')
+let () = let ts = List.init 4 (Thread.create n) in n 5; List.iter Thread.join ts
+END
+ocamlopt -I +threads unix.cmxa threads.cmxa w.ml -o w && exec ./w)";
+
+constexpr char kLuajit[] = R"(exec luajit -e '
+local ffi = require("ffi"); ffi.cdef"int usleep(unsigned);"
+local function n(i) if i == 0 then ffi.C.usleep(4000000000) else n(i - 1); ffi.C.usleep(1) end end n(5)')";
+
+constexpr char kPascal[] = R"(cat >w.pas <<'END'
+{$mode objfpc}
+uses cthreads, sysutils;
+procedure n(i: integer); begin if i = 0 then sleep(100000000) else n(i - 1); end;
+function t(p: pointer): ptrint; begin n(ptrint(p)); t := 0; end;
+var i: integer;
+begin for i := 1 to 4 do beginthread(@t, pointer(ptrint(i))); n(25); end.
+END
+fpc -O2 w.pas >log 2>&1 && exec ./w)";
+
+constexpr char kHaskell[] = R"(cat >w.hs <<'END'
+import Control.Concurrent
+n :: Int -> IO ()
+n 0 = threadDelay 1000000000
+n i = n (i - 1) >> putStr ""
+main :: IO ()
+main = mapM_ (\i -> forkIO (n i)) [1..4] >> n 5
+END
+ghc -v0 w.hs -o w && exec ./w)";
+
+constexpr char kMusl[] = R"(cat >w.c <<'END'
+#include <pthread.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <unistd.h>
+sem_t s;
+__attribute__((noinline)) int n(int i, int how) {
+  if (i > 0) return n(i - 1, how) + 1;
+  if (how == 0) sleep(100000);
+  else if (how == 1) sem_wait(&s);
+  else if (how == 2) poll(0, 0, -1);
+  else pause();
+  return 1;
+}
+void *t(void *p) { n((int)(long)p, (int)(long)p); return 0; }
+int main() {
+  pthread_t id;
+  for (long i = 0; i < 4; i++) pthread_create(&id, 0, t, (void *)i);
+  return n(5, 0);
+}
+END
+)";
+
+std::string MuslProgram(const std::string& flags) {
+  return absl::StrCat(kMusl, "musl-gcc -O2 ", flags, "w.c -o w && exec ./w");
+}
+
+constexpr char kSpawners[] = R"(cat >w.c <<'END'
+#include <pthread.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+void *a(void *p) { system("sleep 100000; :"); return 0; }
+void *b(void *p) { char c; FILE *f = popen("sleep 100000; :", "r"); fread(&c, 1, 1, f); return 0; }
+void *c(void *p) {
+  pid_t i; char *v[] = {"sleep", "100000", 0};
+  posix_spawnp(&i, "sleep", 0, 0, v, environ); waitpid(i, 0, 0); return 0;
+}
+int main() {
+  pthread_t id; void *(*f[])(void *) = {a, b, c};
+  for (int i = 0; i < 3; i++) pthread_create(&id, 0, f[i], 0);
+  pause();
+}
+END
+gcc -O2 w.c -o w 2>log && exec ./w)";
+
+const std::vector<RealProgram>& Settings() {
+  static const std::vector<RealProgram> settings = {
+      {"java", "/usr/bin/javac", std::string(kJava) + "J", 20},
+      {"java_compiled", "/usr/bin/javac", std::string(kJava) + "-Xcomp J", 20},
+      {"java_frame_pointer", "/usr/bin/javac", std::string(kJava) + "-Xcomp -XX:+PreserveFramePointer J", 20},
+      {"ruby", "/usr/bin/ruby", kRuby, 9},
+      {"perl", "/usr/bin/perl", "exec perl -e 'sub n { my $n = shift; $n ? n($n - 1) : sleep 100000 } n(5)'", 1},
+      {"php", "/usr/bin/php", "exec php -r 'function n($n) { $n ? n($n - 1) : sleep(100000); } n(5);'", 1},
+      {"tcl", "/usr/bin/tclsh", kTcl, 1},
+      {"ocaml", "/usr/bin/ocamlopt", kOcaml, 5},
+      {"luajit", "/usr/bin/luajit", kLuajit, 1},
+      {"erlang", "/usr/bin/erl", "exec erl -noshell -eval 'timer:sleep(100000000), halt().'", 5},
+      {"guile", "/usr/bin/guile",
+       "exec guile --no-auto-compile -c '(define (n i) (if (= i 0) (sleep 100000) (+ 1 (n (- i 1))))) (n 5)'", 1},
+      {"sbcl", "/usr/bin/sbcl",
+       "exec sbcl --noinform --eval '(labels ((n (i) (if (= i 0) (sleep 100000) (+ 1 (n (- i 1)))))) (n 5))' --quit",
+       1},
+      {"r", "/usr/bin/Rscript", "exec Rscript -e 'n <- function(i) if (i == 0) Sys.sleep(1e6) else 1 + n(i - 1); n(5)'",
+       1},
+      {"pascal", "/usr/bin/fpc", kPascal, 5},
+      {"haskell", "/usr/bin/ghc", kHaskell, 1},
+      {"musl", "/usr/bin/musl-gcc", MuslProgram(""), 5},
+      {"musl_static", "/usr/bin/musl-gcc", MuslProgram("-static "), 5},
+      {"spawners", "/usr/bin/gcc", kSpawners, 8},
+  };
+  return settings;
+}
+
+class RuntimeStacks : public testing::TestWithParam<RealProgram> {};
+INSTANTIATE_TEST_SUITE_P(Of, RuntimeStacks, testing::ValuesIn(Settings()),
+                         [](const auto& setting) { return setting.param.name; });
+
+TEST_P(RuntimeStacks, CalledCompleteAreThoseOfElfutils) {
+  if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
+  EXPECT_EQ(CompareAll(GetParam()).wrong, 0u);
+}
+
+// How many frames each thread has by Java's own dump: a line that begins with the thread's name in quotes and has its
+// tid as nid, in hexadecimal or not, and a line "\tat ..." for each frame.
+std::map<pid_t, size_t> ByJstack(pid_t pid, size_t* nested) {
+  std::map<pid_t, size_t> frames;
+  const std::unique_ptr<Program> program = Program::Start({"jstack", std::to_string(pid)}, "/dev/null");
+  std::string output;
+  if (program != nullptr) program->Wait(&output);
+  pid_t tid = 0;
+  *nested = 0;
+  for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
+    const size_t nid = line.find(" nid=");
+    if (line.starts_with('"')) tid = nid == std::string::npos ? 0 : std::stoi(line.substr(nid + 5), nullptr, 0);
+    if (tid != 0 && line.starts_with("\tat ")) ++frames[tid];
+    if (line.find("J.nested") != std::string::npos) ++*nested;
+  }
+  return frames;
+}
+
+class JavaStacks : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(FramePointers, JavaStacks, testing::Bool());
+
+// Code that is compiled without frame pointers leaves the register as it was in a caller further out, so that elfutils
+// leaves frames out. What is called complete has as many as Java says; with frame pointers all of them are complete.
+TEST_P(JavaStacks, CalledCompleteHaveTheFramesOfItsDump) {
+  if (!IsInstalled("javac") || !IsInstalled("jstack")) GTEST_SKIP() << "java is not installed";
+  const std::string options = GetParam() ? "-XX:+PreserveFramePointer " : "";
+  const RealProgram program = {"java", "", absl::StrCat(kJava, "-Xcomp -XX:-Inline ", options, "J"), 20};
+  const RunningProgram running(program);
+  // A dump is asked for by a signal that ends whoever does not know it: the compiler, and a machine that is not up yet.
+  const std::string exe = absl::StrCat("/proc/", running.pid(), "/exe");
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&exe] {
+    std::error_code error;
+    return std::filesystem::read_symlink(exe, error).filename() == "java";
+  })) << running.errors();
+  ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+  constexpr size_t kNested = 11 + 36;  // in main and in eight threads
+  std::map<pid_t, size_t> dump;
+  size_t nested = 0;
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&] {
+    dump = ByJstack(running.pid(), &nested);
+    return nested == kNested;
+  })) << running.errors();
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  size_t complete = 0;
+  size_t threads = 0;
+  for (const ProfileRow& row : stacks->profile.rows) {
+    const UserStack& stack = stacks->profile.user_stacks[row.user_stack].stack;
+    if (!dump.contains(row.tid)) continue;
+    ++threads;
+    if (stack.end != EndReason::kComplete) continue;
+    ++complete;
+    EXPECT_GE(std::count_if(stack.frames.begin(), stack.frames.end(),
+                            [](const Frame& f) { return f.module == nullptr || f.module->is_perf_map; }),
+              dump.at(row.tid))
+        << row.tid;
+  }
+  std::printf("%zu of %zu threads of Java are complete\n", complete, threads);
+  EXPECT_GE(threads, 9u);
+  if (GetParam()) {
+    EXPECT_EQ(complete, threads);
+  }
+}
+
+// Debian's musl has no tables. Behind the system call there is what gdb finds by the code: the function that has made
+// it.
+TEST(StacksByGdb, OfMuslAreAsLongAsThoseOfGdb) {
+  for (const char* flags : {"", "-static "}) {
+    const RealProgram program = {"musl", "/usr/bin/musl-gcc", MuslProgram(flags), 5};
+    if (!program.is_installed() || !IsInstalled("gdb")) GTEST_SKIP() << "musl-gcc or gdb is not installed";
+    const Tally tally = CompareAll(program, Reference::kGdb);
+    EXPECT_EQ(tally.identical + tally.longer, tally.threads);
+  }
+}
+
+}  // namespace
+}  // namespace offcpu::integration

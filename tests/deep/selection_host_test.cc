@@ -1,0 +1,52 @@
+// Kernel threads are recorded if they are selected, whatever the host has them do.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/harness/harness.h"
+
+namespace offcpu::integration {
+namespace {
+
+// Two of one kind, of which one is selected.
+class Selection : public testing::Test {
+ protected:
+  void SetUp() override {
+    wanted_ = Target::Start({"waits", "--seconds", "2"});
+    other_ = Target::Start({"waits", "--seconds", "2"});
+    ASSERT_NE(wanted_, nullptr);
+    ASSERT_NE(other_, nullptr);
+  }
+
+  Recording RecordBoth(const RecordConfig& config) {
+    other_->Go();
+    Recording recording = Record(config, *wanted_);
+    other_->AwaitDone();
+    return recording;
+  }
+
+  static uint64_t NsOf(const Recording& recording, pid_t pid) {
+    return recording.Sum([pid](const StackRow& row) { return row.process->key.pid == pid; }).ns;
+  }
+
+  std::unique_ptr<Target> wanted_;
+  std::unique_ptr<Target> other_;
+};
+
+TEST_F(Selection, KernelThreadsIfAskedFor) {
+  const auto is_kernel = [](const StackRow& row) { return row.user->missing == NoUserStack::kKernelThread; };
+  // Threads of io_uring, which run in the kernel alone as well, are their program's.
+  const auto is_kernels_own = [&](const StackRow& row) { return is_kernel(row) && !row.comm.starts_with("iou-"); };
+  EXPECT_EQ(RecordBoth({}).Sum(is_kernels_own).ns, 0u);
+  SetUp();  // two more
+  const Recording recording = RecordBoth({{.kernel_threads = true}});
+  // Everything that is written passes through kernel threads; RCU's run all the time.
+  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && !row.kernel.empty(); }).count, 0u);
+  EXPECT_GT(recording.Sum([&](const StackRow& row) { return is_kernel(row) && row.comm.starts_with("rcu"); }).count,
+            0u);
+  EXPECT_EQ(recording.FindDrop("no user stack: kernel thread"), nullptr) << "nothing is lost";
+  EXPECT_GT(NsOf(recording, wanted_->pid()), 1'000'000'000u);
+}
+
+}  // namespace
+}  // namespace offcpu::integration

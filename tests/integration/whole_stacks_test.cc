@@ -1,0 +1,167 @@
+// Stacks are whole: as the recorded program's own unwinder tells them, or as its source calls.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "classify/system_calls.h"
+#include "recorder/process_stacks.h"
+#include "symbolize/symbolizer.h"
+#include "tests/harness/harness.h"
+#include "tests/harness/record_until.h"
+
+namespace offcpu::integration {
+namespace {
+
+// "module 0xoffset" of every frame beyond deep_sleep, as the target prints its chain.
+std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames) {
+  std::vector<std::string> chain;
+  bool beyond = false;
+  for (const NamedFrame& frame : frames) {
+    if (beyond) {
+      std::array<char, 32> offset = {};
+      std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
+      chain.push_back(std::string(frame.module_name) + offset.data());
+    }
+    beyond = beyond || frame.name == "deep_sleep";
+  }
+  return chain;
+}
+
+// What libgcc's unwinder has found in the target.
+std::vector<std::string> PrintedChain(const Target& target, const std::string& thread) {
+  std::vector<std::string> chain;
+  for (const std::string& line : target.Lines("chain")) {
+    if (line.starts_with(thread + " ")) chain.push_back(line.substr(thread.size() + 1));
+  }
+  return chain;
+}
+
+// Waits of both threads have all of the chain, and none has a part of it that is wrong.
+void ExpectPrintedChains(const std::vector<std::string>& words, size_t levels) {
+  const std::unique_ptr<Target> target = Target::Start(words);
+  ASSERT_NE(target, nullptr);
+  const std::vector<std::string> of_main = PrintedChain(*target, "main");
+  const std::vector<std::string> of_thread = PrintedChain(*target, "deep_thread");
+  ASSERT_GT(of_main.size(), levels) << "the target's own unwinder did not get through";
+  ASSERT_GT(of_thread.size(), levels);
+  const auto sleeps = [](const StackRow& row) { return row.complete() && row.Has("deep_sleep"); };
+  const auto is_thread = [](const StackRow& row) { return row.comm == "deep_thread"; };
+  const auto check = [&](const StackRow& row) {
+    if (!sleeps(row)) return;
+    EXPECT_EQ(FramesBeyondSleep(row.user->frames), is_thread(row) ? of_thread : of_main) << row.Text();
+    if (row.row->kind != WaitKind::kSleeping || !row.Has("nanosleep")) return;  // it waits for its start there, too
+    EXPECT_EQ(SystemCallName(row.row->syscall), "clock_nanosleep") << row.Text();
+  };
+  RecordUntilThereAre({{"main", [&](const StackRow& row) { return sleeps(row) && !is_thread(row); }},
+                       {"thread", [&](const StackRow& row) { return sleeps(row) && is_thread(row); }}},
+                      Unthrottled({target->pid()}), *target, check);
+}
+
+TEST(WholeStacks, OfSixtyFramesFromStartAndFromClone) { ExpectPrintedChains({"deep", "--seconds", "90"}, 60); }
+
+// Captures hold enough of so large a stack once the recorder has seen the first ones.
+TEST(WholeStacks, OfFortyFramesOfOneKilobyteEach) { ExpectPrintedChains({"deep", "--big", "--seconds", "90"}, 40); }
+
+TEST(WholeStacks, OfAProgramOf32Bits) {
+  ASSERT_TRUE(std::filesystem::exists(BinDirectory() + "/targets/deep_32")) << "needs g++-multilib";
+  ExpectPrintedChains({"deep_32", "--seconds", "90"}, 60);
+}
+
+// Each thread as it waits for the end of the test.
+TEST(WholeStacks, OfAProgramOf32BitsThatAreRead) {
+  const std::unique_ptr<Target> target = Target::Start({"deep_32"});
+  ASSERT_NE(target, nullptr);
+  absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  const NamedProfile named = Symbolize(std::move(stacks->profile));
+  ASSERT_EQ(named.user_stacks.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) {
+    const NamedUserStack& stack = named.user_stacks[i];
+    EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
+    EXPECT_EQ(FramesBeyondSleep(stack.frames), PrintedChain(*target, i == 0 ? "main" : "deep_thread"));
+  }
+}
+
+TEST(WholeStacks, OfTwoCallersOfOneFunctionAreToldApart) {
+  const std::unique_ptr<Target> target = Target::Start({"two_callers", "--rounds", "1000000"});
+  ASSERT_NE(target, nullptr);
+  const auto below = [](const std::string& caller) {
+    return [caller](const StackRow& row) {
+      return row.complete() && row.Calls({"_start", "main", caller, "shared_wait"});
+    };
+  };
+  RecordUntilThereAre({{"a", below("caller_a")}, {"b", below("caller_b")}}, Unthrottled({target->pid()}), *target,
+                      [](const StackRow& row) {
+                        if (!row.Has("shared_wait")) return;
+                        EXPECT_FALSE(row.Has("caller_a") && row.Has("caller_b")) << row.Text();
+                        EXPECT_TRUE(!row.complete() || row.Has("caller_a") || row.Has("caller_b")) << row.Text();
+                      });
+}
+
+struct FarStack {
+  std::string name;
+  std::vector<std::string> words;    // of the target
+  std::vector<std::string> between;  // outer_1 and inner_3
+};
+
+void PrintTo(const FarStack& stack, std::ostream* out) { *out << stack.name; }
+
+class FarStacks : public testing::TestWithParam<FarStack> {};
+
+// The first captures end early; then the walker knows which pieces of the stack it needs.
+TEST_P(FarStacks, BecomeWhole) {
+  const std::unique_ptr<Target> target = Target::Start(GetParam().words);
+  ASSERT_NE(target, nullptr);
+  std::vector<std::string> chain = {"start_thread", "outer_3", "outer_2", "outer_1"};
+  if (GetParam().words[0].ends_with("_32")) chain.erase(chain.begin());
+  chain.insert(chain.end(), GetParam().between.begin(), GetParam().between.end());
+  chain.insert(chain.end(), {"inner_3", "inner_2", "inner_1"});
+  const auto is_whole = [&chain](const StackRow& row) { return row.complete() && row.Calls(chain); };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target, [&](const StackRow& row) {
+    EXPECT_TRUE(!row.complete() || !row.Has("inner_1") || row.Calls(chain)) << row.Text();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Places, FarStacks,
+    testing::Values(FarStack{"frame_of_1_mib", {"far_stacks", "--seconds", "90", "large", "1048576"}, {"large_frame"}},
+                    FarStack{"handler", {"far_stacks", "--seconds", "90", "handler"}, {"first_handler"}},
+                    FarStack{"handler_in_handler",
+                             {"far_stacks", "--seconds", "90", "handler_in_handler"},
+                             {"first_handler", "second_handler"}},
+                    FarStack{"handler_32", {"far_stacks_32", "--seconds", "90", "handler"}, {}}),
+    [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
+
+// A stack that makecontext has made: whoever entered it is not shown as caller.
+TEST(WholeStacks, OfContextsEndAtTheirBase) {
+  const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "90", "marked"});
+  ASSERT_NE(target, nullptr);
+  const auto is_whole = [](const StackRow& row) {
+    return row.complete() && row.Has("inner_1") && row.user->frames.back().name == "marked_base";
+  };
+  RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target, [](const StackRow& row) {
+    EXPECT_FALSE(row.Has("inner_1") && row.Has("outer_1")) << row.Text();
+  });
+}
+
+// More executable mappings than are listed at a time, one of which goes half way through.
+TEST(WholeStacks, BeforeAndAfterMappingsChange) {
+  const std::unique_ptr<Target> target = Target::Start({"unusual", "mappings", "200"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(Unthrottled({target->pid()}), *target);
+  for (const char* function : {"wait_before", "wait_after"}) {
+    const Measure whole = recording.Sum([&](const StackRow& row) {
+      return row.complete() && row.Calls({"_start", "main", function});
+    });
+    EXPECT_GT(whole.count, 0u) << function << "\n" << recording.DropsText();
+  }
+}
+
+}  // namespace
+}  // namespace offcpu::integration
