@@ -236,7 +236,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	unsigned int __state;
-	char comm[16];
+	char comm[16] __attribute__((aligned(8))); /* compared by words */
 	struct signal_struct *signal;
 	struct css_set *cgroups;
 	__u64 self_exec_id;

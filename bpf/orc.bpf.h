@@ -104,12 +104,12 @@ static __always_inline __u64 orc_word(__u64 address, const struct orc_entry_byte
 
 static __always_inline __s64 orc_cfa_offset(__u64 word)
 {
-	return (__s64)(word << 19) >> 50 << 3;
+	return ((__s64)(word << 19) >> 50) * 8;
 }
 
 static __always_inline __s64 orc_bp_offset(__u64 word)
 {
-	return (__s64)(word << 9) >> 54 << 3;
+	return ((__s64)(word << 9) >> 54) * 8;
 }
 
 static __always_inline enum orc_cfa orc_cfa_of(__u64 word)

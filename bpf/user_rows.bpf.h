@@ -71,14 +71,16 @@ static __always_inline enum wire_row_fp row_fp(__u64 row)
 
 static __always_inline __s64 row_cfa_offset(__u64 row)
 {
-	return (__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_CFA_SHIFT)) >> (64 - WIRE_ROW_OFFSET_BITS)
-											   << 3;
+	return ((__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_CFA_SHIFT)) >>
+		(64 - WIRE_ROW_OFFSET_BITS)) *
+	       8;
 }
 
 static __always_inline __s64 row_fp_offset(__u64 row)
 {
-	return (__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_FP_SHIFT)) >> (64 - WIRE_ROW_OFFSET_BITS)
-											  << 3;
+	return ((__s64)(row << (64 - WIRE_ROW_OFFSET_BITS - WIRE_ROW_FP_SHIFT)) >>
+		(64 - WIRE_ROW_OFFSET_BITS)) *
+	       8;
 }
 
 #endif /* OFFCPU_BPF_USER_ROWS_BPF_H_ */

@@ -10,7 +10,7 @@ struct host_page {
 	struct host_page *next;
 	__u64 address;
 	_Bool is_resident, never_comes;
-	char bytes[HOST_PAGE];
+	char bytes[HOST_PAGE] __attribute__((aligned(8)));
 };
 
 struct host_process {

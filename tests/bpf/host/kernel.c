@@ -44,6 +44,13 @@ void host_hide_field(const char *text)
 	hidden_fields[hidden_field_count++] = text;
 }
 
+void host_show_field(const char *text)
+{
+	for (__u32 i = 0; i < hidden_field_count; i++)
+		if (!strcmp(hidden_fields[i], text))
+			hidden_fields[i] = hidden_fields[--hidden_field_count];
+}
+
 _Bool host_has_field(const char *text)
 {
 	for (__u32 i = 0; i < hidden_field_count; i++)
@@ -281,6 +288,8 @@ struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
 		return NULL;
 	walk->from = vma->vm_end;
 	host.vmas_seen++;
+	if (host.on_vma)
+		host.on_vma();
 	return vma;
 }
 
@@ -362,6 +371,8 @@ void host_take_page(struct task_struct *task, __u64 address, _Bool forever)
 static long read_user(void *to, __u32 bytes, __u64 from, _Bool may_fault)
 {
 	host.user_reads++;
+	if (host.on_user_read)
+		host.on_user_read();
 	memset(to, 0, bytes);
 	for (__u64 at = from; at < from + bytes;) {
 		__u64 end = (at | (HOST_PAGE - 1)) + 1;
@@ -433,6 +444,8 @@ long bpf_get_stack(void *ctx, void *frames, __u32 bytes, __u64 flags)
 
 long bpf_get_task_stack(struct task_struct *task, void *frames, __u32 bytes, __u64 flags)
 {
+	if (host.on_task_stack)
+		host.on_task_stack();
 	return copy_frames(frames, bytes, host.task_frames, host.task_count);
 }
 

@@ -1,8 +1,8 @@
 /*
- * A kernel that tests script, for the BPF code compiled as ordinary C: tasks made of structs, CPUs, clocks that stand
- * still unless a test moves them, random numbers, memory of which pages may be missing, and maps and rings of the
- * sizes that a test gives them. kernel.c implements the kernel's helpers over it. Not thread-safe, like everything in
- * these tests. All of it is new for each test: see programs.h.
+ * A kernel that tests script, for the BPF code compiled as ordinary C: tasks made of structs, CPUs, clocks
+ * that stand still unless a test moves them, random numbers, memory of which pages may be missing, and maps
+ * and rings of the sizes that a test gives them. kernel.c implements the kernel's helpers over it. Not
+ * thread-safe, like everything in these tests. All of it is new for each test: see programs.h.
  */
 #ifndef OFFCPU_TESTS_BPF_HOST_KERNEL_H_
 #define OFFCPU_TESTS_BPF_HOST_KERNEL_H_
@@ -18,11 +18,12 @@
 #define HOST_PAGE 4096ULL
 #define HOST_SEQ_BYTES (1 << 20)
 
-/* What helpers answer, and what a test may look at. All of it is 0 when a test begins, unless it says otherwise. */
+/* What helpers answer, and what a test may look at. All of it is 0 when a test begins, unless it says
+ * otherwise. */
 struct host_kernel {
-	__u64 now_ns;	/* CLOCK_MONOTONIC */
-	__u64 tick_ns;	/* that every reading of it takes */
-	__u32 cpu;	/* that programs run on */
+	__u64 now_ns;  /* CLOCK_MONOTONIC */
+	__u64 tick_ns; /* that every reading of it takes */
+	__u32 cpu;     /* that programs run on */
 	struct task_struct *current;
 	struct rq runqueues[HOST_CPUS]; /* new threads have the first one */
 
@@ -36,18 +37,24 @@ struct host_kernel {
 	__u64 task_frames[HOST_FRAMES];
 	long task_count;
 
-	__u32 below_cgroups;	   /* bit: index of a control group that the current task is below */
-	_Bool no_storage;	   /* nothing can be allocated for a task */
-	_Bool rings_are_busy;	   /* what was interrupted holds the lock of every ring */
+	__u32 below_cgroups;  /* bit: index of a control group that the current task is below */
+	_Bool no_storage;     /* nothing can be allocated for a task */
+	_Bool rings_are_busy; /* what was interrupted holds the lock of every ring */
 	_Bool refuses_task_work;
-	_Bool mappings_are_locked; /* bpf_find_vma finds nothing */
+	_Bool mappings_are_locked;		/* bpf_find_vma finds nothing */
 	__u64 unreadable_begin, unreadable_end; /* kernel memory that cannot be read */
 
 	__u32 vma_walks;  /* iterators that were begun */
 	__u32 vmas_seen;  /* mappings that iterators gave */
 	__u32 user_reads; /* of user memory, whether they succeeded or not */
 
-	char seq[HOST_SEQ_BYTES]; /* what iterators have written */
+	/* What others do meanwhile; NULL: nothing. */
+	void (*on_vma)(void);	     /* behind each mapping that an iterator gives, counted in vmas_seen */
+	void (*on_user_read)(void);  /* before each read, counted in user_reads */
+	void (*on_task_work)(void);  /* before the kernel answers who asks for it */
+	void (*on_task_stack)(void); /* before a task's kernel stack is told */
+
+	_Alignas(8) char seq[HOST_SEQ_BYTES]; /* what iterators have written */
 	__u32 seq_bytes;
 };
 
@@ -59,11 +66,13 @@ void host_reset(void);
 void *host_allocate(__u64 bytes);
 /* A field that this kernel does not have, by the text that the program asks for it with. */
 void host_hide_field(const char *text);
+/* A field that was hidden: of an older kernel, or of a newer one. */
+void host_show_field(const char *text);
 /* Lets constants of the programs be written, as libbpf writes them before programs are loaded. */
 void host_make_writable(const volatile void *begin, __u64 bytes);
 
-/* A process with its first thread, and another thread of a process. They have an address space without mappings, a
- * control group, credentials and a kernel stack, on which the user's registers lie. */
+/* A process with its first thread, and another thread of a process. They have an address space without
+ * mappings, a control group, credentials and a kernel stack, on which the user's registers lie. */
 struct task_struct *host_new_process(int pid);
 struct task_struct *host_new_thread(struct task_struct *leader, int tid);
 /* A thread of the kernel, without an address space. */
@@ -106,7 +115,8 @@ __u32 host_records(void *ring);
 /* User space has read all records. */
 void host_drain(void *ring);
 
-/* Runs the task work that was asked for, as the task does on its way to user mode. Returns how many there was. */
+/* Runs the task work that was asked for, as the task does on its way to user mode. Returns how many there
+ * was. */
 __u32 host_return_to_user(struct task_struct *task);
 
 #endif /* OFFCPU_TESTS_BPF_HOST_KERNEL_H_ */

@@ -19,7 +19,7 @@ struct host_map {
 	void *map;
 	const char *name;
 	__u32 type, key_bytes, value_bytes, entries, count;
-	char *values; /* of arrays, one after another, for each CPU where it has its own */
+	char *values;		  /* of arrays, one after another, for each CPU where it has its own */
 	struct element *elements; /* the newest first */
 	struct host_record *records;
 	__u32 record_count;
@@ -291,6 +291,8 @@ void host_drain(void *ring)
 int bpf_task_work_schedule_resume_impl(struct task_struct *task, struct bpf_task_work *work, void *map,
 				       int (*callback)(struct bpf_map *, void *, void *), void *aux)
 {
+	if (host.on_task_work)
+		host.on_task_work();
 	if (host.refuses_task_work || task_work_count >= TASK_WORKS)
 		return -16; /* EBUSY */
 	task_works[task_work_count++] =

@@ -1,7 +1,8 @@
 /*
- * The BPF programs as ordinary C: bpf/offcpu.bpf.c whole, as the kernel gets it, with every static function in reach of
- * the test that includes this. A test's source includes it once, behind nothing but check.h. Each test begins with empty maps,
- * a configuration of zeros and no tasks; `settings` and `wakers` are the writable faces of the configuration.
+ * The BPF programs as ordinary C: bpf/offcpu.bpf.c whole, as the kernel gets it, with every static function
+ * in reach of the test that includes this. A test's source includes it once, behind nothing but check.h. Each
+ * test begins with empty maps, a configuration of zeros and no tasks; `settings` and `wakers` are the
+ * writable faces of the configuration.
  */
 #ifndef OFFCPU_TESTS_BPF_HOST_PROGRAMS_H_
 #define OFFCPU_TESTS_BPF_HOST_PROGRAMS_H_
@@ -15,17 +16,18 @@
 #define MILLISECOND 1000000ULL
 #define MICROSECOND 1000ULL
 
-static struct wire_config *const settings = (struct wire_config *)&config;
-static struct wire_waker_config *const waker_settings = (struct wire_waker_config *)&waker_config;
-static struct wire_orc_config *const orc_settings = (struct wire_orc_config *)&orc_config;
+/* Volatile, so that the compiler does not know that these are constants, and leave writes to them out. */
+static struct wire_config *volatile settings = (struct wire_config *)&config;
+static struct wire_waker_config *volatile waker_settings = (struct wire_waker_config *)&waker_config;
+static struct wire_orc_config *volatile orc_settings = (struct wire_orc_config *)&orc_config;
 
 #define HOST_UINT(map, name) (sizeof(*(map).name) / sizeof(int))
-#define HOST_ADD(map)                                                                                         \
-	host_add_map(&(map), #map, HOST_UINT(map, type), sizeof(*(map).key), sizeof(*(map).value),            \
+#define HOST_ADD(map)                                                                                        \
+	host_add_map(&(map), #map, HOST_UINT(map, type), sizeof(*(map).key), sizeof(*(map).value),           \
 		     HOST_UINT(map, max_entries))
 #define HOST_ADD_RING(map) host_add_map(&(map), #map, HOST_UINT(map, type), 0, 0, HOST_UINT(map, max_entries))
 /* Storage of tasks has no number of entries. */
-#define HOST_ADD_STORAGE(map)                                                                                 \
+#define HOST_ADD_STORAGE(map)                                                                                \
 	host_add_map(&(map), #map, HOST_UINT(map, type), sizeof(*(map).key), sizeof(*(map).value), 0)
 
 static inline void add_maps(void)

@@ -1,13 +1,15 @@
 /*
- * Stands in for libbpf's header of this name where the BPF programs are compiled for the host: maps are described
- * alike, and helpers are ordinary functions, which kernel.c implements over a kernel that tests script.
+ * Stands in for libbpf's header of this name where the BPF programs are compiled for the host: maps are
+ * described alike, and helpers are ordinary functions, which kernel.c implements over a kernel that tests
+ * script.
  */
 #ifndef OFFCPU_TESTS_BPF_HOST_BPF_HELPERS_H_
 #define OFFCPU_TESTS_BPF_HOST_BPF_HELPERS_H_
 
 #define __uint(name, val) int(*name)[val]
 #define __type(name, val) __typeof__(val) *name
-/* Programs and maps need no section here. Constants have one, which programs.h makes writable for the tests. */
+/* Programs and maps need no section here. Constants have one, which programs.h makes writable for the tests.
+ */
 #define SEC(name)
 #define __always_inline inline __attribute__((always_inline))
 #define __noinline __attribute__((noinline))

@@ -1,4 +1,5 @@
-/* Stands in for libbpf's header of this name: on the host a program is a function of its context and its arguments. */
+/* Stands in for libbpf's header of this name: on the host a program is a function of its context and its
+ * arguments. */
 #ifndef OFFCPU_TESTS_BPF_HOST_BPF_TRACING_H_
 #define OFFCPU_TESTS_BPF_HOST_BPF_TRACING_H_
 

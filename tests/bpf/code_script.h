@@ -1,0 +1,101 @@
+/* Processes that have code mapped, and the hash of it by the tests' own arithmetic (see hash_mapping). */
+#ifndef OFFCPU_TESTS_BPF_CODE_SCRIPT_H_
+#define OFFCPU_TESTS_BPF_CODE_SCRIPT_H_
+
+#include "tests/bpf/mixing.h"
+
+#define CODE(n) (0x400000ULL + 0x10000 * (n))
+#define CODE_BYTES 0x2000ULL
+#define STACK 0x7ffc00000000ULL
+#define STACK_END (STACK + 0x20000)
+
+/* The current thread, with a stack and without code. Mappings may be looked at by thousands. */
+static inline struct task_struct *new_process(int pid)
+{
+	struct task_struct *task = host_new_process(pid);
+
+	host_run_on(task, 0);
+	settings->has_vma_iter = 1;
+	settings->mappings_per_second = 1000000;
+	host.now_ns += SECOND; /* of which the budget is full */
+	host_map(task, STACK, STACK_END, VM_WRITE | VM_STACK);
+	bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	host_regs(task)->sp = STACK + 0x1000;
+	return task;
+}
+
+static inline struct task_state *state_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&tasks, task, 0, 0);
+}
+
+/* Maps two pages of a file: all that a hash tells differs between two numbers. */
+static inline struct vm_area_struct *map_code(struct task_struct *task, __u32 n)
+{
+	struct vm_area_struct *vma = host_map(task, CODE(n), CODE(n) + CODE_BYTES, VM_EXEC);
+
+	vma->vm_pgoff = 16 + n;
+	vma->vm_file = host_file(1000 + n);
+	vma->vm_file->f_inode->i_sb->s_dev = 0x801;
+	vma->vm_file->f_inode->i_generation = 70 + n;
+	vma->vm_file->f_inode->i_ctime_sec = 1600000000 + n;
+	vma->vm_file->f_inode->i_ctime_nsec = 5 + n;
+	return vma;
+}
+
+/* What such a mapping is told as. */
+static inline struct wire_mapping mapping_of(__u32 n)
+{
+	return (struct wire_mapping){.begin = 0x400000 + 0x10000 * (__u64)n,
+				     .end = 0x402000 + 0x10000 * (__u64)n,
+				     .offset = 4096 * (16 + (__u64)n),
+				     .inode = 1000 + n,
+				     .device = 0x801 | (70 + (__u64)n) << 32,
+				     .changed_ns = (1600000000 + (__u64)n) * 1000000000 + 5 + n};
+}
+
+static inline __u64 mixed_mapping(__u64 hash, const struct wire_mapping *mapping)
+{
+	hash = mixed(mixed(hash, mapping->begin), mapping->end);
+	hash = mixed(mixed(hash, mapping->offset), mapping->inode);
+	return mixed(mixed(hash, mapping->device), mapping->changed_ns);
+}
+
+/* The hash of mappings, the lowest bit of which is always set: the first number is that of none. */
+static inline __u64 hash_of_mappings(const struct wire_mapping *mappings, __u32 count)
+{
+	__u64 hash = 0x13198a2e03707344ULL;
+
+	for (__u32 i = 0; i < count; i++)
+		hash = mixed_mapping(hash, &mappings[i]);
+	return hash | 1;
+}
+
+/* Of code 0, 1 and so on. */
+static inline __u64 hash_of_code(__u32 count)
+{
+	__u64 hash = 0x13198a2e03707344ULL;
+
+	for (__u32 i = 0; i < count; i++) {
+		struct wire_mapping mapping = mapping_of(i);
+
+		hash = mixed_mapping(hash, &mapping);
+	}
+	return hash | 1;
+}
+
+static inline __u64 sequence_of(struct task_struct *task)
+{
+	return 1 + (__u64)task->mm->mm_lock_seq.sequence;
+}
+
+/* What a capture would tell of the current thread's code. */
+static inline struct wire_code told_code(enum context context)
+{
+	struct code_work *work = host_allocate(sizeof(*work));
+
+	tell_code(work, context);
+	return work->code;
+}
+
+#endif /* OFFCPU_TESTS_BPF_CODE_SCRIPT_H_ */

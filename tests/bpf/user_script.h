@@ -1,0 +1,93 @@
+/*
+ * User code that tests make up, by the unwind rows that the walker tells of it (see wire.h), and a thread
+ * whose stack has literal words. Its process has mapped one file, at an address that its code hash does not
+ * tell: it is a literal.
+ */
+#ifndef OFFCPU_TESTS_BPF_USER_SCRIPT_H_
+#define OFFCPU_TESTS_BPF_USER_SCRIPT_H_
+
+#include "tests/bpf/mixing.h"
+
+#define CODE_HASH 0x1234567890abcdefULL
+#define STACK 0x7ffc00000000ULL /* the mapping of the stack */
+#define STACK_BYTES 0x20000ULL
+#define STACK_END (STACK + STACK_BYTES)
+#define LEAF 0x400000ULL
+
+/* Of a row: see wire_user_row. */
+enum { CFA_SP = 0, CFA_FP = 1, CFA_NONE = 2, FP_SAME = 0, FP_AT_CFA = 4, FP_LOST = 8 };
+
+static inline __u64 user_row_word(__u32 rules, __s64 cfa_offset, __s64 fp_offset)
+{
+	return 1ULL << 63 | rules | ((__u64)(cfa_offset / 8) & 0xffffff) << 4 |
+	       ((__u64)(fp_offset / 8) & 0xffffff) << 28;
+}
+
+/* The key of a row of this code for an address, and the name of a user stack: the first numbers are of none.
+ */
+static inline __u64 user_key(__u64 code_hash, __u64 address)
+{
+	return mixed(mixed(0xa4093822299f31d0ULL, code_hash), address);
+}
+
+static inline __u64 user_id(const __u64 *frames, __u32 count)
+{
+	return mixed_all(mixed(0x082efa98ec4e6c89ULL, CODE_HASH), frames, count);
+}
+
+static inline struct wire_user_row_bucket *bucket_of(__u64 key)
+{
+	__u32 index = (key >> 40) & 16383;
+
+	return host_value(&user_rows, &index, 0);
+}
+
+/* Tells a row for one address, in the first free place of its bucket, or in the last one. */
+static inline void tell_row(__u64 address, __u32 rules, __s64 cfa_offset, __s64 fp_offset)
+{
+	__u64 key = user_key(CODE_HASH, address), word = user_row_word(rules, cfa_offset, fp_offset);
+	struct wire_user_row_bucket *bucket = bucket_of(key);
+	__u32 i = 0;
+
+	while (i < 3 && bucket->rows[i].row && (bucket->rows[i].check ^ bucket->rows[i].row) != key)
+		i++;
+	bucket->rows[i] = (struct wire_user_row){.check = key ^ word, .row = word};
+}
+
+/* The same for the return address behind a call: it is looked up one before. */
+static inline void tell_caller(__u64 address, __u32 rules, __s64 cfa_offset, __s64 fp_offset)
+{
+	tell_row(address - 1, rules, cfa_offset, fp_offset);
+}
+
+struct user_thread {
+	struct task_struct *task;
+	struct task_state *state;
+	struct pt_regs *regs;
+};
+
+/* The current thread, whose stack is resident from its stack pointer on, and whose code is known. */
+static inline struct user_thread new_user_thread(int pid, __u64 sp)
+{
+	struct user_thread thread = {.task = host_new_process(pid)};
+
+	host_run_on(thread.task, 0);
+	settings->has_vma_iter = 1;
+	host_map(thread.task, STACK, STACK_END, VM_WRITE | VM_STACK);
+	for (__u64 page = sp & ~(HOST_PAGE - 1); page < STACK_END; page += HOST_PAGE)
+		host_memory(thread.task, page);
+	thread.state = bpf_task_storage_get(&tasks, thread.task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	thread.regs = host_regs(thread.task);
+	thread.regs->ip = LEAF;
+	thread.regs->sp = sp;
+	see_code(thread.state, thread.task, 1 + (__u64)thread.task->mm->mm_lock_seq.sequence, CODE_HASH);
+	return thread;
+}
+
+/* What the walk of the current thread's stack comes to. */
+static inline __u64 walked_id(struct user_thread thread)
+{
+	return walked_user_stack(thread.state);
+}
+
+#endif /* OFFCPU_TESTS_BPF_USER_SCRIPT_H_ */
