@@ -85,7 +85,8 @@ function(offcpu_test name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
 endfunction()
 
-# offcpu_fuzzer(NAME SOURCE x_fuzzer.cc DEPS t ...): a libFuzzer program, its corpus in tests/fuzz/corpus/NAME.
+# offcpu_fuzzer(NAME SOURCE x_fuzzer.cc DEPS t ...): a libFuzzer program, its corpus in tests/fuzz/corpus/NAME. In builds
+# without libFuzzer a program that gives it the corpus, as a unit test.
 function(offcpu_fuzzer name)
   cmake_parse_arguments(ARG "" "SOURCE" "DEPS" ${ARGN})
   if(OFFCPU_FUZZERS)
@@ -93,5 +94,12 @@ function(offcpu_fuzzer name)
     target_link_libraries(${name} PRIVATE ${ARG_DEPS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     add_dependencies(fuzzers ${name})
+    return()
   endif()
+  add_executable(${name}_replay ${ARG_SOURCE} replay.cc)
+  target_link_libraries(${name}_replay PRIVATE ${ARG_DEPS})
+  offcpu_test_options(${name}_replay)
+  add_dependencies(unit_tests ${name}_replay)
+  add_test(NAME ${name}_replay COMMAND ${name}_replay ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+  set_tests_properties(${name}_replay PROPERTIES LABELS unit TIMEOUT 600)
 endfunction()

@@ -324,8 +324,7 @@ TEST_F(SingleStep, EveryCallerIsRightBySFrame) {
                                    {"stepped_sframe", "short"},
                                    {"stepped_sframe_static", "short"},
                                    {"stepped_sframe_static_pie", ""}};
-  for (const char* name :
-       {"raw_fixture", "raw_sframe", "raw_sframe_pie", "raw_signal_sframe", "raw_mixed", "raw_all"}) {
+  for (const char* name : {"raw_sframe", "raw_sframe_pie", "raw_signal_sframe", "raw_mixed", "raw_all"}) {
     programs.push_back({name, "3"});  // how often to sleep
   }
   EXPECT_GT(Check(programs, {kDefaultOrder, "sframe"}), 0u) << "not even the fixture";

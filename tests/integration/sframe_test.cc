@@ -111,14 +111,10 @@ class RawProgram : public testing::Test {
   uint64_t stolen_ns_ = 0;
 };
 
-#define SKIP_WITHOUT(name) \
-  if (!Exists(name)) GTEST_SKIP() << "SFrame toolchain: not there when this was built; see scripts/sframe-toolchain"
-
 class SFrameOnly : public RawProgram, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Programs, SFrameOnly, testing::Values("raw_fixture", "raw_sframe", "raw_sframe_pie"));
+INSTANTIATE_TEST_SUITE_P(Programs, SFrameOnly, testing::Values("raw_sframe", "raw_sframe_pie"));
 
 TEST_P(SFrameOnly, IsCompleteByItAlone) {
-  SKIP_WITHOUT(GetParam());
   ASSERT_NO_FATAL_FAILURE(Record(GetParam(), "sframe,eh_frame,fp"));
   ExpectWholeChains();
   EXPECT_THAT(AllSources(), ElementsAre("sframe"));
@@ -126,7 +122,6 @@ TEST_P(SFrameOnly, IsCompleteByItAlone) {
 
 // What the user does not want is not used, and nothing is made up instead.
 TEST_P(SFrameOnly, EndsAtOnceIfOnlyEhFrameIsWanted) {
-  SKIP_WITHOUT(GetParam());
   ASSERT_NO_FATAL_FAILURE(Record(GetParam(), "eh_frame"));
   for (const bool thread : {false, true}) EXPECT_FALSE(Sleepers(thread).empty());
   for (const StackRow& row : recording_.Rows([](const StackRow& r) { return r.user->missing == NoUserStack::kNone; })) {
@@ -144,7 +139,7 @@ void PrintTo(const Way& way, std::ostream* out) { *out << way.program << " by " 
 
 class Ways : public RawProgram, public testing::WithParamInterface<Way> {};
 INSTANTIATE_TEST_SUITE_P(ByDefault, Ways,
-                         testing::Values(Way{"raw_fixture", "sframe,eh_frame,fp", "sframe"},
+                         testing::Values(Way{"raw_sframe", "sframe,eh_frame,fp", "sframe"},
                                          Way{"raw_eh_frame", "sframe,eh_frame,fp", "eh_frame"},
                                          Way{"raw_debug_frame", "sframe,eh_frame,fp", "debug_frame"},
                                          Way{"raw_fp", "sframe,eh_frame,fp", "fp"},
@@ -159,7 +154,6 @@ INSTANTIATE_TEST_SUITE_P(AsWanted, Ways,
                                          Way{"raw_fp", "fp,sframe", "fp"}));
 
 TEST_P(Ways, LeadToTheSameFunctions) {
-  SKIP_WITHOUT(GetParam().program);
   ASSERT_NO_FATAL_FAILURE(Record(GetParam().program, GetParam().order));
   ExpectWholeChains();
   for (const bool thread : {false, true}) {
@@ -175,7 +169,6 @@ TEST_P(Ways, LeadToTheSameFunctions) {
 
 // Each frame is found by the table of the function that it called.
 TEST_F(RawProgram, MixedTablesTakeTurns) {
-  SKIP_WITHOUT("raw_mixed");
   ASSERT_NO_FATAL_FAILURE(Record("raw_mixed", "sframe,eh_frame,fp"));
   ExpectWholeChains();
   for (const bool thread : {false, true}) {
@@ -196,7 +189,6 @@ INSTANTIATE_TEST_SUITE_P(Tables, SignalHandler,
                                          Way{"raw_signal_sframe", "sframe,eh_frame,fp", "sframe"}));
 
 TEST_P(SignalHandler, BelowTheInterruptedFunction) {
-  SKIP_WITHOUT(GetParam().program);
   ASSERT_NO_FATAL_FAILURE(Record(GetParam().program, GetParam().order));
   std::vector<std::string> chain = MainChain();
   const std::vector<std::string> handler = {"raw_raise", "raw_restorer", "raw_handler"};
@@ -215,7 +207,6 @@ TEST_P(SignalHandler, BelowTheInterruptedFunction) {
 class ChangedTable : public RawProgram {
  protected:
   void SetUp() override {
-    SKIP_WITHOUT("raw_all");
     std::ifstream in(BinDirectory() + "/targets/raw_all", std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(in), {});
     Elf64_Ehdr file;
@@ -321,6 +312,7 @@ TEST_F(ChangedTable, VersionTwoIsPassedOver) {
   EXPECT_EQ(Dropped("corrupt unwind table"), 0u);
 }
 
+#ifdef OFFCPU_SFRAME_TOOLCHAIN
 // A C library that is described by SFrame, too: its start code, its thread start and its sleep.
 TEST_F(RawProgram, CLibraryWithSFrame) {
   if (!Exists("deep_sframe")) GTEST_SKIP() << "libc with SFrame: not there; see WITH_LIBC in scripts/sframe-toolchain";
@@ -345,6 +337,7 @@ TEST_F(RawProgram, CLibraryWithSFrame) {
   }
   EXPECT_THAT(AllSources(), ElementsAre("sframe"));
 }
+#endif  // OFFCPU_SFRAME_TOOLCHAIN
 
 }  // namespace
 }  // namespace offcpu::integration
