@@ -2,10 +2,13 @@
 // woken, and against the clock itself, by which a thread that waits throughout a second waits for a second.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -14,6 +17,7 @@
 #include "profile/time_slices.h"
 #include "recorder/clocks.h"
 #include "tests/harness/harness.h"
+#include "tests/harness/real_program.h"
 
 namespace offcpu::integration {
 namespace {
@@ -25,6 +29,11 @@ using std::chrono::milliseconds;
 // `cat`, which waits for lines. By CLOCK_BOOTTIME, when it was woken, at the earliest and at the latest.
 class Waiter {
  public:
+  // Where others have all CPUs, it takes a while until it waits.
+  Waiter() {
+    EXPECT_TRUE(HoldsWithin(std::chrono::seconds(60), [this] { return IsInRead(); }));
+  }
+
   pid_t pid() const { return program_->pid(); }
 
   void Wake() {
@@ -37,6 +46,13 @@ class Waiter {
   const std::vector<std::pair<uint64_t, uint64_t>>& wakes() const { return wakes_; }
 
  private:
+  bool IsInRead() const {
+    std::ifstream file("/proc/" + std::to_string(pid()) + "/syscall");
+    int number = -1;
+    file >> number;
+    return number == SYS_read && State(pid(), pid()) == 'S';
+  }
+
   const std::unique_ptr<Program> program_ = Program::Start({"cat"});
   std::vector<std::pair<uint64_t, uint64_t>> wakes_;
 };
