@@ -46,7 +46,7 @@ TEST(Capture, RecordHasTheThreadItsCodeAndItsStack)
 	ASSERT_EQ(host_records(&captures), 1);
 	EXPECT_EQ(host_record(&captures, 0).length, 280 + 8192);
 	EXPECT_EQ(host_record(&captures, 0).flags, BPF_RB_NO_WAKEUP);
-	/* Of pieces that there are not, only the beginning is told. */
+	/* Only the beginning says of a piece that there is none. */
 	EXPECT_BYTES(capture_record(0), &expected, __builtin_offsetof(struct wire_capture, pieces));
 	for (__u32 i = 0; i < WIRE_PIECES; i++)
 		EXPECT_EQ(capture_record(0)->pieces[i].begin, 0);
@@ -74,6 +74,17 @@ TEST(Capture, StackMayBeginAnywhere)
 	EXPECT_EQ(capture_record(0)->stack_bytes, 4160);
 	EXPECT_EQ(capture_record(0)->above, WIRE_ABOVE_MORE);
 	expect_bytes(capture_record(0) + 1, SP + 0xf38, 4160);
+}
+
+/* 8 bytes, a page, and 8 bytes. */
+TEST(Capture, StackMayEndAnywhere)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_regs(task)->sp = SP + 0xff8;
+	EXPECT_EQ(capture(1, 4096 + 16), WIRE_USER_PENDING);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 4112);
+	expect_bytes(capture_record(0) + 1, SP + 0xff8, 4112);
 }
 
 TEST(Capture, LargestStackIsCaptured)
@@ -264,6 +275,17 @@ TEST(Capture, CodeThatWasBeingChangedIsLookedAtAgain)
 	EXPECT_EQ(capture_record(0)->code.hash, hash_of_code(1));
 	EXPECT_EQ(capture_record(0)->code.sequence, sequence_of(task));
 	EXPECT_EQ(counted(WIRE_COUNT_CODE_UNKNOWN).count, 0);
+}
+
+TEST(Capture, FirstTryTakesWhatIsThereOfMemoryThatMayNotFault)
+{
+	struct task_struct *task = new_captured(7);
+
+	host_unmap(task, STACK);
+	host_map(task, STACK, STACK_END, VM_WRITE | VM_SHARED);
+	host_take_page(task, SP + 4096, false);
+	EXPECT_EQ(send_capture(5, 8192, CONTEXT_SWITCH, true), WIRE_USER_PENDING);
+	EXPECT_EQ(capture_record(0)->stack_bytes, 4096);
 }
 
 TEST(Capture, FirstTryLeavesAPageThatMayBeFaultedIn)

@@ -147,7 +147,7 @@ TEST(Inheritance, NothingIsTakenOverThatIsBeingWritten)
 	EXPECT_FALSE(space_of(new_child(parent), true));
 }
 
-/* Of the program before. */
+/* It is of the program before. */
 TEST(Inheritance, NothingIsTakenOverThatIsOfNoMoreUse)
 {
 	struct task_struct *parent = new_known_process();

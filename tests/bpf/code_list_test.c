@@ -272,6 +272,17 @@ TEST(CodeList, StackIsFoundOnTheWay)
 	EXPECT_EQ(state_of(task)->stack.sequence, sequence_of(task));
 }
 
+TEST(CodeList, StackIsNotTheMappingThatEndsAtItsPointer)
+{
+	struct task_struct *task = new_process(1);
+	struct code_list *list = host_allocate(sizeof(*list));
+
+	host_regs(task)->sp = STACK_END;
+	walk_code(task, list, 100, state_of(task));
+	EXPECT_EQ(state_of(task)->stack.begin, 0);
+	EXPECT_EQ(state_of(task)->stack.end, 0);
+}
+
 TEST(CodeList, IsSentOnceAHash)
 {
 	struct task_struct *task = new_process(1);

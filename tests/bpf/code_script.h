@@ -43,7 +43,7 @@ static inline struct vm_area_struct *map_code(struct task_struct *task, __u32 n)
 	return vma;
 }
 
-/* What such a mapping is told as. */
+/* Such a mapping as records have it. */
 static inline struct wire_mapping mapping_of(__u32 n)
 {
 	return (struct wire_mapping){.begin = 0x400000 + 0x10000 * (__u64)n,
@@ -71,7 +71,7 @@ static inline __u64 hash_of_mappings(const struct wire_mapping *mappings, __u32 
 	return hash | 1;
 }
 
-/* Of code 0, 1 and so on. */
+/* The same for code 0, 1 and so on. */
 static inline __u64 hash_of_code(__u32 count)
 {
 	__u64 hash = 0x13198a2e03707344ULL;

@@ -105,16 +105,34 @@ TEST(Code, MappingThatBeginsElsewhereIsFound)
 	EXPECT_EQ(told_hash(), hash_of_mappings(expected, 2));
 }
 
-/* It lies where code did, and may not be executed. */
-TEST(Code, DataInThePlaceOfCodeIsFound)
+/* The same file lies there, and may not be executed any more; as many pages of something else may be. */
+TEST(Code, CodeThatMayNotBeExecutedAnyMoreIsFound)
 {
-	struct task_struct *task = new_process_with_code(3);
+	struct task_struct *task = new_process_with_code(2);
+	const unsigned long no_flags = 0;
+	struct vm_area_struct *vma;
+
+	vma = map_code(task, 2);
+	EXPECT_EQ(told_hash(), hash_of_code(3));
+	__builtin_memcpy((void *)&vma->vm_flags, &no_flags, sizeof(no_flags));
+	task->mm->mm_lock_seq.sequence += 2;
+	EXPECT_EQ(told_hash(), hash_of_code(2));
+}
+
+static void add_a_page(void)
+{
+	host.current->mm->exec_vm++;
+}
+
+/* The two known ones are there, but for the page; then all four are looked at. */
+TEST(Code, PagesThatComeMeanwhileAreFound)
+{
+	struct task_struct *task = new_process_with_code(2);
 
 	told_hash();
-	host_unmap(task, CODE(2));
-	host_map(task, CODE(2), CODE(2) + CODE_BYTES, 0)->vm_file = NULL;
-	task->mm->exec_vm += 2;
-	EXPECT_EQ(told_hash(), hash_of_code(2));
+	host_map(task, 0x1000000, 0x1001000, VM_WRITE);
+	host.on_vma = add_a_page;
+	EXPECT_EQ(looks_of_telling(hash_of_code(2)), 2 + 4);
 }
 
 TEST(Code, WritableCodeIsNotFoundByTheCountOfPages)

@@ -251,7 +251,7 @@ TEST(LongWaits, SlicesOfShortOnesAreNotTheirs)
 	EXPECT_EQ(process.of_long.sample_ns, 4 * SECOND);
 }
 
-/* The T of the first look, where it is larger, decides and is told. */
+/* The T of the first look, where it is larger, decides, and the record has it. */
 TEST(FirstLook, LargerTCounts)
 {
 	begin();

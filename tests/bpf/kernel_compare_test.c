@@ -184,6 +184,15 @@ TEST(KernelCompare, GuessThatDiffersIsNotTakenAndEndsNothing)
 	EXPECT_EQ(walked_stack_id(new_guess(2)), kernel_id(guessed_frames, 2));
 }
 
+TEST(KernelCompare, GuessEndsNothingWhereAllAreCompared)
+{
+	begin_code();
+	orc_settings->checks_all = 1;
+	helper_tells(told_frames, 3);
+	EXPECT_EQ(walked_stack_id(new_guess(1)), 0);
+	EXPECT_EQ(control.kernel_walk_differs, 0);
+}
+
 TEST(KernelCompare, GuessIsComparedEachTime)
 {
 	begin_code();
@@ -211,7 +220,7 @@ static void begin_module(void)
 	add_module(begin_modules(), MODULE, MODULE_BYTES, tables_at(1));
 }
 
-/* Of 32 bytes: what lies 16 bytes up is a return address, too. */
+/* The frame has 32 bytes; what lies 16 bytes up is a return address, too. */
 static struct task_struct *new_module_caller(int pid)
 {
 	struct task_struct *task = new_sleeper(pid, OLD_BYTES + 32);

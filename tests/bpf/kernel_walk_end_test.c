@@ -100,6 +100,7 @@ TEST(KernelWalkEnd, SoManyBytesOfAStackAreWalked)
  */
 TEST(KernelWalkEnd, FramePointerHasToLeadToAWordOfTheStack)
 {
+	const __u64 address = RETURN(1);
 	const __u64 places[] = {48, 47, 49, 52, 40, 0, -16ULL, 72, 73, 80, 0x1000000};
 
 	for (__u32 i = 0; i < sizeof(places) / sizeof(*places); i++) {
@@ -112,9 +113,28 @@ TEST(KernelWalkEnd, FramePointerHasToLeadToAWordOfTheStack)
 		*word_at(task, OLD_BP) = task->thread.sp + places[i];
 		for (__u64 offset = 56; offset < 96; offset += 8)
 			*word_at(task, offset) = RETURN(1);
+		if (places[i] >= 48 && places[i] < 80) /* a return address is there, whatever else */
+			__builtin_memcpy((char *)word_at(task, 8) + places[i], &address, 8);
 		check_note("place", places[i]);
 		EXPECT_EQ(can_walk(task), places[i] == 48 || places[i] == 72);
 	}
+}
+
+/* By a frame pointer that leads back to the frame itself, and that is another one when it is met again. */
+TEST(KernelWalkEnd, StackPointerHasToRiseByTheFramePointerToo)
+{
+	struct task_struct *task = new_sleeper(1, 400);
+
+	begin_kernel();
+	add_row(FUNCTION(0), 16, 16, BITS(REG_BP, REG_BP, TYPE_CALL));
+	add_row(FUNCTION(1), 0, 0, BITS(REG_NONE, REG_NONE, TYPE_END));
+	*word_at(task, OLD_IP) = RETURN(0);
+	*word_at(task, OLD_BP) = (__u64)word_at(task, 40); /* the CFA is 56 */
+	*word_at(task, 56) = (__u64)word_at(task, 72);
+	*word_at(task, 80) = RETURN(1);
+	EXPECT_FALSE(can_walk(task));
+	*word_at(task, OLD_BP) = (__u64)word_at(task, 72);
+	EXPECT_TRUE(can_walk(task));
 }
 
 /* The frame pointer was saved beyond the end of the stack, and the next row needs it. */
@@ -193,7 +213,7 @@ TEST(KernelWalkEnd, SoManyFramesAreWalked)
 	EXPECT_FALSE(can_walk(new_chain(2, 126)));
 }
 
-/* Of what a switch pushes nothing may be missing. */
+/* Nothing may be missing of what a switch pushes. */
 TEST(KernelWalkEnd, ShortestStackHasWhatTheSwitchPushed)
 {
 	for (__u64 bytes = 48; bytes <= 56; bytes += 8) {

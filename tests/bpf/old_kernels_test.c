@@ -33,17 +33,15 @@ TEST(OldKernelWalk, GoesOverACopyOfTheStack)
 	EXPECT_EQ(walk_memory()->walked.head.id, kernel_id(frames, 5));
 }
 
-/* A stack of 8192 bytes whose last frame is 8136 bytes long, and one of 8 bytes more. */
+/* A stack of 8192 bytes, of which but one frame is needed, and one of 8 bytes more. */
 TEST(OldKernelWalk, CopiesSoManyBytes)
 {
 	for (__u64 bytes = 8192; bytes <= 8200; bytes += 8) {
 		struct task_struct *task = new_sleeper(1, bytes);
 
 		begin_kernel();
-		add_function(0, (__s16)(bytes - OLD_BYTES));
-		add_entry(1);
+		add_row(FUNCTION(0), 0, 0, BITS(REG_NONE, REG_NONE, TYPE_END));
 		*word_at(task, OLD_IP) = RETURN(0);
-		*word_at(task, bytes - 8) = RETURN(1);
 		EXPECT_EQ(walk_kernel(task) != NULL, bytes == 8192);
 	}
 }

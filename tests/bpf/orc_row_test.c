@@ -92,7 +92,7 @@ TEST(OrcWord, OffsetsThatAreNoWordsCannotBeFollowed)
 	}
 }
 
-/* Of all 16 numbers of a register, 5 is the stack pointer, 4 the frame pointer, 8 what lies at it. */
+/* Among all 16 numbers of a register, 5 is the stack pointer, 4 the frame pointer, 8 what lies at it. */
 TEST(OrcWord, CfaIsToldFromRegistersAsLinux6NumbersThem)
 {
 	begin_kernel();

@@ -232,7 +232,7 @@ TEST(KeptRows, RowThatWasForgottenIsLookedForAgain)
 	EXPECT_EQ(orc_cfa_offset(orc_row(FUNCTION(10))), 8);
 }
 
-/* Of two addresses of one place, the upper 14 bits of their products are the same. */
+/* Addresses have one place if the upper 14 bits of their products are the same. */
 static __u64 neighbour_of(__u64 address)
 {
 	__u64 place = address * 0x9e3779b97f4a7c15ULL >> 50, other = address + 1;

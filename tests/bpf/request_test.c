@@ -31,7 +31,7 @@ TEST(Request, IsServedOnTheWayToUserMode)
 	expect_done(task);
 }
 
-/* Of this thread alone. */
+/* It is served in this thread alone. */
 TEST(Request, IsServedInItsThread)
 {
 	struct task_struct *task = new_pending(), *other = host_new_process(9);
@@ -193,6 +193,24 @@ TEST(Request, EventDuringTheRequestHasItsCookie)
 	host.on_task_work = take_cookie;
 	EXPECT_EQ(side_of(task, true, CONTEXT_SWITCH).cookie, COOKIE);
 	EXPECT_EQ(counted(WIRE_COUNT_TASK_WORK).count, 1);
+}
+
+/* The same before the cookie is set: the clock is read to see whether captures are switched off. */
+static void set_other_cookie(void)
+{
+	state_of(host.current)->cookie = 77;
+}
+
+TEST(Request, EventOfAQuickerContextHasAskedAlready)
+{
+	struct task_struct *task = new_captured(7);
+
+	space_of(task, false)->time.off_until_ns = 1;
+	host.on_clock = set_other_cookie;
+	EXPECT_EQ(side_of(task, true, CONTEXT_SWITCH).cookie, 77);
+	EXPECT_EQ(state_of(task)->cookie, 77);
+	EXPECT_EQ(counted(WIRE_COUNT_TASK_WORK).count, 0);
+	EXPECT_EQ(host_records(&captures), 0);
 }
 
 /* As many requests as there is room for; no request takes another's place. */

@@ -18,6 +18,7 @@ struct script {
 	__u64 stolen_ns[HOST_CPUS]; /* from its threads, by interrupts and the hypervisor */
 	struct task_struct *running[HOST_CPUS];
 	struct task_struct *idle[HOST_CPUS];
+	__u64 search_ns;	    /* that the scheduler takes to find who comes next */
 	struct task_struct *hidden; /* programs are not called where it leaves a CPU or comes to one */
 };
 
@@ -114,6 +115,7 @@ static inline void switch_cpu(__u32 cpu, struct task_struct *next, bool preempt,
 	struct task_struct *prev = script.running[cpu];
 
 	charge(prev, cpu);
+	at(script.ns + script.search_ns - SCRIPT_START);
 	*(prev_state && !preempt ? &prev->nvcsw : &prev->nivcsw) += 1;
 	prev->__state = prev_state;
 	next->se.cfs_rq->rq = &host.runqueues[cpu];

@@ -145,6 +145,19 @@ TEST(Pieces, LeaveTheMappingOfTheStackKnown)
 	EXPECT_EQ(state_of(task)->other.end, OTHER + 0x10000);
 }
 
+/* Buffers are used again. */
+TEST(Pieces, OfAnEarlierCaptureAreNone)
+{
+	const __u32 tid = 7;
+
+	new_with_pieces(2, OTHER, OTHER + 0x1000);
+	EXPECT_EQ(captured_piece(1)->begin, OTHER + 0x1000);
+	bpf_map_delete_elem(&stack_hints, &tid);
+	EXPECT_EQ(captured_piece(0)->begin, 0);
+	EXPECT_EQ(captured_piece(1)->begin, 0);
+	EXPECT_EQ(host_record(&captures, 1).length, 280 + 4096);
+}
+
 TEST(Pieces, AreOfOneThread)
 {
 	struct task_struct *task = new_with_pieces(1, OTHER, 0);

@@ -26,7 +26,7 @@ static void come_at(__u64 ns)
 
 static const __u32 losses[] = {WIRE_COUNT_BELOW_MIN_WAIT, WIRE_COUNT_ABOVE_MAX_WAIT, WIRE_COUNT_OTHER_KIND};
 
-/* The wait that ends at this time is told, or it is lost for this one reason. */
+/* The wait that ends at this time has a record, or it is lost for this one reason. */
 static void expect_told_at(__u64 ns)
 {
 	come_at(ns);
@@ -112,7 +112,7 @@ TEST(WaitKinds, OthersAreLost)
 	expect_lost_at(1000, WIRE_COUNT_OTHER_KIND);
 }
 
-/* Its kind as it is told. */
+/* Its kind in the record. */
 static __u32 kind_after(bool preempt, __u32 state)
 {
 	begin_with(preempt, state);

@@ -1,4 +1,4 @@
-/* Every wait of a load is told once, with its own times, wherever its thread waits and runs. */
+/* Every wait of a load has one record, with its own times, wherever its thread waits and runs. */
 #include "tests/bpf/load.h"
 
 #define STEPS 4000

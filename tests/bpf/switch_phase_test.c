@@ -188,6 +188,19 @@ TEST(NoStorage, ThreadWhosePlaceIsTakenIsCountedToo)
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 }
 
+/* It ran at the start, and was not listed. */
+TEST(NoStorage, ThreadThatIsFirstSeenLeavingTakesItsPlace)
+{
+	begin();
+	settings->ends_at_switch = settings->has_stamps = 1;
+	task->sched_info.pcount = 5;
+	come_at(BEFORE(100));
+	record_at_0();
+	leave_at(100, SLEEP);
+	come_at(300);
+	expect_wait(0, 300, 200, 0);
+}
+
 /* It has run before, its place is free, and nobody saw it leave: so the kernel hides it. */
 TEST(NoStorage, HiddenThreadIsNotCounted)
 {
@@ -271,6 +284,19 @@ TEST(Ended, WhoDiesThenIsCountedWithTheWaitOfTheEnd)
 	leave_at(400, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).ns, 150);
+}
+
+TEST(Ended, WhoLeftWithTheEndIsNotCounted)
+{
+	begin();
+	list(task);
+	come_at(BEFORE(500));
+	record_at_0();
+	leave_at(250, SLEEP);
+	end_recording();
+	come_at(300);
+	leave_at(400, TASK_DEAD);
+	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 0);
 }
 
 TEST(Ended, WaitOverAllOfTheRecordingIsCountedSo)

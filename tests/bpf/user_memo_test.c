@@ -169,6 +169,27 @@ TEST(UserMemo, FramePointerThatWasSavedIsAWord)
 	expect_forgotten(thread);
 }
 
+/* Its place is taken by a walk that needs no frame pointer, and reads less. */
+TEST(UserMemo, WhatAnEarlierWalkNeededDoesNotMatter)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+	__u64 id = user_id((const __u64[]){LEAF, CALLER(1)}, 2);
+
+	tell_row(LEAF, CFA_SP, 8, 0);
+	tell_caller(CALLER(1), CFA_FP, 16, 0);
+	put(thread, 0, CALLER(1));
+	thread.regs->bp = SP + 4000;
+	EXPECT_EQ(walked_id(thread), id);
+	put(thread, 4008, 1); /* not the same stack: it is walked, by another row */
+	tell_caller(CALLER(1), CFA_NONE, 0, 0);
+	EXPECT_EQ(walked_id(thread), id);
+	forget_rows();
+	thread.regs->bp = 77;
+	EXPECT_EQ(walked_id(thread), id);
+	thread.state->stack.end = SP + 2048;
+	EXPECT_EQ(walked_id(thread), id);
+}
+
 /* 96 words at most, each frame one of them. */
 static void expect_memory_of_frames(__u32 frames, bool is_remembered)
 {

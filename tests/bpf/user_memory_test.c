@@ -209,7 +209,7 @@ TEST(UserCode, HashThatAnotherThreadHasFoundIsTaken)
 	EXPECT_EQ(thread.state->code.hash, CODE_HASH);
 }
 
-/* Of an earlier moment, of another program, of another address space. */
+/* It is of an earlier moment, of another program, or of another address space. */
 TEST(UserCode, HashOfAnotherMomentIsNotTaken)
 {
 	for (__u32 i = 0; i < 3; i++) {

@@ -14,7 +14,7 @@
 #define STACK_END (STACK + STACK_BYTES)
 #define LEAF 0x400000ULL
 
-/* Of a row: see wire_user_row. */
+/* Rules of a row: see wire_row_cfa and wire_row_fp. */
 enum { CFA_SP = 0, CFA_FP = 1, CFA_NONE = 2, FP_SAME = 0, FP_AT_CFA = 4, FP_LOST = 8 };
 
 static inline __u64 user_row_word(__u32 rules, __s64 cfa_offset, __s64 fp_offset)

@@ -179,6 +179,27 @@ TEST(UserWalk, StackPointerHasToRise)
 	}
 }
 
+/* The caller's frame pointer leads back: below its stack pointer, and to it, where it finds itself and
+ * another one. */
+TEST(UserWalk, StackPointerHasToRiseAboveCallersToo)
+{
+	for (__u32 i = 0; i < 2; i++) {
+		struct user_thread thread;
+
+		set_up();
+		thread = new_user_thread(1, SP);
+		tell_row(LEAF, CFA_SP, 64, 0);
+		tell_caller(CALLER(1), CFA_FP | FP_AT_CFA, 16, 8);
+		tell_caller(CALLER(2), CFA_NONE, 0, 0);
+		thread.regs->bp = i ? SP + 48 : SP + 16;
+		put(thread, 24, CALLER(2));
+		put(thread, 56, CALLER(1));
+		put(thread, 72, SP + 96);
+		put(thread, 104, CALLER(2));
+		expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
+	}
+}
+
 /* The frame pointer lies at or below the stack pointer: no CFA of it is above. */
 TEST(UserWalk, FramePointerHasToLeadAboveTheStackPointer)
 {
@@ -197,6 +218,22 @@ TEST(UserWalk, FramePointerHasToLeadAboveTheStackPointer)
 			expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
 	}
 }
+
+/* A defect: what is copied from a stack pointer on that is no word has no word where one is looked for. Here
+the
+ * halves of two words are taken for a return address, where in truth there is null.
+TEST(UserWalk, StackPointerThatIsNoWordDoesNotShiftWords)
+{
+	struct user_thread thread = new_user_thread(1, SP + 4);
+
+	tell_row(LEAF, CFA_FP, 16, 0);
+	tell_caller(CALLER(1), CFA_NONE, 0, 0);
+	thread.regs->bp = SP + 96;
+	put(thread, 96, CALLER(1) << 32);
+	put(thread, 104, 0);
+	EXPECT_NE(walked_id(thread), user_id((const __u64[]){LEAF, CALLER(1)}, 2));
+}
+*/
 
 TEST(UserWalk, FramePointerHasToBeAWord)
 {

@@ -62,7 +62,7 @@ TEST(Sequence, WalkCountsOnlyIfItIsTheSameBeforeAndAfter)
 	EXPECT_TRUE(was_not_changed(task, 0));
 }
 
-/* An earlier kernel's number is odd as often as not: no fork is told by it. */
+/* An earlier kernel's number is odd as often as not and does not tell of forks. */
 TEST(Sequence, OlderKernelsTellOfNoFork)
 {
 	struct task_struct *task = new_process(1), *owner = host_new_thread(task, 2);

@@ -161,6 +161,8 @@ void host_run_on(struct task_struct *task, __u32 cpu)
 
 __u64 bpf_ktime_get_ns(void)
 {
+	if (host.on_clock)
+		host.on_clock();
 	host.now_ns += host.tick_ns;
 	return host.now_ns;
 }

@@ -51,6 +51,7 @@ struct host_kernel {
 	/* What others do meanwhile; NULL: nothing. */
 	void (*on_vma)(void);	     /* behind each mapping that an iterator gives, counted in vmas_seen */
 	void (*on_user_read)(void);  /* before each read, counted in user_reads */
+	void (*on_clock)(void);	     /* before each reading */
 	void (*on_task_work)(void);  /* before the kernel answers who asks for it */
 	void (*on_task_stack)(void); /* before a task's kernel stack is told */
 
