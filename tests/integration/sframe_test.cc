@@ -8,7 +8,6 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
@@ -57,8 +56,6 @@ bool Sleeps(const StackRow& row) {
 
 class RawProgram : public testing::Test {
  protected:
-  static bool Exists(const std::string& name) { return std::filesystem::exists(BinDirectory() + "/targets/" + name); }
-
   // `program`: of tests/targets, or a path.
   void Record(const std::string& program, const std::string& order) {
     const std::unique_ptr<Target> target = Target::Start({program, std::to_string(kSleeps)});
@@ -311,33 +308,6 @@ TEST_F(ChangedTable, VersionTwoIsPassedOver) {
   EXPECT_EQ(Dropped("SFrame table of an old version"), 1u) << recording_.DropsText();
   EXPECT_EQ(Dropped("corrupt unwind table"), 0u);
 }
-
-#ifdef OFFCPU_SFRAME_TOOLCHAIN
-// A C library that is described by SFrame, too: its start code, its thread start and its sleep.
-TEST_F(RawProgram, CLibraryWithSFrame) {
-  if (!Exists("deep_sframe")) GTEST_SKIP() << "libc with SFrame: not there; see WITH_LIBC in scripts/sframe-toolchain";
-  const std::unique_ptr<Target> target = Target::Start({"deep_sframe", "--seconds", "1"});
-  ASSERT_NE(target, nullptr);
-  RecordConfig config = Unthrottled({target->pid()});
-  config.unwind = *ParseUnwindOrder("sframe");
-  recording_ = integration::Record(config, *target);
-  for (const char* thread : {"main", "deep_thread"}) {
-    const bool is_main = std::string(thread) == "main";
-    uint64_t whole = 0;
-    for (const StackRow& row : recording_.Rows(
-             [&](const StackRow& r) { return r.Has("deep_sleep") && (r.comm == "deep_thread") != is_main; })) {
-      EXPECT_TRUE(row.complete()) << row.Text();
-      EXPECT_TRUE(row.Calls(is_main ? std::vector<std::string>{"_start", "main", "deep_01", "deep_60", "deep_sleep"}
-                                    : std::vector<std::string>{"start_thread", "deep_01", "deep_60", "deep_sleep"}))
-          << row.Text();
-      EXPECT_GT(row.user->frames.size(), 62u);
-      whole += row.row->count;
-    }
-    EXPECT_GE(whole + NoSleeps(), target->Measured(thread, "deep_sleep").count) << recording_.DropsText();
-  }
-  EXPECT_THAT(AllSources(), ElementsAre("sframe"));
-}
-#endif  // OFFCPU_SFRAME_TOOLCHAIN
 
 }  // namespace
 }  // namespace offcpu::integration

@@ -4,13 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
 
-#include "tests/harness/cli.h"
+#include "tests/harness/sframe_verb.h"
 
 namespace offcpu::integration {
 namespace {
@@ -25,77 +23,47 @@ constexpr int kOk = 0;
 constexpr int kSomeFailed = 1;
 constexpr int kBadUsage = 2;
 
-class SFrameVerb : public CliTest {
+class SFrameVerb : public SFrameVerbRuns {
  protected:
-  int Run(std::vector<std::string> words) {
-    words.insert(words.begin(), "sframe");
-    return CliTest::Run(words);
-  }
-  // The number behind the key in the JSON of one object.
-  uint64_t Value(const std::string& key) const {
-    const size_t at = output_.find("\"" + key + "\":");
-    EXPECT_NE(at, std::string::npos) << key << " in " << output_;
-    return at == std::string::npos ? 0 : std::strtoull(output_.c_str() + at + key.size() + 3, nullptr, 10);
-  }
-  void ExpectAsReadelf(const std::string& path, const std::string& readelf) {
-    const auto count = [&readelf](const std::string& name) {
-      const size_t at = readelf.find(name);
-      EXPECT_NE(at, std::string::npos) << readelf;
-      return at == std::string::npos ? 0 : std::strtoull(readelf.c_str() + at + name.size(), nullptr, 10);
-    };
-    EXPECT_EQ(Run({"--json", path}), kOk) << errors_;
-    EXPECT_THAT(output_, HasSubstr(R"("sframe":"V3")"));
-    EXPECT_EQ(Value("functions"), count("Num FDEs: ")) << path;
-    EXPECT_EQ(Value("rows"), count("Num FREs: ")) << path;
-    EXPECT_EQ(Value("damaged_functions"), 0u) << path;
-  }
   void ExpectError(const std::string& object, const std::string& part) {
     EXPECT_EQ(Run({object}), kBadUsage);
     EXPECT_THAT(errors_, HasSubstr(part));
     EXPECT_EQ(std::count(errors_.begin(), errors_.end(), '\n'), 1) << errors_;
     EXPECT_EQ(output_, "");
   }
-  static std::string TargetPath(const std::string& name) { return BinDirectory() + "/targets/" + name; }
 };
-
-// The tables that are checked in; readelf's own words are beside them.
-constexpr const char* kFixtures[] = {"default", "flexible", "signal", "plt_ibt", "plt_lazy", "plt_now"};
 
 std::string FixturePath(const std::string& name) {
   return OFFCPU_SOURCE_DIR "/tests/unwind/fixtures/sframe/" + name + ".elf";
 }
+std::string ProgramPath(const std::string& name) { return OFFCPU_SOURCE_DIR "/tests/targets/sframe_fixtures/" + name; }
+std::string TargetPath(const std::string& name) { return BinDirectory() + "/targets/" + name; }
+
+// What is checked in with tables; what readelf says of them is beside each.
+std::vector<std::string> WithTables() {
+  std::vector<std::string> paths;
+  for (const char* name : {"default", "flexible", "signal", "plt_ibt", "plt_lazy", "plt_now", "cpp"})
+    paths.push_back(FixturePath(name));
+  for (const char* name :
+       {"raw_all", "raw_mixed", "raw_sframe", "raw_sframe_pie", "raw_signal_sframe", "stepped_sframe"})
+    paths.push_back(ProgramPath(name));
+  return paths;
+}
 
 TEST_F(SFrameVerb, CountsAsReadelfDoes) {
-  for (const char* name : kFixtures) ExpectAsReadelf(FixturePath(name), ReadFile(FixturePath(name) + ".readelf"));
+  for (const std::string& path : WithTables()) ExpectAsReadelf(path, ReadFile(path + ".readelf"));
 }
-
-TEST_F(SFrameVerb, CountsProgramsAsReadelfDoes) {
-  for (const char* name : {"raw_all", "raw_mixed", "raw_sframe", "raw_sframe_pie", "raw_signal_sframe"}) {
-    ExpectAsReadelf(TargetPath(name),
-                    ReadFile(std::string(OFFCPU_SOURCE_DIR "/tests/targets/sframe_fixtures/") + name + ".readelf"));
-  }
-}
-
-#ifdef OFFCPU_SFRAME_TOOLCHAIN
-TEST_F(SFrameVerb, CountsLibcAsReadelfDoes) {
-  const std::string readelf = OFFCPU_SFRAME_TOOLCHAIN "/bin/readelf";
-  const std::string libc = OFFCPU_SFRAME_TOOLCHAIN "/libc/lib/libc.so.6";
-  if (!std::filesystem::exists(libc)) GTEST_SKIP() << "no libc with SFrame (WITH_LIBC=1 scripts/sframe-toolchain)";
-  ASSERT_EQ(RunWords({readelf, "--sframe", libc}), kOk) << errors_;
-  ExpectAsReadelf(libc, std::string(output_));
-}
-#endif  // OFFCPU_SFRAME_TOOLCHAIN
 
 // "NUMBER BEGIN SIZE" of each function, and "START" of each row, in hexadecimal without a prefix but for number and
 // size.
-std::vector<std::string> Lines(const std::string& text, const std::string& function, const std::string& row) {
+std::vector<std::string> Lines(const std::string& text, const std::regex& function, const std::regex& row) {
   std::vector<std::string> found;
   std::istringstream lines(text);
   std::smatch match;
   for (std::string line; std::getline(lines, line);) {
-    if (std::regex_search(line, match, std::regex(function))) {
+    if (std::regex_search(line, match, function)) {
       found.push_back(match.str(1) + " " + match.str(2) + " " + match.str(3));
-    } else if (std::regex_search(line, match, std::regex(row))) {
+    } else if (std::regex_search(line, match, row)) {
       found.push_back(match.str(1));
     }
   }
@@ -103,14 +71,15 @@ std::vector<std::string> Lines(const std::string& text, const std::string& funct
 }
 
 TEST_F(SFrameVerb, DumpsTheFunctionsAndRowsThatReadelfDoes) {
-  for (const char* name : kFixtures) {
-    EXPECT_EQ(Run({"--dump", FixturePath(name)}), kOk) << errors_;
-    const auto dumped = Lines(output_, "^function ([0-9]+): 0x([0-9a-f]+), ([0-9]+) bytes", R"(^  \+?0x([0-9a-f]+) )");
-    EXPECT_THAT(dumped, Not(IsEmpty())) << name;
-    EXPECT_EQ(dumped,
-              Lines(ReadFile(FixturePath(name) + ".readelf"),
-                    R"(func idx \[([0-9]+)\]: pc = 0x([0-9a-f]+), size = ([0-9]+) bytes)", "^    0*([0-9a-f]+)  +[^ ]"))
-        << name;
+  const std::regex function("^function ([0-9]+): 0x([0-9a-f]+), ([0-9]+) bytes");
+  const std::regex row(R"(^  \+?0x([0-9a-f]+) )");
+  const std::regex readelf_function(R"(^ *func idx \[([0-9]+)\]: pc = 0x([0-9a-f]+), size = ([0-9]+) bytes)");
+  const std::regex readelf_row("^    0*([0-9a-f]+)  +[^ ]");
+  for (const std::string& path : WithTables()) {
+    EXPECT_EQ(Run({"--dump", path}), kOk) << errors_;
+    const auto dumped = Lines(output_, function, row);
+    EXPECT_THAT(dumped, Not(IsEmpty())) << path;
+    EXPECT_EQ(dumped, Lines(ReadFile(path + ".readelf"), readelf_function, readelf_row)) << path;
   }
 }
 

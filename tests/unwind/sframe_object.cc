@@ -57,4 +57,8 @@ SFrameObject ReadSFrameObject(const std::string& path) {
 
 std::string SFrameFixture(const std::string& name) { return OFFCPU_SOURCE_DIR "/tests/unwind/fixtures/sframe/" + name; }
 
+std::string SFrameProgram(const std::string& name) {
+  return OFFCPU_SOURCE_DIR "/tests/targets/sframe_fixtures/" + name;
+}
+
 }  // namespace offcpu

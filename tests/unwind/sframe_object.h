@@ -21,6 +21,8 @@ SFrameObject ReadSFrameObject(const std::string& path);
 
 // The path of an object that is checked in.
 std::string SFrameFixture(const std::string& name);
+// The path of a program that is checked in to be recorded.
+std::string SFrameProgram(const std::string& name);
 
 }  // namespace offcpu
 
