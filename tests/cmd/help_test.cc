@@ -1,10 +1,7 @@
 // What the programs say that they take is what their manual pages and the completions of the shells say, too.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -15,6 +12,7 @@
 
 #include "labels/row_labels.h"
 #include "labels/row_value.h"
+#include "tests/cmd/shell_output.h"
 
 namespace offcpu {
 namespace {
@@ -24,21 +22,6 @@ using Flags = std::set<std::string>;
 
 const std::string kSource = OFFCPU_SOURCE_DIR;
 const std::string kCompletions = kSource + "/packaging/completions/";
-
-// What a command of the shell prints; "" and a failure if it fails.
-std::string OutputOf(const std::string& command) {
-  std::string output;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::array<char, 4096> bytes;
-  while (const size_t got = fread(bytes.data(), 1, bytes.size(), pipe)) output.append(bytes.data(), got);
-  const int status = pclose(pipe);
-  EXPECT_EQ(status, 0) << command;
-  return status == 0 ? output : "";
-}
-
-bool HasProgram(const std::string& name) {
-  return WEXITSTATUS(system(("command -v " + name + " >/dev/null").c_str())) == 0;
-}
 
 std::string HelpOf(const std::string& program, const std::string& verb = "") {
   // They are not to be traced, which a search for leaks would do.
@@ -152,12 +135,6 @@ TEST(Help, ManualPagesHaveEachFlagAndNoOther) {
   EXPECT_EQ(AllOf(ManualPage("offcpud.8"), "(--[a-z][a-z-]*)"), Long(daemon));
 }
 
-TEST(Help, ManualPagesAreWellFormed) {
-  if (!HasProgram("man")) GTEST_SKIP() << "man: not there";
-  for (const std::string name : {"offcpu.1", "offcpud.8"})
-    EXPECT_EQ(OutputOf("man --warnings -E UTF-8 -l -Tutf8 -Z " + kSource + "/docs/" + name + " 2>&1 >/dev/null"), "");
-}
-
 // What bash offers behind `words`.
 Flags OfBash(const std::string& file, const std::string& words) {
   const std::string script = "source " + kCompletions + "bash/" + file + "; COMP_WORDS=(" + words +
@@ -226,12 +203,6 @@ TEST(Completion, OfFish) {
   EXPECT_EQ(OfFish("offcpud.fish", ""), FlagsOf(HelpOf("offcpud")));
 }
 
-TEST(Completion, FishReadsItsFiles) {
-  if (!HasProgram("fish")) GTEST_SKIP() << "fish: not there";
-  for (const std::string name : {"offcpu.fish", "offcpud.fish"})
-    EXPECT_EQ(OutputOf("fish --no-execute " + kCompletions + "fish/" + name + " 2>&1"), "");
-}
-
 // The arrays that a function for zsh defines: on a line each, or on some up to one with their end.
 std::map<std::string, std::string> ZshArrays(const std::string& file) {
   std::map<std::string, std::string> arrays;
@@ -273,12 +244,6 @@ TEST(Completion, OfZsh) {
     }
   }
   EXPECT_EQ(OfZsh({}, ReadFile(kCompletions + "zsh/_offcpud")), FlagsOf(HelpOf("offcpud")));
-}
-
-TEST(Completion, ZshReadsItsFiles) {
-  if (!HasProgram("zsh")) GTEST_SKIP() << "zsh: not there";
-  for (const std::string name : {"_offcpu", "_offcpud"})
-    EXPECT_EQ(OutputOf("zsh -n " + kCompletions + "zsh/" + name + " 2>&1"), "");
 }
 
 // The words of each list in a file for a shell that the first group of the pattern finds.

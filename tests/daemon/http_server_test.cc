@@ -1,70 +1,19 @@
-#include "daemon/http_server.h"
-
 #include <httplib.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "fake_recorder.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "pprof/pprof_reader.h"
+#include "http_server_fixture.h"
 #include "recorder/clocks.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::HasSubstr;
-
-class HttpServerTest : public ::testing::Test {
- protected:
-  HttpServerTest() {
-    DaemonConfig config;
-    config.windows.length_ns = 3600'000'000'000;
-    recording_ = *Recording::Start(config, StartFake(kernel_));
-    dumps_ = std::make_unique<Dumps>(*recording_);
-    server_ = *HttpServer::Listen("127.0.0.1:0", std::make_shared<HttpAccess>(), Source());
-    client_ = std::make_unique<httplib::Client>("127.0.0.1", server_->port());
-    client_->set_read_timeout(std::chrono::seconds(60));  // sanitizers take a while
-  }
-
-  HttpSource Source() {
-    return {.recording = *recording_,
-            .dumps = *dumps_,
-            .window_export = window_export_,
-            .blocked = *blocked_,
-            .version = "1.2",
-            .check_health = [this] { return health_; }};
-  }
-
-  httplib::Response Get(const std::string& path, const httplib::Headers& headers = {}) {
-    httplib::Result result = client_->Get(path.c_str(), headers);
-    EXPECT_TRUE(result) << path << ": " << to_string(result.error());
-    return result ? *result : httplib::Response();
-  }
-
-  static uint64_t BlockedNs(const httplib::Response& response) {
-    const absl::StatusOr<NamedProfile> profile = ParsePprof(response.body);
-    EXPECT_TRUE(profile.ok()) << profile.status();
-    if (!profile.ok()) return 0;
-    uint64_t sum = 0;
-    for (const ProfileRow& row : profile->rows) sum += row.blocked_ns;
-    return sum;
-  }
-
-  FakeKernel kernel_;
-  absl::Status health_;
-  std::unique_ptr<Recording> recording_;
-  std::unique_ptr<Dumps> dumps_;
-  WindowExport window_export_;
-  std::unique_ptr<BlockedTimes> blocked_ = *BlockedTimes::Start();
-  std::unique_ptr<HttpServer> server_;
-  std::unique_ptr<httplib::Client> client_;
-};
 
 TEST_F(HttpServerTest, AProfileIsOfAllThatIsHeld) {
   for (const char* name : {"offcpu", "block"}) {
@@ -218,14 +167,6 @@ TEST_F(HttpServerTest, SpansAreTwoPointsInTime) {
   }
   EXPECT_EQ(Get("/debug/pprof/offcpu?since=5&seconds=1").status, 400);
   EXPECT_EQ(kernel_.cuts, 0u);
-}
-
-TEST_F(HttpServerTest, ABrowserShowsTheLastHour) {
-  const auto has = [](const std::string& name) { return system(("command -v " + name + " >/dev/null").c_str()) == 0; };
-  if (!has("node") || !has("chromium")) GTEST_SKIP() << "needs node and chromium";
-  const std::string test = OFFCPU_SOURCE_DIR "/tests/html/browser/live_test.mjs";
-  const std::string address = "http://127.0.0.1:" + std::to_string(server_->port()) + "/";
-  EXPECT_EQ(system(("node " + test + " " + address + " >&2").c_str()), 0);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <initializer_list>
 #include <string>
 
-#include "absl/base/config.h"
 #include "gtest/gtest.h"
 #include "output/diff.h"
 #include "output/diff_files.h"
@@ -195,9 +194,6 @@ class BrowserTest : public PageTest {
   void SetUp() override {
     PageTest::SetUp();
     if (!HasProgram("chromium")) GTEST_SKIP() << "needs chromium";
-#ifdef ABSL_HAVE_ADDRESS_SANITIZER
-    GTEST_SKIP() << "what the browser runs has no sanitizer";
-#endif
   }
 
   // A program that opens pages in a browser.
