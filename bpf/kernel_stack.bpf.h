@@ -40,12 +40,15 @@ static __always_inline void release_slot(struct scratch *scratch)
 	__sync_fetch_and_add(&scratch->depth, -1);
 }
 
-/* How many frames lie above the scheduler's: the profiler's own and the tracepoint's. */
-static __always_inline __u32 glue_frames(const struct stack_definition *slot)
+/* How many of a slot's frames lie above the scheduler's: the profiler's own and the tracepoint's. Behind
+ * `frames` the slot has those of an earlier stack. */
+static __always_inline __u32 glue_frames(const struct stack_definition *slot, __u32 frames)
 {
 	for (__u32 i = 0; i < GLUE_FRAMES; i++) {
 		__u64 address = slot->frames[i];
 
+		if (i >= frames)
+			break;
 		if (address >= config.schedule_begin && address < config.schedule_end)
 			return i;
 		if (address >= config.schedule_tail_begin && address < config.schedule_tail_end)
@@ -170,7 +173,8 @@ __noinline __u64 name_frames(__u32 index, __u32 frames, __u32 source)
 	if (is_sample)
 		slot->frames[0]++;
 	/* What the helper tells of another task has nothing of the scheduler. */
-	slot->head.id = cut_and_hash(index, frames, source == STACK_OF_CONTEXT ? glue_frames(slot) : 0);
+	slot->head.id =
+		cut_and_hash(index, frames, source == STACK_OF_CONTEXT ? glue_frames(slot, frames) : 0);
 	send_once(slot, is_sample);
 	return slot->head.id;
 }

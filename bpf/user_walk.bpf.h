@@ -190,6 +190,8 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	walk->pc = regs->ip;
 	walk->sp = walk->stack_begin = regs->sp;
 	walk->fp = regs->bp;
+	if (walk->sp & 7) /* the window begins there: words would be halves of two */
+		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
 		find_mapping(walk->sp, false);
 	if (!is_in_stack(&state->stack, walk->sp))

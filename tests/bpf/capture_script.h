@@ -73,7 +73,7 @@ static inline void expect_bytes(const void *bytes, __u64 begin, __u32 count)
 	}
 }
 
-/* The only failure that was told. */
+/* The reason of the only failure that was sent. */
 static inline void expect_failure_of(__u64 cookie, __u32 no_user)
 {
 	const struct wire_capture_failed *record = sent_record(WIRE_CAPTURE_FAILED, 0);

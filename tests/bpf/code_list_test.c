@@ -1,4 +1,4 @@
-/* The executable mappings of a process: how they are told, hashed by each field, and sent once a hash. */
+/* The executable mappings of a process: each field of them changes the hash, and each hash is sent once. */
 #include "tests/bpf/code_script.h"
 
 static struct code_list *walk_all(struct task_struct *task, __u32 max)

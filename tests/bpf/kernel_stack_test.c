@@ -95,9 +95,7 @@ TEST(KernelStack, LongestStackIsCut)
 	EXPECT_EQ(context_id(), kernel_id(host.context_frames, 127));
 }
 
-/* A defect: the scheduler's frame is looked for behind the end of the stack, too, where the frames of an
-earlier one
- * are. Of a shorter stack nothing is left then.
+/* Behind the end of a short stack a slot still has the frames of an earlier one. */
 TEST(KernelStack, FramesOfAnEarlierStackDoNotCount)
 {
 	begin_schedule();
@@ -106,7 +104,6 @@ TEST(KernelStack, FramesOfAnEarlierStackDoNotCount)
 	context_tells(9, 0, 2);
 	EXPECT_EQ(context_id(), kernel_id(host.context_frames, 2));
 }
-*/
 
 TEST(KernelStack, HelperForOtherTasksTellsNoGlue)
 {

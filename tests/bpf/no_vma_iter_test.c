@@ -1,6 +1,6 @@
 /*
  * Compiled with OFFCPU_TASK_WORK_ARGS=0 and OFFCPU_VMA_ITER=0, as for kernels before 6.7: mappings cannot be
- * walked, so the code of a capture is told by its sequence number alone, and its stack is found under the
+ * walked, so a capture names its code by the sequence number alone, and its stack is found under the
  * lock of all mappings.
  */
 #include "tests/bpf/capture_script.h"

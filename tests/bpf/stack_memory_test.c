@@ -125,7 +125,7 @@ TEST(StackEnd, IsWhereItWasWhileMappingsChange)
 	settings->has_vma_iter = 0;
 	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END);
 	EXPECT_EQ(counted(WIRE_COUNT_STACK_UNKNOWN).count, 0);
-	/* Of another stack nothing is known: the page of its pointer, counted. */
+	/* Another stack is unknown: only the page of its pointer may be read, which is counted. */
 	EXPECT_EQ(stack_end(state_of(task), task, 0x1234), 0x2000);
 	EXPECT_EQ(stack_end(state_of(task), task, 0x1fff), 0x2000);
 	EXPECT_EQ(counted(WIRE_COUNT_STACK_UNKNOWN).count, 2);

@@ -81,7 +81,7 @@ TEST(Stamps, AllStampsAreInStorageWithoutAnArray)
 	release_stamp(task);
 }
 
-/* Of a thread whose number is new, what is there is of another one, whose end nobody saw. */
+/* A place that a new thread finds taken under its own number belonged to one whose end nobody saw. */
 TEST(Stamps, NewThreadOfAnOldNumberFindsAClearPlace)
 {
 	begin();

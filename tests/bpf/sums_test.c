@@ -1,4 +1,4 @@
-/* Intervals that are alike are told in one record, and none is lost on the way. */
+/* One record stands for intervals that are alike, and none of them is lost on the way. */
 #include "tests/bpf/schedule.h"
 
 #define NOON (50 * SECOND + 500 * MILLISECOND)

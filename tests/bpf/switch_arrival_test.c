@@ -1,5 +1,5 @@
-/* Arrivals that are told twice, by another program, or not at all, and threads that are recorded at some
- * events only. */
+/* Arrivals that the kernel reports twice, to another program, or not at all, and threads that are recorded at
+ * some events only. */
 #include "tests/bpf/schedule.h"
 
 static struct task_struct *task;

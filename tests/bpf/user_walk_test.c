@@ -219,9 +219,7 @@ TEST(UserWalk, FramePointerHasToLeadAboveTheStackPointer)
 	}
 }
 
-/* A defect: what is copied from a stack pointer on that is no word has no word where one is looked for. Here
-the
- * halves of two words are taken for a return address, where in truth there is null.
+/* From such a stack pointer on, a window would hold halves of words: here of a null and a return address. */
 TEST(UserWalk, StackPointerThatIsNoWordDoesNotShiftWords)
 {
 	struct user_thread thread = new_user_thread(1, SP + 4);
@@ -233,7 +231,6 @@ TEST(UserWalk, StackPointerThatIsNoWordDoesNotShiftWords)
 	put(thread, 104, 0);
 	EXPECT_NE(walked_id(thread), user_id((const __u64[]){LEAF, CALLER(1)}, 2));
 }
-*/
 
 TEST(UserWalk, FramePointerHasToBeAWord)
 {

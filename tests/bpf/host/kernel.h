@@ -53,7 +53,7 @@ struct host_kernel {
 	void (*on_user_read)(void);  /* before each read, counted in user_reads */
 	void (*on_clock)(void);	     /* before each reading */
 	void (*on_task_work)(void);  /* before the kernel answers who asks for it */
-	void (*on_task_stack)(void); /* before a task's kernel stack is told */
+	void (*on_task_stack)(void); /* runs before a helper copies a task's kernel stack */
 
 	_Alignas(8) char seq[HOST_SEQ_BYTES]; /* what iterators have written */
 	__u32 seq_bytes;
