@@ -64,21 +64,14 @@ static __always_inline bool spend(__u64 *account_ns, __u64 price, bool is_long)
 	return true;
 }
 
-/* Where draws adapt, they bound what captures of waits cost; what of all CPUs' draws falls on one, and what
- * many new processes draw before T has risen, still has a bound. */
-static __always_inline __u32 budgets_of(__u32 context)
+static __always_inline __u64 price_ns(__u64 bytes)
 {
-	return config.adapts && context == CONTEXT_SWITCH ? 4 : 1;
+	return bytes * NS_PER_SECOND / (config.capture_bytes_per_second ?: 1);
 }
 
-static __always_inline __u64 price_ns(__u64 bytes, __u32 context)
+static __always_inline __u64 task_work_price_ns(void)
 {
-	return bytes * NS_PER_SECOND / ((config.capture_bytes_per_second ?: 1) * budgets_of(context));
-}
-
-static __always_inline __u64 task_work_price_ns(__u32 context)
-{
-	return NS_PER_SECOND / ((config.task_works_per_second ?: 1) * budgets_of(context));
+	return NS_PER_SECOND / (config.task_works_per_second ?: 1);
 }
 
 /* Gives back what was paid for bytes that lie beyond the end of the stack, to the context that asked. */
@@ -87,7 +80,7 @@ static __always_inline void refund(__u32 bytes, __u32 context)
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &context);
 
 	if (budget)
-		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes, context));
+		__sync_fetch_and_add(&budget->bytes_ns, price_ns(bytes));
 }
 
 /* May so many mappings be looked at now? */

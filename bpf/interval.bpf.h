@@ -18,7 +18,7 @@ struct times {
 	__u64 end_ns;
 	__u64 waited_ns;
 	__u64 runnable_ns;
-	__u64 sample_ns; /* that it was drawn with; 0: it was not */
+	__u64 sample_ns; /* T that it was sampled with; 0: it was not */
 };
 
 /* How often a thread that has just come to a CPU for the first time is counted to have done so. */

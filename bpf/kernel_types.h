@@ -196,6 +196,7 @@ typedef struct {
 } kuid_t;
 
 struct cred {
+	kuid_t uid;
 	kuid_t euid;
 };
 

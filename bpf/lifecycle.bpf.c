@@ -8,6 +8,7 @@
 #include "rings.bpf.h"
 #include "stamp.bpf.h"
 #include "task.bpf.h"
+#include "users.bpf.h"
 #include "wakers.bpf.h"
 
 /* A new process is in a set of processes if its parent is; what was known of its number was of another. */
@@ -48,12 +49,12 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 	if (!kind_of_task_is_recorded(child) || child->tgid == config.own_tgid)
 		return 0;
 	inherit_code(parent, child);
-	if (config.adapts)
-		space_of(child, false);
 	claim_stamp(child, true);
 	stamp = stamp_of(child, bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
-	if (stamp)
+	if (stamp) {
 		stamp->knows_state = 1; /* it wants to run */
+		stamp->user = user_of(child);
+	}
 	open_account_at_fork(child);
 	return 0;
 }
@@ -101,9 +102,6 @@ int BPF_PROG(sched_process_exec, struct task_struct *task, int old_pid, struct l
 	__u32 tgid = task->tgid;
 	__u64 given = 0;
 
-	if (config.adapts)
-		space_of(task, false); /* the first thread of its process is another one, if that did not call
-					  execve */
 	if (state) { /* its stack is another one, and so is what lies on it: execve may wait after the change
 		      */
 		state->stack.begin = state->stack.end = 0;

@@ -9,6 +9,7 @@
 #include "machine.bpf.h"
 #include "stamp.bpf.h"
 #include "task.bpf.h"
+#include "users.bpf.h"
 #include "wakers.bpf.h"
 
 /* Before recording begins: what is seen of a thread now is what it did last. */
@@ -20,6 +21,7 @@ static __always_inline void note_first_sight(struct task_struct *task, struct ta
 	stamp = stamp_of(task, state);
 	if (!stamp)
 		return;
+	stamp->user = user_of(task);
 	if (!stamp->out_ns) {
 		stamp->arrivals = task->sched_info.pcount;
 		stamp->out_run_delay = task->sched_info.run_delay;
@@ -39,8 +41,6 @@ static __always_inline void remember_task(struct task_struct *task)
 		note_first_sight(task, state);
 		open_account(task);
 	}
-	if (config.adapts) /* made here and at fork: where a wait ends under a lock it cannot be */
-		space_of(task, false);
 }
 
 /* Every thread: makes its storage if it may be recorded, and tells what it is. */

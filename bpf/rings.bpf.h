@@ -34,15 +34,13 @@ static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 #define WAKE_UP_SPAN 4096
 
 /*
- * How a record of these bytes is sent. User space looks at the rings by time. While it records a sample,
- * which is little, it does so rarely, and is woken by the first records of each further quarter of a ring.
+ * How a record of these bytes is sent. User space looks at the rings by time, rarely where little comes, and
+ * is woken by the first records of each further quarter of a ring.
  */
 static __always_inline __u64 wake_up(void *ring, __u64 bytes)
 {
 	__u64 quarter, after, taken = taken_in_ring(bytes);
 
-	if (!config.adapts)
-		return BPF_RB_NO_WAKEUP;
 	quarter = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4; /* a power of two */
 	after = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken;
 	return after >= quarter && (after & (quarter - 1)) < taken + WAKE_UP_SPAN ? BPF_RB_FORCE_WAKEUP

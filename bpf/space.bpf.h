@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What is kept of a process, with its first thread: what is known of its code, what captures have taken of
- * its threads' time, and what its draws follow.
+ * What is kept of a process, with its first thread: what is known of its code, and what captures have taken
+ * of its threads' time.
  */
 #ifndef OFFCPU_BPF_SPACE_BPF_H_
 #define OFFCPU_BPF_SPACE_BPF_H_
@@ -19,15 +19,6 @@ struct process_time {
 	__u64 off_until_ns; /* no captures are made before; 0: it was never switched off */
 };
 
-/* What the draws of a process follow, see draw.bpf.h. */
-struct draw {
-	__u64 began_ns;	 /* the slice of time; scheduler's clock */
-	__u64 sample_ns; /* T: shorter waits are drawn; 0: no slice has begun */
-	__u32 drawn;	 /* in this slice */
-	__u32 limit;	 /* from which on T doubles */
-	__u64 slices;	 /* that this one is as long as */
-};
-
 /* Of a process, with its first thread: what is known of its code. Written by whoever holds `busy`. */
 struct space {
 	__u64 mm; /* of which this is known, and of which of the process's programs */
@@ -39,7 +30,6 @@ struct space {
 	__u32 count; /* executable mappings */
 	__u64 begins[KNOWN_MAPPINGS];
 	struct process_time time; /* see watchdog.bpf.h */
-	struct draw of_short, of_long;
 };
 
 struct {

@@ -50,8 +50,7 @@ static __always_inline struct stamp *stamp_of(struct task_struct *task, struct t
 static __always_inline void clear_stamp(struct stamp *stamp)
 {
 	stamp->out_ns = stamp->out_run_delay = stamp->arrivals = 0;
-	stamp->sample_ns = stamp->until_ns = 0;
-	stamp->scale = stamp->out_state = 0;
+	stamp->user = stamp->out_state = 0;
 	stamp->knows_state = stamp->has_run = stamp->was_throttled = 0;
 }
 

@@ -2,8 +2,8 @@
 /*
  * Short intervals that are alike are added up where they end, and told in one record: where every wait is
  * recorded, most of them repeat, and a record of each would cost more than all the rest. What has to be told
- * by itself is not added up: a long wait, one that was drawn or has a waker, one that lies in two seconds or
- * in two windows.
+ * by itself is not added up: a long wait, one that was sampled or has a waker, one that lies in two seconds
+ * or in two windows.
  *
  * Each CPU has places of its own, which nobody else writes, two for each sum to be in. A sum that has to make
  * room for another one is sent; what stays is sent by flush_sums, which the recorder runs on that CPU. No

@@ -2,16 +2,17 @@
 /* The BPF programs at which a thread leaves the CPU, and at which it is back. */
 #include "clock.bpf.h"
 #include "counters.bpf.h"
-#include "draw.bpf.h"
 #include "filter.bpf.h"
 #include "interval.bpf.h"
 #include "kernel_stack.bpf.h"
 #include "ledger.bpf.h"
 #include "sampled_cpu.bpf.h"
+#include "sampling.bpf.h"
 #include "stamp.bpf.h"
 #include "sums.bpf.h"
 #include "task.bpf.h"
 #include "this_cpu.bpf.h"
+#include "timing.bpf.h"
 #include "user_stack.bpf.h"
 #include "user_walk.bpf.h"
 #include "wakers.bpf.h"
@@ -126,8 +127,7 @@ static __always_inline bool waits_for_waker(const struct stamp *stamp, const str
 
 /* Is it recorded? What is not is counted, or stood for by what is. */
 static __always_inline bool is_kept(struct task_struct *task, struct wire_account *account,
-				    struct stamp *stamp, struct times *times, struct lot lot,
-				    enum presence presence)
+				    struct stamp *stamp, struct times *times)
 {
 	if (times->waited_ns < config.min_wait_ns) {
 		lose(account, WIRE_COUNT_BELOW_MIN_WAIT, times->waited_ns);
@@ -141,19 +141,20 @@ static __always_inline bool is_kept(struct task_struct *task, struct wire_accoun
 		lose(account, WIRE_COUNT_OTHER_KIND, times->waited_ns);
 		return false;
 	}
-	times->sample_ns = draw(task, stamp, times->waited_ns, times->end_ns, lot, presence);
-	if (times->sample_ns == NOT_DRAWN) {
+	times->sample_ns = sample_wait(task, stamp, times->waited_ns);
+	if (times->sample_ns == NOT_SAMPLED) {
 		count_own_ns(WIRE_COUNT_NOT_DRAWN, times->waited_ns);
 		book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 		return false;
 	}
+	count_wait_of(stamp->user);
 	return true;
 }
 
 /* One walk in so many is proven by a capture, too. */
 static __always_inline bool is_proof_due(void)
 {
-	return config.proof_odds && throw_dice(this_cpu()) <= ~0U / config.proof_odds;
+	return config.proof_odds && next_random(this_cpu()) <= ~0U / config.proof_odds;
 }
 
 static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 cookie,
@@ -277,8 +278,7 @@ static __always_inline void tell_wait(void *ctx, struct arrival *arrival)
 }
 
 /* The thread runs again. */
-static __always_inline void come_back(void *ctx, struct task_struct *task, struct lot lot,
-				      enum presence presence)
+static __always_inline void come_back(void *ctx, struct task_struct *task, enum presence presence)
 {
 	struct arrival arrival = {.task = task, .presence = presence};
 
@@ -288,26 +288,19 @@ static __always_inline void come_back(void *ctx, struct task_struct *task, struc
 	 */
 	if (presence == ABOUT_TO_RUN && cgroups_matter() && !arrival.stamp->out_ns)
 		return;
-	if (take_times(&arrival) &&
-	    is_kept(task, arrival.account, arrival.stamp, &arrival.times, lot, presence))
+	if (take_times(&arrival) && is_kept(task, arrival.account, arrival.stamp, &arrival.times))
 		tell_wait(ctx, &arrival);
 	else
 		take_wake(task, presence);
 }
 
-/* Kernels of some sandboxes hide tasks from BPF programs, which are not called where such a one leaves: who
- * comes then is seen at sched_exit_tp. */
-static __always_inline void note_told(struct wire_cpu *cpu, struct task_struct *next)
-{
-	if (cpu && control.hides_tasks)
-		cpu->told_tid = next->pid;
-}
-
+/* Is the arrival of a thread over before sched_exit_tp? Kernels of some sandboxes hide tasks from BPF
+ * programs, which are not called where such a one leaves: who comes then is seen at sched_exit_tp only. */
 static __always_inline bool was_told(struct task_struct *task)
 {
-	struct wire_cpu *cpu = config.ends_at_switch ? this_cpu() : NULL;
+	struct wire_cpu *cpu = this_cpu();
 
-	return config.ends_at_switch && (!cpu || cpu->told_tid == (__u32)task->pid);
+	return cpu ? cpu->told_tid == (__u32)task->pid : config.ends_at_switch;
 }
 
 /* Before recording begins: what was stamped until here is over. */
@@ -331,38 +324,52 @@ static __always_inline void note_late_arrival(struct task_struct *task)
 		state->late_exec_id = task->self_exec_id + 1;
 }
 
-static __noinline void arrive_closely(void *ctx, struct task_struct *task, __u64 now, __u64 sample_ns,
-				      __u32 random)
+static __always_inline void end_wait(void *ctx, struct task_struct *task, enum presence presence)
 {
-	struct lot lot = {.sample_ns = sample_ns, .random = random};
+	struct wire_cpu *cpu = this_cpu();
+	__u64 began = begin_timing(cpu ? &cpu->arrivals : NULL);
 
+	come_back(ctx, task, presence);
+	end_timing(cpu ? &cpu->arrivals : NULL, began);
+}
+
+static __always_inline void arrive(void *ctx, struct task_struct *task, __u64 now, enum presence presence)
+{
 	if (control.phase == WIRE_RECORDING)
-		come_back(ctx, task, lot, ABOUT_TO_RUN);
+		end_wait(ctx, task, presence);
 	else if (control.phase < WIRE_ENDED)
 		note_arrival(task, now);
 	else
 		note_late_arrival(task);
 }
 
-static __always_inline void arrive_at_switch(void *ctx, struct task_struct *task, struct wire_cpu *cpu,
-					     __u64 now)
+static __noinline void arrive_at_switch(void *ctx, struct task_struct *task, __u64 now)
 {
-	struct lot lot = {.random = throw_dice(cpu)};
-	struct stamp *place = control.phase == WIRE_RECORDING ? placed_stamp(task) : NULL;
-
-	if (!place || !passes_by(task, place, cpu, now, &lot))
-		arrive_closely(ctx, task, now, lot.sample_ns, lot.random);
+	arrive(ctx, task, now, ABOUT_TO_RUN);
 }
 
-/* Accounts and wakes have to be told of every arrival, so none passes by. */
-static __always_inline void arrive_at_exit(void *ctx, struct task_struct *task)
+/* Nothing more has to be done of the wait that `next` ends. */
+static __always_inline bool is_passed_over_at_switch(struct task_struct *next, struct wire_cpu *cpu,
+						     __u64 now)
 {
-	if (control.phase == WIRE_RECORDING)
-		come_back(ctx, task, (struct lot){.random = throw_dice(this_cpu())}, IS_CURRENT);
-	else if (control.phase < WIRE_ENDED)
-		note_arrival(task, scheduler_clock(task));
-	else
-		note_late_arrival(task);
+	struct stamp *place;
+
+	if (!cpu || !config.samples_at_switch || control.phase != WIRE_RECORDING)
+		return false;
+	place = placed_stamp(next);
+	return place && is_passed_over(next, place, cpu, now);
+}
+
+/* Walks the stack that `next` waited at, if that is recorded, as long as all of it is there. */
+static __always_inline void keep_stack_of_wait(struct task_struct *next, struct wire_cpu *cpu)
+{
+	__u64 began;
+
+	if (!config.keeps_stacks || control.phase != WIRE_RECORDING)
+		return;
+	began = begin_timing(cpu ? &cpu->kernel_stacks : NULL);
+	keep_stack(next);
+	end_timing(cpu ? &cpu->kernel_stacks : NULL, began);
 }
 
 /* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
@@ -377,15 +384,26 @@ static __always_inline void capture_at_leave(struct task_struct *task)
 				.cookie;
 }
 
-SEC("tp_btf/sched_switch")
-int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
-	     unsigned int prev_state)
+/* Ends the wait that `next` comes back from here, as far as that can be. */
+static __always_inline void end_wait_at_switch(void *ctx, struct task_struct *next, struct wire_cpu *cpu,
+					       __u64 now)
+{
+	bool is_recorded = task_is_recorded(next),
+	     is_over = is_recorded && is_passed_over_at_switch(next, cpu, now);
+
+	if (is_recorded && !is_over && config.ends_at_switch)
+		arrive_at_switch(ctx, next, now);
+	else if (is_recorded && !is_over)
+		keep_stack_of_wait(next, cpu);
+	if (cpu && (is_over || config.ends_at_switch))
+		cpu->told_tid = next->pid;
+}
+
+static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, struct task_struct *prev,
+					   struct task_struct *next, __u32 prev_state)
 {
 	struct moment at = moment_of_switch(prev);
-	struct wire_cpu *cpu = this_cpu();
 
-	if (preempt)
-		prev_state = 0;
 	learn_clock_offset(at.clock);
 	note_idle(prev, next);
 	note_stolen(at);
@@ -399,13 +417,20 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	}
 	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */
-	if (config.ends_at_switch) {
-		note_told(cpu, next);
-		if (task_is_recorded(next))
-			arrive_at_switch(ctx, next, cpu, at.clock);
-	}
-	if (config.keeps_stacks && control.phase == WIRE_RECORDING && task_is_recorded(next))
-		keep_stack(next);
+	if (cpu)
+		cpu->told_tid = cpu->sampled_tid = 0;
+	end_wait_at_switch(ctx, next, cpu, at.clock);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct wire_cpu *cpu = this_cpu();
+	__u64 began = begin_timing(cpu ? &cpu->switches : NULL);
+
+	switch_threads(ctx, cpu, prev, next, preempt ? 0 : prev_state);
+	end_timing(cpu ? &cpu->switches : NULL, began);
 	return 0;
 }
 
@@ -415,6 +440,6 @@ int BPF_PROG(sched_exit, bool is_switch)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (is_switch && !was_told(task) && current_is_recorded(task))
-		arrive_at_exit(ctx, task);
+		arrive(ctx, task, scheduler_clock(task), IS_CURRENT);
 	return 0;
 }

@@ -32,7 +32,7 @@ struct walked {
 	__u64 code_hash;
 };
 
-/* A thread's last departure from the CPU, and what its next wait is drawn with. */
+/* A thread's last departure from the CPU. */
 struct stamp {
 	__u64 out_ns; /* when it left, scheduler's clock; 0: no stamp */
 	__u64 out_run_delay;
@@ -40,11 +40,8 @@ struct stamp {
 	 * has not run in between. A thread may be recorded at some of its events only, where a filter depends
 	 * on what changes. */
 	__u64 arrivals;
-	/* What the draws of its process were like when it was looked at closely last: see passes_by. */
-	__u64 sample_ns;    /* T; 0: not known */
-	__u64 until_ns;	    /* that is not used from then on; scheduler's clock */
-	__u32 scale;	    /* 2^32 / T, rounded up */
 	__u32 tid;	    /* in the array: whose it is; 0: nobody's */
+	__u32 user;	    /* its place among users, when that was looked at last: see users.bpf.h */
 	__u32 out_state;    /* TASK_*; 0: it was runnable */
 	__u8 knows_state;   /* out_state is set: by its leaving, its creation, or when it was first seen */
 	__u8 has_run;	    /* since it was first seen, and before recording ended */

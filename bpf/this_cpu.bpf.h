@@ -26,17 +26,17 @@ static __always_inline struct wire_cpu *this_cpu(void)
 
 /* A random number. The kernel's takes a call, which is dear at every switch. xorshift64*, from S. Vigna, An
  * experimental exploration of Marsaglia's xorshift generators, 2016. */
-static __always_inline __u32 throw_dice(struct wire_cpu *cpu)
+static __always_inline __u32 next_random(struct wire_cpu *cpu)
 {
 	__u64 x;
 
 	if (!cpu)
 		return bpf_get_prandom_u32();
-	x = cpu->dice ?: (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+	x = cpu->random ?: (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	cpu->dice = x;
+	cpu->random = x;
 	return x * 0x2545f4914f6cdd1dULL >> 32;
 }
 

@@ -11,6 +11,7 @@
 #include "capture.bpf.h"
 #include "request.bpf.h"
 #include "task.bpf.h"
+#include "users.bpf.h"
 #include "watchdog.bpf.h"
 
 /* From here on a wait gets a larger stack copy and may use the last quarter of a budget. */
@@ -76,7 +77,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	earn(&budget->task_work_ns, earned);
 	earn(&budget->bytes_ns, earned);
 	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
-	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES, context), is_long))
+	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES), is_long))
 		return side;
 	if (presence == ABOUT_TO_RUN && !can_run_task_work(task)) {
 		side.no_user = task->flags & PF_EXITING ? WIRE_NO_USER_EXITING : WIRE_NO_USER_UNREADABLE;
@@ -87,10 +88,12 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	if (!spend(&budget->bytes_ns, price_ns(wanted + piece_bytes(task->pid), context), is_long))
+	if (!spend(&budget->bytes_ns, price_ns(wanted + piece_bytes(task->pid)), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
-	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(context), is_long)) {
+	if (context == CONTEXT_SWITCH)
+		count_capture_of(user_of(task));
+	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(), is_long)) {
 		/* Set before the request: it may be served before this returns. An event of another context
 		 * may have been quicker since the look at it above. */
 		__u64 other = state ? __sync_val_compare_and_swap(&state->cookie, 0, side.cookie) : 0;

@@ -443,7 +443,6 @@ struct wire_glob {
 struct wire_config {
 	uint64_t min_wait_ns;
 	uint64_t max_wait_ns; /* longer intervals are left out; 0: none are */
-	uint64_t sample_ns;   /* shorter ones are drawn, see draw.bpf.h; 0: all are recorded */
 	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
 	 * unknown, the frames above them are not cut. */
 	uint64_t schedule_begin, schedule_end;
@@ -475,26 +474,57 @@ struct wire_config {
 	uint8_t exclude_pids;
 	uint8_t has_locking_vma_iter; /* mappings do not change while it walks; else it leaves out those that
 					 do */
-	uint8_t adapts;	      /* sample_ns is the least; control.draws_per_second says how much is drawn */
-	uint8_t keeps_stacks; /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
-	uint8_t walks_user;   /* user stacks are walked at sched_exit_tp */
-	uint8_t selects;      /* any of the filters above but kinds */
-	uint8_t sums;	      /* short intervals are added up, see sums.bpf.h */
-	uint32_t proof_odds;  /* one walk of a user stack in so many is proven by a capture, too */
+	uint8_t samples_at_switch; /* what is left out may be left out at sched_switch, see sampling.bpf.h */
+	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
+	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */
+	uint8_t selects;	   /* any of the filters above but kinds */
+	uint8_t sums;		   /* short intervals are added up, see sums.bpf.h */
+	uint32_t proof_odds;	   /* one walk of a user stack in so many is proven by a capture, too */
 	uint32_t run_queue_bounds_ns[WIRE_SUM_BOUNDS]; /* sums keep apart what is between different ones */
 	uint32_t per_thread;			       /* and what is of different threads */
 	uint32_t has_stamps;			       /* there is an array of them, see stamp.bpf.h */
+	uint32_t user_salt;			       /* see users.bpf.h */
+	uint32_t reserved;
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 168);
 
-/* Of a CPU, what most switches touch. */
-struct wire_cpu {
-	uint64_t dice;		       /* state of its random numbers; 0: not begun */
-	struct wire_counter passed_by; /* a part of WIRE_COUNT_NOT_DRAWN */
-	uint32_t told_tid;	       /* whose arrival sched_switch has told last */
-	uint32_t reserved[9];
+#define WIRE_USERS 256 /* places for what is kept of users, a power of 2 */
+
+/* On one CPU, from the start of the recording. */
+struct wire_user {
+	uint64_t waits;	   /* that were recorded */
+	uint64_t captures; /* that were asked for, of waits */
 };
-WIRE_ASSERT(sizeof(struct wire_cpu) == 64); /* a line of the cache */
+WIRE_ASSERT(sizeof(struct wire_user) == 16);
+
+/* Every so many runs of a part of a program one is timed. A prime, so that no pattern of runs repeats in it.
+ */
+#define WIRE_TIMED_EVERY 61
+
+/* What a part of a program takes. */
+struct wire_timing {
+	uint64_t timed_ns; /* the runs that were timed */
+	uint32_t timed;	   /* how many these are */
+	uint32_t untimed;  /* since the last one of them, downwards */
+};
+WIRE_ASSERT(sizeof(struct wire_timing) == 16);
+
+/* Of a CPU, what most switches touch. Two lines of its cache. */
+struct wire_cpu {
+	uint64_t random;		 /* state of its random numbers; 0: not begun */
+	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_DRAWN */
+	uint32_t told_tid;		 /* whose arrival is over since sched_switch; 0: nobody's */
+	uint32_t sampled_tid;		 /* whose wait sched_switch has sampled; 0: nobody's */
+	uint64_t sampled_ns;		 /* and with which T */
+	struct wire_timing switches;	 /* of sched_switch */
+	uint64_t reserved;
+	/* A line of the cache ends here. */
+	struct wire_timing arrivals;	  /* of waits that are recorded, or left out late */
+	struct wire_timing kernel_stacks; /* walked at sched_switch, a part of `switches` */
+	struct wire_timing wakes;	  /* of sched_waking */
+	uint64_t more_reserved[2];
+};
+WIRE_ASSERT(sizeof(struct wire_cpu) == 128);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {
@@ -546,6 +576,8 @@ WIRE_ENUM(wire_phase){
 	WIRE_LISTING,		    /* the same, and who still waits is being listed for the last time */
 };
 
+#define WIRE_SAMPLE_MOST_NS 1000000000ULL
+
 /* Shared with the running programs through .bss. */
 struct wire_control {
 	uint64_t start_ns; /* scheduler's clock; set before recording begins */
@@ -563,13 +595,13 @@ struct wire_control {
 	uint32_t phase;		   /* wire_phase; one store, so that no event falls between two of them */
 	uint32_t zero;		   /* stays 0 */
 	uint32_t hides_tasks;	   /* the kernel: sched_exit tells of arrivals that sched_switch does not */
-	uint32_t draws_per_second; /* of all processes together, where draws adapt; may change */
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
 	struct wire_orc_registers orc_registers; /* set before recording */
-	uint32_t reserved;
+	uint64_t
+		sample_ns[WIRE_USERS]; /* T of users, at most WIRE_SAMPLE_MOST_NS; 0: all waits; may change */
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 96);
+WIRE_ASSERT(sizeof(struct wire_control) == 88 + 8 * WIRE_USERS);
 
 #ifdef __cplusplus
 }

@@ -29,7 +29,7 @@ absl::Status SetSample(const RecordFlags& flags, RecordConfig* config) {
   if (!budget.ok()) return budget.status();
   config->cpu_budget_ppm = *budget;
   if (flags.sample == "auto") {
-    AdaptSample(kDrawsPerCpuOnce, *config);
+    config->adapts_sample = true;
     return absl::OkStatus();
   }
   const absl::StatusOr<uint64_t> sample = ParseDuration(flags.sample);

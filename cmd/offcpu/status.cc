@@ -56,13 +56,11 @@ void PrintCost(const control::Cost& cost) {
   stats.capture_ns = cost.captures_ns();
   stats.own_process_ns = cost.process_ns();
   stats.host_cpu_ns = cost.host_cpu_ns();
-  stats.budgeted_cpu_ns = cost.budgeted_cpu_ns();
   stats.cpu_budget_ppm = cost.budget_ppm();
   const std::string text = CostText(stats);
   if (!text.empty()) ToStdout(absl::StrFormat("  cost        %s\n", text));
-  if (cost.draws_per_cpu() == cost.draws_per_cpu_most()) return;
-  ToStdout(absl::StrFormat("  lowered     to %d draws a second and CPU, of %d, because of the budget\n",
-                           cost.draws_per_cpu(), cost.draws_per_cpu_most()));
+  if (cost.threshold_ns() == 0) return;
+  ToStdout(absl::StrFormat("  sampled     waits below %s, now\n", FormatDuration(cost.threshold_ns())));
 }
 
 void PrintSwitchWalks(const control::SwitchWalks& walks) {
@@ -137,10 +135,8 @@ void WriteCost(const control::Cost& cost, JsonWriter& json) {
   json.Field("captures_ns", cost.captures_ns());
   json.Field("process_ns", cost.process_ns());
   json.Field("host_cpu_ns", cost.host_cpu_ns());
-  json.Field("budgeted_cpu_ns", cost.budgeted_cpu_ns());
   json.Field("budget_ppm", cost.budget_ppm());
-  json.Field("draws_per_cpu", uint64_t{cost.draws_per_cpu()});
-  json.Field("draws_per_cpu_most", uint64_t{cost.draws_per_cpu_most()});
+  json.Field("threshold_ns", cost.threshold_ns());
   json.EndObject();
 }
 

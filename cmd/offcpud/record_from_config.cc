@@ -25,11 +25,8 @@ absl::Status AddDirectories(const std::vector<std::string>& names,
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   RecordConfig record;
-  if (config.record.sample_ns.has_value()) {
-    record.sample_ns = *config.record.sample_ns;
-  } else {
-    AdaptSample(kDrawsPerCpuAlways, record);
-  }
+  record.sample_ns = config.record.sample_ns.value_or(0);
+  record.adapts_sample = !config.record.sample_ns.has_value();
   record.cpu_budget_ppm = config.record.cpu_budget_ppm;
   record.min_wait_ns = config.record.min_wait_ns;
   record.max_wait_ns = config.record.max_wait_ns;

@@ -17,7 +17,7 @@ namespace offcpu {
 // Those that are used by name, in one list for the structs and for what fills them: X(name) of each.
 // clang-format off
 #define OFFCPU_BPF_MAPS(X) \
-  X(intervals) X(captures) X(buffers) X(counters) X(cpus) X(stack_hints) X(stamps) X(sent) X(sent_places) X(user_rows) X(user_memos) X(kernel_memos) X(user_stacks) X(sums) \
+  X(intervals) X(captures) X(buffers) X(counters) X(cpus) X(users) X(stack_hints) X(stamps) X(sent) X(sent_places) X(user_rows) X(user_memos) X(kernel_memos) X(user_stacks) X(sums) \
   X(pids) X(excluded_pids) X(tids) X(uids) X(cgroups) X(globs)
 #define OFFCPU_BPF_PROGRAMS(X) \
   X(sched_switch) X(sched_exit) X(sched_waking) \

@@ -107,6 +107,14 @@ uint64_t MonotonicNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
+// Of what a CPU goes on changing.
+uint64_t ReadShared(uint64_t& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); }
+
+void Add(wire_timing& of_cpu, wire_timing& sum) {
+  sum.timed_ns += ReadShared(of_cpu.timed_ns);
+  sum.timed += std::atomic_ref(of_cpu.timed).load(std::memory_order_relaxed);
+}
+
 int OnRecord(void* context, void* data, size_t size) {
   const auto& record = *static_cast<const Programs::RecordCallback*>(context);
   record({static_cast<const std::byte*>(data), size});
@@ -128,6 +136,7 @@ struct Programs::Impl {
   OwnedRing intervals;
   OwnedRing captures;
   MappedArray<wire_cpu> cpus;
+  MappedArray<wire_user> users;  // of each CPU
   MappedArray<wire_user_row_bucket> user_rows;
   MappedArray<wire_user_stack_bucket> user_stacks;
   std::optional<UserRowTables> told;      // in them; none: no user stack is walked
@@ -180,7 +189,9 @@ struct Programs::Impl {
 
   absl::Status MapCpus() {
     cpus = MappedArray<wire_cpu>::Of(bpf.maps.cpus);
-    return cpus.all().empty() ? ErrnoStatus("cannot map the counts of CPUs", errno) : absl::OkStatus();
+    users = MappedArray<wire_user>::Of(bpf.maps.users);
+    const bool is_mapped = !cpus.all().empty() && !users.all().empty();
+    return is_mapped ? absl::OkStatus() : ErrnoStatus("cannot map the counts of CPUs", errno);
   }
 
   // Where the rows of user stacks are told.
@@ -205,11 +216,11 @@ struct Programs::Impl {
   }
 
   // The programs go on counting.
-  wire_counter CountPassedBy() const {
+  wire_counter CountPassedOver() const {
     wire_counter sum = {};
     for (wire_cpu& cpu : cpus.all()) {
-      sum.count += std::atomic_ref(cpu.passed_by.count).load(std::memory_order_relaxed);
-      sum.ns += std::atomic_ref(cpu.passed_by.ns).load(std::memory_order_relaxed);
+      sum.count += ReadShared(cpu.passed_over.count);
+      sum.ns += ReadShared(cpu.passed_over.ns);
     }
     return sum;
   }
@@ -327,7 +338,6 @@ absl::StatusOr<std::unique_ptr<Programs>> Programs::Load(const ProgramsConfig& c
   if (status.ok()) status = impl->WatchNews();
   if (status.ok()) status = impl->MapCpus();
   if (status.ok()) status = impl->MapUserRows();
-  if (status.ok()) impl->control->draws_per_second = config.draws_per_second;
   if (status.ok()) status = impl->Attach();
   if (status.ok()) status = impl->AttachSampling(config.oncpu_hz);
   if (!status.ok()) return status;
@@ -489,9 +499,9 @@ uint64_t Programs::request_ns() const { return impl_->request_ns; }
 Counters Programs::ReadCounters() const {
   Counters counters = {};
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) counters[id] = impl_->ReadCounter(id);
-  const wire_counter passed_by = impl_->CountPassedBy();
-  counters[WIRE_COUNT_NOT_DRAWN].count += passed_by.count;
-  counters[WIRE_COUNT_NOT_DRAWN].ns += passed_by.ns;
+  const wire_counter passed_over = impl_->CountPassedOver();
+  counters[WIRE_COUNT_NOT_DRAWN].count += passed_over.count;
+  counters[WIRE_COUNT_NOT_DRAWN].ns += passed_over.ns;
   uint64_t& not_listed = counters[WIRE_COUNT_NOT_LISTED].count;
   not_listed -= std::min(not_listed, impl_->listed_later.load());
   const uint64_t missed = impl_->ReadMissed(counters[WIRE_COUNT_SAMPLE]);
@@ -500,8 +510,39 @@ Counters Programs::ReadCounters() const {
   return counters;
 }
 
-void Programs::SetDrawsPerSecond(uint32_t draws) {
-  std::atomic_ref(impl_->control->draws_per_second).store(draws, std::memory_order_relaxed);
+void Programs::SetThresholds(std::span<const uint64_t> thresholds_ns) {
+  for (size_t user = 0; user < WIRE_USERS; ++user) {
+    std::atomic_ref(impl_->control->sample_ns[user])
+        .store(std::min(thresholds_ns[user], kMostThresholdNs), std::memory_order_relaxed);
+  }
+}
+
+std::array<wire_user, WIRE_USERS> Programs::ReadUsers() const {
+  std::array<wire_user, WIRE_USERS> sums = {};
+  const std::span<wire_user> users = impl_->users.all();
+  for (size_t i = 0; i < users.size(); ++i) {
+    sums[i % WIRE_USERS].waits += ReadShared(users[i].waits);
+    sums[i % WIRE_USERS].captures += ReadShared(users[i].captures);
+  }
+  return sums;
+}
+
+ProgramTimes Programs::ReadTimes() const {
+  wire_timing switches = {};
+  wire_timing arrivals = {};
+  wire_timing kernel_stacks = {};
+  wire_timing wakes = {};
+  for (wire_cpu& cpu : impl_->cpus.all()) {
+    Add(cpu.switches, switches);
+    Add(cpu.arrivals, arrivals);
+    Add(cpu.kernel_stacks, kernel_stacks);
+    Add(cpu.wakes, wakes);
+  }
+  // Kernel stacks, and there arrivals, are timed within the program at each switch as well.
+  const uint64_t exits_ns = impl_->bpf.config->ends_at_switch != 0 ? 0 : arrivals.timed_ns;
+  return {.all_ns = (switches.timed_ns + exits_ns + wakes.timed_ns) * WIRE_TIMED_EVERY,
+          .recorded_ns = (arrivals.timed_ns + kernel_stacks.timed_ns) * WIRE_TIMED_EVERY,
+          .waits = uint64_t{arrivals.timed} * WIRE_TIMED_EVERY};
 }
 
 // Iterators run in whoever reads them, which is this process.

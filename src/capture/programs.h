@@ -1,8 +1,8 @@
 // The BPF programs: loaded, attached, fed and asked.
 //
 // Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
-// SetStackHint, ForgetDefinition, SetDrawsPerSecond, ReadCounters, ReadRuns and Hurry may be called from any thread,
-// the rest from the one that owns the object.
+// SetStackHint, ForgetDefinition, SetThresholds, ReadUsers, ReadCounters, ReadRuns, ReadTimes and Hurry may be called
+// from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -33,8 +33,7 @@
 namespace offcpu {
 
 struct ProgramsConfig : Selection {
-  uint64_t sample_ns = 0;               // at most 1 s; 0: every interval
-  uint32_t draws_per_second = 0;        // 0: `sample_ns` is fixed
+  bool is_sampled = false;              // SetThresholds may be called; else every interval is recorded
   bool ledger = false;                  // keep accounts
   uint32_t oncpu_hz = 0;                // samples of running threads a second and CPU; 0: none
   bool oncpu_in_nmi = false;            // samples are taken in every NMI there is, and by no event: for tests
@@ -71,6 +70,13 @@ struct TaskScope {
 struct ProgramRuns {
   uint64_t ns = 0;        // of all that are attached
   uint64_t switches = 0;  // runs of the one at each switch
+};
+
+// What the BPF programs take, as they time some of their runs; sums that only grow.
+struct ProgramTimes {
+  uint64_t all_ns = 0;
+  uint64_t recorded_ns = 0;  // of that, for waits that are recorded
+  uint64_t waits = 0;        // about how many these were
 };
 
 class Programs {
@@ -139,14 +145,19 @@ class Programs {
   };
   ToldCounts CountTold() const;
 
-  // Of all processes together, from now on; only where `draws_per_second` was not 0.
-  void SetDrawsPerSecond(uint32_t draws);
+  // From now on the intervals of the user at each place are sampled if they are shorter than this; 0: all are
+  // recorded. At most kMostThresholdNs each. Any thread.
+  static constexpr uint64_t kMostThresholdNs = WIRE_SAMPLE_MOST_NS;
+  void SetThresholds(std::span<const uint64_t> thresholds_ns);
+  // What was recorded of the user at each place, from the start. Any thread.
+  std::array<wire_user, WIRE_USERS> ReadUsers() const;
 
   // What a capture by task work costs its thread besides what WIRE_COUNT_CAPTURE_TIME counts, as measured at Load.
   uint64_t request_ns() const;
 
   Counters ReadCounters() const;
   ProgramRuns ReadRuns() const;
+  ProgramTimes ReadTimes() const;
 
  private:
   struct Impl;

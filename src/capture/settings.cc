@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,25 +26,27 @@ namespace {
 
 uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
-bool IsExact(const ProgramsConfig& config) { return config.draws_per_second == 0 && config.sample_ns == 0; }
-
-// With one BPF program a switch: all that is recorded can be told where the thread is switched in, and most waits are
-// short and not drawn, which takes no more than their stamp. What is drawn is as much as task work can serve: where a
-// thread is switched in, its stack cannot be copied at once instead. Kernels without sched_exit_tp have no other way.
-bool EndsAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
+// By the stamp of a thread alone. Where the wait's kind or its thread's control group decides what is recorded, or
+// where accounts and wakes are told of each wait, more has to be known.
+bool SamplesAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
   const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
                          !config.cgroups.empty() || !config.excluded_cgroups.empty();
-  const bool needs_no_exit = config.draws_per_second != 0 && !is_narrow && !config.wakers && !config.ledger;
-  return !features.exit_tp || (needs_no_exit && features.can_defer() && features.orc && features.rq_clock &&
-                               config.task_works_per_second != 0);
+  return config.is_sampled && !is_narrow && !config.wakers && !config.ledger && features.rq_clock;
+}
+
+uint32_t RandomSalt() {
+  uint32_t salt = 0;
+  while (getrandom(&salt, sizeof(salt), 0) != sizeof(salt)) {
+  }
+  return salt;
 }
 
 wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& features, uint32_t buffers) {
   wire_config wire = {};
   wire.min_wait_ns = config.min_wait_ns;
   wire.max_wait_ns = config.max_wait_ns;
-  wire.sample_ns = config.sample_ns;
-  wire.adapts = config.draws_per_second != 0;
+  wire.samples_at_switch = SamplesAtSwitch(config, features);
+  wire.user_salt = RandomSalt();
   for (const WaitKind kind : config.kinds) {
     wire.kinds |= static_cast<uint16_t>(1u << WireKind(kind));
     // Both were taken from the CPU.
@@ -68,7 +71,7 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.buffers = buffers;
   wire.mappings_per_second = config.mappings_per_second;
   wire.process_ns_per_second = config.process_ns_per_second;
-  wire.ends_at_switch = EndsAtSwitch(config, features);
+  wire.ends_at_switch = !features.exit_tp;
   wire.has_rq_clock = features.rq_clock;
   wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
   wire.has_vma_iter = features.vma_iter;
@@ -163,7 +166,7 @@ std::vector<std::string> Joined(std::vector<std::string> first, const std::vecto
 // Accounts and wakers are told of each interval.
 bool SumsUp(const ProgramsConfig& config, const wire_config& wire) {
   static_assert(kRunQueueBoundsNs[WIRE_SUM_BOUNDS - 1] >= WIRE_SUM_MOST_NS);
-  return config.sums && wire.walks_user != 0 && IsExact(config) && !config.ledger && !config.wakers;
+  return config.sums && wire.walks_user != 0 && !config.ledger && !config.wakers;
 }
 
 absl::Status FillCgroups(const bpf_map* map, const std::vector<std::string>& paths) {
@@ -208,7 +211,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;
-  bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch && IsExact(config);
+  bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch;
   if (bpf.config->keeps_stacks != 0) bpf_map__set_max_entries(bpf.maps.kernel_memos, WIRE_KERNEL_MEMOS);
   bpf.config->proof_odds = config.proof_odds;
   bpf.config->walks_user =
@@ -227,6 +230,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf.config->has_stamps = features.can_defer();
   if (features.can_defer()) bpf_map__set_max_entries(bpf.maps.stamps, StampPlaces(config.stamp_places));
   bpf_map__set_max_entries(bpf.maps.cpus, CpuNumbers());
+  bpf_map__set_max_entries(bpf.maps.users, CpuNumbers() * WIRE_USERS);
   bpf_map__set_max_entries(bpf.maps.intervals, RingBytes(config.interval_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);

@@ -176,13 +176,13 @@ void AddOwnCost(const RecordingTotals& totals, uint64_t budget_ppm, Families& to
              "CPU time that the host had while it was recorded: the number of CPUs times the time.");
   to.Value(static_cast<double>(stats.host_cpu_ns) / kNsPerSecond);
   to.Counter("offcpud_cpu_budget_seconds_total",
-             "CPU time that recording might have cost by its budget; stands still while what is drawn is fixed.");
+             "CPU time that recording might have cost by its budget; stands still while the sample is fixed.");
   to.Value(totals.budget_ns / kNsPerSecond);
-  to.Gauge("offcpud_cpu_budget_ratio",
-           "Part of the CPU time in use that recording may cost; 0: what is drawn is fixed.");
-  to.Value(totals.draws_per_cpu == 0 ? 0 : PartOf(1, budget_ppm));
-  to.Gauge("offcpud_draws_per_second", "Waits that are drawn on each CPU at most, now; 0: what is drawn is fixed.");
-  to.Value(uint64_t{totals.draws_per_cpu});
+  to.Gauge("offcpud_cpu_budget_ratio", "Part of the host's CPU time that recording may cost; 0: the sample is fixed.");
+  to.Value(totals.adapts_sample ? PartOf(1, budget_ppm) : 0);
+  to.Gauge("offcpud_sample_threshold_seconds",
+           "Waits of some users that are shorter are sampled, now; 0: every wait is recorded.");
+  to.Value(static_cast<double>(totals.threshold_ns) / kNsPerSecond);
 }
 
 // An alert on a series needs the series from the start.

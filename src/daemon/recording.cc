@@ -122,8 +122,8 @@ void Recording::Loop() {
 
 void Recording::Beat() {
   const RecorderProgress now = recorder_->progress();
-  totals_.draws_per_cpu = now.draws_per_cpu;
-  totals_.draws_per_cpu_most = now.draws_per_cpu_most;
+  totals_.adapts_sample = now.adapts_sample;
+  totals_.threshold_ns = now.threshold_ns;
   if (now.drains == progress_.drains || now.turns == progress_.turns) return;
   progress_ = now;
   last_beat_ = Clock::now();
@@ -146,7 +146,7 @@ void Recording::Keep(absl::StatusOr<Profile> piece, bool ends_window) {
 void Recording::Count(const Profile& piece) {
   const std::lock_guard lock(mutex_);
   AddStats(piece.stats, totals_.stats);
-  totals_.budget_ns += PartOf(static_cast<double>(piece.stats.budgeted_cpu_ns), piece.stats.cpu_budget_ppm);
+  totals_.budget_ns += PartOf(static_cast<double>(piece.stats.host_cpu_ns), piece.stats.cpu_budget_ppm);
   for (const ProfileRow& row : piece.rows) {
     const auto kind = static_cast<size_t>(row.kind);
     totals_.count[kind] += row.count;

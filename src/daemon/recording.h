@@ -37,9 +37,9 @@ struct RecordingTotals {
   uint64_t samples = 0;  // on-CPU
   uint64_t cpu_ns = 0;   // that they stand for
   // Now; as RecorderProgress has them.
-  double budget_ns = 0;  // CPU time that it might have cost
-  uint32_t draws_per_cpu = 0;
-  uint32_t draws_per_cpu_most = 0;
+  double budget_ns = 0;        // CPU time that it might have cost
+  bool adapts_sample = false;  // see RecorderProgress
+  uint64_t threshold_ns = 0;
 };
 
 class Recording {

@@ -59,10 +59,8 @@ void SetCost(const ProfileStats& stats, const RecordingTotals& totals, uint64_t 
   to->set_captures_ns(stats.capture_ns);
   to->set_process_ns(stats.own_process_ns);
   to->set_host_cpu_ns(stats.host_cpu_ns);
-  to->set_budgeted_cpu_ns(stats.budgeted_cpu_ns);
-  to->set_budget_ppm(totals.draws_per_cpu == 0 ? 0 : budget_ppm);
-  to->set_draws_per_cpu(totals.draws_per_cpu);
-  to->set_draws_per_cpu_most(totals.draws_per_cpu_most);
+  to->set_budget_ppm(totals.adapts_sample ? budget_ppm : 0);
+  to->set_threshold_ns(totals.threshold_ns);
 }
 
 void SetExport(const ExporterStats& stats, control::Export* to) {

@@ -27,6 +27,8 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("summed_at_switch", stats.summed_at_switch);
   visit("proven_walks", stats.proven_walks);
   visit("walk_misses", stats.walk_misses, NameAt<WalkMiss>);
+  visit("told_rows", stats.told_rows);
+  visit("told_stacks", stats.told_stacks);
   visit("live_stacks", stats.live_stacks);
   visit("walks", stats.walks);
   visit("processes", stats.processes);
@@ -46,9 +48,7 @@ void VisitCounters(Stats& stats, const Visit& visit) {
   visit("own_process_ns", stats.own_process_ns);
   visit("own_memory_bytes", stats.own_memory_bytes);
   visit("host_cpu_ns", stats.host_cpu_ns);
-  visit("budgeted_cpu_ns", stats.budgeted_cpu_ns);
   visit("cpu_budget_ppm", stats.cpu_budget_ppm);
-  visit("draws_lowered_to", stats.draws_lowered_to);
 }
 
 }  // namespace offcpu

@@ -281,10 +281,7 @@ void AddStats(const ProfileStats& from, ProfileStats& to) {
   to.own_process_ns += from.own_process_ns;
   to.own_memory_bytes = std::max(to.own_memory_bytes, from.own_memory_bytes);
   to.host_cpu_ns += from.host_cpu_ns;
-  to.budgeted_cpu_ns += from.budgeted_cpu_ns;
   to.cpu_budget_ppm = std::max(to.cpu_budget_ppm, from.cpu_budget_ppm);
-  if (to.draws_lowered_to == 0 || (from.draws_lowered_to != 0 && from.draws_lowered_to < to.draws_lowered_to))
-    to.draws_lowered_to = from.draws_lowered_to;
   to.run_queue.Add(from.run_queue);
   AddDrops(from.drops, to.drops);
 }

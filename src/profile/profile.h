@@ -109,11 +109,11 @@ struct ProfileStats {
   uint64_t summed_at_switch = 0;    // of these, that they have added up with others like them
   uint64_t proven_walks = 0;        // such walks that a capture has shown to be right
   std::array<uint64_t, kWalkMissCount> walk_misses = {};  // walks of BPF programs that did not tell the stack
-  uint64_t told_rows = 0;    // unwind rows that the BPF programs had at the end; in no file, as the next one
-  uint64_t told_stacks = 0;  // user stacks that they knew then
-  uint64_t live_stacks = 0;  // stacks of waiting threads read from outside
-  uint64_t walks = 0;        // user stacks walked
-  uint64_t processes = 0;    // that have a row
+  uint64_t told_rows = 0;                                 // unwind rows that the BPF programs had at the end
+  uint64_t told_stacks = 0;                               // user stacks that they knew then
+  uint64_t live_stacks = 0;                               // stacks of waiting threads read from outside
+  uint64_t walks = 0;                                     // user stacks walked
+  uint64_t processes = 0;                                 // that have a row
   std::array<uint64_t, kEndReasonCount> walk_ends = {};
   std::array<uint64_t, kFrameSourceCount> frames_by_source = {};
   // Complete walks whose frames beyond the leaf all came from one source (index = FrameSource).
@@ -134,9 +134,7 @@ struct ProfileStats {
   uint64_t own_process_ns = 0;    // of the recorder's process
   uint64_t own_memory_bytes = 0;  // resident, at the end
   uint64_t host_cpu_ns = 0;       // that the host's CPUs had meanwhile: their number times the time
-  uint64_t budgeted_cpu_ns = 0;   // of that, what the budget is a part of; 0: not known, or what is drawn is fixed
-  uint64_t cpu_budget_ppm = 0;    // 0: none, what is drawn is fixed
-  uint64_t draws_lowered_to = 0;  // a second and CPU, so that the budget is kept: the least there was; 0: they were not
+  uint64_t cpu_budget_ppm = 0;    // of that; 0: none, the sample is fixed
   RunQueueWaits run_queue;        // of waits that are over; in no file
   std::vector<Drop> drops;        // only those that happened
 };

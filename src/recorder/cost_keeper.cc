@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "recorder/user_costs.h"
+
 namespace offcpu {
 namespace {
 
-constexpr uint64_t kBeginningNs = 5'000'000'000;    // in which short recordings get what they can
-constexpr uint64_t kFirstLooksNs = 15'000'000'000;  // which come soon after each other
-constexpr uint64_t kFirstLookPeriodNs = 1'000'000'000;
-constexpr uint64_t kLookPeriodNs = 5'000'000'000;
-constexpr uint64_t kLeastBusy = 10;  // a CPU counts as busy for at least one part in so many
+constexpr uint64_t kUnjudgedNs = 1'000'000'000;
+constexpr uint64_t kFirstLooksNs = 10'000'000'000;  // which come soon after each other
+constexpr uint64_t kFirstLookPeriodNs = 500'000'000;
+constexpr uint64_t kLookPeriodNs = 1'000'000'000;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kPpm = 1e6;
+
+double Seconds(uint64_t ns) { return static_cast<double>(ns) / kNsPerSecond; }
 
 }  // namespace
 
@@ -21,67 +24,48 @@ CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
       hooks_(std::move(hooks)),
       last_(hooks_.read()),
       began_ns_(last_.at_ns),
-      look_{.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0},
-      window_(look_) {
-  if (config.draws_per_second == 0) return;
-  budget_.emplace(static_cast<double>(config.budget_ppm) / kPpm, static_cast<double>(draws_per_cpu_most()));
-  first_draws_ = least_draws_ = budget_->draws();
-  SetDraws(first_draws_);
-}
-
-uint64_t CostKeeper::LookPeriodNs() const {
-  return last_.at_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
-}
-
-uint64_t CostKeeper::BudgetedNs(const CostReading& before, const CostReading& now) const {
-  const uint64_t host_ns = HostNs(before.at_ns, now.at_ns);
-  if (now.at_ns - began_ns_ < kBeginningNs || now.busy_ns == 0) return host_ns;
-  const uint64_t busy_ns = now.busy_ns - std::min(before.busy_ns, now.busy_ns);
-  return std::clamp(busy_ns, host_ns / kLeastBusy, host_ns);
-}
-
-void CostKeeper::SetDraws(uint32_t draws_per_cpu) {
-  draws_per_cpu_.store(draws_per_cpu, std::memory_order_relaxed);
-  hooks_.set_draws(draws_per_cpu * config_.cpus);
-}
+      looked_(last_),
+      window_began_ns_(last_.at_ns),
+      control_(last_.users.size()) {}
 
 void CostKeeper::Read() {
-  const CostReading now = hooks_.read();
-  const OwnCost cost = CostBetween(last_, now, config_.wakers);
-  const uint64_t budgeted_ns = BudgetedNs(last_, now);
-  for (Stretch* stretch : {&look_, &window_}) {
-    AddCost(cost, stretch->cost);
-    stretch->budgeted_ns += budgeted_ns;
-  }
-  last_ = now;
+  CostReading now = hooks_.read();
+  AddCost(CostBetween(last_, now), window_);
+  last_ = std::move(now);
+}
+
+void CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
+  const std::vector<uint64_t> thresholds_ns = control_.thresholds_ns();
+  const double budget = static_cast<double>(config_.budget_ppm) / kPpm * config_.cpus;
+  control_.Look(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns), budget);
+  if (control_.thresholds_ns() == thresholds_ns) return;
+  hooks_.set_thresholds(control_.thresholds_ns());
+  threshold_ns_.store(control_.longest_ns(), std::memory_order_relaxed);
+  longest_threshold_ns_ = std::max(longest_threshold_ns_, control_.longest_ns());
 }
 
 void CostKeeper::Tick(uint64_t now_ns) {
   const std::lock_guard lock(mutex_);
-  if (!budget_.has_value() || now_ns < look_.began_ns + LookPeriodNs()) return;
+  const uint64_t period_ns = now_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
+  if (!config_.adapts_sample || now_ns < looked_.at_ns + period_ns) return;
   Read();
-  budget_->Look(static_cast<double>(look_.cost.recording_ns()) / kNsPerSecond,
-                static_cast<double>(look_.budgeted_ns) / kNsPerSecond);
-  look_ = {.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0};
-  const uint32_t draws = budget_->draws();
-  if (draws == draws_per_cpu()) return;
-  SetDraws(draws);
-  least_draws_ = std::min(least_draws_, draws);
+  if (last_.at_ns - began_ns_ > kUnjudgedNs) Control(looked_, last_.at_ns - looked_.at_ns);
+  looked_ = last_;
 }
 
 void CostKeeper::Tell(ProfileStats& stats) {
   const std::lock_guard lock(mutex_);
   Read();
-  stats.own_programs_ns = window_.cost.programs_ns;
-  stats.capture_ns = window_.cost.captures_ns;
-  stats.own_process_ns = window_.cost.process_ns;
+  stats.own_programs_ns = window_.programs_ns;
+  stats.capture_ns = window_.captures_ns;
+  stats.own_process_ns = window_.process_ns;
   stats.own_memory_bytes = last_.resident_bytes;
-  stats.host_cpu_ns = HostNs(window_.began_ns, last_.at_ns);
-  stats.budgeted_cpu_ns = budget_.has_value() ? window_.budgeted_ns : 0;
-  stats.cpu_budget_ppm = budget_.has_value() ? config_.budget_ppm : 0;
-  stats.draws_lowered_to = least_draws_ < first_draws_ ? least_draws_ : 0;
-  window_ = {.began_ns = last_.at_ns, .cost = {}, .budgeted_ns = 0};
-  least_draws_ = draws_per_cpu();
+  stats.host_cpu_ns = HostNs(window_began_ns_, last_.at_ns);
+  stats.cpu_budget_ppm = config_.adapts_sample ? config_.budget_ppm : 0;
+  stats.sample_most_ns = std::max(stats.sample_most_ns, longest_threshold_ns_);
+  window_ = {};
+  window_began_ns_ = last_.at_ns;
+  longest_threshold_ns_ = control_.longest_ns();
 }
 
 }  // namespace offcpu

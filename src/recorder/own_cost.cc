@@ -16,44 +16,14 @@
 namespace offcpu {
 namespace {
 
-// What one of each takes of a CPU, in nanoseconds, as scripts/bench measured it on a machine where a switch takes 2,073
-// without a recorder: differences of "extra ns a switch". A switch there is one interval, and with --wakers one wake.
-// `offcpu record -p 1` costs as much as the default there, within the noise: it is the calls of the programs.
-constexpr uint64_t kSwitchNs = 323;             // offcpu record
-constexpr uint64_t kDrawnNs = 766 - kSwitchNs;  // offcpu record --sample 0: the stacks and the sum or the record
-constexpr uint64_t kWakeNs = 2081 - kSwitchNs;  // offcpu record --wakers
-constexpr uint64_t kSampleNs = kDrawnNs;        // the same is done; --oncpu 99 is too rare to show
-
-// Of /proc/stat.
-struct HostSums {
-  uint64_t busy_ns = 0;
+uint64_t ReadSwitches() {
   uint64_t switches = 0;
-};
-
-// After "cpu": user, nice, system, idle, iowait, irq, softirq; what follows is others' or is in these already.
-uint64_t BusyTicks(std::istream& stat) {
-  constexpr int kFigures = 7;
-  constexpr int kIdle = 3;
-  constexpr int kIoWait = 4;
-  uint64_t busy = 0;
-  for (int i = 0; i < kFigures; ++i) {
-    uint64_t ticks = 0;
-    stat >> ticks;
-    if (i != kIdle && i != kIoWait) busy += ticks;
-  }
-  return busy;
-}
-
-HostSums ReadHostSums() {
-  const auto tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-  HostSums sums;
   std::ifstream stat("/proc/stat");
   for (std::string word; stat >> word;) {
-    if (word == "cpu") sums.busy_ns = BusyTicks(stat) * tick_ns;
-    if (word == "ctxt") stat >> sums.switches;
+    if (word == "ctxt") stat >> switches;
     stat.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
   }
-  return sums;
+  return switches;
 }
 
 uint64_t Since(uint64_t before, uint64_t now) { return now - std::min(before, now); }
@@ -62,57 +32,90 @@ uint64_t SwitchesSince(const CostReading& before, const CostReading& now) {
   return before.switches == 0 ? 0 : Since(before.switches, now.switches);
 }
 
+uint64_t CapturesAtOnceNs(const CostReading& before, const CostReading& now) {
+  const uint64_t captures = Since(before.captures, now.captures);
+  const uint64_t within = std::min(captures, Since(before.captures_at_once, now.captures_at_once));
+  return captures == 0 ? 0 : Since(before.capture_ns, now.capture_ns) / captures * within;
+}
+
 // By the kernel, if it has measured all the time: then every switch of the host is a run.
 uint64_t MeasuredNs(const CostReading& before, const CostReading& now) {
   const uint64_t runs = Since(before.runs, now.runs);
   if (runs == 0 || runs < SwitchesSince(before, now) / 10 * 9) return 0;
-  const uint64_t captures = Since(before.captures, now.captures);
-  const uint64_t within = std::min(captures, Since(before.captures_at_once, now.captures_at_once));
-  const uint64_t captures_ns = captures == 0 ? 0 : Since(before.capture_ns, now.capture_ns) / captures * within;
-  return Since(captures_ns, Since(before.run_ns, now.run_ns));
+  return Since(before.run_ns, now.run_ns);
 }
 
-uint64_t CountedNs(const CostReading& before, const CostReading& now, bool wakers) {
-  const uint64_t drawn = Since(before.drawn, now.drawn);
-  const uint64_t waits = drawn + Since(before.not_drawn, now.not_drawn);
-  return kSwitchNs * std::max(waits, SwitchesSince(before, now)) + (wakers ? kWakeNs : 0) * waits + kDrawnNs * drawn +
-         kSampleNs * Since(before.samples, now.samples);
+uint64_t RecordedNs(const CostReading& before, const CostReading& now) {
+  return Since(before.times.recorded_ns, now.times.recorded_ns);
+}
+
+// On-CPU samples are not timed: they may interrupt what times itself. A sample takes about what a wait takes.
+uint64_t SamplesNs(const CostReading& before, const CostReading& now) {
+  const uint64_t waits = Since(before.times.waits, now.times.waits);
+  return waits == 0 ? 0 : RecordedNs(before, now) / waits * Since(before.samples, now.samples);
+}
+
+uint64_t TimedNs(const CostReading& before, const CostReading& now) {
+  return Since(before.times.all_ns, now.times.all_ns) + SamplesNs(before, now);
+}
+
+double CpuSeconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+uint64_t CapturesNs(const CostReading& before, const CostReading& now) {
+  return Since(before.capture_ns, now.capture_ns) + Since(before.request_ns, now.request_ns);
 }
 
 }  // namespace
 
-CostReading ReadCost(const Programs& programs, uint64_t intervals, uint64_t threads_ns) {
+CostReading ReadCost(const Programs& programs, const ThreadTimes& threads) {
   const Counters counters = programs.ReadCounters();
   const ProgramRuns runs = programs.ReadRuns();
   const SelfUsage self = MeasureSelf();
-  const HostSums host = ReadHostSums();
   const uint64_t captures = counters[WIRE_COUNT_CAPTURE_TIME].count;
   const uint64_t at_once = std::min(captures, counters[WIRE_COUNT_COPIED_AT_ONCE].count);
-  return {.at_ns = ReadClocks().monotonic_ns,
-          .process_ns = self.cpu_ns,
-          .threads_ns = threads_ns,
-          .capture_ns = CaptureNs(counters),
-          .request_ns = (captures - at_once) * programs.request_ns(),
-          .captures = captures,
-          .captures_at_once = at_once,
-          .busy_ns = host.busy_ns,
-          .switches = host.switches,
-          // What found no room in the ring had cost as much.
-          .drawn =
-              intervals + counters[WIRE_COUNT_INTERVAL_RING_FULL].count + counters[WIRE_COUNT_INTERVAL_RING_BUSY].count,
-          .not_drawn = NotDrawn(counters),
-          .samples = counters[WIRE_COUNT_SAMPLE].count,
-          .run_ns = runs.ns,
-          .runs = runs.switches,
-          .resident_bytes = self.resident_bytes};
+  CostReading reading = {.at_ns = ReadClocks().monotonic_ns,
+                         .process_ns = self.cpu_ns,
+                         .threads_ns = threads.all_ns,
+                         .events_ns = threads.events_ns,
+                         .capture_ns = CaptureNs(counters),
+                         .request_ns = (captures - at_once) * programs.request_ns(),
+                         .captures = captures,
+                         .captures_at_once = at_once,
+                         .switches = ReadSwitches(),
+                         .samples = counters[WIRE_COUNT_SAMPLE].count,
+                         .times = programs.ReadTimes(),
+                         .run_ns = runs.ns,
+                         .runs = runs.switches,
+                         .users = {},
+                         .resident_bytes = self.resident_bytes};
+  for (const wire_user& user : programs.ReadUsers()) {
+    reading.users.push_back({.waits = user.waits, .captures = user.captures});
+  }
+  return reading;
 }
 
-OwnCost CostBetween(const CostReading& before, const CostReading& now, bool wakers) {
+OwnCost CostBetween(const CostReading& before, const CostReading& now) {
   const uint64_t measured_ns = MeasuredNs(before, now);
-  return {.programs_ns = measured_ns != 0 ? measured_ns : CountedNs(before, now, wakers),
-          .captures_ns = Since(before.capture_ns, now.capture_ns) + Since(before.request_ns, now.request_ns),
+  const uint64_t programs_ns = measured_ns != 0 ? measured_ns : TimedNs(before, now);
+  return {.programs_ns = Since(CapturesAtOnceNs(before, now), programs_ns),
+          .captures_ns = CapturesNs(before, now),
           .process_ns = Since(before.process_ns, now.process_ns),
           .threads_ns = Since(before.threads_ns, now.threads_ns)};
+}
+
+WaitCosts WaitCostsBetween(const CostReading& before, const CostReading& now) {
+  return {.programs = CpuSeconds(Since(CapturesAtOnceNs(before, now), RecordedNs(before, now))),
+          .captures = CpuSeconds(CapturesNs(before, now)),
+          .worker = CpuSeconds(Since(before.events_ns, now.events_ns))};
+}
+
+std::vector<UserWaits> UsersBetween(const CostReading& before, const CostReading& now) {
+  std::vector<UserWaits> users;
+  for (size_t i = 0; i < now.users.size(); ++i) {
+    users.push_back({.waits = Since(before.users[i].waits, now.users[i].waits),
+                     .captures = Since(before.users[i].captures, now.users[i].captures)});
+  }
+  return users;
 }
 
 void AddCost(const OwnCost& from, OwnCost& to) {

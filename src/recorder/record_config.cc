@@ -24,12 +24,6 @@ uint64_t OnCpuPeriodNs(const RecordConfig& config) {
 
 OpenWaitsConfig OpenWaitsConfigOf(const RecordConfig& config) { return {config, config.show_sleepers}; }
 
-void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config) {
-  constexpr uint64_t kLeastNs = 50'000;
-  config.sample_ns = kLeastNs;
-  config.draws_per_second = draws_per_cpu * Cpus();
-}
-
 void FitRings(uint32_t cpus, RecordConfig& config) {
   // An interval and its switch take 6 us at least (docs/performance.md), and 150 bytes: 6 MiB in a quarter of a second.
   constexpr uint64_t kIntervalBytesPerCpu = 8u << 20;
@@ -42,10 +36,7 @@ void FitRings(uint32_t cpus, RecordConfig& config) {
 }
 
 CostKeeperConfig CostKeeperConfigOf(const RecordConfig& config) {
-  return {.budget_ppm = config.cpu_budget_ppm,
-          .cpus = Cpus(),
-          .draws_per_second = config.draws_per_second,
-          .wakers = config.wakers};
+  return {.budget_ppm = config.cpu_budget_ppm, .cpus = Cpus(), .adapts_sample = config.adapts_sample};
 }
 
 namespace {
@@ -60,8 +51,7 @@ uint32_t ProcessNsPerSecond(const RecordConfig& config) {
 
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   ProgramsConfig programs = {config};
-  programs.sample_ns = config.sample_ns;
-  programs.draws_per_second = config.draws_per_second;
+  programs.is_sampled = config.adapts_sample || config.sample_ns != 0;
   programs.ledger = config.ledger;
   programs.oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz;
   programs.oncpu_in_nmi = config.oncpu_in_nmi;

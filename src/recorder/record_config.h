@@ -17,13 +17,11 @@ struct PipelineConfig;
 struct ProgramsConfig;
 
 struct RecordConfig : Selection {
-  // Intervals shorter than a time T are drawn with the probability length / T, and those that are drawn stand for T
+  // Intervals shorter than a time T are sampled with the probability length / T, and those that are sampled stand for T
   // each, so that sums are right on average and long intervals exactly. This is T; 0: every interval is recorded.
   uint64_t sample_ns = 0;
-  // Not 0: this is what is drawn at most, of all processes together, and each process has a T of its own that follows
-  // from it, of `sample_ns` at least.
-  uint32_t draws_per_second = 0;
-  // Of all CPUs, what recording may cost: if it costs more, less is drawn. Without effect where `sample_ns` is fixed.
+  // Each user has a T of its own instead, which is 0 as long as recording keeps its budget: a part of all CPUs.
+  bool adapts_sample = false;
   uint64_t cpu_budget_ppm = 10'000;
   UnwindOrder unwind;
   uint64_t max_frames = kMaxFrames;  // that are kept of a user stack, see kept_frames.h
@@ -34,7 +32,7 @@ struct RecordConfig : Selection {
   bool oncpu_in_nmi = false;         // in every NMI there is, each for a period of oncpu_hz: for tests
   bool wakers = false;               // tell who ended each wait
 
-  // Of the walks of user stacks in BPF programs, where every wait is recorded, one in so many is proven by a capture;
+  // Of the walks of user stacks in BPF programs, one in so many is proven by a capture;
   // 0: none is walked there.
   bool sums = true;
   uint32_t proof_odds = 1000;
@@ -52,13 +50,7 @@ struct RecordConfig : Selection {
   uint32_t live_after_ms = 10'000;       // a wait of that length has its stack read while it lasts; 0: only at the end
 };
 
-// How many waits are drawn in a second for each CPU of the host where nobody says what T is to be. What is always on
-// draws less than what somebody waits for, because each draw costs a capture and a walk.
-inline constexpr uint32_t kDrawsPerCpuAlways = 200;
-inline constexpr uint32_t kDrawsPerCpuOnce = 1000;
-void AdaptSample(uint32_t draws_per_cpu, RecordConfig& config);
 // Makes the rings as large as `cpus` CPUs of the host can fill in a quarter of a second, and no larger than they are.
-// Where draws adapt, captures may come four times as fast for a while.
 void FitRings(uint32_t cpus, RecordConfig& config);
 CostKeeperConfig CostKeeperConfigOf(const RecordConfig& config);
 ProgramsConfig ProgramsConfigOf(const RecordConfig& config);

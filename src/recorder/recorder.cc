@@ -29,6 +29,7 @@
 #include "recorder/pipeline_hooks.h"
 #include "recorder/recorded_threads.h"
 #include "recorder/scheduler_clock.h"
+#include "recorder/turn_times.h"
 #include "recorder/window.h"
 #include "recorder/worker_tasks.h"
 
@@ -55,12 +56,12 @@ constexpr std::chrono::milliseconds kDrainPeriod{5};
 constexpr std::chrono::milliseconds kLongestDrainPeriod{40};
 // Hundreds of intervals, or a capture or two: a stack that is being learned is captured until it is known.
 constexpr size_t kFewBytes = 32 << 10;
-// In a sample each wait has a capture, known or not. At first the drainer looks as often as without one: the sooner the
-// first walks tell how much of a stack is needed, the fewer captures are too short.
-constexpr size_t kFewBytesOfSample = 128 << 10;
-constexpr uint64_t kSampleSettlesNs = 5'000'000'000;
+// Most stacks are known then. The sooner the first walks tell how much of a stack is needed, the fewer captures are too
+// short.
+constexpr size_t kFewBytesLater = 128 << 10;
+constexpr uint64_t kSettlesNs = 5'000'000'000;
 // Later on, where the rings wake the drainer before they are full. Much at once would keep a CPU from others for long.
-constexpr std::chrono::milliseconds kLongestDrainPeriodOfSample{160};
+constexpr std::chrono::milliseconds kLongestDrainPeriodLater{160};
 // Of the worker, when nothing comes and no reading is under way.
 constexpr std::chrono::milliseconds kIdlePeriod{200};
 constexpr std::chrono::milliseconds kGathering{1};  // what comes together
@@ -115,6 +116,7 @@ class RecorderImpl final : public Recorder {
                   NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : threads_.Tasks()) pipeline_.Expect(task.process, task.tid);
+    if (!config_.adapts_sample) programs_->SetThresholds(std::vector<uint64_t>(WIRE_USERS, config_.sample_ns));
     start_ = ReadClocks();
     programs_->Arm();
     armed_ns_ = clock_.ReadNs();
@@ -142,8 +144,8 @@ class RecorderImpl final : public Recorder {
             .drops = CountLost(programs_->ReadCounters()),
             .drains = drains_.load(std::memory_order_relaxed),
             .turns = turns_.load(std::memory_order_relaxed),
-            .draws_per_cpu = cost_.draws_per_cpu(),
-            .draws_per_cpu_most = cost_.draws_per_cpu_most()};
+            .adapts_sample = config_.adapts_sample,
+            .threshold_ns = config_.adapts_sample ? cost_.threshold_ns() : config_.sample_ns};
   }
 
   absl::StatusOr<Profile> Cut() override {
@@ -198,10 +200,12 @@ class RecorderImpl final : public Recorder {
       programs_->FlushSums();
     }
     const std::lock_guard lock(mutex_);
+    const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
     const size_t bytes = programs_->Drain([this](std::span<const std::byte> record) { queue_.Push(record); });
     queue_.Flush();
     if (bytes != 0) tasks_.Poke();
     drainer_ns_.store(NowNs(CLOCK_THREAD_CPUTIME_ID), std::memory_order_relaxed);
+    drainer_times_.Add(drainer_ns_ - began_ns);
     drain_period_ = NextDrainPeriod(now_ns, bytes);
     ++drains_;
     changed_.notify_all();
@@ -210,12 +214,10 @@ class RecorderImpl final : public Recorder {
 
   // After a look at which there were so many bytes.
   std::chrono::milliseconds NextDrainPeriod(uint64_t now_ns, size_t bytes) const {
-    const bool is_sample = config_.draws_per_second != 0;
-    const bool is_few = bytes <= (is_sample ? kFewBytesOfSample : kFewBytes);
-    if (!is_sample || !can_defer_ || now_ns < settled_ns_)
-      return is_few ? std::min(2 * drain_period_, kLongestDrainPeriod) : kDrainPeriod;
-    return is_few ? std::min(2 * drain_period_, kLongestDrainPeriodOfSample)
-                  : std::max(drain_period_ / 2, kDrainPeriod);
+    const bool is_settled = can_defer_ && now_ns >= settled_ns_;
+    if (bytes <= (is_settled ? kFewBytesLater : kFewBytes))
+      return std::min(2 * drain_period_, is_settled ? kLongestDrainPeriodLater : kLongestDrainPeriod);
+    return is_settled ? std::max(drain_period_ / 2, kDrainPeriod) : kDrainPeriod;
   }
 
   // By time, and less often where little comes: each wake-up from a BPF program is an interrupt. Only what may be gone
@@ -237,13 +239,15 @@ class RecorderImpl final : public Recorder {
   void WorkLoop() {
     // What it takes has a budget, unless the sample is fixed.
     std::optional<HurriedThread> hurried;
-    if (config_.draws_per_second != 0) hurried.emplace();
+    if (config_.adapts_sample) hurried.emplace();
     std::optional<Patience> patience;
     while (true) {
       const bool last = drained_;
       const std::vector<WorkerTasks::Task> tasks = tasks_.Take();
+      const uint64_t began_ns = NowNs(CLOCK_THREAD_CPUTIME_ID);
       all_decoded_ = DecodeQueued();
       pipeline_.Tick(NowNs(CLOCK_MONOTONIC));  // tasks count their deadlines from this time
+      worker_times_.Add(NowNs(CLOCK_THREAD_CPUTIME_ID) - began_ns);
       for (const WorkerTasks::Task& task : tasks) task();
       tasks_.CountDone(tasks.size());
       if (!last) FollowClock();
@@ -280,7 +284,6 @@ class RecorderImpl final : public Recorder {
     return true;
   }
 
-  uint64_t Drained() const { return intervals_ + queue_.intervals_dropped(); }  // intervals
   void Publish() {
     pipeline_.Tick(NowNs(CLOCK_MONOTONIC));
     turns_.fetch_add(1, std::memory_order_relaxed);
@@ -443,7 +446,7 @@ class RecorderImpl final : public Recorder {
   std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t next_flush_ns_ = 0;  // of the drainer
-  const uint64_t settled_ns_ = NowNs(CLOCK_MONOTONIC) + kSampleSettlesNs;
+  const uint64_t settled_ns_ = NowNs(CLOCK_MONOTONIC) + kSettlesNs;
   bool stop_ = false;                                      // guarded by mutex_
   std::chrono::milliseconds drain_period_ = kDrainPeriod;  // of the drainer
   std::atomic<uint64_t> drains_{0};                        // of the rings; changed under mutex_
@@ -457,9 +460,17 @@ class RecorderImpl final : public Recorder {
   std::atomic<uint64_t> turns_{0};       // of the worker
   std::atomic<uint64_t> drainer_ns_{0};  // of CPU time, as the next one is
   std::atomic<uint64_t> worker_ns_{0};
-  CostKeeper cost_{CostKeeperConfigOf(config_),
-                   {.read = [this] { return ReadCost(*programs_, Drained(), drainer_ns_ + worker_ns_); },
-                    .set_draws = [this](uint32_t draws) { programs_->SetDrawsPerSecond(draws); }}};
+  TurnTimes drainer_times_;
+  TurnTimes worker_times_;
+  CostKeeper cost_{
+      CostKeeperConfigOf(config_),
+      {.read =
+           [this] {
+             return ReadCost(*programs_, {.all_ns = drainer_ns_ + worker_ns_,
+                                          .events_ns = drainer_times_.beyond_ns() + worker_times_.beyond_ns()});
+           },
+       .set_thresholds =
+           [this](const std::vector<uint64_t>& thresholds_ns) { programs_->SetThresholds(thresholds_ns); }}};
   std::thread drainer_;
   std::thread worker_;
 };

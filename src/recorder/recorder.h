@@ -23,11 +23,9 @@ struct RecorderProgress {
   uint64_t drops = 0;   // events lost so far, all reasons
   // Signs of life of its two threads: each grows within a second or two, whatever there is to do.
   uint64_t drains = 0;
-  uint64_t turns = 0;  // of the worker
-  // Waits that are drawn a second on each CPU, at most: now, and where the budget allows all. 0: what is drawn is
-  // fixed.
-  uint32_t draws_per_cpu = 0;
-  uint32_t draws_per_cpu_most = 0;
+  uint64_t turns = 0;          // of the worker
+  bool adapts_sample = false;  // to the budget
+  uint64_t threshold_ns = 0;   // shorter waits of some users are sampled now; 0: all waits of all users are recorded
 };
 
 class Recorder {

@@ -17,10 +17,7 @@ std::string OfHost(const ProfileStats& stats, double ns) {
 
 std::string BudgetText(const ProfileStats& stats) {
   if (stats.cpu_budget_ppm == 0) return "not held, the sample is fixed";
-  const std::string percent = PercentText(stats.cpu_budget_ppm);
-  if (stats.budgeted_cpu_ns == 0 || stats.budgeted_cpu_ns >= stats.host_cpu_ns) return absl::StrCat("budget ", percent);
-  const double budget_ns = PartOf(static_cast<double>(stats.budgeted_cpu_ns), stats.cpu_budget_ppm);
-  return absl::StrFormat("budget %s: %s of the CPU time in use", OfHost(stats, budget_ns), percent);
+  return absl::StrCat("budget ", PercentText(stats.cpu_budget_ppm));
 }
 
 }  // namespace

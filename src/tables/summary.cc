@@ -123,8 +123,6 @@ void WriteCost(const ProfileStats& stats, ByteSink sink) {
   const std::string cost = CostText(stats);
   if (cost.empty()) return;
   sink(absl::StrFormat("cost          %s; %.1f MiB\n", cost, static_cast<double>(stats.own_memory_bytes) / (1 << 20)));
-  if (stats.draws_lowered_to == 0) return;
-  sink(absl::StrFormat("  lowered     to %d draws a second and CPU, because of the budget\n", stats.draws_lowered_to));
 }
 
 // What the rest of the walks came to: such a wait has a capture, if there was budget for it.

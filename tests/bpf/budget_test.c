@@ -77,36 +77,23 @@ TEST(Budget, LongWaitsMaySpendAll)
 TEST(Budget, BytesCostTheTimeThatTheyTakeToEarn)
 {
 	settings->capture_bytes_per_second = 1 << 20;
-	EXPECT_EQ(price_ns(4096, CONTEXT_SWITCH), 3906250);
-	EXPECT_EQ(price_ns(4096, CONTEXT_SAMPLE), 3906250);
-	EXPECT_EQ(price_ns(4096, CONTEXT_WAKER), 3906250);
-	EXPECT_EQ(price_ns(0, CONTEXT_SWITCH), 0);
+	EXPECT_EQ(price_ns(4096), 3906250);
+	EXPECT_EQ(price_ns(4096), 3906250);
+	EXPECT_EQ(price_ns(4096), 3906250);
+	EXPECT_EQ(price_ns(0), 0);
 }
 
 TEST(Budget, TaskWorkCostsTheTimeThatItTakesToEarn)
 {
 	settings->task_works_per_second = 2000;
-	EXPECT_EQ(task_work_price_ns(CONTEXT_SWITCH), 500000);
-	EXPECT_EQ(task_work_price_ns(CONTEXT_SAMPLE), 500000);
-}
-
-/* Four budgets' worth, of waits only. */
-TEST(Budget, DrawnWaitsMaySpendFourTimesAsMuch)
-{
-	settings->capture_bytes_per_second = 1 << 20;
-	settings->task_works_per_second = 2000;
-	settings->adapts = 1;
-	EXPECT_EQ(price_ns(4096, CONTEXT_SWITCH), 976562); /* and a half */
-	EXPECT_EQ(price_ns(4096, CONTEXT_SAMPLE), 3906250);
-	EXPECT_EQ(price_ns(4096, CONTEXT_WAKER), 3906250);
-	EXPECT_EQ(task_work_price_ns(CONTEXT_SWITCH), 125000);
-	EXPECT_EQ(task_work_price_ns(CONTEXT_WAKER), 500000);
+	EXPECT_EQ(task_work_price_ns(), 500000);
+	EXPECT_EQ(task_work_price_ns(), 500000);
 }
 
 TEST(Budget, NothingPerSecondIsOnePerSecond)
 {
-	EXPECT_EQ(price_ns(3, CONTEXT_SWITCH), 3 * SECOND);
-	EXPECT_EQ(task_work_price_ns(CONTEXT_SWITCH), SECOND);
+	EXPECT_EQ(price_ns(3), 3 * SECOND);
+	EXPECT_EQ(task_work_price_ns(), SECOND);
 	host.now_ns = SECOND;
 	EXPECT_TRUE(spend_mappings(1, CONTEXT_SWITCH));
 	EXPECT_FALSE(spend_mappings(1, CONTEXT_SWITCH));
@@ -120,15 +107,6 @@ TEST(Budget, RefundGoesToTheContextThatPaid)
 	EXPECT_EQ(budget_of(CONTEXT_SAMPLE)->bytes_ns, 3906257);
 	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, 0);
 	EXPECT_EQ(budget_of(CONTEXT_WAKER)->bytes_ns, 0);
-}
-
-/* What was paid where draws adapt was a quarter. */
-TEST(Budget, RefundIsWhatWasPaid)
-{
-	settings->capture_bytes_per_second = 1 << 20;
-	settings->adapts = 1;
-	refund(4096, CONTEXT_SWITCH);
-	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, 976562);
 }
 
 /* 1000 in a second: one in a millisecond, and all of it may be spent. */

@@ -180,17 +180,6 @@ TEST(Exec, AccountIsCutAtTheLastArrival)
 	EXPECT_EQ(*(const __u32 *)host_record(&intervals, 1).bytes, WIRE_EXEC);
 }
 
-TEST(Exec, ProcessHasStorageForItsDrawsWhereTheyAdapt)
-{
-	struct task_struct *task = host_new_process(100);
-
-	exec(task);
-	EXPECT_EQ(host_count(&spaces), 0);
-	settings->adapts = 1;
-	exec(task);
-	EXPECT_TRUE(host_value(&spaces, task, 0));
-}
-
 static const struct wire_lifecycle *exit_one(struct task_struct *task)
 {
 	task->signal->live.counter--;

@@ -137,9 +137,7 @@ TEST(Fork, NewThreadClearsTheStampOfItsNumber)
 	*stamp = (struct stamp){.out_ns = 1,
 				.out_run_delay = 2,
 				.arrivals = 3,
-				.sample_ns = 4,
-				.until_ns = 5,
-				.scale = 6,
+				.user = 4,
 				.tid = 101,
 				.out_state = 7,
 				.has_run = 1,
@@ -192,23 +190,10 @@ TEST(Fork, ThreadsOfOthersThanTheProfilerHaveStorage)
 TEST(Fork, WithoutMemoryThereIsNoStorage)
 {
 	host.no_storage = true;
-	settings->ledger = settings->adapts = waker_settings->enabled = 1;
+	settings->ledger = waker_settings->enabled = 1;
 	fork_process(host_new_process(100), 101);
 	EXPECT_EQ(host_count(&tasks), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_LOST).count, 1);
-}
-
-/* Where draws adapt, a process has what they follow, with its first thread. */
-TEST(Fork, ProcessHasStorageForItsDrawsWhereTheyAdapt)
-{
-	struct task_struct *parent = host_new_process(100);
-
-	clone_thread(parent, 101);
-	EXPECT_EQ(host_count(&spaces), 0);
-	settings->adapts = 1;
-	clone_thread(parent, 102);
-	EXPECT_EQ(host_count(&spaces), 1);
-	EXPECT_TRUE(host_value(&spaces, parent, 0));
 }
 
 TEST(Fork, ChildKnowsTheCodeOfItsParent)

@@ -83,10 +83,10 @@ TEST(LedgerLoad, WhatIsNotRecordedIsBookedAsLost)
 	}
 }
 
-/* What is drawn by its share stands for the rest: the account has all of it. */
+/* What is sampled stands for the rest: the account has all of it. */
 TEST(LedgerLoad, WhatIsNotDrawnIsBookedAsWaited)
 {
-	settings->sample_ns = MILLISECOND;
+	control.sample_ns[0] = MILLISECOND;
 	begin_to_record();
 	for (__u32 i = 0; i < 1000; i++)
 		load_step();

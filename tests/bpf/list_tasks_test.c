@@ -67,18 +67,6 @@ TEST(ListTasks, EveryThreadHasStorageForItsWakes)
 	EXPECT_EQ(((struct wake *)host_value(&wakes, task, 0))->out_ns, 4711);
 }
 
-TEST(ListTasks, ProcessesHaveStorageForTheirDrawsWhereTheyAdapt)
-{
-	struct task_struct *leader = host_new_process(100), *thread = host_new_thread(leader, 101);
-
-	list(thread);
-	EXPECT_EQ(host_count(&spaces), 0);
-	settings->adapts = 1;
-	list(thread);
-	EXPECT_TRUE(host_value(&spaces, leader, 0));
-	EXPECT_EQ(host_count(&spaces), 1);
-}
-
 static struct task_struct *new_sleeper(void)
 {
 	struct task_struct *task = host_new_process(100);
@@ -156,7 +144,7 @@ TEST(ListTasks, NothingIsNotedWhileRecording)
 TEST(ListTasks, WithoutMemoryAThreadIsToldAllTheSame)
 {
 	host.no_storage = true;
-	settings->adapts = settings->ledger = waker_settings->enabled = 1;
+	settings->ledger = waker_settings->enabled = 1;
 	EXPECT_EQ(list(new_sleeper())->process.tgid, 100);
 	EXPECT_EQ(host_count(&tasks), 0);
 }

@@ -52,8 +52,8 @@ struct raw_record raw_listing(void);
 void script_sleep(void);
 /* Calls sched_yield of i386 at 1 ms, and is back at 1.5 ms. */
 void script_yield(void);
-/* Sleeps from 1 ms to 21 ms, where waits of less than 10 ms are drawn. */
-void script_drawn_sleep(void);
+/* Sleeps from 1 ms to 21 ms, where waits of less than 30 ms are sampled. */
+void script_sampled_sleep(void);
 /* Sleeps twice, from 1 ms to 1.1 ms and from 2 ms to 2.2 ms, each with half of it waiting for a CPU, where
  * short waits are added up: its user stack is walked, and known. */
 void script_sum(void);

@@ -101,9 +101,9 @@ TEST(Records, IntervalOfI386)
 
 TEST(Records, IntervalThatWasDrawn)
 {
-	script_drawn_sleep();
+	script_sampled_sleep();
 	const auto event = SentEvent<IntervalEvent>(WIRE_INTERVAL);
-	EXPECT_EQ(event.sample_ns, 10 * kMs);
+	EXPECT_EQ(event.sample_ns, 30 * kMs);
 	EXPECT_EQ(event.blocked_ns, 20 * kMs);
 	EXPECT_EQ(event.runnable_ns, 0u);
 }

@@ -38,15 +38,6 @@ TEST(Ring, ThatIsBusyIsNotFull)
 	EXPECT_FALSE(ring_is_full(&intervals, 128));
 }
 
-TEST(Ring, WakesNobodyWhereUserSpaceLooksByTime)
-{
-	host_resize(&intervals, 4096);
-	for (int i = 0; i < 30; i++) { /* 30 * 136 = 4080 bytes: all quarters */
-		EXPECT_EQ(wake_up(&intervals, 128), BPF_RB_NO_WAKEUP);
-		send_bytes(128);
-	}
-}
-
 #define RING_BYTES 65536ULL
 #define QUARTER 16384ULL /* of it */
 #define SPAN 4096ULL	 /* of records that come at once */
@@ -69,7 +60,6 @@ static void try_sizes(__u64 before, try_record try)
 /* Every number of bytes that can be taken, by small records, and behind it records of many sizes. */
 static void try_all(try_record try)
 {
-	settings->adapts = 1;
 	for (__u64 first = 8; first <= 16; first += 8) {
 		host_drain(&intervals);
 		send_bytes(first); /* takes 16 or 24; each of the following ones 16 */
@@ -131,7 +121,6 @@ static void expect_woken_when_reserved(__u64 bound, __u64 bytes)
 TEST(Ring, RecordThatWasReservedFirstWakesToo)
 {
 	host_resize(&intervals, RING_BYTES);
-	settings->adapts = 1;
 	for (__u64 quarter = 1; quarter < 4; quarter++) {
 		expect_woken_when_reserved(quarter * QUARTER, sizeof(struct wire_sample));
 		expect_woken_when_reserved(quarter * QUARTER, sizeof(struct wire_interval));
@@ -142,7 +131,6 @@ TEST(Ring, RecordThatWasReservedFirstWakesToo)
 TEST(Ring, HalfEmptyRingWakesWhenItFillsAgain)
 {
 	host_resize(&intervals, RING_BYTES);
-	settings->adapts = 1;
 	send_bytes(QUARTER - 24); /* takes QUARTER - 16 */
 	EXPECT_EQ(wake_up(&intervals, 1), BPF_RB_FORCE_WAKEUP);
 	host_drain(&intervals);

@@ -243,7 +243,6 @@ TEST(Sample, WakesUserSpaceAtAQuarterOfTheRing)
 {
 	host_resize(&intervals, 16384);
 	run_thread();
-	settings->adapts = 1;
 	for (int i = 0; i < 43; i++)
 		sample_at(0x400000, USER_CS);
 	EXPECT_EQ(host_record(&intervals, 40).flags, BPF_RB_NO_WAKEUP);

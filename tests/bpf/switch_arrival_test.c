@@ -86,13 +86,6 @@ TEST(HiddenTasks, ArrivalOfOneThreadIsNotTakenForAnothers)
 	EXPECT_EQ(this_cpu()->told_tid, 0); /* the idle thread */
 }
 
-TEST(HiddenTasks, NobodyIsNotedWhereTheKernelHidesNothing)
-{
-	begin();
-	come_at(300);
-	EXPECT_EQ(this_cpu()->told_tid, 0);
-}
-
 /* Where arrivals are told at the exit of the scheduler, all are. */
 TEST(HiddenTasks, ExitTellsEveryArrivalOtherwise)
 {

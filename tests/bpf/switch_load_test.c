@@ -75,7 +75,8 @@ TEST(SwitchLoad, EveryWaitThatIsLongerThanTIsTold)
 {
 	settings->has_stamps = 1;
 	settings->ends_at_switch = 1;
-	settings->sample_ns = 1;
+	settings->samples_at_switch = 1;
+	control.sample_ns[0] = 1;
 	run_load();
 	for (__u32 i = 0; i < load.wait_count; i++)
 		EXPECT_NE(load.waits[i].blocked_ns + load.waits[i].runnable_ns, 0);

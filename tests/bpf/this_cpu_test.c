@@ -26,57 +26,57 @@ static __u32 number_of(__u64 state)
 	return (__u32)(state * 2685821657736338717ULL >> 32);
 }
 
-TEST(Dice, SequenceIsXorshift64Star)
+TEST(RandomNumbers, SequenceIsXorshift64Star)
 {
-	struct wire_cpu cpu = {.dice = 88172645463325252ULL};
+	struct wire_cpu cpu = {.random = 88172645463325252ULL};
 	__u64 state = 88172645463325252ULL;
 
 	for (int i = 0; i < 1000; i++) {
 		state = next_state(state);
 		check_note("throw", i);
-		EXPECT_EQ(throw_dice(&cpu), number_of(state));
+		EXPECT_EQ(next_random(&cpu), number_of(state));
 	}
-	EXPECT_EQ(cpu.dice, state);
+	EXPECT_EQ(cpu.random, state);
 	EXPECT_EQ(host.random_calls, 0);
 }
 
 /* 1 becomes 1 ^ 1 << 25, which is 0x2000001: too small for the shifts to the right. Times 0x2545f4914f6cdd1d
  * it is 0x47e4ce4b896cdd1d, modulo 2^64. */
-TEST(Dice, FirstNumberOfTheLeastState)
+TEST(RandomNumbers, FirstNumberOfTheLeastState)
 {
-	struct wire_cpu cpu = {.dice = 1};
-	__u32 first = throw_dice(&cpu);
+	struct wire_cpu cpu = {.random = 1};
+	__u32 first = next_random(&cpu);
 
-	EXPECT_EQ(cpu.dice, 0x2000001);
+	EXPECT_EQ(cpu.random, 0x2000001);
 	EXPECT_EQ(first, 0x47e4ce4b);
 }
 
-TEST(Dice, CpuBeginsWithTwoNumbersOfTheKernels)
+TEST(RandomNumbers, CpuBeginsWithTwoNumbersOfTheKernels)
 {
 	struct wire_cpu cpu = {};
 
 	host.randoms[0] = 0x12345678;
 	host.randoms[1] = 0x9abcdef0;
 	host.random_count = 2;
-	EXPECT_EQ(throw_dice(&cpu), number_of(next_state(0x123456789abcdef1))); /* made odd: never 0 */
+	EXPECT_EQ(next_random(&cpu), number_of(next_state(0x123456789abcdef1))); /* made odd: never 0 */
 	EXPECT_EQ(host.random_calls, 2);
-	throw_dice(&cpu);
+	next_random(&cpu);
 	EXPECT_EQ(host.random_calls, 2);
 }
 
-TEST(Dice, CpuBeginsEvenWithZeros)
+TEST(RandomNumbers, CpuBeginsEvenWithZeros)
 {
 	struct wire_cpu cpu = {};
 
 	host.random_count = 2;
-	EXPECT_EQ(throw_dice(&cpu), 0x47e4ce4b); /* as of the state 1 */
+	EXPECT_EQ(next_random(&cpu), 0x47e4ce4b); /* as of the state 1 */
 }
 
-TEST(Dice, KernelsNumberIsTakenWithoutACpu)
+TEST(RandomNumbers, KernelsNumberIsTakenWithoutACpu)
 {
 	host.randoms[0] = 0x12345678;
 	host.random_count = 1;
-	EXPECT_EQ(throw_dice(NULL), 0x12345678);
+	EXPECT_EQ(next_random(NULL), 0x12345678);
 }
 
 TEST(ThisCpu, EachCpuHasALineOfItsOwn)

@@ -27,11 +27,11 @@ struct FakeKernel {
   std::atomic<uint64_t> turns{0};
   std::atomic<bool> refuse_start{false};
   std::atomic<bool> refuse_cut{false};
-  std::atomic<bool> hold_cut{false};        // cuts wait until it is false
-  std::atomic<bool> long_names{false};      // its process has a name of 5 MiB
-  std::atomic<bool> sample{false};          // each window has 3 on-CPU samples of 1 ms
-  std::atomic<uint32_t> draws_per_cpu{37};  // the budget has lowered them
-  std::atomic<uint32_t> draws_per_cpu_most{200};
+  std::atomic<bool> hold_cut{false};    // cuts wait until it is false
+  std::atomic<bool> long_names{false};  // its process has a name of 5 MiB
+  std::atomic<bool> sample{false};      // each window has 3 on-CPU samples of 1 ms
+  std::atomic<bool> adapts_sample{true};
+  std::atomic<uint64_t> threshold_ns{37'000};
   std::atomic<bool> stop_drainer{false};
   std::atomic<bool> stop_worker{false};
 };
@@ -50,8 +50,8 @@ class FakeRecorder final : public Recorder {
     if (!kernel_.stop_worker) ++kernel_.turns;
     return {.drains = kernel_.drains,
             .turns = kernel_.turns,
-            .draws_per_cpu = kernel_.draws_per_cpu,
-            .draws_per_cpu_most = kernel_.draws_per_cpu_most};
+            .adapts_sample = kernel_.adapts_sample,
+            .threshold_ns = kernel_.threshold_ns};
   }
   absl::StatusOr<Profile> Cut() override {
     while (kernel_.hold_cut) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -87,7 +87,6 @@ class FakeRecorder final : public Recorder {
     profile.stats.own_programs_ns = 250'000'000;
     profile.stats.own_process_ns = 125'000'000;
     profile.stats.host_cpu_ns = 4'000'000'000;
-    profile.stats.budgeted_cpu_ns = 2'000'000'000;
     profile.stats.cpu_budget_ppm = 10'000;
     profile.stats.run_queue.Add(20'000'000, RowSums::OfWait(0, 20'000'000, 0, 0));
     profile.stats.run_queue.Add(5'000, RowSums::OfWait(0, 5'000, 0, 12'500));

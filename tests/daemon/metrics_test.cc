@@ -62,9 +62,10 @@ TEST(MetricsTest, TellWhatRecordingCosts) {
   EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"daemon\"} 0.375\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_host_cpu_seconds_total 12\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_cpu_budget_seconds_total counter\n"
-                              "offcpud_cpu_budget_seconds_total 0.06\n"));  // of each window 1 % of 2 s
+                              "offcpud_cpu_budget_seconds_total 0.12\n"));  // of each window 1 % of 4 s
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_cpu_budget_ratio gauge\noffcpud_cpu_budget_ratio 0.005"));
-  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_draws_per_second gauge\noffcpud_draws_per_second 37\n"));
+  EXPECT_THAT(text,
+              HasSubstr("# TYPE offcpud_sample_threshold_seconds gauge\noffcpud_sample_threshold_seconds 3.7e-05\n"));
 }
 
 // Only whoever names the windows knows them.
@@ -79,12 +80,13 @@ TEST(MetricsTest, TellNamesThatWereLost) {
 
 TEST(MetricsTest, AFixedSampleHasNoBudget) {
   FakeKernel kernel;
-  kernel.draws_per_cpu = kernel.draws_per_cpu_most = 0;
+  kernel.adapts_sample = false;
+  kernel.threshold_ns = 0;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
   EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_ratio 0\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_seconds_total 0\n")) << "no window has ended";
-  EXPECT_THAT(text, HasSubstr("\noffcpud_draws_per_second 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_sample_threshold_seconds 0\n"));
 }
 
 TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {

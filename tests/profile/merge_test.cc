@@ -293,7 +293,6 @@ TEST_F(MergeTest, StatisticsAreSums) {
   first.stats.own_process_ns = 13;
   first.stats.own_memory_bytes = 140;
   first.stats.host_cpu_ns = 15;
-  first.stats.budgeted_cpu_ns = 14;
   first.stats.cpu_budget_ppm = 160;
   first.stats.drops = {{"a", 1, 2}, {"b", 3, 4}};
   Profile second = Window(1, 0);
@@ -320,9 +319,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   second.stats.own_process_ns = 130;
   second.stats.own_memory_bytes = 14;
   second.stats.host_cpu_ns = 150;
-  second.stats.budgeted_cpu_ns = 70;
   second.stats.cpu_budget_ppm = 16;
-  second.stats.draws_lowered_to = 17;
   second.stats.drops = {{"b", 30, 40}, {"c", 5, 6}};
 
   const ProfileStats stats = Merge({std::move(first), std::move(second)}).stats;
@@ -350,9 +347,7 @@ TEST_F(MergeTest, StatisticsAreSums) {
   EXPECT_EQ(stats.own_process_ns, 143u);
   EXPECT_EQ(stats.own_memory_bytes, 140u) << "the most";
   EXPECT_EQ(stats.host_cpu_ns, 165u);
-  EXPECT_EQ(stats.budgeted_cpu_ns, 84u);
   EXPECT_EQ(stats.cpu_budget_ppm, 160u) << "the most";
-  EXPECT_EQ(stats.draws_lowered_to, 17u) << "the least of those that were lowered";
   EXPECT_THAT(stats.drops, ElementsAre(DropIs("a", 1u, 2u), DropIs("b", 33u, 44u), DropIs("c", 5u, 6u)));
 }
 

@@ -85,6 +85,8 @@ struct RecordedProfile {
     stats.summed_at_switch = 129;
     stats.proven_walks = 128;
     for (size_t i = 0; i < stats.walk_misses.size(); ++i) stats.walk_misses[i] = 500 + i;
+    stats.told_rows = 510;
+    stats.told_stacks = 511;
     stats.walks = 105;
     stats.processes = 106;
     for (size_t i = 0; i < stats.walk_ends.size(); ++i) stats.walk_ends[i] = 200 + i;
@@ -99,9 +101,7 @@ struct RecordedProfile {
     stats.own_process_ns = 50'000'000;
     stats.own_memory_bytes = 47'000'000;
     stats.host_cpu_ns = 10'000'000'002;
-    stats.budgeted_cpu_ns = 5'000'000'003;
     stats.cpu_budget_ppm = 10'000;
-    stats.draws_lowered_to = 37;
     stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
   }
 

@@ -10,179 +10,118 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kMs = 1'000'000;
 
 class CostKeeperTest : public ::testing::Test {
  protected:
-  // 2 CPUs, 200 draws a second on each, a budget of 1 %: 20 ms in a second.
-  CostKeeper Keeper(uint32_t draws_per_second = 400) {
-    return CostKeeper(
-        {.budget_ppm = 10'000, .cpus = 2, .draws_per_second = draws_per_second},
-        {.read = [this] { return now_; }, .set_draws = [this](uint32_t draws) { set_.push_back(draws); }});
+  // 2 CPUs, a budget of 1 %: 20 ms in a second. Three users.
+  CostKeeper Keeper(bool adapts_sample = true) {
+    return CostKeeper({.budget_ppm = 10'000, .cpus = 2, .adapts_sample = adapts_sample},
+                      {.read = [this] { return now_; },
+                       .set_thresholds = [this](const std::vector<uint64_t>& set) { set_.push_back(set); }});
   }
 
-  // A second goes by in which the threads that record use so much, and all others of the host `others_ns_`.
-  void Pass(CostKeeper& keeper, uint64_t threads_ns) {
-    now_.at_ns += kSecond;
-    now_.busy_ns += threads_ns + others_ns_;
-    now_.process_ns += threads_ns;
-    now_.threads_ns += threads_ns;
-    keeper.Tick(now_.at_ns);
-  }
-  void Pass(CostKeeper& keeper, uint64_t threads_ns, int seconds) {
-    for (int i = 0; i < seconds; ++i) Pass(keeper, threads_ns);
+  // Half a second goes by in which recording the second user's waits has cost so much.
+  void Pass(CostKeeper& keeper, uint64_t recorded_ns, int times = 1) {
+    for (int i = 0; i < times; ++i) {
+      now_.at_ns += kSecond / 2;
+      now_.times.all_ns += recorded_ns;
+      now_.times.recorded_ns += recorded_ns;
+      now_.users[1].waits += 1000;
+      keeper.Tick(now_.at_ns);
+    }
   }
 
   CostReading now_ = {.at_ns = 7 * kSecond,
                       .process_ns = 99 * kSecond,
                       .capture_ns = 11,
-                      .busy_ns = 88 * kSecond,
+                      .users = std::vector<UserWaits>(3),
                       .resident_bytes = 5000};
-  uint64_t others_ns_ = 2 * kSecond;  // a saturated host
-  std::vector<uint32_t> set_;         // draws of all CPUs
+  std::vector<std::vector<uint64_t>> set_;  // thresholds of users
 };
 
-TEST_F(CostKeeperTest, LowersDrawsEverySecondAndLaterEveryFiveButNotAtFirst) {
+TEST_F(CostKeeperTest, SamplesWaitsOfTheUserWhoCostsTooMuch) {
   CostKeeper keeper = Keeper();
-  EXPECT_EQ(keeper.draws_per_cpu(), 200u);
-  Pass(keeper, 400'000'000);
-  EXPECT_THAT(set_, ElementsAre(400u)) << "it begins with as many";
-  Pass(keeper, 400'000'000);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u));
-  EXPECT_EQ(keeper.draws_per_cpu(), 100u);
-  EXPECT_EQ(keeper.draws_per_cpu_most(), 200u);
-  Pass(keeper, 400'000'000);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u));
-  Pass(keeper, 19'000'000, 12);
-  Pass(keeper, 400'000'000, 4);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u)) << "the fifteenth second is over";
-  Pass(keeper, 400'000'000);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u, 100u, 50u));
+  Pass(keeper, 80 * kMs, 2);
+  EXPECT_THAT(set_, IsEmpty()) << "the first second is not judged";
+  EXPECT_EQ(keeper.threshold_ns(), 0u);
+  Pass(keeper, 40 * kMs);
+  EXPECT_THAT(set_, ElementsAre(ElementsAre(0, 40'000, 0))) << "four times the budget";
+  EXPECT_EQ(keeper.threshold_ns(), 40'000u);
+  Pass(keeper, 20 * kMs);
+  EXPECT_EQ(keeper.threshold_ns(), 80'000u);
+  Pass(keeper, 0, 5);
+  EXPECT_EQ(keeper.threshold_ns(), 0u);
+  EXPECT_THAT(set_, SizeIs(7));
 }
 
-TEST_F(CostKeeperTest, BeginsWithFewerThanTheMostAndThatIsNotLowered) {
-  CostKeeper keeper = Keeper(2000);
-  EXPECT_THAT(set_, ElementsAre(500u));
-  EXPECT_EQ(keeper.draws_per_cpu_most(), 1000u);
-  Pass(keeper, 0, 3);
-  EXPECT_THAT(set_, ElementsAre(500u, 626u, 782u));
-  ProfileStats stats;
-  keeper.Tell(stats);
-  EXPECT_EQ(stats.draws_lowered_to, 0u);
-}
-
-TEST_F(CostKeeperTest, RaisesThemAgain) {
+TEST_F(CostKeeperTest, RecordsAllWithinTheBudget) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 400'000'000, 2);
-  Pass(keeper, 0, 4);
-  EXPECT_THAT(set_, ElementsAre(400u, 200u, 250u, 312u, 390u, 400u));
+  Pass(keeper, 9'900'000, 100);
+  EXPECT_THAT(set_, IsEmpty());
 }
 
-TEST_F(CostKeeperTest, LeavesThemWithinTheBudget) {
-  CostKeeper keeper = Keeper();
-  Pass(keeper, 19'000'000, 60);
-  EXPECT_THAT(set_, ElementsAre(400u));
-}
-
-// 5 ms a second are a quarter of 1 % of two CPUs, and 1.25 % of what a fifth of them does.
-TEST_F(CostKeeperTest, AfterFiveSecondsCostsAPartOfWhatTheHostDoes) {
-  others_ns_ = 395'000'000;
-  CostKeeper keeper = Keeper();
-  Pass(keeper, 5'000'000, 4);
-  EXPECT_THAT(set_, ElementsAre(400u)) << "at first, of all CPUs";
-  Pass(keeper, 5'000'000);
-  EXPECT_THAT(set_, ElementsAre(400u, 320u));
-}
-
-TEST_F(CostKeeperTest, OfAnIdleHostATenthCountsAsBusy) {
-  others_ns_ = 0;
-  CostKeeper keeper = Keeper();
-  Pass(keeper, 2'000'000, 20);
-  EXPECT_THAT(set_, ElementsAre(400u)) << "1 % of a tenth of two CPUs";
-  Pass(keeper, 2'500'000, 5);
-  EXPECT_THAT(set_, ElementsAre(400u, 320u));
-}
-
-TEST_F(CostKeeperTest, WhereItIsNotKnownWhatTheHostDoesAllCpusCount) {
+// What each switch takes, and what readers of profiles do, is told and lowers nothing.
+TEST_F(CostKeeperTest, FixedCostsLowerNothing) {
   CostKeeper keeper = Keeper();
   for (int i = 0; i < 20; ++i) {
-    now_.busy_ns = 0;
-    others_ns_ = 0;
-    now_.at_ns += kSecond;
-    now_.threads_ns += 19'000'000;
-    keeper.Tick(now_.at_ns);
+    now_.process_ns += 400 * kMs;
+    now_.threads_ns += 400 * kMs;
+    now_.times.all_ns += 400 * kMs;
+    Pass(keeper, 5 * kMs);
   }
-  EXPECT_THAT(set_, ElementsAre(400u));
-}
-
-TEST_F(CostKeeperTest, LeavesThemWhateverReadersOfProfilesTake) {
-  CostKeeper keeper = Keeper();
-  for (int i = 0; i < 60; ++i) {
-    now_.process_ns += 400'000'000;
-    Pass(keeper, 19'000'000);
-  }
-  EXPECT_THAT(set_, ElementsAre(400u));
-  ProfileStats stats;
-  keeper.Tell(stats);
-  EXPECT_EQ(stats.own_process_ns, 60 * uint64_t{419'000'000}) << "it is told";
-}
-
-TEST_F(CostKeeperTest, AFixedSampleIsNotTouched) {
-  CostKeeper keeper = Keeper(0);
-  Pass(keeper, 400'000'000, 60);
   EXPECT_THAT(set_, IsEmpty());
-  EXPECT_EQ(keeper.draws_per_cpu(), 0u);
   ProfileStats stats;
   keeper.Tell(stats);
-  EXPECT_EQ(stats.own_process_ns, 24 * kSecond);
-  EXPECT_EQ(stats.budgeted_cpu_ns, 0u);
-  EXPECT_EQ(stats.cpu_budget_ppm, 0u);
-  EXPECT_EQ(stats.draws_lowered_to, 0u);
+  EXPECT_EQ(stats.own_process_ns, 20 * 400 * kMs);
+  EXPECT_EQ(stats.own_programs_ns, 20 * 405 * kMs);
 }
 
-TEST_F(CostKeeperTest, TellsWhatTheBudgetIsAPartOf) {
-  others_ns_ = 400'000'000;
+TEST_F(CostKeeperTest, LooksEverySecondLater) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 0, 7);
-  ProfileStats stats;
+  Pass(keeper, 0, 21);
+  Pass(keeper, 500 * kMs);
+  EXPECT_THAT(set_, IsEmpty()) << "half a second since the last look";
+  Pass(keeper, 500 * kMs);
+  EXPECT_THAT(set_, SizeIs(1));
+}
+
+TEST_F(CostKeeperTest, FixedSampleIsNotTouched) {
+  CostKeeper keeper = Keeper(false);
+  Pass(keeper, 400 * kMs, 60);
+  EXPECT_THAT(set_, IsEmpty());
+  ProfileStats stats = {.sample_most_ns = 5};
   keeper.Tell(stats);
-  EXPECT_EQ(stats.budgeted_cpu_ns, 4 * 2 * kSecond + 3 * uint64_t{400'000'000}) << "four seconds of all CPUs";
-  others_ns_ = 0;
-  Pass(keeper, 0, 10);
-  keeper.Tell(stats);
-  EXPECT_EQ(stats.budgeted_cpu_ns, 10 * 2 * kSecond / 10) << "the least";
+  EXPECT_EQ(stats.own_programs_ns, 60 * 400 * kMs);
+  EXPECT_EQ(stats.cpu_budget_ppm, 0u);
+  EXPECT_EQ(stats.sample_most_ns, 5u);
 }
 
 TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   CostKeeper keeper = Keeper();
-  Pass(keeper, 400'000'000, 2);  // a look in between takes nothing away
+  Pass(keeper, 40 * kMs, 3);  // a look in between takes nothing away
   now_.capture_ns += 70;
-  now_.not_drawn += 10;
+  now_.process_ns += 9;
   ProfileStats first;
   keeper.Tell(first);
-  EXPECT_EQ(first.own_process_ns, 2 * uint64_t{400'000'000});
+  EXPECT_EQ(first.own_programs_ns, 120 * kMs);
+  EXPECT_EQ(first.own_process_ns, 9u);
   EXPECT_EQ(first.capture_ns, 70u);
-  EXPECT_GT(first.own_programs_ns, 0u);
   EXPECT_EQ(first.own_memory_bytes, 5000u);
-  EXPECT_EQ(first.host_cpu_ns, 2 * 2 * kSecond);
-  EXPECT_EQ(first.budgeted_cpu_ns, 2 * 2 * kSecond);
+  EXPECT_EQ(first.host_cpu_ns, 3 * kSecond);
   EXPECT_EQ(first.cpu_budget_ppm, 10'000u);
-  EXPECT_EQ(first.draws_lowered_to, 100u);
-  Pass(keeper, 0);
+  EXPECT_EQ(first.sample_most_ns, 40'000u);
+  Pass(keeper, 0, 10);
   ProfileStats second;
   keeper.Tell(second);
-  EXPECT_EQ(second.own_process_ns, 0u);
-  EXPECT_EQ(second.capture_ns, 0u);
   EXPECT_EQ(second.own_programs_ns, 0u);
-  EXPECT_EQ(second.host_cpu_ns, 2 * kSecond);
-  EXPECT_EQ(second.draws_lowered_to, 100u) << "still";
-  Pass(keeper, 400'000'000, 2);
-  Pass(keeper, 0, 40);
-  keeper.Tell(second);
-  EXPECT_EQ(second.draws_lowered_to, 31u) << "the least there was in it";
-  keeper.Tell(second);
-  EXPECT_EQ(second.draws_lowered_to, 0u);
+  EXPECT_EQ(second.host_cpu_ns, 10 * kSecond);
+  EXPECT_EQ(second.sample_most_ns, 40'000u) << "with which it began";
+  keeper.Tell(second = {});
+  EXPECT_EQ(second.sample_most_ns, 0u);
 }
 
 }  // namespace

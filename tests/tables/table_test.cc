@@ -418,18 +418,6 @@ TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
   EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.5%): " + parts + "user walks"),
             std::string::npos)
       << Summary();
-  stats.budgeted_cpu_ns = 4'000'000'000;
-  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.20 %: 0.5% of the CPU time in use): " + parts),
-            std::string::npos)
-      << Summary();
-  stats.budgeted_cpu_ns = 10'000'000'000;
-  stats.draws_lowered_to = 37;
-  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.5%): " + parts), std::string::npos)
-      << Summary();
-  EXPECT_NE(Summary().find(parts + "  lowered     to 37 draws a second and CPU, because of the budget\n"),
-            std::string::npos)
-      << Summary();
-  stats.draws_lowered_to = 0;
   stats.cpu_budget_ppm = 0;
   EXPECT_NE(Summary().find("\ncost          0.84 % of the host (not held, the sample is fixed): " + parts),
             std::string::npos)

@@ -43,7 +43,6 @@ static inline void add_maps(void)
 	HOST_ADD(kernel_memos);
 	HOST_ADD(orc_rows);
 	HOST_ADD(pids);
-	HOST_ADD(pots);
 	HOST_ADD(requests);
 	HOST_ADD(sampled_cpus);
 	HOST_ADD(scratches);
@@ -58,6 +57,7 @@ static inline void add_maps(void)
 	HOST_ADD(user_memos);
 	HOST_ADD(user_rows);
 	HOST_ADD(user_stacks);
+	HOST_ADD(users);
 	HOST_ADD(user_walks);
 	HOST_ADD(walk_memories);
 	HOST_ADD_RING(captures);

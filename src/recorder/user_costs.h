@@ -1,0 +1,30 @@
+// What recording the waits of each user has cost, as far as it depends on how many are recorded: what the BPF programs
+// do for each, captures, and what the worker makes of both. Pure.
+#ifndef OFFCPU_RECORDER_USER_COSTS_H_
+#define OFFCPU_RECORDER_USER_COSTS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace offcpu {
+
+// Of one user in some time.
+struct UserWaits {
+  uint64_t waits = 0;     // that were recorded
+  uint64_t captures = 0;  // that were made for them
+};
+
+// CPU seconds, in the same time.
+struct WaitCosts {
+  double programs = 0;  // BPF programs, captures apart
+  double captures = 0;  // in the threads that they were made in
+  double worker = 0;    // and drainer
+};
+
+// The cost of each user; they add up to `costs`, unless nothing was recorded at all.
+std::vector<double> ShareCosts(std::span<const UserWaits> users, const WaitCosts& costs);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_USER_COSTS_H_
