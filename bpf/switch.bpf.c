@@ -327,10 +327,10 @@ static __always_inline void note_late_arrival(struct task_struct *task)
 static __always_inline void end_wait(void *ctx, struct task_struct *task, enum presence presence)
 {
 	struct wire_cpu *cpu = this_cpu();
-	__u64 began = begin_timing(cpu ? &cpu->arrivals : NULL);
 
+	begin_timing(cpu ? &cpu->arrivals : NULL);
 	come_back(ctx, task, presence);
-	end_timing(cpu ? &cpu->arrivals : NULL, began);
+	end_timing(cpu ? &cpu->arrivals : NULL);
 }
 
 static __always_inline void arrive(void *ctx, struct task_struct *task, __u64 now, enum presence presence)
@@ -363,13 +363,12 @@ static __always_inline bool is_passed_over_at_switch(struct task_struct *next, s
 /* Walks the stack that `next` waited at, if that is recorded, as long as all of it is there. */
 static __always_inline void keep_stack_of_wait(struct task_struct *next, struct wire_cpu *cpu)
 {
-	__u64 began;
 
 	if (!config.keeps_stacks || control.phase != WIRE_RECORDING)
 		return;
-	began = begin_timing(cpu ? &cpu->kernel_stacks : NULL);
+	begin_timing(cpu ? &cpu->kernel_stacks : NULL);
 	keep_stack(next);
-	end_timing(cpu ? &cpu->kernel_stacks : NULL, began);
+	end_timing(cpu ? &cpu->kernel_stacks : NULL);
 }
 
 /* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
@@ -427,10 +426,10 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	     unsigned int prev_state)
 {
 	struct wire_cpu *cpu = this_cpu();
-	__u64 began = begin_timing(cpu ? &cpu->switches : NULL);
 
+	begin_timing(cpu ? &cpu->switches : NULL);
 	switch_threads(ctx, cpu, prev, next, preempt ? 0 : prev_state);
-	end_timing(cpu ? &cpu->switches : NULL, began);
+	end_timing(cpu ? &cpu->switches : NULL);
 	return 0;
 }
 

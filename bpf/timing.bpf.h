@@ -8,21 +8,22 @@
 
 #include "this_cpu.bpf.h"
 
-/* When this run began, for end_timing; 0: it is not timed. */
-static __always_inline __u64 begin_timing(struct wire_timing *timing)
+/* NULL: nothing is timed. When a run began is kept beside its sums: older kernels have little stack left. */
+static __always_inline void begin_timing(struct wire_timing *timing)
 {
 	if (!timing || timing->untimed--)
-		return 0;
+		return;
 	timing->untimed = WIRE_TIMED_EVERY - 1;
-	return bpf_ktime_get_ns();
+	timing->began_ns = bpf_ktime_get_ns();
 }
 
-static __always_inline void end_timing(struct wire_timing *timing, __u64 began)
+static __always_inline void end_timing(struct wire_timing *timing)
 {
-	if (!timing || !began)
+	if (!timing || !timing->began_ns)
 		return;
-	timing->timed_ns += bpf_ktime_get_ns() - began;
+	timing->timed_ns += bpf_ktime_get_ns() - timing->began_ns;
 	timing->timed++;
+	timing->began_ns = 0;
 }
 
 #endif /* OFFCPU_BPF_TIMING_BPF_H_ */

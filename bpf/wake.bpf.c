@@ -9,15 +9,14 @@ int BPF_PROG(sched_waking, struct task_struct *wakee)
 {
 	struct wire_cpu *cpu;
 	struct wake *wake;
-	__u64 began;
 
 	if (control.phase != WIRE_RECORDING)
 		return 0;
 	cpu = this_cpu();
-	began = begin_timing(cpu ? &cpu->wakes : NULL);
+	begin_timing(cpu ? &cpu->wakes : NULL);
 	wake = bpf_task_storage_get(&wakes, wakee, 0, 0);
 	if (wake)
 		note_wake(ctx, wakee, wake);
-	end_timing(cpu ? &cpu->wakes : NULL, began);
+	end_timing(cpu ? &cpu->wakes : NULL);
 	return 0;
 }

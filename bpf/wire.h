@@ -506,10 +506,12 @@ struct wire_timing {
 	uint64_t timed_ns; /* the runs that were timed */
 	uint32_t timed;	   /* how many these are */
 	uint32_t untimed;  /* since the last one of them, downwards */
+	uint64_t began_ns; /* the run that is being timed; 0: none is */
 };
-WIRE_ASSERT(sizeof(struct wire_timing) == 16);
+WIRE_ASSERT(sizeof(struct wire_timing) == 24);
 
-/* Of a CPU, what most switches touch. Two lines of its cache. */
+/* Of a CPU, in lines of its cache: what most switches touch, what a wait that is recorded touches, and the
+ * rest. */
 struct wire_cpu {
 	uint64_t random;		 /* state of its random numbers; 0: not begun */
 	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_DRAWN */
@@ -517,14 +519,15 @@ struct wire_cpu {
 	uint32_t sampled_tid;		 /* whose wait sched_switch has sampled; 0: nobody's */
 	uint64_t sampled_ns;		 /* and with which T */
 	struct wire_timing switches;	 /* of sched_switch */
-	uint64_t reserved;
-	/* A line of the cache ends here. */
+	/* The first line ends here. */
 	struct wire_timing arrivals;	  /* of waits that are recorded, or left out late */
 	struct wire_timing kernel_stacks; /* walked at sched_switch, a part of `switches` */
-	struct wire_timing wakes;	  /* of sched_waking */
-	uint64_t more_reserved[2];
+	uint64_t reserved[2];
+	/* The second line ends here. */
+	struct wire_timing wakes; /* of sched_waking */
+	uint64_t more_reserved[5];
 };
-WIRE_ASSERT(sizeof(struct wire_cpu) == 128);
+WIRE_ASSERT(sizeof(struct wire_cpu) == 192);
 
 /* Addresses of kernel code; begin == end: none. */
 struct wire_range {

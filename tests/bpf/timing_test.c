@@ -3,10 +3,9 @@
 
 static void run_for(struct wire_timing *timing, __u64 ns)
 {
-	__u64 began = begin_timing(timing);
-
+	begin_timing(timing);
 	host.now_ns += ns;
-	end_timing(timing, began);
+	end_timing(timing);
 }
 
 TEST(Timing, OneRunInSoManyIsTimed)
@@ -34,8 +33,9 @@ TEST(Timing, PatternsOfRunsDoNotRepeatInIt)
 TEST(Timing, CpuThatIsNotKnownIsNotTimed)
 {
 	host.now_ns = 1000;
-	EXPECT_EQ(begin_timing(NULL), 0);
-	end_timing(NULL, 5);
+	begin_timing(NULL);
+	end_timing(NULL);
+	EXPECT_EQ(host.now_ns, 1000);
 }
 
 TEST(Timing, PartsOfASwitchAreTimedByThemselves)
