@@ -91,7 +91,8 @@ struct known_code {
 	const struct space *space;
 	struct task_struct *task;
 	struct code_list *list; /* NULL: they are not listed */
-	__u64 hash;		/* of those so far; 0: one is not there */
+	struct wire_hash hash;	/* of those so far */
+	bool is_missing;	/* one of them */
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -99,8 +100,9 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 {
 	if (index >= KNOWN_MAPPINGS || index >= known->space->count)
 		return 1;
-	known->hash = hash_mapping_at(known->task, known->space->begins[index], known->hash, known->list);
-	return !known->hash;
+	known->is_missing =
+		!hash_mapping_at(known->task, known->space->begins[index], &known->hash, known->list);
+	return known->is_missing;
 }
 
 /*
@@ -111,14 +113,15 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
 {
-	struct known_code known = {.space = space, .task = task, .list = list, .hash = HASH_OF_NO_CODE};
+	struct known_code known = {.space = space, .task = task, .list = list};
 	struct mm_struct *mm = untrusted(task)->mm;
 	__u64 sequence = code_sequence(task);
 
 	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
 		return false;
+	known.hash = begin_code_hash(task);
 	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
-	return (known.hash | 1) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
+	return !known.is_missing && wire_hash_end(known.hash) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
 	       was_not_changed(task, sequence);
 }
 

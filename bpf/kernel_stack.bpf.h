@@ -64,7 +64,7 @@ __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 {
 	__u32 zero = 0, kept = frames > glue ? frames - glue : 0;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
-	__u64 hash = HASH_OF_NO_FRAMES;
+	struct wire_hash hash = wire_hash_begin(hash_key(), WIRE_HASH_KERNEL_STACK);
 	struct stack_definition *slot;
 
 	if (!scratch || index >= SCRATCH_SLOTS)
@@ -77,10 +77,10 @@ __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 		if (i >= kept || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];
-		hash = wire_mix(hash, slot->frames[i]);
+		wire_hash_add(&hash, slot->frames[i]);
 	}
 	slot->head.count = kept;
-	return hash ? hash : 1;
+	return wire_hash_end(hash);
 }
 
 /* Where the frames are taken from. */

@@ -26,7 +26,7 @@ struct kernel_walk {
 	__u64 pc;
 	__u64 sp, bp; /* offsets */
 	__u64 bp_at;  /* where bp was saved, if it has not been read yet: it may be anything until then */
-	__u64 hash;   /* of the frames */
+	struct wire_hash hash; /* of the frames */
 	__u32 count;
 	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
 	__u8 is_complete;
@@ -182,7 +182,7 @@ static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 		return 1;
 	}
 	memory->walked.frames[index] = walk->pc;
-	walk->hash = wire_mix(walk->hash, walk->pc);
+	wire_hash_add(&walk->hash, walk->pc);
 	walk->count = index + 1;
 	if (type == ORC_TYPE_END_OF_STACK) {
 		walk->is_complete = 1;
@@ -256,7 +256,7 @@ static __always_inline void begin_thread(struct walk_memory *memory)
 	struct kernel_walk *walk = &memory->walk;
 
 	memory->walked.frames[0] = walk->pc + 1;
-	walk->hash = wire_mix(walk->hash, walk->pc + 1);
+	wire_hash_add(&walk->hash, walk->pc + 1);
 	walk->count = 1;
 	walk->is_complete = 1;
 }
@@ -278,8 +278,8 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 		return 0;
 #endif
 	walk = &memory->walk;
-	*walk = (struct kernel_walk){
-		.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES, .hash = HASH_OF_NO_FRAMES};
+	*walk = (struct kernel_walk){.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES};
+	walk->hash = wire_hash_begin(hash_key(), WIRE_HASH_KERNEL_STACK);
 	begin_kernel_memo(&memory->made, bytes);
 	walk->bp_at = SWITCHED_OUT_BP;
 	walk->pc = stack_word(memory, SWITCHED_OUT_IP);
@@ -288,7 +288,7 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	else
 		bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &memory, 0);
 	memory->walked.head.count = walk->count;
-	memory->walked.head.id = walk->hash ?: 1;
+	memory->walked.head.id = wire_hash_end(walk->hash);
 	return walk->is_complete;
 }
 

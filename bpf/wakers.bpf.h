@@ -128,7 +128,7 @@ static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 c
 /* Keeps a stack's own frames and returns their name. */
 static __always_inline __u64 keep_frames(struct stack_definition *slot, const struct waker_frames *frames)
 {
-	__u64 hash = HASH_OF_NO_FRAMES;
+	struct wire_hash hash = wire_hash_begin(hash_key(), WIRE_HASH_KERNEL_STACK);
 	__u32 kept = 0;
 
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
@@ -138,11 +138,11 @@ static __always_inline __u64 keep_frames(struct stack_definition *slot, const st
 		if (from >= frames->end || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];
-		hash = wire_mix(hash, slot->frames[i]);
+		wire_hash_add(&hash, slot->frames[i]);
 		kept = i + 1;
 	}
 	slot->head.count = kept;
-	return hash ? hash : 1;
+	return wire_hash_end(hash);
 }
 
 /* Where the current task is, for the first link of a wake: its origin, and the id of its kernel stack. */

@@ -134,6 +134,8 @@ class Programs {
   void SetStackHint(pid_t tid, const StackHint& hint);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
+  // That stacks and code are named under.
+  wire_hash_key hash_key() const;
   // Does the BPF program that ends intervals walk user stacks? If so, by what it is told, from one thread.
   bool WalksUserStacks() const;
   void TellWalk(const ToldWalk& walk);
