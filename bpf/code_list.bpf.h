@@ -25,6 +25,7 @@ struct code_list {
 	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
 	__u64 seen_pages; /* as mm->exec_vm counts them */
 	__u64 sequence;	  /* when it began */
+	struct wire_hash hash; /* in the making; here because the stack has no room */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -122,7 +123,6 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 				      struct task_state *state)
 {
 	__u64 sp = state ? BPF_CORE_READ((struct pt_regs *)bpf_task_pt_regs(task), sp) : 0;
-	struct wire_hash hash = begin_code_hash(task);
 	__u64 sequence = code_sequence(task);
 	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop
 	 * apart. For the same reason the number of listed mappings is kept in memory. */
@@ -137,6 +137,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	list->seen_hash = 0;
 	list->seen_pages = 0;
 	list->sequence = sequence;
+	list->hash = begin_code_hash(task);
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
 		struct wire_mapping mapping;
@@ -148,7 +149,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		fill_mapping(&mapping, vma);
-		hash_mapping(&hash, &mapping);
+		hash_mapping(&list->hash, &mapping);
 		append_mapping(list, &mapping);
 		list->seen_pages += exec_pages_of(vma);
 		any = true;
@@ -156,7 +157,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	bpf_iter_task_vma_destroy(&it);
 	if (!any || seen > max)
 		return;
-	name = wire_hash_end(hash);
+	name = wire_hash_end(list->hash);
 	list->seen_hash = list->head.count < WIRE_MAPPINGS ? name : 0;
 	if (was_not_changed(task, sequence))
 		list->head.hash = name;

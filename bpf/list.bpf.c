@@ -90,7 +90,6 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 
 		if (!moment)
 			continue;
-		list->head.count = 0;
 		if (known_code_is_there(space, task, list) && was_not_changed(task, moment)) {
 			list->head.hash = space->hash;
 			*sequence = moment;
@@ -102,9 +101,8 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 
 struct listed_code {
 	struct task_struct *task;
-	const struct code_list *list;
-	struct wire_hash hash; /* of those so far */
-	bool is_missing;       /* one of them */
+	struct code_list *list;
+	bool is_missing; /* one of them */
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -113,22 +111,22 @@ static long hash_listed_mapping(__u32 index, struct listed_code *listed)
 	if (index >= WIRE_MAPPINGS || index >= listed->list->head.count)
 		return 1;
 	listed->is_missing =
-		!hash_mapping_at(listed->task, listed->list->mappings[index].begin, &listed->hash, NULL);
+		!hash_mapping_at(listed->task, listed->list->mappings[index].begin, &listed->list->hash, NULL);
 	return listed->is_missing;
 }
 
 /* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
  * that moment; else 0. */
-static __always_inline __u64 moment_of_seen_code(struct task_struct *task, const struct code_list *list)
+static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struct code_list *list)
 {
 	struct listed_code listed = {.task = task, .list = list};
 	__u64 sequence = code_sequence(task);
 
 	if (!sequence || !list->seen_hash || BPF_CORE_READ(task, mm, exec_vm) != list->seen_pages)
 		return 0;
-	listed.hash = begin_code_hash(task);
+	list->hash = begin_code_hash(task);
 	bpf_loop(WIRE_MAPPINGS, hash_listed_mapping, &listed, 0);
-	if (listed.is_missing || wire_hash_end(listed.hash) != list->seen_hash)
+	if (listed.is_missing || wire_hash_end(list->hash) != list->seen_hash)
 		return 0;
 	return was_not_changed(task, sequence) ? sequence : 0;
 }

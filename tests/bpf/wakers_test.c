@@ -253,6 +253,6 @@ TEST(Wakers, StackIsNamedByItsOwnFramesAlone)
 			  ->links[0]
 			  .kernel_stack,
 		  kernel_id(own, 3));
-	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->links[0].kernel_stack, named(own, 2));
+	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->links[0].kernel_stack, kernel_id(own, 2));
 	EXPECT_EQ(sent_records(WIRE_KERNEL_STACK), 2); /* one a name */
 }
