@@ -161,6 +161,18 @@ static __always_inline bool is_trampoline(__u64 pc)
 	return pc == orc_config.trampolines[0] || pc == orc_config.trampolines[1];
 }
 
+/* False: there is no room. */
+static __always_inline bool keep_kernel_frame(struct walk_memory *memory, __u32 index)
+{
+	barrier_var(index); /* else the bound is checked of a register whose copy is used */
+	if (index >= WIRE_KERNEL_FRAMES)
+		return false;
+	memory->walked.frames[index] = memory->walk.pc;
+	wire_hash_add(&memory->walk.hash, memory->walk.pc);
+	memory->walk.count = index + 1;
+	return true;
+}
+
 /* Of bpf_loop; 1 ends it. */
 static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 {
@@ -177,13 +189,10 @@ static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 		row = frame_pointer_row();
 		type = ORC_TYPE_CALL;
 	}
-	if (!row || index >= WIRE_KERNEL_FRAMES || is_trampoline(walk->pc)) {
+	if (!row || is_trampoline(walk->pc) || !keep_kernel_frame(memory, index)) {
 		walk->failed = 1;
 		return 1;
 	}
-	memory->walked.frames[index] = walk->pc;
-	wire_hash_add(&walk->hash, walk->pc);
-	walk->count = index + 1;
 	if (type == ORC_TYPE_END_OF_STACK) {
 		walk->is_complete = 1;
 		return 1;
