@@ -113,7 +113,7 @@ static __always_inline void send_woken(struct task_struct *task, struct wire_acc
 {
 	__u64 bytes = sizeof(wake->record) + wake->record.count * sizeof(wake->links[0]);
 
-	barrier_var(bytes); /* as in keep_frames */
+	barrier_var(bytes); /* as in cut_and_hash */
 	if (bytes > sizeof(wake->record) + sizeof(wake->links))
 		return;
 	fill_interval(&wake->record.interval, task, times, kernel_stack, side, kind, syscall);

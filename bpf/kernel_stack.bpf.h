@@ -57,7 +57,7 @@ static __always_inline __u32 glue_frames(const struct stack_definition *slot, __
 	return 0;
 }
 
-/* Drops the glue from a slot of this CPU, closes the gap and returns the name of what is left. A global
+/* Drops the glue from the frames of a slot of this CPU, closes the gap and returns the name of what is left. A global
  * function, so that the verifier does not go through the loop for each number of glue frames, and through
  * what comes behind it for each end of the loop. */
 __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
@@ -73,7 +73,7 @@ __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
 		__u32 from = i + glue;
 
-		barrier_var(from); /* the address is made of what has been compared */
+		barrier_var(from); /* else the bound is checked of one register, and another one used */
 		if (i >= kept || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];

@@ -164,7 +164,7 @@ static __always_inline bool is_trampoline(__u64 pc)
 /* False: there is no room. */
 static __always_inline bool keep_kernel_frame(struct walk_memory *memory, __u32 index)
 {
-	barrier_var(index); /* else the bound is checked of a register whose copy is used */
+	barrier_var(index); /* as in cut_and_hash */
 	if (index >= WIRE_KERNEL_FRAMES)
 		return false;
 	memory->walked.frames[index] = memory->walk.pc;
@@ -279,7 +279,7 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 
 	if (!memory || bytes < SWITCHED_OUT_BYTES)
 		return 0;
-	/* Compared by itself, as in keep_frames. Before 6.8 the verifier checks this function although
+	/* Compared by itself, as in cut_and_hash. Before 6.8 the verifier checks this function although
 	 * nothing calls it on such kernels. */
 	barrier_var(bytes);
 #if !OFFCPU_TASK_WORK_ARGS

@@ -56,7 +56,7 @@ static __always_inline void move_window(struct user_walk *walk, __u64 begin)
 	walk->window = walk->window_end = begin;
 	if (bytes > WINDOW_BYTES)
 		bytes = WINDOW_BYTES;
-	barrier_var(bytes); /* compared by itself, as in keep_frames */
+	barrier_var(bytes); /* compared by itself, as in cut_and_hash */
 	if (bytes > WINDOW_BYTES)
 		return;
 	if (!bpf_probe_read_user(walk->words, bytes, (void *)begin)) {
@@ -210,7 +210,7 @@ static __always_inline bool copy_more(struct user_walk *walk, __u64 bytes)
 		return true;
 	if (walk->window_end - walk->window < WINDOW_BYTES || bytes > walk->stack_end - walk->window)
 		return false;
-	barrier_var(more); /* compared by itself, as in keep_frames */
+	barrier_var(more); /* compared by itself, as in cut_and_hash */
 	return more <= MEMO_BYTES - WINDOW_BYTES &&
 	       !bpf_probe_read_user(&walk->words[WINDOW_WORDS], more, (void *)(walk->window + WINDOW_BYTES));
 }
