@@ -91,7 +91,6 @@ struct known_code {
 	const struct space *space;
 	struct task_struct *task;
 	struct code_list *list;
-	bool is_missing; /* one of them */
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -99,9 +98,7 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 {
 	if (index >= KNOWN_MAPPINGS || index >= known->space->count)
 		return 1;
-	known->is_missing =
-		!hash_mapping_at(known->task, known->space->begins[index], &known->list->hash, known->list);
-	return known->is_missing;
+	return !hash_mapping_at(known->task, known->space->begins[index], known->list, true);
 }
 
 /*
@@ -119,9 +116,9 @@ static __always_inline bool known_code_is_there(const struct space *space, struc
 	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
 		return false;
 	list->head.count = 0;
-	list->hash = begin_code_hash(task);
+	begin_code_hash(list, task);
 	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
-	return !known.is_missing && wire_hash_end(list->hash) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
+	return !list->is_missing && end_code_hash(list) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
 	       was_not_changed(task, sequence);
 }
 

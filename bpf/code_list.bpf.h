@@ -25,7 +25,9 @@ struct code_list {
 	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
 	__u64 seen_pages; /* as mm->exec_vm counts them */
 	__u64 sequence;	  /* when it began */
-	struct wire_hash hash; /* in the making; here because the stack has no room */
+	/* In the making; here because the stack has no room. */
+	struct wire_hash hash;
+	bool is_missing; /* one of the mappings that are hashed again */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -77,13 +79,19 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 	mapping->changed_ns = changed_ns(inode);
 }
 
-/* Real user: root's process that acts for another user goes back and forth. */
-static __always_inline struct wire_hash begin_code_hash(struct task_struct *task)
+/* Real user: root's process that acts for another user goes back and forth. Functions, as the next one is, so
+ * that what they need of the stack is not their caller's. */
+static __noinline int begin_code_hash(struct code_list *list, struct task_struct *task)
 {
-	struct wire_hash hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
+	list->is_missing = false;
+	list->hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
+	wire_hash_add(&list->hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
+	return 0;
+}
 
-	wire_hash_add(&hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
-	return hash;
+static __noinline __u64 end_code_hash(const struct code_list *list)
+{
+	return wire_hash_end(list->hash);
 }
 
 static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping)
@@ -137,7 +145,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	list->seen_hash = 0;
 	list->seen_pages = 0;
 	list->sequence = sequence;
-	list->hash = begin_code_hash(task);
+	begin_code_hash(list, task);
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
 		struct wire_mapping mapping;
@@ -157,7 +165,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	bpf_iter_task_vma_destroy(&it);
 	if (!any || seen > max)
 		return;
-	name = wire_hash_end(list->hash);
+	name = end_code_hash(list);
 	list->seen_hash = list->head.count < WIRE_MAPPINGS ? name : 0;
 	if (was_not_changed(task, sequence))
 		list->head.hash = name;
@@ -178,10 +186,10 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 		note_sent(hash, may_be_nmi);
 }
 
-/* Hashes the mapping of `task` that begins at `begin`, as walk_code does; false: there is none that is
- * executable. With `list`, it is listed too. */
-static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begin, struct wire_hash *hash,
-					    struct code_list *list)
+/* Hashes the mapping of `task` that begins at `begin`, as walk_code does, and with `is_listed` lists it, too.
+ * False: there is none that is executable. */
+static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begin, struct code_list *list,
+					    bool is_listed)
 {
 	struct wire_mapping mapping = {};
 	struct bpf_iter_task_vma it;
@@ -192,12 +200,13 @@ static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begi
 	vma = bpf_iter_task_vma_next(&it);
 	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
 		fill_mapping(&mapping, vma);
-		hash_mapping(hash, &mapping);
-		is_there = true;
-		if (list)
+		hash_mapping(&list->hash, &mapping);
+		if (is_listed)
 			append_mapping(list, &mapping);
+		is_there = true;
 	}
 	bpf_iter_task_vma_destroy(&it);
+	list->is_missing = !is_there;
 	return is_there;
 }
 

@@ -102,7 +102,6 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 struct listed_code {
 	struct task_struct *task;
 	struct code_list *list;
-	bool is_missing; /* one of them */
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -110,9 +109,7 @@ static long hash_listed_mapping(__u32 index, struct listed_code *listed)
 {
 	if (index >= WIRE_MAPPINGS || index >= listed->list->head.count)
 		return 1;
-	listed->is_missing =
-		!hash_mapping_at(listed->task, listed->list->mappings[index].begin, &listed->list->hash, NULL);
-	return listed->is_missing;
+	return !hash_mapping_at(listed->task, listed->list->mappings[index].begin, listed->list, false);
 }
 
 /* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
@@ -124,9 +121,9 @@ static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struc
 
 	if (!sequence || !list->seen_hash || BPF_CORE_READ(task, mm, exec_vm) != list->seen_pages)
 		return 0;
-	list->hash = begin_code_hash(task);
+	begin_code_hash(list, task);
 	bpf_loop(WIRE_MAPPINGS, hash_listed_mapping, &listed, 0);
-	if (listed.is_missing || wire_hash_end(list->hash) != list->seen_hash)
+	if (list->is_missing || end_code_hash(list) != list->seen_hash)
 		return 0;
 	return was_not_changed(task, sequence) ? sequence : 0;
 }
