@@ -102,9 +102,9 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 }
 
 /*
- * Is the code of `task` what it was when `space` was filled? Then it is listed. All of its mappings are there and the same, and
- * the kernel counts no more executable pages than it did. Pages that may be written, too, it does not count:
- * a new mapping of that kind is found missing by the walk of a stack that needs it.
+ * Is the code of `task` what it was when `space` was filled? Then it is listed. All of its mappings are there
+ * and the same, and the kernel counts no more executable pages than it did. Pages that may be written, too,
+ * it does not count: a new mapping of that kind is found missing by the walk of a stack that needs it.
  */
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
@@ -118,8 +118,8 @@ static __always_inline bool known_code_is_there(const struct space *space, struc
 	list->head.count = 0;
 	begin_code_hash(list, task);
 	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
-	return !list->is_missing && end_code_hash(list) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
-	       was_not_changed(task, sequence);
+	return !list->is_missing && end_code_hash(list) == space->hash &&
+	       BPF_CORE_READ(mm, exec_vm) == space->exec_pages && was_not_changed(task, sequence);
 }
 
 /* Of the current task. A global function, so that the verifier goes through the loop once. */

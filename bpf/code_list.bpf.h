@@ -3,9 +3,10 @@
  * The executable mappings of a process: walked, listed, and hashed, all of them or those that are known.
  * Equal hashes mean equal code. What a hash stands for is sent once.
  *
- * The user whose process it is is hashed, too: what is known of his code serves him alone. So whatever a
+ * The user of the process is hashed, too: what is known of his code serves him alone. So whatever a
  * process has done to its pages since they were mapped, or while somebody looked at them, no other user's
- * stacks are walked by it. A process that goes over to another user keeps its hash until something is mapped.
+ * stacks are walked by it. A process that goes over to another user keeps its hash until something is mapped:
+ * until then it has what its user before has mapped.
  */
 #ifndef OFFCPU_BPF_CODE_LIST_BPF_H_
 #define OFFCPU_BPF_CODE_LIST_BPF_H_

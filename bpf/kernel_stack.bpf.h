@@ -57,9 +57,9 @@ static __always_inline __u32 glue_frames(const struct stack_definition *slot, __
 	return 0;
 }
 
-/* Drops the glue from the frames of a slot of this CPU, closes the gap and returns the name of what is left. A global
- * function, so that the verifier does not go through the loop for each number of glue frames, and through
- * what comes behind it for each end of the loop. */
+/* Drops the glue from the frames of a slot of this CPU, closes the gap and returns the name of what is left.
+ * A global function, so that the verifier does not go through the loop for each number of glue frames, and
+ * through what comes behind it for each end of the loop. */
 __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 {
 	__u32 zero = 0, kept = frames > glue ? frames - glue : 0;

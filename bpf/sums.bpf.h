@@ -42,8 +42,7 @@ struct {
 /* Of the two places that a sum may be in. */
 static __always_inline struct sum_place *sum_place_of(__u32 place, __u32 way)
 {
-	__u32 index =
-		bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((place & (WIRE_SUM_PLACES - 1)) ^ way);
+	__u32 index = bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((place & (WIRE_SUM_PLACES - 1)) ^ way);
 
 	return bpf_map_lookup_elem(&sums, &index);
 }
@@ -191,8 +190,7 @@ static __always_inline bool sum_interval(struct task_struct *task, const struct 
 		return false;
 	key.since_ns = times->end_ns > control.cut_ns ? control.cut_ns : 0;
 	key.bucket = run_queue_bucket(times->runnable_ns);
-	place = wire_place(kernel_stack, side.user_stack,
-			   (__u64)task->tgid << 32 | kind << 16 | key.bucket);
+	place = wire_place(kernel_stack, side.user_stack, (__u64)task->tgid << 32 | kind << 16 | key.bucket);
 	first = sum_place_of(place, 0);
 	second = sum_place_of(place, 1);
 	busy = bpf_map_lookup_elem(&sums_busy, &zero);

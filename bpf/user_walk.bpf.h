@@ -32,10 +32,10 @@ struct user_walk {
 	__u64 code_hash;
 	__u64 rows_begin; /* see wire_user_row_key */
 	__u64 pc, sp;
-	__u64 fp;    /* the frame pointer, if it is in the register still */
-	__u64 fp_at; /* else where it was saved */
+	__u64 fp;	       /* the frame pointer, if it is in the register still */
+	__u64 fp_at;	       /* else where it was saved */
 	struct wire_hash hash; /* of the frames */
-	__u32 failure; /* wire_counter_id; 0: none yet */
+	__u32 failure;	       /* wire_counter_id; 0: none yet */
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;

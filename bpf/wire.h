@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * What the BPF programs and the C++ side say to each other: records of the rings, map values, counters,
- * configuration. The only header that both include, with wire_hash.h, which it includes. All integers are little endian and naturally aligned;
- * times are nanoseconds.
+ * configuration. The only header that both include, with wire_hash.h, which it includes. All integers are
+ * little endian and naturally aligned; times are nanoseconds.
  */
 #ifndef OFFCPU_BPF_WIRE_H_
 #define OFFCPU_BPF_WIRE_H_

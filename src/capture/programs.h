@@ -33,17 +33,18 @@
 namespace offcpu {
 
 struct ProgramsConfig : Selection {
-  bool is_sampled = false;              // SetThresholds may be called; else every interval is recorded
-  bool ledger = false;                  // keep accounts
-  uint32_t oncpu_hz = 0;                // samples of running threads a second and CPU; 0: none
-  bool oncpu_in_nmi = false;            // samples are taken in every NMI there is, and by no event: for tests
-  bool wakers = false;                  // intervals tell who ended them
-  bool checks_kernel_walks = false;     // each one, not only those of new stacks: for tests
-  uint32_t proof_odds = 0;              // one walk of a user stack in so many is captured, too; 0: none is walked
-  bool sums = true;                     // short intervals whose stacks are walked are added up where they end
-  bool per_thread = false;              // but not those of different threads
-  uint32_t stamp_places = WIRE_STAMPS;  // threads beyond them cost more at each switch; 64 bytes each
-  uint32_t interval_ring_bytes = 0;     // rounded up to a power of two of pages, as both rings are
+  bool is_sampled = false;                // SetThresholds may be called; else every interval is recorded
+  bool ledger = false;                    // keep accounts
+  uint32_t oncpu_hz = 0;                  // samples of running threads a second and CPU; 0: none
+  bool oncpu_in_nmi = false;              // samples are taken in every NMI there is, and by no event: for tests
+  bool wakers = false;                    // intervals tell who ended them
+  std::optional<wire_hash_key> hash_key;  // none: a new one. One that is known is for tests
+  bool checks_kernel_walks = false;       // each one, not only those of new stacks: for tests
+  uint32_t proof_odds = 0;                // one walk of a user stack in so many is captured, too; 0: none is walked
+  bool sums = true;                       // short intervals whose stacks are walked are added up where they end
+  bool per_thread = false;                // but not those of different threads
+  uint32_t stamp_places = WIRE_STAMPS;    // threads beyond them cost more at each switch; 64 bytes each
+  uint32_t interval_ring_bytes = 0;       // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
   uint64_t capture_bytes_per_second = 0;  // per CPU

@@ -207,7 +207,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
         "wakers cannot be told: /proc/kallsyms does not tell interrupts from threads; see kernel symbols in `offcpu "
         "doctor`");
   }
-  const absl::StatusOr<wire_hash_key> key = NewHashKey();
+  const absl::StatusOr<wire_hash_key> key = config.hash_key.has_value() ? *config.hash_key : NewHashKey();
   if (!key.ok()) return key.status();
   const uint32_t buffers = CaptureBuffers();
   *bpf.config = WireConfig(config, features, buffers);

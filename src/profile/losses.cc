@@ -190,9 +190,10 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .advice = "Report it, with the program."},
     {.id = LossId::kNameConflict,
      .name = "two contents under one name",
-     .meaning = "Two stacks or two lists of code had the same name, a hash of 64 bits under a key that offcpu tells "
-                "nobody: neither is shown. Waits of a kernel stack have [unknown kernel stack] instead; user stacks are "
-                "captured, or missing.",
+     .meaning =
+         "Two stacks or two lists of code had the same name, a hash of 64 bits under a key that offcpu tells "
+         "nobody: neither is shown. Waits of a kernel stack have [unknown kernel stack] instead; user stacks are "
+         "captured, or missing.",
      .advice = "Report it: it should not happen in millions of years."},
     {.id = LossId::kIntervalLate,
      .name = "interval came after its window",

@@ -1,6 +1,6 @@
 // Names (hashes of stacks and of code) of which two contents have come, or a wrong one: nothing that has such a name is
-// shown or told any more. A name is a hash of 64 bits under a secret key, so there are next to none. Bounded: when there
-// are more, every name is void. Plain data of one thread.
+// shown or told any more. A name is a hash of 64 bits under a secret key, so there are next to none. Bounded: when
+// there are more, every name is void. Plain data of one thread.
 #ifndef OFFCPU_PROFILE_VOID_NAMES_H_
 #define OFFCPU_PROFILE_VOID_NAMES_H_
 

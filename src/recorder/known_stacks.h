@@ -77,8 +77,8 @@ class KnownStacks {
   const Hooks hooks_;
   const Limits limits_;
   Generation told_;
-  Generation before_;                         // told before that: ids of it may still be under way
-  VoidNames distrusted_;                      // hashes of code
+  Generation before_;     // told before that: ids of it may still be under way
+  VoidNames distrusted_;  // hashes of code
   uint64_t windows_ = 0;
   uint64_t wrong_ = 0;
   uint64_t conflicts_ = 0;

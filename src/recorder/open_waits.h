@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "bpf/wire.h"
 #include "capture/events.h"
 #include "capture/selection.h"
+#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -43,7 +43,8 @@ bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
 
 // `first` was listed right after the window's end, `last` when nothing could be recorded any more: it tells the times,
 // because a wait of `first` may have ended in time to be recorded. Where recording goes on they are the same, without
-// those who came back. Kernel stacks are named under `key`, as by the BPF programs. What is told, or left out by its name, is `reported`.
+// those who came back. Kernel stacks are named under `key`, as by the BPF programs. What is told, or left out by its
+// name, is `reported`.
 OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThread>& first,
                          const std::vector<WaitingThread>& last, const OpenWaitsConfig& config,
                          const wire_hash_key& key, ReportedWaits& reported);

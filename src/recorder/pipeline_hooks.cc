@@ -35,11 +35,11 @@ Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const s
       .files = files,
       .readers = readers};
   if (programs->WalksUserStacks()) {
-    hooks.known_stacks = {.id = [key = programs->hash_key()](
-                                     uint64_t code_hash,
-                                     std::span<const uint64_t> pcs) { return UserStackId(key, code_hash, pcs); },
-                          .tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },
-                          .forget = [programs] { programs->ForgetWalks(); }};
+    hooks.known_stacks = {
+        .id = [key = programs->hash_key()](uint64_t code_hash,
+                                           std::span<const uint64_t> pcs) { return UserStackId(key, code_hash, pcs); },
+        .tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },
+        .forget = [programs] { programs->ForgetWalks(); }};
   }
   return hooks;
 }

@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
-#include "bpf/wire.h"
 #include "capture/events.h"
+#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "process/control_groups.h"
 #include "profile/kernel_stacks.h"

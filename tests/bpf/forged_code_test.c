@@ -1,7 +1,7 @@
 /*
- * A process looks for mappings whose hash is that of another process's code: so it would give its own names to the
- * other one's waits. The hash that code had before it had a key lets it find them in a moment; under a key that it
- * does not know the same mappings are as different as any.
+ * A process looks for mappings whose hash is that of another process's code: so it would give its own names
+ * to the other one's waits. The hash that code had before it had a key lets it find them in a moment; under a
+ * key that it does not know the same mappings are as different as any.
  */
 #include "tests/bpf/mixing.h"
 
@@ -71,9 +71,9 @@ static int by_fixed_bits(const void *a, const void *b)
 }
 
 /*
- * Adds to the forger's own code, forged[0], two anonymous mappings behind it. From the front: where the first one
- * begins. From the back: where the second one does. Between them is the end of the first, which is free but for the
- * bits that no address of a page has, so these have to meet.
+ * Adds to the forger's own code, forged[0], two anonymous mappings behind it. From the front: where the first
+ * one begins. From the back: where the second one does. Between them is the end of the first, which is free
+ * but for the bits that no address of a page has, so these have to meet.
  */
 static bool forge(const struct wire_mapping *code, __u32 count, struct wire_mapping *forged)
 {
@@ -108,12 +108,21 @@ static bool forge(const struct wire_mapping *code, __u32 count, struct wire_mapp
 }
 
 static const struct wire_mapping server[] = {
-	{.begin = 0x400000, .end = 0x500000, .offset = 0x1000, .inode = 77, .device = 0x801, .changed_ns = 12345},
+	{.begin = 0x400000,
+	 .end = 0x500000,
+	 .offset = 0x1000,
+	 .inode = 77,
+	 .device = 0x801,
+	 .changed_ns = 12345},
 	{.begin = 0x7f0000000000, .end = 0x7f0000200000, .offset = 0x28000, .inode = 9, .device = 0x801},
 };
 /* A renamed copy of the server. */
-static const struct wire_mapping copy = {
-	.begin = 0x400000, .end = 0x500000, .offset = 0x1000, .inode = 1077, .device = 0x801, .changed_ns = 54321};
+static const struct wire_mapping copy = {.begin = 0x400000,
+					 .end = 0x500000,
+					 .offset = 0x1000,
+					 .inode = 1077,
+					 .device = 0x801,
+					 .changed_ns = 54321};
 
 TEST(ForgedCode, TheOldHashIsForgedAndTheKeyedOneIsNot)
 {

@@ -45,7 +45,8 @@ static inline __u64 sip_hash_1_3(__u64 k0, __u64 k1, const void *message, __u32 
 {
 	__u64 v[4];
 
-	__builtin_memcpy(v, "uespemosmodnarodarenegylsetybdet", sizeof(v)); /* "somepseudorandomlygeneratedbytes" */
+	__builtin_memcpy(v, "uespemosmodnarodarenegylsetybdet",
+			 sizeof(v)); /* "somepseudorandomlygeneratedbytes" */
 	v[0] ^= k0;
 	v[1] ^= k1;
 	v[2] ^= k0;

@@ -1,5 +1,5 @@
-/* The hash that names are made by: SipHash-1-3, by answers that are known, by its authors' paper, and by what a
- * hash under a secret key has to be like. */
+/* The hash that names are made by: SipHash-1-3, by answers that are known, by its authors' paper, and by what
+ * a hash under a secret key has to be like. */
 #include "tests/bpf/mixing.h"
 
 static __u64 hash_words(struct wire_hash_key key, const __u64 *words, __u32 count)
@@ -21,7 +21,8 @@ TEST(WireHash, KnownAnswersOfPython)
 		EXPECT_EQ(hash_words((struct wire_hash_key){}, words, count), answers[count - 1]);
 }
 
-/* The reference by other answers: CPython's for 1 and 63 bytes, and one with the key of the paper's appendix. */
+/* The reference by other answers: CPython's for 1 and 63 bytes, and one with the key of the paper's appendix.
+ */
 TEST(WireHash, ReferenceIsRight)
 {
 	unsigned char bytes[63];
@@ -47,8 +48,8 @@ TEST(WireHash, IsAsThePaperSays)
 	}
 }
 
-/* 0 stands for no name. This state comes to it: the round of the last block leaves 0xff in the third word alone,
- * which the finalization takes away, and all its rounds leave zeros as they are. */
+/* 0 stands for no name. This state comes to it: the round of the last block leaves 0xff in the third word
+ * alone, which the finalization takes away, and all its rounds leave zeros as they are. */
 TEST(WireHash, NothingIsNamedZero)
 {
 	const __u64 third = (0xffULL << 32) - (0xffULL << 15);
