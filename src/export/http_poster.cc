@@ -123,6 +123,10 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
     return answer;
   }
   curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &answer.status);
+  answer.is_whole = incoming.bytes == answer.body.size();
+  const char* content_type = nullptr;  // the handle's
+  curl_easy_getinfo(curl_, CURLINFO_CONTENT_TYPE, &content_type);
+  if (content_type != nullptr) answer.content_type = content_type;
   curl_off_t retry_after = 0;  // seconds or a date, as the server has it
   curl_easy_getinfo(curl_, CURLINFO_RETRY_AFTER, &retry_after);
   if (retry_after > 0) answer.retry_after = std::chrono::seconds(retry_after);

@@ -30,8 +30,10 @@ struct HttpTarget {
 };
 
 struct HttpAnswer {
-  long status = 0;   // 0: there was no whole answer
-  std::string body;  // its beginning
+  long status = 0;           // 0: there was no whole answer
+  std::string body;          // its beginning
+  bool is_whole = true;      // that is all of it
+  std::string content_type;  // as the server has it; empty: it does not say
   std::optional<std::chrono::seconds> retry_after;
   std::string error;  // why there was none, for a person
 };

@@ -123,6 +123,16 @@ TEST_F(HttpPosterTest, AnEndlessAnswerIsCutOff) {
   const HttpAnswer answer = AnswerTo(HttpReply(400, std::string(HttpPoster::kMaxReadBytes + 1, 'x')));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.body.size(), HttpPoster::kMaxAnswerBytes);
+  EXPECT_FALSE(answer.is_whole);
+  const std::string most(HttpPoster::kMaxAnswerBytes, 'x');
+  EXPECT_TRUE(AnswerTo(HttpReply(200, most)).is_whole);
+  EXPECT_FALSE(AnswerTo(HttpReply(200, most + "x")).is_whole) << "though all of it was read";
+}
+
+TEST_F(HttpPosterTest, TellsTheTypeOfAnAnswer) {
+  EXPECT_EQ(AnswerTo(HttpReply(200, "")).content_type, "");
+  EXPECT_EQ(AnswerTo(HttpReply(200, "OK", "content-type: text/html; charset=utf-8\r\n")).content_type,
+            "text/html; charset=utf-8");
 }
 
 TEST_F(HttpPosterTest, ARedirectionIsNotFollowed) {
