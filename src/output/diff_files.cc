@@ -1,6 +1,5 @@
 #include "output/diff_files.h"
 
-#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "json/json_writer.h"
+#include "profile/profile_row.h"
 
 namespace offcpu {
 namespace {
@@ -36,8 +36,8 @@ void WriteDiffFolded(const ProfileDiff& diff, bool nanoseconds, ByteSink sink) {
   const double seconds = static_cast<double>(diff.after.duration_ns) / 1e9;
   std::set<std::string> lines;
   for (const DiffLine& line : diff.stacks) {
-    const auto before = std::llround(diff.before.PerSecond(line.before) * seconds / unit);
-    const auto after = std::llround(static_cast<double>(line.after) / unit);
+    const uint64_t before = Rounded(diff.before.PerSecond(line.before) * seconds / unit);
+    const uint64_t after = Rounded(static_cast<double>(line.after) / unit);
     if (before != 0 || after != 0) lines.insert(absl::StrCat(line.name, " ", before, " ", after, "\n"));
   }
   for (const std::string& line : lines) sink(line);

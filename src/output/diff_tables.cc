@@ -13,6 +13,7 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "labels/stack_labels.h"
+#include "profile/profile_row.h"
 
 namespace offcpu {
 namespace {
@@ -59,8 +60,7 @@ class DiffTables {
  private:
   std::string Rate(double per_second) const {
     const double amount = std::abs(per_second);
-    return IsTime(diff_.options.value) ? FormatDuration(static_cast<uint64_t>(std::llround(amount)))
-                                       : absl::StrFormat("%.1f", amount);
+    return IsTime(diff_.options.value) ? FormatDuration(Rounded(amount)) : absl::StrFormat("%.1f", amount);
   }
   // Processes are told by their names, which are those of programs.
   std::string Title() const {
@@ -97,9 +97,7 @@ class DiffTables {
 
 std::string HiddenLine(const ProfileDiff& diff) {
   if (diff.before.hidden_ns == 0 && diff.after.hidden_ns == 0) return "";
-  const auto rate = [](const DiffSide& side) {
-    return FormatDuration(static_cast<uint64_t>(std::llround(side.PerSecond(side.hidden_ns))));
-  };
+  const auto rate = [](const DiffSide& side) { return FormatDuration(Rounded(side.PerSecond(side.hidden_ns))); };
   return absl::StrFormat("hidden   waits for work, %s a second before, %s after; --idle=show shows them\n",
                          rate(diff.before), rate(diff.after));
 }

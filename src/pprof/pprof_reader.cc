@@ -19,6 +19,7 @@
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
 #include "labels/row_value.h"
+#include "labels/sum_limits.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_comments.h"
 #include "pprof/pprof_rows.h"
@@ -118,6 +119,7 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   if (!may_have_samples) period_ns = 0;
   const bool has_samples = Total(profile.rows, RowValue::kSamples) != 0 || Total(profile.rows, RowValue::kCpu) != 0;
   if (has_samples) period_ns = std::max<uint64_t>(period_ns, 1);
+  if (!SumLimits().Add(profile)) return absl::DataLossError("is damaged: more time than there can be, or more events");
   profile.modules = tables->modules();
   return profile;
 }

@@ -20,8 +20,6 @@ namespace {
 
 namespace pb = offcpu::pprof;
 
-constexpr uint64_t kMaxSum = std::numeric_limits<int64_t>::max();
-
 absl::Status DamagedRow(std::string_view what) {
   return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
 }
@@ -41,13 +39,6 @@ bool IsSum(int64_t value, uint64_t sum) {
 // Without a label nothing is known of it.
 std::optional<WaitKind> KindOf(std::string_view name) {
   return name.empty() ? WaitKind::kOther : ByName<WaitKind>(name, kWaitKindCount);
-}
-
-// Adds to a sum that stays a number for every format.
-bool AddTo(uint64_t value, uint64_t* sum) {
-  if (value > kMaxSum - *sum) return false;
-  *sum += value;
-  return true;
 }
 
 }  // namespace
@@ -159,9 +150,7 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const RowValueInfo& info = kRowValues[i];
-    if (info.sum == nullptr) continue;
-    row->*info.sum = static_cast<uint64_t>(values[i]);
-    if (!AddTo(row->*info.sum, info.is_time ? &ns_ : &count_)) return DamagedRow("more time than there can be");
+    if (info.sum != nullptr) row->*info.sum = static_cast<uint64_t>(values[i]);
   }
   if (!IsSum(values[static_cast<size_t>(RowValue::kOffCpu)], row->total_ns())) {
     return DamagedRow("a time that is not the sum of its parts");

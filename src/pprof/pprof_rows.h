@@ -93,8 +93,6 @@ class PprofRows {
   PprofBudget shown_;
   NamedProfile& profile_;
   PprofStacks stacks_;
-  uint64_t count_ = 0;  // of all rows
-  uint64_t ns_ = 0;
   absl::flat_hash_map<ProcessName, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;

@@ -25,6 +25,8 @@ void Weigh(uint64_t length_ns, uint64_t sample_ns, RowSums* sums) {
 
 }  // namespace
 
+uint64_t Rounded(double amount) { return amount < 0x1p63 ? static_cast<uint64_t>(std::llround(amount)) : kMostSum; }
+
 RowSums RowSums::OfWait(uint64_t blocked_ns, uint64_t runnable_ns, uint64_t whole_ns, uint64_t sample_ns) {
   const uint64_t part_ns = blocked_ns + runnable_ns;
   RowSums sums = {.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = part_ns};

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -59,6 +60,12 @@ struct RowKey {
   }
 };
 
+// That a sum may be: what pprof and OTLP can say. As nanoseconds 292 years.
+inline constexpr uint64_t kMostSum = std::numeric_limits<int64_t>::max();
+
+// To the nearest whole number, kMostSum at most. `amount`: 0 or more.
+uint64_t Rounded(double amount);
+
 // Of any number of intervals, or of on-CPU samples.
 struct RowSums {
   uint64_t count = 0;
@@ -85,8 +92,8 @@ struct RowSums {
   uint64_t wall_ns() const { return total_ns() + cpu_ns; }
   uint64_t events() const { return count + samples; }
   // Standard errors.
-  uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
-  uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
+  uint64_t count_error() const { return Rounded(std::sqrt(count_variance)); }
+  uint64_t ns_error() const { return Rounded(std::sqrt(ns_variance)); }
 };
 
 struct ProfileRow : RowKey, RowSums {

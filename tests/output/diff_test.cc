@@ -206,5 +206,15 @@ TEST_F(DiffTest, JsonHasWhatWasRecorded) {
                   "\n");
 }
 
+// Of a nanosecond before and 146 years after.
+TEST_F(DiffTest, WhatIsScaledEndsAtWhatASumMayBe) {
+  before_.profile.duration_ns = 1;
+  after_.profile.duration_ns = uint64_t{1} << 62;
+  EXPECT_THAT(Folded(Diff(), true),
+              HasSubstr("server;worker;main;lock;-;schedule_[k] 9223372036854775807 2000000000\n"));
+  before_.profile.rows[0].blocked_ns = uint64_t{1} << 62;
+  EXPECT_THAT(Tables(Diff()), HasSubstr("9223372037 s"));
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -254,6 +254,9 @@ TEST(PprofReaderTest, DamageIsNamed) {
          for (int i : {1, 2}) m.mutable_sample(0)->set_value(i, std::numeric_limits<int64_t>::max());
          m.mutable_sample(0)->set_value(3, 0);
        }},
+      {"than there can be",
+       [&](pb::Profile& m) { m.add_comment(text(m, "lost: x: 1 times, 9223372036854775808 ns")); }},
+      {"than there can be", [&](pb::Profile& m) { m.add_comment(text(m, "counters: walks 18446744073709551615")); }},
       {"no string 4294967296", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_key(1LL << 32); }},
       {"no string -1", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_str(-1); }},
       {"no string", [](pb::Profile& m) { m.set_comment(0, m.string_table_size()); }},
