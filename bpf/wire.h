@@ -363,7 +363,7 @@ WIRE_ENUM(wire_counter_id){
  */
 struct wire_account {
 	uint32_t type;	   /* WIRE_ACCOUNT */
-	uint8_t is_new;	   /* its thread has not run yet since it was made */
+	uint8_t is_new;	   /* begins with its thread's next wait that ends: nothing is known of one before */
 	uint8_t is_closed; /* its thread is dead */
 	uint8_t reserved[2];
 	struct wire_process process;
