@@ -601,10 +601,13 @@ struct wire_control {
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
 	struct wire_orc_registers orc_registers; /* set before recording */
+	/* Of the programs: how many bytes had ever been written to a ring when it last woke user space. */
+	uint64_t woken_by_intervals;
+	uint64_t woken_by_captures;
 	uint64_t
 		sample_ns[WIRE_USERS]; /* T of users, at most WIRE_SAMPLE_MOST_NS; 0: all waits; may change */
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 88 + 8 * WIRE_USERS);
+WIRE_ASSERT(sizeof(struct wire_control) == 104 + 8 * WIRE_USERS);
 
 #ifdef __cplusplus
 }
