@@ -363,7 +363,7 @@ uint64_t Programs::clock_offset() const {
 }
 
 void Programs::SetClockOffset(uint64_t offset) {
-  if (impl_->bpf.config->has_rq_clock != 0)
+  if (impl_->bpf.config->has_rq_clock != 0 && impl_->end_ns == 0)
     std::atomic_ref(impl_->control->clock_offset).store(offset, std::memory_order_relaxed);
 }
 

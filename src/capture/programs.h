@@ -92,7 +92,7 @@ class Programs {
   void Arm();
   // Scheduler's clock minus CLOCK_MONOTONIC, which drift apart while recording goes on. Any thread.
   uint64_t clock_offset() const;
-  void SetClockOffset(uint64_t offset);
+  void SetClockOffset(uint64_t offset);  // not after Disarm: the end that it then tells stays
   // Stops recording; what the rings hold stays to be drained. Which thread was in which wait stays to be listed.
   void Disarm();
   // After Disarm: who waits is listed once more. Threads that have ended before were not, and are counted.

@@ -46,11 +46,6 @@ std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& conf
   return wanted || config.kinds.empty() ? std::nullopt : std::optional(Loss::kOtherKind);
 }
 
-WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part) {
-  if (part.total_ns() <= in_window_ns + kLeavingNs) return {};
-  return part.TakeAllBut(in_window_ns);
-}
-
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns) {
   return open.throughout || open.begin_ns <= window_begin_ns;
 }
@@ -66,7 +61,7 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
     if (!thread.open.has_value()) continue;
     const WaitPart all = AllOf(*thread.open);
     WaitPart part = reported.Rest(thread.tid, thread.open->begin_ns, all);
-    const WaitPart missed = TakeMissed(all.end_ns - std::min(all.end_ns, window_begin_ns), part);
+    const WaitPart missed = part.TakeAllBut(all.end_ns - std::min(all.end_ns, window_begin_ns));
     if (part.total_ns() == 0 || !reported.Report(thread.tid, thread.open->begin_ns, all)) continue;
     Count(missed, result.missed);
     if (IsThroughout(*thread.open, window_begin_ns) && !config.show_sleepers) {

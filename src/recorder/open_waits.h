@@ -31,12 +31,6 @@ struct OpenWaitsConfig : WaitSelection {
 // Why a wait that is still open is not told; nothing if it is.
 std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
 
-// Cuts off and returns what of a wait lies before the last `in_window_ns` of it. A thread is charged for its CPU before
-// the kernel looks for another one to run, and its wait begins there: one that was on its way off the CPU when the
-// window began is taken to have left then. That takes tens of microseconds, more on large machines.
-inline constexpr uint64_t kLeavingNs = 1'000'000;
-WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part);
-
 // Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
 

@@ -44,11 +44,11 @@ void WindowBook::Add(const IntervalEvent& event) {
   }
   if (closing_ != nullptr) {
     WaitPart earlier = part.TakeAllBut(event.end_ns - begin_ns);
-    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(begin_ns - closing_->begin_ns(), earlier));
+    CountLost(LossId::kOpenWaitMissed, event, earlier.TakeAllBut(begin_ns - closing_->begin_ns()));
     // Its thread had come back when the threads were listed.
     if (earlier.total_ns() != 0) AddTo(*closing_, event, earlier, WaitKind::kOpen);
   } else {
-    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(event.end_ns - begin_ns, part));
+    CountLost(LossId::kOpenWaitMissed, event, part.TakeAllBut(event.end_ns - begin_ns));
   }
   ++current_->stats().intervals;
   AddTo(*current_, event, part, event.kind);
