@@ -69,7 +69,10 @@ struct RowSums {
   // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
   double count_excess = 0;
   double count_variance = 0;
-  double ns_variance = 0;
+  double ns_variance = 0;  // of the time off the CPU, and of both parts of it, which vary together
+  double blocked_variance = 0;
+  double runnable_variance = 0;
+  uint64_t draws = 0;    // intervals that were drawn and stand for others; also 0 where a file does not tell
   uint64_t samples = 0;  // on-CPU, and only of the kind `running`
   uint64_t cpu_ns = 0;   // that they stand for
 
