@@ -63,6 +63,9 @@ class PprofRows {
     int64_t max_ns = 0;
     int64_t count_error = 0;
     int64_t ns_error = 0;
+    int64_t blocked_error = 0;
+    int64_t runnable_error = 0;
+    int64_t draws = 0;
     std::array<WakerLabels, kMaxLinks> wakers;
     size_t links = 0;  // of `wakers` that are named
     std::string times;
@@ -76,6 +79,7 @@ class PprofRows {
   absl::Status ReadDetails(const Message& details, Labels* labels);
   static absl::Status CheckAnyLabels(const AnyLabels& labels);
   static absl::Status CheckLabels(const Labels& labels);
+  static void SetErrors(const Labels& labels, ProfileRow* row);
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
   absl::Status ReadTimes(const std::string& times, ProfileRow* row) const;
   static void ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels);

@@ -13,16 +13,19 @@
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_reader.h"
 #include "tests/profile/recorded_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Le;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -311,6 +314,22 @@ TEST(PprofTest, AnEmptyProfileHasNoSamples) {
   const File file(RecordedProfile{});
   EXPECT_EQ(file.message().sample_size(), 0);
   EXPECT_EQ(file.message().sample_type_size(), 7);
+}
+
+TEST(PprofTest, CommentsSayHowFarOffASampleMayBe) {
+  RecordedProfile sampled;
+  sampled.profile = SampledProfile().profile;
+  const auto comments_of = [](const File& file) {
+    std::vector<std::string> comments;
+    for (const int64_t index : file.message().comment()) comments.push_back(file.Text(index));
+    return comments;
+  };
+  EXPECT_THAT(comments_of(File(sampled)),
+              IsSupersetOf({"accuracy: waits below 100 us sampled; times of rows above 1 % within ±5 % (standard error)",
+                            "total: 110 ms ±1 % off the CPU"}));
+  sampled.profile.rows.resize(2);
+  sampled.profile.stats = {};
+  EXPECT_THAT(comments_of(File(sampled)), Not(Contains(AnyOf(StartsWith("accuracy"), StartsWith("total")))));
 }
 
 }  // namespace
