@@ -4,7 +4,7 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format data labels plumbing child_index rows view layout search times sides sandwich causes wakers scale change state
+    format data errors labels plumbing child_index rows view layout search times sides sandwich causes wakers scale change state
     colors
     # with a page
     tree details totals flame table filters controls heat span live main)

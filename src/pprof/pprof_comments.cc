@@ -22,7 +22,6 @@ constexpr std::string_view kHost = "host: ";
 constexpr std::string_view kCounters = "counters: ";
 constexpr size_t kLineBytes = 120;  // of counters: what pprof's graph has room for
 constexpr std::string_view kAccuracy = "accuracy: ";
-constexpr std::string_view kTotal = "total: ";
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
 constexpr std::string_view kLedger = "ledger: ";
@@ -83,7 +82,7 @@ class Reader {
       profile_.host = std::string(comment);
       return true;
     }
-    if (comment.starts_with(kAccuracy) || comment.starts_with(kTotal)) return true;
+    if (comment.starts_with(kAccuracy)) return true;
     if (Consume(kLost, &comment)) return ParseDrop(comment, &profile_.stats.drops.emplace_back());
     if (Consume(kLedger, &comment)) return ledger_.Read(comment);
     if (comment == kIdleTold) {
@@ -143,8 +142,8 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
   if (IsSample(profile)) {
     const RowSums total = SumOf(profile.rows);
     const std::string time = WithError(FormatDuration(total.total_ns()), total, RowValue::kOffCpu);
-    comments.push_back(absl::StrCat(std::string(kAccuracy), AccuracyText(profile, profile.rows)));
-    comments.push_back(absl::StrCat(std::string(kTotal), time, " off the CPU"));
+    comments.push_back(
+        absl::StrCat(std::string(kAccuracy), time, " off the CPU; ", AccuracyText(profile, profile.rows)));
   }
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);

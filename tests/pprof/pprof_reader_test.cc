@@ -594,7 +594,7 @@ TEST(PprofReaderTest, ErrorsComeBack) {
   ASSERT_EQ(is->rows.size(), was.rows.size());
   for (const RowValue value : {RowValue::kCount, RowValue::kOffCpu, RowValue::kBlocked, RowValue::kRunnable}) {
     for (size_t i = 0; i < was.rows.size(); ++i)
-      EXPECT_EQ(ErrorText(is->rows[i], value), ErrorText(was.rows[i], value)) << i;
+      EXPECT_EQ(ErrorOf(is->rows[i], value), ErrorOf(was.rows[i], value)) << i;
   }
   EXPECT_EQ(AccuracyText(*is, is->rows), AccuracyText(was, was.rows));
   // Two files of it: twice the time, and the root of twice the variance.
