@@ -13,11 +13,14 @@
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
 #include "tests/profile/recorded_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 PageReader Read(const NamedProfile& profile, const PageOptions& options = {}) {
@@ -354,6 +357,21 @@ TEST(PageDataTest, WithoutTimesThereAreNoColumnsOfThem) {
   const PageReader page = Read(fake.profile);
   EXPECT_FALSE(page.fields().contains("times"));
   EXPECT_FALSE(page.columns().contains("time.slices"));
+}
+
+TEST(PageDataTest, EstimatesHaveTheirErrors) {
+  NamedProfile profile = SampledProfile().profile;
+  const PageReader page = Read(profile);
+  EXPECT_EQ(page.Column("error.count"), (std::vector<uint64_t>{0, 0, 60, 3}));
+  EXPECT_EQ(page.Column("error.time"), (std::vector<uint64_t>{0, 0, 1'500'000, 86'603}));
+  EXPECT_EQ(page.Column("error.blocked"), (std::vector<uint64_t>{0, 0, 900'000, 51'962}));
+  EXPECT_EQ(page.Column("error.runnable"), (std::vector<uint64_t>{0, 0, 600'000, 34'641}));
+  EXPECT_EQ(page.Column("error.draws"), (std::vector<uint64_t>{0, 0, 300, 1}));
+  EXPECT_THAT(PageData(profile, {}), HasSubstr(R"("unsampled_ns":300000)"));
+  const std::string both = PageDataOfBoth(profile, profile, {});
+  EXPECT_EQ(PageReader(both).Column("before_error.time"), page.Column("error.time"));
+  profile.rows.resize(2);
+  EXPECT_THAT(PageData(profile, {}), Not(HasSubstr("error.time")));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@ import { detailLines, told } from '../../../src/html/page/details.mjs';
 import { errorWords, errorsOf } from '../../../src/html/page/errors.mjs';
 import { heatMap, isUnsampled } from '../../../src/html/page/times.mjs';
 import { labelAmounts, totalText } from '../../../src/html/page/totals.mjs';
+import { functions, neighbours } from '../../../src/html/page/sandwich.mjs';
 import { buildView } from '../../../src/html/page/view.mjs';
 import { decode } from '../../../src/html/page/data.mjs';
 import { defaultState } from '../../../src/html/page/state.mjs';
@@ -63,6 +64,23 @@ test('variances of rows add up to those of bars, of labels and of the total', ()
     [['lock', '700 us, 63.6 %'], ['pipe', '401 us ±5 %, 36.4 %']]);
   assert.match(told(view, find(view, 'read'), true), /^read: 400 us ±5 %, /);
   assert.match(detailLines(view, find(view, 'lock'), 'off_cpu')[1][1], /^700 us = 700,000 ns/);
+});
+
+test('functions have the errors of what is in them', () => {
+  const view = viewOf(made());
+  const list = functions(view, 0);
+  const text = (name, what) => {
+    const { errors, ...line } = list.find(({ frame }) => view.name(frame) === name);
+    return errorWords(errors[what], line[what]);
+  };
+  assert.equal(text('main', 'total'), ' ±2 %');
+  assert.equal(text('main', 'self'), '');
+  assert.equal(text('read', 'self'), ' ±5 %');
+  assert.equal(text('lock', 'total'), '');
+  const main = list.find(({ frame }) => view.name(frame) === 'main').frame;
+  const [lock, read] = neighbours(view, 0, main).callees;
+  assert.equal(errorWords(lock.errors.total, lock.total), '');
+  assert.equal(errorWords(read.errors.total, read.total), ' ±5 %');
 });
 
 test('each value has the error of its own', () => {
