@@ -28,10 +28,9 @@ struct Worst {
   double part = 0;
 };
 
-Worst WorstOf(std::span<const NamedRow> rows) {
-  const uint64_t total_ns = Total(rows, RowValue::kOffCpu);
+Worst WorstOf(std::span<const RowSums> rows, uint64_t total_ns) {
   Worst worst;
-  for (const NamedRow& row : rows) {
+  for (const RowSums& row : rows) {
     if (row.total_ns() == 0 || row.total_ns() < total_ns / 100) continue;
     worst.has_rows = true;
     worst.part = std::max(worst.part, std::sqrt(row.ns_variance) / static_cast<double>(row.total_ns()));
@@ -88,12 +87,12 @@ uint64_t UnsampledMostNs(const ProfileStats& stats) {
   return std::min<uint64_t>(3, stats.not_drawn) * MostSampleNs(stats);
 }
 
-std::string AccuracyText(const NamedProfile& profile, std::span<const NamedRow> rows) {
+std::string AccuracyText(const NamedProfile& profile, std::span<const RowSums> rows, uint64_t total_ns) {
   if (!IsSample(profile)) return "every wait recorded";
   const std::string sampled = absl::StrCat("waits below ", FormatDuration(MostSampleNs(profile.stats)), " sampled; ");
   if (!HasError(profile))
     return absl::StrCat(sampled, "none drawn: at most ", FormatDuration(UnsampledMostNs(profile.stats)), " more");
-  const Worst worst = WorstOf(rows);
+  const Worst worst = WorstOf(rows, total_ns);
   if (!worst.has_rows) return absl::StrCat(sampled, "no row has 1 % of the time");
   if (worst.part == 0) return absl::StrCat(sampled, "none in rows above 1 % of the time");
   return absl::StrCat(sampled, "times of rows above 1 % within ", PercentOfError(worst.part), " (standard error)");

@@ -44,8 +44,9 @@ bool IsSample(const NamedProfile& profile);
 uint64_t UnsampledMostNs(const ProfileStats& stats);
 
 // "every wait recorded", or "waits below 40.0 us sampled; times of rows above 1 % within ±3 % (standard error)".
-// `rows`: those of the profile that are to be shown.
-std::string AccuracyText(const NamedProfile& profile, std::span<const NamedRow> rows);
+// `rows`: the sums that a reader sees, each for itself, of all that is shown: they need not be those of the profile's
+// rows, and may overlap. `total_ns`: the time off the CPU of all of it.
+std::string AccuracyText(const NamedProfile& profile, std::span<const RowSums> rows, uint64_t total_ns);
 
 // What the marks of ErrorText mean, in one line with its end; "" where every wait was recorded.
 std::string ErrorLegend(const NamedProfile& profile);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include "labels/row_error.h"
 #include "labels/row_value.h"
 #include "tables/cost_text.h"
+#include "tables/row_groups.h"
 #include "tables/stack_shares.h"
 
 namespace offcpu {
@@ -38,6 +40,20 @@ std::string CompleteShares(const ProfileStats& stats) {
   }
   if (mixed != 0) shares.push_back(Share("mixed", mixed, stats.walks));
   return absl::StrJoin(shares, ", ");
+}
+
+// Of the lines of the tables: stacks, and programs.
+std::vector<RowSums> LinesOf(const NamedProfile& profile, std::span<const NamedRow> rows) {
+  const std::vector<uint32_t> programs = SameProcesses(profile, RowsApart::kPrograms);
+  std::vector<RowSums> lines(profile.processes.size());
+  for (const NamedRow& row : rows) lines[programs[row.process]].Add(row);
+  for (const RowGroup& stack : GroupStacks(profile, rows, RowsApart::kPrograms)) lines.push_back(stack.row);
+  return lines;
+}
+
+std::string AccuracyOf(const NamedProfile& profile, std::span<const NamedRow> rows) {
+  const std::vector<RowSums> lines = IsSample(profile) ? LinesOf(profile, rows) : std::vector<RowSums>();
+  return AccuracyText(profile, lines, Total(rows, RowValue::kOffCpu));
 }
 
 // But for those that may be whole.
@@ -168,7 +184,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
   }
   WriteCost(stats, sink);
-  sink(absl::StrCat("accuracy      ", AccuracyText(profile, shown.rows()), "\n"));
+  sink(absl::StrCat("accuracy      ", AccuracyOf(profile, shown.rows()), "\n"));
   if (stats.oncpu_period_ns != 0) {
     sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
                          FormatDuration(Total(profile.rows, RowValue::kCpu))));

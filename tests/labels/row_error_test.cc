@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/profile/sampled_profile.h"
 
@@ -18,6 +19,11 @@ RowSums Estimate(double error_ns, uint64_t draws = 100) {
 
 std::string TextOf(double error_ns, uint64_t draws = 100) {
   return ErrorText(Estimate(error_ns, draws), RowValue::kOffCpu);
+}
+
+std::string Accuracy(const NamedProfile& profile) {
+  const std::vector<RowSums> rows(profile.rows.begin(), profile.rows.end());
+  return AccuracyText(profile, rows, SumOf(profile.rows).total_ns());
 }
 
 TEST(RowErrorTest, AnErrorIsAPartOfWhatItIsOf) {
@@ -100,16 +106,16 @@ TEST(RowErrorTest, AccuracyOfARecording) {
   FakeProfile fake = SampledProfile();
   NamedProfile& profile = fake.profile;
   const std::string sampled = "waits below 100 us sampled; ";
-  EXPECT_EQ(AccuracyText(profile, profile.rows), sampled + "times of rows above 1 % within ±5 % (standard error)")
+  EXPECT_EQ(Accuracy(profile), sampled + "times of rows above 1 % within ±5 % (standard error)")
       << "the row of one draw has less";
   profile.rows[2].ns_variance = 0;
-  EXPECT_EQ(AccuracyText(profile, profile.rows), sampled + "none in rows above 1 % of the time");
-  EXPECT_EQ(AccuracyText(profile, {}), sampled + "no row has 1 % of the time");
+  EXPECT_EQ(Accuracy(profile), sampled + "none in rows above 1 % of the time");
+  EXPECT_EQ(AccuracyText(profile, {}, 0), sampled + "no row has 1 % of the time");
   profile.rows[3].ns_variance = 0;
-  EXPECT_EQ(AccuracyText(profile, profile.rows), sampled + "none drawn: at most 300 us more");
+  EXPECT_EQ(Accuracy(profile), sampled + "none drawn: at most 300 us more");
   EXPECT_TRUE(IsSample(profile));
   profile.stats.not_drawn = 0;
-  EXPECT_EQ(AccuracyText(profile, profile.rows), "every wait recorded");
+  EXPECT_EQ(Accuracy(profile), "every wait recorded");
   EXPECT_FALSE(IsSample(profile));
 }
 
@@ -121,7 +127,7 @@ TEST(RowErrorTest, ARowOfOnePercentCounts) {
     fake.Row(0, 0, 0, 0, 100'000'000 - ns);
     fake.Row(0, 0, 0, 0, ns);
     fake.profile.rows.back().ns_variance = 1e10;
-    return AccuracyText(fake.profile, fake.profile.rows);
+    return Accuracy(fake.profile);
   };
   fake.profile.stats.sample_most_ns = kSampleNs;
   EXPECT_TRUE(accuracy(1'000'000).find("within ±10 %") != std::string::npos) << accuracy(1'000'000);
