@@ -57,9 +57,8 @@ void AddSums(const std::vector<PageRow>& rows, std::string_view prefix, RowSums 
 }
 
 bool HasErrors(const PageRows& page) {
-  return std::any_of(page.rows.begin(), page.rows.end(), [](const PageRow& row) {
-    return row.sums.ns_variance > 0 || row.before.ns_variance > 0;
-  });
+  return std::any_of(page.rows.begin(), page.rows.end(),
+                     [](const PageRow& row) { return row.sums.ns_variance > 0 || row.before.ns_variance > 0; });
 }
 
 void AddErrors(const std::vector<PageRow>& rows, std::string_view prefix, RowSums PageRow::*sums, Columns& columns) {

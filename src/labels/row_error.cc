@@ -102,7 +102,8 @@ std::string ErrorLegend(const NamedProfile& profile) {
   if (!IsSample(profile)) return "";
   const uint64_t most_ns = UnsampledMostNs(profile.stats);
   const std::string unsampled =
-      most_ns == 0 ? "" : absl::StrCat("; no ±, or no line: nothing sampled, at most ", FormatDuration(most_ns), " more");
+      most_ns == 0 ? ""
+                   : absl::StrCat("; no ±, or no line: nothing sampled, at most ", FormatDuration(most_ns), " more");
   return absl::StrCat("± standard error, ? of fewer than ", kFewDraws, " draws", unsampled, "\n");
 }
 

@@ -26,7 +26,7 @@ struct DiffSide {
   uint64_t duration_ns = 0;  // more than 0
   uint64_t total = 0;        // of the value, in all that is shown
   double total_variance = 0;
-  uint64_t hidden_ns = 0;    // waits for work that are not
+  uint64_t hidden_ns = 0;  // waits for work that are not
 
   double PerSecond(uint64_t amount) const;
 };

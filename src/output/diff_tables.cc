@@ -27,11 +27,10 @@ class DiffTables {
   void WriteTotals() {
     const DiffLine whole = diff_.Whole();
     sink_(absl::StrFormat("before   %s%s a second (%s), recorded for %s\n", Before(whole),
-                          Error(diff_.before, whole.before_variance),
-                          std::string(InfoOf(diff_.options.value).name), FormatDuration(diff_.before.duration_ns)));
+                          Error(diff_.before, whole.before_variance), std::string(InfoOf(diff_.options.value).name),
+                          FormatDuration(diff_.before.duration_ns)));
     sink_(absl::StrFormat("after    %s%s a second, recorded for %s\n", After(whole),
-                          Error(diff_.after, whole.after_variance),
-                          FormatDuration(diff_.after.duration_ns)));
+                          Error(diff_.after, whole.after_variance), FormatDuration(diff_.after.duration_ns)));
     sink_(absl::StrFormat("change   %s%s a second, %s\n", Change(whole), ChangeError(whole), Share(whole)));
     sink_(HiddenLine(diff_));
   }
@@ -45,8 +44,8 @@ class DiffTables {
     const size_t count = std::min(limit, diff_.labels.size());
     for (size_t i = 0; i < count; ++i) {
       const DiffLine& line = diff_.labels[i];
-      sink_(absl::StrFormat("%11s%s %9s %10s %10s  %s\n", Change(line),
-                            error(ErrorOfRate(diff_.ChangeError(line))), Share(line), Before(line), After(line),
+      sink_(absl::StrFormat("%11s%s %9s %10s %10s  %s\n", Change(line), error(ErrorOfRate(diff_.ChangeError(line))),
+                            Share(line), Before(line), After(line),
                             line.name.empty() ? "[none]" : Printable(line.name)));
     }
     if (count < diff_.labels.size()) sink_(absl::StrCat("not shown: ", diff_.labels.size() - count, "\n"));
@@ -59,8 +58,8 @@ class DiffTables {
       if (diff_.Change(line) * sign <= 0) continue;
       if (count == 0) sink_(absl::StrCat("\n", title, ", stacks\n"));
       if (++count > limit) continue;
-      sink_(absl::StrFormat("#%d  %s%s a second, %s  before %s, after %s\n", count, Change(line), ChangeError(line), Share(line),
-                            Before(line), After(line)));
+      sink_(absl::StrFormat("#%d  %s%s a second, %s  before %s, after %s\n", count, Change(line), ChangeError(line),
+                            Share(line), Before(line), After(line)));
       WriteFrames(line.name);
     }
     if (count > limit) sink_(absl::StrCat("not shown: ", count - limit, "\n"));

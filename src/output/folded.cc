@@ -111,7 +111,8 @@ void ForEachStack(const NamedProfile& profile, std::span<const NamedRow> rows, c
         .Add(row);
   }
   for (const auto& [key, of_stack] : sums) {
-    if (ValueOf(of_stack, options.value) == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall) continue;
+    if (ValueOf(of_stack, options.value) == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall)
+      continue;
     auto [process, thread, user, kernel, waker] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {

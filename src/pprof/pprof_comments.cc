@@ -143,8 +143,8 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
     const RowSums total = SumOf(profile.rows);
     const std::string time = WithError(FormatDuration(total.total_ns()), total, RowValue::kOffCpu);
     const std::vector<RowSums> rows(profile.rows.begin(), profile.rows.end());
-    comments.push_back(absl::StrCat(std::string(kAccuracy), time, " off the CPU; ",
-                                    AccuracyText(profile, rows, total.total_ns())));
+    comments.push_back(
+        absl::StrCat(std::string(kAccuracy), time, " off the CPU; ", AccuracyText(profile, rows, total.total_ns())));
   }
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);

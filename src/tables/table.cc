@@ -253,8 +253,8 @@ void WriteProcessTable(const NamedProfile& profile, Rows rows, const TableOption
     WriteProcessLine(
         {ProgramText(profile, group), pid, absl::StrCat(has_tids ? group.tids.size() : NamesIn(profile, group)),
          FormatDuration(group.row.total_ns()), ErrorText(group.row, RowValue::kOffCpu),
-         FormatDuration(group.row.blocked_ns),
-         FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns), LeafLine(profile, sum.costliest)},
+         FormatDuration(group.row.blocked_ns), FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns),
+         LeafLine(profile, sum.costliest)},
         columns, options, sink);
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));

@@ -102,13 +102,13 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
   const auto with_error = [&table](const std::string& figure, RowValue value) {
     return WithError(figure, table.sums, value);
   };
-  return {absl::StrCat("offcpu top  ", table.host, "  ", time_of_day, "  ", FormatDuration(table.duration_ns),
-                       " recorded by ", recorder),
-          absl::StrCat("per second: ", with_error(rates.Time(table.sums.total_ns()), RowValue::kOffCpu),
-                       " off the CPU, ", rates.Time(table.sums.blocked_ns), " blocked, ",
-                       rates.Time(table.sums.runnable_ns), " runnable, ",
-                       with_error(rates.Count(table.sums.count), RowValue::kCount), " waits"),
-          absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept, unsampled)};
+  return {
+      absl::StrCat("offcpu top  ", table.host, "  ", time_of_day, "  ", FormatDuration(table.duration_ns),
+                   " recorded by ", recorder),
+      absl::StrCat("per second: ", with_error(rates.Time(table.sums.total_ns()), RowValue::kOffCpu), " off the CPU, ",
+                   rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns), " runnable, ",
+                   with_error(rates.Count(table.sums.count), RowValue::kCount), " waits"),
+      absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept, unsampled)};
 }
 
 std::string TopFrameName(const std::string& name, size_t columns) {

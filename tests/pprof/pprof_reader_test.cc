@@ -609,8 +609,8 @@ TEST(PprofReaderTest, ErrorsComeBack) {
 // The error of a part of the time is at most that of the whole then, and how many were drawn is not known.
 TEST(PprofReaderTest, OlderFilesTellLessOfErrors) {
   pb::Profile message;
-  ASSERT_TRUE(message.ParseFromString(
-      Gunzip(Written(OutputFormat::kPprof, SampledProfile().profile), 1 << 20).value()));
+  ASSERT_TRUE(
+      message.ParseFromString(Gunzip(Written(OutputFormat::kPprof, SampledProfile().profile), 1 << 20).value()));
   for (pb::Sample& sample : *message.mutable_sample()) {
     sample.mutable_details()->clear_blocked_error();
     sample.mutable_details()->clear_runnable_error();

@@ -482,8 +482,9 @@ TEST_F(TableTest, TheSummarySaysHowAccurateTheTimesAre) {
   EXPECT_NE(Summary().find("times of rows above 1 % within ±25 % (standard error)\n"), std::string::npos) << Summary();
   fake_.profile.rows.resize(4);
   fake_.Idle({"", "", "pool: worker", ""});
-  EXPECT_NE(Summary().find("\noff a CPU     110 ms ±1 %: 16.3 % waiting for work, hidden; the rest is 92.1 ms ±0.7 %\n"),
-            std::string::npos)
+  EXPECT_NE(
+      Summary().find("\noff a CPU     110 ms ±1 %: 16.3 % waiting for work, hidden; the rest is 92.1 ms ±0.7 %\n"),
+      std::string::npos)
       << Summary();
 }
 
