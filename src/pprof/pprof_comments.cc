@@ -132,6 +132,14 @@ std::vector<std::string> CounterLines(const ProfileStats& stats) {
   return lines;
 }
 
+std::string AccuracyComment(const NamedProfile& profile) {
+  const RowSums total = SumOf(profile.rows);
+  const std::vector<RowSums> rows(profile.rows.begin(), profile.rows.end());
+  const std::string time = WithError(FormatDuration(total.total_ns()), total, RowValue::kOffCpu);
+  return absl::StrCat(std::string(kAccuracy), rows.empty() ? "" : absl::StrCat(time, " off the CPU; "),
+                      AccuracyText(profile, rows, total.total_ns()));
+}
+
 }  // namespace
 
 std::vector<std::string> PprofComments(const NamedProfile& profile) {
@@ -139,13 +147,7 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
       absl::StrCat(std::string(kMark), profile.start_unix_ns),
       absl::StrCat(std::string(kHost), profile.host),
   };
-  if (IsSample(profile)) {
-    const RowSums total = SumOf(profile.rows);
-    const std::string time = WithError(FormatDuration(total.total_ns()), total, RowValue::kOffCpu);
-    const std::vector<RowSums> rows(profile.rows.begin(), profile.rows.end());
-    comments.push_back(
-        absl::StrCat(std::string(kAccuracy), time, " off the CPU; ", AccuracyText(profile, rows, total.total_ns())));
-  }
+  if (IsSample(profile)) comments.push_back(AccuracyComment(profile));
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);
   for (std::string& line : CounterLines(profile.stats)) comments.push_back(std::move(line));
