@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "labels/profile_counters.h"
-#include "labels/row_error.h"
 
 namespace offcpu {
 namespace {
@@ -35,8 +34,8 @@ void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
 void WriteErrorsJson(const RowSums& sums, JsonWriter& json) {
   json.Field("count_error", sums.count_error());
   json.Field("ns_error", sums.ns_error());
-  json.Field("blocked_error", ErrorOf(sums.blocked_variance));
-  json.Field("runnable_error", ErrorOf(sums.runnable_variance));
+  json.Field("blocked_error", StandardError(sums.blocked_variance));
+  json.Field("runnable_error", StandardError(sums.runnable_variance));
   json.Field("draws", sums.draws);
 }
 
@@ -56,7 +55,7 @@ void WriteIdleJson(const std::vector<IdleSum>& sums, JsonWriter& json) {
     json.Field("name", sum.name);
     json.Field("count", sum.count);
     json.Field("blocked_ns", sum.blocked_ns);
-    if (sum.blocked_variance > 0) json.Field("blocked_error", ErrorOf(sum.blocked_variance));
+    if (sum.blocked_variance > 0) json.Field("blocked_error", StandardError(sum.blocked_variance));
     json.EndObject();
   });
 }

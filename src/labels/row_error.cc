@@ -58,8 +58,6 @@ double VarianceOf(const RowSums& sums, RowValue value) {
   return 0;
 }
 
-uint64_t ErrorOf(double variance) { return static_cast<uint64_t>(std::llround(std::sqrt(variance))); }
-
 std::string ErrorText(const RowSums& sums, RowValue value) {
   const double variance = VarianceOf(sums, value);
   const uint64_t amount = ValueOf(sums, value);

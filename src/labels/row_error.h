@@ -23,9 +23,7 @@ inline constexpr uint64_t kFewDraws = 10;
 
 // Of samples on a CPU it is not told: 0.
 double VarianceOf(const RowSums& sums, RowValue value);
-// The standard error, to the nearest.
-uint64_t ErrorOf(double variance);
-inline uint64_t ErrorOf(const RowSums& sums, RowValue value) { return ErrorOf(VarianceOf(sums, value)); }
+inline uint64_t ErrorOf(const RowSums& sums, RowValue value) { return StandardError(VarianceOf(sums, value)); }
 
 // Of the whole: "±4 %"; "±58 %?" of few draws; "" where there is no error.
 std::string ErrorText(const RowSums& sums, RowValue value);

@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "json/json_writer.h"
-#include "labels/row_error.h"
 
 namespace offcpu {
 namespace {
@@ -21,7 +20,7 @@ void WriteSide(std::string_view key, const DiffSide& side, JsonWriter& json) {
   json.Field("start_unix_ns", side.start_unix_ns);
   json.Field("duration_ns", side.duration_ns);
   json.Field("total", side.total);
-  if (side.total_variance > 0) json.Field("total_error", ErrorOf(side.total_variance));
+  if (side.total_variance > 0) json.Field("total_error", StandardError(side.total_variance));
   json.Field("hidden_ns", side.hidden_ns);
   json.EndObject();
 }
@@ -30,8 +29,8 @@ void WriteAmounts(const DiffLine& line, JsonWriter& json) {
   json.Field("before", line.before);
   json.Field("after", line.after);
   if (line.before_variance <= 0 && line.after_variance <= 0) return;
-  json.Field("before_error", ErrorOf(line.before_variance));
-  json.Field("after_error", ErrorOf(line.after_variance));
+  json.Field("before_error", StandardError(line.before_variance));
+  json.Field("after_error", StandardError(line.after_variance));
 }
 
 }  // namespace

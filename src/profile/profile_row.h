@@ -5,6 +5,7 @@
 #ifndef OFFCPU_PROFILE_PROFILE_ROW_H_
 #define OFFCPU_PROFILE_PROFILE_ROW_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -59,6 +60,11 @@ struct RowKey {
   }
 };
 
+// To the nearest; at most 2^63, whatever a file says.
+inline uint64_t StandardError(double variance) {
+  return static_cast<uint64_t>(std::min(std::round(std::sqrt(variance)), 0x1p63));
+}
+
 // Of any number of intervals, or of on-CPU samples.
 struct RowSums {
   uint64_t count = 0;
@@ -88,8 +94,8 @@ struct RowSums {
   uint64_t wall_ns() const { return total_ns() + cpu_ns; }
   uint64_t events() const { return count + samples; }
   // Standard errors.
-  uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
-  uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
+  uint64_t count_error() const { return StandardError(count_variance); }
+  uint64_t ns_error() const { return StandardError(ns_variance); }
 };
 
 struct ProfileRow : RowKey, RowSums {

@@ -44,6 +44,11 @@ TEST(RowErrorTest, SmallAndLargeErrors) {
   EXPECT_EQ(TextOf(1e9), "±>999 %");
 }
 
+TEST(RowErrorTest, FilesMayHaveErrorsBeyondAllNumbers) {
+  EXPECT_EQ(StandardError(1e300), uint64_t{1} << 63);
+  EXPECT_EQ(TextOf(1e150), "±>999 %");
+}
+
 TEST(RowErrorTest, OfFewDrawsItIsUncertainItself) {
   EXPECT_EQ(TextOf(1e8, 1), "±100 %?");
   EXPECT_EQ(TextOf(3.3e7, 9), "±33 %?");
