@@ -1,0 +1,215 @@
+// The profile of a program that forks all the time, recorded as users record it, from a moment of its run to another:
+// each function's time off the CPU is what the program clocks itself, and each thread's what the kernel counts.
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/harness/cli.h"
+#include "tests/harness/load.h"
+#include "tests/html/json_value.h"
+
+namespace offcpu::integration {
+namespace {
+
+struct Thread {
+  const char* name;
+  const char* function;
+};
+
+constexpr std::array<Thread, 11> kThreads = {{{"c_nanosleep", "clocked_nanosleep"},
+                                              {"c_futex", "clocked_futex"},
+                                              {"c_poll", "clocked_poll"},
+                                              {"c_epoll", "clocked_epoll"},
+                                              {"c_select", "clocked_select"},
+                                              {"c_sigwait", "clocked_sigwait"},
+                                              {"c_condvar", "clocked_condvar"},
+                                              {"c_semaphore", "clocked_semaphore"},
+                                              {"c_until", "clocked_until"},
+                                              {"c_fork", "clocked_fork"},
+                                              {"c_handler", "clocked_handler"}}};
+
+// By CLOCK_MONOTONIC, of which a recording tells the time of day.
+struct Span {
+  double begin_ns = 0;
+  double end_ns = 0;
+
+  double length_ns() const { return end_ns - begin_ns; }
+};
+
+double ClockNs(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
+}
+
+// What a recording tells of a thread, in all and below its function.
+struct Told {
+  double ns = 0;
+  double variance = 0;
+
+  void Add(const JsonValue& row) {
+    const auto number = [&row](const char* name) {
+      const auto found = row.fields.find(name);
+      return found == row.fields.end() ? 0.0 : static_cast<double>(found->second.number());
+    };
+    ns += number("blocked_ns") + number("runnable_ns");
+    variance += number("ns_error") * number("ns_error");
+  }
+};
+
+struct Account {
+  Told told;
+  double wanted_ns = 0;
+};
+
+// A function of a thread against its clock: of each wait what lies in the recording. What the thread did on the CPU
+// between the two readings of its clock is no waiting, and was not in the part that the recording cut off: it is where
+// the wait begins and where it ends.
+std::map<std::string, double> ClockedNs(const Target& target, const Span& recorded) {
+  std::map<std::string, double> clocked;
+  for (const std::string& line : target.Lines("wait")) {
+    std::istringstream words(line);
+    std::string thread;
+    Span wait;
+    double cpu_ns = 0;
+    words >> thread >> wait.begin_ns >> wait.end_ns >> cpu_ns;
+    const double within_ns = std::min(wait.end_ns, recorded.end_ns) - std::max(wait.begin_ns, recorded.begin_ns);
+    if (within_ns > 0) clocked[thread] += std::max(0.0, within_ns - cpu_ns);
+  }
+  return clocked;
+}
+
+struct ThreadTime {
+  double at_ns = 0;  // by CLOCK_MONOTONIC
+  double cpu_ns = 0;
+};
+
+std::map<std::string, ThreadTime> ReadCpuTimes(const std::vector<SchedStatFile>& files) {
+  std::map<std::string, ThreadTime> times;
+  for (const SchedStatFile& file : files) {
+    std::ifstream comm("/proc/" + std::to_string(file.pid()) + "/task/" + std::to_string(file.tid()) + "/comm");
+    std::string name;
+    std::getline(comm, name);
+    const std::optional<SchedStat> stat = file.Read();
+    if (stat.has_value()) times[name] = {ClockNs(CLOCK_MONOTONIC), static_cast<double>(stat->cpu_ns)};
+  }
+  return times;
+}
+
+class Accuracy : public CliTest {
+ protected:
+  // Records five seconds in the middle of a run.
+  void RecordFiveSeconds(const std::vector<std::string>& options) {
+    const std::unique_ptr<Target> target = Target::Start({"clocked", "--seconds", "60", "--log"});
+    ASSERT_NE(target, nullptr);
+    target->Go();
+    const std::vector<SchedStatFile> files = OpenSchedStats({target->pid()});
+    const double stolen_ns = static_cast<double>(StolenNs());
+    std::map<std::string, ThreadTime> before = ReadCpuTimes(files);
+    const double unix_ns = ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC);
+    std::vector<std::string> words = {"record", "-p", std::to_string(target->pid()), "-o", Path("out.json")};
+    words.insert(words.end(), options.begin(), options.end());
+    words.emplace_back("5");
+    ASSERT_EQ(Run(words), 0) << errors_;
+    std::map<std::string, ThreadTime> after = ReadCpuTimes(files);
+    stolen_ns_ = static_cast<double>(StolenNs()) - stolen_ns;
+    kill(target->pid(), SIGTERM);
+    target->AwaitDone();
+
+    const JsonValue profile = JsonReader::Read(ReadFile(Path("out.json")));
+    const auto field = [&](const char* name) { return static_cast<double>(profile.fields.at(name).number()); };
+    const double begin_ns = field("start_unix_ns") - unix_ns;
+    const Span recorded = {begin_ns, begin_ns + field("duration_ns")};
+    AddRows(profile, target->pid());
+    std::map<std::string, double> clocked = ClockedNs(*target, recorded);
+    for (const Thread& thread : kThreads) {
+      functions_[thread.name].wanted_ns = clocked[thread.name];
+      const ThreadTime& first = before[thread.name];
+      const ThreadTime& last = after[thread.name];
+      const double cpu_share = (last.cpu_ns - first.cpu_ns) / (last.at_ns - first.at_ns);
+      threads_[thread.name].wanted_ns = recorded.length_ns() * (1 - cpu_share);
+    }
+  }
+
+  void AddRows(const JsonValue& profile, pid_t pid) {
+    for (const JsonValue& row : profile.fields.at("stacks").list) {
+      if (row.fields.at("pid").text != std::to_string(pid)) continue;  // a child, before it has ended
+      const std::string& name = row.fields.at("comm").text;
+      const auto* thread =
+          std::find_if(kThreads.begin(), kThreads.end(), [&](const Thread& one) { return name == one.name; });
+      if (thread == kThreads.end()) continue;  // the first one, which waits for the others
+      threads_[name].told.Add(row);
+      const auto user = row.fields.find("user");
+      if (user == row.fields.end()) continue;
+      const std::vector<JsonValue>& frames = user->second.list;
+      if (std::any_of(frames.begin(), frames.end(),
+                      [&](const JsonValue& frame) { return frame.fields.at("name").text == thread->function; })) {
+        functions_[name].told.Add(row);
+      }
+    }
+  }
+
+  // Where every wait was recorded, within one percent, which is what may be between the clocks: readings of them, and
+  // interrupts, are some microseconds of a wait of 2 ms. Where what was recorded is a sample, three standard errors, if
+  // that is more. Of the eleven right estimates one is beyond that once in 34 runs, but two only once in 2600, and one
+  // beyond 4.6 once in 20,000.
+  void ExpectAgreement(const std::map<std::string, Account>& accounts, const char* what) const {
+    int beyond = 0;
+    for (const auto& [name, account] : accounts) {
+      const double deviation_ns = account.told.ns - account.wanted_ns;
+      const double error_ns = std::sqrt(account.told.variance);
+      std::printf("%-12s %s: %.3f ms of %.3f ms, %+.3f %%, standard error %.3f %%\n", name.c_str(), what,
+                  account.told.ns / 1e6, account.wanted_ns / 1e6, 100 * deviation_ns / account.wanted_ns,
+                  100 * error_ns / account.wanted_ns);
+      ASSERT_GT(account.wanted_ns, 4e9) << name << " hardly waits: no test";
+      const double clocks_ns = 0.01 * account.wanted_ns;
+      // What was taken from a thread on its CPU is neither CPU time nor time off the CPU for a recording, but is for
+      // the thread's clock.
+      const auto is_beyond = [&](double errors) {
+        const double allowed_ns = std::max(clocks_ns, errors * error_ns);
+        return deviation_ns > allowed_ns || deviation_ns < -allowed_ns - stolen_ns_;
+      };
+      if (is_beyond(3)) ++beyond;
+      EXPECT_FALSE(is_beyond(error_ns > 0 ? 4.6 : 0)) << name << "\n" << errors_;
+    }
+    EXPECT_LE(beyond, 1) << errors_;
+  }
+
+  void ExpectAgreement() const {
+    ASSERT_EQ(functions_.size(), kThreads.size()) << errors_;
+    ExpectAgreement(functions_, "by its clock");
+    ExpectAgreement(threads_, "by the kernel");
+  }
+
+  std::map<std::string, Account> functions_;  // by the thread's name
+  std::map<std::string, Account> threads_;
+  double stolen_ns_ = 0;
+};
+
+TEST_F(Accuracy, IsOnePercentWhereEveryWaitIsRecorded) {
+  RecordFiveSeconds({"--sample", "0"});
+  if (HasFatalFailure()) return;
+  for (const auto& [name, account] : threads_) EXPECT_EQ(account.told.variance, 0) << name;
+  ExpectAgreement();
+}
+
+TEST_F(Accuracy, OfWhatIsRecordedByDefaultIsAsItSays) {
+  RecordFiveSeconds({});
+  if (HasFatalFailure()) return;
+  ExpectAgreement();
+}
+
+}  // namespace
+}  // namespace offcpu::integration
