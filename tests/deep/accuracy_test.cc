@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/harness/cli.h"
@@ -91,22 +92,44 @@ std::map<std::string, double> ClockedNs(const Target& target, const Span& record
   return clocked;
 }
 
-struct ThreadTime {
-  double at_ns = 0;  // by CLOCK_MONOTONIC
-  double cpu_ns = 0;
-};
+// What the kernel counts of the threads of a program that have been there for all of a time.
+class OnCpuShares {
+ public:
+  explicit OnCpuShares(pid_t pid) : files_(OpenSchedStats({pid})), before_(Read()) {}
 
-std::map<std::string, ThreadTime> ReadCpuTimes(const std::vector<SchedStatFile>& files) {
-  std::map<std::string, ThreadTime> times;
-  for (const SchedStatFile& file : files) {
-    std::ifstream comm("/proc/" + std::to_string(file.pid()) + "/task/" + std::to_string(file.tid()) + "/comm");
-    std::string name;
-    std::getline(comm, name);
-    const std::optional<SchedStat> stat = file.Read();
-    if (stat.has_value()) times[name] = {ClockNs(CLOCK_MONOTONIC), static_cast<double>(stat->cpu_ns)};
+  // By the threads' names, until now. They may not have had these at first.
+  std::map<std::string, double> Tell() const {
+    std::map<std::string, double> shares;
+    const std::vector<Reading> now = Read();
+    for (size_t i = 0; i < files_.size(); ++i) {
+      const std::string pid = std::to_string(files_[i].pid());
+      std::ifstream comm("/proc/" + pid + "/task/" + std::to_string(files_[i].tid()) + "/comm");
+      std::string name;
+      std::getline(comm, name);
+      shares[name] = (now[i].cpu_ns - before_[i].cpu_ns) / (now[i].at_ns - before_[i].at_ns);
+    }
+    return shares;
   }
-  return times;
-}
+
+ private:
+  struct Reading {
+    double at_ns = 0;  // by CLOCK_MONOTONIC
+    double cpu_ns = 0;
+  };
+
+  std::vector<Reading> Read() const {
+    std::vector<Reading> readings;
+    for (const SchedStatFile& file : files_) {
+      const std::optional<SchedStat> stat = file.Read();
+      EXPECT_TRUE(stat.has_value()) << "thread " << file.tid() << " has ended";
+      readings.push_back({ClockNs(CLOCK_MONOTONIC), static_cast<double>(stat.value_or(SchedStat()).cpu_ns)});
+    }
+    return readings;
+  }
+
+  std::vector<SchedStatFile> files_;
+  std::vector<Reading> before_;
+};
 
 class Accuracy : public CliTest {
  protected:
@@ -115,20 +138,20 @@ class Accuracy : public CliTest {
     const std::unique_ptr<Target> target = Target::Start({"clocked", "--seconds", "60", "--log"});
     ASSERT_NE(target, nullptr);
     target->Go();
-    const std::vector<SchedStatFile> files = OpenSchedStats({target->pid()});
+    const OnCpuShares shares(target->pid());
     const double stolen_ns = static_cast<double>(StolenNs());
-    std::map<std::string, ThreadTime> before = ReadCpuTimes(files);
     const double unix_ns = ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC);
     std::vector<std::string> words = {"record", "-p", std::to_string(target->pid()), "-o", Path("out.json")};
     words.insert(words.end(), options.begin(), options.end());
     words.emplace_back("5");
     ASSERT_EQ(Run(words), 0) << errors_;
-    std::map<std::string, ThreadTime> after = ReadCpuTimes(files);
+    std::map<std::string, double> on_cpu = shares.Tell();
     stolen_ns_ = static_cast<double>(StolenNs()) - stolen_ns;
     kill(target->pid(), SIGTERM);
     target->AwaitDone();
 
-    const JsonValue profile = JsonReader::Read(ReadFile(Path("out.json")));
+    const std::string json = ReadFile(Path("out.json"));
+    const JsonValue profile = JsonReader::Read(std::string_view(json).substr(0, json.rfind('}') + 1));
     const auto field = [&](const char* name) { return static_cast<double>(profile.fields.at(name).number()); };
     const double begin_ns = field("start_unix_ns") - unix_ns;
     const Span recorded = {begin_ns, begin_ns + field("duration_ns")};
@@ -136,10 +159,8 @@ class Accuracy : public CliTest {
     std::map<std::string, double> clocked = ClockedNs(*target, recorded);
     for (const Thread& thread : kThreads) {
       functions_[thread.name].wanted_ns = clocked[thread.name];
-      const ThreadTime& first = before[thread.name];
-      const ThreadTime& last = after[thread.name];
-      const double cpu_share = (last.cpu_ns - first.cpu_ns) / (last.at_ns - first.at_ns);
-      threads_[thread.name].wanted_ns = recorded.length_ns() * (1 - cpu_share);
+      ASSERT_EQ(on_cpu.count(thread.name), 1u) << thread.name;
+      threads_[thread.name].wanted_ns = recorded.length_ns() * (1 - on_cpu[thread.name]);
     }
   }
 
