@@ -75,9 +75,8 @@ struct Account {
   double wanted_ns = 0;
 };
 
-// A function of a thread against its clock: of each wait what lies in the recording. What the thread did on the CPU
-// between the two readings of its clock is no waiting, and was not in the part that the recording cut off: it is where
-// the wait begins and where it ends.
+// What each thread has clocked off the CPU within the recording: of each wait the part that lies there, without its time
+// on the CPU. That is at the two ends of the wait, and so hardly ever in what the recording cuts off.
 std::map<std::string, double> ClockedNs(const Target& target, const Span& recorded) {
   std::map<std::string, double> clocked;
   for (const std::string& line : target.Lines("wait")) {
@@ -184,8 +183,8 @@ class Accuracy : public CliTest {
 
   // Where every wait was recorded, within one percent, which is what may be between the clocks: readings of them, and
   // interrupts, are some microseconds of a wait of 2 ms. Where what was recorded is a sample, three standard errors, if
-  // that is more. Of the eleven right estimates one is beyond that once in 34 runs, but two only once in 2600, and one
-  // beyond 4.6 once in 20,000.
+  // that is more. Of eleven right estimates that are normal one is beyond that once in 34 runs, but two only once in
+  // 2600, and one beyond 4.6 once in 20,000.
   void ExpectAgreement(const std::map<std::string, Account>& accounts, const char* what) const {
     int beyond = 0;
     for (const auto& [name, account] : accounts) {
