@@ -75,8 +75,8 @@ struct Account {
   double wanted_ns = 0;
 };
 
-// What each thread has clocked off the CPU within the recording: of each wait the part that lies there, without its time
-// on the CPU. That is at the two ends of the wait, and so hardly ever in what the recording cuts off.
+// What each thread has clocked off the CPU within the recording: of each wait the part that lies there, without its
+// time on the CPU. That is at the two ends of the wait, and so hardly ever in what the recording cuts off.
 std::map<std::string, double> ClockedNs(const Target& target, const Span& recorded) {
   std::map<std::string, double> clocked;
   for (const std::string& line : target.Lines("wait")) {
