@@ -5,16 +5,19 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "tests/harness/cli.h"
@@ -91,23 +94,32 @@ std::map<std::string, double> ClockedNs(const Target& target, const Span& record
   return clocked;
 }
 
-// What the kernel counts of the threads of a program that have been there for all of a time.
-class OnCpuShares {
+// Reads what the kernel counts of the threads of a program, again and again, by a thread of its own: how much a thread
+// runs changes when a recording begins and when it ends.
+class OnCpuTimes {
  public:
-  explicit OnCpuShares(pid_t pid) : files_(OpenSchedStats({pid})), before_(Read()) {}
+  explicit OnCpuTimes(pid_t pid) : files_(OpenSchedStats({pid})), readings_(files_.size()) {
+    reader_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        Read();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    });
+  }
 
-  // By the threads' names, until now. They may not have had these at first.
-  std::map<std::string, double> Tell() const {
-    std::map<std::string, double> shares;
-    const std::vector<Reading> now = Read();
+  // The time of each thread on a CPU, by their names: last, for threads have not got them at first.
+  std::map<std::string, double> Stop(const Span& span) {
+    reader_.request_stop();
+    reader_.join();
+    std::map<std::string, double> times;
     for (size_t i = 0; i < files_.size(); ++i) {
       const std::string pid = std::to_string(files_[i].pid());
       std::ifstream comm("/proc/" + pid + "/task/" + std::to_string(files_[i].tid()) + "/comm");
       std::string name;
       std::getline(comm, name);
-      shares[name] = (now[i].cpu_ns - before_[i].cpu_ns) / (now[i].at_ns - before_[i].at_ns);
+      times[name] = At(readings_[i], span.end_ns) - At(readings_[i], span.begin_ns);
     }
-    return shares;
+    return times;
   }
 
  private:
@@ -116,18 +128,26 @@ class OnCpuShares {
     double cpu_ns = 0;
   };
 
-  std::vector<Reading> Read() const {
-    std::vector<Reading> readings;
-    for (const SchedStatFile& file : files_) {
-      const std::optional<SchedStat> stat = file.Read();
-      EXPECT_TRUE(stat.has_value()) << "thread " << file.tid() << " has ended";
-      readings.push_back({ClockNs(CLOCK_MONOTONIC), static_cast<double>(stat.value_or(SchedStat()).cpu_ns)});
+  void Read() {
+    for (size_t i = 0; i < files_.size(); ++i) {
+      const std::optional<SchedStat> stat = files_[i].Read();
+      if (stat.has_value()) readings_[i].push_back({ClockNs(CLOCK_MONOTONIC), static_cast<double>(stat->cpu_ns)});
     }
-    return readings;
   }
 
-  std::vector<SchedStatFile> files_;
-  std::vector<Reading> before_;
+  // Between two readings it is taken to be even.
+  static double At(const std::vector<Reading>& readings, double moment_ns) {
+    const auto after = std::lower_bound(readings.begin(), readings.end(), moment_ns,
+                                        [](const Reading& one, double at_ns) { return one.at_ns < at_ns; });
+    EXPECT_TRUE(after != readings.begin() && after != readings.end()) << "there are no readings around it";
+    if (after == readings.begin() || after == readings.end()) return 0;
+    const Reading& before = *std::prev(after);
+    return before.cpu_ns + (after->cpu_ns - before.cpu_ns) * (moment_ns - before.at_ns) / (after->at_ns - before.at_ns);
+  }
+
+  const std::vector<SchedStatFile> files_;
+  std::vector<std::vector<Reading>> readings_;  // of each file
+  std::jthread reader_;
 };
 
 class Accuracy : public CliTest {
@@ -137,29 +157,28 @@ class Accuracy : public CliTest {
     const std::unique_ptr<Target> target = Target::Start({"clocked", "--seconds", "60", "--log"});
     ASSERT_NE(target, nullptr);
     target->Go();
-    const OnCpuShares shares(target->pid());
+    OnCpuTimes on_cpu(target->pid());
     const double stolen_ns = static_cast<double>(StolenNs());
     const double unix_ns = ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC);
     std::vector<std::string> words = {"record", "-p", std::to_string(target->pid()), "-o", Path("out.json")};
     words.insert(words.end(), options.begin(), options.end());
     words.emplace_back("5");
     ASSERT_EQ(Run(words), 0) << errors_;
-    std::map<std::string, double> on_cpu = shares.Tell();
     stolen_ns_ = static_cast<double>(StolenNs()) - stolen_ns;
-    kill(target->pid(), SIGTERM);
-    target->AwaitDone();
-
     const std::string json = ReadFile(Path("out.json"));
     const JsonValue profile = JsonReader::Read(std::string_view(json).substr(0, json.rfind('}') + 1));
     const auto field = [&](const char* name) { return static_cast<double>(profile.fields.at(name).number()); };
     const double begin_ns = field("start_unix_ns") - unix_ns;
     const Span recorded = {begin_ns, begin_ns + field("duration_ns")};
     AddRows(profile, target->pid());
+    std::map<std::string, double> on_cpu_ns = on_cpu.Stop(recorded);
+    kill(target->pid(), SIGTERM);
+    target->AwaitDone();
     std::map<std::string, double> clocked = ClockedNs(*target, recorded);
     for (const Thread& thread : kThreads) {
       functions_[thread.name].wanted_ns = clocked[thread.name];
-      ASSERT_EQ(on_cpu.count(thread.name), 1u) << thread.name;
-      threads_[thread.name].wanted_ns = recorded.length_ns() * (1 - on_cpu[thread.name]);
+      ASSERT_EQ(on_cpu_ns.count(thread.name), 1u) << thread.name;
+      threads_[thread.name].wanted_ns = recorded.length_ns() - on_cpu_ns[thread.name];
     }
   }
 
@@ -209,6 +228,7 @@ class Accuracy : public CliTest {
 
   void ExpectAgreement() const {
     ASSERT_EQ(functions_.size(), kThreads.size()) << errors_;
+    std::printf("stolen: %.3f ms\n", stolen_ns_ / 1e6);
     ExpectAgreement(functions_, "by its clock");
     ExpectAgreement(threads_, "by the kernel");
   }
