@@ -60,7 +60,7 @@ void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& label
     if (info.sum != nullptr) json.Field(info.key, row.*info.sum);
   }
   json.Field("max_ns", row.max_ns);
-  if (profile.stats.sample_ns != 0) {
+  if (profile.stats.sample_most_ns != 0) {
     json.Field("count_error", row.count_error());
     json.Field("ns_error", row.ns_error());
   }

@@ -174,6 +174,16 @@ TEST(ProfileJsonTest, WhatIsMissingHasItsReason) {
   EXPECT_NE(text.find(R"("user":[],"no_user_stack":"other","kernel":["[other]"]})"), std::string::npos);
 }
 
+// Also where it adapts: then every wait was recorded for a while.
+TEST(ProfileJsonTest, ASampleHasItsErrors) {
+  FakeProfile fake;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), fake.Missing(NoUserStack::kExec), fake.Kernel({}), 1);
+  EXPECT_EQ(ProfileJson(fake).find("_error"), std::string::npos);
+  fake.profile.rows[0].ns_variance = 49;
+  fake.profile.stats.sample_most_ns = 50'000;
+  EXPECT_NE(ProfileJson(fake).find(R"("count_error":0,"ns_error":7,)"), std::string::npos) << ProfileJson(fake);
+}
+
 TEST(ProfileJsonTest, AnEmptyProfileIsStillAnObject) {
   EXPECT_TRUE(ProfileJson({}).starts_with(
       R"({"start_unix_ns":0,"duration_ns":0,"total_ns":0,"host":"","stacks":[],"idle":[],"modules":[],"stats":{)"));
