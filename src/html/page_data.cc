@@ -76,7 +76,7 @@ void AddTimes(const TimeTable& times, size_t rows, Columns& columns) {
   columns.Add("time.slices", 4, rows, [&times](size_t i) { return times.of(static_cast<uint32_t>(i)).size(); });
   columns.Add("time.column", 4, slices.size(), [&slices](size_t i) { return slices[i]->column; });
   for (const auto& [name, figure] : kTimeFigures)
-    columns.Add(name, 8, slices.size(), [&slices, figure = figure](size_t i) { return slices[i]->*figure; });
+    columns.Add(name, 8, slices.size(), [&slices, member = figure](size_t i) { return slices[i]->*member; });
 }
 
 void WriteRecording(const NamedProfile& profile, bool hide_idle, JsonWriter& json) {
