@@ -11,7 +11,7 @@ constexpr std::string_view kRecordLess =
     "Record fewer processes (-p, --cgroup), or leave out short waits (--min-wait).";
 constexpr std::string_view kRecordFewer = "Record fewer processes (-p, --cgroup).";
 constexpr std::string_view kSampleLess = "Sample less often (--oncpu).";
-constexpr std::string_view kFollowTheLoad = "Leave out --sample, so that it follows the load.";
+constexpr std::string_view kNoShortWaits = "Leave out short waits (--min-wait).";
 constexpr std::string_view kFreeMemory = "Free memory on the host.";
 constexpr std::string_view kShorterWindows = "Record less, or in shorter windows.";
 constexpr std::string_view kSilentFiles = "See whether a file system does not answer.";
@@ -86,7 +86,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kCaptureRingFull,
      .name = "capture ring full",
      .meaning = "Stacks came faster than offcpu read them: their waits have no user stack.",
-     .advice = kFollowTheLoad},
+     .advice = kRecordLess},
     {.id = LossId::kCaptureRingBusy,
      .name = "capture ring busy",
      .meaning = "A stack was copied while whatever its CPU had interrupted held the lock of the ring: its waits have "
@@ -111,7 +111,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "captures of a process switched off for a while",
      .meaning = "Copying stacks took more than its share of the time of a process: for ten seconds its waits have no "
                 "user stack.",
-     .advice = kFollowTheLoad},
+     .advice = kNoShortWaits},
     {.id = LossId::kLifecycleLost,
      .name = "exec or exit not reported",
      .meaning = "The ring had no room for the news that a process has ended or runs another program: offcpu notices "
@@ -310,8 +310,8 @@ constexpr std::string_view kLeaveOutShort =
 constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kNone, .meaning = "There is one."},
     {.reason = NoUserStack::kBudget,
-     .meaning = "More was recorded than may be copied.",
-     .advice = "more was recorded than may be copied: leave out --sample, so that it follows the load"},
+     .meaning = "More stacks were not known yet than may be copied.",
+     .advice = "more stacks were not known yet than may be copied: record for longer, or fewer processes (-p, --cgroup)"},
     {.reason = NoUserStack::kRingFull,
      .meaning = "Stacks came faster than offcpu read them.",
      .advice = kLeaveOutShort},
@@ -333,8 +333,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
     {.reason = NoUserStack::kSwitchedOff,
      .meaning = "Copying stacks had taken more than its share of the time of the process.",
-     .advice = "the process waits so often that copying its stacks took too much of its time: leave out --sample, so "
-               "that it follows the load"},
+     .advice = "the process waits so often that copying its stacks took too much of its time: leave out short waits "
+               "(--min-wait)"},
     {.reason = NoUserStack::kOverload, .meaning = "offcpu did not keep up.", .advice = kLeaveOutShort},
     {.reason = NoUserStack::kUnsupported,
      .meaning = "This kernel offers no way to copy a user stack.",

@@ -78,8 +78,8 @@ TEST_F(StackSharesTest, AreTheFirstLineOfTheSummaryAfterTheFigures) {
   Wait(fake_.Missing(NoUserStack::kBudget), 20);
   EXPECT_NE(
       Summary().find(" rows\nwith stacks   98.0 % of the time off a CPU has all of its user stack\n"
-                     "  2.0 % no user stack: budget: more was recorded than may be copied: leave out --sample, so "
-                     "that it follows the load\nstacks "),
+                     "  2.0 % no user stack: budget: more stacks were not known yet than may be copied: record for "
+                     "longer, or fewer processes (-p, --cgroup)\nstacks "),
       std::string::npos)
       << Summary();
 }
