@@ -109,7 +109,7 @@ struct wire_interval {
 	uint32_t no_user;   /* wire_no_user, set iff cookie and user_stack are 0 */
 	int32_t syscall;    /* what the thread entered by, see WIRE_32_BIT_CALL; negative: nothing */
 	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
-	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
+	uint64_t sample_ns; /* that it was sampled with: see sampling.bpf.h; 0: every wait is recorded */
 	uint64_t cgroup;    /* id of the control group (v2) of the thread, when it came back */
 	char comm[WIRE_COMM_BYTES]; /* likewise */
 };
