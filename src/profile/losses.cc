@@ -311,7 +311,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kNone, .meaning = "There is one."},
     {.reason = NoUserStack::kBudget,
      .meaning = "More stacks were not known yet than may be copied.",
-     .advice = "more stacks were not known yet than may be copied: record for longer, or fewer processes (-p, --cgroup)"},
+     .advice =
+         "more stacks were not known yet than may be copied: record for longer, or fewer processes (-p, --cgroup)"},
     {.reason = NoUserStack::kRingFull,
      .meaning = "Stacks came faster than offcpu read them.",
      .advice = kLeaveOutShort},

@@ -1,5 +1,5 @@
-// A quiet user beside a noisy one keeps all of his waits, with their stacks, where those of the noisy one cost more than
-// the budget.
+// A quiet user beside a noisy one keeps all of his waits, with their stacks, where those of the noisy one cost more
+// than the budget.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -48,8 +48,8 @@ struct Naps {
 // Its first thread sleeps throughout, and is left out.
 Naps NapsOf(const Recording& recording, pid_t pid) {
   Naps naps;
-  for (const StackRow& row : recording.Rows(
-           [&](const StackRow& r) { return r.process->key.pid == pid && r.row->tid != pid; })) {
+  for (const StackRow& row :
+       recording.Rows([&](const StackRow& r) { return r.process->key.pid == pid && r.row->tid != pid; })) {
     naps.off_cpu_ns += row.row->total_ns();
     naps.sampled_rows += row.row->count_variance != 0;
     if (row.row->kind != WaitKind::kSleeping) continue;

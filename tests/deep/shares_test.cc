@@ -165,8 +165,8 @@ void ExpectWithinErrors(const Load& load, int runs) {
   Squares squares;
   for (int run = 0; run < runs; ++run) RunOnce(load, squares);
   for (int run = 0; run < runs && !squares.are_within_errors(); ++run) RunOnce(load, squares);
-  std::printf("%zu stacks in %.0f bundles, and %zu whole; chi-square %.1f\n", squares.stacks, squares.n,
-              squares.whole, squares.sum);
+  std::printf("%zu stacks in %.0f bundles, and %zu whole; chi-square %.1f\n", squares.stacks, squares.n, squares.whole,
+              squares.sum);
   // Not of each recording: now and then redis has a CPU for each busy thread, and hardly any wait.
   EXPECT_GT(squares.not_drawn, 1'000u * static_cast<uint64_t>(runs)) << "hardly any load: no test";
   ASSERT_GT(squares.n, static_cast<double>(runs)) << "hardly anything was compared";

@@ -102,8 +102,8 @@ class Top : public CliTest {
   }
 
   // A program that measures its waits, from before its run until after it: no nanosecond of them is missing in the
-  // refreshes but what they say is lost, and none is there twice. Where waits are sampled, the sum is an estimate, and as
-  // far off as it says: one in 16,000 is further off than four standard errors.
+  // refreshes but what they say is lost, and none is there twice. Where waits are sampled, the sum is an estimate, and
+  // as far off as it says: one in 16,000 is further off than four standard errors.
   void ExpectItsTimes() {
     const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
     ASSERT_NE(target, nullptr);
