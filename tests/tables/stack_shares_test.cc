@@ -38,7 +38,7 @@ TEST_F(StackSharesTest, TellWhyStacksAreNotThereAndWhatToDo) {
   ASSERT_EQ(shares.gaps.size(), 3u);
   EXPECT_EQ(shares.gaps[0].reason, "no user stack: budget");
   EXPECT_EQ(shares.gaps[0].ns, 60u);
-  EXPECT_NE(shares.gaps[0].remedy.find("--sample"), std::string::npos);
+  EXPECT_NE(shares.gaps[0].remedy.find("record for longer"), std::string::npos);
   EXPECT_EQ(shares.gaps[1].reason, "truncated: no row");
   EXPECT_EQ(shares.gaps[2].remedy, "") << "a process that has ended: nothing can be done";
 }
