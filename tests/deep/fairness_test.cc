@@ -17,16 +17,20 @@ namespace offcpu::integration {
 namespace {
 
 constexpr std::chrono::seconds kLength{8};
-constexpr char kCpu[] = "0";
 
 using Words = std::vector<std::string>;
+
+// Naps this short are sampled where the user has the T of the noisy one.
+const Words kQuiet = {"nappers", "--threads", "1", "--nap-ms", "5"};
+const Words kNoisy = {"nappers", "--threads", "60", "--nap-ms", "1.1"};
+constexpr uint64_t kLeastThresholdNs = 20'000'000;
 
 // Root has a place of its own, so these two users never share one.
 constexpr char kRoot[] = "0";
 constexpr char kOther[] = "4711";
 
-// 5 ms of CPU time a second, on any host.
-uint64_t BudgetPpm() { return std::max(5'000 / std::max(1u, std::thread::hardware_concurrency()), 1u); }
+// 10 ms of CPU time a second, on any host.
+uint64_t BudgetPpm() { return std::max(10'000 / std::max(1u, std::thread::hardware_concurrency()), 1u); }
 
 std::unique_ptr<Target> StartAs(const std::string& uid, const Words& target) {
   Words words = {"/usr/bin/setpriv", "--reuid=" + uid, "--clear-groups", BinDirectory() + "/targets/" + target.front()};
@@ -34,7 +38,7 @@ std::unique_ptr<Target> StartAs(const std::string& uid, const Words& target) {
   std::unique_ptr<Target> started = Target::Start(words);
   if (started == nullptr) return nullptr;
   started->Go();
-  if (target.front() == "nappers") started->AwaitDone();  // all threads are there
+  started->AwaitDone();  // all threads are there
   return started;
 }
 
@@ -59,16 +63,15 @@ Naps NapsOf(const Recording& recording, pid_t pid) {
   return naps;
 }
 
-void ExpectAllIsKept(const std::string& quiet_uid, const std::string& noisy_uid, const Words& noise, bool is_of_host) {
-  const std::unique_ptr<Target> noisy = StartAs(noisy_uid, noise);
-  const std::unique_ptr<Target> quiet = StartAs(quiet_uid, {"nappers", "--threads", "1", "--nap-ms", "200"});
+void ExpectAllIsKept(const std::string& quiet_uid, const std::string& noisy_uid, bool is_of_host) {
+  const std::unique_ptr<Target> noisy = StartAs(noisy_uid, kNoisy);
+  const std::unique_ptr<Target> quiet = StartAs(quiet_uid, kQuiet);
   ASSERT_TRUE(noisy != nullptr && quiet != nullptr);
   RecordConfig config;
   config.adapts_sample = true;
   config.per_thread = true;
   config.cpu_budget_ppm = BudgetPpm();
   if (!is_of_host) config.pids = {noisy->pid(), quiet->pid()};
-  config.follow_forks = true;
   const uint64_t stolen_before_ns = StolenNs();
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   ASSERT_TRUE(recorder.ok()) << recorder.status();
@@ -77,27 +80,21 @@ void ExpectAllIsKept(const std::string& quiet_uid, const std::string& noisy_uid,
   const uint64_t stolen_ns = StolenNs() - stolen_before_ns;
   const ProfileStats& stats = recording.profile.stats;
   const Naps naps = NapsOf(recording, quiet->pid());
-  std::printf("T up to %.3f ms, %" PRIu64 " waits left out; %" PRIu64 " naps, %.3f s off a CPU of %.3f s\n",
-              static_cast<double>(stats.sample_most_ns) / 1e6, stats.not_drawn, naps.count,
+  std::printf("T up to %.3f ms, %" PRIu64 " waits left out; %" PRIu64 " naps, %" PRIu64
+              " with stacks, %.3f s off a CPU of %.3f s\n",
+              static_cast<double>(stats.sample_most_ns) / 1e6, stats.not_drawn, naps.count, naps.with_stack,
               static_cast<double>(naps.off_cpu_ns) / 1e9, static_cast<double>(recording.profile.duration_ns) / 1e9);
-  ASSERT_GT(stats.not_drawn, 1'000u) << "it makes no noise: no test";
+  ASSERT_GT(stats.sample_most_ns, kLeastThresholdNs) << "it makes no noise: no test";
   EXPECT_EQ(naps.sampled_rows, 0u) << "not all are recorded";
-  EXPECT_GE(naps.count, 5u);
+  EXPECT_GE(naps.count, 100u);
   EXPECT_EQ(naps.with_stack, naps.count) << recording.DropsText();
-  EXPECT_TRUE(Within(naps.off_cpu_ns, recording.profile.duration_ns, 0.02, stolen_ns)) << "a nap is 3 % of it";
+  EXPECT_TRUE(Within(naps.off_cpu_ns, recording.profile.duration_ns, 0.02, stolen_ns));
 }
 
-const Words kPingPong = {"pingpong", "--seconds", "60", "--cpu", kCpu};
-const Words kManyNappers = {"nappers", "--threads", "60", "--nap-ms", "1.1"};
-
-TEST(Fairness, OfAUserBesideAPingPongOfRoot) { ExpectAllIsKept(kOther, kRoot, kPingPong, /*is_of_host=*/true); }
-
-TEST(Fairness, OfAUserBesideManyNappersOfRoot) { ExpectAllIsKept(kOther, kRoot, kManyNappers, /*is_of_host=*/true); }
+TEST(Fairness, OfAUserBesideRoot) { ExpectAllIsKept(kOther, kRoot, /*is_of_host=*/true); }
 
 // Root does more on a host than these.
-TEST(Fairness, OfRootBesideAPingPongOfAUser) { ExpectAllIsKept(kRoot, kOther, kPingPong, /*is_of_host=*/false); }
-
-TEST(Fairness, OfRootBesideManyNappersOfAUser) { ExpectAllIsKept(kRoot, kOther, kManyNappers, /*is_of_host=*/false); }
+TEST(Fairness, OfRootBesideAUser) { ExpectAllIsKept(kRoot, kOther, /*is_of_host=*/false); }
 
 }  // namespace
 }  // namespace offcpu::integration
