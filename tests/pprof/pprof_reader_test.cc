@@ -493,8 +493,8 @@ TEST_F(PprofFileTest, IsReadWhole) {
 
 TEST_F(PprofFileTest, ErrorsNameTheFile) {
   ExpectFileError(path_, absl::StatusCode::kNotFound, "cannot be read: No such file or directory");
-  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
-  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is a directory: name a regular file");
+  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is a device: name a regular file");
   std::ofstream(path_) << "\x1f\x8b";
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
 }
@@ -502,7 +502,8 @@ TEST_F(PprofFileTest, ErrorsNameTheFile) {
 TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   std::ofstream(path_) << "x";
   std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
-  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB");
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted,
+                  "is larger than 256 MiB: it is not the file that is meant");
   std::filesystem::resize_file(path_, kMaxPprofFileBytes);
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
