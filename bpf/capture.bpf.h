@@ -91,8 +91,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	if (bytes > WIRE_COPY_MAX_BYTES)
 		goto out;
 	result = WIRE_USER_PENDING;
-	if (bpf_ringbuf_output(&captures, record, sizeof(record->head) + bytes,
-			       wake_up(&captures, sizeof(record->head) + bytes))) {
+	if (output_record(&captures, record, sizeof(record->head) + bytes)) {
 		count(ring_is_full(&captures, sizeof(record->head) + bytes) ? WIRE_COUNT_CAPTURE_RING_FULL
 									    : WIRE_COUNT_CAPTURE_RING_BUSY);
 		result = WIRE_NO_USER_RING_FULL;

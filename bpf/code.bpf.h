@@ -90,8 +90,7 @@ static __always_inline __u64 hash_at(const struct space *space, __u64 sequence)
 struct known_code {
 	const struct space *space;
 	struct task_struct *task;
-	struct code_list *list; /* NULL: they are not listed */
-	__u64 hash;		/* of those so far; 0: one is not there */
+	struct code_list *list;
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -99,36 +98,37 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 {
 	if (index >= KNOWN_MAPPINGS || index >= known->space->count)
 		return 1;
-	known->hash = hash_mapping_at(known->task, known->space->begins[index], known->hash, known->list);
-	return !known->hash;
+	return !hash_mapping_at(known->task, known->space->begins[index], known->list, true);
 }
 
 /*
- * Is the code of `task` what it was when `space` was filled? All of its mappings are there and the same, and
- * the kernel counts no more executable pages than it did. Pages that may be written, too, it does not count:
- * a new mapping of that kind is found missing by the walk of a stack that needs it.
+ * Is the code of `task` what it was when `space` was filled? Then it is listed. All of its mappings are there
+ * and the same, and the kernel counts no more executable pages than it did. Pages that may be written, too,
+ * it does not count: a new mapping of that kind is found missing by the walk of a stack that needs it.
  */
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
 {
-	struct known_code known = {.space = space, .task = task, .list = list, .hash = HASH_OF_NO_CODE};
+	struct known_code known = {.space = space, .task = task, .list = list};
 	struct mm_struct *mm = untrusted(task)->mm;
 	__u64 sequence = code_sequence(task);
 
 	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
 		return false;
+	list->head.count = 0;
+	begin_code_hash(list, task);
 	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
-	return (known.hash | 1) == space->hash && BPF_CORE_READ(mm, exec_vm) == space->exec_pages &&
-	       was_not_changed(task, sequence);
+	return !list->is_missing && end_code_hash(list) == space->hash &&
+	       BPF_CORE_READ(mm, exec_vm) == space->exec_pages && was_not_changed(task, sequence);
 }
 
 /* Of the current task. A global function, so that the verifier goes through the loop once. */
-__noinline int code_is_as_before(void)
+__noinline int code_is_as_before(struct code_list *list)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct space *space = space_of(task, true);
 
-	return space && known_code_is_there(space, task, NULL);
+	return list && space && known_code_is_there(space, task, list);
 }
 
 static __always_inline __u32 max_target_mappings(void)
@@ -160,7 +160,7 @@ static __always_inline void renew_code(struct space *space, struct task_struct *
 
 /* The hash by the mappings that are known to be executable; 0: there have been changes among them. */
 static __always_inline __u64 hash_of_known(struct task_struct *task, struct space *space, __u64 sequence,
-					   __u32 context)
+					   struct code_list *list, __u32 context)
 {
 	__u64 hash = space->hash;
 
@@ -171,7 +171,7 @@ static __always_inline __u64 hash_of_known(struct task_struct *task, struct spac
 		count(WIRE_COUNT_MAPPINGS_BUDGET);
 		return 0;
 	}
-	if (!code_is_as_before())
+	if (!code_is_as_before(list))
 		return 0;
 	renew_code(space, task, hash, sequence);
 	return hash;
@@ -211,7 +211,7 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 	}
 	/* While somebody changes mappings they cannot be looked at; a lock keeps him waiting. */
 	if (!code->hash && (code->sequence || config.has_locking_vma_iter))
-		code->hash = hash_of_known(task, space, code->sequence, context);
+		code->hash = hash_of_known(task, space, code->sequence, list, context);
 	if (!code->hash && (code->sequence || config.has_locking_vma_iter))
 		code->hash = hash_of_all(task, space, code->sequence, list, context);
 }

@@ -2,6 +2,11 @@
 /*
  * The executable mappings of a process: walked, listed, and hashed, all of them or those that are known.
  * Equal hashes mean equal code. What a hash stands for is sent once.
+ *
+ * The user of the process is hashed, too: what is known of his code serves him alone. So whatever a
+ * process has done to its pages since they were mapped, or while somebody looked at them, no other user's
+ * stacks are walked by it. A process that goes over to another user keeps its hash until something is mapped:
+ * until then it has what its user before has mapped.
  */
 #ifndef OFFCPU_BPF_CODE_LIST_BPF_H_
 #define OFFCPU_BPF_CODE_LIST_BPF_H_
@@ -21,6 +26,9 @@ struct code_list {
 	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
 	__u64 seen_pages; /* as mm->exec_vm counts them */
 	__u64 sequence;	  /* when it began */
+	/* In the making; here because the stack has no room. */
+	struct wire_hash hash;
+	bool is_missing; /* one of the mappings that are hashed again */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -41,6 +49,15 @@ static __always_inline bool is_vdso(struct vm_area_struct *vma)
 	return (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso) == vma->vm_start && BPF_CORE_READ(vma, vm_ops);
 }
 
+/* Which of the kernel's it is, without an address of the kernel. */
+static __always_inline __u64 name_of_vdso(__u64 image)
+{
+	struct wire_hash hash = wire_hash_begin(hash_key(), WIRE_HASH_VDSO);
+
+	wire_hash_add(&hash, image);
+	return wire_hash_end(hash);
+}
+
 static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
 {
 	struct file *file = untrusted_mapping(vma)->vm_file;
@@ -52,8 +69,7 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 	if (!file) {
 		if (is_vdso(vma)) {
 			mapping->device = WIRE_VDSO;
-			mapping->offset =
-				wire_mix(WIRE_VDSO, (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso_image));
+			mapping->offset = name_of_vdso((__u64)BPF_CORE_READ(vma, vm_mm, context.vdso_image));
 		}
 		return;
 	}
@@ -64,16 +80,29 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
 	mapping->changed_ns = changed_ns(inode);
 }
 
-#define HASH_OF_NO_CODE 0x13198a2e03707344ULL
-
-static __always_inline __u64 hash_mapping(__u64 hash, const struct wire_mapping *mapping)
+/* Real user: root's process that acts for another user goes back and forth. Functions, as the next one is, so
+ * that what they need of the stack is not their caller's. */
+static __noinline int begin_code_hash(struct code_list *list, struct task_struct *task)
 {
-	hash = wire_mix(hash, mapping->begin);
-	hash = wire_mix(hash, mapping->end);
-	hash = wire_mix(hash, mapping->offset);
-	hash = wire_mix(hash, mapping->inode);
-	hash = wire_mix(hash, mapping->device);
-	return wire_mix(hash, mapping->changed_ns);
+	list->is_missing = false;
+	list->hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
+	wire_hash_add(&list->hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
+	return 0;
+}
+
+static __noinline __u64 end_code_hash(const struct code_list *list)
+{
+	return wire_hash_end(list->hash);
+}
+
+static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping)
+{
+	wire_hash_add(hash, mapping->begin);
+	wire_hash_add(hash, mapping->end);
+	wire_hash_add(hash, mapping->offset);
+	wire_hash_add(hash, mapping->inode);
+	wire_hash_add(hash, mapping->device);
+	wire_hash_add(hash, mapping->changed_ns);
 }
 
 static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)
@@ -103,19 +132,21 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 				      struct task_state *state)
 {
 	__u64 sp = state ? BPF_CORE_READ((struct pt_regs *)bpf_task_pt_regs(task), sp) : 0;
-	__u64 hash = HASH_OF_NO_CODE, sequence = code_sequence(task);
+	__u64 sequence = code_sequence(task);
 	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop
 	 * apart. For the same reason the number of listed mappings is kept in memory. */
 	__u32 seen = control.zero;
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	bool any = false;
+	__u64 name;
 
 	list->head.hash = 0;
 	list->head.count = 0;
 	list->seen_hash = 0;
 	list->seen_pages = 0;
 	list->sequence = sequence;
+	begin_code_hash(list, task);
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
 		struct wire_mapping mapping;
@@ -127,7 +158,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		fill_mapping(&mapping, vma);
-		hash = hash_mapping(hash, &mapping);
+		hash_mapping(&list->hash, &mapping);
 		append_mapping(list, &mapping);
 		list->seen_pages += exec_pages_of(vma);
 		any = true;
@@ -135,9 +166,10 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	bpf_iter_task_vma_destroy(&it);
 	if (!any || seen > max)
 		return;
-	list->seen_hash = list->head.count < WIRE_MAPPINGS ? hash | 1 : 0;
+	name = end_code_hash(list);
+	list->seen_hash = list->head.count < WIRE_MAPPINGS ? name : 0;
 	if (was_not_changed(task, sequence))
-		list->head.hash = hash | 1;
+		list->head.hash = name;
 }
 
 static __always_inline void send_code_once(struct code_list *list, bool may_be_nmi)
@@ -155,26 +187,28 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 		note_sent(hash, may_be_nmi);
 }
 
-/* Hashes the mapping of `task` that begins at `begin`, as walk_code does; 0: there is none that is
- * executable. With `list`, it is listed too. */
-static __always_inline __u64 hash_mapping_at(struct task_struct *task, __u64 begin, __u64 hash,
-					     struct code_list *list)
+/* Hashes the mapping of `task` that begins at `begin`, as walk_code does, and with `is_listed` lists it, too.
+ * False: there is none that is executable. */
+static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begin, struct code_list *list,
+					    bool is_listed)
 {
 	struct wire_mapping mapping = {};
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
-	__u64 result = 0;
+	bool is_there = false;
 
 	bpf_iter_task_vma_new(&it, task, begin);
 	vma = bpf_iter_task_vma_next(&it);
 	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
 		fill_mapping(&mapping, vma);
-		result = hash_mapping(hash, &mapping);
-		if (list)
+		hash_mapping(&list->hash, &mapping);
+		if (is_listed)
 			append_mapping(list, &mapping);
+		is_there = true;
 	}
 	bpf_iter_task_vma_destroy(&it);
-	return result;
+	list->is_missing = !is_there;
+	return is_there;
 }
 
 #endif /* OFFCPU_BPF_CODE_LIST_BPF_H_ */

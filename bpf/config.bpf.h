@@ -15,6 +15,14 @@
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 
+/* Of this recording: see wire_hash.h. */
+static __always_inline struct wire_hash_key hash_key(void)
+{
+	struct wire_hash_key key = {.low = config.hash_key.low, .high = config.hash_key.high};
+
+	return key;
+}
+
 static __always_inline bool lies_in(__u64 address, const volatile struct wire_range *range)
 {
 	return address - range->begin < range->end - range->begin;

@@ -102,7 +102,7 @@ static __always_inline void send_interval(struct task_struct *task, struct wire_
 		return lose_unsent(account, times, sizeof(*record));
 	fill_interval(record, task, times, kernel_stack, side, kind, syscall);
 	record->type = WIRE_INTERVAL;
-	bpf_ringbuf_submit(record, wake_up(&intervals, sizeof(*record)));
+	submit_record(&intervals, record);
 	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 }
 
@@ -113,12 +113,12 @@ static __always_inline void send_woken(struct task_struct *task, struct wire_acc
 {
 	__u64 bytes = sizeof(wake->record) + wake->record.count * sizeof(wake->links[0]);
 
-	barrier_var(bytes); /* as in keep_frames */
+	barrier_var(bytes); /* as in cut_and_hash */
 	if (bytes > sizeof(wake->record) + sizeof(wake->links))
 		return;
 	fill_interval(&wake->record.interval, task, times, kernel_stack, side, kind, syscall);
 	wake->record.interval.type = WIRE_WOKEN_INTERVAL;
-	if (bpf_ringbuf_output(&intervals, &wake->record, bytes, wake_up(&intervals, bytes)))
+	if (output_record(&intervals, &wake->record, bytes))
 		return lose_unsent(account, times, bytes);
 	book_wait(account, times->waited_ns - times->runnable_ns, times->runnable_ns);
 }

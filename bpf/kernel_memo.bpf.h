@@ -35,7 +35,7 @@ struct {
 
 static __always_inline struct kernel_memo *kernel_memo_of(struct task_struct *task, __u64 bytes)
 {
-	__u32 index = wire_mix(bytes, system_call(task)) >> 40 & (WIRE_KERNEL_MEMOS - 1);
+	__u32 index = wire_place(bytes, system_call(task), 0) & (WIRE_KERNEL_MEMOS - 1);
 
 	return bpf_map_lookup_elem(&kernel_memos, &index);
 }

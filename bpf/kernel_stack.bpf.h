@@ -57,14 +57,14 @@ static __always_inline __u32 glue_frames(const struct stack_definition *slot, __
 	return 0;
 }
 
-/* Drops the glue from a slot of this CPU, closes the gap and returns the name of what is left. A global
- * function, so that the verifier does not go through the loop for each number of glue frames, and through
- * what comes behind it for each end of the loop. */
+/* Drops the glue from the frames of a slot of this CPU, closes the gap and returns the name of what is left.
+ * A global function, so that the verifier does not go through the loop for each number of glue frames, and
+ * through what comes behind it for each end of the loop. */
 __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 {
 	__u32 zero = 0, kept = frames > glue ? frames - glue : 0;
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &zero);
-	__u64 hash = HASH_OF_NO_FRAMES;
+	struct wire_hash hash = wire_hash_begin(hash_key(), WIRE_HASH_KERNEL_STACK);
 	struct stack_definition *slot;
 
 	if (!scratch || index >= SCRATCH_SLOTS)
@@ -73,14 +73,14 @@ __noinline __u64 cut_and_hash(__u32 index, __u32 frames, __u32 glue)
 	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
 		__u32 from = i + glue;
 
-		barrier_var(from); /* the address is made of what has been compared */
+		barrier_var(from); /* else the bound is checked of one register, and another one used */
 		if (i >= kept || from >= WIRE_KERNEL_FRAMES)
 			break;
 		slot->frames[i] = slot->frames[from];
-		hash = wire_mix(hash, slot->frames[i]);
+		wire_hash_add(&hash, slot->frames[i]);
 	}
 	slot->head.count = kept;
-	return hash ? hash : 1;
+	return wire_hash_end(hash);
 }
 
 /* Where the frames are taken from. */

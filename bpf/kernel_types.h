@@ -41,6 +41,7 @@ enum bpf_map_type {
 #define BPF_RB_FORCE_WAKEUP 2
 #define BPF_RB_AVAIL_DATA 0
 #define BPF_RB_RING_SIZE 1
+#define BPF_RB_PROD_POS 3
 
 #define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010

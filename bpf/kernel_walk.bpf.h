@@ -26,7 +26,7 @@ struct kernel_walk {
 	__u64 pc;
 	__u64 sp, bp; /* offsets */
 	__u64 bp_at;  /* where bp was saved, if it has not been read yet: it may be anything until then */
-	__u64 hash;   /* of the frames */
+	struct wire_hash hash; /* of the frames */
 	__u32 count;
 	__u8 is_interrupted; /* pc is where it was interrupted, no return address */
 	__u8 is_complete;
@@ -161,6 +161,18 @@ static __always_inline bool is_trampoline(__u64 pc)
 	return pc == orc_config.trampolines[0] || pc == orc_config.trampolines[1];
 }
 
+/* False: there is no room. */
+static __always_inline bool keep_kernel_frame(struct walk_memory *memory, __u32 index)
+{
+	barrier_var(index); /* as in cut_and_hash */
+	if (index >= WIRE_KERNEL_FRAMES)
+		return false;
+	memory->walked.frames[index] = memory->walk.pc;
+	wire_hash_add(&memory->walk.hash, memory->walk.pc);
+	memory->walk.count = index + 1;
+	return true;
+}
+
 /* Of bpf_loop; 1 ends it. */
 static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 {
@@ -177,13 +189,10 @@ static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 		row = frame_pointer_row();
 		type = ORC_TYPE_CALL;
 	}
-	if (!row || index >= WIRE_KERNEL_FRAMES || is_trampoline(walk->pc)) {
+	if (!row || is_trampoline(walk->pc) || !keep_kernel_frame(memory, index)) {
 		walk->failed = 1;
 		return 1;
 	}
-	memory->walked.frames[index] = walk->pc;
-	walk->hash = wire_mix(walk->hash, walk->pc);
-	walk->count = index + 1;
 	if (type == ORC_TYPE_END_OF_STACK) {
 		walk->is_complete = 1;
 		return 1;
@@ -256,7 +265,7 @@ static __always_inline void begin_thread(struct walk_memory *memory)
 	struct kernel_walk *walk = &memory->walk;
 
 	memory->walked.frames[0] = walk->pc + 1;
-	walk->hash = wire_mix(walk->hash, walk->pc + 1);
+	wire_hash_add(&walk->hash, walk->pc + 1);
 	walk->count = 1;
 	walk->is_complete = 1;
 }
@@ -270,7 +279,7 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 
 	if (!memory || bytes < SWITCHED_OUT_BYTES)
 		return 0;
-	/* Compared by itself, as in keep_frames. Before 6.8 the verifier checks this function although
+	/* Compared by itself, as in cut_and_hash. Before 6.8 the verifier checks this function although
 	 * nothing calls it on such kernels. */
 	barrier_var(bytes);
 #if !OFFCPU_TASK_WORK_ARGS
@@ -278,8 +287,8 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 		return 0;
 #endif
 	walk = &memory->walk;
-	*walk = (struct kernel_walk){
-		.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES, .hash = HASH_OF_NO_FRAMES};
+	*walk = (struct kernel_walk){.begin = begin, .top = bytes, .sp = SWITCHED_OUT_BYTES};
+	walk->hash = wire_hash_begin(hash_key(), WIRE_HASH_KERNEL_STACK);
 	begin_kernel_memo(&memory->made, bytes);
 	walk->bp_at = SWITCHED_OUT_BP;
 	walk->pc = stack_word(memory, SWITCHED_OUT_IP);
@@ -288,7 +297,7 @@ __noinline int walk_words(__u64 begin, __u64 bytes)
 	else
 		bpf_loop(WIRE_KERNEL_FRAMES, walk_kernel_frame, &memory, 0);
 	memory->walked.head.count = walk->count;
-	memory->walked.head.id = walk->hash ?: 1;
+	memory->walked.head.id = wire_hash_end(walk->hash);
 	return walk->is_complete;
 }
 

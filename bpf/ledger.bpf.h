@@ -155,9 +155,10 @@ static __always_inline void note_early_arrival(struct task_struct *task, __u64 n
 	note_arrival_in(account, task, now);
 }
 
-/* Of a thread that has come to a CPU, made if it has none: nothing before this moment is known then. */
-static __always_inline struct wire_account *account_at_arrival(struct task_struct *task, __u64 now,
-							       __u64 out_ns, enum presence presence)
+/* Of a thread that has come to a CPU, made if it has none: nothing before the wait that ends is known then.
+ */
+static __always_inline struct wire_account *account_at_arrival(struct task_struct *task, __u64 out_ns,
+							       enum presence presence)
 {
 	struct wire_account *account = account_of(task, 0);
 
@@ -169,18 +170,22 @@ static __always_inline struct wire_account *account_at_arrival(struct task_struc
 	if (!account)
 		return NULL;
 	name_account(account, task);
-	account->since_ns = now;
+	account->is_new = 1;
 	account->exec_ns = task->se.sum_exec_runtime;
 	return account;
 }
 
-/* Its last events were not recorded. The time since the last one that was, on a CPU or off it. */
+/* Its last events were not recorded. The time since the last one that was, on a CPU or off it; an account
+ * that is new begins here. */
 static __always_inline __u64 skip_unseen(struct wire_account *account, struct task_struct *task, __u64 now)
 {
 	__u64 seen = recording_start();
 
 	if (!account)
 		return 0;
+	if (account->is_new)
+		account->since_ns = now;
+	account->is_new = 0;
 	if (account->since_ns > seen)
 		seen = account->since_ns;
 	if (account->arrived_ns > seen)
@@ -192,7 +197,7 @@ static __always_inline __u64 skip_unseen(struct wire_account *account, struct ta
 	return now > seen ? now - seen : 0;
 }
 
-/* It has come to a CPU after a wait of `waited_ns`; a new thread's life begins with its first one. */
+/* It has come to a CPU after a wait of `waited_ns`, with which an account that is new begins. */
 static __always_inline void end_stretch(struct wire_account *account, struct task_struct *task, __u64 now,
 					__u64 waited_ns)
 {

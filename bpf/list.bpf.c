@@ -90,7 +90,6 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 
 		if (!moment)
 			continue;
-		list->head.count = 0;
 		if (known_code_is_there(space, task, list) && was_not_changed(task, moment)) {
 			list->head.hash = space->hash;
 			*sequence = moment;
@@ -102,8 +101,7 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 
 struct listed_code {
 	struct task_struct *task;
-	const struct code_list *list;
-	__u64 hash; /* of those so far; 0: one is not there */
+	struct code_list *list;
 };
 
 /* Of bpf_loop; 1 ends it. */
@@ -111,21 +109,23 @@ static long hash_listed_mapping(__u32 index, struct listed_code *listed)
 {
 	if (index >= WIRE_MAPPINGS || index >= listed->list->head.count)
 		return 1;
-	listed->hash = hash_mapping_at(listed->task, listed->list->mappings[index].begin, listed->hash, NULL);
-	return !listed->hash;
+	return !hash_mapping_at(listed->task, listed->list->mappings[index].begin, listed->list, false);
 }
 
 /* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
  * that moment; else 0. */
-static __always_inline __u64 moment_of_seen_code(struct task_struct *task, const struct code_list *list)
+static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struct code_list *list)
 {
-	struct listed_code listed = {.task = task, .list = list, .hash = HASH_OF_NO_CODE};
+	struct listed_code listed = {.task = task, .list = list};
 	__u64 sequence = code_sequence(task);
 
 	if (!sequence || !list->seen_hash || BPF_CORE_READ(task, mm, exec_vm) != list->seen_pages)
 		return 0;
+	begin_code_hash(list, task);
 	bpf_loop(WIRE_MAPPINGS, hash_listed_mapping, &listed, 0);
-	return (listed.hash | 1) == list->seen_hash && was_not_changed(task, sequence) ? sequence : 0;
+	if (list->is_missing || end_code_hash(list) != list->seen_hash)
+		return 0;
+	return was_not_changed(task, sequence) ? sequence : 0;
 }
 
 /* A program that maps data all the time changes its mappings in each long walk. What was seen may be its code
@@ -203,24 +203,39 @@ int describe_task(struct bpf_iter__task *ctx)
 	return 0;
 }
 
+/* Since when it has waited in the recording, scheduler's clock; 0: it does not wait, as far as is known. A
+ * new thread waits since it was woken first; run_delay is what it has waited in queues of other CPUs. */
+static __always_inline __u64 waits_since(struct task_struct *task, const struct stamp *stamp)
+{
+	__u64 since = stamp->out_ns, queued = task->sched_info.last_queued;
+
+	if (!since && stamp->has_run)
+		return 0;
+	if (!since && !stamp->arrivals) {
+		if (!queued)
+			return 0;
+		since = queued - task->sched_info.run_delay;
+	}
+	return since > control.start_ns ? since : control.start_ns;
+}
+
 /* Has this wait lasted long enough to be listed, and not been listed before? */
-static __always_inline bool is_wanted(struct task_state *state, const struct stamp *stamp, __u64 switches)
+static __always_inline bool is_wanted(struct task_struct *task, struct task_state *state,
+				      const struct stamp *stamp, __u64 switches)
 {
 	__u64 since;
 
 	if (!control.list_min_ns)
 		return true;
-	if (!state || !stamp || (!stamp->out_ns && stamp->has_run))
+	if (!state || !stamp)
 		return false;
-	since = control.start_ns;
-	if (stamp->out_ns > since)
-		since = stamp->out_ns;
-	if (bpf_ktime_get_ns() + control.clock_offset < since + control.list_min_ns)
+	since = waits_since(task, stamp);
+	if (!since || bpf_ktime_get_ns() + control.clock_offset < since + control.list_min_ns)
 		return false;
 	/* The kernel may show one task twice to one pass. */
-	if (state->listed_switches == switches && state->listed_pass != control.list_pass)
+	if (state->listed_wait == switches + 1 && state->listed_pass != control.list_pass)
 		return false;
-	state->listed_switches = switches;
+	state->listed_wait = switches + 1;
 	state->listed_pass = control.list_pass;
 	return true;
 }
@@ -291,7 +306,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	state = bpf_task_storage_get(&tasks, task, 0, 0);
 	switches = switches_of(task);
 	stamp = stamp_of(task, state);
-	if (!is_wanted(state, stamp, switches))
+	if (!is_wanted(task, state, stamp, switches))
 		return 0;
 	buffer = claim_buffer();
 	if (!buffer) {

@@ -30,21 +30,52 @@ static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 	       bpf_ringbuf_query(ring, BPF_RB_RING_SIZE);
 }
 
-/* Records that come at once may each be told the fill with or without the others. */
-#define WAKE_UP_SPAN 4096
+/* How many bytes had ever been written to the ring then. */
+static __always_inline __u64 *last_wake_up_by(void *ring)
+{
+	return ring == &captures ? &control.woken_by_captures : &control.woken_by_intervals;
+}
 
 /*
- * How a record of these bytes is sent. User space looks at the rings by time, rarely where little comes, and
- * is woken by the first records of each further quarter of a ring.
+ * How a record is sent by which `more` bytes come into the ring. User space looks at the rings by time,
+ * rarely where little comes, and is woken when a quarter of a ring is taken and as much has come since it was
+ * woken last. Of records that come at once neither may see the other: the next one wakes then, and without a
+ * next one the ring does not fill.
  */
-static __always_inline __u64 wake_up(void *ring, __u64 bytes)
+static __always_inline __u64 wake_up(void *ring, __u64 more)
 {
-	__u64 quarter, after, taken = taken_in_ring(bytes);
+	__u64 quarter = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4;
 
-	quarter = bpf_ringbuf_query(ring, BPF_RB_RING_SIZE) / 4; /* a power of two */
-	after = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken;
-	return after >= quarter && (after & (quarter - 1)) < taken + WAKE_UP_SPAN ? BPF_RB_FORCE_WAKEUP
-										  : BPF_RB_NO_WAKEUP;
+	if (bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + more < quarter ||
+	    bpf_ringbuf_query(ring, BPF_RB_PROD_POS) + more - *last_wake_up_by(ring) < quarter)
+		return BPF_RB_NO_WAKEUP;
+	return BPF_RB_FORCE_WAKEUP;
+}
+
+static __always_inline void note_woken(void *ring, __u64 flags)
+{
+	if (flags == BPF_RB_FORCE_WAKEUP)
+		*last_wake_up_by(ring) = bpf_ringbuf_query(ring, BPF_RB_PROD_POS);
+}
+
+/* Sends what was reserved. */
+static __always_inline void submit_record(void *ring, void *record)
+{
+	__u64 flags = wake_up(ring, 0);
+
+	bpf_ringbuf_submit(record, flags);
+	note_woken(ring, flags);
+}
+
+/* 0, or an error: there is no room. */
+static __always_inline long output_record(void *ring, void *record, __u64 bytes)
+{
+	__u64 flags = wake_up(ring, taken_in_ring(bytes));
+	long error = bpf_ringbuf_output(ring, record, bytes, flags);
+
+	if (!error)
+		note_woken(ring, flags);
+	return error;
 }
 
 #endif /* OFFCPU_BPF_RINGS_BPF_H_ */

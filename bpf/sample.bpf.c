@@ -39,7 +39,7 @@ static __always_inline void send_sample(struct task_struct *task, __u64 now, __u
 	record->cgroup = control_group_of(task);
 	fill_process(&record->process, task);
 	bpf_probe_read_kernel_str(record->comm, sizeof(record->comm), &task->comm);
-	bpf_ringbuf_submit(record, wake_up(&intervals, sizeof(*record)));
+	submit_record(&intervals, record);
 }
 
 /* Each stands for milliseconds: its stack is worth as much as that of a long wait. In the code by which the

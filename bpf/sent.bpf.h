@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * Which definitions (kernel stacks, lists of code) user space has been sent. Definitions are named by a hash
- * of what they say. Only a send that succeeded is noted.
+ * of what they say (see wire_hash.h). Only a send that succeeded is noted.
  */
 #ifndef OFFCPU_BPF_SENT_BPF_H_
 #define OFFCPU_BPF_SENT_BPF_H_
 
 #include "config.bpf.h"
-
-#define HASH_OF_NO_FRAMES 0x243f6a8885a308d3ULL
 
 /* Names whose frames have been sent. Whoever throws a definition away deletes the name here. */
 struct {

@@ -40,10 +40,9 @@ struct {
 } sums_busy SEC(".maps");
 
 /* Of the two places that a sum may be in. */
-static __always_inline struct sum_place *sum_place_of(__u64 hash, __u32 way)
+static __always_inline struct sum_place *sum_place_of(__u32 place, __u32 way)
 {
-	__u32 index =
-		bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((hash >> 40 & (WIRE_SUM_PLACES - 1)) ^ way);
+	__u32 index = bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((place & (WIRE_SUM_PLACES - 1)) ^ way);
 
 	return bpf_map_lookup_elem(&sums, &index);
 }
@@ -183,19 +182,17 @@ static __always_inline bool sum_interval(struct task_struct *task, const struct 
 {
 	struct sum_key key = {.kernel_stack = kernel_stack, .side = side, .kind = kind, .syscall = syscall};
 	struct sum_place *first, *second;
-	__u32 zero = 0, *busy;
+	__u32 zero = 0, place, *busy;
 	bool is_summed;
-	__u64 hash;
 
 	key.second = second_that_ends(times->end_ns);
 	if (!can_be_summed(times, kernel_stack, side, key.second))
 		return false;
 	key.since_ns = times->end_ns > control.cut_ns ? control.cut_ns : 0;
 	key.bucket = run_queue_bucket(times->runnable_ns);
-	hash = wire_mix(wire_mix(kernel_stack, side.user_stack),
-			(__u64)task->tgid << 32 | kind << 16 | key.bucket);
-	first = sum_place_of(hash, 0);
-	second = sum_place_of(hash, 1);
+	place = wire_place(kernel_stack, side.user_stack, (__u64)task->tgid << 32 | kind << 16 | key.bucket);
+	first = sum_place_of(place, 0);
+	second = sum_place_of(place, 1);
 	busy = bpf_map_lookup_elem(&sums_busy, &zero);
 	if (!first || !second || !busy)
 		return false;

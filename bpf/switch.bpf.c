@@ -241,7 +241,7 @@ static __always_inline bool take_times(struct arrival *arrival)
 	struct stamp *stamp = arrival->stamp;
 	__u64 now = arrival_ns(task, stamp, arrival->presence);
 
-	arrival->account = account_at_arrival(task, now, stamp->out_ns, arrival->presence);
+	arrival->account = account_at_arrival(task, stamp->out_ns, arrival->presence);
 	stamp->has_run = 1;
 	if (!is_first_arrival(task, stamp, arrival->presence)) {
 		stamp->out_ns = 0;

@@ -56,13 +56,14 @@ struct task_state {
 	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
-	__u64 listed_switches; /* the wait that was last listed for its length, and by which pass */
+	/* One more than the `switches` of the wait that was last listed for its length; 0: none was. */
+	__u64 listed_wait;
 	struct stack_mapping stack;
 	struct stack_mapping
 		other; /* that a piece of its stack was in, where a handler has a stack of its own */
 	struct code_seen code;
 	struct walked walked;
-	__u32 listed_pass;
+	__u32 listed_pass; /* by which pass it was */
 	__u32 reserved;
 	/* One more than its program's number when it came back from the wait that recording ended in; 0: it
 	 * has not since. */

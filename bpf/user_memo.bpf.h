@@ -37,7 +37,7 @@ struct {
 /* `word`: at `sp`; in a system call that is most often where the call was made from. */
 static __always_inline struct user_memo *memo_of(__u64 code_hash, __u64 pc, __u64 sp, __u64 word)
 {
-	__u32 index = wire_mix(wire_mix(code_hash ^ pc, sp), word) >> 40 & (WIRE_USER_MEMOS - 1);
+	__u32 index = wire_place(code_hash ^ pc, sp, word) & (WIRE_USER_MEMOS - 1);
 
 	return bpf_map_lookup_elem(&user_memos, &index);
 }

@@ -5,7 +5,7 @@
  * that is half written has another key. What finds no place takes that of something older.
  *
  * A key is made of an address and of the hash of the code that is mapped. So a row is never used for other
- * code, and processes that have mapped the same code share its rows.
+ * code, and processes of one user that have mapped the same code share its rows.
  */
 #ifndef OFFCPU_BPF_USER_ROWS_BPF_H_
 #define OFFCPU_BPF_USER_ROWS_BPF_H_

@@ -59,7 +59,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	struct budget *budget = bpf_map_lookup_elem(&budgets, &key);
 	bool is_published = false;
 	__u64 earned, began;
-	__u32 wanted;
+	__u32 wanted, paid;
 
 	if (side.cookie)
 		return side;
@@ -88,7 +88,8 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		return side;
 	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
-	if (!spend(&budget->bytes_ns, price_ns(wanted + piece_bytes(task->pid)), is_long))
+	paid = wanted + piece_bytes(task->pid);
+	if (!spend(&budget->bytes_ns, price_ns(paid), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
 	if (context == CONTEXT_SWITCH)
@@ -98,16 +99,20 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		 * may have been quicker since the look at it above. */
 		__u64 other = state ? __sync_val_compare_and_swap(&state->cookie, 0, side.cookie) : 0;
 
-		if (other)
+		if (other) {
 			side.cookie = other;
-		if (other || request_capture(task, side.cookie, wanted))
+			refund(paid, context);
+			earn(&budget->task_work_ns, task_work_price_ns());
+			return side;
+		}
+		if (request_capture(task, side.cookie, wanted))
 			return side;
 		is_published = state;
 		if (state)
 			state->cookie = 0;
 	}
 	if (presence == ABOUT_TO_RUN) {
-		refund(wanted, context);
+		refund(paid, context);
 		if (is_published)
 			send_failure(side.cookie, side.no_user);
 		side.cookie = 0;

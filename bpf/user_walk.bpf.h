@@ -30,12 +30,12 @@ struct user_walk {
 	__u64 window, window_end;    /* addresses */
 	__u64 stack_begin, stack_end;
 	__u64 code_hash;
-	__u64 key_begin; /* of the keys of rows */
+	__u64 rows_begin; /* see wire_user_row_key */
 	__u64 pc, sp;
-	__u64 fp;    /* the frame pointer, if it is in the register still */
-	__u64 fp_at; /* else where it was saved */
-	__u64 id;
-	__u32 failure; /* wire_counter_id; 0: none yet */
+	__u64 fp;	       /* the frame pointer, if it is in the register still */
+	__u64 fp_at;	       /* else where it was saved */
+	struct wire_hash hash; /* of the frames */
+	__u32 failure;	       /* wire_counter_id; 0: none yet */
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;
@@ -56,7 +56,7 @@ static __always_inline void move_window(struct user_walk *walk, __u64 begin)
 	walk->window = walk->window_end = begin;
 	if (bytes > WINDOW_BYTES)
 		bytes = WINDOW_BYTES;
-	barrier_var(bytes); /* compared by itself, as in keep_frames */
+	barrier_var(bytes); /* compared by itself, as in cut_and_hash */
 	if (bytes > WINDOW_BYTES)
 		return;
 	if (!bpf_probe_read_user(walk->words, bytes, (void *)begin)) {
@@ -131,13 +131,13 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
 static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_memo *memo)
 {
-	__u64 row = user_row(wire_mix(walk->key_begin, walk->pc - !walk->is_leaf));
+	__u64 row = user_row(wire_user_row_key(walk->rows_begin, walk->pc - !walk->is_leaf));
 
 	if (!row) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_ROW;
 		return true;
 	}
-	walk->id = wire_mix(walk->id, walk->pc);
+	wire_hash_add(&walk->hash, walk->pc);
 	if (row_cfa(row) == WIRE_CFA_NONE)
 		walk->is_complete = 1;
 	else
@@ -210,7 +210,7 @@ static __always_inline bool copy_more(struct user_walk *walk, __u64 bytes)
 		return true;
 	if (walk->window_end - walk->window < WINDOW_BYTES || bytes > walk->stack_end - walk->window)
 		return false;
-	barrier_var(more); /* compared by itself, as in keep_frames */
+	barrier_var(more); /* compared by itself, as in cut_and_hash */
 	return more <= MEMO_BYTES - WINDOW_BYTES &&
 	       !bpf_probe_read_user(&walk->words[WINDOW_WORDS], more, (void *)(walk->window + WINDOW_BYTES));
 }
@@ -230,8 +230,8 @@ static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_mem
 	struct walk_context context = {.walk = walk, .memo = memo};
 
 	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp);
-	walk->key_begin = wire_user_row_begin(walk->code_hash);
-	walk->id = wire_user_stack_begin(walk->code_hash);
+	walk->rows_begin = wire_user_rows_begin(hash_key(), walk->code_hash);
+	walk->hash = wire_user_stack_begin(hash_key(), walk->code_hash);
 	walk->fp_at = 0;
 	walk->failure = 0;
 	walk->is_leaf = walk->knows_fp = 1;
@@ -266,7 +266,7 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	}
 	if (!memo || !walk->is_complete)
 		return 0;
-	id = walk->id ?: 1;
+	id = wire_hash_end(walk->hash);
 	end_memo(memo, id);
 	return id;
 }

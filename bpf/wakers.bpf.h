@@ -125,26 +125,6 @@ static __always_inline __u32 look_at_frames(struct waker_frames *frames, __u32 c
 					       : ORIGIN_UNKNOWN; /* an entry may lie further out */
 }
 
-/* Keeps a stack's own frames and returns their name. */
-static __always_inline __u64 keep_frames(struct stack_definition *slot, const struct waker_frames *frames)
-{
-	__u64 hash = HASH_OF_NO_FRAMES;
-	__u32 kept = 0;
-
-	for (__u32 i = 0; i < WIRE_KERNEL_FRAMES; i++) {
-		__u32 from = i + frames->begin;
-
-		barrier_var(from); /* else the bound is checked of one register, and another one used */
-		if (from >= frames->end || from >= WIRE_KERNEL_FRAMES)
-			break;
-		slot->frames[i] = slot->frames[from];
-		hash = wire_mix(hash, slot->frames[i]);
-		kept = i + 1;
-	}
-	slot->head.count = kept;
-	return hash ? hash : 1;
-}
-
 /* Where the current task is, for the first link of a wake: its origin, and the id of its kernel stack. */
 static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, __u64 *id)
 {
@@ -164,7 +144,7 @@ static __always_inline __u32 waker_stack(void *ctx, struct task_struct *waker, _
 	if (count)
 		origin = look_at_frames(&frames, count, waker);
 	if (origin != ORIGIN_UNKNOWN) {
-		*id = slot->head.id = keep_frames(slot, &frames);
+		*id = slot->head.id = cut_and_hash(index, frames.end, frames.begin);
 		send_once(slot, false);
 	}
 out:

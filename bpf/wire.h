@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * What the BPF programs and the C++ side say to each other: records of the rings, map values, counters,
- * configuration. The only header that both include. All integers are little endian and naturally aligned;
- * times are nanoseconds.
+ * configuration. The only header that both include, with wire_hash.h, which it includes. All integers are
+ * little endian and naturally aligned; times are nanoseconds.
  */
 #ifndef OFFCPU_BPF_WIRE_H_
 #define OFFCPU_BPF_WIRE_H_
@@ -21,6 +21,8 @@ typedef __s32 int32_t;
 #define WIRE_ASSERT(condition) _Static_assert(condition, #condition)
 #define WIRE_ENUM(name) enum name
 #endif
+
+#include "wire_hash.h"
 
 #define WIRE_COMM_BYTES 16
 #define WIRE_KERNEL_FRAMES 127
@@ -49,13 +51,6 @@ typedef __s32 int32_t;
 #define WIRE_BUCKET_ROWS 4	    /* a bucket is a line of a CPU's cache */
 #define WIRE_BUCKET_STACKS 8
 #define WIRE_INTERRUPT_ENTRIES 4
-
-/* What names of stacks and keys of rows are made by. */
-static inline __attribute__((always_inline)) uint64_t wire_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ (hash >> 29);
-}
 
 /* Every record begins with its type; the ring gives its length. */
 WIRE_ENUM(wire_type){
@@ -109,7 +104,7 @@ struct wire_interval {
 	uint32_t no_user;   /* wire_no_user, set iff cookie and user_stack are 0 */
 	int32_t syscall;    /* what the thread entered by, see WIRE_32_BIT_CALL; negative: nothing */
 	uint64_t switches;  /* how often the thread has ever left a CPU: names this wait among its waits */
-	uint64_t sample_ns; /* that it was drawn with: see draw.bpf.h; 0: every wait is recorded */
+	uint64_t sample_ns; /* that it was sampled with: see sampling.bpf.h; 0: every wait is recorded */
 	uint64_t cgroup;    /* id of the control group (v2) of the thread, when it came back */
 	char comm[WIRE_COMM_BYTES]; /* likewise */
 };
@@ -171,11 +166,11 @@ struct wire_kernel_stack {
 };
 WIRE_ASSERT(sizeof(struct wire_kernel_stack) == 16);
 
-/* What was mapped when something was looked at: equal values mean equal executable mappings. */
+/* What was mapped when something was looked at: equal values mean equal executable mappings of one user. */
 struct wire_code {
 	uint64_t sequence; /* mm->mm_lock_seq: rises with every change of any mapping; 0: the kernel has none
 			    */
-	uint64_t hash;	   /* of the executable mappings; 0: unknown */
+	uint64_t hash;	   /* of the executable mappings and the user, see code_list.bpf.h; 0: unknown */
 };
 WIRE_ASSERT(sizeof(struct wire_code) == 16);
 
@@ -270,18 +265,6 @@ struct wire_user_stack_bucket {
 };
 WIRE_ASSERT(sizeof(struct wire_user_stack_bucket) == 64);
 
-/* The key of a row is this, with the address mixed in. */
-static inline __attribute__((always_inline)) uint64_t wire_user_row_begin(uint64_t code_hash)
-{
-	return wire_mix(0xa4093822299f31d0ULL, code_hash);
-}
-
-/* The id of a stack without frames; each frame's address is mixed in, leaf first. */
-static inline __attribute__((always_inline)) uint64_t wire_user_stack_begin(uint64_t code_hash)
-{
-	return wire_mix(0x082efa98ec4e6c89ULL, code_hash);
-}
-
 /* In which bucket of so many a key or an id is. */
 static inline __attribute__((always_inline)) uint32_t wire_bucket(uint64_t key, uint32_t buckets)
 {
@@ -363,7 +346,7 @@ WIRE_ENUM(wire_counter_id){
  */
 struct wire_account {
 	uint32_t type;	   /* WIRE_ACCOUNT */
-	uint8_t is_new;	   /* its thread has not run yet since it was made */
+	uint8_t is_new;	   /* begins with its thread's next wait that ends: nothing is known of one before */
 	uint8_t is_closed; /* its thread is dead */
 	uint8_t reserved[2];
 	struct wire_process process;
@@ -441,6 +424,7 @@ struct wire_glob {
 
 /* Fixed before the programs are loaded; what is 0 here is not even verified by the kernel. */
 struct wire_config {
+	struct wire_hash_key hash_key; /* of this recording */
 	uint64_t min_wait_ns;
 	uint64_t max_wait_ns; /* longer intervals are left out; 0: none are */
 	/* Addresses of the two functions that a thread comes back in, the second on its first run; 0:
@@ -486,7 +470,7 @@ struct wire_config {
 	uint32_t user_salt;			       /* see users.bpf.h */
 	uint32_t reserved;
 };
-WIRE_ASSERT(sizeof(struct wire_config) == 168);
+WIRE_ASSERT(sizeof(struct wire_config) == 184);
 
 #define WIRE_USERS 256 /* places for what is kept of users, a power of 2 */
 
@@ -601,10 +585,13 @@ struct wire_control {
 	uint32_t kernel_walk_differs; /* by the BPF programs: a walk of a kernel stack was wrong, no more are
 					 made */
 	struct wire_orc_registers orc_registers; /* set before recording */
-	uint64_t
-		sample_ns[WIRE_USERS]; /* T of users, at most WIRE_SAMPLE_MOST_NS; 0: all waits; may change */
+	/* By the programs: how many bytes had ever been written to a ring when it last woke user space. */
+	uint64_t woken_by_intervals;
+	uint64_t woken_by_captures;
+	/* T of users, at most WIRE_SAMPLE_MOST_NS; 0: all waits; may change. */
+	uint64_t sample_ns[WIRE_USERS];
 };
-WIRE_ASSERT(sizeof(struct wire_control) == 88 + 8 * WIRE_USERS);
+WIRE_ASSERT(sizeof(struct wire_control) == 104 + 8 * WIRE_USERS);
 
 #ifdef __cplusplus
 }

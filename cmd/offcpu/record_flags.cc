@@ -99,14 +99,14 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
        {.separator = ','}},
       {"--sample",
        &values->sample,
-       "Of shorter waits record a sample that adds up to the same time; 0 records every wait, auto as many as "
-       "cost little",
+       "Of shorter waits record a sample that adds up to the same time; 0 records every wait; auto does, too, as long "
+       "as that keeps --cpu-budget",
        "TIME",
        {.shows_default = true}},
       {"--cpu-budget",
        &values->cpu_budget,
-       "What recording may cost, of all CPUs in the first five seconds and then of the CPU time in use: if it costs "
-       "more, fewer waits are drawn into the sample; not with --sample TIME",
+       "What recording waits may cost, of all CPUs: if it costs more, short waits of the users who cost most are "
+       "sampled; not with --sample TIME",
        "PERCENT",
        {.shows_default = true}},
       {"--unwind",

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
+#include "labels/sum_limits.h"
 #include "offcpu/filter_flags.h"
 #include "offcpu/outputs.h"
 #include "offcpu/stored.h"
@@ -27,6 +29,7 @@ struct ReportFlags {
 // Those that have something of the span, each whole; says of each which time it is of, if there is a question.
 absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan& span, const IdlePatterns& idle) {
   std::vector<NamedProfile> taken;
+  SumLimits sums;
   for (const std::string& file : flags.files) {
     absl::StatusOr<NamedProfile> profile = ReadStored(file, flags.outputs.idle, idle);
     if (!profile.ok()) return profile.status();
@@ -36,7 +39,12 @@ absl::StatusOr<NamedProfile> ReadFiles(const ReportFlags& flags, const TimeSpan&
       std::fprintf(stderr, "offcpu: %s: %s, %s\n", is_taken ? "whole file" : "left out", Printable(file).c_str(),
                    SpanText(recorded).c_str());
     }
-    if (is_taken) taken.push_back(*std::move(profile));
+    if (!is_taken) continue;
+    if (!sums.Add(*profile)) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          file, " and the files before it hold more than can be added up, 292 years of waits: give fewer of them"));
+    }
+    taken.push_back(*std::move(profile));
   }
   if (taken.empty()) return absl::NotFoundError("no file has anything of this time (--since, --until)");
   return MergeNamedProfiles(std::move(taken));

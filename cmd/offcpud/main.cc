@@ -2,19 +2,18 @@
 #include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sysexits.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "bytes/read_file.h"
 #include "daemon/config.h"
 #include "daemon/log.h"
 #include "daemon/service.h"
@@ -33,17 +32,25 @@ struct Flags {
   bool print_config = false;
 };
 
-// The file that is named must be there; the usual one need not.
-absl::StatusOr<offcpu::DaemonConfig> ReadConfig(const std::string& path) {
-  const bool is_usual = path.empty();
-  const std::string name = is_usual ? kConfigPath : path;
-  std::ifstream file(name);
-  if (!file && is_usual && errno == ENOENT) return offcpu::DaemonConfig();
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return absl::InvalidArgumentError(absl::StrCat(name, ": ", strerror(errno)));
-  return offcpu::ParseConfig(text.str(), name);
-}
+// The file that is named must be there. The usual one need not, but if it was there once, it must be there for a
+// reload: else what it excludes would be recorded from then on.
+class ConfigFile {
+ public:
+  explicit ConfigFile(const std::string& path) : must_exist_(!path.empty()), path_(must_exist_ ? path : kConfigPath) {}
+
+  absl::StatusOr<offcpu::DaemonConfig> Read() {
+    struct stat st;
+    if (!must_exist_ && lstat(path_.c_str(), &st) != 0 && errno == ENOENT) return offcpu::DaemonConfig();
+    must_exist_ = true;
+    const absl::StatusOr<std::string> text = offcpu::ReadRegularFile(path_);
+    if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
+    return offcpu::ParseConfig(*text, path_);
+  }
+
+ private:
+  bool must_exist_;
+  const std::string path_;
+};
 
 // Known by name to systemd: "systemd-analyze exit-status".
 int ExitStatusOf(const absl::Status& status) {
@@ -68,7 +75,8 @@ int Fail(const absl::Status& status) {
 }
 
 int Run(const Flags& flags) {
-  const auto read_config = [&flags] { return ReadConfig(flags.config); };
+  ConfigFile file(flags.config);
+  const auto read_config = [&file] { return file.Read(); };
   if (flags.check_config || flags.print_config) {
     const absl::StatusOr<offcpu::DaemonConfig> config = read_config();
     if (!config.ok()) return Fail(config.status());

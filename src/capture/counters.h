@@ -22,7 +22,7 @@ std::vector<Drop> NameCounters(const Counters& counters);
 // Events that were lost (not: filtered, delayed, or served in another way).
 uint64_t CountLost(const Counters& counters);
 
-// How things were done. Intervals that a draw left out; the CPU time that captures took of the threads they were made
+// How things were done. Intervals that a sample left out; the CPU time that captures took of the threads they were made
 // in, and how long the longest took, sleep included.
 inline uint64_t NotDrawn(const Counters& counters) { return counters[WIRE_COUNT_NOT_DRAWN].count; }
 inline uint64_t CaptureNs(const Counters& counters) { return counters[WIRE_COUNT_CAPTURE_TIME].ns; }

@@ -62,8 +62,8 @@ AddressRange RangeOfInterruptStubs(const std::vector<Symbol>& symbols) {
     if (is_interrupt) range.end = EndOf(symbols, address);
     if (!is_exception || range.begin == 0) continue;
     // Behind all of them, or else between them.
-    const bool more = std::any_of(symbols.begin(), symbols.end(), [address = address](const Symbol& other) {
-      return other.address > address && other.name.starts_with("asm_sysvec_");
+    const bool more = std::any_of(symbols.begin(), symbols.end(), [here = address](const Symbol& other) {
+      return other.address > here && other.name.starts_with("asm_sysvec_");
     });
     return more ? AddressRange() : range;
   }

@@ -200,7 +200,7 @@ struct Programs::Impl {
     user_rows = MappedArray<wire_user_row_bucket>::Of(bpf.maps.user_rows);
     user_stacks = MappedArray<wire_user_stack_bucket>::Of(bpf.maps.user_stacks);
     if (user_rows.all().empty() || user_stacks.all().empty()) return ErrnoStatus("cannot map the rows", errno);
-    told.emplace(user_rows.all(), user_stacks.all());
+    told.emplace(bpf.config->hash_key, user_rows.all(), user_stacks.all());
     return absl::OkStatus();
   }
 
@@ -363,7 +363,7 @@ uint64_t Programs::clock_offset() const {
 }
 
 void Programs::SetClockOffset(uint64_t offset) {
-  if (impl_->bpf.config->has_rq_clock != 0)
+  if (impl_->bpf.config->has_rq_clock != 0 && impl_->end_ns == 0)
     std::atomic_ref(impl_->control->clock_offset).store(offset, std::memory_order_relaxed);
 }
 
@@ -484,6 +484,7 @@ void Programs::ForgetDefinition(uint64_t id) {
   bpf_map_update_elem(bpf_map__fd(impl_->bpf.maps.sent_places), &place, &nothing, BPF_ANY);
 }
 
+wire_hash_key Programs::hash_key() const { return impl_->bpf.config->hash_key; }
 bool Programs::SumsUp() const { return impl_->bpf.config->sums != 0; }
 bool Programs::WalksUserStacks() const { return impl_->told.has_value(); }
 void Programs::TellWalk(const ToldWalk& walk) { impl_->told->Tell(walk); }

@@ -33,17 +33,18 @@
 namespace offcpu {
 
 struct ProgramsConfig : Selection {
-  bool is_sampled = false;              // SetThresholds may be called; else every interval is recorded
-  bool ledger = false;                  // keep accounts
-  uint32_t oncpu_hz = 0;                // samples of running threads a second and CPU; 0: none
-  bool oncpu_in_nmi = false;            // samples are taken in every NMI there is, and by no event: for tests
-  bool wakers = false;                  // intervals tell who ended them
-  bool checks_kernel_walks = false;     // each one, not only those of new stacks: for tests
-  uint32_t proof_odds = 0;              // one walk of a user stack in so many is captured, too; 0: none is walked
-  bool sums = true;                     // short intervals whose stacks are walked are added up where they end
-  bool per_thread = false;              // but not those of different threads
-  uint32_t stamp_places = WIRE_STAMPS;  // threads beyond them cost more at each switch; 64 bytes each
-  uint32_t interval_ring_bytes = 0;     // rounded up to a power of two of pages, as both rings are
+  bool is_sampled = false;                // SetThresholds may be called; else every interval is recorded
+  bool ledger = false;                    // keep accounts
+  uint32_t oncpu_hz = 0;                  // samples of running threads a second and CPU; 0: none
+  bool oncpu_in_nmi = false;              // samples are taken in every NMI there is, and by no event: for tests
+  bool wakers = false;                    // intervals tell who ended them
+  std::optional<wire_hash_key> hash_key;  // none: a new one. One that is known is for tests
+  bool checks_kernel_walks = false;       // each one, not only those of new stacks: for tests
+  uint32_t proof_odds = 0;                // one walk of a user stack in so many is captured, too; 0: none is walked
+  bool sums = true;                       // short intervals whose stacks are walked are added up where they end
+  bool per_thread = false;                // but not those of different threads
+  uint32_t stamp_places = WIRE_STAMPS;    // threads beyond them cost more at each switch; 64 bytes each
+  uint32_t interval_ring_bytes = 0;       // rounded up to a power of two of pages, as both rings are
   uint32_t capture_ring_bytes = 0;
   uint32_t task_works_per_second = 0;     // per CPU; 0: every stack is copied at once
   uint64_t capture_bytes_per_second = 0;  // per CPU
@@ -92,7 +93,7 @@ class Programs {
   void Arm();
   // Scheduler's clock minus CLOCK_MONOTONIC, which drift apart while recording goes on. Any thread.
   uint64_t clock_offset() const;
-  void SetClockOffset(uint64_t offset);
+  void SetClockOffset(uint64_t offset);  // not after Disarm: the end that it then tells stays
   // Stops recording; what the rings hold stays to be drained. Which thread was in which wait stays to be listed.
   void Disarm();
   // After Disarm: who waits is listed once more. Threads that have ended before were not, and are counted.
@@ -134,6 +135,8 @@ class Programs {
   void SetStackHint(pid_t tid, const StackHint& hint);
   // A definition (of a kernel stack, of a code hash) was thrown away: it is to be sent again.
   void ForgetDefinition(uint64_t id);
+  // That stacks and code are named under.
+  wire_hash_key hash_key() const;
   // Does the BPF program that ends intervals walk user stacks? If so, by what it is told, from one thread.
   bool WalksUserStacks() const;
   void TellWalk(const ToldWalk& walk);

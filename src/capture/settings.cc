@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "capture/errno_status.h"
 #include "capture/glob.h"
+#include "capture/stack_ids.h"
 #include "capture/wire_names.h"
 #include "process/owned_fd.h"
 #include "profile/run_queue_waits.h"
@@ -206,8 +207,11 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
         "wakers cannot be told: /proc/kallsyms does not tell interrupts from threads; see kernel symbols in `offcpu "
         "doctor`");
   }
+  const absl::StatusOr<wire_hash_key> key = config.hash_key.has_value() ? *config.hash_key : NewHashKey();
+  if (!key.ok()) return key.status();
   const uint32_t buffers = CaptureBuffers();
   *bpf.config = WireConfig(config, features, buffers);
+  bpf.config->hash_key = *key;
   *bpf.waker_config = WireWakerConfig(config, features.ranges.wakers);
   if (features.orc) *bpf.orc_config = WireOrcConfig(features.ranges.orc);
   bpf.orc_config->checks_all = config.checks_kernel_walks ? 1 : 0;

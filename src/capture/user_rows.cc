@@ -45,12 +45,6 @@ void Store(uint64_t& place, uint64_t value) { std::atomic_ref(place).store(value
 
 }  // namespace
 
-uint64_t UserStackId(uint64_t code_hash, std::span<const uint64_t> pcs) {
-  uint64_t id = wire_user_stack_begin(code_hash);
-  for (const uint64_t pc : pcs) id = wire_mix(id, pc);
-  return id != 0 ? id : 1;
-}
-
 uint64_t PackUserRow(const UserRow& row) {
   const uint64_t cfa = PackOffset(row.cfa_offset);
   const uint64_t fp = PackOffset(row.fp_offset);
@@ -61,8 +55,8 @@ uint64_t PackUserRow(const UserRow& row) {
 void UserRowTables::Tell(const ToldWalk& walk) {
   const auto is_packed = [](const UserRow& row) { return PackUserRow(row) != 0; };
   if (!std::all_of(walk.rows.begin(), walk.rows.end(), is_packed)) return;
-  const uint64_t begin = wire_user_row_begin(walk.code_hash);
-  for (const UserRow& row : walk.rows) PutRow(wire_mix(begin, row.lookup_pc), PackUserRow(row));
+  const uint64_t begin = wire_user_rows_begin(key_, walk.code_hash);
+  for (const UserRow& row : walk.rows) PutRow(wire_user_row_key(begin, row.lookup_pc), PackUserRow(row));
   PutStack(walk.stack_id);
 }
 

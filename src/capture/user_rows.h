@@ -37,17 +37,15 @@ struct ToldWalk {
   std::vector<UserRow> rows;
 };
 
-// The name of a stack: of the addresses of its frames, leaf first, and the code that is mapped.
-uint64_t UserStackId(uint64_t code_hash, std::span<const uint64_t> pcs);
-
 // The word of a row; 0: it has no such form.
 uint64_t PackUserRow(const UserRow& row);
 
 class UserRowTables {
  public:
   // The number of buckets of each is a power of two.
-  UserRowTables(std::span<wire_user_row_bucket> rows, std::span<wire_user_stack_bucket> stacks)
-      : rows_(rows), stacks_(stacks) {}
+  UserRowTables(const wire_hash_key& key, std::span<wire_user_row_bucket> rows,
+                std::span<wire_user_stack_bucket> stacks)
+      : key_(key), rows_(rows), stacks_(stacks) {}
 
   // Rows first, so that a stack which is known can be walked. Tells nothing of a walk with a row that has no word.
   void Tell(const ToldWalk& walk);
@@ -61,6 +59,7 @@ class UserRowTables {
   void PutRow(uint64_t key, uint64_t row);
   void PutStack(uint64_t id);
 
+  const wire_hash_key key_;
   std::span<wire_user_row_bucket> rows_;
   std::span<wire_user_stack_bucket> stacks_;
   std::atomic<size_t> row_count_{0};

@@ -17,6 +17,8 @@ std::vector<IdleSum> SumIdle(const NamedProfile& profile) {
     if (inserted) sums.push_back({.name = std::string(row.idle)});
     sums[it->second].count += row.count;
     sums[it->second].blocked_ns += row.blocked_ns;
+    sums[it->second].blocked_variance += row.blocked_variance;
+    sums[it->second].draws += row.draws;
     if (row.kind != WaitKind::kOpen) sums[it->second].ended_ns += row.blocked_ns;
   }
   std::sort(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
@@ -31,6 +33,8 @@ IdleSum TotalOf(const std::vector<IdleSum>& sums) {
     total.count += sum.count;
     total.blocked_ns += sum.blocked_ns;
     total.ended_ns += sum.ended_ns;
+    total.blocked_variance += sum.blocked_variance;
+    total.draws += sum.draws;
   }
   return total;
 }
@@ -43,7 +47,8 @@ ShownRows::ShownRows(const NamedProfile& profile, bool hide_idle)
     NamedRow& rest = rest_.emplace_back(row);
     if (!IsIdle(row)) continue;
     rest.count = rest.blocked_ns = rest.max_ns = 0;
-    rest.count_variance = 0;
+    rest.count_variance = rest.blocked_variance = 0;
+    rest.ns_variance = rest.runnable_variance;
     rest.idle = "";
   }
 }

@@ -1,15 +1,13 @@
 #include "classify/idle_patterns.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "bytes/read_file.h"
 #include "classify/system_calls.h"
 
 namespace offcpu {
@@ -327,14 +325,8 @@ absl::Status ParseLines(std::string_view text, const std::string& name, Parser& 
 }
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxIdleFileBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || !file.is_open()) {
-    return Wrong(absl::StrCat("cannot read ", path, ": ", strerror(errno == 0 ? EIO : errno)));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
+  absl::StatusOr<std::string> text = ReadRegularFile(path, kMaxIdleFileBytes);
+  if (!text.ok()) return Wrong(std::string(text.status().message()));
   return text;
 }
 

@@ -1,56 +1,24 @@
 #include "daemon/control_server.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "daemon/control_socket.h"
 #include "process/start_thread.h"
 
 namespace offcpu {
 namespace {
 
-constexpr int kControlBacklog = 128;
-constexpr int kNoticePeriodMs = 100;  // after which the end of a connection is seen, where all places are taken
-
-sockaddr_un AddressOf(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  return address;
-}
-
-absl::Status Errno(const std::string& what) {
-  const std::string message = absl::StrCat(what, ": ", strerror(errno));
-  return errno == EACCES || errno == EPERM ? absl::PermissionDeniedError(message) : absl::UnavailableError(message);
-}
-
-bool SomebodyListens(const sockaddr_un& address) {
-  const OwnedFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN;
-}
-
-// Groups of the process at the other end, as they were when it connected.
-std::vector<gid_t> GroupsOf(int fd, const ucred& peer) {
-  std::vector<gid_t> groups(65536);  // as many as a process may have
-  auto bytes = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) bytes = 0;
-  groups.resize(bytes / sizeof(gid_t));
-  groups.push_back(peer.gid);
-  return groups;
-}
+constexpr int kConnectionsAtOnce = 64;                          // then those that are there have their turn
+constexpr std::chrono::milliseconds kControlWithoutFiles(100);  // until it is tried again
+constexpr std::chrono::milliseconds kControlLook(1000);         // at the latest
+constexpr std::chrono::milliseconds kAtOnce(100);               // for what has room in the socket's buffer
 
 // Whoever has only said all that he has to say waits for an answer.
 bool HasGone(int fd) {
@@ -60,49 +28,13 @@ bool HasGone(int fd) {
 
 }  // namespace
 
-absl::StatusOr<OwnedFd> ListenAt(const std::string& path, std::optional<gid_t> group) {
-  std::error_code error;
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);  // bind tells
-  const sockaddr_un address = AddressOf(path);
-  struct stat existing = {};
-  if (lstat(path.c_str(), &existing) == 0 && S_ISSOCK(existing.st_mode)) {
-    if (SomebodyListens(address))
-      return absl::AlreadyExistsError(absl::StrCat(path, ": another service listens there"));
-    unlink(path.c_str());
-  }
-  OwnedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return Errno("cannot make a socket");
-  // Nobody else may connect before the group is set.
-  const mode_t mask = umask(0177);
-  const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
-  umask(mask);
-  if (bound != 0) return Errno(absl::StrCat("cannot bind ", path));
-  if (group.has_value()) {
-    if (chown(path.c_str(), static_cast<uid_t>(-1), *group) != 0 || chmod(path.c_str(), 0660) != 0)
-      return Errno(absl::StrCat("cannot give ", path, " to its group"));
-  }
-  if (listen(fd.get(), kControlBacklog) != 0) return Errno(absl::StrCat("cannot listen at ", path));
-  return fd;
-}
-
-absl::Status CheckPeer(int fd, std::optional<gid_t> group) {
-  ucred peer = {};
-  socklen_t size = sizeof(peer);
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return Errno("cannot tell who asks");
-  if (peer.uid == 0 || peer.uid == geteuid()) return absl::OkStatus();
-  const std::vector<gid_t> groups = GroupsOf(fd, peer);
-  if (group.has_value() && std::find(groups.begin(), groups.end(), *group) != groups.end()) return absl::OkStatus();
-  return absl::PermissionDeniedError(
-      absl::StrCat("user ", peer.uid, " may not ask: only root and members of the service's group may"));
-}
-
 ControlServer::ControlServer(OwnedFd listener, const ControlLimits& limits, AnswerRequest answer,
                              FormatError format_error)
     : listener_(std::move(listener)),
-      stop_event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       answer_(std::move(answer)),
       format_error_(std::move(format_error)),
-      limits_(limits) {
+      next_limits_(limits) {
   fcntl(listener_.get(), F_SETFL, O_NONBLOCK);  // who gave up in the meantime is not waited for
 }
 
@@ -110,7 +42,7 @@ absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(OwnedFd list
                                                                     AnswerRequest answer, FormatError format_error) {
   std::unique_ptr<ControlServer> server(
       new ControlServer(std::move(listener), limits, std::move(answer), std::move(format_error)));
-  absl::StatusOr<std::thread> thread = StartThread("control", [self = server.get()] { self->AcceptLoop(); });
+  absl::StatusOr<std::thread> thread = StartThread("control", [self = server.get()] { self->Loop(); });
   if (!thread.ok()) return thread.status();
   server->thread_ = *std::move(thread);
   return server;
@@ -118,82 +50,206 @@ absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(OwnedFd list
 
 ControlServer::~ControlServer() {
   stopping_ = true;
-  eventfd_write(stop_event_.get(), 1);
+  eventfd_write(wake_.get(), 1);
   if (thread_.joinable()) thread_.join();
   for (const Connection& connection : connections_) shutdown(connection.socket.get(), SHUT_RDWR);
   Reap(true);
 }
 
 void ControlServer::SetLimits(const ControlLimits& limits) {
-  const std::lock_guard lock(mutex_);
-  limits_ = limits;
+  {
+    const std::lock_guard lock(mutex_);
+    next_limits_ = limits;
+  }
+  eventfd_write(wake_.get(), 1);
 }
 
-void ControlServer::AcceptLoop() {
-  while (true) {
-    ControlLimits limits;
+ControlStats ControlServer::stats() const {
+  return {.late_requests = late_requests_, .late_answers = late_answers_, .no_room = no_room_};
+}
+
+void ControlServer::Loop() {
+  std::vector<pollfd> polled;
+  while (!stopping_) {
     {
       const std::lock_guard lock(mutex_);
-      limits = limits_;
+      limits_ = next_limits_;
     }
+    Poll(polled);
+    if (polled[0].revents != 0) {
+      eventfd_t ignored = 0;
+      eventfd_read(wake_.get(), &ignored);
+    }
+    ServeUnanswered(polled);
     Reap(false);
-    const bool is_full = connections_.size() >= std::min(limits.clients, kMaxClients);
-    std::array<pollfd, 2> events = {{{.fd = stop_event_.get(), .events = POLLIN, .revents = 0},
-                                     {.fd = listener_.get(), .events = POLLIN, .revents = 0}}};
-    const int timeout_ms = connections_.empty() ? -1 : kNoticePeriodMs;
-    if (poll(events.data(), is_full ? 1 : 2, timeout_ms) < 0 && errno != EINTR) return;
-    if (events[0].revents != 0) return;
-    if (is_full || events[1].revents == 0) continue;
-    OwnedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!socket) {
-      // Out of descriptors, say: the client waits on, and so do we.
-      if (errno != EAGAIN) poll(events.data(), 1, kNoticePeriodMs);
+    if (polled[1].revents != 0) Accept();
+    BeginAnswers();
+  }
+}
+
+// The wake file, the listener, and the connections that are not being answered in their order.
+void ControlServer::Poll(std::vector<pollfd>& polled) const {
+  const Clock::time_point now = Clock::now();
+  const bool accepts = now >= accept_at_;
+  std::chrono::milliseconds wait = accepts ? kControlLook : kControlWithoutFiles;
+  polled = {{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+            {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
+  for (const Connection& connection : connections_) {
+    if (connection.state == State::kAnswering) continue;
+    const bool reads = connection.state == State::kReading;
+    if (reads) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(LatestOf(connection) - now);
+      wait = std::clamp(left, std::chrono::milliseconds(0), wait);
+    }
+    polled.push_back({.fd = connection.socket.get(), .events = static_cast<short>(reads ? POLLIN : 0), .revents = 0});
+  }
+  // Of what is told then nothing is true.
+  if (poll(polled.data(), polled.size(), static_cast<int>(wait.count())) < 0)
+    for (pollfd& one : polled) one.revents = 0;
+}
+
+ControlServer::Clock::time_point ControlServer::LatestOf(const Connection& connection) const {
+  const std::chrono::nanoseconds whole = limits_.timeout;
+  return connection.since +
+         (connection.request.has_begun() ? whole : std::min<std::chrono::nanoseconds>(whole, limits_.silence));
+}
+
+void ControlServer::ServeUnanswered(const std::vector<pollfd>& polled) {
+  auto seen = polled.begin() + 2;
+  for (auto connection = connections_.begin(); connection != connections_.end();) {
+    if (connection->state == State::kAnswering) {
+      ++connection;
       continue;
     }
-    Begin(std::move(socket), limits);
+    const short events = (seen++)->revents;
+    // That there is nothing more to be read is no reason to go, where a request is whole.
+    const bool goes_on = connection->state == State::kReading ? Read(*connection) : (events & (POLLHUP | POLLERR)) == 0;
+    connection = goes_on ? std::next(connection) : connections_.erase(connection);
   }
 }
 
-void ControlServer::Begin(OwnedFd socket, const ControlLimits& limits) {
-  Connection& connection = connections_.emplace_back();
-  connection.socket = std::move(socket);
-  absl::StatusOr<std::thread> thread = StartThread("control-client", [this, &connection, limits] {
-    Serve(connection.socket.get(), limits);
-    shutdown(connection.socket.get(), SHUT_RDWR);
-    connection.done = true;
-  });
-  if (thread.ok()) {
-    connection.thread = *std::move(thread);
-    return;
+// Whether it goes on.
+bool ControlServer::Read(Connection& connection) {
+  const absl::StatusOr<bool> is_whole = connection.request.Read(connection.socket.get());
+  if (is_whole.ok() && *is_whole) {
+    connection.state = State::kWaiting;
+    return true;
   }
-  // There is room for it in the socket's buffer.
-  const auto at_once = std::chrono::steady_clock::now() + std::chrono::milliseconds(kNoticePeriodMs);
-  WriteFrame(connection.socket.get(), format_error_(thread.status()), at_once).IgnoreError();
-  connections_.pop_back();
+  if (is_whole.ok() && Clock::now() < LatestOf(connection)) return true;
+  if (is_whole.ok()) ++late_requests_;
+  Refuse(connection.socket,
+         is_whole.ok() ? absl::DeadlineExceededError("timed out: no whole request has come") : is_whole.status());
+  return false;
 }
 
-void ControlServer::Serve(int fd, const ControlLimits& limits) {
-  const auto deadline = [&] { return std::chrono::steady_clock::now() + limits.timeout; };
-  absl::Status status = CheckPeer(fd, limits.group);
-  std::string request;
-  if (status.ok()) {
-    absl::StatusOr<std::string> read = ReadFrame(fd, kMaxRequestBytes, deadline());
-    status = read.status();
-    if (read.ok()) request = *std::move(read);
-  }
-  if (!status.ok()) {
-    WriteFrame(fd, format_error_(status), deadline()).IgnoreError();
+void ControlServer::Accept() {
+  for (int i = 0; i < kConnectionsAtOnce; ++i) {
+    OwnedFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (socket) {
+      Admit(std::move(socket));
+      continue;
+    }
+    // Out of descriptors, say: the client waits on, and so do we.
+    if (errno != EAGAIN && errno != ECONNABORTED) accept_at_ = Clock::now() + kControlWithoutFiles;
     return;
   }
+}
+
+void ControlServer::Admit(OwnedFd socket) {
+  const absl::StatusOr<uid_t> uid = CheckPeer(socket.get(), limits_.group);
+  if (!uid.ok()) return Refuse(socket, uid.status());
+  Connection& added = connections_.emplace_back();
+  added.socket = std::move(socket);
+  added.uid = *uid;
+  added.is_ours = IsOurs(*uid);
+  added.since = Clock::now();
+  if (!Read(added)) return connections_.pop_back();  // most have sent their request by now
+  KeepWithinBounds(added.is_ours);
+}
+
+// The user who has the most connections loses one: the oldest that owes its request, or else the newest.
+void ControlServer::KeepWithinBounds(bool is_ours) {
+  std::map<uid_t, size_t> held;
+  size_t all = 0;
+  for (const Connection& connection : connections_) {
+    if (connection.is_ours != is_ours || connection.state == State::kAnswering) continue;
+    ++held[connection.uid];
+    ++all;
+  }
+  if (all <= kMaxUnanswered) return;
+  const uid_t most = std::max_element(held.begin(), held.end(), [](const auto& a, const auto& b) {
+                       return a.second < b.second;
+                     })->first;
+  auto loses = connections_.end();
+  for (auto connection = connections_.begin(); connection != connections_.end(); ++connection) {
+    if (connection->uid != most || connection->state == State::kAnswering) continue;
+    loses = connection;
+    if (connection->state == State::kReading) break;
+  }
+  ++no_room_;
+  Refuse(loses->socket,
+         absl::ResourceExhaustedError(absl::StrCat("too many connections of user ", most, "; try again")));
+  connections_.erase(loses);
+}
+
+void ControlServer::BeginAnswers() {
+  for (auto next = NextToAnswer(); next != connections_.end(); next = NextToAnswer()) {
+    next->state = State::kAnswering;
+    Connection& connection = *next;
+    absl::StatusOr<std::thread> thread =
+        StartThread("control-client", [this, &connection, timeout = limits_.timeout] { Answer(connection, timeout); });
+    if (thread.ok()) {
+      connection.thread = *std::move(thread);
+    } else {
+      Refuse(connection.socket, thread.status());
+      connections_.erase(next);
+    }
+  }
+}
+
+// Ours first, and then the oldest of the user who has the fewest answers now.
+ControlServer::Connections::iterator ControlServer::NextToAnswer() {
+  std::map<uid_t, size_t> answered;
+  size_t all = 0;
+  for (const Connection& connection : connections_) {
+    if (connection.state != State::kAnswering) continue;
+    ++answered[connection.uid];
+    ++all;
+  }
+  const size_t places = std::min(std::max<size_t>(limits_.clients, 1), kMaxAnswers - kOurAnswers);
+  const size_t places_of_one = (places + 1) / 2;
+  auto next = connections_.end();
+  for (auto connection = connections_.begin(); connection != connections_.end(); ++connection) {
+    if (connection->state != State::kWaiting) continue;
+    if (connection->is_ours) {
+      if (all < places + kOurAnswers) return connection;
+    } else if (all < places && answered[connection->uid] < places_of_one) {
+      if (next == connections_.end() || answered[connection->uid] < answered[next->uid]) next = connection;
+    }
+  }
+  return next;
+}
+
+void ControlServer::Answer(Connection& connection, std::chrono::nanoseconds timeout) {
+  const int fd = connection.socket.get();
   absl::Status failed;
   std::optional<Deadline> end;  // of the answer, from its first message on
   const auto send = [&](std::string_view message) {
     if (!failed.ok()) return failed;
-    if (!end.has_value()) end = deadline();
+    if (!end.has_value()) end = Clock::now() + timeout;
     failed = WriteFrame(fd, message, *end);
+    if (absl::IsDeadlineExceeded(failed)) ++late_answers_;
     return failed;
   };
-  answer_(request, send, [this, fd] { return stopping_ || HasGone(fd); });
+  answer_(connection.request.message(), send, [this, fd] { return stopping_ || HasGone(fd); });
+  shutdown(fd, SHUT_RDWR);
+  connection.done = true;
+  eventfd_write(wake_.get(), 1);
+}
+
+// There is room for it in the socket's buffer.
+void ControlServer::Refuse(const OwnedFd& socket, const absl::Status& why) const {
+  WriteFrame(socket.get(), format_error_(why), Clock::now() + kAtOnce).IgnoreError();
 }
 
 void ControlServer::Reap(bool all) {
@@ -202,7 +258,7 @@ void ControlServer::Reap(bool all) {
       ++connection;
       continue;
     }
-    connection->thread.join();
+    if (connection->thread.joinable()) connection->thread.join();
     connection = connections_.erase(connection);
   }
 }

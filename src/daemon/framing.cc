@@ -29,19 +29,6 @@ absl::Status Await(int fd, short events, Deadline deadline) {
 
 bool IsRetry(ssize_t done) { return done < 0 && (errno == EAGAIN || errno == EINTR); }
 
-absl::Status ReadAll(int fd, char* to, size_t size, Deadline deadline) {
-  while (size != 0) {
-    if (absl::Status status = Await(fd, POLLIN, deadline); !status.ok()) return status;
-    const ssize_t got = recv(fd, to, size, MSG_DONTWAIT);
-    if (IsRetry(got)) continue;
-    if (got < 0) return absl::UnavailableError(strerror(errno));
-    if (got == 0) return absl::UnavailableError("the connection was closed");
-    to += got;
-    size -= static_cast<size_t>(got);
-  }
-  return absl::OkStatus();
-}
-
 absl::Status WriteAll(int fd, std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {
     if (absl::Status status = Await(fd, POLLOUT, deadline); !status.ok()) return status;
@@ -55,17 +42,37 @@ absl::Status WriteAll(int fd, std::string_view bytes, Deadline deadline) {
 
 }  // namespace
 
+absl::StatusOr<bool> IncomingFrame::Read(int fd) {
+  std::array<char, 16384> piece;
+  while (true) {
+    const absl::StatusOr<size_t> to_come = BytesToCome();
+    if (!to_come.ok()) return to_come.status();
+    if (*to_come == 0) return true;
+    const ssize_t got = recv(fd, piece.data(), std::min(piece.size(), *to_come), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return false;
+    if (got < 0) return absl::UnavailableError(strerror(errno));
+    if (got == 0) return absl::UnavailableError("the connection was closed");
+    bytes_.append(piece.data(), static_cast<size_t>(got));
+  }
+}
+
+absl::StatusOr<size_t> IncomingFrame::BytesToCome() const {
+  if (bytes_.size() < kHeadBytes) return kHeadBytes - bytes_.size();
+  size_t size = 0;
+  for (size_t i = 0; i < kHeadBytes; ++i) size |= size_t{static_cast<unsigned char>(bytes_[i])} << (8 * i);
+  if (size <= max_bytes_) return kHeadBytes + size - bytes_.size();
+  return absl::InvalidArgumentError(absl::StrCat("a message of ", size, " bytes; at most ", max_bytes_, " may come"));
+}
+
 absl::StatusOr<std::string> ReadFrame(int fd, size_t max_bytes, Deadline deadline) {
-  std::array<unsigned char, 4> head;
-  absl::Status status = ReadAll(fd, reinterpret_cast<char*>(head.data()), head.size(), deadline);
-  if (!status.ok()) return status;
-  const size_t size = head[0] | uint32_t{head[1]} << 8 | uint32_t{head[2]} << 16 | uint32_t{head[3]} << 24;
-  if (size > max_bytes)
-    return absl::InvalidArgumentError(absl::StrCat("a message of ", size, " bytes; at most ", max_bytes, " may come"));
-  std::string message(size, '\0');
-  status = ReadAll(fd, message.data(), size, deadline);
-  if (!status.ok()) return status;
-  return message;
+  IncomingFrame frame(max_bytes);
+  while (true) {
+    if (absl::Status status = Await(fd, POLLIN, deadline); !status.ok()) return status;
+    const absl::StatusOr<bool> is_whole = frame.Read(fd);
+    if (!is_whole.ok()) return is_whole.status();
+    if (*is_whole) return std::string(frame.message());
+  }
 }
 
 absl::Status WriteFrame(int fd, std::string_view message, Deadline deadline) {

@@ -4,7 +4,6 @@
 #include <openssl/sha.h>
 
 #include <algorithm>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "bytes/read_file.h"
 
 namespace offcpu {
 namespace {
@@ -23,11 +23,9 @@ constexpr std::string_view kBearer = "Bearer ";
 constexpr std::string_view kBasic = "Basic ";
 
 absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path);
-  std::string bytes(HttpAccess::kMostTokenBytes + 1, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  bytes.resize(static_cast<size_t>(file.gcount()));
-  const std::string token(absl::StripAsciiWhitespace(bytes.substr(0, bytes.find('\n'))));
+  const absl::StatusOr<std::string> text = ReadRegularFile(path);
+  if (!text.ok()) return text.status();
+  const std::string token(absl::StripAsciiWhitespace(text->substr(0, text->find('\n'))));
   if (token.size() < HttpAccess::kLeastTokenBytes || token.size() > HttpAccess::kMostTokenBytes) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": no token of ", HttpAccess::kLeastTokenBytes, " to ",
                                                    HttpAccess::kMostTokenBytes, " bytes can be read from it"));

@@ -214,7 +214,7 @@ void HttpConnections::TakeAnswers() {
   }
   for (auto& [id, answer] : answers) {
     const auto connection = std::find_if(connections_.begin(), connections_.end(),
-                                         [id = id](const Connection& other) { return other.id == id; });
+                                         [asked = id](const Connection& other) { return other.id == asked; });
     if (connection == connections_.end() || connection->state != State::kWaiting) continue;  // it has gone
     if (!Reply(*connection, std::move(answer))) connections_.erase(connection);
   }

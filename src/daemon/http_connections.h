@@ -82,6 +82,7 @@ class HttpConnections {
   absl::Status Start();
   void Stop();
 
+  int listener() const { return listener_.get(); }
   // Of connections from now on. Any thread, as of the next two.
   void SetAccess(std::shared_ptr<const HttpAccess> access);
   // Nothing happens if the client has gone.

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -65,8 +66,24 @@ bool IsLoopbackName(const std::string& host) {
          (name.starts_with("127.") && name.find_first_not_of("0123456789.") == std::string::npos);
 }
 
-// Those of the address that is asked for, which is no name.
-absl::StatusOr<OwnedFd> ListenAtAddress(const Address& address) {
+// Lets two sockets have one port while it lives. Without it nobody else has ours unnoticed.
+class SharedPort {
+ public:
+  SharedPort(int socket, int other) : sockets_{socket, other} { Set(1); }
+  ~SharedPort() { Set(0); }
+  SharedPort(const SharedPort&) = delete;
+  SharedPort& operator=(const SharedPort&) = delete;
+
+ private:
+  void Set(int on) const {
+    for (const int socket : sockets_) setsockopt(socket, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on));
+  }
+
+  const std::array<int, 2> sockets_;
+};
+
+// The address is no name. `before`: a socket that listens at the same port, until this one does; -1: none.
+absl::StatusOr<OwnedFd> ListenAtAddress(const Address& address, int before) {
   addrinfo hints = {};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
   hints.ai_socktype = SOCK_STREAM;
@@ -77,7 +94,8 @@ absl::StatusOr<OwnedFd> ListenAtAddress(const Address& address) {
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
   OwnedFd fd(socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
-  // Not SO_REUSEPORT, with which nobody would notice that the port is in use.
+  std::optional<SharedPort> shared;
+  if (before >= 0) shared.emplace(fd.get(), before);
   if (!fd || setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
       bind(fd.get(), found->ai_addr, found->ai_addrlen) != 0 || listen(fd.get(), kHttpBacklog) != 0)
     return absl::UnavailableError(errno == EADDRINUSE ? "the port is in use" : strerror(errno));
@@ -153,19 +171,21 @@ absl::StatusOr<HttpProfileRequest> PageRequestOf(const HttpRequest& request, uin
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string& listen,
                                                                std::shared_ptr<const HttpAccess> access,
-                                                               HttpSource source, const HttpLimits& limits) {
+                                                               HttpSource source, const HttpLimits& limits,
+                                                               const HttpServer* before) {
   const std::optional<Address> address = ParseAddress(listen);
   if (!address.has_value()) return absl::InvalidArgumentError(absl::StrCat("'", listen, "' is not ADDRESS:PORT"));
-  absl::StatusOr<OwnedFd> listener = ListenAtAddress(*address);
+  const bool has_its_port = before != nullptr && before->port() == address->port;
+  absl::StatusOr<OwnedFd> listener = ListenAtAddress(*address, has_its_port ? before->connections_.listener() : -1);
   if (!listener.ok()) {
-    return absl::UnavailableError(absl::StrCat("no HTTP: cannot listen at ", listen, ": ",
-                                               std::string(listener.status().message()), " (http.listen)"));
+    return absl::UnavailableError(
+        absl::StrCat("cannot listen at ", listen, ": ", std::string(listener.status().message()), " (http.listen)"));
   }
   std::unique_ptr<HttpServer> server(
       new HttpServer(std::move(source), *std::move(listener), std::move(access), limits));
   absl::Status status = server->profiles_.Start();
   if (status.ok()) status = server->connections_.Start();
-  if (!status.ok()) return absl::UnavailableError(absl::StrCat("no HTTP: ", std::string(status.message())));
+  if (!status.ok()) return absl::UnavailableError(status.message());
   return server;
 }
 
@@ -241,7 +261,8 @@ std::string HttpServer::Metrics() const {
   HttpStats stats = connections_.stats();
   stats.refused_profiles = profiles_.refused();
   stats.not_allowed = not_allowed_;
-  return FormatMetrics(source_.recording, source_.window_export, source_.blocked.sums(), stats, source_.version);
+  return FormatMetrics(source_.recording, source_.window_export, source_.blocked.sums(), stats, source_.control_stats(),
+                       source_.version);
 }
 
 }  // namespace offcpu

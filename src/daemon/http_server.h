@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/blocked_times.h"
+#include "daemon/control_server.h"
 #include "daemon/dumps.h"
 #include "daemon/http_access.h"
 #include "daemon/http_connections.h"
@@ -35,15 +36,19 @@ struct HttpSource {
   const BlockedTimes& blocked;
   std::string version;
   std::function<absl::Status()> check_health;
+  std::function<ControlStats()> control_stats = [] { return ControlStats(); };
 };
 
 class HttpServer {
  public:
   // At "ADDRESS:PORT", for whom `access` allows. Unavailable if it cannot listen there. What `source` names must
   // outlive it. Its end is that of what is being served, but for a profile that is being made: that is waited for.
+  // `before`: the server whose place it takes, and which goes on until it is destroyed; null: none. Both may have one
+  // port, at addresses of which one contains the other.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& listen,
                                                             std::shared_ptr<const HttpAccess> access, HttpSource source,
-                                                            const HttpLimits& limits = {});
+                                                            const HttpLimits& limits = {},
+                                                            const HttpServer* before = nullptr);
   // Of connections from now on.
   void SetAccess(std::shared_ptr<const HttpAccess> access) { connections_.SetAccess(std::move(access)); }
 

@@ -216,6 +216,14 @@ void AddHttp(const HttpStats& http, Families& to) {
   to.Value(http.refused_profiles);
 }
 
+void AddControl(const ControlStats& control, Families& to) {
+  to.Counter("offcpud_control_dropped_total",
+             "Connections to the control socket that were ended without a whole answer, by reason.");
+  to.Value(control.late_requests, {{"reason", "request late"}});
+  to.Value(control.late_answers, {{"reason", "answer not taken"}});
+  to.Value(control.no_room, {{"reason", "no room"}});
+}
+
 void AddExport(const ExporterStats& stats, Families& to) {
   to.Counter("offcpud_export_windows_total", "Windows that were to be exported.");
   to.Value(stats.windows);
@@ -245,7 +253,7 @@ void AddExport(const ExporterStats& stats, Families& to) {
 }  // namespace
 
 std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const BlockedSums& blocked,
-                          const HttpStats& http, const std::string& version) {
+                          const HttpStats& http, const ControlStats& control, const std::string& version) {
   const RecordingTotals totals = recording.totals();
   Families families;
   AddSelf(recording.config(), version, families);
@@ -261,6 +269,7 @@ std::string FormatMetrics(const Recording& recording, const WindowExport& window
   AddDrops(blocked.lost_names, drops);
   AddLosses(drops, families);
   AddHttp(http, families);
+  AddControl(control, families);
   if (const std::optional<ExporterStats> stats = window_export.stats()) AddExport(*stats, families);
   return families.Format();
 }

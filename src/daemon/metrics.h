@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/blocked_times.h"
+#include "daemon/control_server.h"
 #include "daemon/http_connections.h"
 #include "daemon/recording.h"
 #include "daemon/window_export.h"
@@ -14,7 +15,7 @@ namespace offcpu {
 // Counters are of all that was recorded up to the last window or dump, and never go back while the service runs. What
 // may be counted one day is there from the start, at 0.
 std::string FormatMetrics(const Recording& recording, const WindowExport& window_export, const BlockedSums& blocked,
-                          const HttpStats& http, const std::string& version);
+                          const HttpStats& http, const ControlStats& control, const std::string& version);
 
 }  // namespace offcpu
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "daemon/blocked_times.h"
 #include "daemon/control_server.h"
+#include "daemon/control_socket.h"
 #include "daemon/dumps.h"
 #include "daemon/http_server.h"
 #include "daemon/log.h"
@@ -65,6 +66,10 @@ absl::Status CheckHealth(const Recording& recording) {
   return absl::UnavailableError("the recording stands still");
 }
 
+void LogHttp(const std::string& listen, const HttpAccess& access) {
+  Log(LogLevel::kInfo, absl::StrCat(access.tls() == nullptr ? "HTTP at " : "HTTPS at ", listen));
+}
+
 // Without HTTP the service is of use too.
 std::unique_ptr<HttpServer> OpenHttp(const std::string& listen,
                                      const absl::StatusOr<std::shared_ptr<const HttpAccess>>& access,
@@ -76,10 +81,10 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen,
   }
   absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Listen(listen, *access, source);
   if (server.ok()) {
-    Log(LogLevel::kInfo, absl::StrCat((*access)->tls() == nullptr ? "HTTP at " : "HTTPS at ", listen));
+    LogHttp(listen, **access);
     return *std::move(server);
   }
-  Log(LogLevel::kError, std::string(server.status().message()));
+  Log(LogLevel::kError, absl::StrCat("no HTTP: ", std::string(server.status().message())));
   return nullptr;
 }
 
@@ -96,6 +101,14 @@ void EndInTime() {
   const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 4, .tv_usec = 500'000}};
   setitimer(ITIMER_REAL, &once, nullptr);
 }
+
+// What a reload makes of a configuration before it is in force.
+struct NextConfig {
+  DaemonConfig config;
+  ExportConfig exporting;
+  std::shared_ptr<const HttpAccess> access;
+  std::unique_ptr<HttpServer> http;  // null: none, or the one that there is
+};
 
 class Service {
  public:
@@ -152,30 +165,51 @@ class Service {
     NotifyReady(status.ok() ? "recording" : "recording; the last reload failed");
   }
 
+  // Whatever can fail does so before anything of the old configuration has given way.
   absl::Status TryReload() {
-    const absl::StatusOr<DaemonConfig> config = hooks_.read_config();
-    if (!config.ok()) return config.status();
-    const absl::StatusOr<ExportConfig> exporting = ExportConfigOf(*config, http_source_.version);
-    if (!exporting.ok()) return exporting.status();
-    const absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(config->http);
-    if (!access.ok()) return access.status();
-    if (config->control.socket != recording_.config().control.socket)
-      Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
-    if (absl::Status status = recording_.Reload(*config); !status.ok()) return status;
-    dumps_.SetIdlePatterns(exporting->idle);
-    blocked_.Configure(!config->http.listen.empty(), exporting->idle);
-    window_export_.Configure(*exporting);
-    server_.SetLimits(ControlLimitsOf(*config));
-    SetLogLevel(LogLevelOf(config->log_level));
-    if (http_ != nullptr && config->http.listen == http_listen_) {
-      http_->SetAccess(*access);
-    } else {
-      http_.reset();  // its port may be wanted again
-      http_listen_ = config->http.listen;
-      http_ = OpenHttp(http_listen_, access, http_source_);
-    }
+    absl::StatusOr<NextConfig> next = Prepare();
+    if (!next.ok()) return next.status();
+    const bool moves = next->config.control.socket != recording_.config().control.socket;
+    if (absl::Status status = recording_.Reload(next->config); !status.ok()) return status;
+    if (moves) Log(LogLevel::kWarning, "the control socket stays where it is until the service is started again");
+    GoOver(*std::move(next));
     return absl::OkStatus();
   }
+
+  absl::StatusOr<NextConfig> Prepare() const {
+    NextConfig next;
+    absl::StatusOr<DaemonConfig> config = hooks_.read_config();
+    if (!config.ok()) return config.status();
+    next.config = *std::move(config);
+    absl::StatusOr<ExportConfig> exporting = ExportConfigOf(next.config, http_source_.version);
+    if (!exporting.ok()) return exporting.status();
+    next.exporting = *std::move(exporting);
+    if (absl::Status status = window_export_.Check(next.exporting); !status.ok()) return status;
+    absl::StatusOr<std::shared_ptr<const HttpAccess>> access = HttpAccess::Load(next.config.http);
+    if (!access.ok()) return access.status();
+    next.access = *std::move(access);
+    if (next.config.http.listen.empty() || KeepsHttp(next.config)) return next;
+    absl::StatusOr<std::unique_ptr<HttpServer>> http =
+        HttpServer::Listen(next.config.http.listen, next.access, http_source_, {}, http_.get());
+    if (!http.ok()) return http.status();
+    next.http = *std::move(http);
+    return next;
+  }
+
+  void GoOver(NextConfig next) {
+    dumps_.SetIdlePatterns(next.exporting.idle);
+    blocked_.Configure(!next.config.http.listen.empty(), next.exporting.idle);
+    window_export_.Configure(next.exporting);
+    server_.SetLimits(ControlLimitsOf(next.config));
+    SetLogLevel(LogLevelOf(next.config.log_level));
+    if (KeepsHttp(next.config)) return http_->SetAccess(std::move(next.access));
+    if (next.http != nullptr) LogHttp(next.config.http.listen, *next.access);
+    http_ = std::move(next.http);
+    http_listen_ = next.config.http.listen;
+  }
+
+  // The same address: the socket stays, and whoever waits there.
+  bool KeepsHttp(const DaemonConfig& config) const { return http_ != nullptr && config.http.listen == http_listen_; }
 
   const ServiceHooks& hooks_;
   Recording& recording_;
@@ -233,7 +267,8 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
                            .window_export = window_export,
                            .blocked = **blocked,
                            .version = version,
-                           .check_health = [&recording] { return CheckHealth(**recording); }};
+                           .check_health = [&recording] { return CheckHealth(**recording); },
+                           .control_stats = [&server] { return (*server)->stats(); }};
   Service service(hooks, **recording, dumps, window_export, **blocked, **server, http);
   service.Run(signals);
   NotifyStopping();

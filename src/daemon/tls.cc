@@ -1,6 +1,7 @@
 #include "daemon/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <poll.h>
 
@@ -10,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "bytes/read_file.h"
 
 namespace offcpu {
 namespace {
@@ -18,6 +20,68 @@ absl::Status Wrong(const std::string& file, const char* what) {
   const char* reason = ERR_reason_error_string(ERR_peek_last_error());
   return absl::InvalidArgumentError(
       absl::StrCat(file, ": ", what, reason != nullptr ? absl::StrCat(": ", reason) : std::string()));
+}
+
+// Asked for a passphrase nobody would answer.
+int NoPassphrase(char*, int, int, void*) { return -1; }
+
+// OpenSSL gets the bytes of files and no names: it would open whatever has them.
+using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+
+Bio BioOf(const std::string& pem) { return Bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free); }
+
+Certificate NextCertificate(const Bio& bio) {
+  return Certificate(PEM_read_bio_X509(bio.get(), nullptr, NoPassphrase, nullptr), X509_free);
+}
+
+// The last certificate was the end of the file, and not one that is broken.
+bool IsAtEnd() {
+  const unsigned long error = ERR_peek_last_error();
+  const bool is_end = ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == PEM_R_NO_START_LINE;
+  if (is_end) ERR_clear_error();
+  return is_end;
+}
+
+// The server's own, and behind it those that it was signed by.
+absl::Status UseCertificates(SSL_CTX* context, const std::string& file) {
+  const absl::StatusOr<std::string> pem = ReadRegularFile(file);
+  if (!pem.ok()) return pem.status();
+  const Bio bio = BioOf(*pem);
+  const Certificate own = NextCertificate(bio);
+  bool is_right = own != nullptr && SSL_CTX_use_certificate(context, own.get()) == 1;
+  while (is_right) {
+    const Certificate signer = NextCertificate(bio);
+    if (signer == nullptr) break;
+    is_right = SSL_CTX_add1_chain_cert(context, signer.get()) == 1;
+  }
+  return is_right && IsAtEnd() ? absl::OkStatus() : Wrong(file, "no certificate can be read from it");
+}
+
+absl::Status UseKey(SSL_CTX* context, const std::string& file) {
+  const absl::StatusOr<std::string> pem = ReadRegularFile(file);
+  if (!pem.ok()) return pem.status();
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      PEM_read_bio_PrivateKey(BioOf(*pem).get(), nullptr, NoPassphrase, nullptr), EVP_PKEY_free);
+  const bool is_right = key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1;
+  return is_right ? absl::OkStatus() : Wrong(file, "no key of the certificate can be read from it");
+}
+
+// Who shows none is let in as far as that is enough; who shows a wrong one is not.
+absl::Status UseClientCa(SSL_CTX* context, const std::string& file) {
+  const absl::StatusOr<std::string> pem = ReadRegularFile(file);
+  if (!pem.ok()) return pem.status();
+  const Bio bio = BioOf(*pem);
+  size_t count = 0;
+  while (const Certificate ca = NextCertificate(bio)) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), ca.get()) != 1 ||
+        SSL_CTX_add_client_CA(context, ca.get()) != 1)
+      break;
+    ++count;
+  }
+  if (!IsAtEnd() || count == 0) return Wrong(file, "no certificates can be read from it");
+  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  return absl::OkStatus();
 }
 
 int AtMostInt(size_t size) { return static_cast<int>(std::min<size_t>(size, INT_MAX)); }
@@ -41,18 +105,10 @@ absl::StatusOr<std::shared_ptr<const TlsServer>> TlsServer::Load(const TlsFiles&
   SSL_CTX_set_num_tickets(context, 0);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-  // Asked for a passphrase nobody would answer.
-  SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
-  if (SSL_CTX_use_certificate_chain_file(context, files.certificate.c_str()) != 1)
-    return Wrong(files.certificate, "no certificate can be read from it");
-  if (SSL_CTX_use_PrivateKey_file(context, files.key.c_str(), SSL_FILETYPE_PEM) != 1)
-    return Wrong(files.key, "no key of the certificate can be read from it");
-  if (files.client_ca.empty()) return server;
-  if (SSL_CTX_load_verify_locations(context, files.client_ca.c_str(), nullptr) != 1)
-    return Wrong(files.client_ca, "no certificates can be read from it");
-  SSL_CTX_set_client_CA_list(context, SSL_load_client_CA_file(files.client_ca.c_str()));
-  // Who shows none is let in as far as that is enough; who shows a wrong one is not.
-  SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+  absl::Status status = UseCertificates(context, files.certificate);
+  if (status.ok()) status = UseKey(context, files.key);
+  if (status.ok() && !files.client_ca.empty()) status = UseClientCa(context, files.client_ca);
+  if (!status.ok()) return status;
   return server;
 }
 

@@ -1,12 +1,21 @@
 #include "daemon/window_export.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "daemon/log.h"
+#include "export/http_poster.h"
+#include "export/pprof_files.h"
+#include "export/spool.h"
 
 namespace offcpu {
+namespace {
+
+constexpr size_t kUnbounded = SIZE_MAX;
+
+}  // namespace
 
 absl::StatusOr<ExportConfig> ExportConfigOf(const DaemonConfig& config, const std::string& version) {
   absl::StatusOr<IdlePatterns> idle = ReadIdlePatterns(config.idle_patterns);
@@ -15,6 +24,20 @@ absl::StatusOr<ExportConfig> ExportConfigOf(const DaemonConfig& config, const st
       MakeExportConfig(config.exporting, config.files, version, [](const char* name) { return getenv(name); });
   if (made.ok()) made->idle = *std::move(idle);
   return made;
+}
+
+absl::Status WindowExport::Check(const ExportConfig& config) const {
+  const bool sends = !config.target.url.empty();
+  const bool has_spool = !config_.target.url.empty() && config_.spool == config.spool;
+  const bool has_files = config_.files.directory == config.files.directory;
+  // Without limits: nothing goes before the configuration is in force.
+  absl::Status status;
+  if (sends && config.target != config_.target) status = CheckTargetFiles(config.target);
+  if (status.ok() && sends && !config.spool.empty() && !has_spool)
+    status = Spool::Open(config.spool, {.bytes = kUnbounded, .records = kUnbounded}).status();
+  if (status.ok() && !config.files.directory.empty() && !has_files)
+    status = PprofFiles::Open(config.files.directory, {.files = kUnbounded, .bytes = kUnbounded}).status();
+  return status;
 }
 
 void WindowExport::Configure(const ExportConfig& config) {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "daemon/config.h"
 #include "export/exporter.h"
@@ -27,6 +28,9 @@ class WindowExport {
   // Files of targets are read by `timed_read`; null: at once.
   explicit WindowExport(TimedRead timed_read = nullptr) : timed_read_(std::move(timed_read)) {}
 
+  // Why `config` cannot take the place of the configuration that there is: what it names anew cannot be read, or not be
+  // written. Leaves all as it was, but for a directory that it has made.
+  absl::Status Check(const ExportConfig& config) const;
   void Configure(const ExportConfig& config);
   // At once.
   void Add(WindowPieces window);

@@ -5,13 +5,9 @@
 namespace offcpu {
 namespace {
 
-// Of what is to be said of an answer, "HTTP 503: try later (request 17)": in the words of others there may be something
-// new each time. Empty: nothing is.
+// Empty: nothing is to be said.
 std::string KindOf(const Judgement& judgement) {
-  const std::string& reason = judgement.reason;
-  if (reason.empty()) return "";
-  return absl::StrCat(static_cast<int>(judgement.fate), judgement.what,
-                      reason.starts_with("HTTP ") ? reason.substr(0, reason.find(':')) : "");
+  return judgement.kind.empty() ? "" : absl::StrCat(static_cast<int>(judgement.fate), " ", judgement.kind);
 }
 
 const char* Said(Fate fate) {
@@ -33,23 +29,20 @@ const char* Said(Fate fate) {
 }  // namespace
 
 void AnswerLog::Add(const Judgement& judgement, Clock::time_point now) {
-  std::string kind = KindOf(judgement);
+  const std::string kind = KindOf(judgement);
   if (judgement.may_be_of_a_part) {  // the next answer may be a good one, and this one come again
-    if (!IsNewRefusal(judgement, now)) return;
+    if (!MaySay(kind, std::chrono::hours(1), now)) return;
   } else {
-    if (kind == kind_) return;
-    kind_ = std::move(kind);
+    if (kind == kind_ || !MaySay(kind, std::chrono::minutes(1), now)) return;
+    kind_ = kind;
   }
-  if (judgement.reason.empty()) return say_(false, absl::StrCat("windows reach ", url_, " again"));
-  say_(true, absl::StrCat(url_, " ", Said(judgement.fate), ReasonOf(judgement)));
+  if (kind.empty()) return say_(false, absl::StrCat("windows reach ", url_, " again"));
+  say_(true, absl::StrCat(url_, " ", Said(judgement.fate), judgement.reason));
 }
 
-bool AnswerLog::IsNewRefusal(const Judgement& judgement, Clock::time_point now) {
-  if (refusals_.empty() || now - since_ > std::chrono::hours(1)) {
-    refusals_.clear();
-    since_ = now;
-  }
-  return refusals_.size() < kMostRefusals && refusals_.insert(KindOf(judgement)).second;
+bool AnswerLog::MaySay(const std::string& kind, Clock::duration pause, Clock::time_point now) {
+  std::erase_if(quiet_, [now](const auto& entry) { return entry.second <= now; });
+  return quiet_.size() < kMostKinds && quiet_.try_emplace(kind, now + pause).second;
 }
 
 }  // namespace offcpu

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@ namespace collector = opentelemetry::proto::collector::profiles::v1development;
 
 constexpr std::chrono::seconds kMaxRetryAfter(3600);
 constexpr size_t kMaxReasonBytes = 300;
+constexpr char kProtobuf[] = "application/x-protobuf";
 
 bool IsLater(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
 
@@ -33,7 +35,6 @@ bool IsOfALimit(absl::string_view text) {
 // Pyroscope keeps what it can of a request, and names the others by their number in it, each with its own error.
 void JudgeNamedProfiles(absl::string_view body, Judgement& judgement) {
   constexpr absl::string_view kBefore = "push series with index ";
-  if (body.size() >= HttpPoster::kMaxAnswerBytes) return;  // there may be more
   for (size_t at = body.find(kBefore); at != body.npos;) {
     body.remove_prefix(at + kBefore.size());
     at = body.find(kBefore);
@@ -46,16 +47,37 @@ void JudgeNamedProfiles(absl::string_view body, Judgement& judgement) {
 
 std::string Line(std::string_view text) { return Printable(text.substr(0, kMaxReasonBytes)); }
 
+// A body may have parameters behind its type, and one without bytes is the empty message, which needs no type.
+bool IsProtobuf(const HttpAnswer& answer) {
+  if (answer.content_type.empty()) return answer.body.empty();
+  const absl::string_view type = absl::string_view(answer.content_type).substr(0, answer.content_type.find(';'));
+  return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(type), kProtobuf);
+}
+
+std::string WhyNotOfOtlp(const HttpAnswer& answer, collector::ExportProfilesServiceResponse& response) {
+  if (!IsProtobuf(answer)) {
+    return absl::StrCat("its type is ", answer.content_type.empty() ? "not told" : Line(answer.content_type), ", not ",
+                        kProtobuf);
+  }
+  if (!answer.is_whole) return absl::StrCat("it is longer than ", HttpPoster::kMaxAnswerBytes >> 20, " MiB");
+  return response.ParseFromString(answer.body) ? "" : "it cannot be read";
+}
+
 // A field that is there may be empty: only what is in it counts.
-void JudgePartialSuccess(const std::string& body, Judgement& judgement) {
+void JudgeSuccess(const HttpAnswer& answer, Judgement& judgement) {
   collector::ExportProfilesServiceResponse response;
-  if (!response.ParseFromString(body)) {
-    judgement.reason = "its answer cannot be read";  // it said 200, so it has the request
+  if (const std::string why = WhyNotOfOtlp(answer, response); !why.empty()) {
+    judgement.kind = "no answer of OTLP";
+    judgement.reason =
+        absl::StrCat("HTTP ", answer.status, ", but no answer of OTLP: ", why, "; is this the URL of a collector?");
     return;
   }
+  judgement.fate = Fate::kDelivered;
   const collector::ExportProfilesPartialSuccess& partial = response.partial_success();
   judgement.rejected_profiles = static_cast<uint64_t>(std::max<int64_t>(partial.rejected_profiles(), 0));
   judgement.reason = Line(partial.error_message());
+  if (judgement.reason.empty() && judgement.rejected_profiles != 0) judgement.reason = "profiles are rejected";
+  if (!judgement.reason.empty()) judgement.kind = "partial success";
 }
 
 }  // namespace
@@ -63,18 +85,19 @@ void JudgePartialSuccess(const std::string& body, Judgement& judgement) {
 Judgement Judge(const HttpAnswer& answer) {
   Judgement judgement;
   if (answer.status == 0) {
+    judgement.kind = "no answer";
     judgement.reason = Line(answer.error);
     return judgement;
   }
   if (answer.status >= 200 && answer.status < 300) {
-    judgement.fate = Fate::kDelivered;
-    JudgePartialSuccess(answer.body, judgement);
+    JudgeSuccess(answer, judgement);
     return judgement;
   }
   judgement.fate = IsLater(answer.status) ? Fate::kLater : Fate::kRefused;
   judgement.may_be_of_a_part = IsOfContent(answer.status);
-  JudgeNamedProfiles(answer.body, judgement);
-  judgement.reason = absl::StrCat("HTTP ", answer.status, answer.body.empty() ? "" : ": ", Line(answer.body));
+  if (answer.is_whole) JudgeNamedProfiles(answer.body, judgement);
+  judgement.kind = absl::StrCat("HTTP ", answer.status);
+  judgement.reason = absl::StrCat(judgement.kind, answer.body.empty() ? "" : ": ", Line(answer.body));
   if (answer.retry_after.has_value()) judgement.retry_after = std::min(*answer.retry_after, kMaxRetryAfter);
   return judgement;
 }

@@ -1,5 +1,7 @@
 // What an answer to an OTLP export means, and how long to wait after one that says "later". As the OTLP specification
-// 1.11 has it, in "OTLP/HTTP Response". Pure functions and plain state.
+// 1.11 has it, in "OTLP/HTTP Response": a success is a protobuf message of OTLP that says so. What else calls itself
+// one, as the page of a login does, may come from a server that has thrown the request away. Pure functions and plain
+// state.
 #ifndef OFFCPU_EXPORT_DELIVERY_H_
 #define OFFCPU_EXPORT_DELIVERY_H_
 
@@ -15,7 +17,7 @@ namespace offcpu {
 
 enum class Fate {
   kDelivered,
-  kLater,      // the same again: nothing came back, or 429, 502, 503, 504
+  kLater,      // the same again: nothing came back, or nothing of OTLP's, or 429, 502, 503, 504
   kRefused,    // and so it would be the next time
   kDivided,    // refused, and its parts are sent one by one; who judges answers does not say so
   kRestLater,  // some of its profiles are sent later, as parts; who judges answers does not say so either
@@ -31,9 +33,11 @@ struct Judgement {
   std::vector<size_t> refused_profiles;
   std::vector<size_t> limited_profiles;  // those of them that it has no room for now, and may take later
   std::string what;                      // "off_cpu of nginx": which profile, if it is of one
+  std::string kind;                      // of the reason, in no words of others: "HTTP 503"; empty: all is well
   std::string reason;                    // for a person, one line; empty: all is well
 };
 
+// Believes whatever number of profiles the answer has.
 Judgement Judge(const HttpAnswer& answer);
 
 // With what it is of.

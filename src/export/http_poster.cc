@@ -3,9 +3,6 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -13,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
+#include "bytes/read_file.h"
 
 namespace offcpu {
 namespace {
@@ -28,17 +26,37 @@ void Add(HeaderList& list, const std::string& header) {
   list.reset(longer);
 }
 
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path);
-  std::string token(kMaxTokenBytes + 1, '\0');
-  file.read(token.data(), static_cast<std::streamsize>(token.size()));
-  if (file.bad() || !file.is_open()) return absl::UnavailableError(absl::StrCat(path, ": ", strerror(errno)));
-  token.resize(static_cast<size_t>(file.gcount()));
+// What a target's files have now; empty where it names none.
+struct TargetFiles {
+  std::string token;
+  std::string ca;
+  std::string certificate;
+  std::string key;
+};
+
+absl::Status ReadInto(const std::string& path, std::string& bytes) {
+  if (path.empty()) return absl::OkStatus();
+  absl::StatusOr<std::string> read = ReadRegularFile(path);
+  if (read.ok()) bytes = *std::move(read);
+  return read.status();
+}
+
+absl::Status ReadToken(const std::string& path, std::string& token) {
+  if (absl::Status status = ReadInto(path, token); !status.ok() || path.empty()) return status;
   absl::StripAsciiWhitespace(&token);
   bool is_line = !token.empty() && token.size() <= kMaxTokenBytes;
   for (const char c : token) is_line = is_line && absl::ascii_isgraph(static_cast<unsigned char>(c));
-  if (!is_line) return absl::UnavailableError(absl::StrCat(path, ": this is no token"));
-  return token;
+  return is_line ? absl::OkStatus() : absl::InvalidArgumentError(absl::StrCat(path, ": this is no token"));
+}
+
+absl::StatusOr<TargetFiles> ReadFiles(const HttpTarget& target) {
+  TargetFiles files;
+  absl::Status status = ReadToken(target.bearer_token_file, files.token);
+  if (status.ok()) status = ReadInto(target.ca_file, files.ca);
+  if (status.ok()) status = ReadInto(target.certificate_file, files.certificate);
+  if (status.ok()) status = ReadInto(target.key_file, files.key);
+  if (!status.ok()) return status;
+  return files;
 }
 
 struct Incoming {
@@ -71,11 +89,15 @@ void Set(CURL* curl, CURLoption option, Value value) {
   curl_easy_setopt(curl, option, value);
 }
 
-void SetPath(CURL* curl, CURLoption option, const std::string& path) {
-  if (!path.empty()) curl_easy_setopt(curl, option, path.c_str());
+// `bytes` must outlive the post.
+void SetBytes(CURL* curl, CURLoption option, const std::string& bytes) {
+  curl_blob blob = {.data = const_cast<char*>(bytes.data()), .len = bytes.size(), .flags = CURL_BLOB_NOCOPY};
+  if (!bytes.empty()) curl_easy_setopt(curl, option, &blob);
 }
 
 }  // namespace
+
+absl::Status CheckTargetFiles(const HttpTarget& target) { return ReadFiles(target).status(); }
 
 HttpPoster::HttpPoster(HttpTarget target) : target_(std::move(target)), curl_(NewHandle()) {}
 
@@ -89,11 +111,9 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
   Add(headers, "Expect:");  // not one round trip more
   if (IsGzip(body)) Add(headers, "Content-Encoding: gzip");
   for (const std::string& header : target_.headers) Add(headers, header);
-  if (!target_.bearer_token_file.empty()) {
-    const absl::StatusOr<std::string> token = ReadToken(target_.bearer_token_file);
-    if (!token.ok()) return {.error = std::string(token.status().message())};
-    Add(headers, absl::StrCat("Authorization: Bearer ", *token));
-  }
+  const absl::StatusOr<TargetFiles> files = ReadFiles(target_);
+  if (!files.ok()) return {.error = std::string(files.status().message())};
+  if (!files->token.empty()) Add(headers, absl::StrCat("Authorization: Bearer ", files->token));
 
   Incoming incoming{&answer.body};
   char error[CURL_ERROR_SIZE] = "";
@@ -107,10 +127,11 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
   Set(curl_, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
   Set(curl_, CURLOPT_POSTFIELDS, body.data());
   Set(curl_, CURLOPT_TIMEOUT_MS, static_cast<long>(target_.timeout.count()));
-  SetPath(curl_, CURLOPT_CAINFO, target_.ca_file);
-  SetPath(curl_, CURLOPT_SSLCERT, target_.certificate_file);
-  SetPath(curl_, CURLOPT_SSLKEY, target_.key_file);
-  SetPath(curl_, CURLOPT_PROXY, target_.proxy);
+  // Not by their names: libcurl would open whatever has them.
+  SetBytes(curl_, CURLOPT_CAINFO_BLOB, files->ca);
+  SetBytes(curl_, CURLOPT_SSLCERT_BLOB, files->certificate);
+  SetBytes(curl_, CURLOPT_SSLKEY_BLOB, files->key);
+  if (!target_.proxy.empty()) Set(curl_, CURLOPT_PROXY, target_.proxy.c_str());
   Set(curl_, CURLOPT_WRITEFUNCTION, OnBytes);
   Set(curl_, CURLOPT_WRITEDATA, &incoming);
   Set(curl_, CURLOPT_NOPROGRESS, 0L);
@@ -123,6 +144,10 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
     return answer;
   }
   curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &answer.status);
+  answer.is_whole = incoming.bytes == answer.body.size();
+  const char* content_type = nullptr;  // the handle's
+  curl_easy_getinfo(curl_, CURLINFO_CONTENT_TYPE, &content_type);
+  if (content_type != nullptr) answer.content_type = content_type;
   curl_off_t retry_after = 0;  // seconds or a date, as the server has it
   curl_easy_getinfo(curl_, CURLINFO_RETRY_AFTER, &retry_after);
   if (retry_after > 0) answer.retry_after = std::chrono::seconds(retry_after);

@@ -13,15 +13,18 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace offcpu {
 
 struct HttpTarget {
   std::string url;
   std::vector<std::string> headers;  // "Name: value", beside our own
   std::string user_agent;
-  std::string bearer_token_file;  // read for every post, because tokens are renewed; empty: none
-  std::string ca_file;            // whom to trust; empty: whom the host trusts
-  std::string certificate_file;   // to show, with its key; empty: none
+  std::string
+      bearer_token_file;  // this one and the next three are read for every post, as they are renewed; empty: none
+  std::string ca_file;    // whom to trust; empty: whom the host trusts
+  std::string certificate_file;  // to show, with its key; empty: none
   std::string key_file;
   std::string proxy;                          // empty: as http_proxy, https_proxy and no_proxy in the environment say
   std::chrono::milliseconds timeout{10'000};  // from the look-up of the name to the end of the answer
@@ -29,9 +32,14 @@ struct HttpTarget {
   bool operator==(const HttpTarget&) const = default;
 };
 
+// What keeps a post from being sent now: a file that cannot be read, or has no token.
+absl::Status CheckTargetFiles(const HttpTarget& target);
+
 struct HttpAnswer {
-  long status = 0;   // 0: there was no whole answer
-  std::string body;  // its beginning
+  long status = 0;           // 0: there was no whole answer
+  std::string body;          // its beginning
+  bool is_whole = true;      // that is all of it
+  std::string content_type;  // as the server has it; empty: it does not say
   std::optional<std::chrono::seconds> retry_after;
   std::string error;  // why there was none, for a person
 };

@@ -6,14 +6,17 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 
 namespace offcpu {
 namespace {
 
-// Of `profiles`, or of more than there are: then all of it.
-uint64_t RejectedNs(const SpoolRecord& record, uint64_t rejected, uint64_t profiles) {
-  const double part = static_cast<double>(rejected) / static_cast<double>(std::max(rejected, profiles));
-  return static_cast<uint64_t>(part * static_cast<double>(ShareOfWindowNs(record)));
+// A server may say any number: no more are lost than were sent.
+void CountRejected(const SpoolRecord& record, uint64_t profiles, Judgement& judgement) {
+  if (judgement.rejected_profiles > profiles) absl::StrAppend(&judgement.reason, " (more profiles than were sent)");
+  judgement.rejected_profiles = std::min(judgement.rejected_profiles, profiles);
+  const double part = static_cast<double>(judgement.rejected_profiles) / static_cast<double>(profiles);
+  judgement.rejected_ns = static_cast<uint64_t>(part * static_cast<double>(ShareOfWindowNs(record)));
 }
 
 // Of those that the answer names, the ones that are there.
@@ -72,8 +75,7 @@ Refusals::Verdict Refusals::OnAnswer(const SpoolRecord& record, const HttpAnswer
   const size_t profiles = request.ok() ? request->profiles() : 0;
   if (profiles != 0 && is_refused) OnRefused(record, *request, verdict);
   if (profiles != 0 && judgement.fate == Fate::kLater) OnLater(record, *request, verdict);
-  if (judgement.rejected_profiles != 0)
-    judgement.rejected_ns = RejectedNs(record, judgement.rejected_profiles, profiles);
+  if (judgement.rejected_profiles != 0) CountRejected(record, std::max<uint64_t>(profiles, 1), judgement);
   return verdict;
 }
 

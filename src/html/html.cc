@@ -13,8 +13,8 @@ namespace offcpu {
 namespace {
 
 // As a policy names the text of an element: 'sha256-...' in base64.
-std::string PolicyHash(std::string_view hex) {
-  return absl::StrCat("'sha256-", absl::Base64Escape(absl::HexStringToBytes(std::string(hex))), "'");
+std::string PolicyHash(std::string_view sha256) {
+  return absl::StrCat("'sha256-", absl::Base64Escape(std::string(sha256)), "'");
 }
 
 // What is not allowed here is forbidden, all of the network included, and so is text that becomes markup.

@@ -4,7 +4,8 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format data labels plumbing child_index rows view layout search times sides sandwich causes wakers scale change state
+    format data errors labels plumbing child_index rows view layout regex matcher search times sides sandwich causes wakers scale change
+    state
     colors
     # with a page
     tree details totals flame table filters controls heat span live main)
@@ -24,5 +25,7 @@ endforeach()
 if("${OFFCPU_PAGE_SCRIPT}${OFFCPU_PAGE_STYLE}" MATCHES "<!--|</[sS][cCtT]|\\)page\"")
   message(FATAL_ERROR "page/: '${CMAKE_MATCH_0}' would end the element that it is in")
 endif()
-string(SHA256 OFFCPU_PAGE_STYLE_SHA256 "${OFFCPU_PAGE_STYLE}")
-string(SHA256 OFFCPU_PAGE_SCRIPT_SHA256 "${OFFCPU_PAGE_SCRIPT}")
+foreach(text IN ITEMS STYLE SCRIPT)
+  string(SHA256 hash "${OFFCPU_PAGE_${text}}")
+  string(REGEX REPLACE ".." "\\\\x\\0" OFFCPU_PAGE_${text}_SHA256 "${hash}")
+endforeach()

@@ -9,7 +9,7 @@ namespace offcpu {
 
 extern const std::string_view kPageBody;
 extern const std::string_view kPageStyle;
-extern const std::string_view kPageStyleSha256;  // in hexadecimal digits
+extern const std::string_view kPageStyleSha256;  // its 32 bytes
 extern const std::string_view kPageScript;
 extern const std::string_view kPageScriptSha256;
 

@@ -1,5 +1,6 @@
 #include "html/page_data.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include "html/page_rows.h"
 #include "html/stack_tree.h"
 #include "json/json_writer.h"
+#include "labels/row_error.h"
 #include "labels/row_labels.h"
 #include "tables/summary.h"
 
@@ -54,6 +56,24 @@ void AddSums(const std::vector<PageRow>& rows, std::string_view prefix, RowSums 
   }
 }
 
+bool HasErrors(const PageRows& page) {
+  return std::any_of(page.rows.begin(), page.rows.end(),
+                     [](const PageRow& row) { return row.sums.ns_variance > 0 || row.before.ns_variance > 0; });
+}
+
+void AddErrors(const std::vector<PageRow>& rows, std::string_view prefix, RowSums PageRow::*sums, Columns& columns) {
+  constexpr std::array<std::pair<std::string_view, RowValue>, 4> kErrors = {{{"count", RowValue::kCount},
+                                                                             {"time", RowValue::kOffCpu},
+                                                                             {"blocked", RowValue::kBlocked},
+                                                                             {"runnable", RowValue::kRunnable}}};
+  for (const auto& [name, value] : kErrors) {
+    columns.Add(absl::StrCat(std::string(prefix), std::string(name)), 8, rows.size(),
+                [&rows, sums, value = value](size_t i) { return ErrorOf(rows[i].*sums, value); });
+  }
+  columns.Add(absl::StrCat(std::string(prefix), "draws"), 8, rows.size(),
+              [&rows, sums](size_t i) { return (rows[i].*sums).draws; });
+}
+
 void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   const auto& rows = page.rows;
   columns.Add("row.stack", 4, rows.size(), [&rows](size_t i) { return rows[i].stack; });
@@ -65,6 +85,9 @@ void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   AddSums(rows, "sum.", &PageRow::sums, columns);
   columns.Add("sum.max", 8, rows.size(), [&rows](size_t i) { return rows[i].sums.max_ns; });
   if (is_comparing) AddSums(rows, "before.", &PageRow::before, columns);
+  if (!HasErrors(page)) return;
+  AddErrors(rows, "error.", &PageRow::sums, columns);
+  if (is_comparing) AddErrors(rows, "before_error.", &PageRow::before, columns);
 }
 
 // Of one row after the other.
@@ -76,7 +99,7 @@ void AddTimes(const TimeTable& times, size_t rows, Columns& columns) {
   columns.Add("time.slices", 4, rows, [&times](size_t i) { return times.of(static_cast<uint32_t>(i)).size(); });
   columns.Add("time.column", 4, slices.size(), [&slices](size_t i) { return slices[i]->column; });
   for (const auto& [name, figure] : kTimeFigures)
-    columns.Add(name, 8, slices.size(), [&slices, figure = figure](size_t i) { return slices[i]->*figure; });
+    columns.Add(name, 8, slices.size(), [&slices, member = figure](size_t i) { return slices[i]->*member; });
 }
 
 void WriteRecording(const NamedProfile& profile, bool hide_idle, JsonWriter& json) {
@@ -127,6 +150,7 @@ std::string Bytes(const NamedProfile& profile, const NamedProfile* before, const
     json.Field("begin_ns", absl::StrCat(profile.times.begin_ns));
     json.EndObject();
   }
+  json.Field("unsampled_ns", UnsampledMostNs(profile.stats));
   json.Field("value", InfoOf(options.value).name);
   json.Key("samples");
   json.Bool(HasSamples(profile) && (before == nullptr || HasSamples(*before)));

@@ -28,6 +28,16 @@ bool IsInterpreted(std::string_view name) {
   return name == "Interpreter" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix);
 }
 
+// `text` is valid UTF-8.
+std::string Cut(std::string text) {
+  constexpr std::string_view kMark = "\xe2\x80\xa6";  // an ellipsis
+  if (text.size() <= PageStrings::kMaxBytes) return text;
+  size_t size = PageStrings::kMaxBytes - kMark.size();
+  while ((static_cast<uint8_t>(text[size]) & 0xc0) == 0x80) --size;  // not the first byte of a character
+  text.resize(size);
+  return text += kMark;
+}
+
 FrameClass ClassOf(const NamedFrame& frame, bool is_in_perf_map) {
   if (frame.kind == FrameKind::kKernel) return FrameClass::kKernel;
   return is_in_perf_map && IsInterpreted(frame.name) ? FrameClass::kInterpreted : FrameClass::kUser;
@@ -38,7 +48,7 @@ FrameClass ClassOf(const NamedFrame& frame, bool is_in_perf_map) {
 uint32_t PageStrings::Of(std::string_view text) {
   const auto [it, is_new] = index_.try_emplace(std::string(text), 0);
   if (!is_new) return it->second;
-  std::string printable = Printable(text);
+  std::string printable = Cut(Printable(text));
   const auto [same, is_first] =
       index_of_printable_.try_emplace(printable, static_cast<uint32_t>(index_of_printable_.size()));
   if (is_first) all_.push_back(std::move(printable));

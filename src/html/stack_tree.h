@@ -3,6 +3,7 @@
 #ifndef OFFCPU_HTML_STACK_TREE_H_
 #define OFFCPU_HTML_STACK_TREE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -16,9 +17,12 @@
 
 namespace offcpu {
 
-// Texts by their number, printable. Texts that look the same have the same number. "" is 0.
+// Texts by their number, printable, and cut where they are too long to be looked at. Texts that look the same have the
+// same number. "" is 0.
 class PageStrings {
  public:
+  static constexpr size_t kMaxBytes = 4096;  // of each, with the mark that it was cut
+
   PageStrings() { Of(""); }
 
   uint32_t Of(std::string_view text);

@@ -12,6 +12,7 @@
 #include "json/ledger_json.h"
 #include "json/stack_json.h"
 #include "json/stats_json.h"
+#include "labels/row_error.h"
 #include "labels/row_labels.h"
 #include "labels/row_value.h"
 #include "labels/stack_labels.h"
@@ -53,6 +54,9 @@ void WriteWakers(const NamedProfile& profile, const WakerChain& chain, RowLabels
   });
 }
 
+// A recording that may have been a sample tells errors, if only that there are none.
+bool HasErrors(const NamedProfile& profile) { return MostSampleNs(profile.stats) != 0 || IsSample(profile); }
+
 void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& labels, JsonWriter& json) {
   json.BeginObject();
   WriteLabels(labels.OfRow(row), json);
@@ -60,10 +64,7 @@ void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& label
     if (info.sum != nullptr) json.Field(info.key, row.*info.sum);
   }
   json.Field("max_ns", row.max_ns);
-  if (profile.stats.sample_ns != 0) {
-    json.Field("count_error", row.count_error());
-    json.Field("ns_error", row.ns_error());
-  }
+  if (HasErrors(profile)) WriteErrorsJson(row, json);
   WriteUserStackFields(profile.user_stacks[row.user_stack], {}, json);
   WriteKernelStack(profile.kernel_stacks[row.kernel_stack], json);
   if (row.waker != 0) WriteWakers(profile, profile.wakers[row.waker - 1], labels, json);
@@ -73,18 +74,17 @@ void WriteRow(const NamedProfile& profile, const NamedRow& row, RowLabels& label
 }  // namespace
 
 void WriteProfileJson(const NamedProfile& profile, ByteSink sink) {
-  uint64_t total_ns = 0;
-  uint64_t cpu_ns = 0;
-  for (const ProfileRow& row : profile.rows) {
-    total_ns += row.total_ns();
-    cpu_ns += row.cpu_ns;
-  }
+  const RowSums total = SumOf(profile.rows);
   JsonWriter json(sink);
   json.BeginObject();
   json.Field("start_unix_ns", profile.start_unix_ns);
   json.Field("duration_ns", profile.duration_ns);
-  json.Field("total_ns", total_ns);
-  if (profile.stats.oncpu_period_ns != 0) json.Field("cpu_ns", cpu_ns);
+  json.Field("total_ns", total.total_ns());
+  if (HasErrors(profile)) {
+    json.Field("total_ns_error", total.ns_error());
+    json.Field("unsampled_most_ns", UnsampledMostNs(profile.stats));
+  }
+  if (profile.stats.oncpu_period_ns != 0) json.Field("cpu_ns", total.cpu_ns);
   json.Field("host", profile.host);
   RowLabels labels(profile);
   WriteArray("stacks", profile.rows, json, [&](const NamedRow& row) { WriteRow(profile, row, labels, json); });

@@ -1,10 +1,10 @@
 // A whole profile as one JSON object, for scripts:
 //   {"start_unix_ns", "duration_ns", "total_ns", "host", "stacks": [...], "idle": [...], "stats": {...}}
-// Of a sample each stack has "count_error" and "ns_error", standard errors.
-// A stack is one row of the profile: {"process", "pid", "comm", "kind", "cause", "syscall", "idle", "count",
-// "blocked_ns", "runnable_ns", "max_ns", the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf
-// first. "idle" is there if it is a wait for work: the pattern that says so, of which the list has {"name", "count",
-// "blocked_ns"}.
+// Of a sample there are "total_ns_error", and "unsampled_most_ns", what waits of which none was drawn may be in any
+// row, or in none, at most; and each stack has the fields of WriteErrorsJson (stats_json.h). A stack is one row of the
+// profile: {"process", "pid", "comm", "kind", "cause", "syscall", "idle", "count", "blocked_ns", "runnable_ns",
+// "max_ns", the user stack's fields (stack_json.h), "kernel": ["name"]}, frames leaf first. "idle" is there if it is a
+// wait for work: the pattern that says so, of which the list has {"name", "count", "blocked_ns"}.
 #ifndef OFFCPU_JSON_PROFILE_JSON_H_
 #define OFFCPU_JSON_PROFILE_JSON_H_
 

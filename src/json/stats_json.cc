@@ -31,6 +31,14 @@ void WriteStatsJson(const ProfileStats& stats, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteErrorsJson(const RowSums& sums, JsonWriter& json) {
+  json.Field("count_error", sums.count_error());
+  json.Field("ns_error", sums.ns_error());
+  json.Field("blocked_error", StandardError(sums.blocked_variance));
+  json.Field("runnable_error", StandardError(sums.runnable_variance));
+  json.Field("draws", sums.draws);
+}
+
 void WriteDropsJson(const std::vector<Drop>& drops, JsonWriter& json) {
   WriteArray("drops", drops, json, [&](const Drop& drop) {
     json.BeginObject();
@@ -47,6 +55,7 @@ void WriteIdleJson(const std::vector<IdleSum>& sums, JsonWriter& json) {
     json.Field("name", sum.name);
     json.Field("count", sum.count);
     json.Field("blocked_ns", sum.blocked_ns);
+    if (sum.blocked_variance > 0) json.Field("blocked_error", StandardError(sum.blocked_variance));
     json.EndObject();
   });
 }

@@ -8,12 +8,17 @@
 #include "classify/idle.h"
 #include "json/json_writer.h"
 #include "profile/profile.h"
+#include "profile/profile_row.h"
 
 namespace offcpu {
 
 void WriteStatsJson(const ProfileStats& stats, JsonWriter& json);
 
-// Each with its key: "drops", and "idle", an array of {"name", "count", "blocked_ns"}.
+// Standard errors, "count_error", "ns_error", "blocked_error", "runnable_error"; and "draws", on which they are based.
+void WriteErrorsJson(const RowSums& sums, JsonWriter& json);
+
+// Each with its key: "drops", and "idle", an array of {"name", "count", "blocked_ns"}, of a sample with
+// "blocked_error".
 void WriteDropsJson(const std::vector<Drop>& drops, JsonWriter& json);
 void WriteIdleJson(const std::vector<IdleSum>& sums, JsonWriter& json);
 

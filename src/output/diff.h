@@ -25,7 +25,8 @@ struct DiffSide {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;  // more than 0
   uint64_t total = 0;        // of the value, in all that is shown
-  uint64_t hidden_ns = 0;    // waits for work that are not
+  double total_variance = 0;
+  uint64_t hidden_ns = 0;  // waits for work that are not
 
   double PerSecond(uint64_t amount) const;
 };
@@ -34,6 +35,9 @@ struct DiffLine {
   std::string name;  // the value of a label; or a stack, as folded.h writes it
   uint64_t before = 0;
   uint64_t after = 0;
+  // Of a sample; see VarianceOf in labels/row_error.h.
+  double before_variance = 0;
+  double after_variance = 0;
 };
 
 struct ProfileDiff {
@@ -45,6 +49,9 @@ struct ProfileDiff {
 
   // In a second; below 0 if it shrank.
   double Change(const DiffLine& line) const { return after.PerSecond(line.after) - before.PerSecond(line.before); }
+  // The standard error of that: two recordings do not know of each other's draws, so variances add up.
+  double ChangeError(const DiffLine& line) const;
+  DiffLine Whole() const;  // of all that is shown; without a name
 };
 
 // Names of threads and programs that differ in a number alone are one (row_groups.h).

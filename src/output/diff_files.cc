@@ -1,6 +1,5 @@
 #include "output/diff_files.h"
 
-#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -10,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "json/json_writer.h"
+#include "profile/profile_row.h"
 
 namespace offcpu {
 namespace {
@@ -20,6 +20,7 @@ void WriteSide(std::string_view key, const DiffSide& side, JsonWriter& json) {
   json.Field("start_unix_ns", side.start_unix_ns);
   json.Field("duration_ns", side.duration_ns);
   json.Field("total", side.total);
+  if (side.total_variance > 0) json.Field("total_error", StandardError(side.total_variance));
   json.Field("hidden_ns", side.hidden_ns);
   json.EndObject();
 }
@@ -27,6 +28,9 @@ void WriteSide(std::string_view key, const DiffSide& side, JsonWriter& json) {
 void WriteAmounts(const DiffLine& line, JsonWriter& json) {
   json.Field("before", line.before);
   json.Field("after", line.after);
+  if (line.before_variance <= 0 && line.after_variance <= 0) return;
+  json.Field("before_error", StandardError(line.before_variance));
+  json.Field("after_error", StandardError(line.after_variance));
 }
 
 }  // namespace
@@ -36,8 +40,8 @@ void WriteDiffFolded(const ProfileDiff& diff, bool nanoseconds, ByteSink sink) {
   const double seconds = static_cast<double>(diff.after.duration_ns) / 1e9;
   std::set<std::string> lines;
   for (const DiffLine& line : diff.stacks) {
-    const auto before = std::llround(diff.before.PerSecond(line.before) * seconds / unit);
-    const auto after = std::llround(static_cast<double>(line.after) / unit);
+    const uint64_t before = Rounded(diff.before.PerSecond(line.before) * seconds / unit);
+    const uint64_t after = Rounded(static_cast<double>(line.after) / unit);
     if (before != 0 || after != 0) lines.insert(absl::StrCat(line.name, " ", before, " ", after, "\n"));
   }
   for (const std::string& line : lines) sink(line);

@@ -103,28 +103,31 @@ void ForEachStack(const NamedProfile& profile, std::span<const NamedRow> rows, c
   Ranks users(UserTexts(profile));
   Ranks kernels(KernelTexts(profile));
   Ranks wakers(WakerTexts(profile, options));
-  std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, uint64_t> sums;
+  std::map<std::tuple<size_t, size_t, size_t, size_t, size_t>, RowSums> sums;
   for (const ProfileRow& row : rows) {
     if (row.kind == WaitKind::kRunning && options.value == RowValue::kOffCpu) continue;
     sums[{processes.rank(row.process), threads.rank(row.comm), users.rank(row.user_stack),
-          kernels.rank(row.kernel_stack), wakers.rank(row.waker)}] += ValueOf(row, options.value);
+          kernels.rank(row.kernel_stack), wakers.rank(row.waker)}]
+        .Add(row);
   }
-  for (const auto& [key, amount] : sums) {
-    if (amount == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall) continue;
+  for (const auto& [key, of_stack] : sums) {
+    if (ValueOf(of_stack, options.value) == 0 && options.value != RowValue::kOffCpu && options.value != RowValue::kWall)
+      continue;
     auto [process, thread, user, kernel, waker] = key;
     std::string line = processes.text(process);
     for (const std::string* part : {&threads.text(thread), &users.text(user)}) {
       if (!part->empty()) absl::StrAppend(&line, ";", *part);
     }
     if (!kernels.text(kernel).empty()) absl::StrAppend(&line, ";-;", kernels.text(kernel));
-    visit(line + wakers.text(waker), amount);
+    visit(line + wakers.text(waker), of_stack);
   }
 }
 
 void WriteFolded(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
                  ByteSink sink) {
   const bool as_is = options.nanoseconds || !IsTime(options.value);
-  ForEachStack(profile, rows, options, [&](const std::string& stack, uint64_t amount) {
+  ForEachStack(profile, rows, options, [&](const std::string& stack, const RowSums& sums) {
+    const uint64_t amount = ValueOf(sums, options.value);
     const uint64_t value = as_is ? amount : amount / 1000 + (amount % 1000 >= 500 ? 1 : 0);
     sink(absl::StrCat(stack, " ", value, "\n"));
   });

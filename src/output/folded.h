@@ -32,9 +32,9 @@ struct FoldedOptions {
   bool per_process = false;  // "PROGRAM-PID" instead of the program: processes are not added up
 };
 
-using StackVisitor = absl::FunctionRef<void(const std::string& stack, uint64_t amount)>;
+using StackVisitor = absl::FunctionRef<void(const std::string& stack, const RowSums& sums)>;
 
-// In the order of the lines; amounts are not rounded. `rows`: those of the profile that are to be shown
+// In the order of the lines; sums are not rounded. `rows`: those of the profile that are to be shown
 // (classify/idle.h).
 void ForEachStack(const NamedProfile& profile, std::span<const NamedRow> rows, const FoldedOptions& options,
                   StackVisitor visit);

@@ -11,6 +11,7 @@
 #include "classify/idle.h"
 #include "html/html.h"
 #include "json/profile_json.h"
+#include "labels/row_error.h"
 #include "otlp/otlp.h"
 #include "output/frame_sources.h"
 #include "pprof/pprof.h"
@@ -61,6 +62,7 @@ void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSi
     WriteProcessTable(profile, shown.rows(), groups, sink);
   }
   if (shown.is_less()) sink(IdleLine(shown.sums()));
+  sink(ErrorLegend(profile));
   sink("\n");
   if (has_both) WriteStackTable(profile, shown.rows(), stacks, sink);
   WriteLedgerTable(profile, options.text_processes, sink);

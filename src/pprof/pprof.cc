@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "bytes/gzip.h"
 #include "bytes/utf8.h"
+#include "labels/row_error.h"
 #include "labels/row_labels.h"
 #include "labels/row_value.h"
 #include "labels/stack_labels.h"
@@ -320,6 +321,9 @@ class Writer {
     details->set_max_ns(Number(row.max_ns));
     details->set_count_error(Number(row.count_error()));
     details->set_time_error(Number(row.ns_error()));
+    details->set_blocked_error(Number(ErrorOf(row, RowValue::kBlocked)));
+    details->set_runnable_error(Number(ErrorOf(row, RowValue::kRunnable)));
+    details->set_draws(Number(row.draws));
     details->set_unwind(AddUserLabels(row.user_stack, "", sample));
     if (profile_.times.column_ns != 0) details->set_times(row.times);
     AddKernelLabels(row.kernel_stack, "", sample);

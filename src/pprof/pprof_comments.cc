@@ -7,7 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "bytes/units.h"
 #include "labels/profile_counters.h"
+#include "labels/row_error.h"
 #include "pprof/pprof_labels.h"
 #include "pprof/pprof_ledger.h"
 
@@ -19,6 +21,7 @@ constexpr std::string_view kMarkOfOld = "offcpu recording 1, start ";
 constexpr std::string_view kHost = "host: ";
 constexpr std::string_view kCounters = "counters: ";
 constexpr size_t kLineBytes = 120;  // of counters: what pprof's graph has room for
+constexpr std::string_view kAccuracy = "accuracy: ";
 constexpr std::string_view kLost = "lost: ";
 constexpr std::string_view kTimes = " times, ";
 constexpr std::string_view kLedger = "ledger: ";
@@ -79,6 +82,7 @@ class Reader {
       profile_.host = std::string(comment);
       return true;
     }
+    if (comment.starts_with(kAccuracy)) return true;
     if (Consume(kLost, &comment)) return ParseDrop(comment, &profile_.stats.drops.emplace_back());
     if (Consume(kLedger, &comment)) return ledger_.Read(comment);
     if (comment == kIdleTold) {
@@ -128,6 +132,14 @@ std::vector<std::string> CounterLines(const ProfileStats& stats) {
   return lines;
 }
 
+std::string AccuracyComment(const NamedProfile& profile) {
+  const RowSums total = SumOf(profile.rows);
+  const std::vector<RowSums> rows(profile.rows.begin(), profile.rows.end());
+  const std::string time = WithError(FormatDuration(total.total_ns()), total, RowValue::kOffCpu);
+  return absl::StrCat(std::string(kAccuracy), rows.empty() ? "" : absl::StrCat(time, " off the CPU; "),
+                      AccuracyText(profile, rows, total.total_ns()));
+}
+
 }  // namespace
 
 std::vector<std::string> PprofComments(const NamedProfile& profile) {
@@ -135,6 +147,7 @@ std::vector<std::string> PprofComments(const NamedProfile& profile) {
       absl::StrCat(std::string(kMark), profile.start_unix_ns),
       absl::StrCat(std::string(kHost), profile.host),
   };
+  if (IsSample(profile)) comments.push_back(AccuracyComment(profile));
   const bool tells_idle = profile.idle_is_told && !profile.rows.empty();  // of no row there is nothing to tell
   if (tells_idle) comments.emplace_back(kIdleTold);
   for (std::string& line : CounterLines(profile.stats)) comments.push_back(std::move(line));

@@ -1,29 +1,24 @@
 #include "pprof/pprof_reader.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/gzip.h"
+#include "bytes/read_file.h"
 #include "bytes/utf8.h"
 #include "labels/row_value.h"
+#include "labels/sum_limits.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_comments.h"
 #include "pprof/pprof_rows.h"
 #include "pprof/pprof_tables.h"
-#include "process/regular_file.h"
 #include "profile/time_table.h"
 
 namespace offcpu {
@@ -118,31 +113,9 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   if (!may_have_samples) period_ns = 0;
   const bool has_samples = Total(profile.rows, RowValue::kSamples) != 0 || Total(profile.rows, RowValue::kCpu) != 0;
   if (has_samples) period_ns = std::max<uint64_t>(period_ns, 1);
+  if (!SumLimits().Add(profile)) return absl::DataLossError("is damaged: more time than there can be, or more events");
   profile.modules = tables->modules();
   return profile;
-}
-
-absl::Status CannotRead() {
-  const int error = errno;
-  return absl::Status(absl::ErrnoToStatusCode(error), absl::StrCat("cannot be read: ", strerror(error)));
-}
-
-absl::StatusOr<std::string> ReadWhole(const std::string& path) {
-  const OwnedFd name(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!name) return CannotRead();
-  const OwnedFd fd = OpenRegularFile(name);
-  if (!fd) return absl::InvalidArgumentError("is not a regular file that can be read");
-  std::string bytes;
-  std::array<char, 1 << 16> piece;
-  for (;;) {
-    const ssize_t n = read(fd.get(), piece.data(), piece.size());
-    if (n == 0) return bytes;
-    if (n < 0 && errno != EINTR) return CannotRead();
-    if (n > 0) bytes.append(piece.data(), static_cast<size_t>(n));
-    if (bytes.size() > kMaxPprofFileBytes) {
-      return absl::ResourceExhaustedError(absl::StrCat("is larger than ", kMaxPprofFileBytes >> 20, " MiB"));
-    }
-  }
 }
 
 }  // namespace
@@ -155,8 +128,8 @@ absl::StatusOr<NamedProfile> ParsePprof(std::string_view bytes, const PprofLimit
 }
 
 absl::StatusOr<NamedProfile> ReadPprofFile(const std::string& path) {
-  const absl::StatusOr<std::string> bytes = ReadWhole(path);
-  if (!bytes.ok()) return Naming(path, bytes.status());
+  const absl::StatusOr<std::string> bytes = ReadRegularFile(path, kMaxPprofFileBytes);
+  if (!bytes.ok()) return bytes.status();
   absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
   return profile.ok() ? std::move(profile) : Naming(path, profile.status());
 }

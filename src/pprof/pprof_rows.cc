@@ -20,8 +20,6 @@ namespace {
 
 namespace pb = offcpu::pprof;
 
-constexpr uint64_t kMaxSum = std::numeric_limits<int64_t>::max();
-
 absl::Status DamagedRow(std::string_view what) {
   return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
 }
@@ -41,13 +39,6 @@ bool IsSum(int64_t value, uint64_t sum) {
 // Without a label nothing is known of it.
 std::optional<WaitKind> KindOf(std::string_view name) {
   return name.empty() ? WaitKind::kOther : ByName<WaitKind>(name, kWaitKindCount);
-}
-
-// Adds to a sum that stays a number for every format.
-bool AddTo(uint64_t value, uint64_t* sum) {
-  if (value > kMaxSum - *sum) return false;
-  *sum += value;
-  return true;
 }
 
 }  // namespace
@@ -123,6 +114,9 @@ absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->max_ns = details.max_ns();
   labels->count_error = details.count_error();
   labels->ns_error = details.time_error();
+  labels->blocked_error = details.blocked_error();
+  labels->runnable_error = details.runnable_error();
+  labels->draws = details.draws();
   labels->times = details.times();
   const absl::StatusOr<std::string_view> unwind = tables_.String(details.unwind());
   if (!unwind.ok()) return unwind.status();
@@ -144,12 +138,26 @@ absl::Status PprofRows::CheckAnyLabels(const AnyLabels& labels) {
 
 absl::Status PprofRows::CheckLabels(const Labels& labels) {
   if (absl::Status status = CheckAnyLabels(labels); !status.ok()) return status;
-  if (labels.max_ns < 0 || labels.count_error < 0 || labels.ns_error < 0) return DamagedRow("a negative number");
+  for (const int64_t number : {labels.max_ns, labels.count_error, labels.ns_error, labels.blocked_error,
+                               labels.runnable_error, labels.draws}) {
+    if (number < 0) return DamagedRow("a negative number");
+  }
   for (const WakerLabels& waker : labels.wakers) {
     if (absl::Status status = CheckAnyLabels(waker); !status.ok()) return status;
     if (waker.no_kernel_stack == kUserModeStack) return DamagedRow("an unknown kernel stack");
   }
   return absl::OkStatus();
+}
+
+// Older files do not tell the errors of the parts of the time, which are not above that of the whole.
+void PprofRows::SetErrors(const Labels& labels, ProfileRow* row) {
+  const auto square = [](int64_t error) { return static_cast<double>(error) * static_cast<double>(error); };
+  const bool has_parts = labels.blocked_error != 0 || labels.runnable_error != 0;
+  row->count_variance = square(labels.count_error);
+  row->ns_variance = square(labels.ns_error);
+  row->blocked_variance = square(has_parts || row->blocked_ns == 0 ? labels.blocked_error : labels.ns_error);
+  row->runnable_variance = square(has_parts || row->runnable_ns == 0 ? labels.runnable_error : labels.ns_error);
+  row->draws = static_cast<uint64_t>(labels.draws);
 }
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
@@ -159,9 +167,7 @@ absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* 
   }
   for (size_t i = 0; i < values.size(); ++i) {
     const RowValueInfo& info = kRowValues[i];
-    if (info.sum == nullptr) continue;
-    row->*info.sum = static_cast<uint64_t>(values[i]);
-    if (!AddTo(row->*info.sum, info.is_time ? &ns_ : &count_)) return DamagedRow("more time than there can be");
+    if (info.sum != nullptr) row->*info.sum = static_cast<uint64_t>(values[i]);
   }
   if (!IsSum(values[static_cast<size_t>(RowValue::kOffCpu)], row->total_ns())) {
     return DamagedRow("a time that is not the sum of its parts");
@@ -230,8 +236,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.kind = *kind;
   row.syscall = *syscall;
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
-  row.count_variance = static_cast<double>(labels->count_error) * static_cast<double>(labels->count_error);
-  row.ns_variance = static_cast<double>(labels->ns_error) * static_cast<double>(labels->ns_error);
+  SetErrors(*labels, &row);
   row.idle = Idle(labels->text(RowLabel::kIdle));
   profile_.rows.push_back(std::move(row));
   return absl::OkStatus();

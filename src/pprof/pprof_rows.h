@@ -63,6 +63,9 @@ class PprofRows {
     int64_t max_ns = 0;
     int64_t count_error = 0;
     int64_t ns_error = 0;
+    int64_t blocked_error = 0;
+    int64_t runnable_error = 0;
+    int64_t draws = 0;
     std::array<WakerLabels, kMaxLinks> wakers;
     size_t links = 0;  // of `wakers` that are named
     std::string times;
@@ -76,6 +79,7 @@ class PprofRows {
   absl::Status ReadDetails(const Message& details, Labels* labels);
   static absl::Status CheckAnyLabels(const AnyLabels& labels);
   static absl::Status CheckLabels(const Labels& labels);
+  static void SetErrors(const Labels& labels, ProfileRow* row);
   absl::Status ReadValues(std::span<const int64_t> values, ProfileRow* row);
   absl::Status ReadTimes(const std::string& times, ProfileRow* row) const;
   static void ReadAnyLabel(std::string_view key, std::string_view text, int64_t number, AnyLabels* labels);
@@ -93,8 +97,6 @@ class PprofRows {
   PprofBudget shown_;
   NamedProfile& profile_;
   PprofStacks stacks_;
-  uint64_t count_ = 0;  // of all rows
-  uint64_t ns_ = 0;
   absl::flat_hash_map<ProcessName, uint32_t> process_index_;
   absl::flat_hash_map<std::string_view, uint32_t> comm_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;

@@ -2,11 +2,26 @@
 
 namespace offcpu {
 
-void KernelStacks::Define(uint64_t id, std::vector<uint64_t> frames) {
-  if (stacks_.contains(id)) return;
+bool KernelStacks::Define(uint64_t id, std::vector<uint64_t> frames) {
+  if (IsVoid(id)) return false;
+  const auto known = stacks_.find(id);
+  if (known != stacks_.end()) {
+    if (known->second.frames == frames) return true;
+    Void(id);
+    return false;
+  }
   if (stacks_.size() >= max_stacks_) EvictOne();
   stacks_.emplace(id, Stack{.frames = std::move(frames)});
   order_.push_back(id);
+  return true;
+}
+
+// `order_` still has it.
+void KernelStacks::Void(uint64_t id) {
+  if (IsVoid(id)) return;
+  ++conflicts_;
+  void_.Add(id);
+  stacks_.erase(id);
 }
 
 const std::vector<uint64_t>* KernelStacks::Find(uint64_t id) {
@@ -22,6 +37,7 @@ void KernelStacks::EvictOne() {
     const uint64_t id = order_.front();
     order_.pop_front();
     const auto found = stacks_.find(id);
+    if (found == stacks_.end()) continue;  // void
     if (found->second.used) {
       found->second.used = false;
       order_.push_back(id);

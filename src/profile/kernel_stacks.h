@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "profile/void_names.h"
 
 namespace offcpu {
 
@@ -20,12 +21,17 @@ class KernelStacks {
   KernelStacks(size_t max_stacks, std::function<void(uint64_t id)> forget)
       : max_stacks_(max_stacks), forget_(std::move(forget)) {}
 
-  // Frames leaf first. The first definition of an id stays.
-  void Define(uint64_t id, std::vector<uint64_t> frames);
-  // Null if it is not known. Valid until the next Define.
+  // Frames leaf first. False: the id is void, because it was, or because it is known with other frames.
+  bool Define(uint64_t id, std::vector<uint64_t> frames);
+  // Nobody knows which of its stacks an id stands for, now or later.
+  void Void(uint64_t id);
+  bool IsVoid(uint64_t id) const { return void_.Contains(id); }
+  // Null if it is not known, or void. Valid until the next Define.
   const std::vector<uint64_t>* Find(uint64_t id);
 
   size_t size() const { return stacks_.size(); }
+  // Ids that have become void.
+  uint64_t conflicts() const { return conflicts_; }
 
  private:
   struct Stack {
@@ -38,6 +44,8 @@ class KernelStacks {
   const size_t max_stacks_;
   const std::function<void(uint64_t id)> forget_;
   absl::flat_hash_map<uint64_t, Stack> stacks_;
+  VoidNames void_;
+  uint64_t conflicts_ = 0;
   std::deque<uint64_t> order_;  // of eviction; what was used meanwhile goes to the end of it once more
 };
 

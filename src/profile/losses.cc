@@ -11,7 +11,7 @@ constexpr std::string_view kRecordLess =
     "Record fewer processes (-p, --cgroup), or leave out short waits (--min-wait).";
 constexpr std::string_view kRecordFewer = "Record fewer processes (-p, --cgroup).";
 constexpr std::string_view kSampleLess = "Sample less often (--oncpu).";
-constexpr std::string_view kFollowTheLoad = "Leave out --sample, so that it follows the load.";
+constexpr std::string_view kNoShortWaits = "Leave out short waits (--min-wait).";
 constexpr std::string_view kFreeMemory = "Free memory on the host.";
 constexpr std::string_view kShorterWindows = "Record less, or in shorter windows.";
 constexpr std::string_view kSilentFiles = "See whether a file system does not answer.";
@@ -86,7 +86,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kCaptureRingFull,
      .name = "capture ring full",
      .meaning = "Stacks came faster than offcpu read them: their waits have no user stack.",
-     .advice = kFollowTheLoad},
+     .advice = kRecordLess},
     {.id = LossId::kCaptureRingBusy,
      .name = "capture ring busy",
      .meaning = "A stack was copied while whatever its CPU had interrupted held the lock of the ring: its waits have "
@@ -111,7 +111,7 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
      .name = "captures of a process switched off for a while",
      .meaning = "Copying stacks took more than its share of the time of a process: for ten seconds its waits have no "
                 "user stack.",
-     .advice = kFollowTheLoad},
+     .advice = kNoShortWaits},
     {.id = LossId::kLifecycleLost,
      .name = "exec or exit not reported",
      .meaning = "The ring had no room for the news that a process has ended or runs another program: offcpu notices "
@@ -188,6 +188,13 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
          "A user stack that a BPF program has walked differed from its capture. Stacks of code like that are all "
          "captured from then on.",
      .advice = "Report it, with the program."},
+    {.id = LossId::kNameConflict,
+     .name = "two contents under one name",
+     .meaning =
+         "Two stacks or two lists of code had the same name, a hash of 64 bits under a key that offcpu tells "
+         "nobody: neither is shown. Waits of a kernel stack have [unknown kernel stack] instead; user stacks are "
+         "captured, or missing.",
+     .advice = "Report it: it should not happen in millions of years."},
     {.id = LossId::kIntervalLate,
      .name = "interval came after its window",
      .meaning = "offcpu read a wait of a window when that window was closed.",
@@ -310,8 +317,9 @@ constexpr std::string_view kLeaveOutShort =
 constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kNone, .meaning = "There is one."},
     {.reason = NoUserStack::kBudget,
-     .meaning = "More was recorded than may be copied.",
-     .advice = "more was recorded than may be copied: leave out --sample, so that it follows the load"},
+     .meaning = "More stacks were not known yet than may be copied.",
+     .advice =
+         "more stacks were not known yet than may be copied: record for longer, or fewer processes (-p, --cgroup)"},
     {.reason = NoUserStack::kRingFull,
      .meaning = "Stacks came faster than offcpu read them.",
      .advice = kLeaveOutShort},
@@ -333,8 +341,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
     {.reason = NoUserStack::kSwitchedOff,
      .meaning = "Copying stacks had taken more than its share of the time of the process.",
-     .advice = "the process waits so often that copying its stacks took too much of its time: leave out --sample, so "
-               "that it follows the load"},
+     .advice = "the process waits so often that copying its stacks took too much of its time: leave out short waits "
+               "(--min-wait)"},
     {.reason = NoUserStack::kOverload, .meaning = "offcpu did not keep up.", .advice = kLeaveOutShort},
     {.reason = NoUserStack::kUnsupported,
      .meaning = "This kernel offers no way to copy a user stack.",

@@ -58,6 +58,7 @@ enum class LossId : uint8_t {
   kQueueSamples,
   kUndecodable,
   kUserWalkDiffers,
+  kNameConflict,
   kIntervalLate,
   kSampleLate,
   kOpenWaitMissed,

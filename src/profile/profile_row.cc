@@ -16,14 +16,20 @@ void Weigh(uint64_t length_ns, uint64_t sample_ns, RowSums* sums) {
   if (length_ns == 0 || length_ns >= sample_ns) return;
   const double probability = static_cast<double>(length_ns) / static_cast<double>(sample_ns);
   const double weighed_ns = static_cast<double>(sums->total_ns()) / probability;
-  sums->blocked_ns = static_cast<uint64_t>(std::llround(static_cast<double>(sums->blocked_ns) / probability));
+  const double blocked_ns = static_cast<double>(sums->blocked_ns) / probability;
+  sums->blocked_ns = static_cast<uint64_t>(std::llround(blocked_ns));
   sums->runnable_ns = static_cast<uint64_t>(std::llround(weighed_ns)) - sums->blocked_ns;
   sums->count_excess = 1 / probability - 1;
   sums->count_variance = (1 - probability) / (probability * probability);
   sums->ns_variance = (1 - probability) * weighed_ns * weighed_ns;
+  sums->blocked_variance = (1 - probability) * blocked_ns * blocked_ns;
+  sums->runnable_variance = (1 - probability) * (weighed_ns - blocked_ns) * (weighed_ns - blocked_ns);
+  sums->draws = 1;
 }
 
 }  // namespace
+
+uint64_t Rounded(double amount) { return amount < 0x1p63 ? static_cast<uint64_t>(std::llround(amount)) : kMostSum; }
 
 RowSums RowSums::OfWait(uint64_t blocked_ns, uint64_t runnable_ns, uint64_t whole_ns, uint64_t sample_ns) {
   const uint64_t part_ns = blocked_ns + runnable_ns;
@@ -42,6 +48,9 @@ void RowSums::Add(const RowSums& other) {
   count_excess += other.count_excess;
   count_variance += other.count_variance;
   ns_variance += other.ns_variance;
+  blocked_variance += other.blocked_variance;
+  runnable_variance += other.runnable_variance;
+  draws += other.draws;
   samples += other.samples;
   cpu_ns += other.cpu_ns;
 }

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -59,6 +60,13 @@ struct RowKey {
   }
 };
 
+// That a sum may be: what pprof and OTLP can say. As nanoseconds 292 years.
+inline constexpr uint64_t kMostSum = std::numeric_limits<int64_t>::max();
+
+// To the nearest whole number, kMostSum at most. `amount`: 0 or more.
+uint64_t Rounded(double amount);
+inline uint64_t StandardError(double variance) { return Rounded(std::sqrt(variance)); }
+
 // Of any number of intervals, or of on-CPU samples.
 struct RowSums {
   uint64_t count = 0;
@@ -69,7 +77,10 @@ struct RowSums {
   // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
   double count_excess = 0;
   double count_variance = 0;
-  double ns_variance = 0;
+  double ns_variance = 0;  // of the time off the CPU, and of both parts of it, which vary together
+  double blocked_variance = 0;
+  double runnable_variance = 0;
+  uint64_t draws = 0;    // intervals that were drawn and stand for others; also 0 where a file does not tell
   uint64_t samples = 0;  // on-CPU, and only of the kind `running`
   uint64_t cpu_ns = 0;   // that they stand for
 
@@ -85,8 +96,8 @@ struct RowSums {
   uint64_t wall_ns() const { return total_ns() + cpu_ns; }
   uint64_t events() const { return count + samples; }
   // Standard errors.
-  uint64_t count_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(count_variance))); }
-  uint64_t ns_error() const { return static_cast<uint64_t>(std::llround(std::sqrt(ns_variance))); }
+  uint64_t count_error() const { return StandardError(count_variance); }
+  uint64_t ns_error() const { return StandardError(ns_variance); }
 };
 
 struct ProfileRow : RowKey, RowSums {

@@ -82,10 +82,18 @@ uint32_t StackTable::InternKernel(uint64_t id) {
   return KernelOverflow();
 }
 
-void StackTable::DefineKernel(uint64_t id, std::span<const uint64_t> addresses) {
+bool StackTable::DefineKernel(uint64_t id, std::span<const uint64_t> addresses) {
   std::optional<uint32_t> index = FindOrAddKernel(id);
-  if (!index || !kernel_[*index].addresses.empty()) return;
-  kernel_[*index].addresses.assign(addresses.begin(), addresses.end());
+  if (!index) return true;
+  std::vector<uint64_t>& known = kernel_[*index].addresses;
+  if (!known.empty()) return std::equal(known.begin(), known.end(), addresses.begin(), addresses.end());
+  known.assign(addresses.begin(), addresses.end());
+  return true;
+}
+
+void StackTable::UndefineKernel(uint64_t id) {
+  const auto known = kernel_index_.find(id);
+  if (known != kernel_index_.end()) kernel_[known->second].addresses.clear();
 }
 
 uint32_t StackTable::KernelOverflow() {

@@ -44,8 +44,10 @@ class StackTable {
   // The entry of samples that were taken in user mode. Not subject to the cap.
   uint32_t InternUserMode();
   bool HasKernel(uint64_t id) const { return kernel_index_.contains(id); }
-  // Addresses leaf first. The first definition of an id stays.
-  void DefineKernel(uint64_t id, std::span<const uint64_t> addresses);
+  // Addresses leaf first. False: it is defined with others, which stay.
+  bool DefineKernel(uint64_t id, std::span<const uint64_t> addresses);
+  // Nobody knows its addresses after all.
+  void UndefineKernel(uint64_t id);
 
   uint32_t UserOverflow();
   uint32_t KernelOverflow();

@@ -48,10 +48,20 @@ Clocks ReadClocks() {
   return best;
 }
 
+Clocks Before(Clocks now, uint64_t ns) {
+  return {.unix_ns = now.unix_ns - ns, .boot_ns = now.boot_ns - ns, .monotonic_ns = now.monotonic_ns - ns};
+}
+
 Clocks Following(const Clocks& before, Clocks now) {
   now.boot_ns = GoneOn(before.boot_ns, now.boot_ns, now.monotonic_ns - before.monotonic_ns);
   now.unix_ns = GoneOn(before.unix_ns, now.unix_ns, now.boot_ns - before.boot_ns);
   return now;
+}
+
+Clocks AtLeastBehind(const Clocks& start, Clocks end, uint64_t ns) {
+  const int64_t less_ns = Difference(ns, end.monotonic_ns - start.monotonic_ns);
+  if (less_ns <= 0 || less_ns >= static_cast<int64_t>(kDriftNs)) return end;
+  return Before(end, static_cast<uint64_t>(-less_ns));
 }
 
 void SetTimes(const Clocks& start, const Clocks& end, Profile& profile) {

@@ -24,9 +24,18 @@ struct Clocks {
 };
 Clocks ReadClocks();
 
+// What they said so long ago: nobody has set one meanwhile.
+Clocks Before(Clocks now, uint64_t ns);
+
 // `now` without what came between the readings of its clocks: as long as nobody sets one and the host is not suspended,
 // all of them have gone on as far as CLOCK_MONOTONIC has since `before`.
 Clocks Following(const Clocks& before, Clocks now);
+
+// `end`, moved by as much as it is less than `ns` behind `start`: what is recorded in between is timed by the
+// scheduler's clock, by which that took `ns`, and no thread's part of it is longer than it. As long as the clocks
+// differ by readings only: where they have drifted apart by kDriftNs, `end` stays where it is.
+inline constexpr uint64_t kDriftNs = 5'000'000;
+Clocks AtLeastBehind(const Clocks& start, Clocks end, uint64_t ns);
 
 // When it was, how long it took, and what happened to the clocks meanwhile. `end` follows `start`.
 void SetTimes(const Clocks& start, const Clocks& end, Profile& profile);

@@ -11,28 +11,45 @@ constexpr size_t kMaxListEntries = 1 << 18;  // in all of them: 12 MiB
 }  // namespace
 
 void KnownCode::Learn(CodeListEvent&& list) {
+  if (void_.Contains(list.hash)) return;
+  const auto known = lists_.find(list.hash);
+  if (known != lists_.end()) {
+    if (known->second != list.mappings) Void(list.hash);
+    return;
+  }
   list_entries_ += list.mappings.size();
   if (lists_.size() >= kMaxLists || list_entries_ > kMaxListEntries) {
-    for (const auto& [hash, mappings] : lists_) forget_list_(hash);
+    for (const auto& [hash, mappings] : lists_) hooks_.forget_list(hash);
     lists_.clear();
     list_entries_ = list.mappings.size();
   }
-  lists_.insert_or_assign(list.hash, std::move(list.mappings));
+  lists_.emplace(list.hash, std::move(list.mappings));
 }
 
 void KnownCode::Learn(Target& target, const ProcessLook& look) {
-  target.Remember(look.code, look.mappings, look.space);
   // A child that is gone before it is looked at has the same.
-  if (look.code.hash != 0 && !look.mappings.empty() && !lists_.contains(look.code.hash)) {
-    Learn(CodeListEvent{look.code.hash, look.mappings});
-  }
+  if (look.code.hash != 0 && !look.mappings.empty()) Learn(CodeListEvent{look.code.hash, look.mappings});
+  target.Remember(Trusted(look.code), look.mappings, look.space);
   for (const CodeMapping& mapping : look.mappings) {
     if (const MappedCode* piece = target.FindPiece(mapping)) files_->Learn(mapping, *piece);
   }
 }
 
+void KnownCode::Void(uint64_t hash) {
+  ++conflicts_;
+  void_.Add(hash);
+  const auto known = lists_.find(hash);
+  list_entries_ -= known->second.size();
+  lists_.erase(known);
+  hooks_.void_code(hash);
+}
+
+CodeVersion KnownCode::Trusted(const CodeVersion& version) const {
+  return void_.Contains(version.hash) ? CodeVersion{.sequence = version.sequence} : version;
+}
+
 std::optional<CaptureCode> KnownCode::FindWhole(Target& target, const CodeVersion& version) const {
-  if (std::shared_ptr<const AddressSpace> space = target.Find(version)) return CaptureCode{std::move(space)};
+  if (std::shared_ptr<const AddressSpace> space = target.Find(Trusted(version))) return CaptureCode{std::move(space)};
   std::optional<CaptureCode> code = FindPart(target, version);
   return code.has_value() && code->whole ? code : std::nullopt;
 }

@@ -15,6 +15,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
+#include "profile/void_names.h"
 #include "recorder/look.h"
 #include "recorder/shared_files.h"
 #include "recorder/target.h"
@@ -29,10 +30,13 @@ struct CaptureCode {
 
 class KnownCode {
  public:
-  // `forget_list` is told the hashes of lists that are forgotten: they have to be sent again. `files` learn what looks
-  // have found.
-  KnownCode(std::function<void(uint64_t hash)> forget_list, std::shared_ptr<SharedFiles> files)
-      : forget_list_(std::move(forget_list)), files_(std::move(files)) {}
+  struct Hooks {
+    std::function<void(uint64_t hash)> forget_list;  // it is forgotten, and has to be sent again
+    // Two lists have it: what was made of either may be the other's.
+    std::function<void(uint64_t hash)> void_code;
+  };
+  // `files` learn what looks have found.
+  KnownCode(Hooks hooks, std::shared_ptr<SharedFiles> files) : hooks_(std::move(hooks)), files_(std::move(files)) {}
 
   void Learn(CodeListEvent&& list);
   // `look` is one that has seen `target`.
@@ -43,11 +47,20 @@ class KnownCode {
   // Also if only a part of it is known.
   std::optional<CaptureCode> FindPart(Target& target, const CodeVersion& version) const;
 
+  // `version`, without a hash that is void: the sequence number, which only this process has, tells as much.
+  CodeVersion Trusted(const CodeVersion& version) const;
+  // Hashes that have become void.
+  uint64_t conflicts() const { return conflicts_; }
+
  private:
-  const std::function<void(uint64_t hash)> forget_list_;
+  void Void(uint64_t hash);
+
+  const Hooks hooks_;
   const std::shared_ptr<SharedFiles> files_;
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> lists_;  // by code hash
   size_t list_entries_ = 0;                                        // in all of them
+  VoidNames void_;
+  uint64_t conflicts_ = 0;
 };
 
 }  // namespace offcpu

@@ -9,8 +9,6 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxDistrusted = 4096;  // when there are more, nothing is told of any code
-
 // As the BPF programs can apply it; nothing if they cannot.
 std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   const Row& row = step.row;
@@ -64,9 +62,10 @@ bool IsOfFiles(const UserStack& stack) {
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
   if (!learns() || stack.end != EndReason::kComplete || code_hash == 0) return false;
-  const uint64_t id = UserStackId(code_hash, trace.pcs);
+  const uint64_t id = hooks_.id(code_hash, trace.pcs);
   const bool is_compared = capture.walked != 0 && capture.walked_code == code_hash;  // none was mapped in between
   if (is_compared && capture.walked != id) {
+    ++wrong_;
     Distrust(code_hash);
     return false;
   }
@@ -75,28 +74,36 @@ bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, con
 }
 
 void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace) {
-  if (distrusted_.contains(code_hash) || distrusted_.size() >= kMaxDistrusted) return;
+  if (distrusted_.Contains(code_hash)) return;
   std::optional<std::vector<UserRow>> rows = UserRowsOf(trace);
   if (!rows.has_value()) return;
-  Keep(id, stack);
+  const Known* known = FindKnown(id);
+  if (known != nullptr && (known->code_hash != code_hash || known->pcs != trace.pcs)) {
+    ++conflicts_;
+    const uint64_t other = known->code_hash;
+    for (const uint64_t either : {other, code_hash}) Distrust(either);
+    return;
+  }
+  Keep(id, {.code_hash = code_hash, .pcs = trace.pcs, .stack = stack});
   hooks_.tell({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
 }
 
 void KnownStacks::Distrust(uint64_t code_hash) {
-  ++wrong_;
-  distrusted_.insert(code_hash);
+  if (!learns()) return;
+  distrusted_.Add(code_hash);
   Forget();
 }
 
-void KnownStacks::Keep(uint64_t id, const UserStack& stack) {
+void KnownStacks::Keep(uint64_t id, Known known) {
   if (told_.stacks.contains(id)) return;
-  if (told_.stacks.size() >= limits_.stacks || told_.frames + stack.frames.size() > limits_.frames) Forget();
-  told_.stacks.emplace(id, stack);
-  told_.frames += stack.frames.size();
-  for (const Frame& frame : stack.frames) {
+  const size_t frames = known.stack.frames.size();
+  if (told_.stacks.size() >= limits_.stacks || told_.frames + frames > limits_.frames) Forget();
+  told_.frames += frames;
+  for (const Frame& frame : known.stack.frames) {
     std::shared_ptr<const Module>& module = told_.modules[frame.module];
     if (module == nullptr) module = frame.module->shared_from_this();
   }
+  told_.stacks.emplace(id, std::move(known));
 }
 
 void KnownStacks::Forget() {
@@ -104,12 +111,17 @@ void KnownStacks::Forget() {
   before_ = std::exchange(told_, {});
 }
 
-const UserStack* KnownStacks::Find(uint64_t id) const {
+const KnownStacks::Known* KnownStacks::FindKnown(uint64_t id) const {
   for (const Generation* generation : {&told_, &before_}) {
     const auto found = generation->stacks.find(id);
     if (found != generation->stacks.end()) return &found->second;
   }
   return nullptr;
+}
+
+const UserStack* KnownStacks::Find(uint64_t id) const {
+  const Known* known = FindKnown(id);
+  return known == nullptr || distrusted_.Contains(known->code_hash) ? nullptr : &known->stack;
 }
 
 void KnownStacks::BeginWindow() {

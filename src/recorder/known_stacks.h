@@ -3,7 +3,8 @@
 // rows which follow from nothing but the code that is mapped, and that code is of files.
 //
 // A capture that was walked in the BPF programs, too, proves that walk. After one that was wrong nothing is told any
-// more of code like that.
+// more of code like that. Nor of code that had an id in common with other code: the addresses and the code of an id are
+// compared with those that it was learned of.
 //
 // Bounded in stacks and frames; what was told before is forgotten then, on both sides. One thread.
 #ifndef OFFCPU_RECORDER_KNOWN_STACKS_H_
@@ -13,12 +14,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "capture/events.h"
 #include "capture/user_rows.h"
 #include "process/module.h"
+#include "profile/void_names.h"
 #include "unwind/walk.h"
 
 namespace offcpu {
@@ -26,6 +30,7 @@ namespace offcpu {
 class KnownStacks {
  public:
   struct Hooks {
+    std::function<uint64_t(uint64_t code_hash, std::span<const uint64_t> pcs)> id;  // see UserStackId
     std::function<void(const ToldWalk&)> tell;  // null: no user stacks are walked there
     std::function<void()> forget;               // all that was told
   };
@@ -40,32 +45,43 @@ class KnownStacks {
   bool learns() const { return hooks_.tell != nullptr; }
   // `stack` and `trace`: of the walk of `capture`. True if it proves that of a BPF program.
   bool Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace);
-  // Null: it was forgotten. Valid until the next Learn or BeginWindow.
+  // Null: it was forgotten, or its code is distrusted. Valid until the next Learn, Distrust or BeginWindow.
   const UserStack* Find(uint64_t id) const;
   void BeginWindow();
+  // Forgets all that was told, and tells nothing more of this code.
+  void Distrust(uint64_t code_hash);
 
   // Walks of BPF programs that were not what captures say.
   uint64_t wrong() const { return wrong_; }
+  // Ids that two stacks have had.
+  uint64_t conflicts() const { return conflicts_; }
 
  private:
+  struct Known {
+    // What the id is made of.
+    uint64_t code_hash = 0;
+    std::vector<uint64_t> pcs;
+    UserStack stack;
+  };
   struct Generation {
-    absl::flat_hash_map<uint64_t, UserStack> stacks;  // by id
-    size_t frames = 0;                                // of all
+    absl::flat_hash_map<uint64_t, Known> stacks;  // by id
+    size_t frames = 0;                            // of all
     absl::flat_hash_map<const Module*, std::shared_ptr<const Module>> modules;
   };
 
   void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);
-  void Distrust(uint64_t code_hash);
-  void Keep(uint64_t id, const UserStack& stack);
+  const Known* FindKnown(uint64_t id) const;
+  void Keep(uint64_t id, Known known);
   void Forget();
 
   const Hooks hooks_;
   const Limits limits_;
   Generation told_;
-  Generation before_;                         // told before that: ids of it may still be under way
-  absl::flat_hash_set<uint64_t> distrusted_;  // hashes of code
+  Generation before_;     // told before that: ids of it may still be under way
+  VoidNames distrusted_;  // hashes of code
   uint64_t windows_ = 0;
   uint64_t wrong_ = 0;
+  uint64_t conflicts_ = 0;
 };
 
 }  // namespace offcpu

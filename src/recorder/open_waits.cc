@@ -4,13 +4,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "absl/hash/hash.h"
 
 namespace offcpu {
 namespace {
-
-// BPF programs name stacks by a hash of theirs; two of different stacks are as unlikely to be equal.
-uint64_t IdOf(const std::vector<uint64_t>& kernel) { return kernel.empty() ? 0 : absl::HashOf(kernel) | 1; }
 
 WaitPart AllOf(const OpenWait& open) {
   return {.blocked_ns = open.blocked_ns,
@@ -46,18 +42,13 @@ std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& conf
   return wanted || config.kinds.empty() ? std::nullopt : std::optional(Loss::kOtherKind);
 }
 
-WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part) {
-  if (part.total_ns() <= in_window_ns + kLeavingNs) return {};
-  return part.TakeAllBut(in_window_ns);
-}
-
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns) {
   return open.throughout || open.begin_ns <= window_begin_ns;
 }
 
 OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThread>& first,
                          const std::vector<WaitingThread>& last, const OpenWaitsConfig& config,
-                         ReportedWaits& reported) {
+                         const wire_hash_key& key, ReportedWaits& reported) {
   absl::flat_hash_map<int32_t, const WaitingThread*> listed;
   for (const WaitingThread& thread : first) listed[thread.tid] = &thread;
   OpenWaits result;
@@ -66,7 +57,7 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
     if (!thread.open.has_value()) continue;
     const WaitPart all = AllOf(*thread.open);
     WaitPart part = reported.Rest(thread.tid, thread.open->begin_ns, all);
-    const WaitPart missed = TakeMissed(all.end_ns - std::min(all.end_ns, window_begin_ns), part);
+    const WaitPart missed = part.TakeAllBut(all.end_ns - std::min(all.end_ns, window_begin_ns));
     if (part.total_ns() == 0 || !reported.Report(thread.tid, thread.open->begin_ns, all)) continue;
     Count(missed, result.missed);
     if (IsThroughout(*thread.open, window_begin_ns) && !config.show_sleepers) {
@@ -84,7 +75,7 @@ OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThre
       const WaitingThread& then = *found->second;
       event.switches = then.switches;
       event.syscall = then.syscall;
-      event.kernel_stack = IdOf(then.kernel);
+      event.kernel_stack = then.kernel.empty() ? 0 : KernelStackId(key, then.kernel);
       if (!then.has_user && !then.is_kernel) event.missing = NoUserStack::kUnreadable;
       if (event.kernel_stack != 0 && defined.insert(event.kernel_stack).second) {
         result.kernel_stacks.push_back({.id = event.kernel_stack, .addresses = then.kernel});

@@ -8,6 +8,7 @@
 
 #include "capture/events.h"
 #include "capture/selection.h"
+#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -31,21 +32,16 @@ struct OpenWaitsConfig : WaitSelection {
 // Why a wait that is still open is not told; nothing if it is.
 std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
 
-// Cuts off and returns what of a wait lies before the last `in_window_ns` of it. A thread is charged for its CPU before
-// the kernel looks for another one to run, and its wait begins there: one that was on its way off the CPU when the
-// window began is taken to have left then. That takes tens of microseconds, more on large machines.
-inline constexpr uint64_t kLeavingNs = 1'000'000;
-WaitPart TakeMissed(uint64_t in_window_ns, WaitPart& part);
-
 // Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
 bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
 
 // `first` was listed right after the window's end, `last` when nothing could be recorded any more: it tells the times,
 // because a wait of `first` may have ended in time to be recorded. Where recording goes on they are the same, without
-// those who came back. What is told, or left out by its name, is `reported`.
+// those who came back. Kernel stacks are named under `key`, as by the BPF programs. What is told, or left out by its
+// name, is `reported`.
 OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThread>& first,
                          const std::vector<WaitingThread>& last, const OpenWaitsConfig& config,
-                         ReportedWaits& reported);
+                         const wire_hash_key& key, ReportedWaits& reported);
 
 }  // namespace offcpu
 

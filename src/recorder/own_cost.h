@@ -47,7 +47,7 @@ struct OwnCost {
   uint64_t process_ns = 0;
   uint64_t threads_ns = 0;  // of that
 
-  // Without what the process does for those who read profiles: that does not depend on what is drawn.
+  // Without what the process does for those who read profiles: that does not depend on what is recorded.
   uint64_t recording_ns() const { return programs_ns + captures_ns + threads_ns; }
 };
 

@@ -25,6 +25,7 @@ Targets::Hooks Pipeline::TargetsHooks() {
           .owner = hooks_.owner,
           .readers = hooks_.readers,
           .forget_code_list = hooks_.forget_definition,
+          .void_code = [this](uint64_t hash) { known_stacks_.Distrust(hash); },
           .files = hooks_.files,
           .walk = [this](const CaptureEvent& capture, const CaptureCode& code) { Walk(capture, code); },
           .give_up = [this](uint64_t cookie, NoUserStack reason) { GiveUp(cookie, reason); },
@@ -35,7 +36,8 @@ WindowBook::Hooks Pipeline::WindowsHooks() {
   return {.find_stack = [this](const IntervalEvent& event, Window& window,
                                Interval* interval) { FindStack(event, window, interval); },
           .forget_kernel_stack = hooks_.forget_definition,
-          .control_group = hooks_.control_group};
+          .control_group = hooks_.control_group,
+          .hash_key = hooks_.hash_key};
 }
 
 LivePath::Hooks Pipeline::LiveHooks() {
@@ -180,6 +182,7 @@ std::vector<Drop> Pipeline::CountedDrops() const {
           DropOf(LossId::kBadTableEntry, walkers_.row_stats().bad_entries),
           DropOf(LossId::kOldSFrame, walkers_.row_stats().sframe_old_versions),
           DropOf(LossId::kUserWalkDiffers, known_stacks_.wrong()),
+          DropOf(LossId::kNameConflict, targets_.conflicts() + windows_.conflicts() + known_stacks_.conflicts()),
           DropOf(LossId::kControlGroupNotTold, windows_.control_groups_not_told())};
 }
 

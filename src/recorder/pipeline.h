@@ -43,6 +43,7 @@ class Pipeline {
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, const StackHint&)> hint;
     std::function<void(uint64_t id)> forget_definition;
+    wire_hash_key hash_key = {};  // that kernel stacks are named under
     KnownStacks::Hooks known_stacks;
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     ControlGroups::Find control_group;

@@ -1,7 +1,9 @@
 #include "recorder/pipeline_hooks.h"
 
+#include <span>
 #include <vector>
 
+#include "capture/stack_ids.h"
 #include "process/control_groups.h"
 #include "process/owner.h"
 #include "recorder/listing.h"
@@ -27,13 +29,17 @@ Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const s
           },
       .hint = [programs](int32_t tid, const StackHint& hint) { programs->SetStackHint(tid, hint); },
       .forget_definition = [programs](uint64_t id) { programs->ForgetDefinition(id); },
+      .hash_key = programs->hash_key(),
       .owner = OwnerOf,
       .control_group = FindControlGroupsBelow(ControlGroupRoot().value_or("")),
       .files = files,
       .readers = readers};
   if (programs->WalksUserStacks()) {
-    hooks.known_stacks = {.tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },
-                          .forget = [programs] { programs->ForgetWalks(); }};
+    hooks.known_stacks = {
+        .id = [key = programs->hash_key()](uint64_t code_hash,
+                                           std::span<const uint64_t> pcs) { return UserStackId(key, code_hash, pcs); },
+        .tell = [programs](const ToldWalk& walk) { programs->TellWalk(walk); },
+        .forget = [programs] { programs->ForgetWalks(); }};
   }
   return hooks;
 }

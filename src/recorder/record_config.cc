@@ -55,6 +55,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   programs.ledger = config.ledger;
   programs.oncpu_hz = config.oncpu_in_nmi ? 0 : config.oncpu_hz;
   programs.oncpu_in_nmi = config.oncpu_in_nmi;
+  programs.hash_key = config.hash_key;
   programs.wakers = config.wakers;
   programs.proof_odds = config.proof_odds;
   programs.sums = config.sums;

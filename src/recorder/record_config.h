@@ -3,8 +3,10 @@
 #define OFFCPU_RECORDER_RECORD_CONFIG_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "capture/selection.h"
+#include "capture/stack_ids.h"
 #include "unwind/unwind_order.h"
 #include "unwind/walk.h"
 
@@ -24,13 +26,14 @@ struct RecordConfig : Selection {
   bool adapts_sample = false;
   uint64_t cpu_budget_ppm = 10'000;
   UnwindOrder unwind;
-  uint64_t max_frames = kMaxFrames;  // that are kept of a user stack, see kept_frames.h
-  bool per_thread = false;           // rows tell the threads of a process apart
-  bool show_sleepers = true;         // threads that never run have rows; else they are only counted
-  bool ledger = false;               // account for all the time of every thread
-  uint32_t oncpu_hz = 0;             // samples of what runs, a second and CPU; 0: none
-  bool oncpu_in_nmi = false;         // in every NMI there is, each for a period of oncpu_hz: for tests
-  bool wakers = false;               // tell who ended each wait
+  uint64_t max_frames = kMaxFrames;       // that are kept of a user stack, see kept_frames.h
+  bool per_thread = false;                // rows tell the threads of a process apart
+  bool show_sleepers = true;              // threads that never run have rows; else they are only counted
+  bool ledger = false;                    // account for all the time of every thread
+  uint32_t oncpu_hz = 0;                  // samples of what runs, a second and CPU; 0: none
+  std::optional<wire_hash_key> hash_key;  // see ProgramsConfig
+  bool oncpu_in_nmi = false;              // in every NMI there is, each for a period of oncpu_hz: for tests
+  bool wakers = false;                    // tell who ended each wait
 
   // Of the walks of user stacks in BPF programs, one in so many is proven by a capture;
   // 0: none is walked there.

@@ -42,7 +42,8 @@ constexpr uint64_t kOnlyLivePeriodNs = 50'000'000;
 constexpr uint64_t kOnlyLiveAfterNs = 10'000'000;
 
 constexpr uint64_t kClockPeriodNs = 1'000'000'000;
-constexpr uint64_t kReadTogetherNs = 100'000;  // two clocks: else the one is of an earlier moment
+constexpr uint64_t kReadTogetherNs = 20'000;  // two clocks: else the one is of an earlier moment
+constexpr int kReadTogetherTries = 8;
 constexpr size_t kLedgerThreads = 1 << 17;
 
 // Of decoding without a look at what else there is to do.
@@ -174,7 +175,7 @@ class RecorderImpl final : public Recorder {
     // The only window ends where its ledger does.
     const uint64_t open_at_ns = was_cut_ ? SchedulerNs() : 0;
     programs_->Disarm();
-    const Clocks end = Following(start_, ReadClocks());
+    const Clocks end = EndOfWindow(ReadClocks(), std::max(open_at_ns, programs_->span().end_ns));
     // At once: the longer it takes, the more threads have gone on.
     const std::vector<WaitingThread> first = threads_.Open(open_at_ns);
     tasks_.Post([this, first] { pipeline_.ReadWaiting(first); });
@@ -326,10 +327,34 @@ class RecorderImpl final : public Recorder {
     return cut_ns;
   }
 
+  // Those of an instant of the scheduler's clock, a moment ago: the window ends there, and not when this is reached.
+  Clocks ClocksAt(uint64_t scheduler_ns) const {
+    Clocks best;
+    uint64_t best_ns = UINT64_MAX;
+    for (int i = 0; i < kReadTogetherTries && best_ns > kReadTogetherNs; ++i) {
+      const uint64_t before_ns = NowNs(CLOCK_MONOTONIC);
+      const uint64_t now_ns = SchedulerNs();
+      const Clocks now = ReadClocks();
+      const uint64_t took_ns = now.monotonic_ns - before_ns;
+      if (took_ns >= best_ns) continue;
+      best_ns = took_ns;
+      best = Before(now, now_ns - std::min(now_ns, scheduler_ns));
+    }
+    return best;
+  }
+
+  // Of the running one, by the scheduler's clock.
+  uint64_t WindowBegin() const { return begin_ns_ != 0 ? begin_ns_ : programs_->span().start_ns; }
+
+  // Of the same one, which ends at `end_ns` of that clock, when the others were `now`.
+  Clocks EndOfWindow(const Clocks& now, uint64_t end_ns) const {
+    return AtLeastBehind(start_, Following(start_, now), end_ns - std::min(end_ns, WindowBegin()));
+  }
+
   // Of the worker: nothing that ends later has been handled yet.
   absl::Status BeginNextWindow(Clocks* end) {
     const uint64_t cut_ns = CutAhead();
-    *end = Following(start_, ReadClocks());
+    *end = EndOfWindow(ClocksAt(cut_ns), cut_ns);
     const absl::StatusOr<std::vector<WaitingThread>> threads = threads_.Waiting(0, cut_ns);
     if (!threads.ok()) return threads.status();
     cut_ns_ = cut_ns;
@@ -355,9 +380,8 @@ class RecorderImpl final : public Recorder {
   // What the pipeline does not know of a window that ended at `end`.
   void Complete(const Clocks& end, Profile& profile) {
     SetTimes(start_, end, profile);
-    const uint64_t begin_ns = std::exchange(begin_ns_, cut_ns_);
-    const uint64_t window_ns = begin_ns != 0 ? begin_ns : programs_->span().start_ns;
-    if (profile.times.column_ns != 0) profile.times.begin_ns -= static_cast<int64_t>(window_ns);
+    if (profile.times.column_ns != 0) profile.times.begin_ns -= static_cast<int64_t>(WindowBegin());
+    begin_ns_ = cut_ns_;
     profile.host = HostName();
     profile.stats.sample_ns = config_.sample_ns;
     profile.stats.sample_most_ns = std::max(profile.stats.sample_most_ns, config_.sample_ns);

@@ -32,6 +32,10 @@ void Target::AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSp
   versions_.push_back({code, std::move(space)});
 }
 
+void Target::ForgetVersion(uint64_t hash) {
+  std::erase_if(versions_, [hash](const Version& version) { return version.code.hash == hash; });
+}
+
 void Target::Remember(const CodeVersion& code, const std::vector<CodeMapping>& mappings,
                       std::shared_ptr<const AddressSpace> space) {
   if (pieces_.size() + mappings.size() > kPieces) pieces_.clear();

@@ -40,6 +40,8 @@ class Target {
                 std::shared_ptr<const AddressSpace> space);
   // A version that was put together of its mappings.
   void AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
+  // Of code that this hash is said to stand for.
+  void ForgetVersion(uint64_t hash);
   // What any look has found at `mapping`; null if none has seen it.
   const MappedCode* FindPiece(const CodeMapping& mapping) const;
 

@@ -13,7 +13,7 @@ constexpr uint64_t kOwnerKnownForNs = 1'000'000'000;
 // Of a capture that was made before the look began.
 CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEvent& event, const ProcessLook& look,
                        bool same_around) {
-  if (std::shared_ptr<const AddressSpace> space = target.Find(event.code)) return {std::move(space)};
+  if (std::shared_ptr<const AddressSpace> space = target.Find(known.Trusted(event.code))) return {std::move(space)};
   if (same_around && event.code.hash == 0) return {look.space};
   // Of its mappings, those that have never been seen are gone.
   if (std::optional<CaptureCode> part = known.FindPart(target, event.code)) return *std::move(part);
@@ -26,7 +26,8 @@ Targets::Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns)
     : config_(config),
       hooks_(std::move(hooks)),
       readers_(hooks_.readers, config.deadline),
-      code_(hooks_.forget_code_list, hooks_.files),
+      code_({.forget_list = hooks_.forget_code_list, .void_code = [this](uint64_t hash) { VoidCode(hash); }},
+            hooks_.files),
       now_ns_(now_ns) {}
 
 Target* Targets::Find(const ProcessKey& process) const {
@@ -247,7 +248,7 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   // A walk may ask for another look, which may be refused; then nothing waits any more.
   for (size_t i = 0; i < count && !target.waiting.empty(); ++i) {
     CaptureEvent event = TakeWaiting(target);
-    if (i < asked || target.Find(event.code) != nullptr) {
+    if (i < asked || target.Find(code_.Trusted(event.code)) != nullptr) {
       hooks_.walk(event, CodeAtLook(target, code_, event, look, same_around));
     } else {  // it came while the look was under way, and may match the next one
       waiting_bytes_ += event.bytes();
@@ -267,6 +268,11 @@ void Targets::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
 void Targets::WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason) {
   if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code)) return hooks_.walk(event, *code);
   hooks_.give_up(event.cookie, reason);
+}
+
+void Targets::VoidCode(uint64_t hash) {
+  for (auto& [process, target] : targets_) target->ForgetVersion(hash);
+  hooks_.void_code(hash);
 }
 
 void Targets::Tick(uint64_t now_ns) {

@@ -49,6 +49,7 @@ class Targets {
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     std::shared_ptr<ReaderPool> readers;
     std::function<void(uint64_t hash)> forget_code_list;
+    std::function<void(uint64_t hash)> void_code;  // see KnownCode
     std::shared_ptr<SharedFiles> files;
     // What becomes of captures.
     std::function<void(const CaptureEvent&, const CaptureCode&)> walk;
@@ -99,6 +100,8 @@ class Targets {
 
   std::vector<ProcessInfo> Describe() const;
   const Stats& stats() const { return stats_; }
+  // Of hashes of code: see KnownCode.
+  uint64_t conflicts() const { return code_.conflicts(); }
   const ReaderStats& reader_stats() const { return readers_.stats(); }
   size_t size() const { return targets_.size(); }
   size_t exited() const { return exited_.size(); }
@@ -117,6 +120,7 @@ class Targets {
   void OnSeen(const ProcessKey& process, Target& target, const ProcessLook& look);
   // The process cannot be looked at, until then or, if `until_ns` is 0, any more.
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
+  void VoidCode(uint64_t hash);
   // Part of a stack is better than none.
   void WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason);
 

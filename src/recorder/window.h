@@ -59,7 +59,9 @@ class Window {
   void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
 
   // Of a stack that this window uses, and before it is used too.
-  void DefineKernelStack(const KernelStackEvent& event) { stacks_.DefineKernel(event.id, event.addresses); }
+  // See StackTable.
+  bool DefineKernelStack(const KernelStackEvent& event) { return stacks_.DefineKernel(event.id, event.addresses); }
+  void UndefineKernelStack(uint64_t id) { stacks_.UndefineKernel(id); }
   bool HasKernelStack(uint64_t id) const { return stacks_.HasKernel(id); }
 
   // Name and container, now or at last.

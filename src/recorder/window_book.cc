@@ -44,11 +44,11 @@ void WindowBook::Add(const IntervalEvent& event) {
   }
   if (closing_ != nullptr) {
     WaitPart earlier = part.TakeAllBut(event.end_ns - begin_ns);
-    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(begin_ns - closing_->begin_ns(), earlier));
+    CountLost(LossId::kOpenWaitMissed, event, earlier.TakeAllBut(begin_ns - closing_->begin_ns()));
     // Its thread had come back when the threads were listed.
     if (earlier.total_ns() != 0) AddTo(*closing_, event, earlier, WaitKind::kOpen);
   } else {
-    CountLost(LossId::kOpenWaitMissed, event, TakeMissed(event.end_ns - begin_ns, part));
+    CountLost(LossId::kOpenWaitMissed, event, part.TakeAllBut(event.end_ns - begin_ns));
   }
   ++current_->stats().intervals;
   AddTo(*current_, event, part, event.kind);
@@ -74,11 +74,20 @@ void WindowBook::Add(const SampleEvent& event) {
 
 void WindowBook::Define(KernelStackEvent&& event) {
   ++current_->stats().kernel_stacks;
+  bool agrees = true;
   // It may come after its first interval.
   for (Window* window : {current_.get(), closing_.get()}) {
-    if (window != nullptr && window->HasKernelStack(event.id)) window->DefineKernelStack(event);
+    if (window != nullptr && window->HasKernelStack(event.id)) agrees &= window->DefineKernelStack(event);
   }
-  kernel_stacks_.Define(event.id, std::move(event.addresses));
+  agrees &= kernel_stacks_.Define(event.id, std::move(event.addresses));
+  if (!agrees) VoidKernelStack(event.id);
+}
+
+void WindowBook::VoidKernelStack(uint64_t id) {
+  kernel_stacks_.Void(id);
+  for (Window* window : {current_.get(), closing_.get()}) {
+    if (window != nullptr) window->UndefineKernelStack(id);
+  }
 }
 
 // By its weight, as if it were in the sample.
@@ -126,8 +135,11 @@ void WindowBook::Tick(uint64_t now_ns) {
 
 std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThread>& first,
                                                     const std::vector<WaitingThread>& last) {
-  OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, reported_);
-  for (const KernelStackEvent& stack : open.kernel_stacks) current_->DefineKernelStack(stack);
+  OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, hooks_.hash_key, reported_);
+  for (const KernelStackEvent& stack : open.kernel_stacks) {
+    if (kernel_stacks_.IsVoid(stack.id)) continue;
+    if (!current_->DefineKernelStack(stack)) VoidKernelStack(stack.id);
+  }
   for (const IntervalEvent& event : open.intervals) {
     const WaitPart all = {.blocked_ns = event.blocked_ns, .runnable_ns = event.runnable_ns, .end_ns = event.end_ns};
     AddTo(*current_, event, all, event.kind);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/events.h"
+#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "process/control_groups.h"
 #include "profile/kernel_stacks.h"
@@ -41,6 +42,7 @@ class WindowBook {
     std::function<void(const IntervalEvent&, Window&, Interval*)> find_stack;
     std::function<void(uint64_t id)> forget_kernel_stack;  // it has to be sent again
     ControlGroups::Find control_group;
+    wire_hash_key hash_key = {};  // that kernel stacks are named under
   };
 
   // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
@@ -79,6 +81,7 @@ class WindowBook {
   uint64_t intervals() const { return intervals_; }  // in all windows
   uint64_t control_groups_not_told() const { return control_groups_.not_told(); }
   size_t kernel_stacks() const { return kernel_stacks_.size(); }
+  uint64_t conflicts() const { return kernel_stacks_.conflicts(); }  // see KernelStacks
   size_t reported_waits() const { return reported_.size(); }
 
  private:
@@ -86,6 +89,7 @@ class WindowBook {
   void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   // What of a wait lies in a window that can be told no more.
   void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);
+  void VoidKernelStack(uint64_t id);
   // A stay may have intervals in two windows.
   void ShareOutcome(uint64_t cookie, Window& window);
 

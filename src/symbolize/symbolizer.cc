@@ -16,6 +16,7 @@
 #include "process/memory_budget.h"
 #include "process/proc_file.h"
 #include "profile/losses.h"
+#include "profile/lost_stacks.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
@@ -274,6 +275,7 @@ NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCa
   named.user_stacks = namer.NameUserStacks(profile.user_stacks);
   named.kernel_stacks = namer.NameKernelStacks(profile.kernel_stacks);
   for (Drop& loss : namer.Losses()) named.stats.drops.push_back(std::move(loss));
+  JoinLostStacks(named);
   if (options.idle != nullptr) MarkIdle(*options.idle, &named);
   return named;
 }

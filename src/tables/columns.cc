@@ -49,6 +49,10 @@ std::string Cell(std::string_view text, size_t columns) {
   return cell;
 }
 
+std::string RightCell(std::string_view text, size_t columns) {
+  return std::string(columns - std::min(columns, ColumnsOf(text)), ' ') + std::string(text);
+}
+
 std::string Shortened(std::string_view text, size_t columns) {
   std::string shown = ForScreen(text, columns);
   if (shown == ForScreen(text, kNoLimit) || columns < kMark.size()) return shown;

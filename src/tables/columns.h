@@ -21,6 +21,9 @@ std::string ForScreen(std::string_view text, size_t columns);
 // As wide as `columns`, exactly.
 std::string Cell(std::string_view text, size_t columns);
 
+// The same, with what there is at the end of it; longer texts stay as they are.
+std::string RightCell(std::string_view text, size_t columns);
+
 // All of it, or as much as there is room for: marked where it is cut, at its end, or in its middle so that both ends
 // stay.
 std::string Shortened(std::string_view text, size_t columns);

@@ -4,13 +4,22 @@
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
+#include "labels/row_error.h"
 
 namespace offcpu {
+namespace {
+
+std::string TimeText(const IdleSum& sum) {
+  const RowSums sums = {.blocked_ns = sum.blocked_ns, .blocked_variance = sum.blocked_variance, .draws = sum.draws};
+  return WithError(FormatDuration(sum.blocked_ns), sums, RowValue::kBlocked);
+}
+
+}  // namespace
 
 std::string IdleLine(const std::vector<IdleSum>& sums) {
   if (sums.empty()) return "";
   const IdleSum total = TotalOf(sums);
-  return absl::StrCat("waiting for work: ", total.count, " waits, ", FormatDuration(total.blocked_ns),
+  return absl::StrCat("waiting for work: ", total.count, " waits, ", TimeText(total),
                       ", hidden; --idle=show shows them\n");
 }
 
@@ -18,9 +27,9 @@ void WriteIdleTable(const std::vector<IdleSum>& sums, bool hidden, ByteSink sink
   if (sums.empty()) return;
   const IdleSum total = TotalOf(sums);
   sink(absl::StrFormat("waiting for work, %s: %d waits, %s\n", hidden ? "hidden" : "shown", total.count,
-                       FormatDuration(total.blocked_ns)));
+                       TimeText(total)));
   for (const IdleSum& sum : sums) {
-    sink(absl::StrFormat("  %-48s %10d  %s\n", Printable(sum.name), sum.count, FormatDuration(sum.blocked_ns)));
+    sink(absl::StrFormat("  %-48s %10d  %s\n", Printable(sum.name), sum.count, TimeText(sum)));
   }
 }
 

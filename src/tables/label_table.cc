@@ -13,7 +13,9 @@
 #include "bytes/name_numbers.h"
 #include "bytes/units.h"
 #include "bytes/utf8.h"
+#include "labels/row_error.h"
 #include "tables/columns.h"
+#include "tables/error_column.h"
 #include "tables/keep_most.h"
 #include "tables/row_groups.h"
 
@@ -55,18 +57,21 @@ void WriteLabelTable(const NamedProfile& profile, std::span<const NamedRow> rows
   const size_t count = all.size();
   KeepMost(all, options.limit, [value](const LabelSums& one) { return ValueOf(one.sums, value); });
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
-  const auto write = [&](const std::string& figures, const std::string& on_cpu, const std::string& text) {
-    const std::string head = absl::StrFormat("%s%s  ", figures, has_samples ? absl::StrFormat(" %10s", on_cpu) : "");
+  const bool has_errors = SumOf(rows).ns_variance > 0;
+  const auto write = [&](const std::string& share, const std::string& off_cpu, std::string_view error,
+                         const std::string& parts, const std::string& on_cpu, const std::string& text) {
+    const std::string head = absl::StrFormat("%7s %10s%s %s%s  ", share, off_cpu, ErrorColumn(has_errors, error), parts,
+                                             has_samples ? absl::StrFormat(" %10s", on_cpu) : "");
     const size_t room =
-        options.columns == kNoLimit ? kNoLimit : options.columns - std::min(options.columns, head.size());
+        options.columns == kNoLimit ? kNoLimit : options.columns - std::min(options.columns, ColumnsOf(head));
     sink(absl::StrCat(head, ShortenedInside(text, room), "\n"));
   };
-  write(absl::StrFormat("%7s %10s %10s %10s", "SHARE", "OFF-CPU", "BLOCKED", "RUNNABLE"), "ON-CPU",
+  write("SHARE", "OFF-CPU", kErrorTitle, absl::StrFormat("%10s %10s", "BLOCKED", "RUNNABLE"), "ON-CPU",
         absl::AsciiStrToUpper(std::string(LabelsName(by))));
   for (const LabelSums& one : all) {
-    write(absl::StrFormat("%7s %10s %10s %10s", FormatPercent(ValueOf(one.sums, value), total),
-                          FormatDuration(one.sums.total_ns()), FormatDuration(one.sums.blocked_ns),
-                          FormatDuration(one.sums.runnable_ns)),
+    write(FormatPercent(ValueOf(one.sums, value), total), FormatDuration(one.sums.total_ns()),
+          ErrorText(one.sums, RowValue::kOffCpu),
+          absl::StrFormat("%10s %10s", FormatDuration(one.sums.blocked_ns), FormatDuration(one.sums.runnable_ns)),
           FormatDuration(one.sums.cpu_ns), one.value.empty() ? "[none]" : Printable(one.value));
   }
   if (count > all.size()) sink(absl::StrCat("not shown: ", count - all.size(), "\n"));

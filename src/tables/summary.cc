@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,8 +16,10 @@
 #include "bytes/units.h"
 #include "bytes/utf8.h"
 #include "classify/idle.h"
+#include "labels/row_error.h"
 #include "labels/row_value.h"
 #include "tables/cost_text.h"
+#include "tables/row_groups.h"
 #include "tables/stack_shares.h"
 
 namespace offcpu {
@@ -37,6 +40,20 @@ std::string CompleteShares(const ProfileStats& stats) {
   }
   if (mixed != 0) shares.push_back(Share("mixed", mixed, stats.walks));
   return absl::StrJoin(shares, ", ");
+}
+
+// Of the lines of the tables: stacks, and programs.
+std::vector<RowSums> LinesOf(const NamedProfile& profile, std::span<const NamedRow> rows) {
+  const std::vector<uint32_t> programs = SameProcesses(profile, RowsApart::kPrograms);
+  std::vector<RowSums> lines(profile.processes.size());
+  for (const NamedRow& row : rows) lines[programs[row.process]].Add(row);
+  for (const RowGroup& stack : GroupStacks(profile, rows, RowsApart::kPrograms)) lines.push_back(stack.row);
+  return lines;
+}
+
+std::string AccuracyOf(const NamedProfile& profile, std::span<const NamedRow> rows) {
+  const std::vector<RowSums> lines = IsSample(profile) ? LinesOf(profile, rows) : std::vector<RowSums>();
+  return AccuracyText(profile, lines, Total(rows, RowValue::kOffCpu));
 }
 
 // But for those that may be whole.
@@ -89,13 +106,15 @@ void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
 // waits for work may do so for a request that waits elsewhere: an event loop waits there for answers of other servers,
 // too. The answer ends that wait. Threads that only sleep, as those that wait for a signal, have waited longer, but not
 // for requests.
-void WriteHidden(const NamedProfile& profile, ByteSink sink) {
-  const std::vector<IdleSum> sums = SumIdle(profile);
-  const uint64_t all_ns = Total(profile.rows, RowValue::kOffCpu);
+void WriteHidden(const NamedProfile& profile, const ShownRows& shown, ByteSink sink) {
+  const std::vector<IdleSum>& sums = shown.sums();
+  const RowSums all = SumOf(profile.rows);
+  const uint64_t all_ns = all.total_ns();
   const uint64_t hidden_ns = TotalOf(sums).blocked_ns;
   if (hidden_ns == 0 || hidden_ns > all_ns) return;
-  sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; the rest is %s\n", FormatDuration(all_ns),
-                       FormatPercent(hidden_ns, all_ns), FormatDuration(all_ns - hidden_ns)));
+  sink(absl::StrFormat("off a CPU     %s: %s waiting for work, hidden; the rest is %s\n",
+                       WithError(FormatDuration(all_ns), all, RowValue::kOffCpu), FormatPercent(hidden_ns, all_ns),
+                       WithError(FormatDuration(all_ns - hidden_ns), SumOf(shown.rows()), RowValue::kOffCpu)));
   if (hidden_ns <= all_ns / 2) return;
   const auto most = std::max_element(sums.begin(), sums.end(), [](const IdleSum& a, const IdleSum& b) {
     return std::tie(a.ended_ns, a.blocked_ns) < std::tie(b.ended_ns, b.blocked_ns);
@@ -141,7 +160,8 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
   const ProfileStats& stats = profile.stats;
   sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
                        stats.intervals, stats.processes, profile.rows.size()));
-  if (hide_idle) WriteHidden(profile, sink);
+  const ShownRows shown(profile, hide_idle);
+  if (hide_idle) WriteHidden(profile, shown, sink);
   WriteStackShares(profile, sink);
   const std::string clocks = WhatClocksDid(stats);
   if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
@@ -164,12 +184,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
   }
   WriteCost(stats, sink);
-  if (stats.not_drawn != 0) {
-    const std::string most =
-        stats.sample_most_ns > stats.sample_ns ? absl::StrCat(" to ", FormatDuration(stats.sample_most_ns)) : "";
-    sink(absl::StrFormat("sample        of waits below %s%s: %d were not drawn, and those that were stand for them\n",
-                         FormatDuration(stats.sample_ns), most, stats.not_drawn));
-  }
+  sink(absl::StrCat("accuracy      ", AccuracyOf(profile, shown.rows()), "\n"));
   if (stats.oncpu_period_ns != 0) {
     sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
                          FormatDuration(Total(profile.rows, RowValue::kCpu))));

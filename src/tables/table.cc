@@ -15,7 +15,9 @@
 #include "bytes/units.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
+#include "labels/row_error.h"
 #include "labels/stack_labels.h"
+#include "tables/error_column.h"
 #include "tables/keep_most.h"
 
 namespace offcpu {
@@ -63,6 +65,11 @@ std::vector<ProcessSum> SumProcesses(const NamedProfile& profile, Rows rows, con
   return sums;
 }
 
+// "3.31 s ±4 %"
+std::string ValueText(const RowSums& sums, RowValue value) {
+  return WithError(FormatValue(ValueOf(sums, value), value), sums, value);
+}
+
 // "read < do_io < main": from the leaf outwards.
 std::string UserLeaves(const NamedUserStack& stack) {
   std::string line;
@@ -93,7 +100,8 @@ std::string CountText(const ProfileRow& row) {
   const uint64_t average_ns = row.count == 0 ? 0 : row.total_ns() / row.count;
   const std::string longest =  // of a file that others have written again it is not known
       row.max_ns == 0 && row.total_ns() != 0 ? "" : absl::StrCat(", longest ", FormatDuration(row.max_ns));
-  const std::string waits = absl::StrFormat("count %d, average %s%s", row.count, FormatDuration(average_ns), longest);
+  const std::string count = WithError(absl::StrCat("count ", row.count), row, RowValue::kCount);
+  const std::string waits = absl::StrFormat("%s, average %s%s", count, FormatDuration(average_ns), longest);
   return row.samples == 0 ? waits : absl::StrCat(waits, ", ", samples);
 }
 
@@ -154,7 +162,7 @@ void WriteWakers(const NamedProfile& profile, const RowGroup& stack, const Table
   };
   for (const WakeSum& wake : wakes) {
     const WakerChain& chain = profile.wakers[wake.chain - 1];
-    std::string what = absl::StrCat("woken, ", FormatValue(ValueOf(wake.sums, value), value), ", by ");
+    std::string what = absl::StrCat("woken, ", ValueText(wake.sums, value), ", by ");
     if (chain.empty()) write(what, "others");
     for (const WakerLink& link : chain) {
       write(what, LinkLine(profile, link, wake.with_pids.size() == 1));
@@ -200,18 +208,26 @@ void WriteStackHead(const std::string& figures, const std::string& who, const Ta
 }
 
 struct ProcessLine {
-  std::string name, pid, threads, off_cpu, blocked, runnable, on_cpu, stack;
+  std::string name, pid, threads, off_cpu, error, blocked, runnable, on_cpu, stack;
+};
+
+// Which columns there are.
+struct ProcessColumns {
+  bool has_errors = false;
+  bool has_samples = false;
 };
 
 // A narrow terminal has no room for all columns: what is blocked is the rest of the time.
-void WriteProcessLine(const ProcessLine& line, bool has_samples, const TableOptions& options, ByteSink sink) {
+void WriteProcessLine(const ProcessLine& line, const ProcessColumns& columns, const TableOptions& options,
+                      ByteSink sink) {
   const bool has_limit = options.columns != kNoLimit;
   const bool is_wide = options.columns >= kWideColumns;
   std::string text = absl::StrFormat("%-16s %8s %7s %10s", has_limit ? Cell(line.name, 16) : line.name, line.pid,
                                      line.threads, line.off_cpu);
+  text += ErrorColumn(columns.has_errors, line.error);
   if (is_wide) absl::StrAppend(&text, absl::StrFormat(" %10s", line.blocked));
-  if (is_wide || !has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.runnable));
-  if (has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.on_cpu));
+  if (is_wide || !columns.has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.runnable));
+  if (columns.has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.on_cpu));
   text += "  ";
   const size_t room = has_limit ? options.columns - std::min(options.columns, ColumnsOf(text)) : kNoLimit;
   sink(absl::StrCat(text, ShortenedInside(line.stack, room), "\n"));
@@ -224,20 +240,22 @@ void WriteProcessTable(const NamedProfile& profile, Rows rows, const TableOption
   const size_t count = processes.size();
   KeepMost(processes, options.limit,
            [&options](const ProcessSum& sum) { return ValueOf(sum.group.row, options.value); });
-  const bool has_samples = profile.stats.oncpu_period_ns != 0;
+  const ProcessColumns columns = {.has_errors = SumOf(rows).ns_variance > 0,
+                                  .has_samples = profile.stats.oncpu_period_ns != 0};
   const bool has_tids = std::any_of(rows.begin(), rows.end(), [](const NamedRow& row) { return row.tid != 0; });
-  WriteProcessLine(
-      {"PROCESS", "PID", has_tids ? "THREADS" : "NAMES", "OFF-CPU", "BLOCKED", "RUNNABLE", "ON-CPU", "COSTLIEST STACK"},
-      has_samples, options, sink);
+  WriteProcessLine({"PROCESS", "PID", has_tids ? "THREADS" : "NAMES", "OFF-CPU", std::string(kErrorTitle), "BLOCKED",
+                    "RUNNABLE", "ON-CPU", "COSTLIEST STACK"},
+                   columns, options, sink);
   for (const ProcessSum& sum : processes) {
     const RowGroup& group = sum.group;
     const std::string pid = group.processes.size() > 1 ? absl::StrCat(group.processes.size(), " procs")
                                                        : absl::StrCat(profile.processes[group.row.process].key.pid);
     WriteProcessLine(
         {ProgramText(profile, group), pid, absl::StrCat(has_tids ? group.tids.size() : NamesIn(profile, group)),
-         FormatDuration(group.row.total_ns()), FormatDuration(group.row.blocked_ns),
-         FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns), LeafLine(profile, sum.costliest)},
-        has_samples, options, sink);
+         FormatDuration(group.row.total_ns()), ErrorText(group.row, RowValue::kOffCpu),
+         FormatDuration(group.row.blocked_ns), FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns),
+         LeafLine(profile, sum.costliest)},
+        columns, options, sink);
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
 }
@@ -250,7 +268,7 @@ void WriteStackTable(const NamedProfile& profile, Rows rows, const TableOptions&
   WaitCauses causes(profile);
   for (size_t i = 0; i < stacks.size(); ++i) {
     const RowGroup& stack = stacks[i];
-    const std::string figures = absl::StrFormat("#%d  %s, %s  %s", i + 1, FormatValue(amount(stack), options.value),
+    const std::string figures = absl::StrFormat("#%d  %s, %s  %s", i + 1, ValueText(stack.row, options.value),
                                                 FormatPercent(amount(stack), total), CountText(stack.row));
     WriteStackHead(
         figures,

@@ -41,14 +41,18 @@ std::vector<StyledPart> Bar(const RowSums& sums, RowValue value, uint64_t most, 
           {std::string(columns - cells, ' '), Style::kPicture}};
 }
 
-std::string Sparkline(const std::vector<double>& figures, size_t columns, bool has_blocks) {
+std::string Sparkline(const std::vector<std::optional<double>>& figures, size_t columns, bool has_blocks) {
   const auto& levels = has_blocks ? kBlocks : kLetters;
   const size_t shown = std::min(figures.size(), columns);
   const auto first = figures.end() - static_cast<ptrdiff_t>(shown);
-  const double most = shown == 0 ? 0 : *std::max_element(first, figures.end());
+  const double most = shown == 0 ? 0 : std::max_element(first, figures.end())->value_or(0);
   std::string line(columns - shown, ' ');
   for (auto it = first; it != figures.end(); ++it) {
-    const double share = most > 0 ? *it / most : 0;
+    if (!it->has_value()) {
+      line += has_blocks ? "·" : ":";
+      continue;
+    }
+    const double share = most > 0 ? **it / most : 0;
     line += levels.at(static_cast<size_t>(std::ceil(share * static_cast<double>(levels.size() - 1))));
   }
   return line;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,8 @@ namespace offcpu {
 std::vector<StyledPart> Bar(const RowSums& sums, RowValue value, uint64_t most, size_t columns, bool has_blocks);
 
 // The last `columns` of the figures, each as high as it is beside the largest of them: what there is at all is no
-// blank. Blanks come before where there are fewer.
-std::string Sparkline(const std::vector<double>& figures, size_t columns, bool has_blocks);
+// blank. Blanks come before where there are fewer. Nothing, where it is not known that there was nothing, is a dot.
+std::string Sparkline(const std::vector<std::optional<double>>& figures, size_t columns, bool has_blocks);
 
 }  // namespace offcpu
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,13 +24,21 @@ class TopHistory {
 
   void Add(const TopTable& table);
 
-  // Per second of each refresh, the oldest first; 0 where the process did not wait.
-  std::vector<double> Of(const TopProcess& process, RowValue value) const;
+  // Per second of each refresh, the oldest first; 0 where the process did not wait. Of one whose waits are a sample,
+  // nothing where none was drawn: it may have waited.
+  std::vector<std::optional<double>> Of(const TopProcess& process, RowValue value) const;
 
  private:
   using Key = std::pair<int32_t, std::string>;
-  using Costs = std::array<float, static_cast<size_t>(RowValue::kSamples)>;  // by RowValue
-  std::deque<absl::flat_hash_map<Key, Costs>> refreshes_;
+  struct Costs {
+    std::array<float, static_cast<size_t>(RowValue::kSamples)> by_value = {};
+    bool is_estimate = false;
+  };
+  struct Refresh {
+    absl::flat_hash_map<Key, Costs> processes;
+    bool is_sample = false;
+  };
+  std::deque<Refresh> refreshes_;
 };
 
 }  // namespace offcpu

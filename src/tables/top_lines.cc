@@ -6,7 +6,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "bytes/units.h"
+#include "labels/row_error.h"
 #include "tables/columns.h"
+#include "tables/error_column.h"
 
 namespace offcpu {
 namespace {
@@ -75,13 +77,14 @@ const char* RateTitle(RowValue value) {
   return "OFF-CPU/s";
 }
 
-std::string RateTitles() {
-  return absl::StrFormat("%10s %10s %10s %8s", RateTitle(RowValue::kOffCpu), RateTitle(RowValue::kBlocked),
-                         RateTitle(RowValue::kRunnable), RateTitle(RowValue::kCount));
+std::string RateTitles(bool has_errors) {
+  return absl::StrFormat("%10s%s %10s %10s %8s", RateTitle(RowValue::kOffCpu), ErrorColumn(has_errors, kErrorTitle),
+                         RateTitle(RowValue::kBlocked), RateTitle(RowValue::kRunnable), RateTitle(RowValue::kCount));
 }
 
-std::string RateColumns(const RowSums& sums, const Rates& rates) {
-  return absl::StrFormat("%10s %10s %10s %8s", rates.Time(sums.total_ns()), rates.Time(sums.blocked_ns),
+std::string RateColumns(const RowSums& sums, const Rates& rates, bool has_errors) {
+  return absl::StrFormat("%10s%s %10s %10s %8s", rates.Time(sums.total_ns()),
+                         ErrorColumn(has_errors, ErrorText(sums, RowValue::kOffCpu)), rates.Time(sums.blocked_ns),
                          rates.Time(sums.runnable_ns), rates.Count(sums.count));
 }
 
@@ -92,27 +95,37 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
   const std::string idle =
       table.idle.empty() ? ""
                          : absl::StrCat("; waiting for work ", rates.Time(TotalOf(table.idle).blocked_ns), ", hidden");
-  return {absl::StrCat("offcpu top  ", table.host, "  ", time_of_day, "  ", FormatDuration(table.duration_ns),
-                       " recorded by ", recorder),
-          absl::StrCat("per second: ", rates.Time(table.sums.total_ns()), " off the CPU, ",
-                       rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns),
-                       " runnable, ", rates.Count(table.sums.count), " waits"),
-          absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept)};
+  const std::string unsampled =
+      table.unsampled_most_ns == 0
+          ? ""
+          : absl::StrCat("; nothing sampled: at most ", FormatDuration(table.unsampled_most_ns), " more in a line");
+  const auto with_error = [&table](const std::string& figure, RowValue value) {
+    return WithError(figure, table.sums, value);
+  };
+  return {
+      absl::StrCat("offcpu top  ", table.host, "  ", time_of_day, "  ", FormatDuration(table.duration_ns),
+                   " recorded by ", recorder),
+      absl::StrCat("per second: ", with_error(rates.Time(table.sums.total_ns()), RowValue::kOffCpu), " off the CPU, ",
+                   rates.Time(table.sums.blocked_ns), " blocked, ", rates.Time(table.sums.runnable_ns), " runnable, ",
+                   with_error(rates.Count(table.sums.count), RowValue::kCount), " waits"),
+      absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept, unsampled)};
 }
 
 std::string TopFrameName(const std::string& name, size_t columns) {
   return Shortened(absl::StrReplaceAll(name, {{"(anonymous namespace)::", ""}}), columns);
 }
 
-std::string TopStackTitle(RowValue value) {
-  return absl::StrFormat("%10s %-9s %7s %-15s %s", RateTitle(value), "KIND", "PID", "THREAD",
-                         "WHERE < ITS CALLERS | WAITS IN");
+std::string TopStackTitle(RowValue value, bool has_errors) {
+  return absl::StrFormat("%10s%s %-9s %7s %-15s %s", RateTitle(value), ErrorColumn(has_errors, kErrorTitle), "KIND",
+                         "PID", "THREAD", "WHERE < ITS CALLERS | WAITS IN");
 }
 
-std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns) {
-  const size_t room = columns < kStackColumn + kMinStackColumns ? kMinStackColumns : columns - kStackColumn;
-  return absl::StrFormat("%10s %s %7d %s %s", rates.Value(stack.sums, value), Cell(Name(stack.kind), 9), stack.pid,
-                         Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
+std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns, bool has_errors) {
+  const std::string error = ErrorColumn(has_errors, ErrorText(stack.sums, value));
+  const size_t before = kStackColumn + ColumnsOf(error);
+  const size_t room = columns < before + kMinStackColumns ? kMinStackColumns : columns - before;
+  return absl::StrFormat("%10s%s %s %7d %s %s", rates.Value(stack.sums, value), error, Cell(Name(stack.kind), 9),
+                         stack.pid, Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
 }
 
 size_t ShareOfLines(size_t room, size_t first, size_t second) {

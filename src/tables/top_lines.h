@@ -31,17 +31,20 @@ class Rates {
 // Of the column of a value.
 const char* RateTitle(RowValue value);
 
-// Four columns: off the CPU, blocked, runnable, waits.
-std::string RateTitles();
-std::string RateColumns(const RowSums& sums, const Rates& rates);
+// Four columns: off the CPU, blocked, runnable, waits; and behind the first its standard error, if it `has_errors`.
+std::string RateTitles(bool has_errors);
+std::string RateColumns(const RowSums& sums, const Rates& rates, bool has_errors);
 
 inline constexpr size_t kThreadNameColumns = 15;  // what the kernel keeps of it
 
 // Who recorded what, all that there was in a second, what is left out and lost.
 std::vector<std::string> TopHead(const TopTable& table, const std::string& time_of_day, const std::string& recorder);
 
-std::string TopStackTitle(RowValue value);
-std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns);
+std::string TopStackTitle(RowValue value, bool has_errors);
+std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns, bool has_errors);
+
+// Whether anything in the table is an estimate: then all of it has columns for errors.
+inline bool HasErrors(const TopTable& table) { return table.sums.ns_variance > 0; }
 
 // The name of a function, without what says little.
 std::string TopFrameName(const std::string& name, size_t columns);

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bytes/units.h"
+#include "labels/row_error.h"
 #include "tables/columns.h"
+#include "tables/error_column.h"
 #include "tables/top_bars.h"
 #include "tables/top_lines.h"
 
@@ -87,7 +89,8 @@ class Drawing {
       RowSums sums;
       for (const TopStack& stack : shown_.stacks) sums.Add(stack.sums);
       line.parts.push_back({absl::StrCat("  filter /", state_.filter, state_.is_typing ? "_" : ""), Style::kTitle});
-      line.parts.push_back({absl::StrCat("  passed by ", rates_.Time(sums.total_ns()))});
+      line.parts.push_back(
+          {absl::StrCat("  passed by ", WithError(rates_.Time(sums.total_ns()), sums, RowValue::kOffCpu))});
     }
     return line;
   }
@@ -105,7 +108,9 @@ class Drawing {
 
   void Processes(size_t count) {
     const std::string figures =
-        is_wide() ? RateTitles() : absl::StrFormat("%10s %8s", RateTitle(time()), RateTitle(RowValue::kCount));
+        is_wide() ? RateTitles(has_errors_)
+                  : absl::StrFormat("%10s%s %8s", RateTitle(time()), ErrorColumn(has_errors_, kErrorTitle),
+                                    RateTitle(RowValue::kCount));
     std::string title = absl::StrFormat("%7s %-15s %s %9s", "PID", "PROCESS", figures, "LONGEST");
     if (const size_t columns = PictureColumns(title); columns > 0)
       title += absl::StrCat(" ", Cell(NameOf(state_.value), columns), " before");
@@ -124,9 +129,10 @@ class Drawing {
 
   StyledLine ProcessLine(const TopProcess& process) const {
     const RowSums& sums = process.sums;
-    const std::string figures = is_wide()
-                                    ? RateColumns(sums, rates_)
-                                    : absl::StrFormat("%10s %8s", rates_.Value(sums, time()), rates_.Count(sums.count));
+    const std::string figures =
+        is_wide() ? RateColumns(sums, rates_, has_errors_)
+                  : absl::StrFormat("%10s%s %8s", rates_.Value(sums, time()),
+                                    ErrorColumn(has_errors_, ErrorText(sums, time())), rates_.Count(sums.count));
     const std::string text = absl::StrFormat("%7d %s %s %9s", process.pid, Cell(process.name, kThreadNameColumns),
                                              figures, FormatDuration(sums.max_ns));
     StyledLine line = Plain(text);
@@ -150,11 +156,12 @@ class Drawing {
   }
 
   void Stacks(size_t count) {
-    Add(Title(TopStackTitle(state_.value)));
+    Add(Title(TopStackTitle(state_.value, has_errors_)));
     const size_t selected = SelectedStack();
     const Span span = SpanOf(stacks_.size(), count, selected);
     for (size_t i = span.first; i < span.first + span.count; ++i) {
-      StyledLine line = Plain(TopStackLine(shown_.stacks[stacks_[i]], rates_, state_.value, options_.columns));
+      StyledLine line =
+          Plain(TopStackLine(shown_.stacks[stacks_[i]], rates_, state_.value, options_.columns, has_errors_));
       line.is_selected = i == selected;
       Add(std::move(line));
     }
@@ -205,6 +212,7 @@ class Drawing {
   const TopScreenOptions& options_;
   const std::vector<size_t> stacks_;  // those shown, as indices
   const Rates rates_{shown_.duration_ns};
+  const bool has_errors_ = HasErrors(shown_);
   std::vector<StyledLine> lines_;
 };
 

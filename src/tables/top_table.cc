@@ -12,6 +12,7 @@
 #include "bytes/utf8.h"
 #include "json/json_writer.h"
 #include "json/stats_json.h"
+#include "labels/row_error.h"
 #include "labels/stack_labels.h"
 #include "tables/keep_most.h"
 
@@ -136,8 +137,7 @@ void WriteSums(const RowSums& sums, JsonWriter& json) {
     if (info.sum != nullptr) json.Field(info.key, sums.*info.sum);
   }
   json.Field("max_ns", sums.max_ns);
-  json.Field("count_error", sums.count_error());
-  json.Field("ns_error", sums.ns_error());
+  WriteErrorsJson(sums, json);
 }
 
 void WritePid(int32_t pid, JsonWriter& json) {
@@ -185,6 +185,8 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
                     .duration_ns = profile.duration_ns,
                     .host = Printable(profile.host),
                     .sums = {},
+                    .is_sample = IsSample(profile),
+                    .unsampled_most_ns = UnsampledMostNs(profile.stats),
                     .slept_throughout = slept_throughout,
                     .idle = shown.is_less() ? shown.sums() : std::vector<IdleSum>(),
                     .drops = profile.stats.drops,
@@ -211,6 +213,7 @@ void WriteTopJson(const TopTable& table, ByteSink sink) {
   json.Field("duration_ns", table.duration_ns);
   json.Field("host", table.host);
   WriteSums(table.sums, json);
+  json.Field("unsampled_most_ns", table.unsampled_most_ns);
   json.Field("slept_throughout", table.slept_throughout);
   WriteIdleJson(table.idle, json);
   json.Field("all_processes", table.all_processes);

@@ -12,14 +12,16 @@ std::vector<std::string> TopText(const TopTable& table, const std::string& time_
   const Rates rates(table.duration_ns);
   std::vector<std::string> lines = TopHead(table, time_of_day, recorder);
   lines.emplace_back();
-  lines.push_back(absl::StrFormat("%7s %-15s %s %9s", "PID", "PROCESS", RateTitles(), "LONGEST"));
+  lines.push_back(absl::StrFormat("%7s %-15s %s %9s", "PID", "PROCESS", RateTitles(HasErrors(table)), "LONGEST"));
   for (const TopProcess& process : table.processes) {
     lines.push_back(absl::StrFormat("%7d %s %s %9s", process.pid, Cell(process.name, kThreadNameColumns),
-                                    RateColumns(process.sums, rates), FormatDuration(process.sums.max_ns)));
+                                    RateColumns(process.sums, rates, HasErrors(table)),
+                                    FormatDuration(process.sums.max_ns)));
   }
   lines.emplace_back();
-  lines.push_back(TopStackTitle(value));
-  for (const TopStack& stack : table.stacks) lines.push_back(TopStackLine(stack, rates, value, kNoLimit));
+  lines.push_back(TopStackTitle(value, HasErrors(table)));
+  for (const TopStack& stack : table.stacks)
+    lines.push_back(TopStackLine(stack, rates, value, kNoLimit, HasErrors(table)));
   for (std::string& line : lines) line = ForScreen(line, kNoLimit);
   return lines;
 }

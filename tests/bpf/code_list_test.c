@@ -24,8 +24,7 @@ TEST(CodeList, TellsExecutableMappingsByAddress)
 	EXPECT_EQ(list->head.hash, hash_of_mappings(expected, 2));
 }
 
-/* The lowest bit is set: no hash is 0. */
-TEST(CodeList, HashIsNeverNone)
+TEST(CodeList, HashIsOfAllMappings)
 {
 	for (__u32 count = 1; count < 8; count++) {
 		struct task_struct *task = new_process(count);
@@ -33,7 +32,6 @@ TEST(CodeList, HashIsNeverNone)
 		for (__u32 i = 0; i < count; i++)
 			map_code(task, i);
 		EXPECT_EQ(walk_all(task, 100)->head.hash, hash_of_code(count));
-		EXPECT_EQ(walk_all(task, 100)->head.hash & 1, 1);
 	}
 }
 
@@ -139,17 +137,35 @@ TEST(CodeList, TimeOfChangeIsToldByOlderKernels)
 	EXPECT_EQ(changed_ns((struct inode *)&inode), 7000000009);
 }
 
+/* What one user's process has mapped says nothing of another's. */
+TEST(CodeList, UsersHaveHashesOfTheirOwn)
+{
+	struct task_struct *task = new_process(1);
+	const struct wire_mapping expected = mapping_of(0);
+
+	map_code(task, 0);
+	for (__u32 uid = 1000; uid < 1002; uid++) {
+		((struct cred *)task->cred)->uid.val = uid;
+		EXPECT_EQ(walk_all(task, 100)->head.hash, hash_of_users_mappings(uid, &expected, 1));
+	}
+	((struct cred *)task->cred)->euid.val = 5; /* it acts for another user */
+	EXPECT_EQ(walk_all(task, 100)->head.hash, hash_of_users_mappings(1001, &expected, 1));
+}
+
 /* Where the kernel says that it has put it, with operations of its own. */
 TEST(CodeList, VdsoIsToldByItsImage)
 {
 	struct task_struct *task = new_process(1);
 	struct vm_area_struct *vma = host_map(task, 0x7fff0000, 0x7fff2000, VM_EXEC);
 	struct wire_mapping expected = {.begin = 0x7fff0000, .end = 0x7fff2000, .device = ~0ULL};
+	struct mixture vdso = {};
 
 	task->mm->context.vdso = (void *)0x7fff0000;
 	task->mm->context.vdso_image = (void *)0x12345678;
 	vma->vm_ops = (void *)1;
-	expected.offset = mixed(~0ULL, 0x12345678);
+	mix_in(&vdso, OF_VDSO);
+	mix_in(&vdso, 0x12345678);
+	expected.offset = name_of(&vdso);
 	EXPECT_BYTES(walk_all(task, 100)->mappings, &expected, sizeof(expected));
 }
 

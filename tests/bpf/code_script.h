@@ -54,34 +54,38 @@ static inline struct wire_mapping mapping_of(__u32 n)
 				     .changed_ns = (1600000000 + (__u64)n) * 1000000000 + 5 + n};
 }
 
-static inline __u64 mixed_mapping(__u64 hash, const struct wire_mapping *mapping)
+/* The hash of mappings of a process of this user. */
+static inline __u64 hash_of_users_mappings(__u32 uid, const struct wire_mapping *mappings, __u32 count)
 {
-	hash = mixed(mixed(hash, mapping->begin), mapping->end);
-	hash = mixed(mixed(hash, mapping->offset), mapping->inode);
-	return mixed(mixed(hash, mapping->device), mapping->changed_ns);
+	struct mixture mixture = {};
+
+	mix_in(&mixture, OF_CODE);
+	mix_in(&mixture, uid);
+	for (__u32 i = 0; i < count; i++) {
+		mix_in(&mixture, mappings[i].begin);
+		mix_in(&mixture, mappings[i].end);
+		mix_in(&mixture, mappings[i].offset);
+		mix_in(&mixture, mappings[i].inode);
+		mix_in(&mixture, mappings[i].device);
+		mix_in(&mixture, mappings[i].changed_ns);
+	}
+	return name_of(&mixture);
 }
 
-/* The hash of mappings, the lowest bit of which is always set: the first number is that of none. */
 static inline __u64 hash_of_mappings(const struct wire_mapping *mappings, __u32 count)
 {
-	__u64 hash = 0x13198a2e03707344ULL;
-
-	for (__u32 i = 0; i < count; i++)
-		hash = mixed_mapping(hash, &mappings[i]);
-	return hash | 1;
+	return hash_of_users_mappings(0, mappings, count);
 }
 
 /* The same for code 0, 1 and so on. */
 static inline __u64 hash_of_code(__u32 count)
 {
-	__u64 hash = 0x13198a2e03707344ULL;
+	struct wire_mapping mappings[300];
 
-	for (__u32 i = 0; i < count; i++) {
-		struct wire_mapping mapping = mapping_of(i);
-
-		hash = mixed_mapping(hash, &mapping);
-	}
-	return hash | 1;
+	EXPECT_TRUE(count <= 300);
+	for (__u32 i = 0; i < count && i < 300; i++)
+		mappings[i] = mapping_of(i);
+	return hash_of_mappings(mappings, count);
 }
 
 static inline __u64 sequence_of(struct task_struct *task)

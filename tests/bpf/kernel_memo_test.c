@@ -108,7 +108,7 @@ TEST(KernelMemo, AnotherLengthIsNotRemembered)
 	__u64 bytes = OLD_BYTES + 16 * (CHAIN + 1), other = bytes + 8;
 	struct task_struct *task;
 
-	while ((mixed(other, (__u64)-1) >> 40 & 127) != (mixed(bytes, (__u64)-1) >> 40 & 127))
+	while ((wire_place(other, (__u64)-1, 0) & 127) != (wire_place(bytes, (__u64)-1, 0) & 127))
 		other += 8;
 	begin_memos();
 	expect_walked(new_chain(1, CHAIN), chain_id(CHAIN));

@@ -144,37 +144,54 @@ TEST(JoinedAway, CountsNoTimeWithoutAnAccount)
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 300);
 }
 
-TEST(NoAccount, ThreadThatHasNoneGetsOneWhereItCame)
+/* It has slept since 100, and its wait is known from there on. */
+TEST(NoAccount, ThreadThatHasNoneGetsOneFromItsWaitOn)
 {
 	begin();
+	come_at(50);
+	leave_at(100, SLEEP);
 	host_clear(&accounts);
 	come_at(400);
 	ASSERT_TRUE(account());
-	EXPECT_EQ(account()->since_ns, SCRIPT_START + 400);
+	EXPECT_EQ(account()->since_ns, SCRIPT_START + 100);
 	leave_at(1000, TASK_DEAD);
+	EXPECT_EQ(account()->blocked_ns, 300);
 	EXPECT_EQ(account()->on_cpu_ns, 600);
-	EXPECT_EQ(account()->since_ns, SCRIPT_START + 400);
+	EXPECT_EQ(account()->since_ns, SCRIPT_START + 100);
 }
 
-/* A defect: the account begins where the thread came, and the wait before that is booked in it all the same,
-400 ns. TEST(NoAccount, WaitBeforeTheAccountIsNotInIt)
+TEST(NoAccount, AccountThatBeginsWithALostWaitAddsUp)
 {
 	begin();
+	settings->min_wait_ns = 401;
 	host_clear(&accounts);
 	come_at(400);
 	leave_at(1000, TASK_DEAD);
-	EXPECT_EQ(account()->on_cpu_ns + account()->blocked_ns + account()->runnable_ns,
-		  account()->until_ns - account()->since_ns);
+	EXPECT_EQ(account()->since_ns, SCRIPT_START);
+	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_BELOW_MIN_WAIT], 400);
+	EXPECT_EQ(account()->on_cpu_ns, 600);
 }
-*/
 
-/* A defect: a new thread whose first run was not recorded stays new, so that the account begins anew at its
-next wait
- * and keeps what was booked before; and what it lost is counted from the start, before it was made.
+/* Nothing is known of the time before it came, which it has no account of either. */
+TEST(NoAccount, ThreadThatJoinedAwayGetsOneWhereItCame)
+{
+	begin();
+	host.below_cgroups = 0;
+	come_at(100);
+	leave_at(300, SLEEP);
+	host_clear(&accounts);
+	host.below_cgroups = 1;
+	come_at(1000);
+	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 1);
+	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 0);
+	leave_at(1500, TASK_DEAD);
+	EXPECT_EQ(account()->since_ns, SCRIPT_START + 1000);
+	EXPECT_EQ(account()->on_cpu_ns, 500);
+}
+
+/* It was made outside, and its first run was not recorded. */
 TEST(JoinedAway, ThreadThatIsNewLosesItsTimeSinceItWasMade)
 {
-	__u64 terms;
-
 	begin();
 	host.below_cgroups = 0;
 	at(1000);
@@ -187,11 +204,12 @@ TEST(JoinedAway, ThreadThatIsNewLosesItsTimeSinceItWasMade)
 	leave_at(2500, SLEEP);
 	come_at(3000);
 	leave_at(3300, TASK_DEAD);
-	terms = account()->on_cpu_ns + account()->blocked_ns + account()->runnable_ns +
-		account()->lost_ns[WIRE_COUNT_JOINED_AWAY];
-	EXPECT_EQ(terms, account()->until_ns - (account()->since_ns ?: SCRIPT_START));
+	EXPECT_EQ(account()->since_ns, SCRIPT_START + 2000);
+	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 0);
+	EXPECT_EQ(account()->blocked_ns, 500);
+	EXPECT_EQ(account()->on_cpu_ns, 800);
+	EXPECT_EQ(account()->until_ns, SCRIPT_START + 3300);
 }
-*/
 
 TEST(NoAccount, AccountThatCannotBeMadeIsCounted)
 {

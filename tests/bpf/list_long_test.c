@@ -43,8 +43,7 @@ TEST(ListLong, WaitFromBeforeTheRecordingIsAsLongAsIt)
 	EXPECT_FALSE(is_listed(task, 1299));
 	EXPECT_TRUE(is_listed(task, 1300));
 	task = new_sleeper();
-	storage_of(task)->stamp.out_ns = 0; /* it has not run since it was first seen */
-	storage_of(task)->stamp.has_run = 0;
+	storage_of(task)->stamp = (struct stamp){.arrivals = 1}; /* it has not run since it was first seen */
 	EXPECT_FALSE(is_listed(task, 1299));
 	EXPECT_TRUE(is_listed(task, 1300));
 }
@@ -97,8 +96,8 @@ TEST(ListLong, ShortWaitMayBeListedLater)
 	EXPECT_TRUE(is_listed(task, SECOND));
 }
 
-/* Disabled, because it fails: the number of its wait is 0, and so is what storage has before any listing.
-TEST(ListLong, FirstWaitOfANewThreadIsListed)
+/* A thread that has never run, and wants to since 5000. */
+static struct task_struct *new_thread(void)
 {
 	struct task_struct *task = new_sleeper();
 
@@ -106,7 +105,55 @@ TEST(ListLong, FirstWaitOfANewThreadIsListed)
 	task->__state = 0;
 	task->sched_info.last_queued = 5000;
 	storage_of(task)->stamp = (struct stamp){.knows_state = 1};
+	return task;
+}
+
+/* The number of its wait is 0, as is what storage has before any listing. */
+TEST(ListLong, FirstWaitOfANewThreadIsListed)
+{
+	struct task_struct *task = new_thread();
+
 	EXPECT_FALSE(is_listed(task, 4299));
 	EXPECT_TRUE(is_listed(task, 4300));
+	control.list_pass = 2;
+	EXPECT_FALSE(is_listed(task, SECOND));
 }
- */
+
+/* It has waited for 200 on another CPU before. */
+TEST(ListLong, NewThreadThatWasMovedHasWaitedSinceItWasMade)
+{
+	struct task_struct *task = new_thread();
+
+	task->sched_info.run_delay = 200;
+	EXPECT_FALSE(is_listed(task, 4099));
+	EXPECT_TRUE(is_listed(task, 4100));
+}
+
+/* It was made just before recording began, at 2000. */
+TEST(ListLong, NewThreadFromBeforeTheRecordingIsAsLongAsIt)
+{
+	struct task_struct *task = new_thread();
+
+	task->sched_info.last_queued = 1900;
+	EXPECT_FALSE(is_listed(task, 1299));
+	EXPECT_TRUE(is_listed(task, 1300));
+}
+
+TEST(ListLong, ThreadThatIsBeingMadeDoesNotWait)
+{
+	struct task_struct *task = new_thread();
+
+	task->sched_info.last_queued = 0;
+	EXPECT_FALSE(is_listed(task, SECOND));
+}
+
+/* It was there before the recording, and sleeps: when it last wanted to run says nothing. */
+TEST(ListLong, ThreadThatHasRunBeforeItWasSeenWaitsSinceTheStart)
+{
+	struct task_struct *task = new_thread();
+
+	task->__state = TASK_INTERRUPTIBLE;
+	task->sched_info.pcount = storage_of(task)->stamp.arrivals = 1;
+	EXPECT_FALSE(is_listed(task, 1299));
+	EXPECT_TRUE(is_listed(task, 1300));
+}

@@ -1,26 +1,63 @@
-/* What names of stacks and of code are made by, as tests calculate it: see wire_mix. */
+/* Names of stacks and of code, as tests calculate them: see wire_hash.h. */
 #ifndef OFFCPU_TESTS_BPF_MIXING_H_
 #define OFFCPU_TESTS_BPF_MIXING_H_
 
 #include "tests/bpf/host/programs.h"
+#include "tests/bpf/sip_hash.h"
 
-static inline __u64 mixed(__u64 hash, __u64 value)
+#define MOST_MIXED 4096
+
+/* First words: see wire_hash_kind. */
+enum { OF_CODE = 1, OF_VDSO, OF_KERNEL_STACK, OF_USER_STACK, OF_USER_ROWS };
+
+/* The words that a name is made of. */
+struct mixture {
+	__u64 words[MOST_MIXED];
+	__u32 count;
+};
+
+static inline void mix_in(struct mixture *mixture, __u64 word)
 {
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
+	EXPECT_TRUE(mixture->count < MOST_MIXED);
+	mixture->words[mixture->count++ % MOST_MIXED] = word;
 }
 
-static inline __u64 mixed_all(__u64 hash, const __u64 *values, __u32 count)
+static inline void mix_in_all(struct mixture *mixture, const __u64 *words, __u32 count)
 {
 	for (__u32 i = 0; i < count; i++)
-		hash = mixed(hash, values[i]);
-	return hash;
+		mix_in(mixture, words[i]);
 }
 
-/* The name of a kernel stack: the first number is that of no frames. */
+static inline __u64 name_of(const struct mixture *mixture)
+{
+	const __u64 name = sip_hash_1_3(settings->hash_key.low, settings->hash_key.high, mixture->words,
+					mixture->count * sizeof(__u64));
+
+	return name ? name : 1;
+}
+
 static inline __u64 kernel_id(const __u64 *frames, __u32 count)
 {
-	return mixed_all(0x243f6a8885a308d3ULL, frames, count);
+	struct mixture mixture = {};
+
+	mix_in(&mixture, OF_KERNEL_STACK);
+	mix_in_all(&mixture, frames, count);
+	return name_of(&mixture);
+}
+
+/* xorshift64: its numbers are the same each time. */
+static inline __u64 random_word(void)
+{
+	static __u64 state = 1;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+static inline struct wire_hash_key random_key(void)
+{
+	return (struct wire_hash_key){.low = random_word(), .high = random_word()};
 }
 
 #endif /* OFFCPU_TESTS_BPF_MIXING_H_ */

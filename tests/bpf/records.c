@@ -143,8 +143,9 @@ static void map_worker(void)
  * id. */
 static __u64 let_walk(void)
 {
+	struct wire_hash hash = wire_user_stack_begin(hash_key(), USER_CODE_HASH);
 	__u64 pc = host_regs(worker)->ip, row = WIRE_ROW_SET | WIRE_CFA_NONE;
-	__u64 key = wire_mix(wire_user_row_begin(USER_CODE_HASH), pc);
+	__u64 key = wire_user_row_key(wire_user_rows_begin(hash_key(), USER_CODE_HASH), pc);
 	__u32 bucket = wire_bucket(key, WIRE_USER_ROW_BUCKETS);
 	struct wire_user_row_bucket *rows = host_value(&user_rows, &bucket, 0);
 	struct task_state *state = bpf_task_storage_get(&tasks, worker, 0, 0);
@@ -152,7 +153,8 @@ static __u64 let_walk(void)
 	settings->walks_user = 1;
 	rows->rows[1] = (struct wire_user_row){.check = key ^ row, .row = row};
 	see_code(state, worker, code_sequence(worker), USER_CODE_HASH);
-	return wire_mix(wire_user_stack_begin(USER_CODE_HASH), pc);
+	wire_hash_add(&hash, pc);
+	return wire_hash_end(hash);
 }
 
 void script_sum(void)

@@ -13,9 +13,11 @@
 #include "capture/account.h"
 #include "capture/decode.h"
 #include "capture/glob.h"
+#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/bpf/host/hash_key.h"
 
 namespace offcpu
 {
@@ -32,6 +34,13 @@ constexpr ProcessKey kWaker = {.pid = WAKER_PID, .start_ns = WAKER_START, .exec_
 std::span<const std::byte> BytesOf(const raw_record &record)
 {
 	return {static_cast<const std::byte *>(record.bytes), record.length};
+}
+
+// The name of a stack of one frame, as the recorder calculates it.
+uint64_t WorkersStack()
+{
+	const uint64_t frames[] = {WORKER_RAX + 16};
+	return UserStackId({.low = HOST_KEY_LOW, .high = HOST_KEY_HIGH}, USER_CODE_HASH, frames);
 }
 
 // A default one if the bytes are none of that kind.
@@ -119,8 +128,7 @@ TEST(Records, Sum)
 	EXPECT_EQ(event.longest_ns, 200 * kUs);
 	EXPECT_EQ(event.longest_runnable_ns, 100 * kUs);
 	EXPECT_EQ(event.end_ns, RECORDING_START + 2 * kMs + 200 * kUs);
-	// The hash of the code and the one address, mixed as wire.h says.
-	EXPECT_EQ(event.user_stack, wire_mix(wire_user_stack_begin(USER_CODE_HASH), WORKER_RAX + 16));
+	EXPECT_EQ(event.user_stack, WorkersStack());
 	EXPECT_EQ(event.missing, NoUserStack::kNone);
 	EXPECT_EQ(event.cookie, 0u);
 	EXPECT_EQ(event.kind, WaitKind::kSleeping);
@@ -210,7 +218,7 @@ TEST(Records, Capture)
 	EXPECT_EQ(event.stack, StackBetween(STACK_END - 0x100, STACK_END));
 	EXPECT_FALSE(event.more); // it ends where the stack does
 	EXPECT_FALSE(event.unread);
-	EXPECT_EQ(event.walked, wire_mix(wire_user_stack_begin(USER_CODE_HASH), WORKER_RAX + 16));
+	EXPECT_EQ(event.walked, WorkersStack());
 	EXPECT_EQ(event.walked_code, uint64_t{USER_CODE_HASH});
 }
 

@@ -40,101 +40,150 @@ TEST(Ring, ThatIsBusyIsNotFull)
 
 #define RING_BYTES 65536ULL
 #define QUARTER 16384ULL /* of it */
-#define SPAN 4096ULL	 /* of records that come at once */
 
-/* What is tried of each record, with so many bytes taken before it. */
-typedef void (*try_record)(__u64 before, __u64 bytes, __u64 takes);
-
-static void try_sizes(__u64 before, try_record try)
+static bool has_woken(__u32 index)
 {
-	static const __u64 large[] = {2048, 4088, 4096, 8192, 16376, 16384};
-
-	for (__u64 takes = 16; takes <= 512; takes += 8)
-		if (before + takes < RING_BYTES)
-			try(before, takes - 8, takes);
-	for (int i = 0; i < 6; i++)
-		if (before + large[i] + 8 < RING_BYTES)
-			try(before, large[i], large[i] + 8);
+	return host_record(&intervals, index).flags == BPF_RB_FORCE_WAKEUP;
 }
 
-/* Every number of bytes that can be taken, by small records, and behind it records of many sizes. */
-static void try_all(try_record try)
+/* Sends a record of known size as programs do. Returns whether it has woken user space. */
+static bool send(__u64 bytes)
 {
+	static char record[1 << 16];
+
+	EXPECT_EQ(output_record(&intervals, record, bytes), 0);
+	return has_woken(host_records(&intervals) - 1);
+}
+
+static bool send_reserved(void)
+{
+	void *record = bpf_ringbuf_reserve(&intervals, 128, 0);
+
+	if (!record)
+		return false;
+	submit_record(&intervals, record);
+	return has_woken(host_records(&intervals) - 1);
+}
+
+/* Rings that are empty. */
+static void begin_sample(void)
+{
+	host_drain(&intervals);
+	control.woken_by_intervals = bpf_ringbuf_query(&intervals, BPF_RB_PROD_POS);
+	host_resize(&intervals, RING_BYTES);
+	host_resize(&captures, RING_BYTES);
+}
+
+/* Records of all sizes up to 512 and some larger ones fill a ring behind `first` bytes. The first one that
+ * reaches a quarter wakes, and each one that is the first a quarter or more behind the last that did. */
+static void expect_woken_by_quarters(__u64 first, __u64 takes)
+{
+	__u64 taken = first + 8, last = 0;
+
+	begin_sample();
+	send_bytes(first);
+	while (taken + takes < RING_BYTES) {
+		taken += takes;
+		check_note("size of records, and bytes behind one", takes << 32 | taken);
+		EXPECT_EQ(send(takes - 8), taken >= last + QUARTER);
+		if (taken >= last + QUARTER)
+			last = taken;
+	}
+}
+
+TEST(Ring, WakesOnceAQuarter)
+{
+	static const __u64 large[] = {2048, 4096, 4104, 8192, 16376, 16384, 16392, 32768};
+
 	for (__u64 first = 8; first <= 16; first += 8) {
+		for (__u64 takes = 24; takes <= 512; takes += 8)
+			expect_woken_by_quarters(first, takes);
+		for (int i = 0; i < 8; i++)
+			expect_woken_by_quarters(first, large[i]);
+	}
+}
+
+/* Its own bytes are in the ring already. 121 records of 136 bytes are a quarter or more, 120 are not. */
+TEST(Ring, RecordThatWasReservedWakesToo)
+{
+	begin_sample();
+	for (int i = 1; i <= 2 * 121; i++) {
+		check_note("record", i);
+		EXPECT_EQ(send_reserved(), i == 121 || i == 2 * 121);
+	}
+}
+
+/* What user space has read by itself does not count. */
+TEST(Ring, WakesWhenAQuarterIsTakenAndNotBefore)
+{
+	begin_sample();
+	for (int i = 0; i < 10; i++) {
+		EXPECT_FALSE(send(QUARTER - 32)); /* takes QUARTER - 24 */
 		host_drain(&intervals);
-		send_bytes(first); /* takes 16 or 24; each of the following ones 16 */
-		for (__u64 before = first + 8; before + 16 < RING_BYTES; before += 16) {
-			try_sizes(before, try);
-			send_bytes(8);
-		}
 	}
-}
-
-/* So every sequence of records wakes user space in each quarter: one of them crosses the bound. */
-static void expect_woken_across_bounds(__u64 before, __u64 bytes, __u64 takes)
-{
-	bool crosses = (before + takes) / QUARTER > before / QUARTER;
-
-	if (!crosses || wake_up(&intervals, bytes) == BPF_RB_FORCE_WAKEUP)
-		return;
-	check_note("bytes before and of the record", before << 16 | bytes);
-	EXPECT_TRUE(false);
-}
-
-TEST(Ring, RecordThatReachesTheNextQuarterWakes)
-{
-	host_resize(&intervals, RING_BYTES);
-	try_all(expect_woken_across_bounds);
-}
-
-/* Two that come at once may each not see the other: so those behind a bound wake too, as far as a span. */
-static void expect_woken_near_bounds_alone(__u64 before, __u64 bytes, __u64 takes)
-{
-	__u64 after = before + takes;
-	bool is_near = after >= QUARTER && after % QUARTER < takes + SPAN;
-
-	if ((wake_up(&intervals, bytes) == BPF_RB_FORCE_WAKEUP) == is_near)
-		return;
-	check_note("bytes before and of the record", before << 16 | bytes);
-	EXPECT_TRUE(false);
-}
-
-TEST(Ring, OnlyTheFirstRecordsOfEachFurtherQuarterWake)
-{
-	host_resize(&intervals, RING_BYTES);
-	try_all(expect_woken_near_bounds_alone);
-}
-
-/* What is reserved first is counted with its own bytes in the ring, once more: it is not missed either, if it
- * is no larger than a span. */
-static void expect_woken_when_reserved(__u64 bound, __u64 bytes)
-{
-	for (__u64 before = bound - bytes - 8; before < bound; before += 8) {
-		host_drain(&intervals);
-		send_bytes(before - 8);
-		send_bytes(bytes);
-		check_note("bytes before and of the record", before << 16 | bytes);
-		EXPECT_EQ(wake_up(&intervals, bytes), BPF_RB_FORCE_WAKEUP);
-	}
-}
-
-TEST(Ring, RecordThatWasReservedFirstWakesToo)
-{
-	host_resize(&intervals, RING_BYTES);
-	for (__u64 quarter = 1; quarter < 4; quarter++) {
-		expect_woken_when_reserved(quarter * QUARTER, sizeof(struct wire_sample));
-		expect_woken_when_reserved(quarter * QUARTER, sizeof(struct wire_interval));
-		expect_woken_when_reserved(quarter * QUARTER, SPAN - 8);
-	}
+	EXPECT_FALSE(send(QUARTER - 32));
+	EXPECT_TRUE(send(16));
 }
 
 TEST(Ring, HalfEmptyRingWakesWhenItFillsAgain)
 {
-	host_resize(&intervals, RING_BYTES);
-	send_bytes(QUARTER - 24); /* takes QUARTER - 16 */
-	EXPECT_EQ(wake_up(&intervals, 1), BPF_RB_FORCE_WAKEUP);
+	begin_sample();
+	EXPECT_TRUE(send(QUARTER - 8));
 	host_drain(&intervals);
-	EXPECT_EQ(wake_up(&intervals, 1), BPF_RB_NO_WAKEUP);
-	send_bytes(QUARTER - 24);
-	EXPECT_EQ(wake_up(&intervals, 1), BPF_RB_FORCE_WAKEUP);
+	EXPECT_FALSE(send(QUARTER - 16));
+	EXPECT_TRUE(send(8));
+}
+
+static __u64 other_bytes;
+
+/* Another CPU's record, or that of an interrupt, comes in between. */
+static void send_other(void)
+{
+	host.on_reserve = NULL;
+	EXPECT_FALSE(send(other_bytes));
+}
+
+/* Two that come at once see room for themselves below the bound, and are behind it together. */
+static void expect_next_wakes(__u64 bytes)
+{
+	begin_sample();
+	send_bytes(QUARTER - bytes - 24); /* 8 bytes less than a quarter with one of them */
+	other_bytes = bytes;
+	host.on_reserve = send_other;
+	EXPECT_FALSE(send(bytes));
+	EXPECT_FALSE(host.on_reserve);
+	EXPECT_EQ(host_records(&intervals), 3);
+	EXPECT_TRUE(send(8));
+	EXPECT_FALSE(send(8));
+}
+
+TEST(Ring, RecordBehindTwoThatDidNotSeeOneAnotherWakes)
+{
+	for (__u64 bytes = 8; bytes < QUARTER - 32; bytes += 8) {
+		check_note("bytes of both", bytes);
+		expect_next_wakes(bytes);
+	}
+}
+
+/* User space is not woken by what was not sent. */
+TEST(Ring, RecordThatWasNotSentHasNotWoken)
+{
+	char record[8] = {};
+
+	begin_sample();
+	send_bytes(QUARTER - 8);
+	host.rings_are_busy = true;
+	EXPECT_NE(output_record(&intervals, record, sizeof(record)), 0);
+	host.rings_are_busy = false;
+	EXPECT_TRUE(send(8));
+}
+
+TEST(Ring, EachWakesByItself)
+{
+	static char record[1 << 14];
+
+	begin_sample();
+	EXPECT_TRUE(send(QUARTER));
+	EXPECT_EQ(output_record(&captures, record, QUARTER), 0);
+	EXPECT_EQ(host_record(&captures, 0).flags, BPF_RB_FORCE_WAKEUP);
 }

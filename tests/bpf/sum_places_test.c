@@ -157,7 +157,7 @@ TEST(SumPlaces, BothPlacesAreOfTheCpu)
 			__u32 index = 3 * 512 + (place ^ way);
 
 			host.cpu = 3;
-			EXPECT_EQ(sum_place_of(place << 40, way), host_value(&sums, &index, 0));
+			EXPECT_EQ(sum_place_of(place, way), host_value(&sums, &index, 0));
 		}
 }
 

@@ -23,16 +23,24 @@ static inline __u64 user_row_word(__u32 rules, __s64 cfa_offset, __s64 fp_offset
 	       ((__u64)(fp_offset / 8) & 0xffffff) << 28;
 }
 
-/* The key of a row of this code for an address, and the name of a user stack: the first numbers are of none.
- */
+/* The key of a row of this code for an address, and the name of a user stack. */
 static inline __u64 user_key(__u64 code_hash, __u64 address)
 {
-	return mixed(mixed(0xa4093822299f31d0ULL, code_hash), address);
+	struct mixture mixture = {};
+
+	mix_in(&mixture, OF_USER_ROWS);
+	mix_in(&mixture, code_hash);
+	return (name_of(&mixture) ^ address) * 0x9e3779b97f4a7c15ULL;
 }
 
 static inline __u64 user_id(const __u64 *frames, __u32 count)
 {
-	return mixed_all(mixed(0x082efa98ec4e6c89ULL, CODE_HASH), frames, count);
+	struct mixture mixture = {};
+
+	mix_in(&mixture, OF_USER_STACK);
+	mix_in(&mixture, CODE_HASH);
+	mix_in_all(&mixture, frames, count);
+	return name_of(&mixture);
 }
 
 static inline struct wire_user_row_bucket *bucket_of(__u64 key)

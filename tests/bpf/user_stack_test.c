@@ -40,6 +40,55 @@ TEST(UserSide, IsOneCaptureAStay)
 	expect_cookie(side_of(task, false, CONTEXT_SWITCH), cookie_of(0, CONTEXT_SWITCH, 2));
 }
 
+static struct user_side quicker;
+
+/* A sample interrupts the first reading of a clock: whether the process was switched off has been asked. */
+static void take_quicker_sample(void)
+{
+	host.on_clock = NULL;
+	quicker = side_of(host.current, true, CONTEXT_SAMPLE);
+}
+
+/* The sample's capture is the only one, and only the sample pays for it. */
+static void expect_quicker_sample(struct task_struct *task, enum presence presence)
+{
+	__u64 cookie = cookie_of(0, CONTEXT_SAMPLE, 1);
+
+	space_of(task, false)->time.off_until_ns = 1;
+	for (__u32 context = 0; context < CONTEXTS; context++) {
+		*budget_of(context) = (struct budget){
+			.last_ns = host.now_ns, .bytes_ns = SECOND / 2, .task_work_ns = SECOND / 2};
+	}
+	host.on_clock = take_quicker_sample;
+	expect_cookie(user_stack_of(task, state_of(task), host.now_ns, true, CONTEXT_SWITCH, presence),
+		      cookie);
+	EXPECT_FALSE(host.on_clock);
+	expect_cookie(quicker, cookie);
+	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, SECOND / 2);
+	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->task_work_ns, SECOND / 2);
+	EXPECT_EQ(budget_of(CONTEXT_SAMPLE)->task_work_ns, SECOND / 2 - MILLISECOND);
+	EXPECT_EQ(host_return_to_user(task), 1);
+	EXPECT_EQ(host_records(&captures), 1);
+	EXPECT_EQ(capture_record(0)->cookie, cookie);
+	EXPECT_EQ(sent_records(WIRE_CAPTURE_FAILED), 0);
+}
+
+TEST(UserSide, PaysNothingWhereAnotherContextWasQuicker)
+{
+	expect_quicker_sample(new_captured(7), IS_CURRENT);
+}
+
+/* Nor for the pieces that its stack would have. */
+TEST(ArrivingUserSide, PaysNothingWhereAnotherContextWasQuicker)
+{
+	const struct wire_stack_hint hint = {.pieces = 4};
+	struct task_struct *task = new_captured(7);
+	const __u32 tid = 7;
+
+	bpf_map_update_elem(&stack_hints, &tid, &hint, BPF_ANY);
+	expect_quicker_sample(task, ABOUT_TO_RUN);
+}
+
 /* Bits 48 on are the CPU's, 46 and 47 the context's; each counts by itself. */
 TEST(UserSide, CookiesOfCpusAndContextsAreApart)
 {
@@ -286,8 +335,11 @@ TEST(ArrivingUserSide, IsAskedForOrNotThere)
 
 TEST(ArrivingUserSide, IsRefundedWhereTheKernelRefuses)
 {
+	const struct wire_stack_hint hint = {.pieces = 4};
 	struct task_struct *task = new_captured(7);
+	const __u32 tid = 7;
 
+	bpf_map_update_elem(&stack_hints, &tid, &hint, BPF_ANY);
 	host.refuses_task_work = true;
 	expect_none(arriving_side(task), WIRE_NO_USER_BUDGET);
 	expect_failure_of(cookie_of(0, CONTEXT_SWITCH, 1), WIRE_NO_USER_BUDGET);

@@ -1,4 +1,5 @@
 /* Who a waker is, by the frames of its kernel stack, and which of them are its own. */
+#include "tests/bpf/mixing.h"
 #include "tests/bpf/waking.h"
 
 /* What is known of a waker: its link's flags, how many frames its stack has, and where they begin. */
@@ -241,29 +242,17 @@ TEST(Wakers, WithoutMemoryForFramesNobodyIsKnown)
 	EXPECT_EQ(counted(WIRE_COUNT_NO_SCRATCH).count, 1);
 }
 
-/* The name of a stack as wire.h and sent.bpf.h describe it: the first digits of pi, each frame mixed in. */
-static __u64 named(const __u64 *frames, __u32 count)
-{
-	__u64 hash = 0x243f6a8885a308d3ULL;
-
-	for (__u32 i = 0; i < count; i++) {
-		hash = (hash ^ frames[i]) * 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 29;
-	}
-	return hash;
-}
-
 TEST(Wakers, StackIsNamedByItsOwnFramesAlone)
 {
 	struct task_struct *waker = host_new_process(100), *wakee = host_new_process(200);
 	const __u64 own[] = {TRY_TO_WAKE_UP, CODE, INTERRUPT(0)};
 
 	record_wakers();
-	EXPECT_EQ(wake_by(waker, wakee, own, 3)->links[0].kernel_stack, named(own, 3));
+	EXPECT_EQ(wake_by(waker, wakee, own, 3)->links[0].kernel_stack, kernel_id(own, 3));
 	EXPECT_EQ(wake_by(waker, wakee, FRAMES(GLUE, GLUE + 1, own[0], own[1], own[2], CODE + 4))
 			  ->links[0]
 			  .kernel_stack,
-		  named(own, 3));
-	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->links[0].kernel_stack, named(own, 2));
+		  kernel_id(own, 3));
+	EXPECT_EQ(wake_by(waker, wakee, FRAMES(own[0], own[1]))->links[0].kernel_stack, kernel_id(own, 2));
 	EXPECT_EQ(sent_records(WIRE_KERNEL_STACK), 2); /* one a name */
 }

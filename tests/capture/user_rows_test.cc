@@ -10,6 +10,7 @@ namespace offcpu {
 namespace {
 
 constexpr uint64_t kCodeHash = 77;
+constexpr wire_hash_key kKey = {.low = 5, .high = 6};
 
 TEST(UserRow, IsOneWord) {
   // 1 << 63: there is one; 2 << 4: the CFA is sp + 16; no frame pointer is stored.
@@ -34,27 +35,17 @@ TEST(UserRow, HasOffsetsOfTwentyFourBitsOfWords) {
   EXPECT_EQ(PackUserRow({.cfa_offset = 12}), 0u) << "not in words";
 }
 
-TEST(UserStackId, TellsAddressesTheirOrderAndTheCodeApart) {
-  const std::vector<uint64_t> pcs = {1, 2};
-  const std::vector<uint64_t> turned = {2, 1};
-  const std::vector<uint64_t> leaf = {1};
-  EXPECT_EQ(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, pcs));
-  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, turned));
-  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash, leaf));
-  EXPECT_NE(UserStackId(kCodeHash, pcs), UserStackId(kCodeHash + 1, pcs));
-}
-
 class UserRowTablesTest : public testing::Test {
  protected:
   void Make(size_t buckets) {
     rows_.assign(buckets, {});
     stacks_.assign(buckets, {});
-    tables_.emplace(rows_, stacks_);
+    tables_.emplace(kKey, rows_, stacks_);
   }
 
   // As the BPF programs find it; 0: none.
   uint64_t FindRow(uint64_t lookup_pc) const {
-    const uint64_t key = wire_mix(wire_user_row_begin(kCodeHash), lookup_pc);
+    const uint64_t key = wire_user_row_key(wire_user_rows_begin(kKey, kCodeHash), lookup_pc);
     for (const wire_user_row& place : rows_[wire_bucket(key, static_cast<uint32_t>(rows_.size()))].rows) {
       if ((place.check ^ place.row) == key) return place.row;
     }

@@ -260,8 +260,8 @@ TEST(IdlePatterns, Files) {
   EXPECT_THAT(error(), testing::HasSubstr("larger than 1 MiB"));
   const absl::Status missing = ReadIdlePatterns({"/nonexistent"}).status();
   EXPECT_EQ(missing.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(std::string(missing.message()), "cannot read /nonexistent: No such file or directory");
-  EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "cannot read /: Is a directory");
+  EXPECT_EQ(std::string(missing.message()), "/nonexistent cannot be read: No such file or directory");
+  EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "/ is a directory: name a regular file");
 }
 
 // What is compiled in is the file that is installed, and all of it is right.

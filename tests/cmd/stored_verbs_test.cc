@@ -68,6 +68,28 @@ TEST_F(StoredVerbsTest, ReportTakesAFileOfNoTime) {
   EXPECT_EQ(Run("report nothing.pb.gz --since 2001-01-01"), 2);
 }
 
+// Each file by itself is one, and five of them would begin again at 0.
+TEST_F(StoredVerbsTest, ReportRefusesFilesWhoseSumNoNumberHolds) {
+  const auto write = [&](const std::string& name, uint64_t ns) {
+    fake_ = {};
+    fake_.Row(fake_.Process(10, "server"), fake_.Comm("server"), fake_.User({"lock"}), fake_.Kernel({"schedule"}), ns);
+    fake_.profile.duration_ns = 1'000'000'000;
+    Write(name);
+  };
+  constexpr uint64_t kHalf = uint64_t{1} << 62;
+  for (const char* name : {"a.pb.gz", "b.pb.gz", "c.pb.gz", "d.pb.gz", "e.pb.gz"}) write(name, kHalf);
+  write("less.pb.gz", kHalf - 1);
+  EXPECT_EQ(Run("report a.pb.gz b.pb.gz c.pb.gz d.pb.gz e.pb.gz"), 1);
+  EXPECT_EQ(output_,
+            "offcpu: b.pb.gz and the files before it hold more than can be added up, 292 years of waits: give fewer of "
+            "them\n");
+  for (const char* form : {"json", "html", "folded", "otlp", "pb.gz"})
+    EXPECT_EQ(Run(std::string("report a.pb.gz b.pb.gz -o all.") + form), 1) << form;
+  EXPECT_EQ(Run("report less.pb.gz a.pb.gz -o all.json"), 0) << output_;
+  EXPECT_THAT(Text("all.json"), HasSubstr("\"blocked_ns\":9223372036854775807,"));
+  EXPECT_EQ(Run("report less.pb.gz a.pb.gz -o all.pb.gz && " OFFCPU_BIN_DIR "/offcpu report all.pb.gz"), 0) << output_;
+}
+
 TEST_F(StoredVerbsTest, DiffTakesAValueThatBothFilesHave) {
   EXPECT_EQ(Run("diff waits.pb.gz samples.pb.gz --value wall"), 2);
   EXPECT_THAT(output_, HasSubstr("--value wall: waits.pb.gz has no time on a CPU, the other has\n"));

@@ -1,8 +1,11 @@
 #include "daemon/http_access.h"
 
+#include <sys/stat.h>
+
 #include <memory>
 #include <string>
 
+#include "bytes/read_file.h"
 #include "certificates.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -66,7 +69,7 @@ TEST_F(HttpAccessTest, ATokenThatCanBeGuessedIsAnError) {
   EXPECT_THAT(ErrorOf({.bearer_token_file = Token("0123456789abcde")}), HasSubstr("no token"));
   EXPECT_EQ(ErrorOf({.bearer_token_file = Token(std::string(4096, 'a'))}), "no error");
   EXPECT_THAT(ErrorOf({.bearer_token_file = Token(std::string(4097, 'a'))}), HasSubstr("no token"));
-  EXPECT_THAT(ErrorOf({.bearer_token_file = files_.Path("none")}), HasSubstr("/none: no token"));
+  EXPECT_THAT(ErrorOf({.bearer_token_file = files_.Path("none")}), HasSubstr("/none cannot be read: No such file"));
 }
 
 TEST_F(HttpAccessTest, WhatIsAskedForIsAskedForTogether) {
@@ -86,13 +89,48 @@ TEST_F(HttpAccessTest, FilesThatAreNotWhatTheyShouldBeAreErrors) {
   const std::string key = files_.Path("server.key");
   EXPECT_EQ(ErrorOf({.certificate_file = certificate, .key_file = key}), "no error");
   EXPECT_THAT(ErrorOf({.certificate_file = files_.Path("none"), .key_file = key}),
-              HasSubstr("/none: no certificate can be read from it"));
+              HasSubstr("/none cannot be read: No such file"));
   EXPECT_THAT(ErrorOf({.certificate_file = key, .key_file = key}), HasSubstr("no certificate can be read"));
   EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = certificate}), HasSubstr("no key of the cert"));
   EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = files_.Path("client.key")}),
               HasSubstr("/client.key: no key of the certificate can be read from it"));
   EXPECT_THAT(ErrorOf({.certificate_file = certificate, .key_file = key, .client_ca_file = key}),
               HasSubstr("/server.key: no certificates can be read from it"));
+}
+
+// Nothing is waited for that never comes, and nothing is read that has no end.
+TEST_F(HttpAccessTest, OnlyRegularFilesAreRead) {
+  const std::string fifo = files_.Path("fifo");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const std::string pem = files_.Path("server.pem");
+  const std::string key = files_.Path("server.key");
+  const auto is_fifo = HasSubstr("/fifo is a FIFO: name a regular file");
+  EXPECT_THAT(ErrorOf({.bearer_token_file = fifo}), is_fifo);
+  EXPECT_THAT(ErrorOf({.certificate_file = fifo, .key_file = key}), is_fifo);
+  EXPECT_THAT(ErrorOf({.certificate_file = pem, .key_file = fifo}), is_fifo);
+  EXPECT_THAT(ErrorOf({.certificate_file = pem, .key_file = key, .client_ca_file = fifo}), is_fifo);
+  EXPECT_THAT(ErrorOf({.certificate_file = "/dev/zero", .key_file = key}), HasSubstr("/dev/zero is a device"));
+}
+
+TEST_F(HttpAccessTest, EveryCertificateOfAFileHasToBeRight) {
+  const auto text = [this](const char* name) { return *ReadRegularFile(files_.Path(name)); };
+  const std::string key = files_.Path("server.key");
+  const std::string server = text("server.pem");
+  const std::string ca = text("ca.pem");
+  const std::string half = ca.substr(0, ca.size() / 2);
+  const auto error_of_chain = [&](const std::string& pem) {
+    return ErrorOf({.certificate_file = files_.Write("chain.pem", pem), .key_file = key});
+  };
+  EXPECT_EQ(error_of_chain("a comment\n" + server + "another\n" + ca), "no error");
+  EXPECT_THAT(error_of_chain(server + half), HasSubstr("/chain.pem: no certificate can be read from it"));
+  const auto error_of_ca = [&](const std::string& pem) {
+    return ErrorOf({.certificate_file = files_.Path("server.pem"),
+                    .key_file = key,
+                    .client_ca_file = files_.Write("cas.pem", pem)});
+  };
+  EXPECT_EQ(error_of_ca(ca + text("stranger.pem") + ca), "no error");
+  EXPECT_THAT(error_of_ca(ca + half), HasSubstr("/cas.pem: no certificates can be read from it"));
+  EXPECT_THAT(error_of_ca(""), HasSubstr("/cas.pem: no certificates can be read from it"));
 }
 
 // "USER:PASSWORD" in base64, of RFC 7617.

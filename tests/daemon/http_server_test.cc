@@ -112,6 +112,24 @@ TEST_F(HttpServerTest, APortInUseIsAnError) {
   EXPECT_TRUE(HttpServer::Listen(listen, std::make_shared<HttpAccess>(), Source()).ok()) << "it is free again";
 }
 
+// A reload from 127.0.0.1 to 0.0.0.0, say, and back: nobody is refused meanwhile.
+TEST_F(HttpServerTest, AnotherAddressOfThePortIsHadBeforeTheFirstOneIsGone) {
+  const auto access = std::make_shared<HttpAccess>();
+  const std::string all = "0.0.0.0:" + std::to_string(server_->port());
+  const std::string loopback = "127.0.0.1:" + std::to_string(server_->port());
+  EXPECT_FALSE(HttpServer::Listen(all, access, Source()).ok()) << "another one's port is in use";
+  for (const std::string& listen : {all, loopback, all}) {
+    absl::StatusOr<std::unique_ptr<HttpServer>> next = HttpServer::Listen(listen, access, Source(), {}, server_.get());
+    ASSERT_TRUE(next.ok()) << next.status();
+    EXPECT_EQ(Get("/healthz").status, 200);
+    EXPECT_FALSE(HttpServer::Listen(listen, access, Source()).ok()) << "in use, while both are there";
+    server_ = *std::move(next);
+    EXPECT_EQ(Get("/healthz").status, 200);
+    EXPECT_FALSE(HttpServer::Listen(all, access, Source()).ok()) << "in use";
+    EXPECT_FALSE(HttpServer::Listen(loopback, access, Source()).ok()) << "in use";
+  }
+}
+
 TEST_F(HttpServerTest, ItsEndDoesNotWaitForThoseWhoWait) {
   std::thread waiting([this] { EXPECT_FALSE(client_->Get("/debug/pprof/offcpu?seconds=3600")); });
   while (kernel_.cuts == 0) std::this_thread::yield();

@@ -19,7 +19,7 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1.2");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1.2");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_waits_total counter\n"));
   EXPECT_THAT(text, HasSubstr("offcpud_waits_total{kind=\"sleeping\"} 6\n"));  // two rows a window
   // 1 + 2 + 3 + 3 * 1000 ns
@@ -33,6 +33,17 @@ TEST(MetricsTest, CountersAreSumsOverAllThatWasRecorded) {
   EXPECT_THAT(text, HasSubstr("offcpud_build_info{version=\"1.2\"} 1\n"));
 }
 
+TEST(MetricsTest, ConnectionsThatAreEndedHaveTheirReasons) {
+  FakeKernel kernel;
+  const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
+  const ControlStats control = {.late_requests = 1, .late_answers = 2, .no_room = 3};
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), control, "1");
+  EXPECT_THAT(text, HasSubstr("# TYPE offcpud_control_dropped_total counter\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_control_dropped_total{reason=\"request late\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_control_dropped_total{reason=\"answer not taken\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("offcpud_control_dropped_total{reason=\"no room\"} 3\n"));
+}
+
 TEST(MetricsTest, SamplesOfWhatRanAreNoWaits) {
   FakeKernel kernel;
   kernel.sample = true;
@@ -40,7 +51,7 @@ TEST(MetricsTest, SamplesOfWhatRanAreNoWaits) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_samples_total counter\noffcpud_on_cpu_samples_total 6\n"));
   // 2 windows of 3 samples of 1 ms
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_on_cpu_seconds_total counter\noffcpud_on_cpu_seconds_total 0.006"));
@@ -55,7 +66,7 @@ TEST(MetricsTest, TellWhatRecordingCosts) {
   config.record.cpu_budget_ppm = 5'000;
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_own_cpu_seconds_total counter\n"
                               "offcpud_own_cpu_seconds_total{part=\"programs\"} 0.75\n"));  // 3 windows of 250 ms
   EXPECT_THAT(text, HasSubstr("\noffcpud_own_cpu_seconds_total{part=\"captures\"} 1.5\n"));
@@ -74,7 +85,7 @@ TEST(MetricsTest, TellNamesThatWereLost) {
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   BlockedSums blocked;
   blocked.lost_names = {{.reason = "names of a module not read in time", .count = 3, .ns = 0}};
-  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("\noffcpud_dropped_total{reason=\"names of a module not read in time\"} 3\n"));
 }
 
@@ -83,7 +94,7 @@ TEST(MetricsTest, AFixedSampleHasNoBudget) {
   kernel.adapts_sample = false;
   kernel.threshold_ns = 0;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
-  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_ratio 0\n"));
   EXPECT_THAT(text, HasSubstr("\noffcpud_cpu_budget_seconds_total 0\n")) << "no window has ended";
   EXPECT_THAT(text, HasSubstr("\noffcpud_sample_threshold_seconds 0\n"));
@@ -93,14 +104,14 @@ TEST(MetricsTest, WhatIsExportedIsThereIfSomethingIs) {
   FakeKernel kernel;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   WindowExport window_export;
-  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), "1"),
+  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), ControlStats(), "1"),
               Not(HasSubstr("offcpud_export")));
   ExportConfig config;
   config.target.url = "http://collector.invalid/";
   config.target.proxy = "http://127.0.0.1:1";  // where nobody listens
   window_export.Configure(config);
   window_export.Add({std::make_shared<const Profile>()});
-  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), "1"),
+  EXPECT_THAT(FormatMetrics(*recording, window_export, BlockedSums(), HttpStats(), ControlStats(), "1"),
               AllOf(HasSubstr("offcpud_export_windows_total 1\n"),
                     HasSubstr("offcpud_export_lost_total{reason=\"too old\"} 0\n"),
                     HasSubstr("offcpud_export_lost_seconds_total{reason=\"encoder busy\"} 0\n"),
@@ -114,7 +125,7 @@ TEST(MetricsTest, WaitsForACpuAreAHistogram) {
   config.windows = {.length_ns = 3600'000'000'000, .keep = 1};
   const std::unique_ptr<Recording> recording = *Recording::Start(config, StartFake(kernel));
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(recording->CutNow(Recording::Clock::now() + std::chrono::seconds(20)).ok());
-  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), BlockedSums(), HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_run_queue_latency_seconds histogram\n"
                               // 2 windows: 20 ms, and 5 us that stand for 2.5 waits
                               "offcpud_run_queue_latency_seconds_count 7\n"
@@ -130,7 +141,7 @@ TEST(MetricsTest, BlockedTimeIsByCauseAndWhetherItIsForWork) {
   blocked.work_ns[0] = 2'000'000'000;  // lock
   blocked.idle_ns[5] = 3'000'000'000;  // poll
   blocked.not_told_ns = 4'000'000'000;
-  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), "1");
+  const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_blocked_seconds_total counter\n"
                               "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"false\"} 2\n"
                               "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"true\"} 0\n"));

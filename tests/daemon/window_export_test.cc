@@ -9,10 +9,13 @@
 #include <string>
 #include <thread>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace offcpu {
 namespace {
+
+using ::testing::HasSubstr;
 
 class WindowExportTest : public ::testing::Test {
  protected:
@@ -71,6 +74,55 @@ TEST_F(WindowExportTest, AConfigurationThatIsTheSameChangesNothing) {
   window_export_.Add(AWindow());
   window_export_.Configure(Into("a"));
   EXPECT_EQ(window_export_.stats()->windows, 1u);
+}
+
+TEST_F(WindowExportTest, WhatIsAskedForAnewIsTriedFirst) {
+  window_export_.Configure(Into("a"));
+  EXPECT_TRUE(window_export_.Check(Into("a")).ok()) << "it is in use, by us";
+  EXPECT_TRUE(window_export_.Check(Into("b")).ok());
+  EXPECT_THAT(std::string(window_export_.Check(Into("none/b")).message()), HasSubstr("/none/b: No such file"));
+  ExportConfig sending = Into("a");
+  sending.target.url = "http://127.0.0.1:1/";
+  sending.spool = directory_ + "/spool";
+  EXPECT_TRUE(window_export_.Check(sending).ok());
+  ExportConfig wrong = sending;
+  wrong.spool = directory_ + "/none/spool";
+  EXPECT_THAT(std::string(window_export_.Check(wrong).message()), HasSubstr("/none/spool: No such file"));
+  wrong = sending;
+  wrong.target.bearer_token_file = directory_;
+  EXPECT_THAT(std::string(window_export_.Check(wrong).message()), HasSubstr(" is a directory: name a regular file"));
+  window_export_.Add(AWindow());
+  EXPECT_EQ(window_export_.stats()->windows, 1u) << "what there is goes on";
+}
+
+// A token may be away for a moment, and is read for every request.
+TEST_F(WindowExportTest, WhatIsNotChangedIsNotTried) {
+  ExportConfig sending;
+  sending.target.url = "http://127.0.0.1:1/";
+  sending.target.bearer_token_file = directory_ + "/token";
+  sending.spool = directory_ + "/none/spool";  // windows wait in memory
+  window_export_.Configure(sending);
+  sending.target.timeout = std::chrono::seconds(7);
+  EXPECT_FALSE(window_export_.Check(sending).ok());
+  sending.target.timeout = HttpTarget().timeout;
+  sending.gzip = false;
+  EXPECT_TRUE(window_export_.Check(sending).ok()) << window_export_.Check(sending);
+}
+
+// A spool with more in it than the new configuration allows: it may yet be refused.
+TEST_F(WindowExportTest, TryingRemovesNothing) {
+  const std::string spool = directory_ + "/spool";
+  {
+    const auto there = Spool::Open(spool, {});
+    ASSERT_TRUE(there.ok()) << there.status();
+    ASSERT_TRUE((*there)->Append({.body = std::string(1000, 'x')}, {}).ok());
+  }
+  ExportConfig sending;
+  sending.target.url = "http://127.0.0.1:1/";
+  sending.spool = spool;
+  sending.spool_bytes = 1;
+  ASSERT_TRUE(window_export_.Check(sending).ok());
+  EXPECT_EQ((*Spool::Open(spool, {}))->stats().records, 1u);
 }
 
 }  // namespace

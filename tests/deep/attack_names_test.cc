@@ -134,8 +134,8 @@ class AttackNamesTest : public ::testing::Test {
 
   // A program of root's that waits in functions of known names keeps its stacks, all but a hundredth of the time of one
   // that sleeps. Only its sleeps count: while its threads start they wait elsewhere, on a slow host for long. Beside an
-  // attack that costs the service its budget there may be ten draws a second of everything, and hardly one of a sleep
-  // in a run. So there are as many runs as it takes.
+  // attack of root's that costs the service its budget, root's short waits are sampled, and hardly one may be a sleep
+  // of a run. So there are as many runs as it takes.
   void ExpectOthersKeepTheirStacks() {
     Sleeps sleeps;
     for (int run = 0; run < 20 && sleeps.all_ns < 1'000'000'000u; ++run) AddSleeps(&sleeps);

@@ -2,6 +2,8 @@
 // its tasks, serves others, says what was lost, and ends when it is told to.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <httplib.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -18,6 +20,9 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "proto/control.pb.h"
+#include "tests/daemon/thread_user.h"
 #include "tests/deep/hung_mount.h"
 #include "tests/harness/confined_service.h"
 
@@ -95,14 +100,39 @@ class AttackServiceTest : public ::testing::Test {
     }
     return true;
   }
-  // A connection to its control socket that says nothing.
-  OwnedFd Connect() const {
+  // A connection to its control socket that says what it is given, and nothing more.
+  OwnedFd Connect(const std::string& said = "") const {
     OwnedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un address = {};
     address.sun_family = AF_UNIX;
     service_->socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
     connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));  // the backlog may be full
+    if (!said.empty()) send(fd.get(), said.data(), said.size(), MSG_NOSIGNAL);
     return fd;
+  }
+  // As it is framed on the socket.
+  static std::string Framed(const control::Request& request) {
+    const std::string message = request.SerializeAsString();
+    return std::string{static_cast<char>(message.size()), 0, 0, 0} + message;
+  }
+  static std::string StacksRequest(const Target& target) {
+    control::Request request;
+    request.set_version(1);
+    request.mutable_stacks()->set_pid(target.pid());
+    request.mutable_stacks()->set_unwind("eh_frame");
+    return Framed(request);
+  }
+  // Of /metrics, by all before its value.
+  uint64_t Metric(const std::string& name) const {
+    httplib::Client client("127.0.0.1", service_->http_port());
+    client.set_read_timeout(seconds(60));
+    const httplib::Result metrics = client.Get("/metrics");
+    const size_t at = metrics ? metrics->body.find("\n" + name + " ") : std::string::npos;
+    if (at == std::string::npos) return 0;
+    const size_t begin = at + name.size() + 2;
+    uint64_t value = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(metrics->body.substr(begin, metrics->body.find('\n', begin) - begin), &value));
+    return value;
   }
   void ExpectEndsInTime() {
     const auto begin = Clock::now();
@@ -209,6 +239,51 @@ TEST_F(AttackServiceTest, ARequestEndsWithItsClient) {
   EXPECT_TRUE(Await([&] { return service_->threads() <= before + 6; }, seconds(2))) << service_->Account();
 }
 
+// Members of the service's group say nothing, or no more than a byte, or ask for what takes long, as often as they can.
+// For ten minutes they may.
+TEST_F(AttackServiceTest, MembersOfTheGroupKeepNobodyFromAsking) {
+  constexpr gid_t kGroup = 65534;
+  constexpr uid_t kMember = 54321;
+  Start("[record]\ncomms = [\"none\"]\n", "max_clients = 1000\ntimeout = \"600s\"\n", {.group = "nogroup"});
+  std::vector<std::unique_ptr<Target>> hanging;
+  for (int i = 0; i < 2; ++i) hanging.push_back(Hanging());
+  ASSERT_TRUE(hanging[0] != nullptr && hanging[1] != nullptr);
+  std::vector<OwnedFd> connections;
+  const auto attack = [&] {
+    for (size_t i = 0; i < 130; ++i) {
+      {
+        const ThreadUser member(kMember, kGroup);
+        connections.push_back(Connect());
+        connections.push_back(Connect(StacksRequest(*hanging[i % 2])));
+      }
+      const ThreadUser other(kMember + 1, kGroup);
+      connections.push_back(Connect("\1"));
+      connections.push_back(Connect("\1"));
+    }
+  };
+  control::Request status;
+  status.set_version(1);
+  status.mutable_status();
+  for (int round = 0; round < 5; ++round) {
+    attack();
+    const Answer answer = service_->Ask({"status"}, seconds(60));
+    ASSERT_EQ(answer.code, 0) << answer.errors << service_->Account();
+    const ThreadUser third(kMember + 2, kGroup);
+    const OwnedFd member = Connect(Framed(status));
+    pollfd answered = {.fd = member.get(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&answered, 1, 60'000), 1) << "another member";
+  }
+  EXPECT_LE(service_->threads(), 100u) << service_->Account();
+  EXPECT_GT(Metric("offcpud_control_dropped_total{reason=\"no room\"}"), 1000u);
+  connections.clear();
+  {
+    const ThreadUser member(kMember, kGroup);
+    connections.push_back(Connect());
+  }
+  EXPECT_TRUE(Await([&] { return Metric("offcpud_control_dropped_total{reason=\"request late\"}") > 0; }));
+  ExpectEndsInTime();
+}
+
 // Members of the service's group open connections, and say nothing.
 TEST_F(AttackServiceTest, ConnectionsTakeNoThreadsFromTheRest) {
   Start("", "max_clients = 1000\n");
@@ -225,14 +300,19 @@ TEST_F(AttackServiceTest, AThreadThatCannotBeStartedIsAnError) {
   constexpr int kTasks = 40;
   const std::string control = "max_clients = 1000\ntimeout = \"600s\"\n";
   Start("", control, {.tasks = kTasks});
+  std::vector<std::unique_ptr<Target>> hanging;
+  for (int i = 0; i < 2; ++i) hanging.push_back(Hanging());
+  ASSERT_TRUE(hanging[0] != nullptr && hanging[1] != nullptr);
   std::vector<OwnedFd> connections;
+  // Asks for what takes a thread for a while.
+  const auto take_place = [&] { connections.push_back(Connect(StacksRequest(*hanging[connections.size() % 2]))); };
   EXPECT_TRUE(Await([&] {
-    if (connections.size() < 100) connections.push_back(Connect());
+    if (connections.size() < 100) take_place();
     return service_->threads() == kTasks || !service_->alive();
   })) << service_->Account();
   // A reader that has no more to do may end meanwhile, and leave its place.
   const auto take_places = [&] {
-    if (connections.size() < 900) connections.push_back(Connect());
+    if (connections.size() < 900) take_place();
   };
   Answer answer;
   EXPECT_TRUE(Await([&] {

@@ -19,8 +19,6 @@ constexpr int kOk = 0;
 
 class Daemon : public ServiceTest {};
 
-std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
-
 TEST_F(Daemon, StatusIsForPeopleAndForScripts) {
   StartDaemon("");
   ASSERT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;

@@ -21,17 +21,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The first looks are done, and the drainer has come to its longest period.
-constexpr std::chrono::milliseconds kSettles{1500};
-// And to the longest period of a sample, which begins after five seconds.
-constexpr std::chrono::milliseconds kSampleSettles{6000};
+// The first looks are done, and the drainer has come to its longest period of the first five seconds.
+constexpr std::chrono::milliseconds kFirst{1500};
+// And to that of later on.
+constexpr std::chrono::milliseconds kLater{6000};
 
 struct WakeUps {
   double drains = 0;  // a second
   double turns = 0;   // of the worker, likewise
 };
 
-WakeUps Beside(pid_t pid, RecordConfig config, std::chrono::milliseconds settles = kSettles) {
+WakeUps Beside(pid_t pid, RecordConfig config, std::chrono::milliseconds settles) {
   config.pids = {pid};
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(config);
   EXPECT_TRUE(recorder.ok()) << recorder.status();
@@ -50,18 +50,10 @@ WakeUps Beside(pid_t pid, RecordConfig config, std::chrono::milliseconds settles
   return wake_ups;
 }
 
-WakeUps BesideASleeper(const RecordConfig& config, std::chrono::milliseconds settles = kSettles) {
+WakeUps BesideASleeper(const RecordConfig& config, std::chrono::milliseconds settles) {
   const std::unique_ptr<Program> sleeper = Program::Start({"sleep", "60"});
   EXPECT_NE(sleeper, nullptr);
   return sleeper == nullptr ? WakeUps() : Beside(sleeper->pid(), config, settles);
-}
-
-// What it may cost is not what is looked at here: it depends on the host.
-RecordConfig OfASample(uint32_t draws_per_cpu = kDrawsPerCpuAlways) {
-  RecordConfig config;
-  AdaptSample(draws_per_cpu, config);
-  config.cpu_budget_ppm = 1'000'000;
-  return config;
 }
 
 // Waits nearly 500 times a second; above 400 times too where each of its threads gets a CPU some milliseconds late.
@@ -75,35 +67,34 @@ WakeUps BesideNappers(const RecordConfig& config) {
   const std::unique_ptr<Target> target = StartNappers();
   if (target == nullptr) return {};
   target->Go();
-  return Beside(target->pid(), config, kSampleSettles);
+  return Beside(target->pid(), config, kLater);
 }
 
-// Looks at the rings every 40 ms: a host that becomes busy fills them in less than a second. Turns every 200 ms.
-void ExpectRare(const WakeUps& wake_ups) {
+// Looks at the rings every 40 ms: the sooner captures are walked, the fewer are needed. Turns every 200 ms.
+TEST(Quiet, ItWakesUpRarelyFromTheBeginning) {
+  const WakeUps wake_ups = BesideASleeper(RecordConfig(), kFirst);
   EXPECT_LE(wake_ups.drains, 28);
   EXPECT_LE(wake_ups.turns, 7);
 }
 
-TEST(Quiet, OfASampleItWakesUpRarelyFromTheBeginning) { ExpectRare(BesideASleeper(OfASample())); }
-
-// Looks every 160 ms.
-TEST(Quiet, OfASampleItWakesUpMoreRarelyLaterOn) {
-  const WakeUps wake_ups = BesideASleeper(OfASample(), kSampleSettles);
+// Looks every 160 ms: the rings tell when they fill.
+TEST(Quiet, ItWakesUpMoreRarelyLaterOn) {
+  const WakeUps wake_ups = BesideASleeper(RecordConfig(), kLater);
   EXPECT_LE(wake_ups.drains, 9);
   EXPECT_LE(wake_ups.turns, 7);
 }
 
-// Each draw is 5 KB, most of it its capture. 128 KiB are few.
-TEST(Quiet, AFewDrawsAreTakenRarelyLaterOn) { EXPECT_LE(BesideNappers(OfASample(20)).drains, 9); }
+// Their stacks are known by then, and nearly all of them are added up.
+TEST(Quiet, WaitsThatAreAddedUpAreTakenRarelyLaterOn) { EXPECT_LE(BesideNappers(RecordConfig()).drains, 9); }
 
-// All waits are drawn: in 40 ms some 100 KB come, and in 80 ms too many.
-TEST(Quiet, HundredsOfDrawsASecondAreTakenSooner) {
-  const double drains = BesideNappers(OfASample(kDrawsPerCpuOnce)).drains;
+// Each of them has a capture, of 5 KB: in 40 ms some 100 KB come, and in 80 ms too many.
+TEST(Quiet, HundredsOfCapturesASecondAreTakenSooner) {
+  RecordConfig config;
+  config.proof_odds = 0;
+  const double drains = BesideNappers(config).drains;
   EXPECT_GE(drains, 10);
   EXPECT_LE(drains, 28);
 }
-
-TEST(Quiet, OfAllWaitsItWakesUpRarely) { ExpectRare(BesideASleeper(RecordConfig())); }
 
 // A record for each of them, of 150 bytes: as many in 40 ms are few.
 TEST(Quiet, AThousandWaitsASecondAreFew) {
@@ -113,7 +104,7 @@ TEST(Quiet, AThousandWaitsASecondAreFew) {
   target->Go();
   RecordConfig config;
   config.sums = false;
-  EXPECT_LE(Beside(target->pid(), config).drains, 40);
+  EXPECT_LE(Beside(target->pid(), config, kFirst).drains, 40);
 }
 
 bool IsCapture(std::span<const std::byte> record) {
@@ -161,13 +152,13 @@ void ExpectAQuarter(size_t bytes, size_t ring) {
 }
 
 TEST(Quiet, TheRingOfIntervalsTellsWhenItIsAQuarterFull) {
-  RecordConfig config = OfASample();
+  RecordConfig config;
   config.interval_ring_bytes = 256 << 10;
   ExpectAQuarter(BytesWhenTold(config, false), config.interval_ring_bytes);
 }
 
 TEST(Quiet, TheRingOfCapturesTellsWhenItIsAQuarterFull) {
-  RecordConfig config = OfASample();
+  RecordConfig config;
   config.capture_ring_bytes = 4 << 20;
   ExpectAQuarter(BytesWhenTold(config, true), config.capture_ring_bytes);
 }

@@ -14,7 +14,7 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr uint64_t kSampleNs = 50'000;  // offcpu's own
+constexpr uint64_t kSampleNs = 50'000;
 
 struct Both {
   Recording exact;
@@ -90,13 +90,13 @@ class Statistic {
   }
 
   // The sum of all deviations over its standard error has mean 0 and variance 1 if the estimates are right. (The mean
-  // of the deviations over their own errors has not quite: where too little is drawn, its error is too small as well.)
-  // With eight of these figures and as many of those below, one is beyond 4.6 once in 14,000 runs. A bias of half a
-  // standard error in each of 180 stacks moves the figure by 6.7.
+  // of the deviations over their own errors has not quite: where too little is sampled, its error is too small as
+  // well.) With eight of these figures and as many of those below, one is beyond 4.6 once in 14,000 runs. A bias of
+  // half a standard error in each of 180 stacks moves the figure by 6.7.
   //
   // The squares of all deviations over all variances tell whether the errors are right: 1, with a standard error of
   // sqrt(2 / n); the cube root of that mean is nearly normal. (Not the mean of the squares over their own variances: of
-  // what is drawn seldom, one stack of which too little was drawn moves that far.)
+  // what is sampled seldom, one stack of which too little was moves that far.)
   void Expect(const std::string& what) const {
     const double bias = deviation_ / std::sqrt(variance_);
     const double mean_square = squares_ / variance_;
@@ -120,9 +120,9 @@ class Statistic {
 const std::map<std::string, double> kLongWaits = {{"wait_200us", 20}, {"wait_1ms", 5}, {"wait_5ms", 2}};
 
 // All of them are in the sample as they are. Besides them the thread may have been preempted for a moment, which is
-// drawn or not: either way the sample is off by no more than the bound. So it is where the host has taken the CPU away
-// between the start of the timer and the switch, and next to nothing of the wait was left; one such among a stack's
-// waits is rare. A wait that is lost though it was long misses four bounds at least.
+// sampled or not: either way the sample is off by no more than the bound. So it is where the host has taken the CPU
+// away between the start of the timer and the switch, and next to nothing of the wait was left; one such among a
+// stack's waits is rare. A wait that is lost though it was long misses four bounds at least.
 void ExpectKept(const Estimates& estimates, double waits, const std::string& function) {
   const double others = estimates.count.exact - waits;
   EXPECT_GE(others, 0) << function;

@@ -1,5 +1,5 @@
-// The shares of the stacks of a busy server, where what is drawn follows the load, are those of an exact recording of
-// the same run, within the errors that the profile states.
+// The shares of the stacks of a busy server in a sample are those of an exact recording of the same run, within the
+// errors that the profile states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,10 +19,11 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr std::chrono::seconds kLength{6};  // draws rise from second to second
+constexpr std::chrono::seconds kLength{6};
+constexpr uint64_t kSampleNs = 2'000'000;  // T; longer than most waits of these servers
 constexpr size_t kTop = 50;
-// Of fewer draws a standard error is itself too uncertain to be compared with.
-constexpr double kLeastDraws = 50;
+// Of fewer sampled waits a standard error is itself too uncertain to be compared with.
+constexpr double kLeastSampled = 50;
 
 // More of them, such as 20, with OFFCPU_RUNS.
 int Runs() {
@@ -89,22 +90,23 @@ struct Squares {
   double sum = 0;  // of deviations over their variances: 1 each on average if the errors are right
   double n = 0;    // bundles of stacks
   size_t stacks = 0;
-  size_t whole = 0;  // stacks whose waits are mostly longer than any T
+  size_t whole = 0;  // stacks whose waits are mostly longer than T
   uint64_t not_drawn = 0;
 
-  // Chi-square with n degrees of freedom has the variance 2 n. The errors are estimates, too, from some fifty draws or
+  // Chi-square with n degrees of freedom has the variance 2 n. The errors are estimates, too, from some fifty waits or
   // more, which makes the ends of the distribution a little longer.
   bool are_within_errors() const { return std::abs(sum - n) < 5 * std::sqrt(2 * n); }
 };
 
-// While T was longer than waits that are mostly longer than it, as it may have been for a while, none was drawn: of
-// waits that come to x times T, with the probability e^-x.
-void ExpectWhole(const Estimate& estimate, double bound_ns) {
-  EXPECT_LT(std::abs(estimate.deviation()), 5 * std::sqrt(estimate.variance) + 12 * bound_ns) << estimate.stack;
+// Of the short waits among them, none may have been sampled: of waits that come to x times T, with the probability
+// e^-x.
+void ExpectWhole(const Estimate& estimate) {
+  EXPECT_LT(std::abs(estimate.deviation()), 5 * std::sqrt(estimate.variance) + 12 * double{kSampleNs})
+      << estimate.stack;
 }
 
-void AddSquare(const Estimate& bundle, double bound_ns, Squares& squares) {
-  if (bundle.variance == 0) return ExpectWhole(bundle, bound_ns);
+void AddSquare(const Estimate& bundle, Squares& squares) {
+  if (bundle.variance == 0) return ExpectWhole(bundle);
   const double square = bundle.deviation() * bundle.deviation() / bundle.variance;
   squares.sum += square;
   ++squares.n;
@@ -114,28 +116,29 @@ void AddSquare(const Estimate& bundle, double bound_ns, Squares& squares) {
   }
 }
 
-// Stacks of which few draws are to be expected are taken together, the next ones in the order of their time, until
-// there are enough: by the exact recording alone, and with the longest T that there was.
-void AddSquares(const std::vector<Estimate>& top, double bound_ns, Squares& squares) {
+// Stacks of which few waits are to be expected in the sample are taken together, the next ones in the order of their
+// time, until there are enough: by the exact recording alone.
+void AddSquares(const std::vector<Estimate>& top, Squares& squares) {
+  constexpr double kLeastNs = kLeastSampled * double{kSampleNs};
   std::vector<Estimate> bundles(1);
   for (const Estimate& estimate : top) {
-    if (estimate.exact_ns > estimate.exact_count * bound_ns) {
-      ExpectWhole(estimate, bound_ns);
+    if (estimate.exact_ns > estimate.exact_count * double{kSampleNs}) {
+      ExpectWhole(estimate);
       ++squares.whole;
       continue;
     }
     ++squares.stacks;
-    if (bundles.back().exact_ns >= kLeastDraws * bound_ns) bundles.emplace_back();
+    if (bundles.back().exact_ns >= kLeastNs) bundles.emplace_back();
     if (bundles.back().stack.empty()) bundles.back().stack = estimate.stack;
     bundles.back().Add(estimate);
   }
-  if (bundles.size() > 1 && bundles.back().exact_ns < kLeastDraws * bound_ns) {
+  if (bundles.size() > 1 && bundles.back().exact_ns < kLeastNs) {
     const Estimate rest = bundles.back();
     bundles.pop_back();
     bundles.back().Add(rest);
   }
   for (const Estimate& bundle : bundles) {
-    if (bundle.exact_ns >= kLeastDraws * bound_ns) AddSquare(bundle, bound_ns, squares);
+    if (bundle.exact_ns >= kLeastNs) AddSquare(bundle, squares);
   }
 }
 
@@ -144,18 +147,17 @@ void RunOnce(const Load& load, Squares& squares) {
   config.follow_forks = true;
   load.Freeze();  // so that both recordings are of the same waits
   absl::StatusOr<std::unique_ptr<Recorder>> exact = Recorder::Start(config);
-  AdaptSample(kDrawsPerCpuOnce, config);
-  config.cpu_budget_ppm = 1'000'000;  // errors are judged here, and the more draws, the sharper
-  absl::StatusOr<std::unique_ptr<Recorder>> drawn = Recorder::Start(config);
-  ASSERT_TRUE(exact.ok() && drawn.ok());
+  config.sample_ns = kSampleNs;
+  absl::StatusOr<std::unique_ptr<Recorder>> sampled = Recorder::Start(config);
+  ASSERT_TRUE(exact.ok() && sampled.ok());
   load.Thaw();
   std::this_thread::sleep_for(kLength);
   load.Freeze();
-  const Recording sample = MustStop(**drawn);
+  const Recording sample = MustStop(**sampled);
   const Recording all = MustStop(**exact);
   squares.not_drawn += sample.profile.stats.not_drawn;
   EXPECT_EQ(all.profile.stats.not_drawn, 0u);
-  AddSquares(Top(EstimatesOf(sample, all)), static_cast<double>(sample.profile.stats.sample_most_ns), squares);
+  AddSquares(Top(EstimatesOf(sample, all)), squares);
 }
 
 // Of several recordings of a server. If the sum is too far off, as many runs again must bring it back.
@@ -163,8 +165,8 @@ void ExpectWithinErrors(const Load& load, int runs) {
   Squares squares;
   for (int run = 0; run < runs; ++run) RunOnce(load, squares);
   for (int run = 0; run < runs && !squares.are_within_errors(); ++run) RunOnce(load, squares);
-  std::printf("%zu stacks in %.0f bundles, and %zu drawn whole; chi-square %.1f\n", squares.stacks, squares.n,
-              squares.whole, squares.sum);
+  std::printf("%zu stacks in %.0f bundles, and %zu whole; chi-square %.1f\n", squares.stacks, squares.n, squares.whole,
+              squares.sum);
   // Not of each recording: now and then redis has a CPU for each busy thread, and hardly any wait.
   EXPECT_GT(squares.not_drawn, 1'000u * static_cast<uint64_t>(runs)) << "hardly any load: no test";
   ASSERT_GT(squares.n, static_cast<double>(runs)) << "hardly anything was compared";

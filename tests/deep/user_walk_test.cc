@@ -98,16 +98,16 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
   // A capture whose code is gone before anybody has looked at it has no stack: what is told has to be right.
   constexpr uint64_t kEnough = 100;
   EXPECT_GE(recording.profile.stats.walked_at_switch, kEnough) << "hardly any walk: no test";
-  for (const auto& [code, caller, other] :
-       {std::tuple("lib_a_call", "call_a", "call_b"), std::tuple("lib_b_call", "call_b", "call_a")}) {
-    const Measure right = recording.Sum([code = code, caller = caller](const StackRow& row) {
+  const auto expect_callers = [&](const char* code, const char* caller, const char* other) {
+    const Measure right = recording.Sum([code, caller](const StackRow& row) {
       return row.complete() && row.Has("remap_wait") && row.Has(code) && row.Has(caller);
     });
-    const Measure wrong =
-        recording.Sum([code = code, other = other](const StackRow& row) { return row.Has(code) && row.Has(other); });
+    const Measure wrong = recording.Sum([code, other](const StackRow& row) { return row.Has(code) && row.Has(other); });
     EXPECT_GE(right.count, kEnough) << code << ": " << recording.DropsText();
     EXPECT_EQ(wrong.count, 0u) << code;
-  }
+  };
+  expect_callers("lib_a_call", "call_a", "call_b");
+  expect_callers("lib_b_call", "call_b", "call_a");
 }
 
 // Programs that are preempted wherever they are, that fault, map and unmap, and that come and go.

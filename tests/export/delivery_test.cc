@@ -1,6 +1,7 @@
 #include "export/delivery.h"
 
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -12,7 +13,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::HasSubstr;
 
-Judgement Of(long status, std::string body = "") { return Judge({.status = status, .body = std::move(body)}); }
+// As a collector answers.
+Judgement Of(long status, std::string body = "") {
+  return Judge({.status = status, .body = std::move(body), .content_type = "application/x-protobuf"});
+}
 
 TEST(DeliveryTest, ACollectorTakesWithAnEmptyPartialSuccess) {
   const Judgement judgement = Of(200, std::string("\x0a\x00", 2));  // as collector 0.152 answers every success
@@ -45,8 +49,46 @@ TEST(DeliveryTest, AWarningRejectsNothing) {
       "\x0a\x0b"                                       // partial_success (field 1), 11 bytes
       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01";  // rejected_profiles (field 1): -1
   EXPECT_EQ(Of(200, negative).rejected_profiles, 0u);
-  EXPECT_EQ(Of(200, "<html>OK</html>").fate, Fate::kDelivered) << "whatever the body is";
-  EXPECT_EQ(Of(200, "<html>OK</html>").reason, "its answer cannot be read");
+}
+
+TEST(DeliveryTest, WhoRejectsWithoutAWordIsNotWell) {
+  const Judgement judgement = Of(200, "\x0a\x02\x08\x03");  // partial_success {rejected_profiles: 3}
+  EXPECT_EQ(judgement.rejected_profiles, 3u);
+  EXPECT_EQ(judgement.reason, "profiles are rejected");
+  EXPECT_EQ(judgement.kind, "partial success");
+}
+
+// The page of a login, a proxy or a web server that is not a collector: it has thrown the request away.
+TEST(DeliveryTest, ASuccessThatIsNotOfOtlpIsWorthAnotherTry) {
+  const std::string partial("\x0a\x00", 2);
+  const std::vector<HttpAnswer> answers = {
+      {.status = 200, .body = "<html>OK</html>", .content_type = "text/html"},
+      {.status = 200, .body = "<html>OK</html>", .content_type = "application/x-protobuf"},
+      {.status = 200, .body = "{}", .content_type = "application/json"},  // of a request that was in JSON
+      {.status = 202, .body = "", .content_type = "text/html"},
+      {.status = 200, .body = partial},
+      {.status = 200, .body = partial, .content_type = "application/x-protobufs"},
+      {.status = 200, .body = partial, .is_whole = false, .content_type = "application/x-protobuf"},
+  };
+  for (const HttpAnswer& answer : answers) {
+    const Judgement judgement = Judge(answer);
+    EXPECT_EQ(judgement.fate, Fate::kLater) << answer.body;
+    EXPECT_EQ(judgement.kind, "no answer of OTLP");
+    EXPECT_EQ(judgement.rejected_profiles, 0u);
+  }
+  EXPECT_EQ(Judge(answers[0]).reason,
+            "HTTP 200, but no answer of OTLP: its type is text/html, not application/x-protobuf; is this the URL of a "
+            "collector?");
+  EXPECT_THAT(Judge(answers[1]).reason, HasSubstr(": it cannot be read;"));
+  EXPECT_THAT(Judge(answers[4]).reason, HasSubstr(": its type is not told, not"));
+  EXPECT_THAT(Judge(answers[6]).reason, HasSubstr(": it is longer than 1 MiB;"));
+}
+
+TEST(DeliveryTest, TheTypeOfASuccessIsThatOfOtlp) {
+  const std::string partial("\x0a\x00", 2);
+  for (const char* type : {"application/x-protobuf", "Application/X-Protobuf", "application/x-protobuf ; charset=x"})
+    EXPECT_EQ(Judge({.status = 200, .body = partial, .content_type = type}).fate, Fate::kDelivered) << type;
+  EXPECT_EQ(Judge({.status = 200}).fate, Fate::kDelivered) << "no bytes are the empty message, and need no type";
 }
 
 // The specification's list; what real servers answered is in it too: 415 and 405 of a wrong request, 400 of one that is
@@ -71,7 +113,7 @@ TEST(DeliveryTest, AnAnswerMayNameWhatItIsOf) {
   EXPECT_THAT(Of(400, of_two).refused_profiles, testing::ElementsAre(12, 3));
   EXPECT_THAT(Of(400, "push series with index x").refused_profiles, testing::IsEmpty());
   EXPECT_THAT(Of(429, of_two).refused_profiles, testing::ElementsAre(12, 3)) << "only they come again";
-  EXPECT_THAT(Of(400, of_two + std::string(HttpPoster::kMaxAnswerBytes, 'x')).refused_profiles, testing::IsEmpty())
+  EXPECT_THAT(Judge({.status = 400, .body = of_two, .is_whole = false}).refused_profiles, testing::IsEmpty())
       << "there may be more";
 }
 
@@ -91,11 +133,13 @@ TEST(DeliveryTest, NoAnswerIsWorthAnotherTry) {
   const Judgement judgement = Judge({.error = "Couldn't connect"});
   EXPECT_EQ(judgement.fate, Fate::kLater);
   EXPECT_EQ(judgement.reason, "Couldn't connect");
+  EXPECT_EQ(judgement.kind, "no answer");
 }
 
 TEST(DeliveryTest, AReasonIsOneShortLine) {
   EXPECT_EQ(Of(503).reason, "HTTP 503");
   EXPECT_EQ(Of(400, "request body too large").reason, "HTTP 400: request body too large");
+  EXPECT_EQ(Of(400, "request body too large").kind, "HTTP 400") << "in no words of others";
   EXPECT_EQ(Of(400, "a\nb\x1b[31m").reason, "HTTP 400: a?b?[31m");
   EXPECT_EQ(Of(400, "\x12\x95\x01").reason, "HTTP 400: ?\xef\xbf\xbd?") << "a Status message begins like that";
   EXPECT_EQ(Of(400, std::string(299, 'x') + "\xc3\xa9").reason, "HTTP 400: " + std::string(299, 'x') + "\xef\xbf\xbd");

@@ -31,6 +31,7 @@ using ::testing::Not;
 using Request = opentelemetry::proto::collector::profiles::v1development::ExportProfilesServiceRequest;
 
 constexpr uint64_t kSecond = 1'000'000'000;
+constexpr char kProtobuf[] = "Content-Type: application/x-protobuf\r\n";
 
 // The `number`th window of a second each, in which one thread waited for as many milliseconds.
 std::shared_ptr<const Profile> AWindow(uint64_t number) {
@@ -254,8 +255,7 @@ TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
 
 // Of three, a collector does not like the second: a program that the exporter does not know of before.
 TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
-  const FakeAnswer taken =
-      HttpReply(200, std::string("\x0a\x00", 2), "Content-Type: application/x-protobuf\r\n");  // FakeCollector's own
+  const FakeAnswer taken = HttpReply(200, std::string("\x0a\x00", 2), kProtobuf);  // FakeCollector's own
   for (const std::string& spool : {config_.spool, std::string()}) {
     config_.spool = spool;
     collector_ = std::make_unique<FakeCollector>();
@@ -274,7 +274,7 @@ TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
     EXPECT_EQ(collector_->Await(4).size(), 4u);
     ASSERT_EQ(Said().size(), 2u);
     EXPECT_THAT(Said()[0], HasSubstr("refuses a window, whose profiles are sent one by one: HTTP 400: bad"));
-    EXPECT_THAT(Said()[1], HasSubstr("refuses a window: off_cpu of bad one: HTTP 400: bad"));
+    EXPECT_THAT(Said()[1], HasSubstr("refuses a window: HTTP 400: bad"));
     said_.clear();
   }
 }
@@ -377,12 +377,11 @@ TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
       "\x08\x03\x12\x03"
       "bad",
       7);  // google.rpc.Status: code (field 1) 3, message (field 2)
-  const std::string protobuf = "Content-Type: application/x-protobuf\r\n";
   const std::vector<FakeAnswer> refused = {
       HttpReply(500, "sample values length mismatch 2 1"),    // a period and two values in a sample
       HttpReply(400, "sample value length mismatch"),         // two values in a sample
       HttpReply(400, "unsupported encoding: zstd"),           // another compression
-      HttpReply(400, status, protobuf),                       // no protobuf
+      HttpReply(400, status, kProtobuf),                      // no protobuf
       HttpReply(500, "missing profile metadata dictionary"),  // an empty body
       HttpReply(415, "unsupported media type"),               // another content type
       HttpReply(405, "405 method not allowed, supported: [POST]"),
@@ -391,12 +390,12 @@ TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
       HttpReply(404, "404 page not found"),  // another path
   };
   const std::vector<FakeAnswer> later = {
-      HttpReply(503, status, protobuf),  // memory limit, full queue: without Retry-After
+      HttpReply(503, status, kProtobuf),  // memory limit, full queue: without Retry-After
       HttpReply(429, "ingestion rate limit exceeded"),
   };
   collector_->Then(refused);
   collector_->Then(later);
-  collector_->Then({HttpReply(200, partial, protobuf)});
+  collector_->Then({HttpReply(200, partial, kProtobuf)});
   const std::unique_ptr<Exporter> exporter = Start();
   for (uint64_t i = 0; i <= refused.size(); ++i) exporter->Add({AWindow(i + 1)});
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
@@ -406,12 +405,57 @@ TEST_F(ExporterTest, EveryAnswerThatServersWereSeenToGiveIsTaken) {
 }
 
 TEST_F(ExporterTest, WhatACollectorRejectsOfARequestIsCounted) {
-  collector_->Then({HttpReply(200, "\x0a\x02\x08\x03")});  // partial_success {rejected_profiles: 3}
+  collector_->Then({HttpReply(200, "\x0a\x02\x08\x03", kProtobuf)});  // partial_success {rejected_profiles: 3}
   const std::unique_ptr<Exporter> exporter = Start();
   exporter->Add({AWindow(1)});
   const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
-  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 3u)));
-  EXPECT_EQ(stats.losses[0].ns, kSecond) << "more than there are";
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 1u))) << "no more than were sent";
+  EXPECT_EQ(stats.losses[0].ns, kSecond);
+}
+
+TEST_F(ExporterTest, ACollectorCannotForgeLosses) {
+  const std::string most = std::string(8, '\xff') + "\x7f";  // 2^63 - 1
+  const FakeAnswer forged = HttpReply(200, "\x0a\x0a\x08" + most, kProtobuf);
+  collector_->Then({forged, forged, forged});
+  const std::unique_ptr<Exporter> exporter = Start();
+  for (int i = 0; i < 3; ++i) exporter->Add({AWindowOf({"server", "client"})});
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 3; });
+  EXPECT_THAT(Lost(stats), ElementsAre(std::pair("profiles rejected", 6u)));
+  EXPECT_EQ(stats.losses[0].ns, 3 * kSecond);
+}
+
+// What is not OTLP's does not say that a window has arrived.
+TEST_F(ExporterTest, ASuccessOfAnotherServerIsNone) {
+  const std::string endless(HttpPoster::kMaxReadBytes + 1, '\x0a');
+  collector_->Then({HttpReply(200, "<html>log in</html>", "Content-Type: text/html\r\n"),
+                    HttpReply(200, "<html>log in</html>", kProtobuf), HttpReply(200, endless, kProtobuf)});
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindow(3)});
+  EXPECT_THAT(MsOf(collector_->AwaitTaken(1)), ElementsAre(3));
+  const ExporterStats stats = AwaitStats(*exporter, [](const ExporterStats& s) { return s.requests_sent == 1; });
+  EXPECT_EQ(stats.retries, 3u);
+  EXPECT_THAT(stats.losses, IsEmpty());
+  exporter->Stop();  // what is said comes after what is counted
+  EXPECT_THAT(Said(),
+              ElementsAre(HasSubstr("does not take windows, which are kept: HTTP 200, but no answer of OTLP: its "
+                                    "type is text/html"),
+                          HasSubstr("again")));
+}
+
+// Each program's profile is refused by itself; what programs are called is up to whoever runs them.
+TEST_F(ExporterTest, RefusalsDoNotFillALog) {
+  std::vector<std::string> programs;
+  for (int i = 0; i < 42; ++i) programs.push_back("program" + std::to_string(i));
+  collector_->Then(std::vector<FakeAnswer>(43, HttpReply(500, "no")));
+  const std::unique_ptr<Exporter> exporter = Start();
+  exporter->Add({AWindowOf(programs)});
+  const ExporterStats stats =
+      AwaitStats(*exporter, [](const ExporterStats& s) { return !s.losses.empty() && s.losses[0].count == 42; });
+  EXPECT_THAT(stats.last_error, HasSubstr("off_cpu of program")) << "`offcpu status` has it";
+  exporter->Stop();
+  EXPECT_THAT(Said(),
+              ElementsAre(testing::EndsWith("refuses a window, whose profiles are sent one by one: HTTP 500: no"),
+                          testing::EndsWith("refuses a window: HTTP 500: no")));
 }
 
 TEST_F(ExporterTest, LossesAreTold) {

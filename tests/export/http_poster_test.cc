@@ -1,14 +1,19 @@
 #include "export/http_poster.h"
 
+#include <httplib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
+#include "bytes/read_file.h"
 #include "fake_collector.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/daemon/certificates.h"
 
 namespace offcpu {
 namespace {
@@ -80,7 +85,7 @@ TEST_F(HttpPosterTest, WithoutATokenNothingIsSent) {
   HttpTarget target = Target();
   target.bearer_token_file = token_;
   HttpPoster poster(target);
-  EXPECT_THAT(poster.Post("1").error, HasSubstr(token_ + ": No such file"));
+  EXPECT_THAT(poster.Post("1").error, HasSubstr(token_ + " cannot be read: No such file"));
   for (const std::string& bad :
        {std::string(), std::string("two words"), std::string("a\r\nX-Injected: 1"), std::string(20'000, 'a')}) {
     WriteToken(bad);
@@ -123,6 +128,16 @@ TEST_F(HttpPosterTest, AnEndlessAnswerIsCutOff) {
   const HttpAnswer answer = AnswerTo(HttpReply(400, std::string(HttpPoster::kMaxReadBytes + 1, 'x')));
   EXPECT_EQ(answer.status, 400);
   EXPECT_EQ(answer.body.size(), HttpPoster::kMaxAnswerBytes);
+  EXPECT_FALSE(answer.is_whole);
+  const std::string most(HttpPoster::kMaxAnswerBytes, 'x');
+  EXPECT_TRUE(AnswerTo(HttpReply(200, most)).is_whole);
+  EXPECT_FALSE(AnswerTo(HttpReply(200, most + "x")).is_whole) << "though all of it was read";
+}
+
+TEST_F(HttpPosterTest, TellsTheTypeOfAnAnswer) {
+  EXPECT_EQ(AnswerTo(HttpReply(200, "")).content_type, "");
+  EXPECT_EQ(AnswerTo(HttpReply(200, "OK", "content-type: text/html; charset=utf-8\r\n")).content_type,
+            "text/html; charset=utf-8");
 }
 
 TEST_F(HttpPosterTest, ARedirectionIsNotFollowed) {
@@ -171,6 +186,56 @@ TEST_F(HttpPosterTest, OnlyHttpIsSpoken) {
   const HttpAnswer answer = HttpPoster(target).Post("body");
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.body, "");
+}
+
+TEST_F(HttpPosterTest, OnlyRegularFilesAreRead) {
+  const std::string fifo = token_ + ".fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const auto error_of = [this](HttpTarget target) {
+    target.url = collector_.url();
+    EXPECT_EQ(CheckTargetFiles(target).message(), HttpPoster(target).Post("body").error);
+    return std::string(CheckTargetFiles(target).message());
+  };
+  const std::string is_fifo = fifo + " is a FIFO: name a regular file";
+  EXPECT_EQ(error_of({.bearer_token_file = fifo}), is_fifo);
+  EXPECT_EQ(error_of({.ca_file = fifo}), is_fifo);
+  EXPECT_EQ(error_of({.certificate_file = fifo}), is_fifo);
+  EXPECT_EQ(error_of({.key_file = fifo}), is_fifo);
+  EXPECT_EQ(error_of({.ca_file = "/dev/zero"}), "/dev/zero is a device: name a regular file");
+  EXPECT_EQ(error_of({}), "");
+  unlink(fifo.c_str());
+}
+
+// A server that wants to see a certificate of ours.
+TEST(HttpPosterTls, CertificatesAreReadForEveryPost) {
+  const Certificates files;
+  httplib::SSLServer server(files.Path("server.pem").c_str(), files.Path("server.key").c_str(),
+                            files.Path("ca.pem").c_str());
+  server.Post("/", [](const httplib::Request&, httplib::Response& response) { response.status = 200; });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serving([&server] { server.listen_after_bind(); });
+  const auto copy = [&files](const char* from, const char* to) {
+    std::filesystem::copy_file(files.Path(from), files.Path(to), std::filesystem::copy_options::overwrite_existing);
+  };
+  copy("ca.pem", "trusted.pem");
+  copy("client.pem", "own.pem");
+  HttpTarget target = {.url = "https://127.0.0.1:" + std::to_string(port) + "/"};
+  EXPECT_EQ(HttpPoster(target).Post("body").status, 0) << "it is not known to the host";
+  target.ca_file = files.Path("trusted.pem");
+  EXPECT_EQ(HttpPoster(target).Post("body").status, 0) << "it has not been shown anything";
+  target.certificate_file = files.Path("own.pem");
+  target.key_file = files.Path("client.key");
+  HttpPoster poster(target);
+  const HttpAnswer answer = poster.Post("body");
+  EXPECT_EQ(answer.status, 200) << answer.error;
+  copy("stranger.pem", "trusted.pem");
+  EXPECT_EQ(poster.Post("body").status, 0);
+  copy("ca.pem", "trusted.pem");
+  EXPECT_EQ(poster.Post("body").status, 200);
+  copy("stranger.pem", "own.pem");
+  EXPECT_EQ(poster.Post("body").status, 0) << "the key is of another one";
+  server.stop();
+  serving.join();
 }
 
 TEST_F(HttpPosterTest, AProxyIsAsked) {

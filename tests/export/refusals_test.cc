@@ -165,6 +165,30 @@ TEST(RefusalsTest, WhereThereIsNoRoomForAnyAllComesAgainLater) {
   EXPECT_THAT(verdict.types, IsEmpty());
 }
 
+// partial_success {rejected_profiles: `rejected`}, a varint.
+HttpAnswer Rejecting(const std::string& rejected) {
+  std::string body = "\x0a";
+  body += static_cast<char>(rejected.size() + 1);
+  body += "\x08" + rejected;
+  return {.status = 200, .body = body, .content_type = "application/x-protobuf"};
+}
+
+TEST(RefusalsTest, NoMoreProfilesAreRejectedThanWereSent) {
+  const std::string all_of_int64 = std::string(8, '\xff') + "\x7f";  // 2^63 - 1
+  for (const std::string& rejected : {std::string("\x04"), all_of_int64}) {
+    Refusals refusals;
+    const Judgement judgement = refusals.OnAnswer(RecordOf(3, 1, 2), Rejecting(rejected)).judgement;
+    EXPECT_EQ(judgement.fate, Fate::kDelivered);
+    EXPECT_EQ(judgement.rejected_profiles, 3u);
+    EXPECT_EQ(judgement.rejected_ns, ShareOfWindowNs(1'000'000'007, 1, 2));
+    EXPECT_EQ(judgement.reason, "profiles are rejected (more profiles than were sent)");
+  }
+  Refusals refusals;
+  const Judgement judgement = refusals.OnAnswer(RecordOf(3), Rejecting("\x03")).judgement;
+  EXPECT_EQ(judgement.rejected_profiles, 3u);
+  EXPECT_EQ(judgement.reason, "profiles are rejected");
+}
+
 TEST(RefusalsTest, AServerThatRefusesWhateverItGetsIsNotAskedForParts) {
   Refusals refusals;
   size_t divided = 0;

@@ -56,6 +56,7 @@ std::unique_ptr<ConfinedService> ConfinedService::Start(const std::string& secti
   if (!service->Confine(confinement)) return nullptr;
   chmod(service->directory_.path().c_str(), 0755);
   service->http_port_ = FreePort();
+  service->group_ = confinement.group;
   service->WriteConfig(sections, control);
   service->pid_ = StartIn(service->cgroups_, {BinDirectory() + "/offcpud", "--config", service->Path("offcpud.toml")},
                           service->Path("log"));
@@ -97,7 +98,7 @@ ConfinedService::~ConfinedService() {
 }
 
 void ConfinedService::WriteConfig(const std::string& sections, const std::string& control) const {
-  std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << socket() << "\"\ngroup = \"\"\n"
+  std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << socket() << "\"\ngroup = \"" << group_ << "\"\n"
                                       << control << "[http]\nlisten = \"127.0.0.1:" << http_port_ << "\"\n"
                                       << sections;
 }

@@ -23,6 +23,7 @@ namespace offcpu::integration {
 struct Confinement {
   uint64_t memory_bytes = 512u << 20;
   int tasks = 128;
+  std::string group;  // whose members may ask, beside root
 };
 
 // How a program ended that was asked for something.
@@ -91,6 +92,7 @@ class ConfinedService {
   int http_port_ = 0;
   std::vector<std::string> cgroups_;  // directories
   std::string charged_path_;
+  std::string group_;
   pid_t pid_ = -1;
   std::optional<int> ended_;
 };

@@ -20,8 +20,12 @@ class ServiceTest : public CliTest {
  protected:
   std::string Socket() const { return Path("control.sock"); }
 
-  void WriteConfig(const std::string& more) {
-    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Socket() << "\"\ngroup = \"\"\n" << more;
+  static std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
+
+  // `control`: further lines of that section.
+  void WriteConfig(const std::string& more, const std::string& control = "") {
+    std::ofstream(Path("offcpud.toml")) << "[control]\nsocket = \"" << Socket() << "\"\ngroup = \"\"\n"
+                                        << control << more;
   }
 
   std::vector<std::string> Words(const std::vector<std::string>& flags = {}) const {
@@ -31,8 +35,8 @@ class ServiceTest : public CliTest {
   }
 
   // Starts it, and returns when it records.
-  void StartDaemon(const std::string& config) {
-    WriteConfig(config);
+  void StartDaemon(const std::string& config, const std::string& control = "") {
+    WriteConfig(config, control);
     daemon_ = Program::Start(Words(), Path("log"));
     AwaitLog("recording; offcpud");
   }

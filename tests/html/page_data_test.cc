@@ -13,11 +13,14 @@
 #include "tests/html/page_reader.h"
 #include "tests/profile/fake_profile.h"
 #include "tests/profile/recorded_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
 
 using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::UnorderedElementsAre;
 
 PageReader Read(const NamedProfile& profile, const PageOptions& options = {}) {
@@ -41,6 +44,40 @@ TEST(PageDataTest, AStackGoesFromTheOutermostFrameToTheKernelsLeaf) {
   EXPECT_EQ(page.Column("sum.blocked"), std::vector<uint64_t>{5'000});
   EXPECT_EQ(page.Column("sum.runnable"), std::vector<uint64_t>{1'000});
   EXPECT_EQ(page.strings()[page.Column("frame.module")[0]], "libx.so");
+}
+
+TEST(PageDataTest, LongNamesAreCut) {
+  constexpr char kMark[] = "\xe2\x80\xa6";  // U+2026, 3 bytes
+  const std::string most(4096, 'a');
+  const std::string character = "\xf0\x9f\xa6\x80";  // 4 bytes
+  FakeProfile fake;
+  const std::vector<std::string> names = {most, most + "b", std::string(4092, 'c') + character + character,
+                                          std::string(4089, 'd') + character + character, std::string(49'000, 'e')};
+  for (const std::string& name : names) {
+    fake.Row(fake.Process(10, "server"), fake.Comm(name), fake.User({name}), fake.Kernel({}), 1);
+  }
+  const PageReader page = Read(fake.profile);
+  const auto stack = [&page](size_t row) { return page.Stack(row).substr(0, page.Stack(row).find(":0")); };
+  EXPECT_EQ(stack(0), most);
+  EXPECT_EQ(stack(1), std::string(4093, 'a') + kMark);
+  EXPECT_EQ(stack(2), std::string(4092, 'c') + kMark) << "not into a character";
+  EXPECT_EQ(stack(3), std::string(4089, 'd') + character + kMark) << "of 4096 bytes";
+  EXPECT_EQ(stack(4), std::string(4093, 'e') + kMark);
+  EXPECT_EQ(page.Label(4, "comm"), std::string(4093, 'e') + kMark);
+  for (const std::string& text : page.strings()) EXPECT_LE(text.size(), 4096u);
+}
+
+// They cannot be told apart, and are one then.
+TEST(PageDataTest, NamesThatAreCutAlikeAreOne) {
+  FakeProfile fake;
+  const uint32_t process = fake.Process(10, "server");
+  const std::string prefix(5000, 'a');
+  const std::vector<std::string> names = {prefix + "one", prefix + "two"};
+  const uint32_t comm = fake.Comm("worker");
+  for (const std::string& name : names) fake.Row(process, comm, fake.User({name}), fake.Kernel({}), 1);
+  const PageReader page = Read(fake.profile);
+  ASSERT_EQ(page.rows(), 1u);
+  EXPECT_EQ(page.Column("sum.blocked"), std::vector<uint64_t>{2});
 }
 
 TEST(PageDataTest, WhatIsMissingIsToldApart) {
@@ -169,7 +206,7 @@ TEST(PageDataTest, WaitsForWorkAreThereAndMarked) {
 }
 
 TEST(PageDataTest, NamesAreTextWhateverIsInThem) {
-  const std::string long_name = "Map<" + std::string(4096, 'x') + ">::find(int const&)";
+  const std::string long_name = "Map<" + std::string(4000, 'x') + ">::find(int const&)";
   FakeProfile fake;
   const uint32_t user = fake.User({"</script><script>alert(1)", "a\x1b[31m\xff", "b\xe2\x80\xae", long_name});
   fake.Row(fake.Process(10, "<!--"), fake.Comm("\"'&\x01"), user, fake.Kernel({"schedule"}), 1);
@@ -354,6 +391,21 @@ TEST(PageDataTest, WithoutTimesThereAreNoColumnsOfThem) {
   const PageReader page = Read(fake.profile);
   EXPECT_FALSE(page.fields().contains("times"));
   EXPECT_FALSE(page.columns().contains("time.slices"));
+}
+
+TEST(PageDataTest, EstimatesHaveTheirErrors) {
+  NamedProfile profile = SampledProfile().profile;
+  const PageReader page = Read(profile);
+  EXPECT_EQ(page.Column("error.count"), (std::vector<uint64_t>{0, 0, 60, 3}));
+  EXPECT_EQ(page.Column("error.time"), (std::vector<uint64_t>{0, 0, 1'500'000, 86'603}));
+  EXPECT_EQ(page.Column("error.blocked"), (std::vector<uint64_t>{0, 0, 900'000, 51'962}));
+  EXPECT_EQ(page.Column("error.runnable"), (std::vector<uint64_t>{0, 0, 600'000, 34'641}));
+  EXPECT_EQ(page.Column("error.draws"), (std::vector<uint64_t>{0, 0, 300, 1}));
+  EXPECT_THAT(PageData(profile, {}), HasSubstr(R"("unsampled_ns":300000)"));
+  const std::string both = PageDataOfBoth(profile, profile, {});
+  EXPECT_EQ(PageReader(both).Column("before_error.time"), page.Column("error.time"));
+  profile.rows.resize(2);
+  EXPECT_THAT(PageData(profile, {}), Not(HasSubstr("error.time")));
 }
 
 }  // namespace

@@ -91,12 +91,15 @@ class PageTest : public ::testing::Test {
     Write("pruned.folded", Written(OutputFormat::kFolded, many.profile(), {.folded = {.nanoseconds = true}}));
   }
 
-  // Names that try to be something else: markup, controls, what turns text round, no UTF-8, and what is long.
+  // Names that try to be something else: markup, controls, what turns text round, no UTF-8, what is long, and what
+  // expressions that backtrack hang at.
   void WriteHostile() {
     FakeProfile fake;
     const uint32_t process = fake.Process(10, "<img src=x onerror=alert(1)>");
     const std::string templates = "std::map<" + std::string(4096, 'm') + ">::find";
+    const std::string letters = std::string(49'000, 'a') + "!";
     const uint32_t kernel = fake.Kernel({"schedule", "futex_wait"});
+    fake.Row(process, fake.Comm("letters"), fake.User({letters, "main"}), kernel, 1);
     fake.Row(process, fake.Comm("</script><script>alert(2)</script>"),
              fake.User({templates, "javascript:alert(3)", "main"}), kernel, 4'000'000'000);
     fake.Row(process, fake.Comm("a\033[31m\007\u202eb\u2066c"), fake.User({"bad\xff\xc0name", "&lt;b&gt;", "main"}),

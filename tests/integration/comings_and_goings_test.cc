@@ -119,6 +119,7 @@ TEST(ComingsAndGoings, OfWindows) {
       ASSERT_EQ(rows.size(), 1u) << function << " in window " << i;
       EXPECT_EQ(rows[0].row->kind, WaitKind::kOpen);
       EXPECT_TRUE(rows[0].complete()) << rows[0].Text();
+      EXPECT_LE(rows[0].row->total_ns(), window.profile.duration_ns) << function << " in window " << i;
       waited_ns[function] += rows[0].row->total_ns();
     }
   }

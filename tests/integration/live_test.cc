@@ -66,7 +66,7 @@ TEST(Live, AThreadThatBlockedBeforeAndNeverReturnsHasItsStackAndLength) {
   };
   for (const auto& [comm, functions] : stacks) {
     const std::vector<StackRow> rows =
-        result.recording.Rows([&comm = comm](const StackRow& row) { return row.comm == comm; });
+        result.recording.Rows([&thread = comm](const StackRow& row) { return row.comm == thread; });
     ASSERT_EQ(rows.size(), 1u) << comm;
     EXPECT_EQ(rows[0].row->kind, WaitKind::kOpen);
     EXPECT_EQ(rows[0].row->count, 1u);

@@ -2,7 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <httplib.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -18,6 +22,7 @@
 #include "bytes/gzip.h"
 #include "opentelemetry/proto/collector/profiles/v1development/profiles_service.pb.h"
 #include "pprof/pprof_reader.h"
+#include "process/owned_fd.h"
 #include "tests/export/fake_collector.h"
 #include "tests/harness/service_test.h"
 
@@ -219,8 +224,6 @@ TEST_F(Daemon, TheConfigurationForKubernetesIsRight) {
   }
 }
 
-std::string HttpSection(int port) { return "[http]\nlisten = \"127.0.0.1:" + std::to_string(port) + "\"\n"; }
-
 TEST_F(Daemon, APortInUseIsToldAndTheRestGoesOn) {
   const int port = FreePort();
   httplib::Server other;
@@ -229,6 +232,28 @@ TEST_F(Daemon, APortInUseIsToldAndTheRestGoesOn) {
   AwaitLog("the port is in use");  // it opens the port once it records
   EXPECT_EQ(CountInLog("the port is in use (http.listen)"), 1u) << ReadFile(Path("log"));
   EXPECT_EQ(Ask({"dump", "-o", Path("a.folded")}), kOk) << errors_;
+}
+
+TEST_F(Daemon, AConfigurationThatIsNoFileIsToldAtTheStart) {
+  ASSERT_EQ(mkfifo(Path("offcpud.toml").c_str(), 0600), 0);
+  EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig);
+  EXPECT_EQ(errors_, "offcpud: error: " + Path("offcpud.toml") + " is a FIFO: name a regular file\n");
+}
+
+TEST_F(Daemon, SilentConnectionsKeepNobodyFromAsking) {
+  StartDaemon("[record]\ncomms = [\"none\"]\n", "timeout = \"600s\"\n");
+  std::vector<OwnedFd> silent;
+  for (int i = 0; i < 130; ++i) {
+    sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
+    Socket().copy(address.sun_path, sizeof(address.sun_path) - 1);
+    silent.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(connect(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  EXPECT_EQ(Ask({"status"}), kOk) << errors_;
+  for (const OwnedFd& fd : silent) {
+    pollfd ended = {.fd = fd.get(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&ended, 1, 30'000), 1) << "it is told that it is too late";
+  }
 }
 
 TEST_F(Daemon, AFullDiskIsTheClientsTrouble) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -102,6 +103,38 @@ TEST(WholeStacks, OfTwoCallersOfOneFunctionAreToldApart) {
                         EXPECT_FALSE(row.Has("caller_a") && row.Has("caller_b")) << row.Text();
                         EXPECT_TRUE(!row.complete() || row.Has("caller_a") || row.Has("caller_b")) << row.Text();
                       });
+}
+
+// With the budgets that users have: nearly all of these stacks are walked where the wait ends.
+TEST(WholeStacks, OfElevenThreadsBesideForks) {
+  const std::unique_ptr<Target> target = Target::Start({"clocked", "--seconds", "90"});
+  ASSERT_NE(target, nullptr);
+  const std::map<std::string, std::vector<std::string>> chains = {
+      {"c_nanosleep", {"clocked_nanosleep"}},
+      {"c_futex", {"clocked_futex"}},
+      {"c_poll", {"clocked_poll"}},
+      {"c_epoll", {"clocked_epoll"}},
+      {"c_select", {"clocked_select"}},
+      {"c_sigwait", {"clocked_sigwait"}},
+      {"c_condvar", {"clocked_condvar"}},
+      {"c_semaphore", {"clocked_semaphore"}},
+      {"c_until", {"clocked_until"}},
+      {"c_fork", {"clocked_fork"}},
+      {"c_handler", {"clocked_raise", "clocked_handler"}},
+  };
+  std::vector<WantedRows> wanted;
+  for (const auto& [thread, chain] : chains) {
+    wanted.push_back({thread, [&name = thread, &calls = chain](const StackRow& row) {
+                        return row.comm == name && row.complete() && row.Calls({"start_thread"}) && row.Calls(calls);
+                      }});
+  }
+  RecordConfig config;
+  config.pids = {target->pid()};
+  RecordUntilThereAre(wanted, config, *target, [&chains](const StackRow& row) {
+    for (const auto& [thread, chain] : chains) {
+      EXPECT_TRUE(row.comm == thread || !row.Has(chain.back())) << row.Text();
+    }
+  });
 }
 
 struct FarStack {

@@ -5,6 +5,7 @@
 #include "json/profile_json.h"
 #include "json/stats_json.h"
 #include "tests/profile/fake_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -202,6 +203,24 @@ TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
                       R"({"interrupt":true,"kernel":["timer"]}]})"),
             std::string::npos)
       << text;
+}
+
+// Of the rows, of all of them, and of what is hidden.
+TEST(ProfileJsonTest, ASampleHasItsErrors) {
+  FakeProfile fake = SampledProfile();
+  fake.Idle({"", "", "pool: worker", ""});
+  const std::string text = ProfileJson(fake);
+  for (const char* part :
+       {R"("total_ns":110100000,"total_ns_error":1502498,"unsampled_most_ns":300000,)",
+        R"("max_ns":60000000,"count_error":0,"ns_error":0,"blocked_error":0,"runnable_error":0,"draws":0,)",
+        R"("max_ns":25000,"count_error":60,"ns_error":1500000,"blocked_error":900000,"runnable_error":600000,)"
+        R"("draws":300,)",
+        R"("count_error":3,"ns_error":86603,"blocked_error":51962,"runnable_error":34641,"draws":1,)",
+        R"("idle":[{"name":"pool: worker","count":1200,"blocked_ns":18000000,"blocked_error":900000}])"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  fake.profile.stats = {};
+  fake.profile.rows.resize(2);
+  EXPECT_EQ(ProfileJson(fake).find("_error"), std::string::npos) << "every wait was recorded";
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "otlp_reader.h"
 #include "otlp_requests.h"
 #include "otlp_to_pprof.h"
+#include "profile/lost_stacks.h"
 #include "tests/pprof/pprof_texts.h"
 #include "tests/profile/recorded_profile.h"
 
@@ -164,6 +165,20 @@ TEST(OtlpRoundTripTest, NothingThatPprofTellsIsMissing) {
   for (const RecordedProfile& all : {RecordedProfile::All(), RecordedProfile::WithSamples()}) {
     EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
   }
+}
+
+// Both formats say only that they were lost: OTLP adds up what it says the same of, and pprof does not.
+TEST(OtlpRoundTripTest, KernelStacksThatWereLostAreOne) {
+  RecordedProfile all = RecordedProfile::All();
+  for (int i = 0; i < 3; ++i) {
+    all.profile.kernel_stacks.emplace_back().id = 100 + static_cast<uint64_t>(i);
+    NamedRow row = all.profile.rows[0];
+    row.kernel_stack = static_cast<uint32_t>(all.profile.kernel_stacks.size() - 1);
+    all.profile.rows.push_back(std::move(row));
+  }
+  EXPECT_NE(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
+  JoinLostStacks(all.profile);
+  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
 }
 
 TEST(OtlpRoundTripTest, StacksThatPprofHasFiltered) {

@@ -199,7 +199,9 @@ TEST(OtlpTest, AWindowWithoutSamplesTellsOfItself) {
   EXPECT_EQ(recording->duration_nano(), 5'000'000'001u);
   EXPECT_THAT(
       reader.Attributes(recording->attribute_indices())["pprof.profile.comment"],
-      ::testing::StartsWith("[offcpu recording 2, start 1790000000123456789, host: web1, counters: intervals 101, "));
+      ::testing::StartsWith(
+          "[offcpu recording 2, start 1790000000123456789, host: web1, accuracy: waits below 64.0 ms sampled; none "
+          "drawn: at most 192 ms more, counters: intervals 101, "));
   EXPECT_EQ(SumsOf(RequestsOf(empty))["lost/nanoseconds"], 1500);
 }
 

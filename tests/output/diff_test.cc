@@ -206,5 +206,43 @@ TEST_F(DiffTest, JsonHasWhatWasRecorded) {
                   "\n");
 }
 
+// 60 ms in two seconds and 80 ms in four are 30 and 20 ms in a second; the root of the sum of their squares is 36.1 ms.
+TEST_F(DiffTest, AChangeHasTheErrorsOfBothSides) {
+  EXPECT_THAT(Tables(Diff()), Not(HasSubstr("±"))) << "all is exact";
+  const double of_before = 60e6;
+  const double of_after = 80e6;
+  before_.profile.rows[1].ns_variance = of_before * of_before;
+  after_.profile.rows[1].ns_variance = of_after * of_after;
+  const std::string tables = Tables(Diff());
+  EXPECT_THAT(tables, HasSubstr("before   500 ms ±30.0 ms a second (off_cpu), recorded for 2.00 s\n"
+                                "after    810 ms ±20.0 ms a second, recorded for 4.00 s\n"
+                                "change   +310 ms ±36.1 ms a second, +62.0 %\n"));
+  EXPECT_THAT(tables, HasSubstr("\n     CHANGE         ±     SHARE     BEFORE      AFTER  PROGRAM\n"
+                                "    +300 ms  ±36.1 ms   +60.0 %     500 ms     800 ms  server\n"
+                                "   +10.0 ms              +2.0 %       0 ns    10.0 ms  client\n"));
+  EXPECT_THAT(tables, HasSubstr("#1  +400 ms a second, +80.0 %"));
+  std::string json;
+  WriteDiffJson(Diff(), [&](std::string_view piece) { json += piece; });
+  EXPECT_THAT(json, HasSubstr(R"("total":1000000000,"total_error":60000000,)"));
+  EXPECT_THAT(json, HasSubstr(R"("name":"server","before":1000000000,"after":3200000000,"before_error":60000000,)"
+                              R"("after_error":80000000})"));
+  EXPECT_THAT(json, HasSubstr(R"("name":"client","before":0,"after":40000000})"));
+}
+
+TEST_F(DiffTest, AStackThatChangedHasItsError) {
+  after_.profile.rows[2].ns_variance = 4e16;  // 200 ms in four seconds
+  EXPECT_THAT(Tables(Diff()), HasSubstr("#1  +400 ms ±50.0 ms a second, +80.0 %  before 100 ms, after 500 ms\n"));
+}
+
+// Of a nanosecond before and 146 years after.
+TEST_F(DiffTest, WhatIsScaledEndsAtWhatASumMayBe) {
+  before_.profile.duration_ns = 1;
+  after_.profile.duration_ns = uint64_t{1} << 62;
+  EXPECT_THAT(Folded(Diff(), true),
+              HasSubstr("server;worker;main;lock;-;schedule_[k] 9223372036854775807 2000000000\n"));
+  before_.profile.rows[0].blocked_ns = uint64_t{1} << 62;
+  EXPECT_THAT(Tables(Diff()), HasSubstr("9223372037 s"));
+}
+
 }  // namespace
 }  // namespace offcpu

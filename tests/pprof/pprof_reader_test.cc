@@ -17,11 +17,14 @@
 #include "bytes/gzip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "labels/row_error.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof.h"
+#include "profile/merge_named.h"
 #include "profile/time_slices.h"
 #include "tests/output/written.h"
 #include "tests/profile/recorded_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -109,6 +112,9 @@ TEST(PprofReaderTest, FramesAreWhatTheWalkFound) {
     EXPECT_EQ(profile.rows[row].tid, all.profile.rows[row].tid);
     EXPECT_EQ(profile.rows[row].count_error(), all.profile.rows[row].count_error());
     EXPECT_EQ(profile.rows[row].ns_error(), all.profile.rows[row].ns_error());
+    EXPECT_EQ(ErrorOf(profile.rows[row], RowValue::kBlocked), ErrorOf(all.profile.rows[row], RowValue::kBlocked));
+    EXPECT_EQ(ErrorOf(profile.rows[row], RowValue::kRunnable), ErrorOf(all.profile.rows[row], RowValue::kRunnable));
+    EXPECT_EQ(profile.rows[row].draws, all.profile.rows[row].draws);
   }
   EXPECT_EQ(profile.user_stacks.size(), 5u);  // equal ones are one
 }
@@ -254,6 +260,9 @@ TEST(PprofReaderTest, DamageIsNamed) {
          for (int i : {1, 2}) m.mutable_sample(0)->set_value(i, std::numeric_limits<int64_t>::max());
          m.mutable_sample(0)->set_value(3, 0);
        }},
+      {"than there can be",
+       [&](pb::Profile& m) { m.add_comment(text(m, "lost: x: 1 times, 9223372036854775808 ns")); }},
+      {"than there can be", [&](pb::Profile& m) { m.add_comment(text(m, "counters: walks 18446744073709551615")); }},
       {"no string 4294967296", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_key(1LL << 32); }},
       {"no string -1", [](pb::Profile& m) { m.mutable_sample(0)->mutable_label(0)->set_str(-1); }},
       {"no string", [](pb::Profile& m) { m.set_comment(0, m.string_table_size()); }},
@@ -263,6 +272,9 @@ TEST(PprofReaderTest, DamageIsNamed) {
       {"negative", [](pb::Profile& m) { m.mutable_sample(0)->mutable_details()->set_max_ns(-1); }},
       {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_count_error(-1); }},
       {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_time_error(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_blocked_error(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_runnable_error(-1); }},
+      {"negative", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_draws(-1); }},
       {"no string", [](pb::Profile& m) { m.mutable_sample(1)->mutable_details()->set_unwind(-1); }},
       {"system call", [&](pb::Profile& m) { label(m, "syscall").set_str(text(m, "waiting")); }},
       {"kind of wait", [&](pb::Profile& m) { label(m, "kind").set_str(text(m, "waiting")); }},
@@ -493,8 +505,8 @@ TEST_F(PprofFileTest, IsReadWhole) {
 
 TEST_F(PprofFileTest, ErrorsNameTheFile) {
   ExpectFileError(path_, absl::StatusCode::kNotFound, "cannot be read: No such file or directory");
-  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
-  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is not a regular file that can be read");
+  ExpectFileError(directory_, absl::StatusCode::kInvalidArgument, "is a directory: name a regular file");
+  ExpectFileError("/dev/null", absl::StatusCode::kInvalidArgument, "is a device: name a regular file");
   std::ofstream(path_) << "\x1f\x8b";
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is cut off");
 }
@@ -502,7 +514,8 @@ TEST_F(PprofFileTest, ErrorsNameTheFile) {
 TEST_F(PprofFileTest, IsNotReadBeyondTheLimit) {
   std::ofstream(path_) << "x";
   std::filesystem::resize_file(path_, kMaxPprofFileBytes + 1);
-  ExpectFileError(path_, absl::StatusCode::kResourceExhausted, "is larger than 256 MiB");
+  ExpectFileError(path_, absl::StatusCode::kResourceExhausted,
+                  "is larger than 256 MiB: it is not the file that is meant");
   std::filesystem::resize_file(path_, kMaxPprofFileBytes);
   ExpectFileError(path_, absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
@@ -576,6 +589,44 @@ TEST(PprofReaderTest, ColumnsAreThoseThatAreWritten) {
     message.mutable_times()->set_begin_ns(begin_ns);
     ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
   }
+}
+
+TEST(PprofReaderTest, ErrorsComeBack) {
+  const NamedProfile was = SampledProfile().profile;
+  const absl::StatusOr<NamedProfile> is = ParsePprof(Written(OutputFormat::kPprof, was));
+  ASSERT_TRUE(is.ok()) << is.status();
+  ASSERT_EQ(is->rows.size(), was.rows.size());
+  for (const RowValue value : {RowValue::kCount, RowValue::kOffCpu, RowValue::kBlocked, RowValue::kRunnable}) {
+    for (size_t i = 0; i < was.rows.size(); ++i)
+      EXPECT_EQ(ErrorOf(is->rows[i], value), ErrorOf(was.rows[i], value)) << i;
+  }
+  // Two files of it: twice the time, and the root of twice the variance.
+  const RowSums both = SumOf(MergeNamedProfiles({*is, *is}).rows);
+  const RowSums one = SumOf(is->rows);
+  EXPECT_EQ(both.total_ns(), 2 * one.total_ns());
+  EXPECT_DOUBLE_EQ(both.ns_variance, 2 * one.ns_variance);
+  EXPECT_DOUBLE_EQ(both.blocked_variance, 2 * one.blocked_variance);
+  EXPECT_DOUBLE_EQ(both.runnable_variance, 2 * one.runnable_variance);
+  EXPECT_EQ(both.draws, 2 * one.draws);
+}
+
+// The error of a part of the time is at most that of the whole then, and how many were drawn is not known.
+TEST(PprofReaderTest, OlderFilesTellLessOfErrors) {
+  pb::Profile message;
+  ASSERT_TRUE(
+      message.ParseFromString(Gunzip(Written(OutputFormat::kPprof, SampledProfile().profile), 1 << 20).value()));
+  for (pb::Sample& sample : *message.mutable_sample()) {
+    sample.mutable_details()->clear_blocked_error();
+    sample.mutable_details()->clear_runnable_error();
+    sample.mutable_details()->clear_draws();
+  }
+  const absl::StatusOr<NamedProfile> old = ParsePprof(message.SerializeAsString());
+  ASSERT_TRUE(old.ok()) << old.status();
+  EXPECT_EQ(ErrorOf(old->rows[2], RowValue::kOffCpu), 1'500'000u);
+  EXPECT_EQ(ErrorOf(old->rows[2], RowValue::kBlocked), 1'500'000u);
+  EXPECT_EQ(ErrorOf(old->rows[2], RowValue::kRunnable), 1'500'000u);
+  EXPECT_EQ(ErrorText(old->rows[3], RowValue::kOffCpu), "±87 %");
+  EXPECT_EQ(ErrorText(old->rows[0], RowValue::kOffCpu), "");
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_reader.h"
 #include "tests/profile/recorded_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -23,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Le;
+using ::testing::Not;
 using ::testing::Pair;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
@@ -114,7 +116,7 @@ TEST(PprofTest, TheHeaderSaysWhatTheValuesAre) {
   EXPECT_THAT(comments, Contains(AllOf(StartsWith("counters: intervals 101, cookies 102, captures 103, capture_ns "),
                                        SizeIs(Le(120)))));
   EXPECT_THAT(comments, Contains(HasSubstr("walk_ends complete 200")));
-  EXPECT_THAT(comments, SizeIs(Le(18))) << "pprof prints them all above its tables";
+  EXPECT_THAT(comments, SizeIs(Le(19))) << "pprof prints them all above its tables";
 }
 
 TEST(PprofTest, ViewsBeginWithWhatWaits) {
@@ -311,6 +313,22 @@ TEST(PprofTest, AnEmptyProfileHasNoSamples) {
   const File file(RecordedProfile{});
   EXPECT_EQ(file.message().sample_size(), 0);
   EXPECT_EQ(file.message().sample_type_size(), 7);
+}
+
+TEST(PprofTest, CommentsSayHowFarOffASampleMayBe) {
+  RecordedProfile sampled;
+  sampled.profile = SampledProfile().profile;
+  const auto comments_of = [](const File& file) {
+    std::vector<std::string> comments;
+    for (const int64_t index : file.message().comment()) comments.push_back(file.Text(index));
+    return comments;
+  };
+  EXPECT_THAT(comments_of(File(sampled)),
+              Contains("accuracy: 110 ms ±1 % off the CPU; waits below 100 us sampled; times of rows above 1 % within "
+                       "±5 % (standard error)"));
+  sampled.profile.rows.resize(2);
+  sampled.profile.stats = {};
+  EXPECT_THAT(comments_of(File(sampled)), Not(Contains(StartsWith("accuracy"))));
 }
 
 }  // namespace

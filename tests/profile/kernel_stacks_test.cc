@@ -20,12 +20,28 @@ class KernelStacksTest : public ::testing::Test {
   KernelStacks stacks_{3, [this](uint64_t id) { forgotten_.push_back(id); }};
 };
 
-TEST_F(KernelStacksTest, KeepsTheFirstDefinition) {
-  stacks_.Define(7, {1, 2});
-  stacks_.Define(7, {3});
+TEST_F(KernelStacksTest, ADefinitionMayComeAgain) {
+  EXPECT_TRUE(stacks_.Define(7, {1, 2}));
+  EXPECT_TRUE(stacks_.Define(7, {1, 2}));
+  EXPECT_EQ(stacks_.conflicts(), 0u);
   EXPECT_THAT(stacks_.Find(7), Pointee(ElementsAre(1, 2)));
   EXPECT_THAT(stacks_.Find(8), IsNull());
   EXPECT_EQ(stacks_.size(), 1u);
+}
+
+// Nobody knows which of the two an interval means.
+TEST_F(KernelStacksTest, AnIdOfTwoStacksIsOfNone) {
+  stacks_.Define(7, {1, 2});
+  EXPECT_FALSE(stacks_.Define(7, {1, 3}));
+  EXPECT_THAT(stacks_.Find(7), IsNull());
+  EXPECT_TRUE(stacks_.IsVoid(7));
+  EXPECT_EQ(stacks_.conflicts(), 1u);
+  EXPECT_FALSE(stacks_.Define(7, {1, 2})) << "not later, either";
+  EXPECT_THAT(stacks_.Find(7), IsNull());
+  EXPECT_EQ(stacks_.conflicts(), 1u);
+  for (uint64_t id = 10; id < 20; ++id) EXPECT_TRUE(stacks_.Define(id, {id}));
+  EXPECT_EQ(stacks_.size(), 3u);
+  EXPECT_FALSE(stacks_.Define(7, {1, 2})) << "it is not forgotten with the others";
 }
 
 TEST_F(KernelStacksTest, WhatIsThrownAwayIsAskedForAgain) {

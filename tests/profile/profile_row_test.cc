@@ -22,6 +22,14 @@ TEST(RowKeyTest, HashesAgreeWithEquality) {
        RowKey{.control_group = 1}}));
 }
 
+TEST(RowSumsTest, ErrorsEndAtWhatASumMayBe) {
+  EXPECT_EQ(Rounded(0.5), 1u);
+  EXPECT_EQ(Rounded(0x1p63 - 1024), kMostSum - 1023) << "the last number below it";
+  EXPECT_EQ(Rounded(0x1p63), kMostSum);
+  EXPECT_EQ(Rounded(1e300), kMostSum);
+  EXPECT_EQ(RowSums({.ns_variance = 0x1p126}).ns_error(), kMostSum);
+}
+
 TEST(RowSumsTest, AWaitThatWasNotDrawnStandsForItself) {
   const RowSums sums = RowSums::OfWait(300, 100, 0, 0);
   EXPECT_EQ(sums.count, 1u);

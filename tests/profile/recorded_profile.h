@@ -102,7 +102,8 @@ struct RecordedProfile {
     stats.own_memory_bytes = 47'000'000;
     stats.host_cpu_ns = 10'000'000'002;
     stats.cpu_budget_ppm = 10'000;
-    stats.drops = {{"no user stack: budget", 3, 1500}, {"still off the CPU at the end", 18446744073709551615u, 0}};
+    stats.drops = {{"no user stack: budget", 3, 1500},
+                   {"still off the CPU at the end", kMostSum - 3, 0}};  // all that fits
   }
 
   // One row of one process, and nothing of the recording.
@@ -162,7 +163,7 @@ struct RecordedProfile {
     all.profile.rows = {
         {{{server, 11, worker, pipe, reader, WaitKind::kSleeping, 0}, {2, 5'000'000, 1'499, 4'000'000}}},
         {{{server, 12, worker, pipe, reader, WaitKind::kSleeping, 0},
-          {40, 1'000'000, 2'000, 49'999, 0, 20.25, 2.6e9}}},  // drawn
+          {40, 1'000'000, 2'000, 49'999, 0, 25, 2.6e9, 2.5e9, 1e6, 12}}},  // drawn
         {{{server, 12, worker, pipe, handler, WaitKind::kDisk, 0}, {1, 7, 0, 7}}},
         {{{server, 12, nameless, lost, budget, WaitKind::kOpen, 232}, {3, 0, 9, 4}}},
         {{{again, 11, worker, pipe, reader, WaitKind::kPreempted, kNoSystemCall}, {4, 0, 499, 100}}},
@@ -176,7 +177,7 @@ struct RecordedProfile {
     all.profile.ledger = {
         {server, 11, "worker", 10, 1, 2, 3, 4, {5, 6, 7, 8, 9, 10, 11}},
         {server, 12, "", 3'000'000, 1'000'000, 0, 1'000'000, 1'000'000},
-        {again, 11, "a name ", 18446744073709551615u},
+        {again, 11, "a name ", kMostSum - 3'000'087},  // all that fits
         {hog, 2147483647, "hog", 77, 77},
     };
     return all;

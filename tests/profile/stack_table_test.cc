@@ -134,10 +134,22 @@ TEST_F(StackTableTest, TheFirstDefinitionStays) {
   StackTable table({});
   uint64_t first[] = {1};
   uint64_t second[] = {2};
-  table.DefineKernel(7, first);
-  table.DefineKernel(7, second);
+  EXPECT_TRUE(table.DefineKernel(7, first));
+  EXPECT_TRUE(table.DefineKernel(7, first));
+  EXPECT_FALSE(table.DefineKernel(7, second));
   uint32_t index = table.InternKernel(7);
   EXPECT_THAT(Contents(table).kernel_stacks.at(index).addresses, ElementsAre(1));
+}
+
+TEST_F(StackTableTest, WhatIsUndefinedHasNoFrames) {
+  StackTable table({});
+  uint64_t addresses[] = {1};
+  table.DefineKernel(7, addresses);
+  const uint32_t index = table.InternKernel(7);
+  table.UndefineKernel(7);
+  table.UndefineKernel(8);
+  EXPECT_EQ(table.InternKernel(7), index);
+  EXPECT_THAT(Contents(table).kernel_stacks.at(index).addresses, IsEmpty());
 }
 
 TEST_F(StackTableTest, KernelStacksBeyondTheCapShareOneEntry) {

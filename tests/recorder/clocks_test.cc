@@ -76,6 +76,51 @@ TEST(FollowingTest, WindowsTouchHoweverTheClocksAreRead) {
   EXPECT_EQ(start.boot_ns, kStart.boot_ns + length_ns);
 }
 
+TEST(BeforeTest, AllClocksGoBackTogether) {
+  const Clocks then = Before(Later(1, 1, 1), kSecond + 5);
+  EXPECT_EQ(then.unix_ns, kStart.unix_ns - 5);
+  EXPECT_EQ(then.boot_ns, kStart.boot_ns - 5);
+  EXPECT_EQ(then.monotonic_ns, kStart.monotonic_ns - 5);
+}
+
+// Readings of two clocks are never of one moment.
+TEST(AtLeastBehindTest, WindowIsAsLongAsWhatItHolds) {
+  const Clocks end = AtLeastBehind(kStart, Later(1, 1, 1), kSecond + 7);
+  EXPECT_EQ(end.unix_ns, kStart.unix_ns + kSecond + 7);
+  EXPECT_EQ(end.boot_ns, kStart.boot_ns + kSecond + 7);
+  EXPECT_EQ(end.monotonic_ns, kStart.monotonic_ns + kSecond + 7);
+}
+
+TEST(AtLeastBehindTest, WindowMayBeLonger) {
+  for (const uint64_t ns : {kSecond, kSecond - 1, uint64_t{0}}) {
+    EXPECT_EQ(AtLeastBehind(kStart, Later(1, 1, 1), ns).monotonic_ns, kStart.monotonic_ns + kSecond) << ns;
+  }
+}
+
+// Else windows of a clock that is ahead would end further and further from their time.
+TEST(AtLeastBehindTest, DriftIsBounded) {
+  EXPECT_EQ(AtLeastBehind(kStart, Later(1, 1, 1), kSecond + kDriftNs - 1).monotonic_ns,
+            kStart.monotonic_ns + kSecond + kDriftNs - 1);
+  EXPECT_EQ(AtLeastBehind(kStart, Later(1, 1, 1), kSecond + kDriftNs).monotonic_ns, kStart.monotonic_ns + kSecond);
+}
+
+// The scheduler's clock is 100 us a second ahead.
+TEST(AtLeastBehindTest, WindowsTouchAndStayAtTheirTime) {
+  constexpr uint64_t kAhead = 100'000;
+  Clocks start = kStart;
+  int short_ones = 0;
+  for (int i = 1; i <= 1000; ++i) {
+    const Clocks now = Later(i, i, i);
+    const Clocks end = AtLeastBehind(start, Following(start, now), kSecond + kAhead);
+    short_ones += end.monotonic_ns - start.monotonic_ns < kSecond + kAhead ? 1 : 0;
+    EXPECT_LT(end.monotonic_ns - now.monotonic_ns, kDriftNs);
+    EXPECT_EQ(end.boot_ns - start.boot_ns, end.monotonic_ns - start.monotonic_ns);
+    EXPECT_EQ(end.unix_ns - start.unix_ns, end.monotonic_ns - start.monotonic_ns);
+    start = end;
+  }
+  EXPECT_EQ(short_ones, 1000 / 50) << "each loses 5 ms";
+}
+
 class UnixTimeTest : public ::testing::Test {
  protected:
   Clocks now_ = kStart;

@@ -10,6 +10,7 @@
 namespace offcpu {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -23,7 +24,10 @@ ProcessLook LookAt(uint64_t begin, const CodeVersion& version) {
 class KnownCodeTest : public ::testing::Test {
  protected:
   std::set<uint64_t> forgotten_;
-  KnownCode known_{[this](uint64_t hash) { forgotten_.insert(hash); }, std::make_shared<SharedFiles>(10)};
+  std::vector<uint64_t> void_;
+  KnownCode known_{{.forget_list = [this](uint64_t hash) { forgotten_.insert(hash); },
+                    .void_code = [this](uint64_t hash) { void_.push_back(hash); }},
+                   std::make_shared<SharedFiles>(10)};
   Target target_{kProcess};
 };
 
@@ -85,6 +89,43 @@ TEST_F(KnownCodeTest, AHashThatIsNotKnownHasNoList) {
   known_.Learn(target_, LookAt(kCode, kVersion1));
   known_.Learn({.hash = 0, .mappings = {MappingAt(kCode)}});
   EXPECT_FALSE(known_.FindPart(target_, {.sequence = 9, .hash = 0}).has_value());
+}
+
+TEST_F(KnownCodeTest, AListMayComeAgain) {
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  for (int i = 0; i < 2; ++i) known_.Learn({.hash = kVersion1.hash, .mappings = {MappingAt(kCode)}});
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  EXPECT_THAT(void_, IsEmpty());
+  EXPECT_EQ(known_.conflicts(), 0u);
+}
+
+// Whichever comes second, and whoever tells it.
+TEST_F(KnownCodeTest, AHashOfTwoListsStandsForNone) {
+  const CodeVersion version = {.sequence = 9, .hash = 33};
+  known_.Learn(target_, LookAt(kCode, kVersion1));
+  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
+  ASSERT_TRUE(known_.FindPart(target_, version).has_value());
+  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  EXPECT_THAT(void_, ElementsAre(33));
+  EXPECT_EQ(known_.conflicts(), 1u);
+  EXPECT_FALSE(known_.FindPart(target_, version).has_value());
+  EXPECT_EQ(known_.Trusted(version), (CodeVersion{.sequence = 9}));
+  EXPECT_EQ(known_.Trusted(kVersion1), kVersion1);
+  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
+  EXPECT_FALSE(known_.FindPart(target_, version).has_value()) << "not later, either";
+  EXPECT_EQ(known_.conflicts(), 1u);
+}
+
+// What the look has read is the process's own; only the hash says nothing of it.
+TEST_F(KnownCodeTest, ALookVoidsAForgedHashAndIsTrueOfItsSequence) {
+  known_.Learn({.hash = kVersion1.hash, .mappings = {MappingAt(0x50000)}});
+  const ProcessLook look = LookAt(kCode, kVersion1);
+  known_.Learn(target_, look);
+  EXPECT_THAT(void_, ElementsAre(kVersion1.hash));
+  const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
+  ASSERT_TRUE(code.has_value());
+  EXPECT_EQ(code->space, look.space);
+  EXPECT_FALSE(known_.FindWhole(target_, {.sequence = 99, .hash = kVersion1.hash}).has_value());
 }
 
 TEST_F(KnownCodeTest, ListsAreForgottenAllAtOnceAndSaidToBe) {

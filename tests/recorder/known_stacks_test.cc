@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "capture/stack_ids.h"
 #include "process/machine.h"
 #include "tests/recorder/made_up_events.h"
 
@@ -35,15 +37,22 @@ class KnownStacksTest : public testing::Test {
 
   KnownStacks Make(const KnownStacks::Limits& limits = {}) {
     return KnownStacks(
-        {.tell = [this](const ToldWalk& walk) { told_.push_back(walk); }, .forget = [this] { ++forgotten_; }}, limits);
+        {.id = [this](uint64_t code_hash, std::span<const uint64_t> pcs) { return IdOf(code_hash, pcs); },
+         .tell = [this](const ToldWalk& walk) { told_.push_back(walk); },
+         .forget = [this] { ++forgotten_; }},
+        limits);
   }
-  uint64_t id() const { return UserStackId(kVersion1.hash, trace_.pcs); }
+  uint64_t IdOf(uint64_t code_hash, std::span<const uint64_t> pcs) const {
+    return all_have_id_ != 0 ? all_have_id_ : UserStackId({.low = 1, .high = 2}, code_hash, pcs);
+  }
+  uint64_t id() const { return IdOf(kVersion1.hash, trace_.pcs); }
 
   std::shared_ptr<Module> module_ = std::make_shared<Module>();
   UserStack stack_;
   WalkTrace trace_;
   std::vector<ToldWalk> told_;
   int forgotten_ = 0;
+  uint64_t all_have_id_ = 0;  // 0: each has its own
 };
 
 TEST_F(KnownStacksTest, ACompleteWalkIsToldAndFound) {
@@ -122,7 +131,7 @@ TEST_F(KnownStacksTest, WhatIsNotProvenOrNotOfFilesIsNotTold) {
 }
 
 TEST_F(KnownStacksTest, WhereNobodyWalksNothingIsLearned) {
-  KnownStacks known({.tell = nullptr, .forget = nullptr});
+  KnownStacks known({.id = nullptr, .tell = nullptr, .forget = nullptr});
   EXPECT_FALSE(known.learns());
   known.Learn(ACapture(1, kVersion1), stack_, trace_);
   known.BeginWindow();
@@ -163,6 +172,49 @@ TEST_F(KnownStacksTest, WalksOfOtherCodeAreNotCompared) {
   EXPECT_FALSE(known.Learn(capture, stack_, trace_));
   EXPECT_EQ(known.wrong(), 0u);
   EXPECT_EQ(told_.size(), 1u);
+}
+
+// Whose of the two it is, nobody knows: neither is shown, and nothing more is told of the code of either.
+TEST_F(KnownStacksTest, AnIdOfTwoStacksIsOfNone) {
+  for (const bool other_code : {true, false}) {
+    KnownStacks known = Make();
+    all_have_id_ = 9;
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+    EXPECT_NE(known.Find(9), nullptr);
+    EXPECT_EQ(known.conflicts(), 0u);
+    if (!other_code) trace_.pcs[1] = kCallerPc + 1;
+    known.Learn(ACapture(2, other_code ? kVersion2 : kVersion1), stack_, trace_);
+    EXPECT_EQ(known.Find(9), nullptr);
+    EXPECT_EQ(known.conflicts(), 1u);
+    EXPECT_EQ(known.wrong(), 0u);
+    EXPECT_GT(std::exchange(forgotten_, 0), 0);
+    all_have_id_ = 0;
+    told_.clear();
+    known.Learn(ACapture(3, kVersion1), stack_, trace_);
+    EXPECT_TRUE(told_.empty());
+    known.Learn(ACapture(4, kVersion2), stack_, trace_);
+    EXPECT_EQ(told_.empty(), other_code);
+  }
+}
+
+// It may still be under way when all is told anew.
+TEST_F(KnownStacksTest, AnIdOfTwoStacksIsFoundAmongThoseToldBefore) {
+  KnownStacks known = Make({.windows = 1});
+  all_have_id_ = 9;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  known.BeginWindow();
+  known.Learn(ACapture(2, kVersion2), stack_, trace_);
+  EXPECT_EQ(known.Find(9), nullptr);
+  EXPECT_EQ(known.conflicts(), 1u);
+}
+
+TEST_F(KnownStacksTest, OfDistrustedCodeNothingIsFound) {
+  KnownStacks known = Make();
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  known.Distrust(kVersion1.hash);
+  EXPECT_EQ(known.Find(id()), nullptr);
+  EXPECT_EQ(forgotten_, 1);
 }
 
 // Ids of those that were told before may still be under way.

@@ -31,6 +31,7 @@ class LivePathTest : public ::testing::Test {
                        .owner = [](pid_t) { return uid_t{0}; },
                        .readers = std::make_shared<ReaderPool>(ReaderLimits{.serving = 1}),
                        .forget_code_list = [](uint64_t) {},
+                       .void_code = [](uint64_t) {},
                        .files = std::make_shared<SharedFiles>(10),
                        .walk = [](const CaptureEvent&, const CaptureCode&) {},
                        .give_up = [](uint64_t, NoUserStack) {},

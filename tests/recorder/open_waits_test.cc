@@ -1,5 +1,6 @@
 #include "recorder/open_waits.h"
 
+#include "capture/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -9,6 +10,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+
+constexpr wire_hash_key kKey = {.low = 5, .high = 6};
 
 WaitingThread Waiting(int32_t tid, uint64_t blocked_ns, bool throughout = false) {
   WaitingThread thread;
@@ -27,7 +30,7 @@ WaitingThread Waiting(int32_t tid, uint64_t blocked_ns, bool throughout = false)
 OpenWaits Close(const std::vector<WaitingThread>& first, const std::vector<WaitingThread>& last,
                 const OpenWaitsConfig& config) {
   ReportedWaits reported(100);
-  return CloseOpenWaits(0, first, last, config, reported);
+  return CloseOpenWaits(0, first, last, config, kKey, reported);
 }
 
 TEST(OpenWaitsTest, AWaitIsAnIntervalOfItsOwnKind) {
@@ -45,6 +48,7 @@ TEST(OpenWaitsTest, AWaitIsAnIntervalOfItsOwnKind) {
   const std::vector<KernelStackEvent>& stacks = waits.kernel_stacks;
   ASSERT_THAT(stacks, SizeIs(1));
   EXPECT_EQ(stacks[0].id, intervals[0].kernel_stack);
+  EXPECT_EQ(stacks[0].id, KernelStackId(kKey, stacks[0].addresses)) << "as the BPF programs name it";
   EXPECT_THAT(stacks[0].addresses, ElementsAre(0xa, 0xb));
 }
 
@@ -114,7 +118,7 @@ class WindowEndTest : public ::testing::Test {
   }
 
   OpenWaits End(uint64_t window_begin_ns, const WaitingThread& thread, const OpenWaitsConfig& config = {}) {
-    return CloseOpenWaits(window_begin_ns, {thread}, {thread}, config, reported_);
+    return CloseOpenWaits(window_begin_ns, {thread}, {thread}, config, kKey, reported_);
   }
 
   ReportedWaits reported_{100};
@@ -134,7 +138,7 @@ TEST_F(WindowEndTest, EachWindowHasItsOwnPartOfAWait) {
 
 TEST_F(WindowEndTest, OneThreadIsToldOnce) {
   const WaitingThread thread = Since(1100, 1500);
-  EXPECT_THAT(CloseOpenWaits(0, {thread}, {thread, thread}, {}, reported_).intervals, SizeIs(1));
+  EXPECT_THAT(CloseOpenWaits(0, {thread}, {thread, thread}, {}, kKey, reported_).intervals, SizeIs(1));
 }
 
 TEST_F(WindowEndTest, WhatAnEarlierWindowWasNotToldIsMissed) {
@@ -145,11 +149,14 @@ TEST_F(WindowEndTest, WhatAnEarlierWindowWasNotToldIsMissed) {
   EXPECT_EQ(waits.missed.ns, 4'000'000u);
 }
 
-TEST_F(WindowEndTest, AThreadThatWasLeavingWhenTheWindowBeganLeftInIt) {
-  const OpenWaits waits = End(5'000'000, Since(5'000'000 - kLeavingNs, 9'000'000));
+// Its wait begins when it is charged for its CPU, and the kernel looks for another one to run there after that: it was
+// not seen to wait when the window began.
+TEST_F(WindowEndTest, AThreadThatWasLeavingWhenTheWindowBeganHasNoMoreOfItThanItsLength) {
+  const OpenWaits waits = End(5'000'000, Since(4'999'999, 9'000'000));
   ASSERT_THAT(waits.intervals, SizeIs(1));
-  EXPECT_EQ(waits.intervals[0].blocked_ns, 4'000'000u + kLeavingNs);
-  EXPECT_EQ(waits.missed.count, 0u);
+  EXPECT_EQ(waits.intervals[0].blocked_ns, 4'000'000u);
+  EXPECT_EQ(waits.missed.count, 1u);
+  EXPECT_EQ(waits.missed.ns, 1u);
 }
 
 TEST_F(WindowEndTest, ThroughoutIsOfTheWindow) {
@@ -178,7 +185,7 @@ TEST_F(WindowEndTest, TheWholeWaitIsJudgedAndItsPartNamed) {
 TEST_F(WindowEndTest, WhatCannotBeRememberedIsNotTold) {
   ReportedWaits full(0);
   const WaitingThread thread = Since(1100, 1500);
-  const OpenWaits waits = CloseOpenWaits(1200, {thread}, {thread}, {}, full);
+  const OpenWaits waits = CloseOpenWaits(1200, {thread}, {thread}, {}, kKey, full);
   EXPECT_THAT(waits.intervals, IsEmpty());
   EXPECT_EQ(waits.missed.count, 0u) << "it is told when it ends";
 }

@@ -127,6 +127,15 @@ TEST_F(PipelineTest, CodeIsPutTogetherOfWhatHasBeenSeen) {
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), looks);
 }
 
+TEST_F(PipelineTest, TwoContentsUnderOneNameAreCounted) {
+  pipeline_->Handle(AnInterval(0, 10));
+  for (const uint64_t address : {1, 2, 1}) pipeline_->Handle(KernelStackEvent{.id = 5, .addresses = {address}});
+  for (const uint64_t begin : {1, 2, 1}) pipeline_->Handle(CodeListEvent{.hash = 33, .mappings = {AMapping(begin)}});
+  Finish();
+  EXPECT_EQ(DropCount("two contents under one name"), 2u);
+  EXPECT_EQ(DropCount("kernel stack without definition"), 1u);
+}
+
 TEST_F(PipelineTest, AControlGroupThatIsNotToldIsCounted) {
   for (const uint64_t group : {uint64_t{5}, kUntoldGroup, kUntoldGroup}) {
     IntervalEvent event = AnInterval(0, 10);

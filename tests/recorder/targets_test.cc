@@ -32,6 +32,7 @@ class TargetsTest : public ::testing::Test {
             .owner = [this](pid_t pid) { return owners_[pid]; },
             .readers = std::make_shared<ReaderPool>(readers),
             .forget_code_list = [](uint64_t) {},
+            .void_code = [this](uint64_t hash) { void_.push_back(hash); },
             .files = std::make_shared<SharedFiles>(10),
             .walk =
                 [this](const CaptureEvent& capture, const CaptureCode& code) {
@@ -57,6 +58,7 @@ class TargetsTest : public ::testing::Test {
   std::multimap<uint64_t, bool> walked_;           // by cookie: with the whole of its code
   std::multimap<uint64_t, NoUserStack> given_up_;  // by cookie
   std::set<std::string> described_;
+  std::vector<uint64_t> void_;
   bool look_again_ = false;  // every walk asks for another look
   std::unique_ptr<Targets> targets_;
 };
@@ -70,6 +72,29 @@ TEST_F(TargetsTest, ACaptureWaitsForTheLook) {
   targets_->OnCapture(ACapture(2, kVersion1));
   EXPECT_THAT(walked_, SizeIs(2)) << "its code is known";
   EXPECT_THAT(given_up_, IsEmpty());
+}
+
+// A version that was put together of the first list goes, too: a capture that has its number waits for a look.
+TEST_F(TargetsTest, AHashOfTwoListsStandsForNone) {
+  const CodeMapping mapping = {.begin = kCode, .end = kCode + 0x1000, .device = 1, .changed_ns = 7};
+  ProcessLook look = {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = SpaceAt(kCode)};
+  processes_->Set(kProcess.pid, look);
+  targets_->OnCapture(ACapture(1, kVersion1));
+  Settle();
+  targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping}});
+  targets_->OnCapture(ACapture(2, kVersion2));
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
+  targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping, mapping}});
+  EXPECT_THAT(void_, ElementsAre(kVersion2.hash));
+  EXPECT_EQ(targets_->conflicts(), 1u);
+  look.code = kVersion2;
+  processes_->Set(kProcess.pid, look);
+  targets_->OnCapture(ACapture(3, kVersion2));
+  EXPECT_THAT(walked_, SizeIs(2)) << "it waits for a look";
+  Settle();
+  targets_->OnCapture(ACapture(4, kVersion2));
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true), Pair(4, true)))
+      << "by the number that this process alone has";
 }
 
 TEST_F(TargetsTest, WhoeverIsHeardOfIsLookedAtOnce) {

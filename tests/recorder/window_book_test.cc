@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profile/time_slices.h"
@@ -46,11 +47,13 @@ class WindowBookTest : public ::testing::Test {
     return blocked;
   }
 
-  WindowBook book_{{},
-                   {.find_stack = [](const IntervalEvent&, Window&, Interval*) {},
-                    .forget_kernel_stack = [](uint64_t) {},
-                    .control_group = [](uint64_t id) { return "/group" + std::to_string(id); }},
-                   1};
+  static WindowBook::Hooks Hooks() {
+    return {.find_stack = [](const IntervalEvent&, Window&, Interval*) {},
+            .forget_kernel_stack = [](uint64_t) {},
+            .control_group = [](uint64_t id) { return "/group" + std::to_string(id); }};
+  }
+
+  WindowBook book_{{}, Hooks(), 1};
 };
 
 TEST_F(WindowBookTest, AnIntervalIsSharedOutBetweenTheWindows) {
@@ -171,6 +174,50 @@ TEST_F(WindowBookTest, AKernelStackMayBeDefinedAfterItsFirstInterval) {
     ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
     EXPECT_THAT(profile.kernel_stacks[0].addresses, ElementsAre(50, 51));
   }
+}
+
+// In both windows, and whichever of the two came first.
+TEST_F(WindowBookTest, AKernelStackOfTwoContentsIsNone) {
+  book_.Define({.id = 5, .addresses = {50, 51}});
+  book_.Add(EndingAt(kCutNs - 100, 50, 0));
+  book_.Cut(kCutNs);
+  book_.Add(EndingAt(kCutNs + 100, 50, 0));
+  book_.Define({.id = 5, .addresses = {50, 51}});
+  EXPECT_EQ(book_.conflicts(), 0u);
+  book_.Define({.id = 5, .addresses = {50, 52}});
+  book_.Define({.id = 5, .addresses = {50, 51}});
+  EXPECT_EQ(book_.conflicts(), 1u);
+  for (const Profile& profile : {book_.TakeClosed({}, {}), book_.Finish({}, {})}) {
+    ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
+    EXPECT_THAT(profile.kernel_stacks[0].addresses, IsEmpty());
+  }
+}
+
+// What is kept between windows has thrown the first away, and a window still has it.
+TEST_F(WindowBookTest, AKernelStackOfAWindowIsComparedToo) {
+  WindowBook book({.kernel_stacks = 1}, Hooks(), 1);
+  book.Add(EndingAt(kCutNs - 100, 50, 0));
+  book.Define({.id = 5, .addresses = {50, 51}});
+  book.Define({.id = 6, .addresses = {60}});
+  book.Define({.id = 5, .addresses = {50, 52}});
+  EXPECT_EQ(book.conflicts(), 1u);
+  const Profile profile = book.Finish({}, {});
+  ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
+  EXPECT_THAT(profile.kernel_stacks[0].addresses, IsEmpty());
+}
+
+TEST_F(WindowBookTest, AVoidKernelStackIsNotThatOfAnOpenWait) {
+  WaitingThread thread = AWaitingThread(1);
+  thread.kernel = {50, 51};
+  const uint64_t id = KernelStackId({}, thread.kernel);
+  book_.Define({.id = id, .addresses = {1}});
+  book_.Define({.id = id, .addresses = {2}});
+  thread.open->begin_ns = 100;
+  thread.open->blocked_ns = 400;
+  book_.AddOpenWaits({thread}, {thread});
+  const Profile profile = book_.Finish({}, {});
+  ASSERT_THAT(profile.kernel_stacks, SizeIs(1));
+  EXPECT_THAT(profile.kernel_stacks[0].addresses, IsEmpty());
 }
 
 TEST_F(WindowBookTest, ProcessesAreDescribedAtLast) {

@@ -143,6 +143,15 @@ TEST_F(SymbolizerTest, KernelFramesAreNamedByTheirCallAddress) {
   EXPECT_TRUE(named_.kernel_stacks[1].is_lost());
 }
 
+TEST_F(SymbolizerTest, RowsThatDifferInLostStacksOnlyAreOne) {
+  profile_.kernel_stacks = {{.id = 1, .addresses = {}}, {.id = 2, .addresses = {}}};
+  for (const uint32_t kernel : {0u, 1u})
+    profile_.rows.push_back({{.kernel_stack = kernel}, {.blocked_ns = 7 + kernel}});
+  named_ = Symbolize(profile_, {});
+  ASSERT_EQ(named_.rows.size(), 1u);
+  EXPECT_EQ(named_.rows[0].blocked_ns, 15u);
+}
+
 TEST_F(SymbolizerTest, WithoutKallsymsAddressesAreShown) {
   profile_.kernel_stacks.push_back({.id = 1, .addresses = {0xffffffff81000100}});
   for (const char* path : {"/nonexistent", "/dev/null"}) {

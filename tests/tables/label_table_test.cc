@@ -7,6 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/labels/labelled_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -81,6 +82,21 @@ TEST_F(LabelTableTest, WaitsForWorkMayBeHidden) {
   fake_.Idle({"a pool", "", ""});
   EXPECT_THAT(Table(RowLabel::kProcess), HasSubstr(" 14.3 %    1.00 ms       0 ns    1.00 ms  server\n"));
   EXPECT_THAT(TableBy("idle", kNoLimit), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
+}
+
+TEST_F(LabelTableTest, SumsHaveTheirErrors) {
+  fake_ = SampledProfile();
+  EXPECT_EQ(Table(RowLabel::kProcess),
+            "  SHARE    OFF-CPU        ±    BLOCKED   RUNNABLE  PROCESS\n"
+            " 81.7 %    90.0 ms     ±2 %    68.0 ms    22.0 ms  server\n"
+            " 18.3 %    20.1 ms  ±0.4 %?    20.1 ms    40.0 us  client\n");
+  EXPECT_EQ(Table(RowLabel::kCause),
+            "  SHARE    OFF-CPU        ±    BLOCKED   RUNNABLE  CAUSE\n"
+            "100.0 %     110 ms     ±1 %    88.1 ms    22.0 ms  pipe\n");
+  fake_.profile.rows.resize(2);
+  EXPECT_EQ(Table(RowLabel::kCause),
+            "  SHARE    OFF-CPU    BLOCKED   RUNNABLE  CAUSE\n"
+            "100.0 %    80.0 ms    70.0 ms    10.0 ms  pipe\n");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(StackSharesTest, TellWhyStacksAreNotThereAndWhatToDo) {
   ASSERT_EQ(shares.gaps.size(), 3u);
   EXPECT_EQ(shares.gaps[0].reason, "no user stack: budget");
   EXPECT_EQ(shares.gaps[0].ns, 60u);
-  EXPECT_NE(shares.gaps[0].remedy.find("--sample"), std::string::npos);
+  EXPECT_NE(shares.gaps[0].remedy.find("record for longer"), std::string::npos);
   EXPECT_EQ(shares.gaps[1].reason, "truncated: no row");
   EXPECT_EQ(shares.gaps[2].remedy, "") << "a process that has ended: nothing can be done";
 }
@@ -78,8 +78,8 @@ TEST_F(StackSharesTest, AreTheFirstLineOfTheSummaryAfterTheFigures) {
   Wait(fake_.Missing(NoUserStack::kBudget), 20);
   EXPECT_NE(
       Summary().find(" rows\nwith stacks   98.0 % of the time off a CPU has all of its user stack\n"
-                     "  2.0 % no user stack: budget: more was recorded than may be copied: leave out --sample, so "
-                     "that it follows the load\nstacks "),
+                     "  2.0 % no user stack: budget: more stacks were not known yet than may be copied: record for "
+                     "longer, or fewer processes (-p, --cgroup)\nstacks "),
       std::string::npos)
       << Summary();
 }

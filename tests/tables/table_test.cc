@@ -8,6 +8,7 @@
 #include "gtest/gtest.h"
 #include "tables/summary.h"
 #include "tests/profile/fake_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -365,6 +366,7 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
   EXPECT_EQ(Summary(),
             "recorded      10.0 s: 5000 intervals of 3 processes, 0 rows\n"
             "stacks        0 user, 0 kernel; 790 captures for 800 stays\n"
+            "accuracy      every wait recorded\n"
             "asleep        7 threads slept through the whole recording\n"
             "user walks    1000, complete 98.0 % (sframe 5.0 %, eh_frame 90.0 %, mixed 3.0 %)\n"
             "  truncated   stack copy 2.0 %\n"
@@ -415,7 +417,7 @@ TEST_F(TableTest, TheSummarySaysWhatRecordingHasCost) {
   stats.host_cpu_ns = 10'000'000'000;  // 84 ms are 0.84 % of it
   stats.cpu_budget_ppm = 5'000;
   const std::string parts = "BPF programs 12.0 ms, captures 22.0 ms, recorder 50.0 ms; 1.5 MiB\n";
-  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.5%): " + parts + "user walks"),
+  EXPECT_NE(Summary().find("\ncost          0.84 % of the host (budget 0.5%): " + parts + "accuracy"),
             std::string::npos)
       << Summary();
   stats.cpu_budget_ppm = 0;
@@ -428,9 +430,62 @@ TEST_F(TableTest, AnEmptyRecordingLostNothing) {
   EXPECT_EQ(Summary(),
             "recorded      0 ns: 0 intervals of 0 processes, 0 rows\n"
             "stacks        0 user, 0 kernel; 0 captures for 0 stays\n"
+            "accuracy      every wait recorded\n"
             "user walks    0, complete 0.0 %\n"
             "lost          nothing\n");
   EXPECT_EQ(Stacks(), "");
+}
+
+// A row without an error is as it is in a table of exact ones, with a blank.
+TEST_F(TableTest, EstimatesHaveTheirErrors) {
+  fake_ = SampledProfile();
+  EXPECT_EQ(Processes(),
+            "PROCESS               PID   NAMES    OFF-CPU        ±    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
+            "server                 10       1    90.0 ms     ±2 %    68.0 ms    22.0 ms  read < main | pipe_read\n"
+            "client                 20       1    20.1 ms  ±0.4 %?    20.1 ms    40.0 us  poll < main | pipe_read\n");
+  fake_.profile.rows.pop_back();
+  EXPECT_NE(Processes().find("client                 20       1    20.0 ms             20.0 ms       0 ns  poll"),
+            std::string::npos)
+      << Processes();
+  fake_.profile.rows.pop_back();
+  EXPECT_NE(Processes().find("client                 20       1    20.0 ms    20.0 ms       0 ns  poll"),
+            std::string::npos)
+      << "nothing in the table is an estimate: " << Processes();
+}
+
+TEST_F(TableTest, StacksAndTheirWakersHaveTheirErrors) {
+  fake_ = SampledProfile();
+  fake_.profile.wakers = {{{.interrupt = true, .kernel_stack = fake_.Kernel({"wake", "timer"})}}};
+  for (NamedRow& row : fake_.profile.rows) row.waker = 1;
+  const std::string stacks = Stacks();
+  for (const char* line : {"#1  60.0 ms, 54.5 %  count 1, average 60.0 ms, longest 60.0 ms  server (10)",
+                           "#2  30.0 ms ±5 %, 27.2 %  count 1200 ±5 %, average 25.0 us, longest 25.0 us  server (10)",
+                           "#3  20.0 ms, 18.2 %  count 1, average 20.0 ms, longest 20.0 ms  client (20)",
+                           "#4  100 us ±87 %?, 0.1 %  count 4 ±87 %?, average 25.0 us, longest 25.0 us  client (20)",
+                           "        woken, 60.0 ms, by ", "        woken, 30.0 ms ±5 %, by "})
+    EXPECT_NE(stacks.find(line), std::string::npos) << line << stacks;
+  EXPECT_NE(Stacks(20, RowValue::kCount).find("#1  1200 times ±5 %, "), std::string::npos) << "of what is shown";
+}
+
+TEST_F(TableTest, TheSummarySaysHowAccurateTheTimesAre) {
+  fake_ = SampledProfile();
+  EXPECT_NE(Summary().find("\naccuracy      waits below 100 us sampled; times of rows above 1 % within ±5 % "
+                           "(standard error)\nuser walks"),
+            std::string::npos)
+      << Summary();
+  // Stacks of a few draws each, of which none has 1 % of the time, and a program that has.
+  const uint32_t many = fake_.Process(30, "many");
+  for (int i = 0; i < 4; ++i) {
+    fake_.Row(many, 0, fake_.User({i % 2 == 0 ? "a" : "b", i < 2 ? "c" : "d"}), 0, 0);
+    static_cast<RowSums&>(fake_.profile.rows.back()) = DrawnWaits(3);
+  }
+  EXPECT_NE(Summary().find("times of rows above 1 % within ±25 % (standard error)\n"), std::string::npos) << Summary();
+  fake_.profile.rows.resize(4);
+  fake_.Idle({"", "", "pool: worker", ""});
+  EXPECT_NE(
+      Summary().find("\noff a CPU     110 ms ±1 %: 16.3 % waiting for work, hidden; the rest is 92.1 ms ±0.7 %\n"),
+      std::string::npos)
+      << Summary();
 }
 
 }  // namespace

@@ -51,5 +51,11 @@ TEST(TopBarsTest, ASparklineShowsTheLastFigures) {
   EXPECT_EQ(Sparkline({1, 2}, 0, false), "");
 }
 
+TEST(TopBarsTest, NothingSampledIsNoBlank) {
+  EXPECT_EQ(Sparkline({std::nullopt, 0, 8, std::nullopt}, 5, true), " · █·");
+  EXPECT_EQ(Sparkline({std::nullopt, 0, 8, std::nullopt}, 4, false), ": #:");
+  EXPECT_EQ(Sparkline({std::nullopt}, 1, false), ":");
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -41,6 +41,28 @@ TEST(TopHistoryTest, FiguresArePerSecondAndTheOldestComesFirst) {
   EXPECT_THAT(history.Of(Process(3, 0), RowValue::kOffCpu), ElementsAre(0, 0, 0));
 }
 
+// Nothing drawn is not nothing, if the process is one of whose waits only some are drawn, and then.
+TEST(TopHistoryTest, NothingSampledIsNotNothing) {
+  TopHistory history;
+  const auto add = [&history](uint64_t unsampled_most_ns, std::vector<TopProcess> processes) {
+    TopTable table = Table(kSecond, std::move(processes));
+    table.unsampled_most_ns = unsampled_most_ns;
+    history.Add(table);
+  };
+  TopProcess estimate = Process(1, 1000);
+  estimate.sums.ns_variance = 1e4;
+  add(0, {Process(2, 7)});
+  add(300, {Process(2, 7)});
+  add(300, {estimate});
+  add(0, {Process(1, 500)});
+  EXPECT_THAT(history.Of(Process(1, 0), RowValue::kOffCpu), ElementsAre(0, std::nullopt, 1000, 500));
+  EXPECT_THAT(history.Of(Process(2, 0), RowValue::kOffCpu), ElementsAre(7, 7, 0, 0)) << "it is exact";
+  EXPECT_THAT(history.Of(Process(3, 0), RowValue::kOffCpu), ElementsAre(0, 0, 0, 0));
+  TopProcess now = Process(3, 1);
+  now.sums.ns_variance = 1;
+  EXPECT_THAT(history.Of(now, RowValue::kOffCpu), ElementsAre(0, std::nullopt, std::nullopt, 0));
+}
+
 // A number may be another program's by now.
 TEST(TopHistoryTest, AnotherNameIsAnotherProcess) {
   TopHistory history;
@@ -53,7 +75,7 @@ TEST(TopHistoryTest, AnotherNameIsAnotherProcess) {
 TEST(TopHistoryTest, OnlyTheLastRefreshesAreKept) {
   TopHistory history;
   for (size_t i = 0; i <= TopHistory::kMaxRefreshes; ++i) history.Add(Table(kSecond, {Process(1, i)}));
-  const std::vector<double> figures = history.Of(Process(1, 0), RowValue::kBlocked);
+  const std::vector<std::optional<double>> figures = history.Of(Process(1, 0), RowValue::kBlocked);
   EXPECT_THAT(figures, SizeIs(TopHistory::kMaxRefreshes));
   EXPECT_EQ(figures.front(), 1);
   EXPECT_EQ(figures.back(), TopHistory::kMaxRefreshes);

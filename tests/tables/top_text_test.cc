@@ -9,6 +9,7 @@
 #include "tables/columns.h"
 #include "tables/top_lines.h"
 #include "tests/profile/fake_profile.h"
+#include "tests/profile/sampled_profile.h"
 
 namespace offcpu {
 namespace {
@@ -31,7 +32,7 @@ class TopTextTest : public ::testing::Test {
   // Where there is less room.
   std::string StackLine(size_t columns) {
     const TopTable table = MakeTopTable(fake_.profile, RowValue::kOffCpu, 100);
-    return TopStackLine(table.stacks.back(), Rates(table.duration_ns), RowValue::kOffCpu, columns);
+    return TopStackLine(table.stacks.back(), Rates(table.duration_ns), RowValue::kOffCpu, columns, HasErrors(table));
   }
 
   FakeProfile fake_;
@@ -141,6 +142,23 @@ TEST_F(TopTextTest, LinesAreCutBetweenCharacters) {
   // Names of other scripts leave the columns where they are.
   fake_.Row(fake_.Process(1, "\u00e9\u00e9"), fake_.Comm("t"), fake_.User({"f"}), kernel_, kMs);
   EXPECT_EQ(Lines()[5], "      1 \u00e9\u00e9                  500 us     500 us       0 ns      0.5   1.00 ms");
+}
+
+// What is above the threads' own time has its error beside it, and nothing is cut down.
+TEST_F(TopTextTest, EstimatesHaveTheirErrors) {
+  fake_ = SampledProfile();
+  EXPECT_THAT(Lines(),
+              ElementsAre("offcpu top    18:40:32  1.00 s recorded by offcpud",
+                          "per second: 110 ms ±1 % off the CPU, 88.1 ms blocked, 22.0 ms runnable, 1206 ±5 % waits",
+                          "2 processes; lost nothing; nothing sampled: at most 300 us more in a line", "",
+                          "    PID PROCESS          OFF-CPU/s        ±  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST",
+                          "     10 server             90.0 ms     ±2 %    68.0 ms    22.0 ms     1201   60.0 ms",
+                          "     20 client             20.1 ms  ±0.4 %?    20.1 ms    40.0 us      5.0   20.0 ms", "",
+                          " OFF-CPU/s        ± KIND          PID THREAD          WHERE < ITS CALLERS | WAITS IN",
+                          "   60.0 ms          sleeping       10 worker          read < main | pipe_read",
+                          "   30.0 ms     ±5 % sleeping       10 worker          sip < main | pipe_read",
+                          "   20.0 ms          sleeping       20 worker          poll < main | pipe_read",
+                          "    100 us   ±87 %? sleeping       20 worker          peek < main | pipe_read"));
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // Many threads that nap: how long it takes to make them, and how idle the host is while they nap.
-// Usage: nappers [--threads N] [--nap-ms MS] [--slow-ms MS] [--seconds S]
-// Gives up making them after ten seconds. With --slow-ms there is one more thread, whose naps are that long.
+// Usage: nappers [--threads N] [--nap-ms MS] [--seconds S]
+// Gives up making them after ten seconds.
 #include <limits.h>
-
-#include <thread>
 
 #include "target.h"
 
@@ -13,7 +11,6 @@ constexpr uint64_t kPatienceNs = 10'000'000'000;
 constexpr size_t kStackBytes = 64 * 1024;
 
 uint64_t nap_ns = 0;
-uint64_t slow_ns = 0;
 
 void* Nap(void*) {
   while (true) target::SleepNs(nap_ns);
@@ -41,14 +38,9 @@ CpuTime ReadCpuTime() {
 
 }  // namespace
 
-TARGET_FUNCTION void NapSlowly() {
-  while (true) target::SleepNs(slow_ns);
-}
-
 int main(int argc, char** argv) {
   const auto threads = static_cast<uint64_t>(target::Option(argc, argv, "--threads", 5000));
   nap_ns = static_cast<uint64_t>(target::Option(argc, argv, "--nap-ms", 500) * 1e6);
-  slow_ns = static_cast<uint64_t>(target::Option(argc, argv, "--slow-ms", 0) * 1e6);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -61,7 +53,6 @@ int main(int argc, char** argv) {
     target::Check(pthread_create(&thread, &attributes, Nap, nullptr) == 0, "pthread_create");
     ++made;
   }
-  if (slow_ns != 0) std::thread(NapSlowly).detach();
   target::Value("made", made);
   target::Value("making_ns", target::ClockNs(CLOCK_MONOTONIC) - began_ns);
 

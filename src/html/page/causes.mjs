@@ -1,17 +1,20 @@
 // What the rows below a node say: how much of it each text of a label is.
+import { addError, noError } from './errors.mjs';
 import { groupColumn } from './labels.mjs';
 
-// [{text, total}] of a key of GROUPS, BigInt, the largest first.
+// [{text, total}] of a key of GROUPS, BigInt, the largest first; of estimates with their `error`.
 export function shares(view, node, key) {
   const { profile, selection } = view;
   const { codes, texts } = groupColumn(profile, key);
   const isBelow = below(view, node);
   const sums = new Array(texts.length).fill(0n);
+  const errors = texts.map(noError);
   selection.rows.forEach((row, i) => {
     if (isBelow[view.rowNode[i]] === 0) return;
     for (const part of selection.parts) sums[codes[row]] += BigInt(selection.amount(part, row));
+    if (selection.error) addError(errors[codes[row]], selection.error(row));
   });
-  const list = texts.map((text, i) => ({ text, total: sums[i] })).filter(({ total }) => total > 0n);
+  const list = texts.map((text, i) => ({ text, total: sums[i], ...(selection.error && { error: errors[i] }) })).filter(({ total }) => total > 0n);
   return list.sort((a, b) => (a.total === b.total ? 0 : a.total < b.total ? 1 : -1));
 }
 

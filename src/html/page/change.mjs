@@ -11,13 +11,18 @@ export function changeOf(before, after) {
   return { before, after, change: after - before, part: both === 0 ? 0 : (after - before) / both };
 }
 
-// Of what a view has before and after, as it was recorded.
-export function scaledChange({ scale }, before, after) {
-  return changeOf(Number(before) * scale.before, Number(after) * scale.after);
+// Of what a view has before and after, as it was recorded. `errors` of both: then the change has a standard error, if
+// it is one of estimates; their draws have nothing to do with each other.
+export function scaledChange({ scale }, before, after, errors) {
+  const change = changeOf(Number(before) * scale.before, Number(after) * scale.after);
+  if (!errors?.some(({ variance }) => variance > 0)) return change;
+  const [earlier, later] = errors.map(({ variance }) => Math.sqrt(variance));
+  return { ...change, error: Math.hypot(earlier * scale.before, later * scale.after) };
 }
 
 export function nodeChange(view, node) {
-  return scaledChange(view, view.before.total[node], view.total[node]);
+  const errors = view.variance || view.before.variance ? [view.before.error(node), view.error(node)] : undefined;
+  return scaledChange(view, view.before.total[node], view.total[node], errors);
 }
 
 // From -3 to 3: a change by less than one in twenty is none; 2 is by half as much again at least, 3 three times as
@@ -77,9 +82,10 @@ export function wayWords({ before, after }, isTime, scale) {
   return `${formatScaled(before, isTime, scale)} → ${formatScaled(after, isTime, scale)}`;
 }
 
-// "+300 ms a second (500 ms → 800 ms), +60.0 %"
+// "+300 ms ±40.0 ms a second (500 ms → 800 ms), +60.0 %"
 export function changeWords(one, isTime, scale) {
-  const change = `${signed(one.change, isTime, scale)}${unitOf(isTime, scale)}`;
+  const error = one.error > 0 ? ` ±${formatScaled(one.error, isTime, scale)}` : '';
+  const change = `${signed(one.change, isTime, scale)}${error}${unitOf(isTime, scale)}`;
   return `${change} (${wayWords(one, isTime, scale)}), ${ratioWords(one)}`;
 }
 

@@ -59,6 +59,8 @@ export function decode(buffer) {
     rows: { count: columns.get('row.stack').length, stack: columns.get('row.stack'), waker: columns.get('row.waker') },
     labels,
     ...sums,
+    errors: readErrors(columns, 'error'),
+    beforeErrors: readErrors(columns, 'before_error'),
     isWide,
     times: header.times ? readTimes(columns, header, isWide) : null,
   };
@@ -102,6 +104,13 @@ function readSums(columns, isComparing) {
     for (const [name, { wide, narrow }] of Object.entries(side)) side[name] = isWide ? wide : narrow;
   }
   return { sums, before, isWide };
+}
+
+// Standard errors, and the draws on which they are based; null where every wait was recorded.
+function readErrors(columns, prefix) {
+  if (!columns.has(`${prefix}.time`)) return null;
+  const read = (name) => [name, numbers(columns.get(`${prefix}.${name}`))];
+  return Object.fromEntries(['count', 'time', 'blocked', 'runnable', 'draws'].map(read));
 }
 
 // The columns of time, counted from the start of the recording: `lead` of them lie before the first that has anything.

@@ -5,6 +5,7 @@ import { formatAmount, formatExact, formatPercent } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
+import { errorWords } from './errors.mjs';
 import { selfOf } from './sandwich.mjs';
 import { valueOf } from './rows.mjs';
 
@@ -60,7 +61,7 @@ export function told(view, node, isTime) {
     return `${view.nodeName(node)}: ${words}; ${causeWords(view, node, 'cause', isTime)}`;
   }
   const share = formatPercent(view.total[node], view.total[0]);
-  const amount = formatAmount(view.exact(node), isTime);
+  const amount = `${formatAmount(view.exact(node), isTime)}${errorWords(view.error(node), view.total[node])}`;
   return `${view.nodeName(node)}: ${amount}, ${share}; ${causeWords(view, node, 'cause', isTime)}`;
 }
 
@@ -91,7 +92,7 @@ function amountLines(view, node, isTime) {
   const of = [`${formatPercent(total, view.total[0])} of all`];
   if (parent > 0) of.push(`${formatPercent(total, view.total[parent])} of ${view.nodeName(parent).slice(0, 80)}`);
   return [
-    ['total', `${formatAmount(total, isTime)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
+    ['total', `${formatAmount(total, isTime)}${errorWords(view.error(node), total)} = ${formatExact(total, isTime)}, ${of.join(', ')}`],
     ['itself', hasSelf(view, node) ? formatAmount(selfOf(view, node), isTime) : ''],
     ['how', partWords(view, node, isTime)],
   ];

@@ -1,14 +1,16 @@
 // The heat map: a line for each process, which opens into its threads, and a cell for each second. A span of it is
 // chosen by pointer or keys. Above the lines there is the time, also while they are scrolled. It draws and says what is
 // chosen; what is done with that is up to who made it.
-import { cellCauses, columnTime, heatMap } from './times.mjs';
+import { cellCauses, columnTime, heatMap, isUnsampled } from './times.mjs';
 import { colorsOf, mixed } from './colors.mjs';
-import { fitted, formatAmount } from './format.mjs';
+import { errorWords } from './errors.mjs';
+import { fitted, formatAmount, formatDuration } from './format.mjs';
 
 const LINE_PIXELS = 18;
 const AXIS_PIXELS = 18;
 const WORDS_PIXELS = 16; // above the axis, where two spans are compared
 const LEAST_CELL_PIXELS = 3;
+const HATCH_PIXELS = 6; // between the lines of what was not sampled
 const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export class HeatMap {
@@ -96,12 +98,32 @@ export class HeatMap {
     context.fillStyle = colors.nothing;
     context.fillRect(this.gutter, y, this.width - this.gutter, LINE_PIXELS - 1);
     for (let bin = 0; bin < map.bins; ++bin) {
+      if (isUnsampled(this.profile, line, bin)) this.hatch(context, colors, bin, y);
       if (line.cells[bin] === 0) continue;
       const share = Math.sqrt(line.cells[bin] / map.most);
       context.fillStyle = mixed(colors.nothing, colors.causes[map.colors[line.causes[bin]]], 0.3 + 0.7 * share);
       const [from, to] = [this.x(bin), this.x(bin + 1)];
       context.fillRect(from, y, Math.max(to - from - (to - from > 5 ? 1 : 0), 1), LINE_PIXELS - 1);
     }
+  }
+
+  hatch(context, colors, bin, y) {
+    const [from, to] = [this.x(bin), this.x(bin + 1)];
+    const height = LINE_PIXELS - 1;
+    context.save();
+    context.beginPath();
+    context.rect(from, y, to - from, height);
+    context.clip();
+    context.strokeStyle = colors.before;
+    context.lineWidth = 1;
+    // From a multiple of the step, so that the lines of cells side by side meet.
+    for (let x = Math.floor((from - height) / HATCH_PIXELS) * HATCH_PIXELS; x < to; x += HATCH_PIXELS) {
+      context.beginPath();
+      context.moveTo(x, y + height);
+      context.lineTo(x + height, y);
+      context.stroke();
+    }
+    context.restore();
   }
 
   drawHead(context, colors, places) {
@@ -158,7 +180,8 @@ export class HeatMap {
   }
 
   drawLegend(colors) {
-    const key = JSON.stringify([this.map.causes, this.map.colors, this.dark.matches]);
+    const isEstimate = this.map.lines.some((line) => line.cells.some((_, bin) => isUnsampled(this.profile, line, bin)));
+    const key = JSON.stringify([this.map.causes, this.map.colors, this.dark.matches, isEstimate]);
     if (key === this.legendKey) return;
     this.legendKey = key;
     const items = this.map.causes.map((text, i) => {
@@ -170,6 +193,13 @@ export class HeatMap {
       item.append(box, name);
       return item;
     });
+    if (isEstimate) {
+      const item = document.createElement('li');
+      const box = document.createElement('i');
+      box.className = 'unsampled';
+      item.append(box, unsampledWords(this.profile));
+      items.push(item);
+    }
     this.legend.replaceChildren(...items);
   }
 
@@ -240,7 +270,9 @@ export class HeatMap {
     if (one === undefined) return '';
     const when = columnTime(this.profile, bin * map.binColumns);
     const causes = cellCauses(map, one, bin).map(([text, amount]) => `${text} ${formatAmount(Math.round(amount), isTime)}`);
-    return `${one.text}, ${when}: ${formatAmount(Math.round(one.cells[bin]), isTime)}${causes.length > 0 ? ': ' : ''}${causes.join(', ')}`;
+    if (isUnsampled(this.profile, one, bin)) return `${one.text}, ${when}: ${unsampledWords(this.profile)}`;
+    const error = errorWords({ variance: one.variance[bin], draws: one.draws[bin] }, one.cells[bin]);
+    return `${one.text}, ${when}: ${formatAmount(Math.round(one.cells[bin]), isTime)}${error}${causes.length > 0 ? ': ' : ''}${causes.join(', ')}`;
   }
 
   key(event) {
@@ -271,4 +303,8 @@ export class HeatMap {
     }
     event.preventDefault();
   }
+}
+
+function unsampledWords({ header }) {
+  return `nothing sampled: at most ${formatDuration(header.unsampled_ns)}`;
 }

@@ -142,15 +142,23 @@ class App {
   }
 
   find() {
-    const { matcher, error } = compile(this.state.query);
+    const { query } = this.state;
+    if (this.compiled?.query !== query) this.compiled = { query, ...compile(query) };
+    const { matcher, error } = this.compiled;
     this.matcher = matcher ?? null;
-    this.matches = null;
-    at('query').setAttribute('aria-invalid', String(error !== undefined));
-    at('found').textContent = error ?? '';
-    if (this.matcher === null) return;
-    const found = search(this.view, matcher, this.zoom);
-    this.matches = found.nodes;
-    at('found').textContent = this.foundText(found.total);
+    const found = this.matcher === null ? null : this.search(this.view, this.zoom);
+    const isSpent = this.matcher?.isSpent ?? false;
+    if (isSpent) this.matcher = null;
+    this.matches = found?.nodes ?? null;
+    at('query').setAttribute('aria-invalid', String(error !== undefined || isSpent));
+    const wrong = error ?? (isSpent ? 'This regular expression takes too long here' : '');
+    at('found').textContent = found === null ? wrong : this.foundText(found.total);
+  }
+
+  // Null if it takes too long.
+  search(view, zoom) {
+    const found = search(view, this.matcher, zoom);
+    return this.matcher.isSpent ? null : found;
   }
 
   foundText(total) {
@@ -159,7 +167,7 @@ class App {
     if (view.before === null) {
       return `${formatAmount(total, isTime)} matched, ${formatPercent(total, view.total[zoom])}`;
     }
-    const before = search(view.before, this.matcher, zoom).total;
+    const before = search(view.before, this.matcher, zoom).total; // of the same names
     return `${changeWords(scaledChange(view, before, total), isTime, view.scale)} matched`;
   }
 
@@ -211,7 +219,7 @@ class App {
   }
 
   drawWakers(zoom, view = this.wakers.view) {
-    const matches = this.matcher === null ? null : search(view, this.matcher, 0).nodes;
+    const matches = this.matcher === null ? null : (this.search(view, 0)?.nodes ?? null);
     this.wakers.set(view, zoom, zoom, matches, false);
   }
 

@@ -1,4 +1,5 @@
 // Which rows are shown, and with what figures: filters, waits for work, and the value that is asked for.
+import { addError, errorsOf, noError } from './errors.mjs';
 import { groupColumn } from './labels.mjs';
 
 // Of which sums each value is made, in the order in which a bar is split.
@@ -45,26 +46,40 @@ export function matchingRows(profile, filters) {
   return keep;
 }
 
-// What one recording has of the rows: {amount(part, row), shown(row), hidden(row)}.
-function sideOf(profile, sums, parts, hideIdle) {
+// What one recording has of the rows: {amount(part, row), shown(row), hidden(row), error(row)}.
+function sideOf(profile, { sums, errors }, parts, hideIdle) {
   const zero = profile.isWide ? 0n : 0;
   const isHidden = (part, row) => isHiddenPart(profile, row, part, hideIdle);
   const amount = (part, row) => (isHidden(part, row) ? zero : sums[part][row]);
   const shown = (row) => parts.reduce((sum, part) => sum + amount(part, row), zero);
   const hidden = (row) => parts.reduce((sum, part) => (isHidden(part, row) ? sum + sums[part][row] : sum), zero);
-  return { amount, shown, hidden };
+  const shownParts = (row) => parts.filter((part) => !isHidden(part, row));
+  const error = errors && ((row) => errors(row, shownParts(row)));
+  return { amount, shown, hidden, error };
 }
 
-// {rows, parts, name, amount(part, row), hidden, total, before}: `rows` have something of the value. `hidden`: what of
-// it waits for work had. `before`: the same of the earlier recording, for the same rows; null if there is none.
+// The sums of a recording, or of a span of it, with their errors.
+function withErrors(profile, { sums, before }) {
+  const isWhole = sums === profile.sums;
+  const earlier = isWhole ? profile.beforeErrors : profile.errors;
+  return [
+    { sums, errors: errorsOf(profile.errors, profile.sums, sums) },
+    before && { sums: before, errors: errorsOf(earlier, isWhole ? before : profile.sums, before) },
+  ].filter(Boolean);
+}
+
+// {rows, parts, name, amount(part, row), hidden, total, error(row), totalError, before}: `rows` have something of the
+// value. `hidden`: what of it waits for work had. Errors are as errors.mjs has them; `error` is null where there is none. `before`: the same of the earlier recording, for the same rows; null if there is none.
 // `figuresOf`: {sums, before}, those of spans of time (sides.mjs); without it, of all of it.
 export function selectRows(profile, { value, filters, hideIdle }, figuresOf = profile) {
   const { parts, name } = valueOf(value);
   const keep = matchingRows(profile, filters);
   const rows = [];
-  const sides = [figuresOf.sums, figuresOf.before].filter(Boolean).map((sums) => {
-    const { amount, shown, hidden } = sideOf(profile, sums, parts, hideIdle);
-    return { selection: { rows, parts, name, amount, hidden: 0n, total: 0n, before: null }, shown, hidden };
+  const sides = withErrors(profile, figuresOf).map((side) => {
+    const { amount, shown, hidden, error } = sideOf(profile, side, parts, hideIdle);
+    const sums = { hidden: 0n, total: 0n, totalError: noError() };
+    const selection = { rows, parts, name, amount, error, ...sums, before: null };
+    return { selection, shown, hidden };
   });
   for (let row = 0; row < profile.rows.count; ++row) {
     if (keep[row] === 0) continue;
@@ -73,6 +88,7 @@ export function selectRows(profile, { value, filters, hideIdle }, figuresOf = pr
       const amount = shown(row);
       selection.total += BigInt(amount);
       selection.hidden += BigInt(hidden(row));
+      if (selection.error !== null) addError(selection.totalError, selection.error(row));
       hasSome ||= amount > 0;
     }
     if (hasSome) rows.push(row);

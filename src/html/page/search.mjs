@@ -1,12 +1,13 @@
 // Which frames a regular expression matches, and how much of the whole stacks with such a frame are.
+import { Matcher } from './matcher.mjs';
 
 // {matcher} or {error}. Without capital letters their case does not matter.
 export function compile(query) {
   if (query === '') return { matcher: null };
   try {
-    return { matcher: new RegExp(query, /[A-Z]/.test(query) ? '' : 'i') };
+    return { matcher: new Matcher(query) };
   } catch (error) {
-    return { error: error.message };
+    return { error: `This is no regular expression that can be searched for: ${error.message}` };
   }
 }
 

@@ -1,6 +1,7 @@
 // The table of functions: themselves, and with what they call; and of one of them, who calls it and what it calls.
 import { changedFunctions, changedNeighbours, nodeChange, ratioWords, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
+import { errorWords } from './errors.mjs';
 import { functions, neighbours } from './sandwich.mjs';
 import { element } from './tree.mjs';
 import { formatScaled } from './scale.mjs';
@@ -54,7 +55,7 @@ export class FunctionTable {
       {
         title,
         name: title,
-        text: (line) => formatAmount(line[what], isTime),
+        text: (line) => `${formatAmount(line[what], isTime)}${errorWords(line.errors?.[what], line[what])}`,
         exact: (line) => formatExact(line[what], isTime),
         order: (line) => line[what],
       },

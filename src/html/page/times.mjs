@@ -3,6 +3,7 @@
 // column in which they ended.
 import { figures } from './data.mjs';
 import { groupColumn } from './labels.mjs';
+import { errorOfSlice } from './errors.mjs';
 import { formatDuration } from './format.mjs';
 import { isHiddenPart, matchingRows, valueOf } from './rows.mjs';
 
@@ -32,6 +33,12 @@ export function spanNs({ header, times }, [from, to]) {
   const at = (column) => times.beginNs + column * times.columnNs;
   const end = header.duration_ns > 0 ? header.duration_ns : Infinity;
   return Math.max(0, Math.min(at(to), end) - Math.max(at(from), 0));
+}
+
+// Of a line that is an estimate (`isEstimate`), a cell with nothing is one of which nothing was drawn: there may have
+// been waits, if the recording has left some out. `variance`, `draws`: by cell.
+export function isUnsampled({ header }, line, bin) {
+  return line.isEstimate && line.cells[bin] === 0 && header.unsampled_ns > 0;
 }
 
 // {lines, bins, binColumns, causes, colors, most, total, untimed}: a line for each process with most, and for each thread of
@@ -69,8 +76,13 @@ export function heatMap(profile, { value, filters, hideIdle }, { mostBins, turne
       }
       const bin = Math.floor((times.column[i] + times.lead) / map.binColumns);
       const cell = bin * causes.count + causes.rank[row];
-      lineOf[row].all[cell] += amount;
-      if (threadOf[row] !== null) threadOf[row].all[cell] += amount;
+      const error = errorOfSlice(profile, row, shown[row], i);
+      for (const line of [lineOf[row], threadOf[row]]) {
+        if (line === null) continue;
+        line.all[cell] += amount;
+        line.variance[bin] += error.variance;
+        line.draws[bin] += error.draws;
+      }
     }
   }
   map.untimed = BigInt(untimed);
@@ -132,7 +144,10 @@ function ranked(codes, count, totals) {
 // By row: the lines of its process and, where that is open, of its thread.
 function makeLines(profile, totals, map, turned) {
   const cells = map.bins * Math.max(map.causes.length, 1);
-  const line = (text, key, level) => ({ text, key, level, total: 0, all: new Float64Array(cells) });
+  const line = (text, key, level) => {
+    const errors = { variance: new Float64Array(map.bins), draws: new Float64Array(map.bins) };
+    return { text, key, level, total: 0, all: new Float64Array(cells), ...errors };
+  };
   const process = groupColumn(profile, 'process');
   const thread = groupColumn(profile, 'thread');
   const lineOf = new Array(profile.rows.count).fill(null);
@@ -168,6 +183,7 @@ function rowGroups({ codes, texts }, totals, most, what) {
 }
 
 function finishLine(line, map, causes) {
+  line.isEstimate = line.variance.some((variance) => variance > 0);
   line.cells = new Float64Array(map.bins);
   line.causes = new Uint8Array(map.bins);
   for (let bin = 0; bin < map.bins; ++bin) {

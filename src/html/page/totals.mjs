@@ -2,6 +2,7 @@
 import { changeWords, changedShares, scaledChange, signed, wayWords } from './change.mjs';
 import { formatAmount, formatDuration, formatExact, formatPercent, formatTime } from './format.mjs';
 import { formatScaled, unitOf } from './scale.mjs';
+import { errorWords } from './errors.mjs';
 import { shares } from './causes.mjs';
 import { element } from './tree.mjs';
 import { knownOf } from './wakers.mjs';
@@ -28,9 +29,12 @@ function oneRecording(header) {
 // `scale`: if two recordings are compared.
 export function totalText(profile, selection, value, scale) {
   const { isTime, title } = valueOf(value);
-  const { total, before } = selection;
-  if (before !== null) return `${title}: ${changeWords(scaledChange({ scale }, before.total, total), isTime, scale)}`;
-  return `${formatAmount(total, isTime)} ${title} (${formatExact(total, isTime)})`;
+  const { total, before, totalError } = selection;
+  if (before !== null) {
+    const change = scaledChange({ scale }, before.total, total, [before.totalError, totalError]);
+    return `${title}: ${changeWords(change, isTime, scale)}`;
+  }
+  return `${formatAmount(total, isTime)}${errorWords(totalError, total)} ${title} (${formatExact(total, isTime)})`;
 }
 
 export function hiddenText(profile, selection, value, scale) {
@@ -98,8 +102,8 @@ export function causeButtons(view, value, choose) {
 // [{text, amount: words}] of a key of GROUPS: those with most first, or those that changed most.
 export function labelAmounts(view, key, isTime) {
   if (view.before === null) {
-    return shares(view, 0, key).map(({ text, total }) => {
-      return { text, amount: `${formatAmount(total, isTime)}, ${formatPercent(total, view.total[0])}` };
+    return shares(view, 0, key).map(({ text, total, error }) => {
+      return { text, amount: `${formatAmount(total, isTime)}${errorWords(error, total)}, ${formatPercent(total, view.total[0])}` };
     });
   }
   return changedShares(view, 0, key).map((one) => {

@@ -1,6 +1,7 @@
 // The same tree as text that can be read aloud and walked with the keys: role "tree", as the ARIA practices describe
 // it.
 import { formatAmount, formatPercent } from './format.mjs';
+import { errorWords } from './errors.mjs';
 import { nodeChange, ratioWords, signed, wayWords } from './change.mjs';
 
 const FIRST_CHILDREN = 50;
@@ -60,7 +61,8 @@ export class TreeView {
     const cell = (className, text) => element('span', { className }, text);
     if (view.before === null) {
       const share = formatPercent(view.total[node], view.total[this.zoom]);
-      return [cell('amount', formatAmount(view.exact(node), isTime)), cell('share', share)];
+      const error = view.variance === null ? [] : [cell('error', errorWords(view.error(node), view.total[node]).trim())];
+      return [cell('amount', formatAmount(view.exact(node), isTime)), ...error, cell('share', share)];
     }
     const change = nodeChange(view, node);
     return [

@@ -3,6 +3,7 @@
 import { TreeBuilder } from './child_index.mjs';
 import { KIND, figures } from './data.mjs';
 import { groupColumn } from './labels.mjs';
+import { noError } from './errors.mjs';
 
 export class View {
   constructor(profile, selection) {
@@ -44,6 +45,10 @@ export class View {
   // The same to show.
   exact(node) {
     return BigInt(this.figure(node));
+  }
+  // As errors.mjs has them.
+  error(node) {
+    return this.variance === null ? noError() : { variance: this.variance[node], draws: this.draws[node] };
   }
   childrenOf(node) {
     return this.children.subarray(this.childStart[node], this.childStart[node + 1]);
@@ -158,7 +163,23 @@ function addedUp({ profile, parent, count, rowNode }, selection) {
   });
   const total = new Float64Array(count);
   for (const part of parts) for (let node = 0; node < count; ++node) total[node] += Number(part[node]);
-  return { parts, total };
+  return { parts, total, ...addedErrors(parent, count, rowNode, selection) };
+}
+
+function addedErrors(parent, count, rowNode, selection) {
+  if (!selection.error) return { variance: null, draws: null };
+  const variance = new Float64Array(count);
+  const draws = new Float64Array(count);
+  selection.rows.forEach((row, i) => {
+    const error = selection.error(row);
+    variance[rowNode[i]] += error.variance;
+    draws[rowNode[i]] += error.draws;
+  });
+  for (let node = count - 1; node > 0; --node) {
+    variance[parent[node]] += variance[node];
+    draws[parent[node]] += draws[node];
+  }
+  return { variance, draws };
 }
 
 // A bar is as wide as what it has; of two recordings as both have together, so that what is in one alone is seen.

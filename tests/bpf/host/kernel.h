@@ -52,6 +52,7 @@ struct host_kernel {
 	void (*on_vma)(void);	     /* behind each mapping that an iterator gives, counted in vmas_seen */
 	void (*on_user_read)(void);  /* before each read, counted in user_reads */
 	void (*on_clock)(void);	     /* before each reading */
+	void (*on_reserve)(void);    /* before there is room in a ring for a record */
 	void (*on_task_work)(void);  /* before the kernel answers who asks for it */
 	void (*on_task_stack)(void); /* runs before a helper copies a task's kernel stack */
 

@@ -23,7 +23,8 @@ struct host_map {
 	struct element *elements; /* the newest first */
 	struct host_record *records;
 	__u32 record_count;
-	__u64 ring_bytes; /* in use */
+	__u64 ring_bytes;    /* in use */
+	__u64 ring_position; /* bytes that were ever written to it */
 };
 
 struct task_work {
@@ -218,6 +219,8 @@ void *bpf_ringbuf_reserve(void *ring, __u64 bytes, __u64 flags)
 	struct host_map *found = find_map(ring);
 	struct host_record *record;
 
+	if (host.on_reserve)
+		host.on_reserve();
 	/* The kernel never fills a ring to its last byte. */
 	if (host.rings_are_busy || found->ring_bytes + taken(bytes) > found->entries - 1)
 		return NULL;
@@ -230,6 +233,7 @@ void *bpf_ringbuf_reserve(void *ring, __u64 bytes, __u64 flags)
 	record->length = bytes;
 	record->flags = BUSY_RECORD;
 	found->ring_bytes += taken(bytes);
+	found->ring_position += taken(bytes);
 	return (void *)record->bytes;
 }
 
@@ -259,6 +263,8 @@ __u64 bpf_ringbuf_query(void *ring, __u64 what)
 {
 	struct host_map *found = find_map(ring);
 
+	if (what == BPF_RB_PROD_POS)
+		return found->ring_position;
 	return what == BPF_RB_AVAIL_DATA ? found->ring_bytes : found->entries;
 }
 

@@ -11,6 +11,7 @@
 #include "tests/bpf/host/kernel.h"
 
 #include "bpf/offcpu.bpf.c"
+#include "tests/bpf/host/hash_key.h"
 
 #define SECOND NS_PER_SECOND
 #define MILLISECOND 1000000ULL
@@ -94,6 +95,7 @@ static inline void set_up(void)
 	__builtin_memset(waker_settings, 0, sizeof(*waker_settings));
 	__builtin_memset(orc_settings, 0, sizeof(*orc_settings));
 	__builtin_memset(&control, 0, sizeof(control));
+	settings->hash_key = (struct wire_hash_key){.low = HOST_KEY_LOW, .high = HOST_KEY_HIGH};
 	settings->buffers = 8;
 	settings->own_tgid = 1;
 }

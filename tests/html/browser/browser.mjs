@@ -110,13 +110,19 @@ export class Browser {
     }
   }
 
-  // Until an expression is true. A page that goes while it is asked gives no answer, and the next one is asked.
+  // Until an expression is true. A page that goes while it is asked gives no answer, and the next one is asked; one that
+  // hangs gives none either.
   async until(expression, seconds = 60) {
-    const end = Date.now() + seconds * 1000;
-    while (!(await this.runUnlessPageGoes(expression))) {
-      if (Date.now() > end) throw new Error(`never: ${expression}`);
+    let isLate = false;
+    let timer;
+    const late = new Promise((resolve) => {
+      timer = setTimeout(() => resolve((isLate = true)), seconds * 1000);
+    });
+    while (!(await Promise.race([this.runUnlessPageGoes(expression), late])) && !isLate) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
+    clearTimeout(timer);
+    if (isLate) throw new Error(`never: ${expression}`);
   }
 
   // A file, or an address.

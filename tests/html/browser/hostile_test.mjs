@@ -64,7 +64,13 @@ await user.does({
       q.dispatchEvent(new Event('input')); })()`);
     await user.shows('found', '7.00 s matched, 100.0 %');
     await browser.open(`${process.argv[2]}#zoom=__proto__/constructor&only=__proto__:x&find=%ff&by=__proto__&value=toString`);
-    await user.shows('total', '7,000,000,000 ns');
+    await user.shows('total', '7,000,000,001 ns');
+  },
+  async 'a search that a link brings does not hang the page'() {
+    await browser.open(`${process.argv[2]}#find=(a%2B)%2B%24`);
+    await user.shows('found', '0 ns matched');
+    await browser.open(`${process.argv[2]}#find=a{1000}`);
+    await user.shows('found', '1 ns matched');
   },
   async 'nothing is asked for, and nothing is wrong'() {
     user.expectsNothingWrong();

@@ -7,6 +7,7 @@ const LABELS = [
   ...['cgroup', 'pod', 'unit', 'kind', 'cause', 'syscall', 'idle'],
 ];
 const BEFORE = ['count', 'blocked', 'runnable', 'samples', 'cpu'];
+const ERRORS = ['count', 'time', 'blocked', 'runnable', 'draws'];
 const SUMS = ['count', 'blocked', 'runnable', 'samples', 'cpu', 'max'];
 
 class Index {
@@ -43,6 +44,7 @@ class Made {
 // rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says
 // that two recordings are compared, also before: {blocked, runnable, count, samples, cpu}. Where header.times says that
 // there are columns of time, also times: [{column, blocked, runnable, count, samples, cpu}].
+// Of a sample, rows and what is before them may have error: {count, time, blocked, runnable, draws}.
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));
@@ -50,6 +52,7 @@ export function madeProfile(rows, header = {}) {
   const values = new Map(LABELS.map((name) => [name, new Index(made.strings.of(''))]));
   const codes = (name) => rows.map((row) => values.get(name).of(made.strings.of(String(row[name] ?? ''))));
   const before = header.before ? BEFORE : [];
+  const errors = [['error', (row) => row.error], ['before_error', (row) => row.before?.error]].filter(([, of]) => rows.some(of));
   const slices = rows.map(({ times }) => times ?? []);
   const times = [
     ['time.slices', 4, slices.map((list) => list.length)],
@@ -67,11 +70,13 @@ export function madeProfile(rows, header = {}) {
     ...LABELS.map((name) => [`label.${name}`, 4, codes(name)]),
     ...SUMS.map((name) => [`sum.${name}`, 8, rows.map((row) => row[name] ?? 0)]),
     ...(header.times ? times : []),
+    ...errors.flatMap(([prefix, of]) =>
+      ERRORS.map((name) => [`${prefix}.${name}`, 8, rows.map((row) => of(row)?.[name] ?? 0)])),
     ...before.map((name) => [`before.${name}`, 8, rows.map((row) => row.before?.[name] ?? 0)]),
   ];
   const head = {
     host: 'web1', start_unix_ns: '1790000000123456789', duration_ns: 5e9, value: 'off_cpu', samples: false,
-    hide_idle: true, summary: 'recorded 5 s\n', pruned: 0, ...header,
+    hide_idle: true, unsampled_ns: 0, summary: 'recorded 5 s\n', pruned: 0, ...header,
     strings: made.strings.list,
     labels: LABELS.map((name) => ({ name, values: values.get(name).list })),
     columns: columns.map(([name, bytes, list]) => ({ name, bytes, count: list.length })),

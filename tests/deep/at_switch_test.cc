@@ -1,5 +1,5 @@
-// Kernel stacks that are walked by the kernel's own rows are those that the kernel tells, where every wait is recorded
-// and where drawn ones are, with one BPF program a switch; stamps in the array and in storage count the same.
+// What is done at a switch: kernel stacks that are walked by the kernel's own rows are those that the kernel tells, and
+// waits that are left out of a sample are all counted, whether their stamps lie in the array or in storage.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -25,12 +25,10 @@
 namespace offcpu::integration {
 namespace {
 
-constexpr uint32_t kManyDraws = 100'000;
+constexpr uint64_t kSampleNs = 10'000'000;
 
-// With `draws_per_second` not 0 the bound may rise.
-ProgramsConfig Narrowed(RecordConfig config, uint64_t sample_ns, uint32_t draws_per_second = 0) {
-  config.sample_ns = sample_ns;
-  config.draws_per_second = draws_per_second;
+// Budgets refuse no capture.
+ProgramsConfig Unbounded(RecordConfig config) {
   config.task_works_per_second = 1'000'000;
   config.capture_bytes_per_second = uint64_t{1} << 40;
   return ProgramsConfigOf(config);
@@ -45,6 +43,14 @@ std::unique_ptr<Programs> MustLoad(const ProgramsConfig& config, bool may_have_e
   absl::StatusOr<std::unique_ptr<Programs>> programs = Programs::Load(config, *features);
   EXPECT_TRUE(programs.ok()) << programs.status();
   return programs.ok() ? *std::move(programs) : nullptr;
+}
+
+// Waits shorter than kSampleNs are sampled.
+std::unique_ptr<Programs> MustLoadSample(ProgramsConfig config, bool may_have_exit_tp = true) {
+  config.is_sampled = true;
+  std::unique_ptr<Programs> programs = MustLoad(config, may_have_exit_tp);
+  if (programs != nullptr) programs->SetThresholds(std::vector<uint64_t>(WIRE_USERS, kSampleNs));
+  return programs;
 }
 
 // Switches, faults, locks, timers, files, the network to itself, and processes that come and go.
@@ -65,22 +71,25 @@ uint64_t WantedWalks() {
 
 // An interrupt and a task work take longer than a function call, and less than a thread would notice.
 TEST(Captures, TellWhatAskingForThemCosts) {
-  const std::unique_ptr<Programs> programs = MustLoad(Narrowed({}, 0));
+  const std::unique_ptr<Programs> programs = MustLoad(Unbounded({}));
   ASSERT_NE(programs, nullptr);
   std::printf("%" PRIu64 " ns\n", programs->request_ns());
   EXPECT_GT(programs->request_ns(), 100u);
   EXPECT_LT(programs->request_ns(), 1'000'000u);
-  const std::unique_ptr<Programs> at_once = MustLoad(Narrowed({}, 0), /*may_have_exit_tp=*/false);
+  const std::unique_ptr<Programs> at_once = MustLoad(Unbounded({}), /*may_have_exit_tp=*/false);
   ASSERT_NE(at_once, nullptr);
   EXPECT_EQ(at_once->request_ns(), 0u) << "without sched_exit_tp there is no task work";
 }
 
 // Each walk is compared with what the kernel's helper for stacks of other threads tells.
-void ExpectWalksAsTheKernelTells(const ProgramsConfig& config) {
+void ExpectWalksAsTheKernelTells(bool may_have_exit_tp) {
+  ProgramsConfig config = Unbounded({});
+  config.kernel_threads = true;
+  config.checks_kernel_walks = true;
   const TemporaryDirectory directory;
   Load load;
   AddMixedLoad(directory.path(), load);
-  const std::unique_ptr<Programs> programs = MustLoad(config);
+  const std::unique_ptr<Programs> programs = MustLoad(config, may_have_exit_tp);
   ASSERT_NE(programs, nullptr);
   const auto walks = [&programs] { return programs->ReadCounters()[WIRE_COUNT_KERNEL_WALKED].count; };
   programs->Arm();
@@ -112,24 +121,19 @@ bool CanWalk() {
 TEST(KernelWalk, OfEveryWaitIsAsTheKernelTells) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel has no unwind tables";
   if (!IsInstalled("stress-ng")) GTEST_SKIP() << "stress-ng is not installed";
-  ProgramsConfig config = Narrowed({}, 0);
-  config.kernel_threads = true;
-  config.checks_kernel_walks = true;
-  ExpectWalksAsTheKernelTells(config);
+  ExpectWalksAsTheKernelTells(/*may_have_exit_tp=*/true);
 }
 
-TEST(KernelWalk, OfDrawnWaitsIsAsTheKernelTells) {
+// They are walked in the program at the switch, too, but for the thread that comes.
+TEST(KernelWalk, OfWaitsThatEndAtSwitchesIsAsTheKernelTells) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel has no unwind tables";
   if (!IsInstalled("stress-ng")) GTEST_SKIP() << "stress-ng is not installed";
-  ProgramsConfig config = Narrowed({}, 1000, kManyDraws);
-  config.kernel_threads = true;
-  config.checks_kernel_walks = true;
-  ExpectWalksAsTheKernelTells(config);
+  ExpectWalksAsTheKernelTells(/*may_have_exit_tp=*/false);
 }
 
 struct Counted {
   uint64_t kept = 0;
-  uint64_t not_drawn = 0;
+  uint64_t left_out = 0;
   uint64_t untold = 0;  // arrivals behind tasks that the kernel hides
   uint64_t ns = 0;      // of all of them
 };
@@ -145,7 +149,7 @@ Counted CountAll(Programs& programs) {
     counted.ns += interval->blocked_ns + interval->runnable_ns;
   });
   const Counters counters = programs.ReadCounters();
-  counted.not_drawn = counters[WIRE_COUNT_NOT_DRAWN].count;
+  counted.left_out = counters[WIRE_COUNT_NOT_DRAWN].count;
   counted.untold = counters[WIRE_COUNT_ARRIVAL_UNTOLD].count;
   counted.ns += counters[WIRE_COUNT_NOT_DRAWN].ns + counters[WIRE_COUNT_ARRIVAL_UNTOLD].ns;
   EXPECT_EQ(counters[WIRE_COUNT_NO_STORAGE].count, 0u);
@@ -156,7 +160,7 @@ Counted CountAll(Programs& programs) {
 
 std::unique_ptr<Target> StartWaits() { return Target::Start({"waits", "--seconds", "2"}); }
 
-// What is recorded exactly, and what is drawn and not, of one run of StartWaits() targets.
+// What is recorded exactly, and what of a sample is kept and left out, of one run of StartWaits() targets.
 void ExpectAllIsCounted(const std::vector<std::unique_ptr<Target>>& targets, uint32_t stamp_places,
                         bool may_have_exit_tp = true) {
   RecordConfig config;
@@ -164,32 +168,32 @@ void ExpectAllIsCounted(const std::vector<std::unique_ptr<Target>>& targets, uin
     ASSERT_NE(target, nullptr);
     config.pids.push_back(target->pid());
   }
-  ProgramsConfig drawn_config = Narrowed(config, 10'000'000, kManyDraws);
-  drawn_config.stamp_places = stamp_places;
-  const std::unique_ptr<Programs> exact = MustLoad(Narrowed(config, 0));
-  const std::unique_ptr<Programs> drawn = MustLoad(drawn_config, may_have_exit_tp);
-  ASSERT_TRUE(exact != nullptr && drawn != nullptr);
+  ProgramsConfig sample_config = Unbounded(config);
+  sample_config.stamp_places = stamp_places;
+  const std::unique_ptr<Programs> exact = MustLoad(Unbounded(config));
+  const std::unique_ptr<Programs> sample = MustLoadSample(sample_config, may_have_exit_tp);
+  ASSERT_TRUE(exact != nullptr && sample != nullptr);
   exact->Arm();
-  drawn->Arm();
+  sample->Arm();
   for (const std::unique_ptr<Target>& target : targets) target->Go();
   for (const std::unique_ptr<Target>& target : targets) target->AwaitDone();
-  drawn->Disarm();
+  sample->Disarm();
   exact->Disarm();
   const Counted all = CountAll(*exact);
-  const Counted some = CountAll(*drawn);
+  const Counted some = CountAll(*sample);
   for (const std::unique_ptr<Target>& target : targets) target->End();
-  std::printf("exact: %" PRIu64 ", %.6f s; drawn: %" PRIu64 " and %" PRIu64 " not, %" PRIu64 " untold, %.6f s\n",
-              all.kept, static_cast<double>(all.ns) / 1e9, some.kept, some.not_drawn, some.untold,
+  std::printf("exact: %" PRIu64 ", %.6f s; sample: %" PRIu64 ", %" PRIu64 " left out, %" PRIu64 " untold, %.6f s\n",
+              all.kept, static_cast<double>(all.ns) / 1e9, some.kept, some.left_out, some.untold,
               static_cast<double>(some.ns) / 1e9);
   EXPECT_EQ(all.untold, 0u);
   if (may_have_exit_tp) {
     EXPECT_EQ(some.untold, 0u);
   }
-  EXPECT_GT(some.not_drawn, 1000u);
+  EXPECT_GT(some.left_out, 1000u);
   EXPECT_GT(some.kept, 100u);
   // One wait of each of the 14 threads may end between the two beginnings, and between the two ends.
   const size_t threads = 14 * targets.size();
-  EXPECT_NEAR(static_cast<double>(some.kept + some.not_drawn + some.untold), static_cast<double>(all.kept),
+  EXPECT_NEAR(static_cast<double>(some.kept + some.left_out + some.untold), static_cast<double>(all.kept),
               static_cast<double>(2 * threads));
   // They read the same clock at the same switches, but for a new thread's: the kernel books a moment later.
   EXPECT_NEAR(static_cast<double>(some.ns), static_cast<double>(all.ns), 0.002 * static_cast<double>(all.ns));
@@ -201,7 +205,7 @@ void ExpectAllOfOneIsCounted(uint32_t stamp_places, bool may_have_exit_tp = true
   ExpectAllIsCounted(targets, stamp_places, may_have_exit_tp);
 }
 
-TEST(Stamps, OfDrawnWaitsCountAll) { ExpectAllOfOneIsCounted(WIRE_STAMPS); }
+TEST(Stamps, OfASampleCountAll) { ExpectAllOfOneIsCounted(WIRE_STAMPS); }
 
 TEST(Stamps, CountAsMuchWhereTheyFindNoPlace) { ExpectAllOfOneIsCounted(1); }
 
@@ -247,7 +251,7 @@ TEST(Stamps, OfThreadsWhosePlacesAreTakenCountAll) {
 TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
   RecordConfig config;
   config.comms = {"w_*"};
-  const std::unique_ptr<Programs> programs = MustLoad(Narrowed(config, 10'000'000, kManyDraws));
+  const std::unique_ptr<Programs> programs = MustLoadSample(Unbounded(config));
   ASSERT_NE(programs, nullptr);
   programs->Arm();
   for (int i = 0; i < 10; ++i) {
