@@ -28,7 +28,8 @@ struct code_list {
 	__u64 sequence;	  /* when it began */
 	/* In the making; here because the stack has no room. */
 	struct wire_hash hash;
-	bool is_missing; /* one of the mappings that are hashed again */
+	struct wire_mapping mapping; /* that is looked at */
+	bool is_missing;	     /* one of the mappings that are hashed again */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -149,17 +150,15 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	begin_code_hash(list, task);
 	bpf_iter_task_vma_new(&it, task, 0);
 	while ((vma = bpf_iter_task_vma_next(&it))) {
-		struct wire_mapping mapping;
-
 		if (++seen > max)
 			break;
 		if (state)
 			note_mapping(&state->stack, vma, sp, sequence);
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
-		fill_mapping(&mapping, vma);
-		hash_mapping(&list->hash, &mapping);
-		append_mapping(list, &mapping);
+		fill_mapping(&list->mapping, vma);
+		hash_mapping(&list->hash, &list->mapping);
+		append_mapping(list, &list->mapping);
 		list->seen_pages += exec_pages_of(vma);
 		any = true;
 	}
@@ -192,7 +191,6 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begin, struct code_list *list,
 					    bool is_listed)
 {
-	struct wire_mapping mapping = {};
 	struct bpf_iter_task_vma it;
 	struct vm_area_struct *vma;
 	bool is_there = false;
@@ -200,10 +198,10 @@ static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begi
 	bpf_iter_task_vma_new(&it, task, begin);
 	vma = bpf_iter_task_vma_next(&it);
 	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
-		fill_mapping(&mapping, vma);
-		hash_mapping(&list->hash, &mapping);
+		fill_mapping(&list->mapping, vma);
+		hash_mapping(&list->hash, &list->mapping);
 		if (is_listed)
-			append_mapping(list, &mapping);
+			append_mapping(list, &list->mapping);
 		is_there = true;
 	}
 	bpf_iter_task_vma_destroy(&it);
