@@ -68,7 +68,7 @@ void AddErrors(const std::vector<PageRow>& rows, std::string_view prefix, RowSum
                                                                              {"runnable", RowValue::kRunnable}}};
   for (const auto& [name, value] : kErrors) {
     columns.Add(absl::StrCat(std::string(prefix), std::string(name)), 8, rows.size(),
-                [&rows, sums, value = value](size_t i) { return ErrorOf(rows[i].*sums, value); });
+                [&rows, sums, wanted = value](size_t i) { return ErrorOf(rows[i].*sums, wanted); });
   }
   columns.Add(absl::StrCat(std::string(prefix), "draws"), 8, rows.size(),
               [&rows, sums](size_t i) { return (rows[i].*sums).draws; });
