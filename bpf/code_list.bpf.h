@@ -7,6 +7,9 @@
  * process has done to its pages since they were mapped, or while somebody looked at them, no other user's
  * stacks are walked by it. A process that goes over to another user keeps its hash until something is mapped:
  * until then it has what its user before has mapped.
+ *
+ * Code that is of no file is one process's own: another one may have made other code at the same addresses.
+ * So where there is such code, the process is hashed, too.
  */
 #ifndef OFFCPU_BPF_CODE_LIST_BPF_H_
 #define OFFCPU_BPF_CODE_LIST_BPF_H_
@@ -96,8 +99,18 @@ static __noinline __u64 end_code_hash(const struct code_list *list)
 	return wire_hash_end(list->hash);
 }
 
-static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping)
+/* Names the process for as long as the host runs. */
+static __always_inline void hash_process(struct wire_hash *hash, struct task_struct *task)
 {
+	wire_hash_add(hash, task->tgid);
+	wire_hash_add(hash, BPF_CORE_READ(task, group_leader, start_boottime));
+}
+
+static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping,
+					 struct task_struct *task)
+{
+	if (!mapping->inode && mapping->device != WIRE_VDSO)
+		hash_process(hash, task);
 	wire_hash_add(hash, mapping->begin);
 	wire_hash_add(hash, mapping->end);
 	wire_hash_add(hash, mapping->offset);
@@ -157,7 +170,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		fill_mapping(&list->mapping, vma);
-		hash_mapping(&list->hash, &list->mapping);
+		hash_mapping(&list->hash, &list->mapping, task);
 		append_mapping(list, &list->mapping);
 		list->seen_pages += exec_pages_of(vma);
 		any = true;
@@ -199,7 +212,7 @@ static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begi
 	vma = bpf_iter_task_vma_next(&it);
 	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
 		fill_mapping(&list->mapping, vma);
-		hash_mapping(&list->hash, &list->mapping);
+		hash_mapping(&list->hash, &list->mapping, task);
 		if (is_listed)
 			append_mapping(list, &list->mapping);
 		is_there = true;

@@ -5,7 +5,8 @@
  * knows what the id stands for. All else is a capture: code that may have changed, a row that is missing, a
  * stack that is new, memory that is not resident.
  *
- * Reads nothing outside of the mapping of the stack pointer, and only what is resident.
+ * Reads nothing outside of the mapping of the stack pointer, and of that of another stack, which a signal has
+ * interrupted; and only what is resident.
  */
 #ifndef OFFCPU_BPF_USER_WALK_BPF_H_
 #define OFFCPU_BPF_USER_WALK_BPF_H_
@@ -24,6 +25,10 @@
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
 /* Below the return address: what functions have saved of the registers of their callers. */
 #define SAVED_BYTES 64
+/* Where the struct ucontext of the kernel has the interrupted thread's registers. */
+#define CONTEXT_FP 120
+#define CONTEXT_SP 160
+#define CONTEXT_PC 168
 
 struct user_walk {
 	__u64 words[MEMO_BYTES / 8]; /* WINDOW_WORDS while it walks */
@@ -35,7 +40,8 @@ struct user_walk {
 	__u64 fp;	       /* the frame pointer, if it is in the register still */
 	__u64 fp_at;	       /* else where it was saved */
 	struct wire_hash hash; /* of the frames */
-	__u32 failure;	       /* wire_counter_id; 0: none yet */
+	__u64 elsewhere; /* the stack pointer on another stack, which a signal has interrupted; 0: none */
+	__u32 failure;	 /* wire_counter_id; 0: none yet */
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;
@@ -112,6 +118,10 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 	bool by_fp = row_cfa(row) == WIRE_CFA_FP;
 	__u64 cfa = (by_fp ? frame_pointer(walk, memo) : walk->sp) + row_cfa_offset(row);
 
+	if (by_fp && walk->knows_fp && !walk->fp && !walk->failure) {
+		walk->is_complete = 1;
+		return;
+	}
 	if ((by_fp && !walk->knows_fp) || cfa <= walk->sp) {
 		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
 		return;
@@ -128,6 +138,23 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 	walk->is_complete = !walk->pc && !walk->failure;
 }
 
+/* From a signal trampoline to what was interrupted: as there a walk begins, but for the stack that it is on.
+ */
+static __always_inline void step_to_interrupted(struct user_walk *walk, struct user_memo *memo)
+{
+	__u64 context = walk->sp;
+
+	walk->fp = user_word(walk, memo, context + CONTEXT_FP);
+	walk->sp = user_word(walk, memo, context + CONTEXT_SP);
+	walk->pc = user_word(walk, memo, context + CONTEXT_PC);
+	walk->fp_at = 0;
+	walk->is_leaf = walk->knows_fp = 1;
+	if (!walk->pc || walk->sp & 7)
+		walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+	else if (walk->sp < walk->stack_begin || walk->sp >= walk->stack_end)
+		walk->elsewhere = walk->sp;
+}
+
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
 static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_memo *memo)
 {
@@ -140,9 +167,11 @@ static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_
 	wire_hash_add(&walk->hash, walk->pc);
 	if (row_cfa(row) == WIRE_CFA_NONE)
 		walk->is_complete = 1;
+	else if (row_cfa(row) == WIRE_CFA_CONTEXT)
+		step_to_interrupted(walk, memo);
 	else
 		step_user(walk, memo, row);
-	return walk->is_complete || walk->failure;
+	return walk->is_complete || walk->failure || walk->elsewhere;
 }
 
 struct walk_context {
@@ -224,19 +253,36 @@ static __always_inline __u64 remembered_stack(struct user_walk *walk, const stru
 	return reads_alike(memo, walk->words) ? memo->id : 0;
 }
 
+/* The handler ran on a stack of its own. False: it is not known how far the other one may be read. */
+static __always_inline bool go_to_other_stack(struct user_walk *walk, struct task_state *state)
+{
+	__u64 sp = walk->elsewhere;
+
+	walk->stack_begin = sp;
+	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), sp);
+	walk->elsewhere = 0;
+	if (walk->stack_end > sp)
+		return true;
+	walk->failure = WIRE_COUNT_USER_WALK_NO_MEMORY;
+	return false;
+}
+
 /* From where it begins to the outermost frame; returns a wire_counter_id. */
-static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_memo *memo)
+static __always_inline __u32 walk_to_end(struct user_walk *walk, struct user_memo *memo,
+					 struct task_state *state)
 {
 	struct walk_context context = {.walk = walk, .memo = memo};
 
 	begin_memo(memo, walk->code_hash, walk->pc, walk->sp, walk->fp);
 	walk->rows_begin = wire_user_rows_begin(hash_key(), walk->code_hash);
 	walk->hash = wire_user_stack_begin(hash_key(), walk->code_hash);
-	walk->fp_at = 0;
+	walk->fp_at = walk->elsewhere = 0;
 	walk->failure = 0;
 	walk->is_leaf = walk->knows_fp = 1;
 	walk->is_complete = 0;
 	bpf_loop(USER_WALK_FRAMES / FRAMES_A_CALL, walk_user_frames, &context, 0);
+	if (walk->elsewhere && go_to_other_stack(walk, state))
+		bpf_loop(USER_WALK_FRAMES / FRAMES_A_CALL, walk_user_frames, &context, 0);
 	return walk->failure;
 }
 
@@ -258,7 +304,7 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 		id = remembered_stack(walk, memo);
 		if (id)
 			return id;
-		failure = walk_to_end(walk, memo);
+		failure = walk_to_end(walk, memo, state);
 	}
 	if (failure) {
 		count_own_ns(failure, 0);

@@ -236,7 +236,9 @@ WIRE_ASSERT(sizeof(struct wire_capture) == 280);
  * signed and in words of 8 bytes; and the highest bit is set. The return address is below the CFA.
  */
 WIRE_ENUM(wire_row_cfa){
-	WIRE_CFA_SP, WIRE_CFA_FP, WIRE_CFA_NONE, /* it is the outermost frame */
+	WIRE_CFA_SP, WIRE_CFA_FP, /* a frame pointer of 0 is that of the outermost frame */
+	WIRE_CFA_NONE,		  /* the walk ends here */
+	WIRE_CFA_CONTEXT, /* a signal trampoline: the interrupted registers lie at the stack pointer */
 };
 WIRE_ENUM(wire_row_fp){
 	WIRE_FP_SAME,

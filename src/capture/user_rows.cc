@@ -17,6 +17,8 @@ uint64_t WordOf(UserRow::Cfa cfa) {
       return WIRE_CFA_FP;
     case UserRow::Cfa::kNone:
       return WIRE_CFA_NONE;
+    case UserRow::Cfa::kContext:
+      return WIRE_CFA_CONTEXT;
   }
   return WIRE_CFA_NONE;
 }

@@ -18,7 +18,9 @@ namespace offcpu {
 
 // How a frame's caller is found, where the return address is the word below the CFA. Offsets in bytes.
 struct UserRow {
-  enum class Cfa : uint8_t { kStackPointer, kFramePointer, kNone };  // none: it is the outermost frame
+  // Where a frame pointer leads on, one of 0 ends the walk. None: it ends here. Context: a signal trampoline's, at the
+  // stack pointer.
+  enum class Cfa : uint8_t { kStackPointer, kFramePointer, kNone, kContext };
   enum class FramePointer : uint8_t { kSame, kAtCfa, kLost };
 
   uint64_t lookup_pc = 0;  // address in the process of the leaf, or of the byte before a return address
@@ -30,7 +32,7 @@ struct UserRow {
   bool operator==(const UserRow&) const = default;
 };
 
-// A stack that was walked to its outermost frame, and the rows by which.
+// A stack that was walked to its end, and the rows by which.
 struct ToldWalk {
   uint64_t code_hash = 0;
   uint64_t stack_id = 0;

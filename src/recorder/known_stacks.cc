@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "process/machine.h"
+#include "unwind/apply.h"
 
 namespace offcpu {
 namespace {
@@ -13,8 +14,12 @@ namespace {
 std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   const Row& row = step.row;
   UserRow told = {.lookup_pc = step.lookup_pc};
-  if (step.is_outermost) {
+  if (step.is_end) {
     told.cfa = UserRow::Cfa::kNone;
+    return told;
+  }
+  if (row.signal && row.cfa == KernelContextRow(kX86_64).cfa) {
+    told.cfa = UserRow::Cfa::kContext;
     return told;
   }
   const ValueRule below_cfa = {.offset = -8, .place = Place::kAtCfa};
@@ -49,28 +54,38 @@ std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
   return rows;
 }
 
-// Of a process's own tables others could be led astray, and code in memory has others at every moment. The BPF programs
-// read words of 64 bits.
-bool IsOfFiles(const UserStack& stack) {
-  return std::all_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
-    return frame.module != nullptr && frame.module->matches_file && frame.module->machine == &kX86_64;
-  });
+// By a process's own tables others could be led astray; code that it has made is in no other's version of the code. The
+// BPF programs read words of 64 bits.
+bool MayBeShared(const Frame& frame) {
+  const Module* module = frame.module;
+  return module == nullptr || module->is_perf_map || (module->matches_file && module->machine == &kX86_64);
+}
+
+// Would each walk over the same words end as this one has?
+bool EndsByItsPath(const UserStack& stack, const WalkTrace& trace) {
+  if (!trace.is_followable || trace.steps.empty() || trace.steps.size() != trace.pcs.size()) return false;
+  return stack.end == EndReason::kComplete || stack.end == EndReason::kGuessedEnd || trace.steps.back().is_end;
 }
 
 }  // namespace
 
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
-  if (!learns() || stack.end != EndReason::kComplete || code_hash == 0) return false;
+  if (!learns() || code_hash == 0 || !EndsByItsPath(stack, trace)) return false;
   const uint64_t id = hooks_.id(code_hash, trace.pcs);
-  const bool is_compared = capture.walked != 0 && capture.walked_code == code_hash;  // none was mapped in between
-  if (is_compared && capture.walked != id) {
+  if (IsWrong(capture, id, trace)) {
     ++wrong_;
     Distrust(code_hash);
     return false;
   }
-  if (trace.is_fixed && IsOfFiles(stack)) Tell(code_hash, id, stack, trace);
-  return is_compared;
+  if (std::all_of(stack.frames.begin(), stack.frames.end(), MayBeShared)) Tell(code_hash, id, stack, trace);
+  return capture.walked == id && capture.walked_code == code_hash;
+}
+
+// Rows that are guesses may lead to a stack that there is not, as long as that is none that is known.
+bool KnownStacks::IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTrace& trace) const {
+  const bool is_compared = capture.walked != 0 && capture.walked_code == capture.code.hash;  // none was mapped since
+  return is_compared && capture.walked != id && (trace.is_fixed || FindKnown(capture.walked) != nullptr);
 }
 
 void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace) {
@@ -95,11 +110,15 @@ void KnownStacks::Distrust(uint64_t code_hash) {
 }
 
 void KnownStacks::Keep(uint64_t id, Known known) {
-  if (told_.stacks.contains(id)) return;
+  if (const auto kept = told_.stacks.find(id); kept != told_.stacks.end()) {
+    if (known.stack.end == EndReason::kComplete) kept->second.stack.end = EndReason::kComplete;
+    return;
+  }
   const size_t frames = known.stack.frames.size();
   if (told_.stacks.size() >= limits_.stacks || told_.frames + frames > limits_.frames) Forget();
   told_.frames += frames;
   for (const Frame& frame : known.stack.frames) {
+    if (frame.module == nullptr) continue;
     std::shared_ptr<const Module>& module = told_.modules[frame.module];
     if (module == nullptr) module = frame.module->shared_from_this();
   }

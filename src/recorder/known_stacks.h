@@ -1,6 +1,11 @@
 // The user stacks that the BPF programs may tell by an id alone, because they can walk them: which stack an id stands
-// for, and what the BPF programs are told for it. They are those of captures that were walked to the outermost frame by
-// rows which follow from nothing but the code that is mapped, and that code is of files.
+// for, and what the BPF programs are told for it. They are those of captures that were walked to an end, by what shows
+// in the addresses and the words on the way.
+//
+// A guess stays one: what looks like an end to it, or may have led past frames, is told of each stack that has the same
+// addresses. It is proven as soon as one walk proves it. For where nothing that is code's address lies between the
+// stack pointer and where the frame pointer leads, the function at that address keeps its own frame there, whoever has
+// called it.
 //
 // A capture that was walked in the BPF programs, too, proves that walk. After one that was wrong nothing is told any
 // more of code like that. Nor of code that had an id in common with other code: the addresses and the code of an id are
@@ -71,6 +76,7 @@ class KnownStacks {
 
   void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);
   const Known* FindKnown(uint64_t id) const;
+  bool IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTrace& trace) const;
   void Keep(uint64_t id, Known known);
   void Forget();
 

@@ -101,7 +101,8 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   }
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
-  found->may_skip = false;
+  found->may_skip = found->ends = false;
+  found->is_followable = true;
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
   if (state->exact && by_frame_pointer_ && !IsDescribed(*found)) {
     Row row;
@@ -115,6 +116,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   if (in_syscall && state->exact && found->outcome == FindOutcome::kNotHere) {
     const bool is_child = state->registers.value[machine_->result] == 0;  // of clone, if it is that
     found->outcome = asked_->FindAtClone(code.module, found->address, is_child, &found->row);
+    found->is_followable = false;
   }
   // Nothing begins in the middle of a row, which is where most calls return to.
   const bool within = IsDescribed(*found) && found->address + 1 < found->row.end;
@@ -178,57 +180,59 @@ std::optional<EndReason> Walker::LookUpTrampoline(const MappedCode& code, const 
 }
 
 // Goes from a function that has called another one to its own caller.
-std::optional<EndReason> Walker::StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy,
-                                                  FrameState* state) const {
-  switch (landmark.kind) {
-    case GoLandmark::Kind::kBase:
-    case GoLandmark::Kind::kBaseOfCallee:
-      return EndReason::kComplete;
-    case GoLandmark::Kind::kSwitch:
-      return EndReason::kOtherStack;
-    case GoLandmark::Kind::kWithoutFrame:
-      break;
+std::optional<EndReason> Walker::StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
+                                                  Found* found) const {
+  if (landmark.kind == GoLandmark::Kind::kWithoutFrame) {
+    found->row = WithoutFrameRow(*machine_, landmark.code);
+    return Apply(found->row, copy, state);
   }
-  return Apply(WithoutFrameRow(*machine_, landmark.code), copy, state);
+  found->ends = true;
+  return landmark.kind == GoLandmark::Kind::kSwitch ? EndReason::kOtherStack : EndReason::kComplete;
 }
 
-// Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does.
-std::optional<EndReason> Walker::Step(const MappedCode& code, const Found& found, const StackCopy& copy,
-                                      FrameState* state, Frame* frame) {
-  if (const GoLandmark* landmark = GoLandmarkAt(code, found.address)) {
-    if (landmark->kind == GoLandmark::Kind::kBase) return EndReason::kComplete;
+// Of a caller a frame pointer of 0 has told it.
+std::optional<EndReason> Walker::StepFromStart(FrameState* state, Found* found) const {
+  found->row = FramePointerRow(*machine_);
+  found->is_followable &= !state->exact;
+  return EndReason::kComplete;
+}
+
+// Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does. Leaves
+// in `found` what it went by.
+std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
+                                      Found* found) {
+  if (const GoLandmark* landmark = GoLandmarkAt(code, found->address)) {
+    found->is_fixed = landmark->kind == GoLandmark::Kind::kBase;
     // Where one of the others was interrupted, it may not have come to what it is known for.
-    if (!state->exact) return StepFromLandmark(*landmark, copy, state);
+    if (found->is_fixed || !state->exact) return StepFromLandmark(*landmark, copy, state, found);
   }
-  const auto is_start = [&] { return IsStartCode(code, found.address, copy, *state); };
-  switch (found.outcome) {
+  const auto is_start = [&] { return IsStartCode(code, found->address, copy, *state); };
+  switch (found->outcome) {
     case FindOutcome::kFound:
       break;
     case FindOutcome::kExpression:
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
     case FindOutcome::kCorrupt:
-      return is_start() ? EndReason::kComplete : WithoutRow(code);
+      return is_start() ? StepFromStart(state, found) : WithoutRow(code);
   }
-  if (found.row.source == FrameSource::kFramePointer) {
-    if (is_start()) return EndReason::kComplete;
-    if (found.row.ra.place == Place::kUndefined) return EndReason::kGuessedEnd;
-    const bool is_by_fp = found.row.cfa.reg == machine_->fp;
+  found->ends = found->row.ra.place == Place::kUndefined;
+  if (found->row.source == FrameSource::kFramePointer) {
+    if (is_start()) return StepFromStart(state, found);
+    if (found->ends) return EndReason::kGuessedEnd;
+    const bool is_by_fp = found->row.cfa.reg == machine_->fp;
     if (is_by_fp && EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
-    if (is_by_fp && !found.plausible_fp) return WithoutRow(code);
+    if (is_by_fp && !found->plausible_fp) return WithoutRow(code);
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
-  if (found.row.signal) frame->exact = true;
-  return Apply(found.row, copy, state);
+  if (found->row.signal) frame->exact = true;
+  return Apply(found->row, copy, state);
 }
 
-// What leads on from functions of Go's runtime that stacks begin or change in is not said by a row.
-void Walker::Trace(const MappedCode& code, const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
-  const GoLandmark* landmark = GoLandmarkAt(code, found.address);
-  const bool is_base = landmark != nullptr && landmark->kind == GoLandmark::Kind::kBase;
-  const bool is_end = is_base || (landmark == nullptr && IsDescribed(found) && found.row.ra.place == Place::kUndefined);
-  trace->is_fixed &= is_base || (found.is_fixed && landmark == nullptr && !found.row.signal);
-  trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_outermost = is_end});
+void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
+  trace->is_fixed &= found.is_fixed && !found.row.signal;
+  trace->is_followable &= found.is_followable;
+  trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
@@ -259,8 +263,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     frame.source = state->source;
     frame.exact = state->exact;
     Frame& stays = kept->Add(frame, state->pc);
-    const std::optional<EndReason> end = Step(*code, found, copy, state, &stays);
-    if (trace != nullptr && !kept->is_cut()) Trace(*code, found, pc, trace);
+    const std::optional<EndReason> end = Step(*code, copy, state, &stays, &found);
+    if (trace != nullptr && !kept->is_cut()) Trace(found, pc, trace);
     if (end) return *end == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : *end;
     may_skip |= may_skip_here;
   }

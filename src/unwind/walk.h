@@ -38,13 +38,17 @@ struct WalkStats {
 struct WalkTrace {
   struct Step {
     uint64_t lookup_pc = 0;  // what the row was looked up by: an address in the process
-    Row row;                 // unless `is_outermost`
-    bool is_outermost = false;
+    Row row;                 // unless `is_end`
+    bool is_end = false;     // whatever the stack holds
   };
   std::vector<uint64_t> pcs;  // of the frames, in the process
   std::vector<Step> steps;    // likewise
   // Each row follows from nothing but its address and the code that is mapped.
   bool is_fixed = true;
+  // The steps lead from the same registers over the same words to the same end: by rows as above, or by such as more
+  // has decided, but only whether there is one: it was a guess that the code at this address keeps a frame pointer, or
+  // that an address is that of a trampoline. Whether it is right shows by where it leads.
+  bool is_followable = true;
 };
 
 // What a walk would have gone on with.
@@ -74,22 +78,26 @@ class Walker {
     bool plausible_fp = false;
     FindOutcome outcome = FindOutcome::kNotHere;
     Row row;
-    bool is_fixed = false;  // nothing but the address has decided
-    bool may_skip = false;  // what it leads to need not be the caller
+    bool is_fixed = false;       // nothing but the address has decided
+    bool is_followable = false;  // see WalkTrace
+    bool ends = false;           // the walk, whatever the stack holds
+    bool may_skip = false;       // what it leads to need not be the caller
   };
   static bool IsDescribed(const Found& found);
   static bool IsGuess(const Found& found);
 
   EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
                 WalkTrace* trace);
-  static void Trace(const MappedCode& code, const Found& found, uint64_t lookup_pc, WalkTrace* trace);
+  static void Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
                                             Found* found);
   void LookUpByCode(const MappedCode& code, const FrameState& state, Found* found);
-  std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state) const;
-  std::optional<EndReason> Step(const MappedCode& code, const Found& found, const StackCopy& copy, FrameState* state,
-                                Frame* frame);
+  std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
+                                            Found* found) const;
+  std::optional<EndReason> StepFromStart(FrameState* state, Found* found) const;
+  std::optional<EndReason> Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
+                                Found* found);
 
   const Machine* machine_;
   size_t max_frames_;

@@ -44,6 +44,24 @@ TEST(CodeList, EqualMappingsOfTwoProcessesHaveOneHash)
 	EXPECT_EQ(walk_all(first, 100)->head.hash, walk_all(second, 100)->head.hash);
 }
 
+static __u64 hash_with_own_code(int pid, __u64 started)
+{
+	struct task_struct *task = new_process(pid);
+
+	task->start_boottime = started;
+	map_code(task, 0);
+	host_map(task, 0x700000, 0x701000, VM_EXEC);
+	return walk_all(task, 100)->head.hash;
+}
+
+/* Each may have made other code there. */
+TEST(CodeList, CodeOfNoFileIsOneProcesssOwn)
+{
+	EXPECT_EQ(hash_with_own_code(1, 5), hash_with_own_code(1, 5));
+	EXPECT_NE(hash_with_own_code(1, 5), hash_with_own_code(2, 5));
+	EXPECT_NE(hash_with_own_code(1, 5), hash_with_own_code(1, 6));
+}
+
 static __u64 hash_with(void (*change)(struct vm_area_struct *vma))
 {
 	struct task_struct *task = new_process(1);

@@ -50,10 +50,11 @@ static __u64 old_name(const struct wire_mapping *mappings, __u32 count)
 
 static __u64 name_under(struct wire_hash_key key, const struct wire_mapping *mappings, __u32 count)
 {
+	struct task_struct *task = host_new_process(1);
 	struct wire_hash hash = wire_hash_begin(key, WIRE_HASH_CODE);
 
 	for (__u32 i = 0; i < count; i++)
-		hash_mapping(&hash, &mappings[i]);
+		hash_mapping(&hash, &mappings[i], task);
 	return wire_hash_end(hash);
 }
 

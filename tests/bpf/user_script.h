@@ -15,7 +15,7 @@
 #define LEAF 0x400000ULL
 
 /* Rules of a row: see wire_row_cfa and wire_row_fp. */
-enum { CFA_SP = 0, CFA_FP = 1, CFA_NONE = 2, FP_SAME = 0, FP_AT_CFA = 4, FP_LOST = 8 };
+enum { CFA_SP = 0, CFA_FP = 1, CFA_NONE = 2, CFA_CONTEXT = 3, FP_SAME = 0, FP_AT_CFA = 4, FP_LOST = 8 };
 
 static inline __u64 user_row_word(__u32 rules, __s64 cfa_offset, __s64 fp_offset)
 {
@@ -74,6 +74,12 @@ struct user_thread {
 	struct pt_regs *regs;
 };
 
+/* Of the mappings that there are. */
+static inline void know_code(struct user_thread thread)
+{
+	see_code(thread.state, thread.task, 1 + (__u64)thread.task->mm->mm_lock_seq.sequence, CODE_HASH);
+}
+
 /* The current thread, whose stack is resident from its stack pointer on, and whose code is known. */
 static inline struct user_thread new_user_thread(int pid, __u64 sp)
 {
@@ -88,7 +94,7 @@ static inline struct user_thread new_user_thread(int pid, __u64 sp)
 	thread.regs = host_regs(thread.task);
 	thread.regs->ip = LEAF;
 	thread.regs->sp = sp;
-	see_code(thread.state, thread.task, 1 + (__u64)thread.task->mm->mm_lock_seq.sequence, CODE_HASH);
+	know_code(thread);
 	return thread;
 }
 

@@ -160,6 +160,90 @@ TEST(UserWalk, EndsAtAReturnAddressOfNull)
 	expect_no_failure();
 }
 
+/* By the ABI's mark, or where a guess ends. */
+TEST(UserWalk, EndsAtAFramePointerOfNull)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+
+	tell_row(LEAF, CFA_FP | FP_AT_CFA, 16, -16);
+	tell_caller(CALLER(1), CFA_FP | FP_AT_CFA, 16, -16);
+	thread.regs->bp = SP + 96;
+	put(thread, 96, 0);
+	put(thread, 104, CALLER(1));
+	EXPECT_EQ(walked_id(thread), user_id((const __u64[]){LEAF, CALLER(1)}, 2));
+	expect_no_failure();
+}
+
+/* struct ucontext: the flags, the link and the alternate stack are 40 bytes; then r8 to r15, rdi, rsi, rbp at
+ * 120, rbx, rdx, rax, rcx, rsp at 160, and rip at 168. */
+static void put_context(struct user_thread thread, __u64 offset, __u64 fp, __u64 sp, __u64 pc)
+{
+	put(thread, offset + 120, fp);
+	put(thread, offset + 160, sp);
+	put(thread, offset + 168, pc);
+}
+
+#define TRAMPOLINE 0x7f0000001000ULL
+#define INTERRUPTED 0x600000ULL
+
+/* The handler returns to the trampoline at 8; the interrupted function's own address is looked up. */
+TEST(UserWalk, GoesOnWhereASignalHasInterrupted)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+	const __u64 frames[] = {LEAF, TRAMPOLINE, INTERRUPTED, CALLER(1), CALLER(2)};
+
+	tell_row(LEAF, CFA_SP | FP_LOST, 16, 0);
+	tell_caller(TRAMPOLINE, CFA_CONTEXT, 0, 0);
+	tell_row(INTERRUPTED, CFA_SP, 8, 0);
+	tell_caller(CALLER(1), CFA_FP | FP_AT_CFA, 16, -16);
+	tell_caller(CALLER(2), CFA_NONE, 0, 0);
+	put(thread, 8, TRAMPOLINE);
+	put_context(thread, 16, SP + 800, SP + 600, INTERRUPTED);
+	put(thread, 600, CALLER(1));
+	put(thread, 800, 0);
+	put(thread, 808, CALLER(2));
+	EXPECT_EQ(walked_id(thread), user_id(frames, 5));
+	expect_no_failure();
+	put_context(thread, 16, SP + 800, SP + 604, INTERRUPTED);
+	expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
+}
+
+#define OTHER_STACK 0x7f1000000000ULL
+
+/* The handler has a stack of its own. */
+TEST(UserWalk, GoesOnOnTheStackThatASignalHasInterrupted)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+	const __u64 frames[] = {LEAF, TRAMPOLINE, INTERRUPTED, CALLER(1)};
+
+	host_map(thread.task, OTHER_STACK, OTHER_STACK + 0x2000, VM_WRITE | VM_STACK);
+	host_memory(thread.task, OTHER_STACK + 0x1000);
+	know_code(thread);
+	tell_row(LEAF, CFA_SP, 16, 0);
+	tell_caller(TRAMPOLINE, CFA_CONTEXT, 0, 0);
+	tell_row(INTERRUPTED, CFA_SP, 24, 0);
+	tell_caller(CALLER(1), CFA_NONE, 0, 0);
+	put(thread, 8, TRAMPOLINE);
+	put_context(thread, 16, 0, OTHER_STACK + 0x1fe8, INTERRUPTED);
+	host_write_word(thread.task, OTHER_STACK + 0x1ff8, CALLER(1)); /* the last word of the mapping */
+	EXPECT_EQ(walked_id(thread), user_id(frames, 4));
+	expect_no_failure();
+	put_context(thread, 16, 0, OTHER_STACK + 0x1ff0, INTERRUPTED); /* the same word would be beyond it */
+	expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
+}
+
+TEST(UserWalk, DoesNotFollowASignalToWhereNothingIsMapped)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+
+	tell_row(LEAF, CFA_SP, 16, 0);
+	tell_caller(TRAMPOLINE, CFA_CONTEXT, 0, 0);
+	tell_row(INTERRUPTED, CFA_NONE, 0, 0);
+	put(thread, 8, TRAMPOLINE);
+	put_context(thread, 16, 0, OTHER_STACK, INTERRUPTED);
+	expect_failure(thread, WIRE_COUNT_USER_WALK_NO_MEMORY);
+}
+
 TEST(UserWalk, StackPointerHasToRise)
 {
 	for (__s64 offset = -8; offset <= 8; offset += 8) {

@@ -10,6 +10,7 @@
 #include "capture/stack_ids.h"
 #include "process/machine.h"
 #include "tests/recorder/made_up_events.h"
+#include "unwind/apply.h"
 
 namespace offcpu {
 namespace {
@@ -25,7 +26,7 @@ class KnownStacksTest : public testing::Test {
                      {.module = module_.get(), .address = kCallerPc, .exact = false}};
     trace_.pcs = {kLeafPc, kCallerPc};
     trace_.steps = {{.lookup_pc = kLeafPc, .row = WithCfa(kX86_64.sp, 24)},
-                    {.lookup_pc = kCallerPc - 1, .is_outermost = true}};
+                    {.lookup_pc = kCallerPc - 1, .is_end = true}};
   }
 
   // The return address is below the CFA, and the frame pointer as it was.
@@ -111,23 +112,80 @@ TEST_F(KnownStacksTest, WhatABpfProgramCannotApplyIsNotTold) {
   expect_untold(row, "the frame pointer is in another register");
 }
 
-TEST_F(KnownStacksTest, WhatIsNotProvenOrNotOfFilesIsNotTold) {
+TEST_F(KnownStacksTest, WhatCannotBeFollowedOrIsAnothersIsNotTold) {
   KnownStacks known = Make();
   const auto expect_untold = [&](const CodeVersion& version, const std::string& why) {
     known.Learn(ACapture(1, version), stack_, trace_);
     EXPECT_TRUE(told_.empty()) << why;
   };
-  stack_.end = EndReason::kGuessedEnd;
-  expect_untold(kVersion1, "the end is a guess");
+  stack_.end = EndReason::kStackCopy;
+  trace_.steps[1].is_end = false;
+  expect_untold(kVersion1, "there is more of the stack");
   stack_.end = EndReason::kComplete;
-  trace_.is_fixed = false;
-  expect_untold(kVersion1, "a row was found by more than its address");
-  trace_.is_fixed = true;
+  trace_.is_followable = false;
+  expect_untold(kVersion1, "a register has decided");
+  trace_.is_followable = true;
+  trace_.pcs.push_back(kCallerPc + 1);
+  expect_untold(kVersion1, "it is not known where the last frame leads");
+  trace_.pcs.pop_back();
   expect_untold({.sequence = 2, .hash = 0}, "the code is not known");
   module_->matches_file = false;
   expect_untold(kVersion1, "the process has changed its tables");
+}
+
+// Of Go's stacks, for example, one that goes on on another stack.
+TEST_F(KnownStacksTest, AnEndThatIsNoneIsTold) {
+  KnownStacks known = Make();
+  stack_.end = EndReason::kOtherStack;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(known.Find(id())->end, EndReason::kOtherStack);
+}
+
+TEST_F(KnownStacksTest, CodeInMemoryIsOneProcesssOwnAndTold) {
+  KnownStacks known = Make();
   stack_.frames[0].module = nullptr;
-  expect_untold(kVersion1, "code in memory");
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  EXPECT_EQ(told_.size(), 1u);
+  EXPECT_EQ(*known.Find(id()), stack_);
+}
+
+TEST_F(KnownStacksTest, AGuessIsOneUntilAWalkHasProvenIt) {
+  KnownStacks known = Make();
+  trace_.is_fixed = false;
+  for (const EndReason end : {EndReason::kGuessedEnd, EndReason::kComplete, EndReason::kGuessedEnd}) {
+    const EndReason before = known.Find(id()) == nullptr ? end : known.Find(id())->end;
+    stack_.end = end;
+    known.Learn(ACapture(1, kVersion1), stack_, trace_);
+    const bool is_proven = before == EndReason::kComplete || end == EndReason::kComplete;
+    EXPECT_EQ(known.Find(id())->end, is_proven ? EndReason::kComplete : EndReason::kGuessedEnd);
+  }
+}
+
+TEST_F(KnownStacksTest, TrampolinesLeadToWhatWasInterrupted) {
+  KnownStacks known = Make();
+  trace_.steps[0].row = KernelContextRow(kX86_64);
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].rows[0], (UserRow{.lookup_pc = kLeafPc, .cfa = UserRow::Cfa::kContext}));
+}
+
+// By a row that is a guess a BPF program may come to nothing. To a stack that is known it must not.
+TEST_F(KnownStacksTest, AGuessMayLeadNowhereButNotAstray) {
+  KnownStacks known = Make();
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  const uint64_t other = id();
+  trace_.is_fixed = false;
+  trace_.pcs.back() += 4;
+  CaptureEvent capture = ACapture(2, kVersion1);
+  capture.walked_code = kVersion1.hash;
+  capture.walked = id() + 1;
+  EXPECT_FALSE(known.Learn(capture, stack_, trace_));
+  EXPECT_EQ(known.wrong(), 0u);
+  capture.walked = other;
+  EXPECT_FALSE(known.Learn(capture, stack_, trace_));
+  EXPECT_EQ(known.wrong(), 1u);
+  EXPECT_EQ(known.Find(other), nullptr) << "nothing of this code is believed any more";
 }
 
 TEST_F(KnownStacksTest, WhereNobodyWalksNothingIsLearned) {
