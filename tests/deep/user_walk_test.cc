@@ -26,6 +26,7 @@
 #include "tests/deep/stepper.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"
+#include "tests/harness/real_program.h"
 
 namespace offcpu::integration {
 namespace {
@@ -131,6 +132,67 @@ TEST(UserWalk, OfABusyHostAreAllAsTheirCaptures) {
   ASSERT_TRUE(recorder.ok()) << recorder.status();
   std::this_thread::sleep_for(std::chrono::seconds(3));
   ExpectNoneWrong(MustStop(**recorder), 1000);
+}
+
+// Each waits again and again, at the end of frames that only guesses lead through: of Go's runtime, of code in memory, of
+// built-in functions without tables.
+constexpr char kGoWaits[] = R"(cat >w.go <<'END'
+package main
+import ("os"; "time")
+func nested(n int, f func()) { if n > 0 { nested(n-1, f) } else { f() } }
+func main() {
+  r, w, _ := os.Pipe()
+  b := make([]byte, 1)
+  go func() { for { nested(3, func() { time.Sleep(time.Millisecond); w.Write(b) }) } }()
+  for { nested(5, func() { r.Read(b) }) }
+}
+END
+go build -o w w.go && exec ./w)";
+
+constexpr char kJavaWaits[] = R"(cat >W.java <<'END'
+public class W {
+  static void nested(int n, Object o) throws Exception {
+    if (n > 0) nested(n - 1, o);
+    else if (o == null) Thread.sleep(1);
+    else synchronized (o) { o.wait(1); }
+  }
+  public static void main(String[] a) throws Exception {
+    for (int i = 0; i < 4; i++) {
+      final int n = i;
+      new Thread(() -> { try { for (;;) nested(n, n % 2 == 0 ? null : new Object()); } catch (Exception e) { } }).start();
+    }
+    for (;;) nested(10, null);
+  }
+}
+END
+javac W.java && exec java )";
+
+constexpr char kNodeWaits[] = R"(exec node -e '
+const fs = require("fs");
+const nested = (n, f) => n == 0 ? f() : nested(n - 1, f);
+setInterval(() => nested(5, () => fs.readFile("/dev/null", () => {})), 1)')";
+
+std::vector<RealProgram> Guessed() {
+  return {{"go", "/usr/bin/go", kGoWaits, 3},
+          {"java", "/usr/bin/javac", std::string(kJavaWaits) + "W", 10},
+          {"java_frame_pointers", "/usr/bin/javac", std::string(kJavaWaits) + "-XX:+PreserveFramePointer W", 10},
+          {"node", "/usr/bin/node", kNodeWaits, 5}};
+}
+
+class GuessedWalks : public testing::TestWithParam<RealProgram> {};
+INSTANTIATE_TEST_SUITE_P(Of, GuessedWalks, testing::ValuesIn(Guessed()),
+                         [](const auto& program) { return program.param.name; });
+
+TEST_P(GuessedWalks, AreAllAsTheirCaptures) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  if (!GetParam().is_installed()) GTEST_SKIP() << GetParam().name << " is not installed";
+  const RunningProgram program(GetParam());
+  const auto has_begun = [&] { return Threads(program.pid()).size() >= GetParam().threads; };
+  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), has_begun)) << program.errors();
+  const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(WithOdds({program.pid()}, 1));
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  ExpectNoneWrong(MustStop(**recorder), 100);
 }
 
 // Every instruction is a wait, which the tracer ends.
