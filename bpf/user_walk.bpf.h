@@ -112,6 +112,12 @@ static __always_inline __u64 frame_pointer(struct user_walk *walk, struct user_m
 	return walk->fp;
 }
 
+/* May there be a frame where the frame pointer leads? */
+static __always_inline bool is_plausible_fp(const struct user_walk *walk)
+{
+	return walk->knows_fp && !(walk->fp & 7) && walk->fp >= walk->sp && walk->fp < walk->stack_end;
+}
+
 /* From a frame to its caller. */
 static __always_inline void step_user(struct user_walk *walk, struct user_memo *memo, __u64 row)
 {
@@ -119,6 +125,11 @@ static __always_inline void step_user(struct user_walk *walk, struct user_memo *
 	__u64 cfa = (by_fp ? frame_pointer(walk, memo) : walk->sp) + row_cfa_offset(row);
 
 	if (by_fp && walk->knows_fp && !walk->fp && !walk->failure) {
+		walk->is_complete = 1;
+		return;
+	}
+	if (row & WIRE_ROW_GUESS && !walk->failure && !is_plausible_fp(walk)) {
+		wire_hash_add(&walk->hash, WIRE_CUT);
 		walk->is_complete = 1;
 		return;
 	}

@@ -234,6 +234,9 @@ WIRE_ASSERT(sizeof(struct wire_capture) == 280);
  * user_walk.bpf.h. Its word has, from the lowest bit on: 2 bits wire_row_cfa, 2 bits wire_row_fp, 24 bits of
  * the CFA's offset from its register and 24 bits of where the caller's frame pointer is from the CFA, both
  * signed and in words of 8 bytes; and the highest bit is set. The return address is below the CFA.
+ *
+ * With WIRE_ROW_GUESS the frame pointer may hold anything. Where it cannot be one, the walk ends, and its
+ * name has WIRE_CUT behind the addresses.
  */
 WIRE_ENUM(wire_row_cfa){
 	WIRE_CFA_SP, WIRE_CFA_FP, /* a frame pointer of 0 is that of the outermost frame */
@@ -248,7 +251,9 @@ WIRE_ENUM(wire_row_fp){
 #define WIRE_ROW_CFA_SHIFT 4
 #define WIRE_ROW_FP_SHIFT 28
 #define WIRE_ROW_OFFSET_BITS 24
+#define WIRE_ROW_GUESS (1ULL << 62)
 #define WIRE_ROW_SET (1ULL << 63)
+#define WIRE_CUT (~0ULL) /* no address of a program */
 
 /* Written and read without a lock: what is half of two rows has the key of none. */
 struct wire_user_row {

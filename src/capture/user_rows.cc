@@ -51,7 +51,9 @@ uint64_t PackUserRow(const UserRow& row) {
   const uint64_t cfa = PackOffset(row.cfa_offset);
   const uint64_t fp = PackOffset(row.fp_offset);
   if (((cfa | fp) >> WIRE_ROW_OFFSET_BITS) != 0) return 0;
-  return WIRE_ROW_SET | fp << WIRE_ROW_FP_SHIFT | cfa << WIRE_ROW_CFA_SHIFT | WordOf(row.fp) << 2 | WordOf(row.cfa);
+  const uint64_t guess = row.is_guess ? WIRE_ROW_GUESS : 0;
+  return WIRE_ROW_SET | guess | fp << WIRE_ROW_FP_SHIFT | cfa << WIRE_ROW_CFA_SHIFT | WordOf(row.fp) << 2 |
+         WordOf(row.cfa);
 }
 
 void UserRowTables::Tell(const ToldWalk& walk) {

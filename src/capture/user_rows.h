@@ -28,6 +28,7 @@ struct UserRow {
   int64_t cfa_offset = 0;
   FramePointer fp = FramePointer::kSame;  // the caller's
   int64_t fp_offset = 0;                  // from the CFA
+  bool is_guess = false;  // the walk ends, and its name is as one that was cut, where there can be no frame
 
   bool operator==(const UserRow&) const = default;
 };

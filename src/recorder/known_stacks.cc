@@ -27,6 +27,7 @@ std::optional<UserRow> UserRowOf(const WalkTrace::Step& step) {
   if (row.cfa.reg != kX86_64.sp && row.cfa.reg != kX86_64.fp) return std::nullopt;
   told.cfa = row.cfa.reg == kX86_64.sp ? UserRow::Cfa::kStackPointer : UserRow::Cfa::kFramePointer;
   told.cfa_offset = row.cfa.offset;
+  told.is_guess = row.source == FrameSource::kFramePointer && row.cfa.reg == kX86_64.fp;
   switch (row.fp.place) {
     case Place::kUnchanged:
       break;
@@ -64,7 +65,15 @@ bool MayBeShared(const Frame& frame) {
 // Would each walk over the same words end as this one has?
 bool EndsByItsPath(const UserStack& stack, const WalkTrace& trace) {
   if (!trace.is_followable || trace.steps.empty() || trace.steps.size() != trace.pcs.size()) return false;
-  return stack.end == EndReason::kComplete || stack.end == EndReason::kGuessedEnd || trace.steps.back().is_end;
+  return stack.end == EndReason::kComplete || stack.end == EndReason::kGuessedEnd || trace.steps.back().is_end ||
+         trace.is_cut;
+}
+
+// What its id is made of.
+std::vector<uint64_t> NameOf(const WalkTrace& trace) {
+  std::vector<uint64_t> name = trace.pcs;
+  if (trace.is_cut) name.push_back(WIRE_CUT);
+  return name;
 }
 
 }  // namespace
@@ -72,7 +81,7 @@ bool EndsByItsPath(const UserStack& stack, const WalkTrace& trace) {
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
   if (!learns() || code_hash == 0 || !EndsByItsPath(stack, trace)) return false;
-  const uint64_t id = hooks_.id(code_hash, trace.pcs);
+  const uint64_t id = hooks_.id(code_hash, NameOf(trace));
   if (IsWrong(capture, id, trace)) {
     ++wrong_;
     Distrust(code_hash);
@@ -93,13 +102,13 @@ void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, 
   std::optional<std::vector<UserRow>> rows = UserRowsOf(trace);
   if (!rows.has_value()) return;
   const Known* known = FindKnown(id);
-  if (known != nullptr && (known->code_hash != code_hash || known->pcs != trace.pcs)) {
+  if (known != nullptr && (known->code_hash != code_hash || known->pcs != NameOf(trace))) {
     ++conflicts_;
     const uint64_t other = known->code_hash;
     for (const uint64_t either : {other, code_hash}) Distrust(either);
     return;
   }
-  Keep(id, {.code_hash = code_hash, .pcs = trace.pcs, .stack = stack});
+  Keep(id, {.code_hash = code_hash, .pcs = NameOf(trace), .stack = stack});
   hooks_.tell({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
 }
 

@@ -101,7 +101,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
   }
   found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
-  found->may_skip = found->ends = false;
+  found->may_skip = found->ends = found->is_cut = false;
   found->is_followable = true;
   found->outcome = asked_->Find(code.module, found->address, found->plausible_fp, &found->row);
   if (state->exact && by_frame_pointer_ && !IsDescribed(*found)) {
@@ -197,6 +197,14 @@ std::optional<EndReason> Walker::StepFromStart(FrameState* state, Found* found) 
   return EndReason::kComplete;
 }
 
+// By a frame pointer that could be one the walk would go on. One of 0 is said by the stack.
+EndReason Walker::EndWithoutRow(const MappedCode& code, const FrameState& state, Found* found) const {
+  found->row = FramePointerRow(*machine_);
+  found->is_followable &= by_frame_pointer_ && !found->plausible_fp;
+  found->is_cut = !(state.fp_known && state.fp == 0);
+  return WithoutRow(code);
+}
+
 // Goes from the last frame of `out`, whose row was looked up, to its caller; says why the walk ends if it does. Leaves
 // in `found` what it went by.
 std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
@@ -213,6 +221,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& c
     case FindOutcome::kExpression:
       return EndReason::kExpression;
     case FindOutcome::kNotHere:
+      return is_start() ? StepFromStart(state, found) : EndWithoutRow(code, *state, found);
     case FindOutcome::kCorrupt:
       return is_start() ? StepFromStart(state, found) : WithoutRow(code);
   }
@@ -222,7 +231,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& c
     if (found->ends) return EndReason::kGuessedEnd;
     const bool is_by_fp = found->row.cfa.reg == machine_->fp;
     if (is_by_fp && EndsFramePointerChain(*state)) return EndReason::kGuessedEnd;
-    if (is_by_fp && !found->plausible_fp) return WithoutRow(code);
+    if (is_by_fp && !found->plausible_fp) return EndWithoutRow(code, *state, found);
   }
   // The "return address" into a trampoline is where it begins; nothing there calls the handler.
   if (found->row.signal) frame->exact = true;
@@ -232,6 +241,7 @@ std::optional<EndReason> Walker::Step(const MappedCode& code, const StackCopy& c
 void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
   trace->is_fixed &= found.is_fixed && !found.row.signal;
   trace->is_followable &= found.is_followable;
+  trace->is_cut |= found.is_cut;
   trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 

@@ -49,6 +49,8 @@ struct WalkTrace {
   // has decided, but only whether there is one: it was a guess that the code at this address keeps a frame pointer, or
   // that an address is that of a trampoline. Whether it is right shows by where it leads.
   bool is_followable = true;
+  // The walk ended where a guess would have gone on, had the frame pointer been one.
+  bool is_cut = false;
 };
 
 // What a walk would have gone on with.
@@ -81,6 +83,7 @@ class Walker {
     bool is_fixed = false;       // nothing but the address has decided
     bool is_followable = false;  // see WalkTrace
     bool ends = false;           // the walk, whatever the stack holds
+    bool is_cut = false;         // likewise
     bool may_skip = false;       // what it leads to need not be the caller
   };
   static bool IsDescribed(const Found& found);
@@ -96,6 +99,7 @@ class Walker {
   std::optional<EndReason> StepFromLandmark(const GoLandmark& landmark, const StackCopy& copy, FrameState* state,
                                             Found* found) const;
   std::optional<EndReason> StepFromStart(FrameState* state, Found* found) const;
+  EndReason EndWithoutRow(const MappedCode& code, const FrameState& state, Found* found) const;
   std::optional<EndReason> Step(const MappedCode& code, const StackCopy& copy, FrameState* state, Frame* frame,
                                 Found* found);
 

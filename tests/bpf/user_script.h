@@ -16,8 +16,10 @@
 
 /* Rules of a row: see wire_row_cfa and wire_row_fp. */
 enum { CFA_SP = 0, CFA_FP = 1, CFA_NONE = 2, CFA_CONTEXT = 3, FP_SAME = 0, FP_AT_CFA = 4, FP_LOST = 8 };
+#define GUESS (1ULL << 62)
+#define CUT (~0ULL)
 
-static inline __u64 user_row_word(__u32 rules, __s64 cfa_offset, __s64 fp_offset)
+static inline __u64 user_row_word(__u64 rules, __s64 cfa_offset, __s64 fp_offset)
 {
 	return 1ULL << 63 | rules | ((__u64)(cfa_offset / 8) & 0xffffff) << 4 |
 	       ((__u64)(fp_offset / 8) & 0xffffff) << 28;
@@ -51,7 +53,7 @@ static inline struct wire_user_row_bucket *bucket_of(__u64 key)
 }
 
 /* Tells a row for one address, in the first free place of its bucket, or in the last one. */
-static inline void tell_row(__u64 address, __u32 rules, __s64 cfa_offset, __s64 fp_offset)
+static inline void tell_row(__u64 address, __u64 rules, __s64 cfa_offset, __s64 fp_offset)
 {
 	__u64 key = user_key(CODE_HASH, address), word = user_row_word(rules, cfa_offset, fp_offset);
 	struct wire_user_row_bucket *bucket = bucket_of(key);
@@ -63,7 +65,7 @@ static inline void tell_row(__u64 address, __u32 rules, __s64 cfa_offset, __s64 
 }
 
 /* The same for the return address behind a call: it is looked up one before. */
-static inline void tell_caller(__u64 address, __u32 rules, __s64 cfa_offset, __s64 fp_offset)
+static inline void tell_caller(__u64 address, __u64 rules, __s64 cfa_offset, __s64 fp_offset)
 {
 	tell_row(address - 1, rules, cfa_offset, fp_offset);
 }

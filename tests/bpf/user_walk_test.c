@@ -174,6 +174,41 @@ TEST(UserWalk, EndsAtAFramePointerOfNull)
 	expect_no_failure();
 }
 
+/* By a row that is a guess, to where no frame can be: unaligned, below the stack pointer, beyond the stack.
+ * Where one can be, it is followed. */
+TEST(UserWalk, GuessEndsWhereNoFrameCanBe)
+{
+	const __u64 cut[] = {LEAF, CALLER(1), CUT}, whole[] = {LEAF, CALLER(1), CALLER(2)};
+	const __u64 fps[] = {SP + 97, SP, STACK_END, 4711, SP + 8};
+
+	for (__u32 i = 0; i < 5; i++) {
+		struct user_thread thread;
+
+		set_up();
+		thread = new_user_thread(1, SP);
+		tell_row(LEAF, CFA_SP, 8, 0);
+		tell_caller(CALLER(1), CFA_FP | FP_AT_CFA | GUESS, 16, -16);
+		tell_caller(CALLER(2), CFA_NONE, 0, 0);
+		put(thread, 0, CALLER(1));
+		put(thread, 16, CALLER(2));
+		thread.regs->bp = fps[i];
+		check_note("frame pointer", fps[i]);
+		EXPECT_EQ(walked_id(thread), i < 4 ? user_id(cut, 3) : user_id(whole, 3));
+		expect_no_failure();
+	}
+}
+
+TEST(UserWalk, GuessEndsWhereTheFramePointerWasLost)
+{
+	struct user_thread thread = new_user_thread(1, SP);
+
+	tell_row(LEAF, CFA_SP | FP_LOST, 8, 0);
+	tell_caller(CALLER(1), CFA_FP | FP_AT_CFA | GUESS, 16, -16);
+	put(thread, 0, CALLER(1));
+	thread.regs->bp = SP + 8;
+	EXPECT_EQ(walked_id(thread), user_id((const __u64[]){LEAF, CALLER(1), CUT}, 3));
+}
+
 /* struct ucontext: the flags, the link and the alternate stack are 40 bytes; then r8 to r15, rdi, rsi, rbp at
  * 120, rbx, rdx, rax, rcx, rsp at 160, and rip at 168. */
 static void put_context(struct user_thread thread, __u64 offset, __u64 fp, __u64 sp, __u64 pc)

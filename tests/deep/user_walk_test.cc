@@ -134,8 +134,8 @@ TEST(UserWalk, OfABusyHostAreAllAsTheirCaptures) {
   ExpectNoneWrong(MustStop(**recorder), 1000);
 }
 
-// Each waits again and again, at the end of frames that only guesses lead through: of Go's runtime, of code in memory, of
-// built-in functions without tables.
+// Each waits again and again, at the end of frames that only guesses lead through: of Go's runtime, of code in memory,
+// of built-in functions without tables.
 constexpr char kGoWaits[] = R"(cat >w.go <<'END'
 package main
 import ("os"; "time")

@@ -162,6 +162,21 @@ TEST_F(KnownStacksTest, AGuessIsOneUntilAWalkHasProvenIt) {
   }
 }
 
+TEST_F(KnownStacksTest, WhatWasCutHasANameOfItsOwn) {
+  KnownStacks known = Make();
+  const uint64_t whole = id();
+  stack_.end = EndReason::kGeneratedCode;
+  trace_.is_cut = true;
+  trace_.steps[1] = {.lookup_pc = kCallerPc - 1, .row = WithCfa(kX86_64.fp, 16)};
+  trace_.steps[1].row.source = FrameSource::kFramePointer;
+  known.Learn(ACapture(1, kVersion1), stack_, trace_);
+  ASSERT_EQ(told_.size(), 1u);
+  EXPECT_EQ(told_[0].stack_id, IdOf(kVersion1.hash, std::vector<uint64_t>{kLeafPc, kCallerPc, ~uint64_t{0}}));
+  EXPECT_NE(told_[0].stack_id, whole);
+  EXPECT_TRUE(told_[0].rows[1].is_guess);
+  EXPECT_FALSE(told_[0].rows[0].is_guess);
+}
+
 TEST_F(KnownStacksTest, TrampolinesLeadToWhatWasInterrupted) {
   KnownStacks known = Make();
   trace_.steps[0].row = KernelContextRow(kX86_64);
