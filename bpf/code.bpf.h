@@ -42,6 +42,7 @@ static __always_inline void remember_code(struct space *space, struct task_struc
 	space->exec_id = task->self_exec_id;
 	space->exec_pages = BPF_CORE_READ(mm, exec_vm);
 	space->count = list->head.count;
+	space->has_own_code = list->has_own_code;
 	for (__u32 i = 0; i < KNOWN_MAPPINGS; i++)
 		space->begins[i] = list->mappings[i].begin;
 	*(volatile __u64 *)&space->hash = list->head.hash;
@@ -49,10 +50,48 @@ static __always_inline void remember_code(struct space *space, struct task_struc
 	__sync_lock_test_and_set(&space->busy, 0);
 }
 
+/* What is known is known again, as of `sequence`. Whoever is writing meanwhile has a hash of his own. */
+static __always_inline void renew_code(struct space *space, struct task_struct *task, __u64 hash,
+				       __u64 sequence)
+{
+	if (__sync_val_compare_and_swap(&space->busy, 0, 1))
+		return;
+	if (space->hash == hash && is_of(space, task))
+		*(volatile __u64 *)&space->sequence = sequence;
+	__sync_lock_test_and_set(&space->busy, 0);
+}
+
+/*
+ * Of the current thread, which has just forked a process: if that has mappings of its own, it has locked all
+ * of the thread's once, and changed none. If nobody else has locked them since it saw its code last, what it
+ * saw is true still.
+ */
+static __always_inline bool knows_code_after_fork(struct task_struct *task, struct task_struct *child,
+						  struct space *space)
+{
+	bool has_locked = untrusted(child)->mm != untrusted(task)->mm;
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	__u64 sequence = code_sequence(task);
+	struct code_seen *seen;
+
+	if (!state || !sequence)
+		return false;
+	seen = &state->code;
+	if (seen->mm != (__u64)untrusted(task)->mm || seen->exec_id != task->self_exec_id || !seen->hash ||
+	    seen->hash != space->hash)
+		return false;
+	if (seen->sequence != sequence && (!has_locked || sequence_after_lock(seen->sequence) != sequence))
+		return false;
+	seen->sequence = sequence;
+	renew_code(space, task, seen->hash, sequence);
+	return true;
+}
+
 /*
  * A new process has the code of the one that forked it, until something is mapped. It may have ended before
- * anybody looks at it, and have more mappings than are looked at in a target. What it takes over has to be
- * found true at its first capture, because a fork may leave mappings out.
+ * anybody looks at it, and have more mappings than are looked at in a target. If its parent's are known to be
+ * what they were, so are its own: a fork may leave mappings out, but then no code is there. Code that is of
+ * no file becomes its own. Then, and if that is not known, it has to be found true at its first capture.
  */
 static __always_inline void inherit_code(struct task_struct *parent, struct task_struct *child)
 {
@@ -71,8 +110,11 @@ static __always_inline void inherit_code(struct task_struct *parent, struct task
 	space->exec_pages = known->exec_pages;
 	space->hash = known->hash;
 	space->count = known->count;
+	space->has_own_code = known->has_own_code;
 	for (__u32 i = 0; i < KNOWN_MAPPINGS; i++)
 		space->begins[i] = known->begins[i];
+	if (knows_code_after_fork(parent, child, known) && !known->has_own_code)
+		space->sequence = code_sequence(child);
 	space->mm = (__u64)mm;
 }
 
@@ -145,17 +187,6 @@ __noinline int list_code(struct code_list *list)
 	if (list && state)
 		walk_code(task, list, max_target_mappings(), state);
 	return 0;
-}
-
-/* What is known is known again, as of `sequence`. Whoever is writing meanwhile has a hash of his own. */
-static __always_inline void renew_code(struct space *space, struct task_struct *task, __u64 hash,
-				       __u64 sequence)
-{
-	if (__sync_val_compare_and_swap(&space->busy, 0, 1))
-		return;
-	if (space->hash == hash && is_of(space, task))
-		*(volatile __u64 *)&space->sequence = sequence;
-	__sync_lock_test_and_set(&space->busy, 0);
 }
 
 /* The hash by the mappings that are known to be executable; 0: there have been changes among them. */

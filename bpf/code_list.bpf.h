@@ -33,6 +33,7 @@ struct code_list {
 	struct wire_hash hash;
 	struct wire_mapping mapping; /* that is looked at */
 	bool is_missing;	     /* one of the mappings that are hashed again */
+	bool has_own_code;	     /* that is of no file */
 };
 
 /* Whoever owns a file can set back the time at which it was modified, but not this one. */
@@ -88,7 +89,7 @@ static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm
  * that what they need of the stack is not their caller's. */
 static __noinline int begin_code_hash(struct code_list *list, struct task_struct *task)
 {
-	list->is_missing = false;
+	list->is_missing = list->has_own_code = false;
 	list->hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
 	wire_hash_add(&list->hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
 	return 0;
@@ -97,6 +98,11 @@ static __noinline int begin_code_hash(struct code_list *list, struct task_struct
 static __noinline __u64 end_code_hash(const struct code_list *list)
 {
 	return wire_hash_end(list->hash);
+}
+
+static __always_inline bool is_own_code(const struct wire_mapping *mapping)
+{
+	return !mapping->inode && mapping->device != WIRE_VDSO;
 }
 
 /* Names the process for as long as the host runs. */
@@ -109,7 +115,7 @@ static __always_inline void hash_process(struct wire_hash *hash, struct task_str
 static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping,
 					 struct task_struct *task)
 {
-	if (!mapping->inode && mapping->device != WIRE_VDSO)
+	if (is_own_code(mapping))
 		hash_process(hash, task);
 	wire_hash_add(hash, mapping->begin);
 	wire_hash_add(hash, mapping->end);
@@ -172,6 +178,7 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 		fill_mapping(&list->mapping, vma);
 		hash_mapping(&list->hash, &list->mapping, task);
 		append_mapping(list, &list->mapping);
+		list->has_own_code |= is_own_code(&list->mapping);
 		list->seen_pages += exec_pages_of(vma);
 		any = true;
 	}

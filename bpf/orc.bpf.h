@@ -186,11 +186,12 @@ struct module_search {
  * other wrong row. */
 static long search_module(__u32 index, struct module_search *search)
 {
-	struct module *module = (void *)search->next - bpf_core_field_offset(struct module, list);
+	struct module *module;
 	__u64 begin;
 
 	if ((__u64)search->next == orc_config.modules || !search->next)
 		return 1;
+	module = (void *)search->next - bpf_core_field_offset(struct module, list);
 	begin = (__u64)BPF_CORE_READ(module, mem[0].base);
 	if (search->address - begin < BPF_CORE_READ(module, mem[0].size)) {
 		search->addresses = (__u64)BPF_CORE_READ(module, arch.orc_unwind_ip);

@@ -27,7 +27,9 @@ struct space {
 	__u64 hash;
 	__u64 exec_pages; /* mm->exec_vm */
 	__u32 busy;
-	__u32 count; /* executable mappings */
+	__u32 count;	    /* executable mappings */
+	__u32 has_own_code; /* that is of no file */
+	__u32 reserved;
 	__u64 begins[KNOWN_MAPPINGS];
 	struct process_time time; /* see watchdog.bpf.h */
 };

@@ -40,6 +40,14 @@ static __always_inline __u64 code_sequence(struct task_struct *task)
 	return 0;
 }
 
+/* What code_sequence() becomes by one lock of all mappings, if nothing else takes it; 0: that does not show.
+ */
+static __always_inline __u64 sequence_after_lock(__u64 sequence)
+{
+	return bpf_core_field_exists(((struct mm_struct *)0)->mm_lock_seq.sequence) && sequence ? sequence + 2
+												: 0;
+}
+
 /* After a walk, from when the sequence number was `before` on. */
 static __always_inline bool was_not_changed(struct task_struct *task, __u64 before)
 {

@@ -131,6 +131,79 @@ TEST(Inheritance, IsNotTrueWhereForkLeftMappingsOut)
 	EXPECT_EQ(told_code(CONTEXT_SWITCH).hash, hash_of_code(1));
 }
 
+/* The parent has seen its code where it waited, the fork has locked its mappings, and nobody else has. */
+static struct task_struct *fork_after(struct task_struct *parent, __u32 locks)
+{
+	struct task_struct *child = new_process(3);
+
+	for (__u32 i = 0; i < 2; i++)
+		map_code(child, i);
+	host_run_on(parent, 0);
+	parent->mm->mm_lock_seq.sequence += 2 * locks;
+	inherit_code(parent, child);
+	return child;
+}
+
+static void see_own_code(struct task_struct *task)
+{
+	see_code(state_of(task), task, sequence_of(task), hash_of_code(2));
+}
+
+TEST(Inheritance, IsTrueAtOnceIfTheForkAloneHasLockedTheMappings)
+{
+	for (__u32 locks = 0; locks < 4; locks++) {
+		struct task_struct *parent, *child;
+		bool is_known = locks < 2;
+		__u64 before;
+
+		set_up();
+		parent = new_known_process();
+		before = sequence_of(parent);
+		see_own_code(parent);
+		child = fork_after(parent, locks);
+		check_note("locks", locks);
+		EXPECT_EQ(space_of(child, true)->sequence, is_known ? sequence_of(child) : 0);
+		EXPECT_EQ(space_of(child, true)->hash, hash_of_code(2));
+		EXPECT_EQ(space_of(parent, true)->sequence, before + (is_known ? 2 * locks : 0));
+		EXPECT_EQ(state_of(parent)->code.sequence, before + (is_known ? 2 * locks : 0));
+	}
+}
+
+TEST(Inheritance, IsNotTrueAtOnceIfTheParentHasNotSeenItsCode)
+{
+	struct task_struct *parent = new_known_process();
+
+	see_code(state_of(parent), parent, sequence_of(parent), 0);
+	EXPECT_EQ(space_of(fork_after(parent, 0), true)->sequence, 0);
+	see_code(state_of(parent), parent, sequence_of(parent), 4711);
+	host_clear(&spaces);
+	EXPECT_FALSE(space_of(fork_after(parent, 0), true));
+}
+
+/* It is the parent's memory: nothing has locked it for the child, so another thread has. */
+TEST(Inheritance, IsNotTrueAtOnceIfTheChildHasNoMappingsOfItsOwn)
+{
+	struct task_struct *parent = new_known_process(), *child = host_new_process(3);
+
+	see_own_code(parent);
+	host_run_on(parent, 0);
+	child->mm = parent->mm;
+	parent->mm->mm_lock_seq.sequence += 2;
+	inherit_code(parent, child);
+	EXPECT_EQ(space_of(child, true)->sequence, 0);
+}
+
+/* Its hash is of the parent, which may make other code there. */
+TEST(Inheritance, CodeOfNoFileIsTheChildsOwnAndLookedAt)
+{
+	struct task_struct *parent = new_known_process();
+
+	space_of(parent, true)->has_own_code = 1;
+	see_own_code(parent);
+	EXPECT_EQ(space_of(fork_after(parent, 1), true)->sequence, 0);
+	EXPECT_EQ(state_of(parent)->code.sequence, sequence_of(parent));
+}
+
 TEST(Inheritance, ThreadInheritsNothing)
 {
 	struct task_struct *parent = new_known_process();
