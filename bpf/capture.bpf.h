@@ -41,8 +41,6 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 bytes, take = wanted, result = WIRE_NO_USER_UNREADABLE;
 	struct capture_record *record;
-	struct stack_copy copy = {};
-	struct copied copied;
 	__u64 sp, end;
 
 	if (!buffer || !state) {
@@ -53,23 +51,21 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
 	record->head.is_32_bit = is_32_bit(regs);
-	/* First: on some kernels one walk of the mappings is all there is, and it may find the stack too. */
 	tell_code(&buffer->code, context);
 	sp = record->head.registers[7];
-	end = stack_end(state, task, sp);
+	end = stack_end(state, task, &buffer->code.list.reader, sp);
 	if (end - sp < take)
 		take = end - sp;
-	copy.record = record;
-	copy_resident(&copy, sp, take);
-	bytes = copy.bytes;
+	copy_top(buffer, sp, take);
+	bytes = buffer->copy.bytes;
 	if (is_first_try && bytes < take && may_fault_now(state, task)) {
 		result = TRY_AGAIN;
 		goto out;
 	}
 	/* What was being changed before may be at rest now. */
-	if (config.has_vma_iter && !buffer->code.code.hash && !buffer->code.code.sequence)
+	if (config.reads_mappings && !buffer->code.code.hash && !buffer->code.code.sequence)
 		tell_code(&buffer->code, context);
-	if (config.has_vma_iter && !buffer->code.code.hash)
+	if (config.reads_mappings && !buffer->code.code.hash)
 		count(WIRE_COUNT_CODE_UNKNOWN);
 	if (context == CONTEXT_SWITCH) /* a sample may have interrupted a walk */
 		see_code(state, task, buffer->code.code.sequence, buffer->code.code.hash);
@@ -84,10 +80,8 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	record->head.stack_bytes = bytes;
 	record->head.above = what_is_above(sp + bytes, sp + wanted, end, state->stack.end == end);
 	fill_process(&record->head.process, task);
-	copied.begin = sp;
-	copied.end = sp + bytes;
-	copy_pieces(&copy, &copied, state, task);
-	bytes = copy.bytes;
+	copy_pieces(buffer, state, task);
+	bytes = buffer->copy.bytes;
 	if (bytes > WIRE_COPY_MAX_BYTES)
 		goto out;
 	result = WIRE_USER_PENDING;

@@ -16,17 +16,22 @@
 
 #include "budget.bpf.h"
 #include "code_list.bpf.h"
+#include "known_lists.bpf.h"
 
-/* What a capture may look at, so that it takes some 40 us at most. An iterator that holds the lock of all
- * mappings goes faster from one to the next. */
-#define TARGET_VMAS 128
-#define TARGET_VMAS_LOCKED 256
+/* What a capture may look at, so that it takes some 40 us at most. */
+#define TARGET_VMAS 256
 
 /* What was found out of the code of a task, and memory to find it out in. */
 struct code_work {
 	struct wire_code code;
 	struct code_list list;
 };
+
+/* That may not be written. */
+static __always_inline __u64 exec_pages(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, mm, exec_vm);
+}
 
 /* `list` was right at `sequence`. If another writer is at it, that one's is as good. */
 static __always_inline void remember_code(struct space *space, struct task_struct *task, __u64 sequence,
@@ -40,14 +45,12 @@ static __always_inline void remember_code(struct space *space, struct task_struc
 	*(volatile __u64 *)&space->sequence = 0;
 	space->mm = (__u64)mm;
 	space->exec_id = task->self_exec_id;
-	space->exec_pages = BPF_CORE_READ(mm, exec_vm);
-	space->count = list->head.count;
+	space->exec_pages = exec_pages(task);
 	space->has_own_code = list->has_own_code;
-	for (__u32 i = 0; i < KNOWN_MAPPINGS; i++)
-		space->begins[i] = list->mappings[i].begin;
 	*(volatile __u64 *)&space->hash = list->head.hash;
 	*(volatile __u64 *)&space->sequence = sequence;
 	__sync_lock_test_and_set(&space->busy, 0);
+	keep_list(list);
 }
 
 /* What is known is known again, as of `sequence`. Whoever is writing meanwhile has a hash of his own. */
@@ -98,7 +101,7 @@ static __always_inline void inherit_code(struct task_struct *parent, struct task
 	struct space *known, *space;
 	struct mm_struct *mm = untrusted(child)->mm;
 
-	if (!config.has_vma_iter || child->pid != child->tgid || !mm)
+	if (!config.reads_mappings || child->pid != child->tgid || !mm)
 		return;
 	known = space_of(parent, true);
 	if (!known || known->busy || !is_of(known, parent))
@@ -109,10 +112,7 @@ static __always_inline void inherit_code(struct task_struct *parent, struct task
 	space->exec_id = child->self_exec_id;
 	space->exec_pages = known->exec_pages;
 	space->hash = known->hash;
-	space->count = known->count;
 	space->has_own_code = known->has_own_code;
-	for (__u32 i = 0; i < KNOWN_MAPPINGS; i++)
-		space->begins[i] = known->begins[i];
 	if (knows_code_after_fork(parent, child, known) && !known->has_own_code)
 		space->sequence = code_sequence(child);
 	space->mm = (__u64)mm;
@@ -129,18 +129,25 @@ static __always_inline __u64 hash_at(const struct space *space, __u64 sequence)
 	return *(volatile __u64 *)&space->sequence == sequence ? hash : 0;
 }
 
-struct known_code {
-	const struct space *space;
-	struct task_struct *task;
-	struct code_list *list;
-};
-
-/* Of bpf_loop; 1 ends it. */
-static long hash_known_mapping(__u32 index, struct known_code *known)
+/* Of bpf_loop: a level of the tree towards a mapping that is known, or the mapping; 1 ends it. */
+static long hash_known_mapping(__u32 index, struct code_walk *code)
 {
-	if (index >= KNOWN_MAPPINGS || index >= known->space->count)
+	struct code_list *list = code->list;
+	const struct known_list *known;
+	enum tree_step step = step_down(&list->reader);
+	__u32 next;
+
+	if (step == TREE_GOES_ON)
+		return 0;
+	if (!take_mapping_at(list, code->task, step, true))
 		return 1;
-	return !hash_mapping_at(known->task, known->space->begins[index], known->list, true);
+	known = known_list_of(list->known_hash);
+	next = ++list->index;
+	list->is_over = !known || next >= known->count || next >= WIRE_MAPPINGS;
+	if (list->is_over)
+		return 1;
+	seek(&list->reader, known->begins[next]);
+	return 0;
 }
 
 /*
@@ -151,17 +158,23 @@ static long hash_known_mapping(__u32 index, struct known_code *known)
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
 {
-	struct known_code known = {.space = space, .task = task, .list = list};
-	struct mm_struct *mm = untrusted(task)->mm;
-	__u64 sequence = code_sequence(task);
+	struct code_walk code = {.task = task, .list = list};
+	const struct known_list *known;
 
-	if (!mm || !space->hash || BPF_CORE_READ(mm, exec_vm) != space->exec_pages)
+	list->known_hash = space->hash;
+	list->sequence = code_sequence(task);
+	if (!list->sequence || exec_pages(task) != space->exec_pages)
 		return false;
-	list->head.count = 0;
+	known = known_list_of(list->known_hash);
+	if (!known || !known->count)
+		return false;
+	list->head.count = list->index = 0;
+	list->is_over = false;
 	begin_code_hash(list, task);
-	bpf_loop(KNOWN_MAPPINGS, hash_known_mapping, &known, 0);
-	return !list->is_missing && end_code_hash(list) == space->hash &&
-	       BPF_CORE_READ(mm, exec_vm) == space->exec_pages && was_not_changed(task, sequence);
+	begin_reader(&list->reader, task);
+	seek(&list->reader, known->begins[0]);
+	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_known_mapping, &code, 0);
+	return list->is_over && end_code_hash(list) == list->known_hash && was_not_changed(task, list->sequence);
 }
 
 /* Of the current task. A global function, so that the verifier goes through the loop once. */
@@ -173,20 +186,22 @@ __noinline int code_is_as_before(struct code_list *list)
 	return list && space && known_code_is_there(space, task, list);
 }
 
-static __always_inline __u32 max_target_mappings(void)
-{
-	return config.has_locking_vma_iter ? TARGET_VMAS_LOCKED : TARGET_VMAS;
-}
-
 /* Of the current task. A global function, as above. */
 __noinline int list_code(struct code_list *list)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-
-	if (list && state)
-		walk_code(task, list, max_target_mappings(), state);
+	if (list)
+		walk_code(bpf_get_current_task_btf(), list, TARGET_VMAS);
 	return 0;
+}
+
+/* Of so many mappings. A function, so that what it needs of the stack is not its caller's. */
+static __noinline bool may_look_at(__u32 mappings, __u32 context)
+{
+	bool may = spend_mappings(mappings, context);
+
+	if (!may)
+		count(WIRE_COUNT_MAPPINGS_BUDGET);
+	return may;
 }
 
 /* The hash by the mappings that are known to be executable; 0: there have been changes among them. */
@@ -194,18 +209,21 @@ static __always_inline __u64 hash_of_known(struct task_struct *task, struct spac
 					   struct code_list *list, __u32 context)
 {
 	__u64 hash = space->hash;
+	const struct known_list *known = is_of(space, task) ? known_list_of(hash) : NULL;
 
-	/* With interrupts off a locking iterator can be used once. */
-	if (config.has_locking_vma_iter || !is_of(space, task) || space->count > KNOWN_MAPPINGS)
-		return 0;
-	if (!spend_mappings(space->count, context)) {
-		count(WIRE_COUNT_MAPPINGS_BUDGET);
-		return 0;
-	}
-	if (!code_is_as_before(list))
+	if (!known || !may_look_at(known->count, context) || !code_is_as_before(list))
 		return 0;
 	renew_code(space, task, hash, sequence);
 	return hash;
+}
+
+/* What was found of the code of the current task. A function for the same reason. */
+static __noinline int keep_code(struct space *space, struct task_struct *task, __u64 sequence,
+				struct code_list *list, __u32 context)
+{
+	remember_code(space, task, sequence, list);
+	send_code_once(list, context == CONTEXT_SAMPLE);
+	return 0;
 }
 
 /* The hash by all mappings; 0: they are too many to be looked at here. */
@@ -214,17 +232,11 @@ static __always_inline __u64 hash_of_all(struct task_struct *task, struct space 
 {
 	__u32 mappings = BPF_CORE_READ(task, mm, map_count);
 
-	if (mappings > max_target_mappings())
+	if (mappings > TARGET_VMAS || !may_look_at(mappings, context))
 		return 0;
-	if (!spend_mappings(mappings, context)) {
-		count(WIRE_COUNT_MAPPINGS_BUDGET);
-		return 0;
-	}
 	list_code(list);
-	if (!list->head.hash)
-		return 0;
-	remember_code(space, task, sequence, list);
-	send_code_once(list, context == CONTEXT_SAMPLE);
+	if (list->head.hash)
+		keep_code(space, task, sequence, list, context);
 	return list->head.hash;
 }
 
@@ -240,10 +252,10 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 			code->hash = hash_at(space, known);
 		}
 	}
-	/* While somebody changes mappings they cannot be looked at; a lock keeps him waiting. */
-	if (!code->hash && (code->sequence || config.has_locking_vma_iter))
+	/* While somebody changes mappings nothing can be told of them. */
+	if (!code->hash && code->sequence)
 		code->hash = hash_of_known(task, space, code->sequence, list, context);
-	if (!code->hash && (code->sequence || config.has_locking_vma_iter))
+	if (!code->hash && code->sequence)
 		code->hash = hash_of_all(task, space, code->sequence, list, context);
 }
 
@@ -262,7 +274,7 @@ static __always_inline void see_code(struct task_state *state, struct task_struc
 __noinline int tell_code(struct code_work *work, __u32 context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct space *space = config.has_vma_iter ? space_of(task, context == CONTEXT_SAMPLE) : NULL;
+	struct space *space = config.reads_mappings ? space_of(task, context == CONTEXT_SAMPLE) : NULL;
 
 	if (!work)
 		return 0;

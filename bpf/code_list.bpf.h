@@ -19,8 +19,22 @@
 #include "counters.bpf.h"
 #include "sent.bpf.h"
 #include "space.bpf.h"
+#include "code_sequence.bpf.h"
+#include "mm_tree.bpf.h"
 #include "stack_memory.bpf.h"
-#include "vma_iter.bpf.h"
+
+/* Between two mappings may be a gap, and a walk goes down from the root to each node of some ten of them. */
+#define SLOTS_A_MAPPING 3
+#define SLOTS_MORE 64
+/* Of a mapping that is looked for: down from the root to the slot. */
+#define STEPS_A_MAPPING (TREE_LEVELS + 2)
+
+/* What is read of the file of a mapping. */
+struct mapping_file {
+	__u64 inode, super; /* addresses */
+	__u64 seconds, ns;  /* when it was changed */
+	__u32 short_ns, device, generation, reserved;
+};
 
 struct code_list {
 	struct wire_code_list head;
@@ -28,30 +42,40 @@ struct code_list {
 	/* What walk_code saw, also of mappings that changed meanwhile. */
 	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
 	__u64 seen_pages; /* as mm->exec_vm counts them */
+	__u64 known_hash; /* of the list whose mappings are looked for */
 	__u64 sequence;	  /* when it began */
 	/* In the making; here because the stack has no room. */
-	struct wire_hash hash;
+	struct wire_hash hash, name; /* of the code, and of a mapping */
 	struct wire_mapping mapping; /* that is looked at */
-	bool is_missing;	     /* one of the mappings that are hashed again */
-	bool has_own_code;	     /* that is of no file */
+	struct mapping_file file;
+	struct mm_reader reader;
+	__u64 names[WIRE_MAPPINGS]; /* of the mappings, each by itself */
+	__u32 mappings_left;	    /* to be looked at */
+	__u32 index;		    /* of a list of those that are looked for */
+	bool is_over;		    /* all of them have been */
+	bool is_missing;	    /* one of the mappings that are hashed again */
+	bool has_code;		    /* any */
+	bool has_own_code;	    /* that is of no file */
 };
 
-/* Whoever owns a file can set back the time at which it was modified, but not this one. */
-static __always_inline __u64 changed_ns(struct inode *inode)
+/* The owner of a file can set back the time at which it was modified, but not this one. */
+static __always_inline void read_change(struct mapping_file *file)
 {
 	const __u32 ns_mask = (1 << 30) - 1; /* above it may be a flag */
+	__u64 inode = file->inode;
 
-	if (bpf_core_field_exists(inode->i_ctime_sec))
-		return BPF_CORE_READ(inode, i_ctime_sec) * NS_PER_SECOND +
-		       (BPF_CORE_READ(inode, i_ctime_nsec) & ns_mask);
-	return BPF_CORE_READ((struct inode___timespec *)inode, __i_ctime.tv_sec) * NS_PER_SECOND +
-	       (BPF_CORE_READ((struct inode___timespec *)inode, __i_ctime.tv_nsec) & ns_mask);
-}
-
-/* The kernel's own mappings have no file, but operations; a program's have neither. */
-static __always_inline bool is_vdso(struct vm_area_struct *vma)
-{
-	return (__u64)BPF_CORE_READ(vma, vm_mm, context.vdso) == vma->vm_start && BPF_CORE_READ(vma, vm_ops);
+	if (bpf_core_field_exists(((struct inode *)0)->i_ctime_sec)) {
+		READ_FIELD(file->seconds, struct inode, inode, i_ctime_sec);
+		READ_FIELD(file->short_ns, struct inode, inode, i_ctime_nsec);
+		file->ns = file->short_ns;
+	} else if (bpf_core_field_exists(((struct inode___timespec *)0)->__i_ctime)) {
+		READ_FIELD(file->seconds, struct inode___timespec, inode, __i_ctime.tv_sec);
+		READ_FIELD(file->ns, struct inode___timespec, inode, __i_ctime.tv_nsec);
+	} else {
+		READ_FIELD(file->seconds, struct inode___old, inode, i_ctime.tv_sec);
+		READ_FIELD(file->ns, struct inode___old, inode, i_ctime.tv_nsec);
+	}
+	file->ns &= ns_mask;
 }
 
 /* Which of the kernel's it is, without an address of the kernel. */
@@ -63,33 +87,51 @@ static __always_inline __u64 name_of_vdso(__u64 image)
 	return wire_hash_end(hash);
 }
 
-static __always_inline void fill_mapping(struct wire_mapping *mapping, struct vm_area_struct *vma)
+/* The kernel's own mappings have no file, but operations; a program's have neither. */
+static __always_inline void fill_without_file(struct wire_mapping *mapping, const struct mm_reader *reader)
 {
-	struct file *file = untrusted_mapping(vma)->vm_file;
-	struct inode *inode;
+	struct mm_struct *mm = (struct mm_struct *)reader->mm;
 
-	mapping->begin = vma->vm_start;
-	mapping->end = vma->vm_end;
+	if (!reader->mapping.ops || (__u64)BPF_CORE_READ(mm, context.vdso) != mapping->begin)
+		return;
+	mapping->device = WIRE_VDSO;
+	mapping->offset = name_of_vdso((__u64)BPF_CORE_READ(mm, context.vdso_image));
+}
+
+static __always_inline void fill_from_file(struct wire_mapping *mapping, struct mapping_file *file, __u64 address)
+{
+	READ_FIELD(file->inode, struct file, address, f_inode);
+	READ_FIELD(mapping->inode, struct inode, file->inode, i_ino);
+	READ_FIELD(file->super, struct inode, file->inode, i_sb);
+	READ_FIELD(file->device, struct super_block, file->super, s_dev);
+	READ_FIELD(file->generation, struct inode, file->inode, i_generation);
+	read_change(file);
+	mapping->device = file->device | (__u64)file->generation << 32;
+	mapping->changed_ns = file->seconds * NS_PER_SECOND + file->ns;
+}
+
+/* Tells the mapping that was read last, as records have it. */
+static __always_inline void fill_mapping(struct code_list *list)
+{
+	const struct mapping_read *read = &list->reader.mapping;
+	struct wire_mapping *mapping = &list->mapping;
+
+	mapping->begin = read->begin;
+	mapping->end = read->end;
 	mapping->offset = mapping->inode = mapping->device = mapping->changed_ns = 0;
-	if (!file) {
-		if (is_vdso(vma)) {
-			mapping->device = WIRE_VDSO;
-			mapping->offset = name_of_vdso((__u64)BPF_CORE_READ(vma, vm_mm, context.vdso_image));
-		}
+	if (!read->file) {
+		fill_without_file(mapping, &list->reader);
 		return;
 	}
-	inode = BPF_CORE_READ(file, f_inode);
-	mapping->offset = (__u64)vma->vm_pgoff * WIRE_PAGE_BYTES;
-	mapping->inode = BPF_CORE_READ(inode, i_ino);
-	mapping->device = BPF_CORE_READ(inode, i_sb, s_dev) | (__u64)BPF_CORE_READ(inode, i_generation) << 32;
-	mapping->changed_ns = changed_ns(inode);
+	mapping->offset = read->page_offset * WIRE_PAGE_BYTES;
+	fill_from_file(mapping, &list->file, read->file);
 }
 
 /* Real user: root's process that acts for another user goes back and forth. Functions, as the next one is, so
  * that what they need of the stack is not their caller's. */
 static __noinline int begin_code_hash(struct code_list *list, struct task_struct *task)
 {
-	list->is_missing = list->has_own_code = false;
+	list->is_missing = list->has_code = list->has_own_code = false;
 	list->hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
 	wire_hash_add(&list->hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
 	return 0;
@@ -112,9 +154,13 @@ static __always_inline void hash_process(struct wire_hash *hash, struct task_str
 	wire_hash_add(hash, BPF_CORE_READ(task, group_leader, start_boottime));
 }
 
-static __always_inline void hash_mapping(struct wire_hash *hash, const struct wire_mapping *mapping,
-					 struct task_struct *task)
+/* The name of the mapping that was told last, by itself: what is in it. */
+static __always_inline __u64 name_of_mapping(struct code_list *list, struct task_struct *task)
 {
+	const struct wire_mapping *mapping = &list->mapping;
+	struct wire_hash *hash = &list->name;
+
+	*hash = wire_hash_begin(hash_key(), WIRE_HASH_MAPPING);
 	if (is_own_code(mapping))
 		hash_process(hash, task);
 	wire_hash_add(hash, mapping->begin);
@@ -123,71 +169,98 @@ static __always_inline void hash_mapping(struct wire_hash *hash, const struct wi
 	wire_hash_add(hash, mapping->inode);
 	wire_hash_add(hash, mapping->device);
 	wire_hash_add(hash, mapping->changed_ns);
+	barrier(); /* else more of it is kept on the stack than there is room for */
+	return wire_hash_end(*hash);
 }
 
-static __always_inline void append_mapping(struct code_list *list, const struct wire_mapping *mapping)
+static __always_inline void append_mapping(struct code_list *list, __u64 name)
 {
 	__u32 index = list->head.count;
 
 	if (index >= WIRE_MAPPINGS)
 		return;
-	list->mappings[index] = *mapping;
+	list->mappings[index] = list->mapping;
+	list->names[index] = name;
 	list->head.count = index + 1;
 }
 
-/* Of mm->exec_vm, which leaves out what may be written. */
-static __always_inline __u64 exec_pages_of(struct vm_area_struct *vma)
+/* Hashes the mapping that was read last, and with `is_listed` lists it, too. */
+static __always_inline void take_mapping(struct code_list *list, struct task_struct *task, bool is_listed)
 {
-	return (vma->vm_flags & (VM_EXEC | VM_WRITE | VM_STACK)) == VM_EXEC
-		       ? (vma->vm_end - vma->vm_start) / WIRE_PAGE_BYTES
+	__u64 name;
+
+	fill_mapping(list);
+	name = name_of_mapping(list, task);
+	wire_hash_add(&list->hash, name);
+	list->has_code = true;
+	list->has_own_code |= is_own_code(&list->mapping);
+	if (is_listed)
+		append_mapping(list, name);
+}
+
+/* As mm->exec_vm counts it, which leaves out what may be written. */
+static __always_inline __u64 exec_pages_of(const struct mapping_read *mapping)
+{
+	return (mapping->flags & (VM_EXEC | VM_WRITE | VM_STACK)) == VM_EXEC
+		       ? (mapping->end - mapping->begin) / WIRE_PAGE_BYTES
 		       : 0;
+}
+
+struct code_walk {
+	struct task_struct *task;
+	struct code_list *list;
+};
+
+/* Of bpf_loop: a level of the tree, or a slot with a mapping or none; 1 ends it. */
+static long walk_mapping(__u32 index, struct code_walk *walk)
+{
+	struct code_list *list = walk->list;
+	struct mm_reader *reader = &list->reader;
+	enum tree_step step = step_down(reader);
+
+	if (step == TREE_GOES_ON)
+		return 0;
+	if (step == TREE_FAILED)
+		return 1;
+	if (reader->pointer) {
+		if (!list->mappings_left--)
+			return 1;
+		if (!read_mapping(reader))
+			return 1;
+		if (reader->mapping.flags & VM_EXEC) {
+			take_mapping(list, walk->task, true);
+			list->seen_pages += exec_pages_of(&reader->mapping);
+		}
+	}
+	list->is_over = !seek_next(reader);
+	return list->is_over ? 1 : 0;
 }
 
 /*
  * Walks the mappings of `task`, at most `max` of them, lists the executable ones, and hashes them; hash 0 if
- * they cannot be walked now, or are too many, or changed meanwhile. With `state`, that of the current task,
- * it notes where the stack is.
+ * they cannot be walked now, or are too many, or changed meanwhile.
  */
-static __always_inline void walk_code(struct task_struct *task, struct code_list *list, __u32 max,
-				      struct task_state *state)
+static __always_inline void walk_code(struct task_struct *task, struct code_list *list, __u32 max)
 {
-	__u64 sp = state ? BPF_CORE_READ((struct pt_regs *)bpf_task_pt_regs(task), sp) : 0;
-	__u64 sequence = code_sequence(task);
-	/* 0, but not known to be so: with a known value the verifier would check every turn of the loop
-	 * apart. For the same reason the number of listed mappings is kept in memory. */
-	__u32 seen = control.zero;
-	struct bpf_iter_task_vma it;
-	struct vm_area_struct *vma;
-	bool any = false;
+	struct code_walk walk = {.task = task, .list = list};
 	__u64 name;
 
 	list->head.hash = 0;
 	list->head.count = 0;
 	list->seen_hash = 0;
 	list->seen_pages = 0;
-	list->sequence = sequence;
+	list->sequence = code_sequence(task);
+	list->mappings_left = max;
+	list->is_over = false;
 	begin_code_hash(list, task);
-	bpf_iter_task_vma_new(&it, task, 0);
-	while ((vma = bpf_iter_task_vma_next(&it))) {
-		if (++seen > max)
-			break;
-		if (state)
-			note_mapping(&state->stack, vma, sp, sequence);
-		if (!(vma->vm_flags & VM_EXEC))
-			continue;
-		fill_mapping(&list->mapping, vma);
-		hash_mapping(&list->hash, &list->mapping, task);
-		append_mapping(list, &list->mapping);
-		list->has_own_code |= is_own_code(&list->mapping);
-		list->seen_pages += exec_pages_of(vma);
-		any = true;
-	}
-	bpf_iter_task_vma_destroy(&it);
-	if (!any || seen > max)
+	begin_reader(&list->reader, task);
+	seek(&list->reader, 1);
+	bpf_loop(SLOTS_A_MAPPING * max + SLOTS_MORE, walk_mapping, &walk, 0);
+	if (!list->is_over || !list->has_code)
 		return;
 	name = end_code_hash(list);
 	list->seen_hash = list->head.count < WIRE_MAPPINGS ? name : 0;
-	if (was_not_changed(task, sequence))
+	if (was_not_changed(task, list->sequence))
 		list->head.hash = name;
 }
 
@@ -206,26 +279,17 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 		note_sent(hash, may_be_nmi);
 }
 
-/* Hashes the mapping of `task` that begins at `begin`, as walk_code does, and with `is_listed` lists it, too.
- * False: there is none that is executable. */
-static __always_inline bool hash_mapping_at(struct task_struct *task, __u64 begin, struct code_list *list,
+/* Takes the mapping that begins where it was looked for, which was read as far as `step` says. */
+static __always_inline bool take_mapping_at(struct code_list *list, struct task_struct *task, enum tree_step step,
 					    bool is_listed)
 {
-	struct bpf_iter_task_vma it;
-	struct vm_area_struct *vma;
-	bool is_there = false;
+	struct mm_reader *reader = &list->reader;
+	bool is_there = step == TREE_AT_SLOT && read_mapping(reader) &&
+			reader->mapping.begin == reader->address && reader->mapping.flags & VM_EXEC;
 
-	bpf_iter_task_vma_new(&it, task, begin);
-	vma = bpf_iter_task_vma_next(&it);
-	if (vma && vma->vm_start == begin && vma->vm_flags & VM_EXEC) {
-		fill_mapping(&list->mapping, vma);
-		hash_mapping(&list->hash, &list->mapping, task);
-		if (is_listed)
-			append_mapping(list, &list->mapping);
-		is_there = true;
-	}
-	bpf_iter_task_vma_destroy(&it);
 	list->is_missing = !is_there;
+	if (is_there)
+		take_mapping(list, task, is_listed);
 	return is_there;
 }
 

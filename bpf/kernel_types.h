@@ -121,20 +121,28 @@ typedef struct {
 } atomic64_t;
 
 struct rw_semaphore {
+	atomic64_t count; /* the lowest bit: it is held for writing; not on real-time kernels */
 	atomic64_t owner; /* who holds it for writing, with flags in the lowest bits */
 };
 
 typedef struct {
 	void *vdso; /* where it is mapped */
 	const struct vdso_image *vdso_image;
+	atomic64_t tlb_gen; /* x86: grows with each flush */
 } mm_context_t;
+
+struct maple_tree {
+	void *ma_root;
+};
 
 struct mm_struct {
 	mm_context_t context;
 	struct seqcount mm_lock_seq; /* CONFIG_PER_VMA_LOCK, 6.14 and later */
 	struct rw_semaphore mmap_lock;
 	unsigned long exec_vm; /* pages that may be executed and not written */
+	unsigned long total_vm;
 	int map_count;
+	struct maple_tree mm_mt;
 };
 
 struct mm_struct___counter {
@@ -160,6 +168,10 @@ struct timespec64 {
 
 struct inode___timespec {
 	struct timespec64 __i_ctime; /* 6.6 to 6.10 */
+};
+
+struct inode___old {
+	struct timespec64 i_ctime; /* to 6.5 */
 };
 
 struct file {
@@ -288,10 +300,6 @@ struct bpf_map {
 /* Kept by the kernel inside a map's value; found there by the type's name. */
 struct bpf_task_work {
 	__u64 opaque;
-} __attribute__((aligned(8)));
-
-struct bpf_iter_task_vma {
-	__u64 opaque[1];
 } __attribute__((aligned(8)));
 
 #endif /* OFFCPU_BPF_KERNEL_TYPES_H_ */

@@ -99,31 +99,41 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 	return false;
 }
 
-struct listed_code {
-	struct task_struct *task;
-	struct code_list *list;
-};
-
-/* Of bpf_loop; 1 ends it. */
-static long hash_listed_mapping(__u32 index, struct listed_code *listed)
+/* Of bpf_loop: as hash_known_mapping, of what was listed; 1 ends it. */
+static long hash_listed_mapping(__u32 index, struct code_walk *code)
 {
-	if (index >= WIRE_MAPPINGS || index >= listed->list->head.count)
+	struct code_list *list = code->list;
+	enum tree_step step = step_down(&list->reader);
+	__u32 next;
+
+	if (step == TREE_GOES_ON)
+		return 0;
+	if (!take_mapping_at(list, code->task, step, false))
 		return 1;
-	return !hash_mapping_at(listed->task, listed->list->mappings[index].begin, listed->list, false);
+	next = ++list->index;
+	list->is_over = next >= list->head.count || next >= WIRE_MAPPINGS;
+	if (list->is_over)
+		return 1;
+	seek(&list->reader, list->mappings[next].begin);
+	return 0;
 }
 
 /* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
  * that moment; else 0. */
 static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struct code_list *list)
 {
-	struct listed_code listed = {.task = task, .list = list};
+	struct code_walk code = {.task = task, .list = list};
 	__u64 sequence = code_sequence(task);
 
-	if (!sequence || !list->seen_hash || BPF_CORE_READ(task, mm, exec_vm) != list->seen_pages)
+	if (!sequence || !list->seen_hash || exec_pages(task) != list->seen_pages)
 		return 0;
+	list->index = 0;
+	list->is_over = false;
 	begin_code_hash(list, task);
-	bpf_loop(WIRE_MAPPINGS, hash_listed_mapping, &listed, 0);
-	if (list->is_missing || end_code_hash(list) != list->seen_hash)
+	begin_reader(&list->reader, task);
+	seek(&list->reader, list->mappings[0].begin);
+	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_listed_mapping, &code, 0);
+	if (!list->is_over || end_code_hash(list) != list->seen_hash)
 		return 0;
 	return was_not_changed(task, sequence) ? sequence : 0;
 }
@@ -155,15 +165,15 @@ static __always_inline void list_code_of(struct task_struct *task, const struct 
 	list->head.hash = 0;
 	list->head.count = 0;
 	list->seen_hash = 0;
-	if (mappings > DESCRIBED_VMAS && !config.has_locking_vma_iter && space && is_of(space, task) &&
-	    space->count <= KNOWN_MAPPINGS && list_known_code(task, space, list, sequence))
+	if (mappings > DESCRIBED_VMAS && space && is_of(space, task) &&
+	    list_known_code(task, space, list, sequence))
 		return;
 	list->head.count = 0;
 	if (mappings <= DESCRIBED_VMAS || may_walk_long()) {
-		walk_code(task, list, DESCRIBED_VMAS_MAX, NULL);
+		walk_code(task, list, DESCRIBED_VMAS_MAX);
 		*sequence = list->sequence;
 	}
-	if (!list->head.hash && mappings > DESCRIBED_VMAS && !config.has_locking_vma_iter)
+	if (!list->head.hash && mappings > DESCRIBED_VMAS)
 		confirm_seen_code(task, list, sequence);
 }
 
@@ -194,7 +204,7 @@ int describe_task(struct bpf_iter__task *ctx)
 		return 0;
 	fill_process(&record.process, task);
 	record.code.sequence = code_sequence(task);
-	buffer = config.has_vma_iter ? claim_buffer() : NULL;
+	buffer = config.reads_mappings ? claim_buffer() : NULL;
 	if (buffer) {
 		describe_code(&record.code, task, &buffer->code.list, ctx->meta->seq);
 		release_buffer(buffer);

@@ -9,9 +9,6 @@
 #include "config.bpf.h"
 #include "untrusted.bpf.h"
 
-/* That are looked at again one by one. */
-#define KNOWN_MAPPINGS 64
-
 /* What captures have taken of the time of a process's threads. */
 struct process_time {
 	__u64 since_ns;
@@ -27,10 +24,7 @@ struct space {
 	__u64 hash;
 	__u64 exec_pages; /* mm->exec_vm */
 	__u32 busy;
-	__u32 count;	    /* executable mappings */
 	__u32 has_own_code; /* that is of no file */
-	__u32 reserved;
-	__u64 begins[KNOWN_MAPPINGS];
 	struct process_time time; /* see watchdog.bpf.h */
 };
 
@@ -41,9 +35,9 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
-/* Kernels that have the iterator have these. 7.3 trusts no pointer to another task without them where a
- * program may sleep, and takes every global function for one that may be called there. */
-#if OFFCPU_VMA_ITER
+/* 7.3 trusts no pointer to another task without these where a program may sleep, and takes every global function
+ * for one that may be called there. */
+#if OFFCPU_TASK_WORK_ARGS
 extern void bpf_rcu_read_lock(void) __ksym;
 extern void bpf_rcu_read_unlock(void) __ksym;
 #else

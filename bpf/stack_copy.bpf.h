@@ -25,15 +25,10 @@ static __always_inline __u32 what_is_above(__u64 copied_to, __u64 wanted_to, __u
 	return copied_to >= end && is_known ? WIRE_ABOVE_END : WIRE_ABOVE_UNREAD;
 }
 
-struct stack_copy {
-	struct capture_record *record;
-	__u64 from;	   /* the next byte */
-	__u32 bytes, take; /* how many the record holds, and is to hold */
-};
-
 /* Of bpf_loop; 1 ends it. */
-static long copy_page(__u32 index, struct stack_copy *copy)
+static long copy_page(__u32 index, struct capture_buffer **buffer)
 {
+	struct stack_copy *copy = &(*buffer)->copy;
 	__u32 bytes = copy->bytes, chunk = WIRE_PAGE_BYTES - (copy->from & (WIRE_PAGE_BYTES - 1));
 
 	if (bytes >= copy->take || bytes > WIRE_COPY_MAX_BYTES)
@@ -43,7 +38,7 @@ static long copy_page(__u32 index, struct stack_copy *copy)
 	barrier_var(chunk); /* else the bound is checked of other registers: too much for 6.1 */
 	if (chunk > WIRE_PAGE_BYTES)
 		return 1;
-	if (bpf_probe_read_user(copy->record->stack + bytes, chunk, (void *)copy->from))
+	if (bpf_probe_read_user((*buffer)->record.stack + bytes, chunk, (void *)copy->from))
 		return 1;
 	copy->bytes = bytes + chunk;
 	copy->from += chunk;
@@ -51,43 +46,50 @@ static long copy_page(__u32 index, struct stack_copy *copy)
 }
 
 /* Copies `bytes` more from `from` on, or as many as are resident at its front. */
-static __always_inline void copy_resident(struct stack_copy *copy, __u64 from, __u32 bytes)
+static __always_inline void copy_resident(struct capture_buffer *buffer, __u64 from, __u32 bytes)
 {
-	copy->from = from;
-	copy->take = copy->bytes + bytes;
-	bpf_loop(bytes / WIRE_PAGE_BYTES + 2, copy_page, copy, 0);
+	buffer->copy.from = from;
+	buffer->copy.take = buffer->copy.bytes + bytes;
+	bpf_loop(bytes / WIRE_PAGE_BYTES + 2, copy_page, &buffer, 0);
 }
 
-/* What the copy from the stack pointer upwards holds. */
-struct copied {
-	__u64 begin, end;
-};
+/* Copies `bytes` from the stack pointer upwards, as the first of a stack. */
+static __always_inline void copy_top(struct capture_buffer *buffer, __u64 sp, __u32 bytes)
+{
+	buffer->copy.bytes = 0;
+	copy_resident(buffer, sp, bytes);
+	buffer->copy.begin = sp;
+	buffer->copy.end = sp + buffer->copy.bytes;
+}
 
 /* Copies the piece that begins at `begin`, or what of it lies behind what is copied already. */
-static __always_inline void copy_piece(struct stack_copy *copy, struct wire_piece *piece, __u64 begin,
-				       const struct copied *copied, struct task_state *state,
-				       struct task_struct *task)
+static __always_inline void copy_piece(struct capture_buffer *buffer, struct wire_piece *piece, __u64 begin,
+				       struct task_state *state, struct task_struct *task)
 {
-	__u64 end = begin + WIRE_PIECE_BYTES, mapping_end, wanted;
-	__u32 before = copy->bytes;
+	struct stack_copy *copy = &buffer->copy;
+	__u64 end, mapping_end;
 
-	if (begin >= copied->begin && begin < copied->end)
-		begin = copied->end;
-	mapping_end = end_of_mapping(state, task, begin);
+	copy->piece_end = begin + WIRE_PIECE_BYTES;
+	if (begin >= copy->begin && begin < copy->end)
+		begin = copy->end;
+	copy->mapping_end = end_of_mapping(state, task, &buffer->code.list.reader, begin);
+	end = copy->piece_end;
+	mapping_end = copy->mapping_end;
 	if (begin >= end || begin >= mapping_end)
 		return;
-	wanted = (end < mapping_end ? end : mapping_end) - begin;
-	copy_resident(copy, begin, wanted);
 	piece->begin = begin;
-	piece->bytes = copy->bytes - before;
-	piece->above = what_is_above(begin + piece->bytes, end, mapping_end, true);
+	piece->bytes = copy->bytes;
+	copy_resident(buffer, begin, (end < mapping_end ? end : mapping_end) - begin);
+	piece->bytes = copy->bytes - piece->bytes;
+	piece->above = what_is_above(piece->begin + piece->bytes, copy->piece_end, copy->mapping_end, true);
 }
 
-/* Copies the pieces that the walker has asked for, behind the copy from the stack pointer upwards. */
-static __always_inline void copy_pieces(struct stack_copy *copy, const struct copied *copied,
-					struct task_state *state, struct task_struct *task)
+/* Copies the pieces that the walker has asked for, behind the copy from the stack pointer upwards. A function, so
+ * that what it needs of the stack is not its caller's. */
+static __noinline int copy_pieces(struct capture_buffer *buffer, struct task_state *state,
+				  struct task_struct *task)
 {
-	struct wire_piece *pieces = copy->record->head.pieces;
+	struct wire_piece *pieces = buffer->record.head.pieces;
 	struct wire_stack_hint *hint;
 	__u32 tid = task->pid;
 
@@ -95,11 +97,12 @@ static __always_inline void copy_pieces(struct stack_copy *copy, const struct co
 		pieces[i].begin = 0;
 	hint = bpf_map_lookup_elem(&stack_hints, &tid);
 	if (!hint)
-		return;
+		return 0;
 	for (__u32 i = 0; i < WIRE_PIECES; i++) {
-		if (i < hint->pieces && copy->bytes <= WIRE_STACK_MAX_BYTES + i * WIRE_PIECE_BYTES)
-			copy_piece(copy, &pieces[i], hint->begins[i], copied, state, task);
+		if (i < hint->pieces && buffer->copy.bytes <= WIRE_STACK_MAX_BYTES + i * WIRE_PIECE_BYTES)
+			copy_piece(buffer, &pieces[i], hint->begins[i], state, task);
 	}
+	return 0;
 }
 
 #endif /* OFFCPU_BPF_STACK_COPY_BPF_H_ */

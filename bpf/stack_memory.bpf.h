@@ -11,31 +11,36 @@
 #define OFFCPU_BPF_STACK_MEMORY_BPF_H_
 
 #include "counters.bpf.h"
+#include "code_sequence.bpf.h"
+#include "mm_tree.bpf.h"
 #include "task.bpf.h"
-#include "vma_iter.bpf.h"
 
 /* Memory of which a page may be more than bytes, or may be brought by others than the kernel. */
 #define VM_OF_OTHERS (VM_SHARED | VM_MAYSHARE | VM_IO | VM_PFNMAP | VM_MIXEDMAP | VM_HUGETLB)
 
-static __always_inline bool is_plain_memory(struct vm_area_struct *vma)
+static __always_inline bool is_plain_memory(const struct mm_reader *reader)
 {
-	vma = untrusted_mapping(vma);
-	if (vma->vm_flags & VM_OF_OTHERS || vma->vm_file || vma->vm_ops)
+	__u64 served_by = 0;
+
+	if (reader->mapping.flags & VM_OF_OTHERS || reader->mapping.file || reader->mapping.ops)
 		return false;
-	return !bpf_core_field_exists(vma->vm_userfaultfd_ctx.ctx) || !vma->vm_userfaultfd_ctx.ctx;
+	if (bpf_core_field_exists(((struct vm_area_struct *)0)->vm_userfaultfd_ctx.ctx))
+		READ_FIELD(served_by, struct vm_area_struct, reader->pointer, vm_userfaultfd_ctx.ctx);
+	return !served_by;
 }
 
-/* If `address` is in `vma`, that is the mapping of it. */
-static __always_inline void note_mapping(struct stack_mapping *mapping, struct vm_area_struct *vma,
+/* If `address` is in the mapping that was read last, that is the mapping of it. */
+static __always_inline void note_mapping(struct stack_mapping *mapping, const struct mm_reader *reader,
 					 __u64 address, __u64 sequence)
 {
-	bool is_device = vma->vm_flags & (VM_IO | VM_PFNMAP);
+	const struct mapping_read *read = &reader->mapping;
+	bool is_device = read->flags & (VM_IO | VM_PFNMAP);
 
-	if (address < vma->vm_start || address >= vma->vm_end)
+	if (address < read->begin || address >= read->end)
 		return;
-	mapping->begin = vma->vm_start;
-	mapping->end = is_device ? vma->vm_start : vma->vm_end;
-	mapping->may_fault = is_plain_memory(vma);
+	mapping->begin = read->begin;
+	mapping->end = is_device ? read->begin : read->end;
+	mapping->may_fault = is_plain_memory(reader);
 	mapping->sequence = sequence;
 }
 
@@ -44,59 +49,41 @@ static __always_inline bool is_in_stack(const struct stack_mapping *stack, __u64
 	return sp >= stack->begin && sp < stack->end;
 }
 
-struct mapping_search {
-	struct stack_mapping *mapping;
-	__u64 address, sequence;
-};
-
-/* Of bpf_find_vma. */
-static long note_found(struct task_struct *task, struct vm_area_struct *vma, struct mapping_search *search)
-{
-	note_mapping(search->mapping, vma, search->address, search->sequence);
-	return 0;
-}
-
 /*
  * Looks for the mapping that `address` of the current task lies in, which is noted as that of its stack or as
- * the other one. The iterator that takes each mapping by itself finds it whatever others are mapping, but not
- * with interrupts off; bpf_find_vma needs the lock of all mappings, if it is free. A global function, so that
- * the verifier goes through it once.
+ * the other one. A global function, so that the verifier goes through it once.
  */
-__noinline int find_mapping(__u64 address, __u32 is_other)
+__noinline int find_mapping(struct mm_reader *reader, __u64 address, __u32 is_other)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
-	struct mapping_search search = {.address = address, .sequence = code_sequence(task)};
-	struct bpf_iter_task_vma it;
-	struct vm_area_struct *vma;
+	struct stack_mapping *mapping;
+	__u64 sequence;
 
-	if (!state)
+	if (!state || !reader)
 		return 0;
-	search.mapping = is_other ? &state->other : &state->stack;
-	search.mapping->begin = search.mapping->end = 0;
-	if (config.has_vma_iter && !config.has_locking_vma_iter) {
-		bpf_iter_task_vma_new(&it, task, address);
-		vma = bpf_iter_task_vma_next(&it);
-		if (vma)
-			note_mapping(search.mapping, vma, address, search.sequence);
-		bpf_iter_task_vma_destroy(&it);
-	}
-	if (!is_in_stack(search.mapping, address))
-		bpf_find_vma(task, address, note_found, &search, 0);
+	sequence = code_sequence(task);
+	mapping = is_other ? &state->other : &state->stack;
+	mapping->begin = mapping->end = 0;
+	begin_reader(reader, task);
+	if (read_mapping_at(reader, address))
+		note_mapping(mapping, reader, address, sequence);
 	return 0;
 }
 
 /*
  * How far the stack of the current task may be read from `sp` on. Mappings that somebody is changing cannot
- * be looked at: then the stack is where it was last. If nothing is known, it is the page of `sp`.
+ * be looked at: then the stack is where it was last. If nothing is known, it is the page of `sp`. A function, as
+ * others here are, so that what it needs of the stack is not its caller's.
  */
-static __always_inline __u64 stack_end(struct task_state *state, struct task_struct *task, __u64 sp)
+static __noinline __u64 stack_end(struct task_state *state, struct task_struct *task, struct mm_reader *reader,
+				       __u64 sp)
 {
 	struct stack_mapping *stack = &state->stack, before = *stack;
 	__u64 sequence = code_sequence(task);
 
 	if (!is_in_stack(stack, sp) || !sequence || stack->sequence != sequence) {
-		find_mapping(sp, false);
+		find_mapping(reader, sp, false);
 		if (!is_in_stack(stack, sp))
 			*stack = before;
 	}
@@ -108,7 +95,8 @@ static __always_inline __u64 stack_end(struct task_state *state, struct task_str
 
 /* How far the mapping that `address` of the current task lies in may be read; 0: that is not known, or it is
  * a device. */
-static __always_inline __u64 end_of_mapping(struct task_state *state, struct task_struct *task, __u64 address)
+static __always_inline __u64 end_of_mapping(struct task_state *state, struct task_struct *task,
+					    struct mm_reader *reader, __u64 address)
 {
 	struct stack_mapping *other = &state->other;
 	__u64 sequence = code_sequence(task);
@@ -116,7 +104,7 @@ static __always_inline __u64 end_of_mapping(struct task_state *state, struct tas
 	if (is_in_stack(&state->stack, address))
 		return state->stack.end;
 	if (!is_in_stack(other, address) || !sequence || other->sequence != sequence)
-		find_mapping(address, true);
+		find_mapping(reader, address, true);
 	return is_in_stack(other, address) ? other->end : 0;
 }
 

@@ -101,20 +101,22 @@ static __always_inline void leave(struct task_struct *task, __u64 now, __u32 tas
 		leave_closely(task, now, task_flags);
 }
 
-/* Made when the thread left: see capture_at_leave. */
-static __always_inline struct user_side user_stack_at_leave(struct task_struct *task,
-							    struct task_state *state)
+/* What was found when the thread left: see keep_user_stack. */
+static __always_inline struct user_side take_user_stack(struct task_struct *task, struct task_state *state)
 {
-	struct user_side side = {};
+	struct user_side side = {.no_user = WIRE_NO_USER_BUDGET};
 
-	if (state)
-		side.cookie = state->cookie;
 	if (task->flags & PF_KERNELS_OWN)
 		side.no_user = WIRE_NO_USER_KERNEL_THREAD;
-	else
-		side.no_user = config.can_read_user ? WIRE_NO_USER_BUDGET : WIRE_NO_USER_UNSUPPORTED;
-	if (state)
-		state->cookie = 0;
+	else if (!config.can_read_user)
+		side.no_user = WIRE_NO_USER_UNSUPPORTED;
+	if (!state)
+		return side;
+	side.cookie = state->cookie;
+	side.user_stack = state->left_stack;
+	if (state->left_no_user)
+		side.no_user = state->left_no_user;
+	state->cookie = state->left_stack = state->left_no_user = 0;
 	return side;
 }
 
@@ -157,22 +159,22 @@ static __always_inline bool is_proof_due(void)
 	return config.proof_odds && next_random(this_cpu()) <= ~0U / config.proof_odds;
 }
 
-static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 cookie,
-					__u64 user_stack)
+/* Before a capture is asked for, which may be made at once: see user_stack_of. */
+static __always_inline void note_walked(struct task_struct *task, struct task_state *state, __u64 user_stack)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
-	state->walked.cookie = cookie;
+	state->walked.cookie = 0;
 	state->walked.pc = regs->ip;
 	state->walked.sp = regs->sp;
 	state->walked.user_stack = user_stack;
 	state->walked.code_hash = state->code.hash;
 }
 
-/* Of a thread that is back and still in the kernel: its stack by a walk that ends at a stack that is known,
- * else by a capture. */
+/* Of the current thread, in the kernel: its stack by a walk that ends at a stack that is known, else by a
+ * capture. */
 static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
-							   const struct times *times)
+							   __u64 now, bool is_long)
 {
 	bool may_walk = config.walks_user && state && !state->cookie && !(task->flags & PF_KERNELS_OWN);
 	__u64 walked = may_walk ? walked_user_stack(state) : 0;
@@ -183,23 +185,22 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 		count_own_ns(is_known ? WIRE_COUNT_USER_WALKED : WIRE_COUNT_USER_WALK_UNKNOWN, 0);
 	if (is_known && !is_proof_due())
 		return side;
-	side = user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
-			     IS_CURRENT);
-	if (walked && side.cookie)
-		note_walked(task, state, side.cookie, walked);
-	else if (is_known)
+	if (state)
+		note_walked(task, state, walked);
+	side = user_stack_of(task, state, now, is_long, CONTEXT_SWITCH, IS_CURRENT);
+	if (is_known && !side.cookie)
 		side.user_stack = walked;
 	return side;
 }
 
-/* At its arrival, where that is told by then; where not, what was captured when it left. */
+/* At its arrival, where that is told by then; where not, what was found when it left. */
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
 						     const struct times *times, enum presence presence)
 {
 	if (presence == ABOUT_TO_RUN && !config.has_task_work)
-		return user_stack_at_leave(task, state);
+		return take_user_stack(task, state);
 	if (presence == IS_CURRENT)
-		return walked_or_captured(task, state, times);
+		return walked_or_captured(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS);
 	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
 			     presence);
 }
@@ -271,7 +272,7 @@ static __always_inline void tell_wait(void *ctx, struct arrival *arrival)
 		}
 		count_ns(WIRE_COUNT_WAKER_UNKNOWN, arrival->times.waited_ns);
 	}
-	if (arrival->presence == IS_CURRENT &&
+	if ((arrival->presence == IS_CURRENT || !config.has_task_work) &&
 	    sum_interval(task, &arrival->times, stack, side, kind, syscall))
 		return;
 	send_interval(task, arrival->account, &arrival->times, stack, side, kind, syscall);
@@ -371,16 +372,21 @@ static __always_inline void keep_stack_of_wait(struct task_struct *next, struct 
 	end_timing(cpu ? &cpu->kernel_stacks : NULL);
 }
 
-/* Kernels that cannot defer captures: the length of the wait is not known yet, so every sleep may cost one.
- */
-static __always_inline void capture_at_leave(struct task_struct *task)
+/* Kernels that cannot defer captures: the user memory of a thread that is coming back is out of reach, so its
+ * stack is found when it leaves, while it still is the current one. */
+static __noinline int keep_user_stack(struct task_struct *task, __u64 now)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
+	struct user_side side;
 
-	if (state && untrusted(task)->mm && config.can_read_user)
-		state->cookie =
-			user_stack_of(task, state, state->stamp.out_ns, false, CONTEXT_SWITCH, IS_CURRENT)
-				.cookie;
+	if (!state || !untrusted(task)->mm || !config.can_read_user)
+		return 0;
+	state->cookie = 0;
+	side = walked_or_captured(task, state, now, false);
+	state->cookie = side.cookie;
+	state->left_stack = side.user_stack;
+	state->left_no_user = side.no_user;
+	return 0;
 }
 
 /* Ends the wait that `next` comes back from here, as far as that can be. */
@@ -412,7 +418,7 @@ static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, stru
 	if (current_is_recorded(prev)) {
 		leave(prev, departure_ns(prev, at), prev_state);
 		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
-			capture_at_leave(prev);
+			keep_user_stack(prev, at.clock);
 	}
 	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */

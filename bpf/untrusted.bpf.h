@@ -29,6 +29,23 @@ static __always_inline struct vm_area_struct *untrusted_mapping(struct vm_area_s
 	return UNTRUSTED(struct vm_area_struct, vma);
 }
 
+/* A field of an object whose address is a number, into a variable of the field's size: 0 where nothing can be
+ * read. Older kernels let programs read what is not theirs by a call alone; that it goes straight to where it
+ * is wanted spares the stack. */
+#if OFFCPU_TASK_WORK_ARGS
+#define READ_FIELD(to, type, object, field)                                                                   \
+	({                                                                                                    \
+		type *from_ = UNTRUSTED(type, (type *)(object));                                              \
+		(to) = (__typeof__(to))from_->field;                                                          \
+	})
+#else
+#define READ_FIELD(to, type, object, field)                                                                   \
+	({                                                                                                    \
+		type *from_ = (type *)(object);                                                               \
+		bpf_core_read(&(to), sizeof(to), &from_->field);                                              \
+	})
+#endif
+
 /* A pointer as a number. The verifier does not let programs count with pointers, but the difference of two of
  * them is a number. On kernels without such casts, reading one as if it were data takes a call. */
 static __always_inline __u64 address_of(const void *object)

@@ -86,12 +86,15 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
 	if (is_switched_off(task))
 		return side;
-	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
+	wanted = hinted_bytes(task->pid, config.has_task_work &&
+						 (is_long || budget->bytes_ns > NS_PER_SECOND / 2));
 	side.no_user = WIRE_NO_USER_BUDGET;
 	paid = wanted + piece_bytes(task->pid);
 	if (!spend(&budget->bytes_ns, price_ns(paid), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
+	if (context == CONTEXT_SWITCH && presence == IS_CURRENT && state)
+		state->walked.cookie = side.cookie; /* what was walked was noted before */
 	if (context == CONTEXT_SWITCH)
 		count_capture_of(user_of(task));
 	if (can_run_task_work(task) && spend(&budget->task_work_ns, task_work_price_ns(), is_long)) {

@@ -45,6 +45,7 @@ struct user_walk {
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;
+	struct mm_reader reader;
 };
 
 struct {
@@ -233,7 +234,7 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	if (walk->sp & 7) /* the window begins there: words would be halves of two */
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
-		find_mapping(walk->sp, false);
+		find_mapping(&walk->reader, walk->sp, false);
 	if (!is_in_stack(&state->stack, walk->sp))
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	walk->stack_end = state->stack.end;
@@ -270,7 +271,7 @@ static __always_inline bool go_to_other_stack(struct user_walk *walk, struct tas
 	__u64 sp = walk->elsewhere;
 
 	walk->stack_begin = sp;
-	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), sp);
+	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), &walk->reader, sp);
 	walk->elsewhere = 0;
 	if (walk->stack_end > sp)
 		return true;

@@ -29,6 +29,7 @@ typedef __s32 int32_t;
 #define WIRE_REGISTERS 17	 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define WIRE_32_BIT_CALL 0x10000 /* beside the number of a system call of i386, which is below */
 #define WIRE_PAGE_BYTES 4096
+#define WIRE_CODE_BYTES 128 /* of a function of the kernel: see kernel_code.bpf.c */
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
@@ -449,7 +450,7 @@ struct wire_config {
 	uint8_t ends_at_switch;		/* intervals end at sched_switch, not at sched_exit_tp */
 	uint8_t has_rq_clock;
 	uint8_t has_task_work;
-	uint8_t has_vma_iter;
+	uint8_t reads_mappings; /* from the tree that the kernel keeps them in, see mm_tree.bpf.h */
 	uint8_t can_read_user; /* false on kernels where such a read can deadlock */
 	uint8_t filter_pids;
 	uint8_t filter_tids;
@@ -463,8 +464,7 @@ struct wire_config {
 	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
 	uint8_t excluded_cgroups;
 	uint8_t exclude_pids;
-	uint8_t has_locking_vma_iter; /* mappings do not change while it walks; else it leaves out those that
-					 do */
+	uint8_t reserved_too;
 	uint8_t samples_at_switch; /* what is left out may be left out at sched_switch, see sampling.bpf.h */
 	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */

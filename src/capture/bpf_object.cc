@@ -6,7 +6,6 @@
 #include "offcpu_plain.skel.h"
 #include "offcpu_tw4.skel.h"
 #include "offcpu_tw5.skel.h"
-#include "offcpu_vma.skel.h"
 
 namespace offcpu {
 namespace {
@@ -50,7 +49,7 @@ absl::StatusOr<BpfObject> OpenVariant() {
 absl::StatusOr<BpfObject> BpfObject::Open(const KernelFeatures& features) {
   if (features.task_work_arguments == 5) return OpenVariant<offcpu_tw5>();
   if (features.task_work_arguments == 4) return OpenVariant<offcpu_tw4>();
-  return features.vma_iter ? OpenVariant<offcpu_vma>() : OpenVariant<offcpu_plain>();
+  return OpenVariant<offcpu_plain>();
 }
 
 }  // namespace offcpu

@@ -104,13 +104,16 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
                             .advice = "a kernel built with CONFIG_FAIR_GROUP_SCHED=y"},
                            features.rq_clock));
   checks.push_back(Answer(
-      {.name = "reads of user memory", .lost = "user stacks of waits that have ended", .advice = "Linux 6.4 or later"},
+      {.name = "reads of user memory",
+       .lost = "user stacks of waits that have ended",
+       .advice = "Linux 6.4 or later, or 6.1.36 or later"},
       features.can_read_user, features.can_read_user ? "safe" : "may deadlock: not done"));
   checks.push_back(CheckTaskWork(features));
-  checks.push_back(Feature({.name = "iterator of mappings",
-                            .lost = "stacks of processes that map or unmap code while they are recorded, or end soon",
-                            .advice = "Linux 6.7 or later"},
-                           features.vma_iter));
+  checks.push_back(Feature({.name = "tree of mappings",
+                            .lost = "user stacks cheap enough for short waits; stacks of processes that map or unmap "
+                                    "code while they are recorded, or end soon",
+                            .advice = "a version of this program that knows this kernel"},
+                           features.mm_tree));
 }
 
 Check CheckKernelNames(const HostFacts& facts) {

@@ -15,10 +15,8 @@ struct KernelFeatures {
   bool exit_tp = false;         // sched_exit_tp: 6.16 and later
   bool rq_clock = false;        // se.cfs_rq->rq: CONFIG_FAIR_GROUP_SCHED
   int task_work_arguments = 0;  // of the kfunc that schedules task work: 5 (6.18), 4 (7.x), 0: none
-  bool vma_iter = false;        // bpf_iter_task_vma kfuncs: 6.7 and later
-  bool locking_vma_iter =
-      false;                   // they hold the lock of all mappings; else they leave out those that change: 7.x, 6.18
-  bool can_read_user = false;  // false from 5.19 to 6.3, where such a read can deadlock the machine, and before
+  bool mm_tree = false;         // the tree of a process's mappings, in a form that is known: 6.1 and later
+  bool can_read_user = false;   // false where such a read can deadlock the machine: 5.19 to 6.3, unless it was mended
   KernelRanges ranges;
   bool orc = false;  // unwind tables by which stacks can be walked, if their form is known: x86-64, 6.4 and later
 

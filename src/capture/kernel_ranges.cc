@@ -91,6 +91,8 @@ KernelRanges FindKernelRanges(std::string_view kallsyms) {
       .schedule = RangeOf(symbols, "__schedule"),
       .schedule_tail = RangeOf(symbols, "schedule_tail"),
       .entry = Between(symbols, "__entry_text_start", "__entry_text_end"),
+      .nofault_copy = RangeOf(symbols, "copy_from_user_nofault"),
+      .uaccess_check = RangeOf(symbols, "nmi_uaccess_okay").begin,
       .wakers = {.try_to_wake_up = RangeOf(symbols, "try_to_wake_up"),
                  .interrupts = {RangeOfInterruptStubs(symbols), RangeOf(symbols, "common_interrupt"),
                                 RangeOf(symbols, "fred_extint"), RangeOf(symbols, "asm_exc_xen_hypervisor_callback")},

@@ -72,11 +72,10 @@ wire_config WireConfig(const ProgramsConfig& config, const KernelFeatures& featu
   wire.buffers = buffers;
   wire.mappings_per_second = config.mappings_per_second;
   wire.process_ns_per_second = config.process_ns_per_second;
-  wire.ends_at_switch = !features.exit_tp;
+  wire.ends_at_switch = !features.can_defer();
   wire.has_rq_clock = features.rq_clock;
   wire.has_task_work = features.can_defer() && config.task_works_per_second != 0;
-  wire.has_vma_iter = features.vma_iter;
-  wire.has_locking_vma_iter = features.locking_vma_iter;
+  wire.reads_mappings = features.mm_tree;
   wire.can_read_user = features.can_read_user;
   wire.filter_pids = !config.pids.empty() || config.command != 0;
   wire.filter_tids = !config.tids.empty();
@@ -218,8 +217,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf.config->keeps_stacks = features.orc && !bpf.config->ends_at_switch;
   if (bpf.config->keeps_stacks != 0) bpf_map__set_max_entries(bpf.maps.kernel_memos, WIRE_KERNEL_MEMOS);
   bpf.config->proof_odds = config.proof_odds;
-  bpf.config->walks_user =
-      config.proof_odds != 0 && features.can_defer() && features.vma_iter && bpf.config->ends_at_switch == 0;
+  bpf.config->walks_user = config.proof_odds != 0 && features.mm_tree && features.can_read_user;
   if (bpf.config->walks_user != 0) {
     bpf_map__set_max_entries(bpf.maps.user_rows, WIRE_USER_ROW_BUCKETS);
     bpf_map__set_max_entries(bpf.maps.user_memos, WIRE_USER_MEMOS);
@@ -239,7 +237,7 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   bpf_map__set_max_entries(bpf.maps.captures, RingBytes(config.capture_ring_bytes));
   bpf_map__set_max_entries(bpf.maps.buffers, buffers);
   const BpfPrograms& programs = bpf.programs;
-  bpf_program__set_autoload(programs.sched_exit, features.exit_tp);
+  bpf_program__set_autoload(programs.sched_exit, bpf.config->ends_at_switch == 0);
   bpf_program__set_autoload(programs.read_orc_header, features.orc);
   bpf_program__set_autoload(programs.flush_sums, bpf.config->sums != 0);
   bpf_program__set_autoload(programs.ask_for_nothing, bpf.config->has_task_work != 0);

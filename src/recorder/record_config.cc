@@ -77,7 +77,7 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
   settings.windows.window.wakers = config.wakers;
   settings.windows.open_waits = OpenWaitsConfigOf(config);
-  settings.targets.code_hash = features.vma_iter;
+  settings.targets.code_hash = features.mm_tree;
   settings.targets.deadline = std::chrono::milliseconds(config.target_deadline_ms);
   return settings;
 }
