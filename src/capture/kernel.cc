@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -127,6 +128,9 @@ bool ReadsOfUserMemoryAreSafe(const KernelRanges& ranges) {
   return Calls(*code, ranges.nofault_copy.begin, ranges.uaccess_check);
 }
 
+// For tests: as a kernel before 6.16 would be recorded on.
+bool ActsAsOld() { return std::getenv("OFFCPU_AS_OLD_KERNEL") != nullptr; }
+
 // The file is there on real-time kernels only.
 bool IsRealTime() {
   int value = 0;
@@ -159,9 +163,9 @@ absl::StatusOr<KernelFeatures> ProbeKernel() {
   KernelFeatures features;
   features.switch_tp = TracepointArguments(types.get(), "sched_switch") >= 4;
   features.task_iter = HasType(types.get(), "bpf_iter_task_type", BTF_KIND_ENUM);
-  features.exit_tp = HasType(types.get(), "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
+  features.exit_tp = !ActsAsOld() && HasType(types.get(), "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF);
   features.rq_clock = HasMember(types.get(), "sched_entity", "cfs_rq");
-  features.task_work_arguments = TaskWorkArguments(types.get());
+  features.task_work_arguments = ActsAsOld() ? 0 : TaskWorkArguments(types.get());
   features.mm_tree = HasMmTree(types.get());
   features.real_time = IsRealTime();
   features.ranges = FindKernelRanges(ReadKallsyms());
