@@ -8,7 +8,7 @@
 #ifndef OFFCPU_BPF_USER_MEMO_BPF_H_
 #define OFFCPU_BPF_USER_MEMO_BPF_H_
 
-#include "config.bpf.h"
+#include "code_check.bpf.h"
 
 #define MEMO_WORDS 96
 #define MEMO_BYTES 4096 /* of the stack, a power of 2: where the words are that it read */
@@ -21,7 +21,8 @@ struct user_memo {
 	__u32 uses_fp;	  /* whether `fp` mattered */
 	__u32 count;	  /* words that it read */
 	__u32 bytes;	  /* from `sp` on, up to the last one of them */
-	__u32 reserved;
+	__u32 mappings;	  /* that its frames lie in, as far as they were looked at; 0: they were not looked at */
+	__u64 mapped_at[CHECKED_MAPPINGS];
 	__u64 values[MEMO_WORDS];
 	__u16 offsets[MEMO_WORDS]; /* from `sp` */
 };
@@ -49,7 +50,7 @@ static __always_inline void begin_memo(struct user_memo *memo, __u64 code_hash, 
 	memo->pc = pc;
 	memo->sp = sp;
 	memo->fp = fp;
-	memo->uses_fp = memo->count = memo->bytes = 0;
+	memo->uses_fp = memo->count = memo->bytes = memo->mappings = 0;
 }
 
 /* A walk that reads more than there is room for has no memo. */
@@ -67,6 +68,14 @@ static __always_inline void note_word(struct user_memo *memo, __u64 address, __u
 	memo->count = index + 1;
 	if (offset + 8 > memo->bytes)
 		memo->bytes = offset + 8;
+}
+
+/* Where the mappings are that hold its frames. */
+static __always_inline void note_mappings(struct user_memo *memo, const struct code_check *check)
+{
+	for (__u32 i = 0; i < CHECKED_MAPPINGS; i++)
+		memo->mapped_at[i] = check->begins[i];
+	memo->mappings = check->count;
 }
 
 static __always_inline void end_memo(struct user_memo *memo, __u64 id)

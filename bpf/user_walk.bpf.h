@@ -20,6 +20,8 @@
 
 #define USER_WALK_FRAMES 256
 #define FRAMES_A_CALL 4
+/* Whose code is looked at, where that may have changed: a power of 2. A longer stack is captured. */
+#define CHECKED_FRAMES USER_WALK_FRAMES
 /* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
 #define WINDOW_BYTES 2048
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
@@ -45,7 +47,11 @@ struct user_walk {
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;
+	__u8 needs_check; /* the code may have changed since its hash was told */
+	__u32 frames;	  /* so far */
+	__u64 frame_pcs[CHECKED_FRAMES];
 	struct mm_reader reader;
+	struct code_check check;
 };
 
 struct {
@@ -167,6 +173,11 @@ static __always_inline void step_to_interrupted(struct user_walk *walk, struct u
 		walk->elsewhere = walk->sp;
 }
 
+static __always_inline void note_frame(struct user_walk *walk)
+{
+	walk->frame_pcs[walk->frames++ & (CHECKED_FRAMES - 1)] = walk->pc - !walk->is_leaf;
+}
+
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
 static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_memo *memo)
 {
@@ -177,6 +188,7 @@ static __always_inline bool walk_user_frame(struct user_walk *walk, struct user_
 		return true;
 	}
 	wire_hash_add(&walk->hash, walk->pc);
+	note_frame(walk);
 	if (row_cfa(row) == WIRE_CFA_NONE)
 		walk->is_complete = 1;
 	else if (row_cfa(row) == WIRE_CFA_CONTEXT)
@@ -201,13 +213,21 @@ static long walk_user_frames(__u32 index, struct walk_context *context)
 	return 0;
 }
 
-/* The hash of the current thread's code, if it is known without looking at mappings; else 0. */
-static __always_inline __u64 known_code_hash(struct task_struct *task, struct task_state *state,
-					     __u64 sequence)
+/* The hash that the code of a process had when it was looked at last; 0: it is being written. */
+static __always_inline __u64 last_hash(const struct space *space)
+{
+	return hash_at(space, *(volatile __u64 *)&space->sequence);
+}
+
+/* The hash of the current thread's code as far as it is known without looking at mappings, and whether it is
+ * that of code as it was; 0: it is not known. */
+static __always_inline __u64 known_code_hash(struct user_walk *walk, struct task_struct *task,
+					     struct task_state *state, __u64 sequence)
 {
 	const struct code_seen *seen = &state->code;
 	struct space *space;
 
+	walk->needs_check = 0;
 	if (seen->sequence == sequence && seen->mm == (__u64)untrusted(task)->mm &&
 	    seen->exec_id == task->self_exec_id)
 		return seen->hash;
@@ -215,7 +235,10 @@ static __always_inline __u64 known_code_hash(struct task_struct *task, struct ta
 	if (!space || !is_of(space, task))
 		return 0;
 	see_code(state, task, sequence, hash_at(space, sequence));
-	return seen->hash;
+	if (seen->hash)
+		return seen->hash;
+	walk->needs_check = 1;
+	return last_hash(space);
 }
 
 /* Fills in where the walk begins, and how far the stack may be read; returns a wire_counter_id. */
@@ -225,9 +248,12 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u64 sequence = code_sequence(task);
 
-	walk->code_hash = sequence ? known_code_hash(task, state, sequence) : 0;
+	walk->code_hash = sequence ? known_code_hash(walk, task, state, sequence) : 0;
 	if (!walk->code_hash)
 		return WIRE_COUNT_USER_WALK_NO_CODE;
+	walk->frames = 0;
+	if (walk->needs_check)
+		begin_check(&walk->check, task, walk->code_hash, sequence);
 	walk->pc = regs->ip;
 	walk->sp = walk->stack_begin = regs->sp;
 	walk->fp = regs->bp;
@@ -254,6 +280,35 @@ static __always_inline bool copy_more(struct user_walk *walk, __u64 bytes)
 	barrier_var(more); /* compared by itself, as in cut_and_hash */
 	return more <= MEMO_BYTES - WINDOW_BYTES &&
 	       !bpf_probe_read_user(&walk->words[WINDOW_WORDS], more, (void *)(walk->window + WINDOW_BYTES));
+}
+
+/* Of bpf_loop; 1 ends it. */
+static long check_frame(__u32 index, struct user_walk **walk)
+{
+	if (index >= CHECKED_FRAMES || index >= (*walk)->frames || (*walk)->check.has_failed)
+		return 1;
+	check_mapping(&(*walk)->check, (*walk)->frame_pcs[index]);
+	return 0;
+}
+
+/* Is the code of all frames what its hash says? */
+__noinline int frames_are_as_known(struct user_walk *walk)
+{
+	if (!walk || walk->frames > CHECKED_FRAMES)
+		return false;
+	bpf_loop(CHECKED_FRAMES, check_frame, &walk, 0);
+	return holds(&walk->check, bpf_get_current_task_btf());
+}
+
+/* The same of a walk that was made before. */
+__noinline int memo_is_as_known(struct user_walk *walk, const struct user_memo *memo)
+{
+	if (!walk || !memo || !memo->mappings)
+		return false;
+	for (__u32 i = 0; i < CHECKED_MAPPINGS; i++)
+		if (i < memo->mappings)
+			check_mapping(&walk->check, memo->mapped_at[i]);
+	return holds(&walk->check, bpf_get_current_task_btf());
 }
 
 /* The id of the stack, if this memo is of the walk, whose first window has been copied; else 0. */
@@ -314,10 +369,12 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	memo = failure ? NULL : memo_of(walk->code_hash, walk->pc, walk->sp, walk->words[0]);
 	if (memo) {
 		id = remembered_stack(walk, memo);
-		if (id)
+		if (id && (!walk->needs_check || memo_is_as_known(walk, memo)))
 			return id;
 		failure = walk_to_end(walk, memo, state);
 	}
+	if (!failure && walk->needs_check && !frames_are_as_known(walk))
+		failure = WIRE_COUNT_USER_WALK_NO_CODE;
 	if (failure) {
 		count_own_ns(failure, 0);
 		return 0;
@@ -325,6 +382,8 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	if (!memo || !walk->is_complete)
 		return 0;
 	id = wire_hash_end(walk->hash);
+	if (walk->needs_check)
+		note_mappings(memo, &walk->check);
 	end_memo(memo, id);
 	return id;
 }
