@@ -23,8 +23,9 @@
 #include "mm_tree.bpf.h"
 #include "stack_memory.bpf.h"
 
-/* Between two mappings may be a gap, and a walk goes down from the root to each node of some ten of them. */
-#define SLOTS_A_MAPPING 3
+/* Between two mappings may be a gap, and for each leaf, which has at least eight slots, a walk goes down from the
+ * root. */
+#define SLOTS_A_MAPPING 5
 #define SLOTS_MORE 64
 /* Of a mapping that is looked for: down from the root to the slot. */
 #define STEPS_A_MAPPING (TREE_LEVELS + 2)

@@ -70,6 +70,8 @@ static __always_inline bool read_node(struct mm_reader *reader)
 	struct mm_struct *mm = (struct mm_struct *)reader->mm;
 	__u64 pointer = reader->pointer;
 
+	if (!mm)
+		return false;
 	if (!pointer) {
 		reader->first = 0;
 		reader->last = ~0ULL;
@@ -83,15 +85,20 @@ static __always_inline bool read_node(struct mm_reader *reader)
 	return !bpf_probe_read_kernel(reader->node, sizeof(reader->node), (void *)(pointer & ~NODE_LOWER_BITS));
 }
 
+static __always_inline __u32 pivots_of(const struct mm_reader *reader)
+{
+	return reader->type == NODE_ARANGE ? NODE_ARANGE_PIVOTS : NODE_PIVOTS;
+}
+
 /* How many pivots are below the address. Without a branch, or the verifier would go all the ways that there
- * are. The pivots of an arange node end with slots: pointers into the kernel, which are above all addresses. */
+ * are: the highest bit of a difference says that it is negative. */
 static __always_inline __u32 slot_of(const struct mm_reader *reader)
 {
 	const __u64 lower = ~(1ULL << 63);
-	__u64 below = 0, address = reader->address - 1;
+	__u64 below = 0, address = reader->address - 1, pivots = pivots_of(reader);
 
-	for (__u32 i = 0; i < NODE_PIVOTS; i++)
-		below += (((reader->node[1 + i] - 1) & lower) - address) >> 63;
+	for (__u64 i = 0; i < NODE_PIVOTS; i++)
+		below += ((((reader->node[1 + i] - 1) & lower) - address) & (i - pivots)) >> 63;
 	barrier_var(below);
 	return below & 15;
 }
@@ -107,7 +114,7 @@ static __always_inline enum tree_step step_down(struct mm_reader *reader)
 		return read_node(reader) ? TREE_GOES_ON : TREE_FAILED;
 	}
 	slot = slot_of(reader);
-	pivots = reader->type == NODE_ARANGE ? NODE_ARANGE_PIVOTS : NODE_PIVOTS;
+	pivots = pivots_of(reader);
 	pivot = slot < pivots ? reader->node[(1 + slot) & (NODE_WORDS - 1)] : 0;
 	reader->slot_last = pivot ?: reader->last;
 	reader->pointer = reader->node[(1 + pivots + slot) & (NODE_WORDS - 1)];

@@ -104,7 +104,7 @@ static __always_inline void leave(struct task_struct *task, __u64 now, __u32 tas
 /* What was found when the thread left: see keep_user_stack. */
 static __always_inline struct user_side take_user_stack(struct task_struct *task, struct task_state *state)
 {
-	struct user_side side = {.no_user = WIRE_NO_USER_BUDGET};
+	struct user_side side = {.no_user = WIRE_NO_USER_NEW};
 
 	if (task->flags & PF_KERNELS_OWN)
 		side.no_user = WIRE_NO_USER_KERNEL_THREAD;

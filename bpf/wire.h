@@ -74,6 +74,7 @@ WIRE_ENUM(wire_no_user){
 	WIRE_NO_USER_KERNEL_THREAD, WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or
 							       waited too short */
 	WIRE_NO_USER_SWITCHED_OFF,			    /* captures have cost its process too much time */
+	WIRE_NO_USER_NEW,				    /* it has not left a CPU before */
 };
 
 /* What lies above the bytes of a stack that were copied. */

@@ -37,6 +37,7 @@ enum class NoUserStack : uint8_t {
   kGone,               // the process ended before it could be looked at
   kTargetStuck,        // reading the process did not come back in time
   kUnreadableProcess,  // its maps or memory could not be read
+  kNew,                // the thread had not run yet, on a kernel whose threads tell their stacks when they leave
   kSwitchedOff,        // captures had taken too much of the process's time: it has none for a while
   kOverload,           // the daemon's queue or the waiting room was full
   kUnsupported,        // this kernel offers no way to copy a user stack
@@ -45,7 +46,7 @@ enum class NoUserStack : uint8_t {
   kOnCpu,              // it is running: only a thread that waits can be read from outside
   kNotAsked,           // of a waker: whom it woke is not recorded, or had waited too short
 };
-inline constexpr int kNoUserStackCount = 19;
+inline constexpr int kNoUserStackCount = 20;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...
 
 struct ProcessInfo {

@@ -251,7 +251,7 @@ TEST(Capture, CodeThatIsUnknownIsCounted)
 
 	EXPECT_EQ(capture(5, 4096), WIRE_USER_PENDING);
 	EXPECT_EQ(counted(WIRE_COUNT_CODE_UNKNOWN).count, 0);
-	for (__u32 i = 1; i < 200; i++)
+	for (__u32 i = 1; i < 300; i++)
 		map_code(task, i);
 	EXPECT_EQ(capture(5, 4096), WIRE_USER_PENDING);
 	EXPECT_EQ(counted(WIRE_COUNT_CODE_UNKNOWN).count, 1);

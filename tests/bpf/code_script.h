@@ -1,4 +1,5 @@
-/* Processes that have code mapped, and the hash of it by the tests' own arithmetic (see hash_mapping). */
+/* Processes that have code mapped, and the hash of it by the tests' own arithmetic: that of the user and of
+ * the names of the mappings. */
 #ifndef OFFCPU_TESTS_BPF_CODE_SCRIPT_H_
 #define OFFCPU_TESTS_BPF_CODE_SCRIPT_H_
 
@@ -15,7 +16,7 @@ static inline struct task_struct *new_process(int pid)
 	struct task_struct *task = host_new_process(pid);
 
 	host_run_on(task, 0);
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	settings->mappings_per_second = 1000000;
 	host.now_ns += SECOND; /* of which the budget is full */
 	host_map(task, STACK, STACK_END, VM_WRITE | VM_STACK);
@@ -54,6 +55,21 @@ static inline struct wire_mapping mapping_of(__u32 n)
 				     .changed_ns = (1600000000 + (__u64)n) * 1000000000 + 5 + n};
 }
 
+/* The name of a mapping of a file. */
+static inline __u64 mapping_name(const struct wire_mapping *mapping)
+{
+	struct mixture mixture = {};
+
+	mix_in(&mixture, OF_MAPPING);
+	mix_in(&mixture, mapping->begin);
+	mix_in(&mixture, mapping->end);
+	mix_in(&mixture, mapping->offset);
+	mix_in(&mixture, mapping->inode);
+	mix_in(&mixture, mapping->device);
+	mix_in(&mixture, mapping->changed_ns);
+	return name_of(&mixture);
+}
+
 /* The hash of mappings of a process of this user. */
 static inline __u64 hash_of_users_mappings(__u32 uid, const struct wire_mapping *mappings, __u32 count)
 {
@@ -61,14 +77,8 @@ static inline __u64 hash_of_users_mappings(__u32 uid, const struct wire_mapping 
 
 	mix_in(&mixture, OF_CODE);
 	mix_in(&mixture, uid);
-	for (__u32 i = 0; i < count; i++) {
-		mix_in(&mixture, mappings[i].begin);
-		mix_in(&mixture, mappings[i].end);
-		mix_in(&mixture, mappings[i].offset);
-		mix_in(&mixture, mappings[i].inode);
-		mix_in(&mixture, mappings[i].device);
-		mix_in(&mixture, mappings[i].changed_ns);
-	}
+	for (__u32 i = 0; i < count; i++)
+		mix_in(&mixture, mapping_name(&mappings[i]));
 	return name_of(&mixture);
 }
 

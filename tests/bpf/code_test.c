@@ -119,22 +119,6 @@ TEST(Code, CodeThatMayNotBeExecutedAnyMoreIsFound)
 	EXPECT_EQ(told_hash(), hash_of_code(2));
 }
 
-static void add_a_page(void)
-{
-	host.current->mm->exec_vm++;
-}
-
-/* The two known ones are there, but for the page; then all four are looked at. */
-TEST(Code, PagesThatComeMeanwhileAreFound)
-{
-	struct task_struct *task = new_process_with_code(2);
-
-	told_hash();
-	host_map(task, 0x1000000, 0x1001000, VM_WRITE);
-	host.on_vma = add_a_page;
-	EXPECT_EQ(looks_of_telling(hash_of_code(2)), 2 + 4);
-}
-
 TEST(Code, WritableCodeIsNotFoundByTheCountOfPages)
 {
 	struct task_struct *task = new_process_with_code(2);
@@ -153,48 +137,42 @@ TEST(Code, AnotherProgramIsLookedAtAnew)
 	EXPECT_EQ(looks_of_telling(hash_of_code(2)), 3);
 }
 
-/* 64 of them; more are all looked at. */
+/* 127 of them; more are all looked at. */
 TEST(Code, SoManyMappingsAreKnown)
 {
-	for (__u32 count = 64; count <= 65; count++) {
+	for (__u32 count = 127; count <= 128; count++) {
 		struct task_struct *task = new_process_with_code(count);
 
 		EXPECT_EQ(looks_of_telling(hash_of_code(count)), count + 1);
 		host_map(task, 0x10000000, 0x10001000, VM_WRITE);
-		EXPECT_EQ(looks_of_telling(hash_of_code(count)), count == 64 ? 64 : 67);
+		EXPECT_EQ(looks_of_telling(hash_of_code(count)), count == 127 ? 127 : 130);
 	}
 }
 
-/* With the stack: 128 are looked at, 129 are too many. */
+/* With the stack: 256 are looked at, 257 are too many. */
 TEST(Code, SoManyMappingsAreLookedAt)
 {
-	struct task_struct *task = new_process_with_code(127);
+	struct task_struct *task = new_process_with_code(255);
 
-	EXPECT_EQ(told_hash(), hash_of_code(127));
-	map_code(task, 127);
+	EXPECT_EQ(told_hash(), hash_of_code(255));
+	map_code(task, 255);
 	EXPECT_EQ(looks_of_telling(0), 0);
 	EXPECT_EQ(sent_records(WIRE_CODE), 1);
 }
 
-TEST(Code, IteratorThatLocksLooksAtMoreMappings)
+/* What one process has shown, another one is asked for alone. */
+TEST(Code, ListsAreKnownOfAllProcesses)
 {
-	struct task_struct *task = new_process_with_code(255);
+	struct task_struct *task;
 
-	settings->has_locking_vma_iter = 1;
-	EXPECT_EQ(told_hash(), hash_of_code(255));
-	map_code(task, 255);
-	EXPECT_EQ(looks_of_telling(0), 0);
-}
-
-/* With interrupts off it can be used but once: all are looked at. */
-TEST(Code, IteratorThatLocksLooksAtAllMappings)
-{
-	struct task_struct *task = new_process_with_code(2);
-
-	settings->has_locking_vma_iter = 1;
+	new_process_with_code(2);
+	told_hash();
+	task = new_process(2);
+	map_code(task, 0);
+	map_code(task, 1);
 	told_hash();
 	host_map(task, 0x1000000, 0x1001000, VM_WRITE);
-	EXPECT_EQ(looks_of_telling(hash_of_code(2)), 4);
+	EXPECT_EQ(looks_of_telling(hash_of_code(2)), 2);
 }
 
 TEST(Code, MappingsThatAreBeingChangedAreNotLookedAt)
@@ -209,8 +187,6 @@ TEST(Code, MappingsThatAreBeingChangedAreNotLookedAt)
 	EXPECT_EQ(code.hash, 0);
 	EXPECT_EQ(code.sequence, 0);
 	EXPECT_EQ(host.vmas_seen, 0);
-	settings->has_locking_vma_iter = 1;
-	EXPECT_EQ(told_hash(), hash_of_code(2));
 }
 
 static void change_sequence(void)
@@ -310,14 +286,14 @@ TEST(Code, SampleMakesNoStorage)
 	EXPECT_EQ(sent_records(WIRE_CODE), 1);
 }
 
-TEST(Code, IsUnknownWithoutAnIterator)
+TEST(Code, IsUnknownWhereTheTreeIs)
 {
 	struct task_struct *task = new_process_with_code(2);
 
-	settings->has_vma_iter = 0;
+	settings->reads_mappings = 0;
 	EXPECT_EQ(told_hash(), 0);
 	EXPECT_EQ(told_code(CONTEXT_SWITCH).sequence, sequence_of(task));
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	task->mm = NULL;
 	EXPECT_EQ(told_hash(), 0);
 }

@@ -32,7 +32,7 @@ static struct task_struct *new_program(void)
 	host_map(task, CODE, CODE + PAGES(3), VM_EXEC);
 	host_map(task, CODE + PAGES(3), CODE + PAGES(5), VM_WRITE);
 	task->mm->map_count = 8193;
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	host.now_ns = 100 * SECOND;
 	return task;
 }
@@ -123,24 +123,24 @@ TEST(Describe, KnownCodeWithMoreOfItIsNotKnown)
 	EXPECT_EQ(describe(task).task->code.hash, 0);
 }
 
-/* Code in 64 mappings is looked at again, in 65 it is not. */
+/* Code in 127 mappings is looked at again, in 128 it is not. */
 TEST(Describe, KnownCodeOfMoreMappingsThanAreKnownIsNotKnown)
 {
 	struct task_struct *task = new_program();
 	__u64 page = 0x20000000;
 
-	for (int i = 1; i < 64; i++, page += PAGES(2))
+	for (int i = 1; i < 127; i++, page += PAGES(2))
 		host_map(task, page, page + PAGES(1), VM_EXEC);
 	task->mm->map_count = 8193;
-	EXPECT_EQ(describe(task).count, 64);
-	EXPECT_EQ(describe(task).count, 64);
+	EXPECT_EQ(describe(task).count, 127);
+	EXPECT_EQ(describe(task).count, 127);
 	host_map(task, page, page + PAGES(1), VM_EXEC);
 	task->mm->map_count = 8193;
 	host.now_ns += SECOND;
-	EXPECT_EQ(describe(task).count, 65);
-	host.vma_walks = 0;
+	EXPECT_EQ(describe(task).count, 128);
+	host.nodes_read = 0;
 	EXPECT_EQ(describe(task).count, 0);
-	EXPECT_EQ(host.vma_walks, 0);
+	EXPECT_EQ(host.nodes_read, 0);
 }
 
 /* Each try looks at the one mapping of code, and finds that something has changed: the fourth is the last. */

@@ -34,7 +34,7 @@ static struct task_struct *new_program(void)
 	code->vm_file->f_inode->i_ctime_nsec = 7;
 	code->vm_pgoff = 2;
 	host_map(task, CODE + PAGES(3), CODE + PAGES(5), VM_WRITE);
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	host.now_ns = 100 * SECOND;
 	return task;
 }
@@ -68,7 +68,7 @@ TEST(Describe, TellsExecutableMappingsAndThenTheThread)
 
 TEST(Describe, LeavesOutThreadsOfTheKernel)
 {
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	EXPECT_TRUE(!describe(host_new_kernel_thread(7)).task);
 	EXPECT_TRUE(!describe(NULL).task);
 }
@@ -79,19 +79,19 @@ TEST(Describe, ProcessWithoutAnAddressSpaceHasNoCode)
 	struct task_struct *task = host_new_process(100);
 
 	task->mm = NULL;
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	EXPECT_EQ(describe(task).task->code.hash, 0);
 	EXPECT_EQ(describe(task).count, 0);
 }
 
-TEST(Describe, KernelThatDoesNotWalkMappingsTellsTheThreadAlone)
+TEST(Describe, KernelWhoseMappingsAreNotReadTellsTheThreadAlone)
 {
 	struct task_struct *task = new_program();
 
-	settings->has_vma_iter = 0;
+	settings->reads_mappings = 0;
 	EXPECT_EQ(describe(task).count, 0);
 	EXPECT_EQ(describe(task).task->code.hash, 0);
-	EXPECT_EQ(host.vma_walks, 0);
+	EXPECT_EQ(host.nodes_read, 0);
 }
 
 TEST(Describe, WithoutABufferTheThreadAloneIsTold)
@@ -122,8 +122,9 @@ TEST(Describe, RemembersTheCodeForCaptures)
 	EXPECT_EQ(space->mm, (__u64)task->mm);
 	EXPECT_EQ(space->exec_id, 1);
 	EXPECT_EQ(space->exec_pages, 3);
-	EXPECT_EQ(space->count, 1);
-	EXPECT_EQ(space->begins[0], CODE);
+	ASSERT_TRUE(known_list_of(space->hash));
+	EXPECT_EQ(known_list_of(space->hash)->count, 1);
+	EXPECT_EQ(known_list_of(space->hash)->begins[0], CODE);
 }
 
 /* 128 mappings are listed, the rest is unknown; the hash is of all of them. */
@@ -184,15 +185,4 @@ TEST(Describe, MappingsThatChangeMeanwhileAreNotTold)
 	EXPECT_EQ(told.task->code.sequence, 41); /* when the walk began */
 	EXPECT_EQ(told.count, 0);
 	EXPECT_EQ(describe(task).count, 1); /* nothing changes any more */
-}
-
-/* An iterator that holds the lock lets nobody change them. */
-TEST(Describe, IteratorThatLocksIsBelieved)
-{
-	struct task_struct *task = new_program();
-
-	settings->has_locking_vma_iter = 1;
-	change(task, 1);
-	EXPECT_EQ(describe(task).count, 1);
-	EXPECT_NE(describe(task).task->code.hash, 0);
 }

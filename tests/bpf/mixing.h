@@ -8,7 +8,7 @@
 #define MOST_MIXED 4096
 
 /* First words: see wire_hash_kind. */
-enum { OF_CODE = 1, OF_VDSO, OF_KERNEL_STACK, OF_USER_STACK, OF_USER_ROWS };
+enum { OF_CODE = 1, OF_VDSO, OF_KERNEL_STACK, OF_USER_STACK, OF_USER_ROWS, OF_MAPPING };
 
 /* The words that a name is made of. */
 struct mixture {

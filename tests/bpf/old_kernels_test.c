@@ -1,6 +1,6 @@
 /*
- * Compiled with OFFCPU_TASK_WORK_ARGS=0 and OFFCPU_VMA_ITER=1, as for kernels before 6.18: kernel stacks are
- * copied before they are walked, nothing is remembered, and user stacks are captured when a thread leaves.
+ * Compiled with OFFCPU_TASK_WORK_ARGS=0, as for kernels before 6.18: kernel stacks are copied before they are
+ * walked, nothing is remembered, and user stacks are walked, or captured, when a thread leaves.
  */
 #include "tests/bpf/schedule.h"
 #include "tests/bpf/capture_script.h"
@@ -15,8 +15,7 @@ static void begin_old_kernel(void)
 /* The current thread leaves now: the budget is earned until then. */
 static void leave_now(struct task_struct *task)
 {
-	state_of(task)->stamp.out_ns = host.now_ns;
-	capture_at_leave(task);
+	keep_user_stack(task, host.now_ns);
 }
 
 TEST(OldKernelWalk, GoesOverACopyOfTheStack)
@@ -111,7 +110,7 @@ TEST(OldKernelCapture, IsMadeAtOnceAndLeavesNoRequest)
 	EXPECT_EQ(side.cookie, cookie_of(0, CONTEXT_SWITCH, 1));
 	ASSERT_EQ(host_records(&captures), 1);
 	EXPECT_EQ(capture_record(0)->cookie, side.cookie);
-	expect_bytes(capture_record(0) + 1, SP, 16384);
+	expect_bytes(capture_record(0) + 1, SP, 4096);
 	EXPECT_EQ(host_count(&requests), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_TASK_WORK_REFUSED).count, 0);
 	EXPECT_EQ(counted(WIRE_COUNT_COPIED_AT_ONCE).count, 1);
@@ -203,7 +202,7 @@ TEST(OldKernelSwitch, IntervalWithoutACaptureTellsWhy)
 	settings->can_read_user = 0;
 	sleep_and_return(task);
 	EXPECT_EQ(sent_interval(1)->cookie, 0);
-	EXPECT_EQ(sent_interval(1)->no_user, WIRE_NO_USER_BUDGET);
+	EXPECT_EQ(sent_interval(1)->no_user, WIRE_NO_USER_UNREADABLE);
 	EXPECT_EQ(sent_interval(2)->cookie, 0);
 	EXPECT_EQ(sent_interval(2)->no_user, WIRE_NO_USER_UNSUPPORTED);
 }

@@ -118,7 +118,7 @@ void script_sampled_sleep(void)
 /* Stacks can be captured and walked; budgets are large. */
 static void let_capture(void)
 {
-	settings->can_read_user = settings->has_task_work = settings->has_vma_iter = 1;
+	settings->can_read_user = settings->has_task_work = settings->reads_mappings = 1;
 	settings->capture_bytes_per_second = 1 << 20;
 	settings->task_works_per_second = 1000;
 	settings->mappings_per_second = 1000000;

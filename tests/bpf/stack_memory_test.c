@@ -1,9 +1,11 @@
 /* Where a stack lies, what of it may be touched, and how its pages are faulted in. */
 #include "tests/bpf/capture_script.h"
 
+static struct mm_reader reader;
+
 static const struct stack_mapping *found_at(struct task_struct *task, __u64 address)
 {
-	find_mapping(address, false);
+	find_mapping(&reader, address, false);
 	return &state_of(task)->stack;
 }
 
@@ -25,26 +27,21 @@ TEST(StackMapping, IsFoundByEachOfItsAddresses)
 	}
 }
 
-/* The iterator leaves nothing out; where it does or is not there, bpf_find_vma has to get the lock. */
+/* The tree can be read all the same. */
 TEST(StackMapping, IsFoundWhileOthersHaveTheLock)
 {
 	struct task_struct *task = new_captured(7);
 
-	host.mappings_are_locked = true;
+	task->mm->mm_lock_seq.sequence++;
 	expect_mapping(found_at(task, SP), STACK, STACK_END);
-	settings->has_locking_vma_iter = 1;
-	expect_mapping(found_at(task, SP), 0, 0);
-	settings->has_locking_vma_iter = settings->has_vma_iter = 0;
-	expect_mapping(found_at(task, SP), 0, 0);
-	host.mappings_are_locked = false;
-	expect_mapping(found_at(task, SP), STACK, STACK_END);
+	EXPECT_EQ(state_of(task)->stack.sequence, 0);
 }
 
 TEST(StackMapping, ThreadWithoutStorageHasNone)
 {
 	new_captured(7);
 	host_clear(&tasks);
-	find_mapping(SP, false);
+	find_mapping(&reader, SP, false);
 	EXPECT_EQ(host_count(&tasks), 0);
 }
 
@@ -89,7 +86,7 @@ TEST(StackMapping, MemoryOfOthersMayNotFault)
 	EXPECT_FALSE(may_fault_with(VM_WRITE, host_file(5), NULL, NULL));
 	EXPECT_FALSE(may_fault_with(VM_WRITE, NULL, (void *)1, NULL));
 	EXPECT_FALSE(may_fault_with(VM_WRITE, NULL, NULL, (void *)1));
-	host_hide_field("vma->vm_userfaultfd_ctx.ctx");
+	host_hide_field("((struct vm_area_struct *)0)->vm_userfaultfd_ctx.ctx");
 	EXPECT_TRUE(may_fault_with(VM_WRITE, NULL, NULL, (void *)1));
 }
 
@@ -97,10 +94,10 @@ TEST(StackEnd, IsThatOfTheMapping)
 {
 	struct task_struct *task = new_captured(7);
 
-	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END);
-	EXPECT_EQ(host.vma_walks, 1);
-	EXPECT_EQ(stack_end(state_of(task), task, SP + 8), STACK_END);
-	EXPECT_EQ(host.vma_walks, 1);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), STACK_END);
+	EXPECT_EQ(host.vmas_seen, 1);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP + 8), STACK_END);
+	EXPECT_EQ(host.vmas_seen, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_STACK_UNKNOWN).count, 0);
 }
 
@@ -108,10 +105,10 @@ TEST(StackEnd, IsLookedForAgainAfterAChange)
 {
 	struct task_struct *task = new_captured(7);
 
-	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), STACK_END);
 	host_unmap(task, STACK);
 	host_map(task, STACK, STACK_END - 4096, VM_WRITE);
-	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END - 4096);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), STACK_END - 4096);
 }
 
 /* Somebody is changing mappings, and has the lock. */
@@ -119,15 +116,14 @@ TEST(StackEnd, IsWhereItWasWhileMappingsChange)
 {
 	struct task_struct *task = new_captured(7);
 
-	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), STACK_END);
 	task->mm->mm_lock_seq.sequence++;
-	host.mappings_are_locked = true;
-	settings->has_vma_iter = 0;
-	EXPECT_EQ(stack_end(state_of(task), task, SP), STACK_END);
+	task->mm->mm_mt.ma_root = NULL;
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, SP), STACK_END);
 	EXPECT_EQ(counted(WIRE_COUNT_STACK_UNKNOWN).count, 0);
 	/* Another stack is unknown: only the page of its pointer may be read, which is counted. */
-	EXPECT_EQ(stack_end(state_of(task), task, 0x1234), 0x2000);
-	EXPECT_EQ(stack_end(state_of(task), task, 0x1fff), 0x2000);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, 0x1234), 0x2000);
+	EXPECT_EQ(stack_end(state_of(task), task, &reader, 0x1fff), 0x2000);
 	EXPECT_EQ(counted(WIRE_COUNT_STACK_UNKNOWN).count, 2);
 	EXPECT_EQ(state_of(task)->stack.end, STACK_END);
 }
@@ -136,13 +132,13 @@ TEST(EndOfMapping, OfTheStackIsKnownFromIt)
 {
 	struct task_struct *task = new_captured(7);
 
-	stack_end(state_of(task), task, SP);
-	EXPECT_EQ(end_of_mapping(state_of(task), task, SP + 4096), STACK_END);
-	EXPECT_EQ(host.vma_walks, 1);
-	EXPECT_EQ(end_of_mapping(state_of(task), task, CODE(0)), CODE(0) + CODE_BYTES);
-	EXPECT_EQ(end_of_mapping(state_of(task), task, CODE(0) + 8), CODE(0) + CODE_BYTES);
-	EXPECT_EQ(host.vma_walks, 2);
-	EXPECT_EQ(end_of_mapping(state_of(task), task, CODE(5)), 0);
+	stack_end(state_of(task), task, &reader, SP);
+	EXPECT_EQ(end_of_mapping(state_of(task), task, &reader, SP + 4096), STACK_END);
+	EXPECT_EQ(host.vmas_seen, 1);
+	EXPECT_EQ(end_of_mapping(state_of(task), task, &reader, CODE(0)), CODE(0) + CODE_BYTES);
+	EXPECT_EQ(end_of_mapping(state_of(task), task, &reader, CODE(0) + 8), CODE(0) + CODE_BYTES);
+	EXPECT_EQ(host.vmas_seen, 2);
+	EXPECT_EQ(end_of_mapping(state_of(task), task, &reader, CODE(5)), 0);
 }
 
 /* The stack of the current thread, of which these pages have been swapped out. */
@@ -152,7 +148,7 @@ static struct task_struct *new_swapped(void)
 
 	host_take_page(task, SP, false);
 	host_take_page(task, SP + 8192, false);
-	find_mapping(SP, false);
+	find_mapping(&reader, SP, false);
 	return task;
 }
 
@@ -200,7 +196,7 @@ TEST(FaultIn, EndsWithTheStack)
 	struct task_struct *task = new_swapped();
 
 	host_map(task, STACK_END, STACK_END + 4096, VM_WRITE);
-	find_mapping(SP, false);
+	find_mapping(&reader, SP, false);
 	host_take_page(task, STACK_END, false);
 	host_regs(task)->sp = STACK_END - 8;
 	fault_in(state_of(task), task, 8192);

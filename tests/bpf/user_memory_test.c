@@ -143,7 +143,7 @@ TEST(UserMemory, MappingOfTheStackIsFoundOnce)
 
 	EXPECT_NE(walked_id(thread), 0);
 	EXPECT_NE(walked_id(thread), 0);
-	EXPECT_EQ(host.vma_walks, 1);
+	EXPECT_EQ(host.vmas_seen, 1);
 }
 
 /* Something was mapped below; the code is seen again as it was. */

@@ -88,7 +88,7 @@ static inline struct user_thread new_user_thread(int pid, __u64 sp)
 	struct user_thread thread = {.task = host_new_process(pid)};
 
 	host_run_on(thread.task, 0);
-	settings->has_vma_iter = 1;
+	settings->reads_mappings = 1;
 	host_map(thread.task, STACK, STACK_END, VM_WRITE | VM_STACK);
 	for (__u64 page = sp & ~(HOST_PAGE - 1); page < STACK_END; page += HOST_PAGE)
 		host_memory(thread.task, page);

@@ -319,7 +319,7 @@ TEST(NameTest, EveryKindAndReasonHasItsOwnName) {
   names.clear();
   for (int i = 0; i < kNoUserStackCount; ++i) names.emplace_back(Name(static_cast<NoUserStack>(i)));
   EXPECT_THAT(names, ElementsAre("none", "budget", "ring full", "no buffer", "unreadable", "exiting", "exec", "pending",
-                                 "lost", "gone", "target stuck", "unreadable process", "switched off", "overload",
+                                 "lost", "gone", "target stuck", "unreadable process", "new", "switched off", "overload",
                                  "unsupported", "stale", "kernel thread", "on CPU", "not asked"));
 }
 

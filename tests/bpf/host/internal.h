@@ -26,6 +26,8 @@ struct host_process {
 };
 
 struct host_process *host_process_of(struct task_struct *task);
+/* Makes the tree of its mappings anew. */
+void host_plant_tree(struct host_process *process);
 /* Forgets maps, rings and task work. */
 void host_reset_maps(void);
 /* The element that holds this address in its value; NULL: none. */

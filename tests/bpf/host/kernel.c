@@ -8,6 +8,7 @@
 
 #define HIDDEN_FIELDS 16
 #define ALLOCATIONS 65536
+#define MAPPINGS 65536
 
 struct host_kernel host;
 
@@ -15,6 +16,8 @@ static const char *hidden_fields[HIDDEN_FIELDS];
 static __u32 hidden_field_count;
 static void *allocations[ALLOCATIONS];
 static __u32 allocation_count;
+static const void *mappings[MAPPINGS]; /* of all processes, at places that follow from their addresses */
+static const void *mapping_read;       /* last, since a node was */
 
 void host_reset(void)
 {
@@ -22,6 +25,8 @@ void host_reset(void)
 		free(allocations[--allocation_count]);
 	host_reset_maps();
 	hidden_field_count = 0;
+	memset(mappings, 0, sizeof(mappings));
+	mapping_read = NULL;
 	memset(&host, 0, sizeof(host));
 	/* Kernels of today: what older ones had instead is asked for by tests of theirs. */
 	host_hide_field("throttled->throttled");
@@ -101,6 +106,7 @@ static struct host_process *new_process(void)
 	process->css_set.dfl_cgrp = &process->cgroup;
 	process->cgroup.kn = &process->node;
 	process->mm.mm_lock_seq.sequence = 2;
+	host_plant_tree(process);
 	return process;
 }
 
@@ -200,15 +206,38 @@ long bpf_current_task_under_cgroup(void *map, __u32 index)
 
 static void tell_pages(struct host_process *process)
 {
+	host_plant_tree(process);
 	process->mm.map_count = process->count;
+	process->mm.total_vm = 0;
 	process->mm.exec_vm = 0;
 	for (__u32 i = 0; i < process->count; i++) {
 		struct vm_area_struct *vma = process->vmas[i];
 
+		process->mm.total_vm += (vma->vm_end - vma->vm_start) / HOST_PAGE;
 		if ((vma->vm_flags & (VM_EXEC | VM_WRITE | VM_STACK)) == VM_EXEC)
 			process->mm.exec_vm += (vma->vm_end - vma->vm_start) / HOST_PAGE;
 	}
 	process->mm.mm_lock_seq.sequence += 2;
+}
+
+static const void **place_of_mapping(const void *mapping)
+{
+	__u32 place = ((__u64)mapping >> 4) * 0x9e3779b1U % MAPPINGS;
+
+	while (mappings[place] && mappings[place] != mapping)
+		place = (place + 1) % MAPPINGS;
+	return &mappings[place];
+}
+
+/* A program reads this object: does it begin to read a mapping? */
+static void see_object(const void *object)
+{
+	if (!object || *place_of_mapping(object) != object || mapping_read == object)
+		return;
+	mapping_read = object;
+	host.vmas_seen++;
+	if (host.on_vma)
+		host.on_vma();
 }
 
 struct vm_area_struct *host_map(struct task_struct *task, __u64 begin, __u64 end, __u64 flags)
@@ -227,6 +256,7 @@ struct vm_area_struct *host_map(struct task_struct *task, __u64 begin, __u64 end
 		process->vmas[index] = process->vmas[index - 1];
 	process->vmas[index] = vma;
 	process->count++;
+	*place_of_mapping(vma) = vma;
 	tell_pages(process);
 	return vma;
 }
@@ -254,52 +284,6 @@ struct file *host_file(__u64 inode_number)
 	return file;
 }
 
-static struct vm_area_struct *mapping_from(struct task_struct *task, __u64 address)
-{
-	struct host_process *process = host_process_of(task);
-
-	for (__u32 i = 0; process && i < process->count; i++)
-		if (process->vmas[i]->vm_end > address)
-			return process->vmas[i];
-	return NULL;
-}
-
-/* The iterator keeps where it goes on, and the task, behind a pointer in its only word. */
-struct vma_walk {
-	struct task_struct *task;
-	__u64 from;
-};
-
-int bpf_iter_task_vma_new(struct bpf_iter_task_vma *it, struct task_struct *task, __u64 address)
-{
-	struct vma_walk *walk = host_allocate(sizeof(*walk));
-
-	walk->task = task;
-	walk->from = address;
-	it->opaque[0] = (__u64)walk;
-	host.vma_walks++;
-	return 0;
-}
-
-struct vm_area_struct *bpf_iter_task_vma_next(struct bpf_iter_task_vma *it)
-{
-	struct vma_walk *walk = (struct vma_walk *)it->opaque[0];
-	struct vm_area_struct *vma = mapping_from(walk->task, walk->from);
-
-	if (!vma)
-		return NULL;
-	walk->from = vma->vm_end;
-	host.vmas_seen++;
-	if (host.on_vma)
-		host.on_vma();
-	return vma;
-}
-
-void bpf_iter_task_vma_destroy(struct bpf_iter_task_vma *it)
-{
-	it->opaque[0] = 0;
-}
-
 void bpf_rcu_read_lock(void)
 {
 }
@@ -310,20 +294,8 @@ void bpf_rcu_read_unlock(void)
 
 void *bpf_rdonly_cast(const void *object, __u32 type)
 {
+	see_object(object);
 	return (void *)object;
-}
-
-long bpf_find_vma(struct task_struct *task, __u64 address, void *callback, void *context, __u64 flags)
-{
-	long (*found)(struct task_struct *, struct vm_area_struct *, void *) =
-		(long (*)(struct task_struct *, struct vm_area_struct *, void *))callback;
-	struct vm_area_struct *vma = mapping_from(task, address);
-
-	if (host.mappings_are_locked)
-		return -16; /* EBUSY */
-	if (!vma || address < vma->vm_start)
-		return -2; /* ENOENT */
-	return found(task, vma, context);
 }
 
 /* ---- memory ---- */
@@ -408,8 +380,15 @@ static _Bool is_readable(__u64 from, __u32 bytes)
 	return from >= HOST_PAGE && (from + bytes <= host.unreadable_begin || from >= host.unreadable_end);
 }
 
+#define NODE_BYTES 256
+
 long bpf_probe_read_kernel(void *to, __u32 bytes, const void *from)
 {
+	if (bytes == NODE_BYTES) {
+		host.nodes_read++;
+		mapping_read = NULL;
+	}
+	see_object(from); /* by its first field */
 	if (!is_readable((__u64)from, bytes)) {
 		memset(to, 0, bytes);
 		return -14; /* EFAULT */

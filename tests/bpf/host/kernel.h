@@ -41,15 +41,14 @@ struct host_kernel {
 	_Bool no_storage;     /* nothing can be allocated for a task */
 	_Bool rings_are_busy; /* what was interrupted holds the lock of every ring */
 	_Bool refuses_task_work;
-	_Bool mappings_are_locked;		/* bpf_find_vma finds nothing */
 	__u64 unreadable_begin, unreadable_end; /* kernel memory that cannot be read */
 
-	__u32 vma_walks;  /* iterators that were begun */
-	__u32 vmas_seen;  /* mappings that iterators gave */
+	__u32 nodes_read; /* of trees of mappings */
+	__u32 vmas_seen;  /* mappings that were read there */
 	__u32 user_reads; /* of user memory, whether they succeeded or not */
 
 	/* What others do meanwhile; NULL: nothing. */
-	void (*on_vma)(void);	     /* behind each mapping that an iterator gives, counted in vmas_seen */
+	void (*on_vma)(void);	     /* before each mapping is read, counted in vmas_seen */
 	void (*on_user_read)(void);  /* before each read, counted in user_reads */
 	void (*on_clock)(void);	     /* before each reading */
 	void (*on_reserve)(void);    /* before there is room in a ring for a record */

@@ -42,6 +42,7 @@ static inline void add_maps(void)
 	HOST_ADD(globs);
 	HOST_ADD(kept_stacks);
 	HOST_ADD(kernel_memos);
+	HOST_ADD(known_lists);
 	HOST_ADD(orc_rows);
 	HOST_ADD(pids);
 	HOST_ADD(requests);

@@ -12,6 +12,8 @@ _Bool host_has_field(const char *text);
 #define bpf_core_field_offset(type, field) __builtin_offsetof(type, field)
 #define bpf_core_type_id_kernel(type) 0
 
+#define bpf_core_read(to, bytes, from) bpf_probe_read_kernel(to, bytes, from)
+
 #define HOST_READ_1(from, a)                                                                                 \
 	({                                                                                                   \
 		__typeof__(from) from1 = (from);                                                             \

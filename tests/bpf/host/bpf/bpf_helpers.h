@@ -43,7 +43,6 @@ long bpf_copy_from_user(void *to, __u32 bytes, const void *from);
 long bpf_get_stack(void *ctx, void *frames, __u32 bytes, __u64 flags);
 long bpf_get_task_stack(struct task_struct *task, void *frames, __u32 bytes, __u64 flags);
 long bpf_loop(__u32 count, void *callback, void *context, __u64 flags);
-long bpf_find_vma(struct task_struct *task, __u64 address, void *callback, void *context, __u64 flags);
 long bpf_seq_write(struct seq_file *seq, const void *bytes, __u32 count);
 
 void *bpf_ringbuf_reserve(void *ring, __u64 bytes, __u64 flags);

@@ -33,12 +33,57 @@ TEST(Sequence, OlderKernelsCountEachChange)
 	EXPECT_EQ(code_sequence(task), 0x100000000);
 }
 
-TEST(Sequence, EvenOlderKernelsHaveNone)
+/* Their number changes when the lock is given back. */
+TEST(Sequence, OlderKernelsHaveNoneWhileTheLockIsHeld)
 {
 	struct task_struct *task = host_new_process(1);
 
 	host_hide_field("mm->mm_lock_seq.sequence");
+	task->mm->mmap_lock.count.counter = 0x100; /* a reader */
+	EXPECT_NE(code_sequence(task), 0);
+	task->mm->mmap_lock.count.counter = 1;
+	EXPECT_EQ(code_sequence(task), 0);
+	task->mm->mmap_lock.count.counter = 0;
+	host_hide_field("mm->mmap_lock.count"); /* a real-time kernel: it is not known */
+	EXPECT_EQ(code_sequence(task), 0);
+}
+
+static void begin_oldest_kernel(void)
+{
+	host_hide_field("mm->mm_lock_seq.sequence");
 	host_hide_field("((struct mm_struct___counter *)mm)->mm_lock_seq");
+}
+
+/* Before 6.4: what comes and goes with mappings. */
+TEST(Sequence, OldestKernelsTellOfFlushesAndSizes)
+{
+	struct task_struct *task = host_new_process(1);
+	__u64 sequences[5];
+
+	begin_oldest_kernel();
+	sequences[0] = code_sequence(task);
+	task->mm->context.tlb_gen.counter++;
+	sequences[1] = code_sequence(task);
+	task->mm->exec_vm++;
+	sequences[2] = code_sequence(task);
+	task->mm->total_vm++;
+	sequences[3] = code_sequence(task);
+	task->mm->map_count++;
+	sequences[4] = code_sequence(task);
+	for (__u32 i = 0; i < 5; i++) {
+		EXPECT_NE(sequences[i], 0);
+		for (__u32 j = 0; j < i; j++)
+			EXPECT_NE(sequences[i], sequences[j]);
+	}
+	EXPECT_EQ(code_sequence(task), sequences[4]);
+}
+
+TEST(Sequence, OtherMachinesHaveNoneThere)
+{
+	struct task_struct *task = host_new_process(1);
+
+	begin_oldest_kernel();
+	host_hide_field("mm->context.tlb_gen");
 	EXPECT_EQ(code_sequence(task), 0);
 }
 
@@ -58,8 +103,6 @@ TEST(Sequence, WalkCountsOnlyIfItIsTheSameBeforeAndAfter)
 	task->mm->mm_lock_seq.sequence = 9;
 	EXPECT_FALSE(was_not_changed(task, 9));
 	EXPECT_FALSE(was_not_changed(task, 0));
-	settings->has_locking_vma_iter = 1;
-	EXPECT_TRUE(was_not_changed(task, 0));
 }
 
 /* An earlier kernel's number is odd as often as not and does not tell of forks. */
