@@ -96,7 +96,8 @@ Check CheckTaskWork(const KernelFeatures& features) {
 void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(
       Feature({.name = "sched_exit_tp",
-               .lost = "stacks are taken when a thread leaves the CPU: short waits cost as much as long ones",
+               .lost = "user stacks are found when a thread leaves the CPU: pages of them that are not in memory are "
+                       "missing, and waits that are left out later have cost as much as others",
                .advice = "Linux 6.16 or later"},
               features.exit_tp));
   checks.push_back(Feature({.name = "scheduler's clock",

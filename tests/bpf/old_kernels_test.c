@@ -207,7 +207,7 @@ TEST(OldKernelSwitch, IntervalWithoutACaptureTellsWhy)
 	EXPECT_EQ(sent_interval(2)->no_user, WIRE_NO_USER_UNSUPPORTED);
 }
 
-/* With an iterator of mappings these kernels know the code, too. */
+/* These kernels know the code, too. */
 TEST(OldKernelCode, IsToldOfCaptures)
 {
 	struct task_struct *task = new_captured(7);

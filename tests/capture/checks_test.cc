@@ -82,7 +82,7 @@ TEST(Checks, Linux61ReadsNoUserMemory) {
   facts.features->task_work_arguments = 0;
   EXPECT_THAT(Complaints(facts),
               ElementsAre("sched_exit_tp: limited", "reads of user memory: limited", "task work: limited",
-                          "iterator of mappings: limited", "kernel's unwind tables: limited"));
+                          "tree of mappings: limited", "kernel's unwind tables: limited"));
   EXPECT_TRUE(CanRecord(CheckHost(facts)));
   EXPECT_EQ(UserStackPathOf(*facts.features), UserStackPath::kWaitingOnly);
 }

@@ -10,7 +10,7 @@ namespace {
 const std::vector<Check> kGood = {{.name = "CAP_BPF", .found = "held"}};
 const std::vector<Check> kBad = {
     {.name = "CAP_BPF", .found = "held"},
-    {.name = "iterator of mappings", .verdict = Verdict::kLimited, .found = "absent", .lost = "some", .advice = "this"},
+    {.name = "tree of mappings", .verdict = Verdict::kLimited, .found = "absent", .lost = "some", .advice = "this"},
     {.name = "pid namespace", .verdict = Verdict::kMissing, .found = "its\nown", .lost = "all", .advice = "that"}};
 
 HostFacts Facts(bool can_read_user, bool can_defer) {
@@ -46,7 +46,7 @@ TEST(DoctorReport, SaysWhatIsLostAndWhatToDo) {
   EXPECT_EQ(Text(Facts(true, false), kBad),
             "         kernel                 Linux 7.2.13\n"
             "ok       CAP_BPF                held\n"
-            "limited  iterator of mappings   absent\n"
+            "limited  tree of mappings       absent\n"
             "           lost:  some\n"
             "           to do: this\n"
             "missing  pid namespace          its?own\n"
@@ -64,7 +64,7 @@ TEST(DoctorReport, ForScripts) {
   EXPECT_EQ(Json(Facts(false, false), kBad),
             R"({"can_record":false,"kernel":"7.2.13","user_stacks":"waiting only",)"
             R"("checks":[{"name":"CAP_BPF","verdict":"ok","found":"held"},)"
-            R"({"name":"iterator of mappings","verdict":"limited","found":"absent","lost":"some","advice":"this"},)"
+            R"({"name":"tree of mappings","verdict":"limited","found":"absent","lost":"some","advice":"this"},)"
             R"({"name":"pid namespace","verdict":"missing","found":"its\u000aown","lost":"all","advice":"that"}]})"
             "\n");
 }
