@@ -439,12 +439,13 @@ int BPF_PROG(sched_switch, bool preempt, struct task_struct *prev, struct task_s
 	return 0;
 }
 
+/* Loaded only where there is task work, too. */
 SEC("?tp_btf/sched_exit_tp")
 int BPF_PROG(sched_exit, bool is_switch)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (is_switch && !was_told(task) && current_is_recorded(task))
+	if (OFFCPU_TASK_WORK_ARGS && is_switch && !was_told(task) && current_is_recorded(task))
 		arrive(ctx, task, scheduler_clock(task), IS_CURRENT);
 	return 0;
 }
