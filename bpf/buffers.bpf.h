@@ -21,9 +21,9 @@ struct thread_record {
 
 /* How far the copy of a stack is. */
 struct stack_copy {
-	__u64 from;	   /* the next byte */
-	__u32 bytes, take; /* how many the record holds, and is to hold */
-	__u64 begin, end;  /* what was copied from the stack pointer upwards */
+	__u64 from;		      /* the next byte */
+	__u32 bytes, take;	      /* how many the record holds, and is to hold */
+	__u64 begin, end;	      /* what was copied from the stack pointer upwards */
 	__u64 piece_end, mapping_end; /* of a piece, kept here because the stack has no room */
 };
 

@@ -174,7 +174,8 @@ static __always_inline bool known_code_is_there(const struct space *space, struc
 	begin_reader(&list->reader, task);
 	seek(&list->reader, known->begins[0]);
 	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_known_mapping, &code, 0);
-	return list->is_over && end_code_hash(list) == list->known_hash && was_not_changed(task, list->sequence);
+	return list->is_over && end_code_hash(list) == list->known_hash &&
+	       was_not_changed(task, list->sequence);
 }
 
 /* Of the current task. A global function, so that the verifier goes through the loop once. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Looks at the code of one stack alone. Where a process has mapped or unmapped anything since its code was looked
- * at, most often nothing of its code has changed: it has mapped data. To look at all of its code again would
- * cost more than a walk; to look at the few mappings that a stack's frames lie in costs less.
+ * Looks at the code of one stack alone. Where a process has mapped or unmapped anything since its code was
+ * looked at, most often nothing of its code has changed: it has mapped data. To look at all of its code again
+ * would cost more than a walk; to look at the few mappings that a stack's frames lie in costs less.
  */
 #ifndef OFFCPU_BPF_CODE_CHECK_BPF_H_
 #define OFFCPU_BPF_CODE_CHECK_BPF_H_
@@ -85,8 +85,8 @@ __noinline int check_mapping(struct code_check *check, __u64 address)
 	place = check->count;
 	if (check->has_failed || is_checked(check, address))
 		return 0;
-	if (place >= CHECKED_MAPPINGS || !read_mapping_at(&check->work.reader, address) || !(mapping->flags & VM_EXEC) ||
-	    !is_in_list(check, bpf_get_current_task_btf())) {
+	if (place >= CHECKED_MAPPINGS || !read_mapping_at(&check->work.reader, address) ||
+	    !(mapping->flags & VM_EXEC) || !is_in_list(check, bpf_get_current_task_btf())) {
 		check->has_failed = true;
 		return 0;
 	}

@@ -23,8 +23,8 @@
 #include "mm_tree.bpf.h"
 #include "stack_memory.bpf.h"
 
-/* Between two mappings may be a gap, and for each leaf, which has at least eight slots, a walk goes down from the
- * root. */
+/* Between two mappings may be a gap, and for each leaf, which has at least eight slots, a walk goes down from
+ * the root. */
 #define SLOTS_A_MAPPING 5
 #define SLOTS_MORE 64
 /* Of a mapping that is looked for: down from the root to the slot. */
@@ -99,7 +99,8 @@ static __always_inline void fill_without_file(struct wire_mapping *mapping, cons
 	mapping->offset = name_of_vdso((__u64)BPF_CORE_READ(mm, context.vdso_image));
 }
 
-static __always_inline void fill_from_file(struct wire_mapping *mapping, struct mapping_file *file, __u64 address)
+static __always_inline void fill_from_file(struct wire_mapping *mapping, struct mapping_file *file,
+					   __u64 address)
 {
 	READ_FIELD(file->inode, struct file, address, f_inode);
 	READ_FIELD(mapping->inode, struct inode, file->inode, i_ino);
@@ -281,8 +282,8 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 }
 
 /* Takes the mapping that begins where it was looked for, which was read as far as `step` says. */
-static __always_inline bool take_mapping_at(struct code_list *list, struct task_struct *task, enum tree_step step,
-					    bool is_listed)
+static __always_inline bool take_mapping_at(struct code_list *list, struct task_struct *task,
+					    enum tree_step step, bool is_listed)
 {
 	struct mm_reader *reader = &list->reader;
 	bool is_there = step == TREE_AT_SLOT && read_mapping(reader) &&

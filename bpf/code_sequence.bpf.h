@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * A number that is another one once the mappings of a process have changed, by what each kernel counts. So what
- * was read of several mappings is of one moment if the number was the same before and after, and what is known
- * of them is true as long as it stays the same.
+ * A number that is another one once the mappings of a process have changed, by what each kernel counts. So
+ * what was read of several mappings is of one moment if the number was the same before and after, and what is
+ * known of them is true as long as it stays the same.
  */
 #ifndef OFFCPU_BPF_CODE_SEQUENCE_BPF_H_
 #define OFFCPU_BPF_CODE_SEQUENCE_BPF_H_
@@ -17,17 +17,18 @@ static __always_inline bool is_being_changed(struct mm_struct *mm)
 }
 
 /*
- * For kernels that do not count changes of mappings. A mapping that is added changes nothing that is known: none
- * of its addresses were code. One that code has run in has pages present, whose removal flushes caches of
- * addresses. So what shows no change is code that was reclaimed page by page, then unmapped, and replaced by as
- * many pages: of the process itself, on purpose.
+ * For kernels that do not count changes of mappings. A mapping that is added changes nothing that is known:
+ * none of its addresses were code. One that code has run in has pages present, whose removal flushes caches
+ * of addresses. So what shows no change is code that was reclaimed page by page, then unmapped, and replaced
+ * by as many pages: of the process itself, on purpose.
  */
 static __always_inline __u64 sequence_of_flushes(struct mm_struct *mm)
 {
 	if (!bpf_core_field_exists(mm->context.tlb_gen))
 		return 0;
 	return 1 + (wire_mixture(BPF_CORE_READ(mm, context.tlb_gen.counter), BPF_CORE_READ(mm, exec_vm),
-				 (__u64)BPF_CORE_READ(mm, total_vm) << 32 | BPF_CORE_READ(mm, map_count)) >> 1);
+				 (__u64)BPF_CORE_READ(mm, total_vm) << 32 | BPF_CORE_READ(mm, map_count)) >>
+		    1);
 }
 
 /* 0 while mappings change, and where the kernel tells nothing. */

@@ -80,9 +80,11 @@ static __always_inline bool read_node(struct mm_reader *reader)
 	}
 	reader->type = pointer >> 3 & 15;
 	/* Bit 1 marks the root unless the tree is a single mapping, bit 2 every node. */
-	if (!(pointer & 6) || pointer <= NO_ADDRESS_BELOW || reader->type < NODE_LEAF || reader->type > NODE_ARANGE)
+	if (!(pointer & 6) || pointer <= NO_ADDRESS_BELOW || reader->type < NODE_LEAF ||
+	    reader->type > NODE_ARANGE)
 		return false;
-	return !bpf_probe_read_kernel(reader->node, sizeof(reader->node), (void *)(pointer & ~NODE_LOWER_BITS));
+	return !bpf_probe_read_kernel(reader->node, sizeof(reader->node),
+				      (void *)(pointer & ~NODE_LOWER_BITS));
 }
 
 static __always_inline __u32 pivots_of(const struct mm_reader *reader)
@@ -142,7 +144,8 @@ static __always_inline bool read_mapping(struct mm_reader *reader)
 	READ_FIELD(mapping->file, struct vm_area_struct, pointer, vm_file);
 	READ_FIELD(mapping->ops, struct vm_area_struct, pointer, vm_ops);
 	READ_FIELD(mapping->mm, struct vm_area_struct, pointer, vm_mm);
-	return mapping->mm == reader->mm && reader->address >= mapping->begin && reader->address < mapping->end;
+	return mapping->mm == reader->mm && reader->address >= mapping->begin &&
+	       reader->address < mapping->end;
 }
 
 /* Of bpf_loop; 1 ends it. */

@@ -24,7 +24,7 @@ struct space {
 	__u64 hash;
 	__u64 exec_pages; /* mm->exec_vm */
 	__u32 busy;
-	__u32 has_own_code; /* that is of no file */
+	__u32 has_own_code;	  /* that is of no file */
 	struct process_time time; /* see watchdog.bpf.h */
 };
 
@@ -35,8 +35,8 @@ struct {
 	__type(value, struct space);
 } spaces SEC(".maps");
 
-/* 7.3 trusts no pointer to another task without these where a program may sleep, and takes every global function
- * for one that may be called there. */
+/* 7.3 trusts no pointer to another task without these where a program may sleep, and takes every global
+ * function for one that may be called there. */
 #if OFFCPU_TASK_WORK_ARGS
 extern void bpf_rcu_read_lock(void) __ksym;
 extern void bpf_rcu_read_unlock(void) __ksym;

@@ -84,8 +84,8 @@ static __always_inline void copy_piece(struct capture_buffer *buffer, struct wir
 	piece->above = what_is_above(piece->begin + piece->bytes, copy->piece_end, copy->mapping_end, true);
 }
 
-/* Copies the pieces that the walker has asked for, behind the copy from the stack pointer upwards. A function, so
- * that what it needs of the stack is not its caller's. */
+/* Copies the pieces that the walker has asked for, behind the copy from the stack pointer upwards. A
+ * function, so that what it needs of the stack is not its caller's. */
 static __noinline int copy_pieces(struct capture_buffer *buffer, struct task_state *state,
 				  struct task_struct *task)
 {

@@ -73,11 +73,11 @@ __noinline int find_mapping(struct mm_reader *reader, __u64 address, __u32 is_ot
 
 /*
  * How far the stack of the current task may be read from `sp` on. Mappings that somebody is changing cannot
- * be looked at: then the stack is where it was last. If nothing is known, it is the page of `sp`. A function, as
- * others here are, so that what it needs of the stack is not its caller's.
+ * be looked at: then the stack is where it was last. If nothing is known, it is the page of `sp`. A function,
+ * as others here are, so that what it needs of the stack is not its caller's.
  */
-static __noinline __u64 stack_end(struct task_state *state, struct task_struct *task, struct mm_reader *reader,
-				       __u64 sp)
+static __noinline __u64 stack_end(struct task_state *state, struct task_struct *task,
+				  struct mm_reader *reader, __u64 sp)
 {
 	struct stack_mapping *stack = &state->stack, before = *stack;
 	__u64 sequence = code_sequence(task);

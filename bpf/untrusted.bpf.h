@@ -33,16 +33,16 @@ static __always_inline struct vm_area_struct *untrusted_mapping(struct vm_area_s
  * read. Older kernels let programs read what is not theirs by a call alone; that it goes straight to where it
  * is wanted spares the stack. */
 #if OFFCPU_TASK_WORK_ARGS
-#define READ_FIELD(to, type, object, field)                                                                   \
-	({                                                                                                    \
-		type *from_ = UNTRUSTED(type, (type *)(object));                                              \
-		(to) = (__typeof__(to))from_->field;                                                          \
+#define READ_FIELD(to, type, object, field)                                                                  \
+	({                                                                                                   \
+		type *from_ = UNTRUSTED(type, (type *)(object));                                             \
+		(to) = (__typeof__(to))from_->field;                                                         \
 	})
 #else
-#define READ_FIELD(to, type, object, field)                                                                   \
-	({                                                                                                    \
-		type *from_ = (type *)(object);                                                               \
-		bpf_core_read(&(to), sizeof(to), &from_->field);                                              \
+#define READ_FIELD(to, type, object, field)                                                                  \
+	({                                                                                                   \
+		type *from_ = (type *)(object);                                                              \
+		bpf_core_read(&(to), sizeof(to), &from_->field);                                             \
 	})
 #endif
 

@@ -21,7 +21,8 @@ struct user_memo {
 	__u32 uses_fp;	  /* whether `fp` mattered */
 	__u32 count;	  /* words that it read */
 	__u32 bytes;	  /* from `sp` on, up to the last one of them */
-	__u32 mappings;	  /* that its frames lie in, as far as they were looked at; 0: they were not looked at */
+	__u32 mappings;	  /* that its frames lie in, as far as they were looked at; 0: they were not looked at
+			   */
 	__u64 mapped_at[CHECKED_MAPPINGS];
 	__u64 values[MEMO_WORDS];
 	__u16 offsets[MEMO_WORDS]; /* from `sp` */

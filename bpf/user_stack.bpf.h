@@ -86,8 +86,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
 	if (is_switched_off(task))
 		return side;
-	wanted = hinted_bytes(task->pid, config.has_task_work &&
-						 (is_long || budget->bytes_ns > NS_PER_SECOND / 2));
+	wanted = hinted_bytes(task->pid, is_long || budget->bytes_ns > NS_PER_SECOND / 2);
 	side.no_user = WIRE_NO_USER_BUDGET;
 	paid = wanted + piece_bytes(task->pid);
 	if (!spend(&budget->bytes_ns, price_ns(paid), is_long))

@@ -29,7 +29,7 @@ typedef __s32 int32_t;
 #define WIRE_REGISTERS 17	 /* DWARF order: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip */
 #define WIRE_32_BIT_CALL 0x10000 /* beside the number of a system call of i386, which is below */
 #define WIRE_PAGE_BYTES 4096
-#define WIRE_CODE_BYTES 128 /* of a function of the kernel: see kernel_code.bpf.c */
+#define WIRE_CODE_BYTES 128		/* of a function of the kernel: see kernel_code.bpf.c */
 #define WIRE_STACK_MIN_BYTES 4096	/* of a thread's first captures where the budget is tight */
 #define WIRE_STACK_GENEROUS_BYTES 16384 /* of the others */
 #define WIRE_STACK_MAX_BYTES 65536
@@ -68,13 +68,19 @@ WIRE_ENUM(wire_kind){
 /* Why no capture will come for an interval, or why one that was asked for failed. */
 WIRE_ENUM(wire_no_user){
 	WIRE_USER_PENDING, /* one is to come: not a failure */
-	WIRE_NO_USER_BUDGET,	    WIRE_NO_USER_RING_FULL, WIRE_NO_USER_NO_BUFFER,
-	WIRE_NO_USER_UNREADABLE,    WIRE_NO_USER_EXITING,   WIRE_NO_USER_EXEC,
-	WIRE_NO_USER_UNSUPPORTED,   WIRE_NO_USER_OVERLOAD,  /* dropped between the ring and the walker */
-	WIRE_NO_USER_KERNEL_THREAD, WIRE_NO_USER_NOT_ASKED, /* of a waker: whom it woke is not recorded, or
-							       waited too short */
-	WIRE_NO_USER_SWITCHED_OFF,			    /* captures have cost its process too much time */
-	WIRE_NO_USER_NEW,				    /* it has not left a CPU before */
+	WIRE_NO_USER_BUDGET,
+	WIRE_NO_USER_RING_FULL,
+	WIRE_NO_USER_NO_BUFFER,
+	WIRE_NO_USER_UNREADABLE,
+	WIRE_NO_USER_EXITING,
+	WIRE_NO_USER_EXEC,
+	WIRE_NO_USER_UNSUPPORTED,
+	WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
+	WIRE_NO_USER_KERNEL_THREAD,
+	WIRE_NO_USER_NOT_ASKED,	       /* of a waker: whom it woke is not recorded, or
+					  waited too short */
+	WIRE_NO_USER_SWITCHED_OFF,     /* captures have cost its process too much time */
+	WIRE_NO_USER_NOT_SEEN_LEAVING, /* its stack would have been found then */
 };
 
 /* What lies above the bytes of a stack that were copied. */
@@ -452,7 +458,7 @@ struct wire_config {
 	uint8_t has_rq_clock;
 	uint8_t has_task_work;
 	uint8_t reads_mappings; /* from the tree that the kernel keeps them in, see mm_tree.bpf.h */
-	uint8_t can_read_user; /* false on kernels where such a read can deadlock */
+	uint8_t can_read_user;	/* false on kernels where such a read can deadlock */
 	uint8_t filter_pids;
 	uint8_t filter_tids;
 	uint8_t follow_forks;
@@ -465,7 +471,7 @@ struct wire_config {
 	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
 	uint8_t excluded_cgroups;
 	uint8_t exclude_pids;
-	uint8_t reserved_too;
+	uint8_t walks_at_leave;	   /* user stacks of waits that are surely recorded, see keep_user_stack */
 	uint8_t samples_at_switch; /* what is left out may be left out at sched_switch, see sampling.bpf.h */
 	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */
@@ -516,8 +522,9 @@ struct wire_cpu {
 	struct wire_timing kernel_stacks; /* walked at sched_switch, a part of `switches` */
 	uint64_t reserved[2];
 	/* The second line ends here. */
-	struct wire_timing wakes; /* of sched_waking */
-	uint64_t more_reserved[5];
+	struct wire_timing wakes;	/* of sched_waking */
+	struct wire_timing user_stacks; /* walked at sched_switch, likewise */
+	uint64_t more_reserved[2];
 };
 WIRE_ASSERT(sizeof(struct wire_cpu) == 192);
 

@@ -20,8 +20,8 @@ WIRE_ASSERT(sizeof(struct wire_hash_key) == 16);
 
 /* First words. */
 WIRE_ENUM(wire_hash_kind){
-	WIRE_HASH_CODE = 1, WIRE_HASH_VDSO, WIRE_HASH_KERNEL_STACK, WIRE_HASH_USER_STACK, WIRE_HASH_USER_ROWS,
-	WIRE_HASH_MAPPING,
+	WIRE_HASH_CODE = 1,   WIRE_HASH_VDSO,	   WIRE_HASH_KERNEL_STACK,
+	WIRE_HASH_USER_STACK, WIRE_HASH_USER_ROWS, WIRE_HASH_MAPPING,
 };
 
 struct wire_hash {
@@ -116,8 +116,8 @@ WIRE_INLINE uint64_t wire_user_row_key(uint64_t rows_begin, uint64_t address)
 	return (rows_begin ^ address) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* One number of three, which tells them apart but for chance. One multiplication for each word, and none waits
- * for another. */
+/* One number of three, which tells them apart but for chance. One multiplication for each word, and none
+ * waits for another. */
 WIRE_INLINE uint64_t wire_mixture(uint64_t a, uint64_t b, uint64_t c)
 {
 	return a * 0x9e3779b97f4a7c15ULL + b * 0xbf58476d1ce4e5b9ULL + c * 0x94d049bb133111ebULL;

@@ -104,11 +104,10 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
                             .lost = "waits are measured with the recorder's own time in them",
                             .advice = "a kernel built with CONFIG_FAIR_GROUP_SCHED=y"},
                            features.rq_clock));
-  checks.push_back(Answer(
-      {.name = "reads of user memory",
-       .lost = "user stacks of waits that have ended",
-       .advice = "Linux 6.4 or later, or 6.1.36 or later"},
-      features.can_read_user, features.can_read_user ? "safe" : "may deadlock: not done"));
+  checks.push_back(Answer({.name = "reads of user memory",
+                           .lost = "user stacks of waits that have ended",
+                           .advice = "Linux 6.4 or later, or 6.1.36 or later"},
+                          features.can_read_user, features.can_read_user ? "safe" : "may deadlock: not done"));
   checks.push_back(CheckTaskWork(features));
   checks.push_back(Feature({.name = "tree of mappings",
                             .lost = "user stacks cheap enough for short waits; stacks of processes that map or unmap "

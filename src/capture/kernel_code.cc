@@ -21,7 +21,8 @@ constexpr uint8_t kCall = 0xe8;
 }  // namespace
 
 absl::StatusOr<std::vector<uint8_t>> ReadKernelCode(uint64_t address) {
-  const std::unique_ptr<kernel_code, void (*)(kernel_code*)> program(kernel_code::open_and_load(), kernel_code::destroy);
+  const std::unique_ptr<kernel_code, void (*)(kernel_code*)> program(kernel_code::open_and_load(),
+                                                                     kernel_code::destroy);
   if (program == nullptr) return ErrnoStatus("cannot load the program that reads kernel code", errno);
   program->bss->function_address = address;
   auto options = BpfOptions<bpf_test_run_opts>();

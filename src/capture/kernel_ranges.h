@@ -48,8 +48,8 @@ struct OrcRanges {
 struct KernelRanges {
   AddressRange schedule;  // __schedule
   AddressRange schedule_tail;
-  AddressRange entry;  // code by which the kernel is entered
-  AddressRange nofault_copy;  // copy_from_user_nofault, by which BPF programs read user memory
+  AddressRange entry;          // code by which the kernel is entered
+  AddressRange nofault_copy;   // copy_from_user_nofault, by which BPF programs read user memory
   uint64_t uaccess_check = 0;  // nmi_uaccess_okay
   WakerRanges wakers;
   OrcRanges orc;

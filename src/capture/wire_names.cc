@@ -48,8 +48,8 @@ NoUserStack MissingOf(uint32_t no_user) {
       return NoUserStack::kKernelThread;
     case WIRE_NO_USER_NOT_ASKED:
       return NoUserStack::kNotAsked;
-    case WIRE_NO_USER_NEW:
-      return NoUserStack::kNew;
+    case WIRE_NO_USER_NOT_SEEN_LEAVING:
+      return NoUserStack::kNotSeenLeaving;
     case WIRE_NO_USER_SWITCHED_OFF:
       return NoUserStack::kSwitchedOff;
     case WIRE_NO_USER_OVERLOAD:

@@ -339,7 +339,8 @@ constexpr std::array<NoUserStackInfo, kNoUserStackCount> kNoUserStackTable = {{
     {.reason = NoUserStack::kUnreadableProcess,
      .meaning = "The mappings or the memory of the process could not be read.",
      .advice = "see `offcpu doctor`: CAP_SYS_PTRACE may be missing"},
-    {.reason = NoUserStack::kNew, .meaning = "The thread waited for a CPU for the first time: it had not run yet."},
+    {.reason = NoUserStack::kNotSeenLeaving,
+     .meaning = "The thread left the CPU before the recording began, or waited for its first one."},
     {.reason = NoUserStack::kSwitchedOff,
      .meaning = "Copying stacks had taken more than its share of the time of the process.",
      .advice = "the process waits so often that copying its stacks took too much of its time: leave out short waits "

@@ -52,8 +52,8 @@ std::string_view Name(NoUserStack reason) {
       return "target stuck";
     case NoUserStack::kUnreadableProcess:
       return "unreadable process";
-    case NoUserStack::kNew:
-      return "new";
+    case NoUserStack::kNotSeenLeaving:
+      return "not seen leaving";
     case NoUserStack::kSwitchedOff:
       return "switched off";
     case NoUserStack::kOverload:

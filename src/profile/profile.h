@@ -37,7 +37,7 @@ enum class NoUserStack : uint8_t {
   kGone,               // the process ended before it could be looked at
   kTargetStuck,        // reading the process did not come back in time
   kUnreadableProcess,  // its maps or memory could not be read
-  kNew,                // the thread had not run yet, on a kernel whose threads tell their stacks when they leave
+  kNotSeenLeaving,     // it left before the recording, or had not run yet, on a kernel where stacks are found then
   kSwitchedOff,        // captures had taken too much of the process's time: it has none for a while
   kOverload,           // the daemon's queue or the waiting room was full
   kUnsupported,        // this kernel offers no way to copy a user stack

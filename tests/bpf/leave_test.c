@@ -153,5 +153,5 @@ TEST(Leave, NewThreadHasNotLeft)
 	run_on(1, child);
 	ASSERT_TRUE(sent_interval(0));
 	EXPECT_EQ(sent_interval(0)->user_stack, 0);
-	EXPECT_EQ(sent_interval(0)->no_user, WIRE_NO_USER_NEW);
+	EXPECT_EQ(sent_interval(0)->no_user, WIRE_NO_USER_NOT_SEEN_LEAVING);
 }

@@ -110,7 +110,7 @@ TEST(OldKernelCapture, IsMadeAtOnceAndLeavesNoRequest)
 	EXPECT_EQ(side.cookie, cookie_of(0, CONTEXT_SWITCH, 1));
 	ASSERT_EQ(host_records(&captures), 1);
 	EXPECT_EQ(capture_record(0)->cookie, side.cookie);
-	expect_bytes(capture_record(0) + 1, SP, 4096);
+	expect_bytes(capture_record(0) + 1, SP, 16384);
 	EXPECT_EQ(host_count(&requests), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_TASK_WORK_REFUSED).count, 0);
 	EXPECT_EQ(counted(WIRE_COUNT_COPIED_AT_ONCE).count, 1);

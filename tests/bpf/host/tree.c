@@ -20,7 +20,8 @@ struct slot {
 
 static __u64 new_node(__u32 type, const struct slot *slots, __u32 count, __u64 last)
 {
-	__u64 memory = (__u64)host_allocate(2 * NODE_BYTES), begin = (memory + NODE_BYTES - 1) & ~(NODE_BYTES - 1);
+	__u64 memory = (__u64)host_allocate(2 * NODE_BYTES),
+	      begin = (memory + NODE_BYTES - 1) & ~(NODE_BYTES - 1);
 	__u32 pivots = type == LEAF ? LEAF_PIVOTS : ARANGE_PIVOTS;
 	__u64 *words = (__u64 *)begin;
 
