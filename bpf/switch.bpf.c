@@ -113,12 +113,10 @@ static __always_inline struct user_side take_user_stack(struct task_struct *task
 	if (!state)
 		return side;
 	side.cookie = state->cookie;
-	if (state->left.is_known && !side.cookie)
-		side.user_stack = state->left.walked;
-	if (state->left.no_user)
-		side.no_user = state->left.no_user;
-	state->cookie = state->left.out_ns = state->left.walked = 0;
-	state->left.no_user = state->left.is_known = 0;
+	side.user_stack = state->left_stack;
+	if (state->left_no_user)
+		side.no_user = state->left_no_user;
+	state->cookie = state->left_stack = state->left_no_user = 0;
 	return side;
 }
 
@@ -173,41 +171,25 @@ static __always_inline void note_walked(struct task_struct *task, struct task_st
 	state->walked.code_hash = state->code.hash;
 }
 
-/* Walks the user stack of the current thread, which is in the kernel, unless a capture of its stay is
- * pending. */
-static __always_inline void walk_user(struct task_struct *task, struct task_state *state, __u64 out_ns)
+/* Of the current thread, in the kernel: its stack by a walk that ends at a stack that is known, else by a
+ * capture. */
+static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
+							   __u64 now, bool is_long)
 {
-	bool may_walk = config.walks_user && !state->cookie && !(task->flags & PF_KERNELS_OWN);
+	bool may_walk = config.walks_user && state && !state->cookie && !(task->flags & PF_KERNELS_OWN);
 	__u64 walked = may_walk ? walked_user_stack(state) : 0;
 	bool is_known = walked && is_known_stack(walked);
+	struct user_side side = {.user_stack = walked};
 
 	if (walked)
 		count_own_ns(is_known ? WIRE_COUNT_USER_WALKED : WIRE_COUNT_USER_WALK_UNKNOWN, 0);
-	state->left.walked = walked;
-	state->left.is_known = is_known;
-	state->left.out_ns = out_ns;
-}
-
-/* Of the current thread, in the kernel, for the wait that began at `out_ns`: its stack by a walk that ends at
- * a stack that is known, when it left or now, else by a capture. */
-static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
-							   __u64 out_ns, __u64 now, bool is_long)
-{
-	struct user_side side = {};
-
-	if (!state)
-		return user_stack_of(task, state, now, is_long, CONTEXT_SWITCH, IS_CURRENT);
-	if (state->left.out_ns != out_ns)
-		walk_user(task, state, out_ns);
-	state->left.out_ns = 0;
-	if (state->left.is_known && !is_proof_due()) {
-		side.user_stack = state->left.walked;
+	if (is_known && !is_proof_due())
 		return side;
-	}
-	note_walked(task, state, state->left.walked);
+	if (state)
+		note_walked(task, state, walked);
 	side = user_stack_of(task, state, now, is_long, CONTEXT_SWITCH, IS_CURRENT);
-	if (state->left.is_known && !side.cookie)
-		side.user_stack = state->left.walked;
+	if (is_known && !side.cookie)
+		side.user_stack = walked;
 	return side;
 }
 
@@ -218,8 +200,7 @@ static __always_inline struct user_side user_side_of(struct task_struct *task, s
 	if (presence == ABOUT_TO_RUN && !config.has_task_work)
 		return take_user_stack(task, state);
 	if (presence == IS_CURRENT)
-		return walked_or_captured(task, state, times->end_ns - times->waited_ns, times->end_ns,
-					  times->waited_ns >= LONG_WAIT_NS);
+		return walked_or_captured(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS);
 	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
 			     presence);
 }
@@ -391,38 +372,21 @@ static __always_inline void keep_stack_of_wait(struct task_struct *next, struct 
 	end_timing(cpu ? &cpu->kernel_stacks : NULL);
 }
 
-/*
- * The stack of a wait is walked when its thread leaves, while its memory is in the CPU's caches still.
- * Kernels that cannot defer captures capture it, too: the memory of a thread that is coming back is out of
- * reach there.
- */
-static __noinline int keep_user_stack(struct task_struct *task, __u64 out_ns)
+/* Kernels that cannot defer captures: the user memory of a thread that is coming back is out of reach, so its
+ * stack is found when it leaves, while it still is the current one. */
+static __noinline int keep_user_stack(struct task_struct *task, __u64 now)
 {
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct user_side side;
 
 	if (!state || !untrusted(task)->mm || !config.can_read_user)
 		return 0;
-	if (!config.ends_at_switch) {
-		walk_user(task, state, out_ns);
-		return 0;
-	}
-	state->cookie = state->left.out_ns = 0;
-	side = walked_or_captured(task, state, out_ns, out_ns, false);
+	state->cookie = 0;
+	side = walked_or_captured(task, state, now, false);
 	state->cookie = side.cookie;
-	state->left.no_user = side.no_user;
+	state->left_stack = side.user_stack;
+	state->left_no_user = side.no_user;
 	return 0;
-}
-
-/* Is the wait that begins now recorded, whatever its length? Else its stack is walked when it is over. */
-static __always_inline bool keeps_user_stack(struct task_struct *task)
-{
-	const struct stamp *stamp;
-
-	if (control.phase != WIRE_RECORDING || config.ends_at_switch)
-		return control.phase == WIRE_RECORDING;
-	stamp = config.walks_at_leave ? placed_stamp(task) : NULL;
-	return stamp && !threshold_of(stamp->user);
 }
 
 /* Ends the wait that `next` comes back from here, as far as that can be. */
@@ -452,14 +416,9 @@ static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, stru
 	/* Leaving is noted before recording begins: who is back after that has been away for all of it so
 	 * far. */
 	if (current_is_recorded(prev)) {
-		__u64 out_ns = departure_ns(prev, at);
-
-		leave(prev, out_ns, prev_state);
-		if (keeps_user_stack(prev)) {
-			begin_timing(cpu ? &cpu->user_stacks : NULL);
-			keep_user_stack(prev, out_ns);
-			end_timing(cpu ? &cpu->user_stacks : NULL);
-		}
+		leave(prev, departure_ns(prev, at), prev_state);
+		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
+			keep_user_stack(prev, at.clock);
 	}
 	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
 		release_stamp(prev); /* recorded or not: its number will be another's */

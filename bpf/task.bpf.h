@@ -32,14 +32,6 @@ struct walked {
 	__u64 code_hash;
 };
 
-/* The user stack that a thread left the CPU with, as far as it was found then. */
-struct left {
-	__u64 out_ns;	/* when it left: what was found is of the wait that began then; 0: nothing was */
-	__u64 walked;	/* id; 0: it could not be walked */
-	__u32 no_user;	/* without task work: why it has none, and no cookie */
-	__u32 is_known; /* `walked` is the id of a stack that the worker knows */
-};
-
 /* A thread's last departure from the CPU. */
 struct stamp {
 	__u64 out_ns; /* when it left, scheduler's clock; 0: no stamp */
@@ -64,7 +56,7 @@ struct task_state {
 	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
-	struct left left;
+	__u64 left_stack; /* without task work: id of the user stack that it left with, as in user_side */
 	/* One more than the `switches` of the wait that was last listed for its length; 0: none was. */
 	__u64 listed_wait;
 	struct stack_mapping stack;
@@ -73,7 +65,7 @@ struct task_state {
 	struct code_seen code;
 	struct walked walked;
 	__u32 listed_pass; /* by which pass it was */
-	__u32 reserved;
+	__u32 left_no_user; /* as left_stack */
 	/* One more than its program's number when it came back from the wait that recording ended in; 0: it
 	 * has not since. */
 	__u64 late_exec_id;

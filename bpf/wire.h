@@ -471,7 +471,7 @@ struct wire_config {
 	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
 	uint8_t excluded_cgroups;
 	uint8_t exclude_pids;
-	uint8_t walks_at_leave;	   /* user stacks of waits that are surely recorded, see keep_user_stack */
+	uint8_t reserved_too;
 	uint8_t samples_at_switch; /* what is left out may be left out at sched_switch, see sampling.bpf.h */
 	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */
@@ -522,9 +522,8 @@ struct wire_cpu {
 	struct wire_timing kernel_stacks; /* walked at sched_switch, a part of `switches` */
 	uint64_t reserved[2];
 	/* The second line ends here. */
-	struct wire_timing wakes;	/* of sched_waking */
-	struct wire_timing user_stacks; /* walked at sched_switch, likewise */
-	uint64_t more_reserved[2];
+	struct wire_timing wakes; /* of sched_waking */
+	uint64_t more_reserved[5];
 };
 WIRE_ASSERT(sizeof(struct wire_cpu) == 192);
 

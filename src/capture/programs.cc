@@ -532,22 +532,17 @@ ProgramTimes Programs::ReadTimes() const {
   wire_timing switches = {};
   wire_timing arrivals = {};
   wire_timing kernel_stacks = {};
-  wire_timing user_stacks = {};
   wire_timing wakes = {};
   for (wire_cpu& cpu : impl_->cpus.all()) {
     Add(cpu.switches, switches);
     Add(cpu.arrivals, arrivals);
     Add(cpu.kernel_stacks, kernel_stacks);
-    Add(cpu.user_stacks, user_stacks);
     Add(cpu.wakes, wakes);
   }
-  // Stacks that are walked there are timed within the program at each switch as well, and so are arrivals where they
-  // end there: there user stacks are walked of all waits, recorded or not.
-  const bool ends_at_switch = impl_->bpf.config->ends_at_switch != 0;
-  const uint64_t exits_ns = ends_at_switch ? 0 : arrivals.timed_ns;
-  const uint64_t leaves_ns = ends_at_switch ? 0 : user_stacks.timed_ns;
+  // Kernel stacks, and there arrivals, are timed within the program at each switch as well.
+  const uint64_t exits_ns = impl_->bpf.config->ends_at_switch != 0 ? 0 : arrivals.timed_ns;
   return {.all_ns = (switches.timed_ns + exits_ns + wakes.timed_ns) * WIRE_TIMED_EVERY,
-          .recorded_ns = (arrivals.timed_ns + kernel_stacks.timed_ns + leaves_ns) * WIRE_TIMED_EVERY,
+          .recorded_ns = (arrivals.timed_ns + kernel_stacks.timed_ns) * WIRE_TIMED_EVERY,
           .waits = uint64_t{arrivals.timed} * WIRE_TIMED_EVERY};
 }
 

@@ -27,16 +27,12 @@ namespace {
 
 uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
-// Waits are left out by what is known of them when they are over.
-bool IsNarrow(const ProgramsConfig& config) {
-  return config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty();
-}
-
 // By the stamp of a thread alone. Where the wait's kind or its thread's control group decides what is recorded, or
 // where accounts and wakes are told of each wait, more has to be known.
 bool SamplesAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
-  const bool by_cgroup = !config.cgroups.empty() || !config.excluded_cgroups.empty();
-  return config.is_sampled && !IsNarrow(config) && !by_cgroup && !config.wakers && !config.ledger && features.rq_clock;
+  const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
+                         !config.cgroups.empty() || !config.excluded_cgroups.empty();
+  return config.is_sampled && !is_narrow && !config.wakers && !config.ledger && features.rq_clock;
 }
 
 uint32_t RandomSalt() {
@@ -222,7 +218,6 @@ absl::Status Configure(const BpfObject& bpf, const ProgramsConfig& config, const
   if (bpf.config->keeps_stacks != 0) bpf_map__set_max_entries(bpf.maps.kernel_memos, WIRE_KERNEL_MEMOS);
   bpf.config->proof_odds = config.proof_odds;
   bpf.config->walks_user = config.proof_odds != 0 && features.mm_tree && features.can_read_user;
-  bpf.config->walks_at_leave = bpf.config->walks_user != 0 && !IsNarrow(config);
   if (bpf.config->walks_user != 0) {
     bpf_map__set_max_entries(bpf.maps.user_rows, WIRE_USER_ROW_BUCKETS);
     bpf_map__set_max_entries(bpf.maps.user_memos, WIRE_USER_MEMOS);

@@ -35,7 +35,7 @@ constexpr char kDiffers[] = "user stack walked wrongly";
 
 bool CanWalk() {
   const absl::StatusOr<KernelFeatures> features = ProbeKernel();
-  return features.ok() && features->can_defer() && features->mm_tree;
+  return features.ok() && features->can_read_user && features->mm_tree;
 }
 
 RecordConfig WithOdds(std::vector<pid_t> pids, uint32_t proof_odds) {
