@@ -64,7 +64,7 @@ struct task_state {
 		other; /* that a piece of its stack was in, where a handler has a stack of its own */
 	struct code_seen code;
 	struct walked walked;
-	__u32 listed_pass; /* by which pass it was */
+	__u32 listed_pass;  /* by which pass it was */
 	__u32 left_no_user; /* as left_stack */
 	/* One more than its program's number when it came back from the wait that recording ended in; 0: it
 	 * has not since. */
