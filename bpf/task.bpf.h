@@ -52,7 +52,8 @@ struct stamp {
 /* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
  * samples and wakes, which touch the cookie and `stack`. */
 struct task_state {
-	struct stamp stamp; /* where it is not in the array, see stamp.bpf.h */
+	struct stamp stamp;	/* where it is not in the array, see stamp.bpf.h */
+	__u64 process_start_ns; /* see process_start_ns() */
 	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
@@ -84,9 +85,31 @@ enum presence {
 	IS_CURRENT,
 };
 
+/* NULL: the kernel has no memory, or is making storage for another program on this CPU. */
+static __always_inline struct task_state *make_state(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (state && !state->process_start_ns && task->thread_pid)
+		state->process_start_ns = untrusted(task)->group_leader->start_boottime;
+	return state;
+}
+
+/* When its process began, which tells it from others that have its number. A thread that ends is released
+ * before its last run, and from then on keeps no leader: where that one was may be another thread. */
+static __always_inline __u64 process_start_ns(struct task_struct *task)
+{
+	struct task_state *state;
+
+	if (task->thread_pid)
+		return untrusted(task)->group_leader->start_boottime;
+	state = bpf_task_storage_get(&tasks, task, 0, 0);
+	return state ? state->process_start_ns : 0;
+}
+
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
-	process->start_ns = untrusted(task)->group_leader->start_boottime;
+	process->start_ns = process_start_ns(task);
 	process->exec_id = task->self_exec_id;
 	process->tgid = task->tgid;
 	process->tid = task->pid;
