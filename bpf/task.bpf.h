@@ -100,19 +100,31 @@ static __always_inline struct task_state *make_state(struct task_struct *task)
 static __always_inline __u64 process_start_ns(struct task_struct *task)
 {
 	struct task_state *state;
+	__u64 start_ns;
 
-	if (task->thread_pid)
-		return untrusted(task)->group_leader->start_boottime;
-	state = bpf_task_storage_get(&tasks, task, 0, 0);
-	return state ? state->process_start_ns : 0;
+	if (!task->thread_pid) {
+		state = bpf_task_storage_get(&tasks, task, 0, 0);
+		return state ? state->process_start_ns : 0;
+	}
+	start_ns = untrusted(task)->group_leader->start_boottime;
+	barrier_var(start_ns); /* else one instruction reads it from either, which the verifier refuses */
+	return start_ns;
 }
 
+/* Of a thread that is not released. */
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
-	process->start_ns = process_start_ns(task);
+	process->start_ns = untrusted(task)->group_leader->start_boottime;
 	process->exec_id = task->self_exec_id;
 	process->tgid = task->tgid;
 	process->tid = task->pid;
+}
+
+/* Of any thread: at a switch it may be released. */
+static __always_inline void fill_process_at_switch(struct wire_process *process, struct task_struct *task)
+{
+	fill_process(process, task);
+	process->start_ns = process_start_ns(task);
 }
 
 /* The id of its control group in the hierarchy of version 2; 0 on kernels without control groups. */

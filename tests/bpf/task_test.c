@@ -155,7 +155,7 @@ TEST(Task, ReleasedThreadIsOfTheProcessThatItWasOf)
 	make_state(thread);
 	host_release(thread, 2222);
 	make_state(thread);
-	fill_process(&process, thread);
+	fill_process_at_switch(&process, thread);
 	EXPECT_EQ(process.start_ns, 1111);
 	EXPECT_EQ(process.tgid, 100);
 	EXPECT_EQ(process.tid, 101);
@@ -167,11 +167,11 @@ TEST(Task, ReleasedThreadOfWhichNothingIsKeptIsOfNoProcess)
 	struct wire_process process;
 
 	host_release(thread, 2222);
-	fill_process(&process, thread);
+	fill_process_at_switch(&process, thread);
 	EXPECT_EQ(process.start_ns, 0);
 	EXPECT_EQ(process.tgid, 100);
 	make_state(thread);
-	fill_process(&process, thread);
+	fill_process_at_switch(&process, thread);
 	EXPECT_EQ(process.start_ns, 0);
 }
 
