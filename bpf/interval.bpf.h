@@ -80,7 +80,7 @@ static __always_inline void fill_interval(struct wire_interval *record, struct t
 	record->sample_ns = times->sample_ns;
 	record->switches = switches_of(task);
 	record->cgroup = control_group_of(task);
-	fill_process(&record->process, task);
+	fill_process_at_switch(&record->process, task);
 	/* All of it, as is_comm compares: the kernel has zeros behind a name, a place of sums another's. */
 	bpf_probe_read_kernel(record->comm, sizeof(record->comm), &task->comm);
 }

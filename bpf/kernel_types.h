@@ -246,6 +246,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
+	struct pid *thread_pid; /* NULL: the thread is released */
 	__u64 start_boottime;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

@@ -50,7 +50,7 @@ int BPF_PROG(sched_process_fork, struct task_struct *parent, struct task_struct 
 		return 0;
 	inherit_code(parent, child);
 	claim_stamp(child, true);
-	stamp = stamp_of(child, bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE));
+	stamp = stamp_of(child, make_state(child));
 	if (stamp) {
 		stamp->knows_state = 1; /* it wants to run */
 		stamp->user = user_of(child);

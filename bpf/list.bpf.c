@@ -35,7 +35,7 @@ static __always_inline void note_first_sight(struct task_struct *task, struct ta
 
 static __always_inline void remember_task(struct task_struct *task)
 {
-	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct task_state *state = make_state(task);
 
 	if (control.phase == WIRE_WAITING) {
 		note_first_sight(task, state);

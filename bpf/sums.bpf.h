@@ -102,8 +102,8 @@ static __always_inline bool is_sum_of(const struct sum_place *place, struct task
 	       place->since_ns == key->since_ns &&
 	       (!config.per_thread || sum->process.tid == (__u32)task->pid) &&
 	       sum->process.exec_id == task->self_exec_id &&
-	       sum->process.start_ns == untrusted(task)->group_leader->start_boottime &&
-	       sum->cgroup == control_group_of(task) && is_comm(sum->comm, task);
+	       sum->process.start_ns == process_start_ns(task) && sum->cgroup == control_group_of(task) &&
+	       is_comm(sum->comm, task);
 }
 
 /* False: it is there still. */

@@ -220,10 +220,9 @@ struct arrival {
 static __always_inline bool find_departure(struct arrival *arrival)
 {
 	struct task_struct *task = arrival->task;
-	bool is_current = arrival->presence == IS_CURRENT;
 
 	arrival->state =
-		bpf_task_storage_get(&tasks, task, 0, is_current ? BPF_LOCAL_STORAGE_GET_F_CREATE : 0);
+		arrival->presence == IS_CURRENT ? make_state(task) : bpf_task_storage_get(&tasks, task, 0, 0);
 	arrival->stamp = stamp_of(task, arrival->state);
 	if (!arrival->stamp && task->sched_info.pcount <= this_arrival(arrival->presence))
 		arrival->stamp = late_stamp(task);

@@ -52,7 +52,8 @@ struct stamp {
 /* A thread, from its first event to its end. Written by its own events only, which never overlap, but for
  * samples and wakes, which touch the cookie and `stack`. */
 struct task_state {
-	struct stamp stamp; /* where it is not in the array, see stamp.bpf.h */
+	struct stamp stamp;	/* where it is not in the array, see stamp.bpf.h */
+	__u64 process_start_ns; /* see process_start_ns() */
 	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
@@ -85,12 +86,46 @@ enum presence {
 	IS_CURRENT,
 };
 
+/* NULL: the kernel has no memory, or is making storage for another program on this CPU. */
+static __always_inline struct task_state *make_state(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (state && !state->process_start_ns && task->thread_pid)
+		state->process_start_ns = untrusted(task)->group_leader->start_boottime;
+	return state;
+}
+
+/* When its process began, which tells it from others that have its number. A thread that ends is released
+ * before its last run, and from then on keeps no leader: where that one was may be another thread. */
+static __always_inline __u64 process_start_ns(struct task_struct *task)
+{
+	struct task_state *state;
+	__u64 start_ns;
+
+	if (!task->thread_pid) {
+		state = bpf_task_storage_get(&tasks, task, 0, 0);
+		return state ? state->process_start_ns : 0;
+	}
+	start_ns = untrusted(task)->group_leader->start_boottime;
+	barrier_var(start_ns); /* else one instruction reads it from either, which the verifier refuses */
+	return start_ns;
+}
+
+/* Of a thread that is not released. */
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
 	process->start_ns = untrusted(task)->group_leader->start_boottime;
 	process->exec_id = task->self_exec_id;
 	process->tgid = task->tgid;
 	process->tid = task->pid;
+}
+
+/* Of any thread: at a switch it may be released. */
+static __always_inline void fill_process_at_switch(struct wire_process *process, struct task_struct *task)
+{
+	fill_process(process, task);
+	process->start_ns = process_start_ns(task);
 }
 
 /* The id of its control group in the hierarchy of version 2; 0 on kernels without control groups. */

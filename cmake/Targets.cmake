@@ -4,10 +4,12 @@ find_program(OFFCPU_LLD ld.lld)
 # What the scripts build by name.
 add_custom_target(unit_tests)
 add_custom_target(root_tests)
-add_custom_target(deep_tests)
 add_custom_target(optimized_tests)
 add_custom_target(threads_tests)
 add_custom_target(fuzzers)
+foreach(part times host software runtimes attacks steps screen sframe browser)
+  add_custom_target(${part}_tests)
+endforeach()
 
 # offcpu_library(NAME SOURCES a.cc ... DEPS t ...): one folder of src/. The DEPS are what src/FOLDERS allows,
 # which scripts/folders checks of every include.

@@ -30,6 +30,15 @@ TEST(Fork, ChildJoinsTheSetOfItsParentWhereForksAreFollowed)
 	EXPECT_EQ(in_set(&pids, 103), 103000);
 }
 
+TEST(Fork, ProcessOfAThreadIsKept)
+{
+	struct task_struct *leader = host_new_process(100);
+	struct task_state *state = host_value(&tasks, clone_thread(leader, 101), 0);
+
+	ASSERT_TRUE(state);
+	EXPECT_EQ(state->process_start_ns, leader->start_boottime);
+}
+
 /* Its number may have been another's, which ended unseen. */
 TEST(Fork, ChildOfAnotherLeavesWhatItsNumberWasIn)
 {

@@ -26,6 +26,17 @@ TEST(ListTasks, TellsWhatAThreadIs)
 	EXPECT_EQ(told->is_kernel, 0);
 }
 
+TEST(ListTasks, KeepsTheProcessOfAThread)
+{
+	struct task_struct *leader = host_new_process(100), *thread = host_new_thread(leader, 101);
+	struct task_state *state;
+
+	list(thread);
+	state = host_value(&tasks, thread, 0);
+	ASSERT_TRUE(state);
+	EXPECT_EQ(state->process_start_ns, leader->start_boottime);
+}
+
 TEST(ListTasks, EndOfTheListIsNoThread)
 {
 	EXPECT_TRUE(!list(NULL));

@@ -202,6 +202,18 @@ TEST(SamplingLoad, WaitIsSampledWithTheTAtItsEnd)
 	EXPECT_EQ(sent_interval(0)->sample_ns, 500);
 }
 
+/* A wait that was sampled at the switch may be left out for its length. The next one is another. */
+TEST(SamplingLoad, DecisionOfASwitchIsOfNoLaterOne)
+{
+	settings->min_wait_ns = 500;
+	begin(1, false);
+	wait_for(499); /* of 1000 is above the first number's 0.28 */
+	EXPECT_EQ(counted(WIRE_COUNT_BELOW_MIN_WAIT).count, 1);
+	wait_for(2000);
+	ASSERT_EQ(sent_records(WIRE_INTERVAL), 1);
+	EXPECT_EQ(sent_interval(0)->sample_ns, 0);
+}
+
 /* The next user's waits are all recorded, whatever T root has. */
 TEST(SamplingLoad, UsersHaveATOfTheirOwn)
 {

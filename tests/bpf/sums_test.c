@@ -217,6 +217,17 @@ TEST(SumsApart, ProcessesOfOneNumber)
 	EXPECT_EQ(sums_with_another(), 2);
 }
 
+TEST(Sums, ReleasedThreadsIntervalsAreItsProcesss)
+{
+	begin();
+	make_state(task);
+	sum();
+	host_release(task, 4711);
+	EXPECT_EQ(sums_with_another(), 1);
+	EXPECT_EQ(sent_sum(0)->interval.process.start_ns, 10000);
+	EXPECT_EQ(sent_sum(0)->count, 2);
+}
+
 TEST(SumsApart, Programs)
 {
 	begin();

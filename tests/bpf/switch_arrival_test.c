@@ -57,6 +57,19 @@ TEST(HiddenTasks, ArrivalBehindAHiddenThreadIsToldAtTheExitOfTheScheduler)
 	EXPECT_EQ(sent_interval(0)->runnable_ns, 50);
 }
 
+/* Preempted for the last time. */
+TEST(Arrival, ReleasedThreadIsOfTheProcessThatItWasOf)
+{
+	begin();
+	come_at(200);
+	leave_at(300, 0);
+	host_release(task, 4711);
+	at(400);
+	run_on(0, task);
+	ASSERT_EQ(sent_records(WIRE_INTERVAL), 2);
+	EXPECT_EQ(sent_interval(1)->process.start_ns, 10000);
+}
+
 TEST(HiddenTasks, ArrivalThatWasToldIsNotToldAgain)
 {
 	begin();

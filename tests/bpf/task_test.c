@@ -146,6 +146,35 @@ TEST(Task, ProcessIsNamedByItsFirstThreadsStart)
 	EXPECT_EQ(process.tid, 101);
 }
 
+TEST(Task, ReleasedThreadIsOfTheProcessThatItWasOf)
+{
+	struct task_struct *leader = host_new_process(100), *thread = host_new_thread(leader, 101);
+	struct wire_process process;
+
+	leader->start_boottime = 1111;
+	make_state(thread);
+	host_release(thread, 2222);
+	make_state(thread);
+	fill_process_at_switch(&process, thread);
+	EXPECT_EQ(process.start_ns, 1111);
+	EXPECT_EQ(process.tgid, 100);
+	EXPECT_EQ(process.tid, 101);
+}
+
+TEST(Task, ReleasedThreadOfWhichNothingIsKeptIsOfNoProcess)
+{
+	struct task_struct *thread = host_new_thread(host_new_process(100), 101);
+	struct wire_process process;
+
+	host_release(thread, 2222);
+	fill_process_at_switch(&process, thread);
+	EXPECT_EQ(process.start_ns, 0);
+	EXPECT_EQ(process.tgid, 100);
+	make_state(thread);
+	fill_process_at_switch(&process, thread);
+	EXPECT_EQ(process.start_ns, 0);
+}
+
 TEST(Task, BothKindsOfSwitchesAreCounted)
 {
 	struct task_struct *task = host_new_process(100);

@@ -14,7 +14,6 @@
 #include "process/module.h"
 #include "process/owned_fd.h"
 #include "process/reader_pool.h"
-#include "symbolize/symbolizer.h"
 
 namespace offcpu {
 namespace {
@@ -37,11 +36,11 @@ Windows AWindow(uint64_t lock_ns, uint64_t sleep_ns) {
   return {std::make_shared<const Profile>(AProfile(lock_ns, sleep_ns))};
 }
 
-// Whose names are in two files.
-Windows AWindowWithModules() {
+// Whose names are in so many files.
+Windows AWindowWithModules(int modules) {
   Profile profile = AProfile(100, 20);
   UserStack stack;
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < modules; ++i) {
     auto module = std::make_shared<Module>();
     module->path = "/proc/self/exe";
     module->file = OwnedFd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
@@ -111,7 +110,7 @@ TEST(BlockedTimesTest, NamesThatCouldNotBeReadAreTold) {
   ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
   const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
   times->Configure(true, {});
-  times->Add(AWindowWithModules());
+  times->Add(AWindowWithModules(2));
   const BlockedSums sums = Await(*times, 120);
   ASSERT_EQ(sums.lost_names.size(), 1u);
   EXPECT_EQ(sums.lost_names[0].reason, "names of a module not read in time");
@@ -119,7 +118,7 @@ TEST(BlockedTimesTest, NamesThatCouldNotBeReadAreTold) {
   read.set_value();
 }
 
-// The files of both modules hang, each for as long as is waited for one.
+// The files of all modules hang, each for as long as is waited for one: together for longer than a test may take.
 TEST(BlockedTimesTest, ItsEndWaitsForNoRead) {
   std::promise<void> read;
   const auto readers = std::make_shared<ReaderPool>(ReaderLimits{.threads = 1});
@@ -128,7 +127,7 @@ TEST(BlockedTimesTest, ItsEndWaitsForNoRead) {
   ASSERT_EQ(readers->Submit({}, std::chrono::hours(1), hang, &hangs), ReadTaken::kYes);
   std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start(readers);
   times->Configure(true, {});
-  const Windows window = AWindowWithModules();
+  const Windows window = AWindowWithModules(400);
   // There is room for one more than may wait when one is being named.
   for (size_t i = 0; i < BlockedTimes::kMostWaiting; ++i) times->Add(window);
   uint64_t not_told_ns = 0;
@@ -136,9 +135,7 @@ TEST(BlockedTimesTest, ItsEndWaitsForNoRead) {
     not_told_ns = times->sums().not_told_ns;
     times->Add(window);
   } while (times->sums().not_told_ns != not_told_ns);
-  const auto begin = std::chrono::steady_clock::now();
   times.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3 * kNamesDeadline / 2);
   read.set_value();
 }
 

@@ -130,12 +130,11 @@ TEST_F(HttpServerTest, AnotherAddressOfThePortIsHadBeforeTheFirstOneIsGone) {
   }
 }
 
+// Who wait for an hour, which is longer than a test may take.
 TEST_F(HttpServerTest, ItsEndDoesNotWaitForThoseWhoWait) {
   std::thread waiting([this] { EXPECT_FALSE(client_->Get("/debug/pprof/offcpu?seconds=3600")); });
   while (kernel_.cuts == 0) std::this_thread::yield();
-  const auto start = std::chrono::steady_clock::now();
   server_.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
   waiting.join();
 }
 

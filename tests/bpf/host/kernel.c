@@ -81,6 +81,7 @@ static struct task_struct *new_task(int tid)
 
 	queue->rq = &host.runqueues[0];
 	task->pid = tid;
+	task->thread_pid = (struct pid *)task; /* which is not looked at */
 	task->self_exec_id = 1;
 	task->prio = 120;
 	task->se.cfs_rq = queue;
@@ -131,6 +132,13 @@ struct task_struct *host_new_thread(struct task_struct *leader, int tid)
 	task->self_exec_id = leader->self_exec_id;
 	join_process(task, host_process_of(leader));
 	return task;
+}
+
+void host_release(struct task_struct *thread, __u64 other_start_boottime)
+{
+	thread->thread_pid = NULL;
+	thread->group_leader = host_allocate(sizeof(*thread));
+	thread->group_leader->start_boottime = other_start_boottime;
 }
 
 struct task_struct *host_new_kernel_thread(int tid)

@@ -76,6 +76,8 @@ void host_make_writable(const volatile void *begin, __u64 bytes);
  * mappings, a control group, credentials and a kernel stack, on which the user's registers lie. */
 struct task_struct *host_new_process(int pid);
 struct task_struct *host_new_thread(struct task_struct *leader, int tid);
+/* It has ended, but for its last run. Its leader is released as well, and its memory is another thread's. */
+void host_release(struct task_struct *thread, __u64 other_start_boottime);
 /* A thread of the kernel, without an address space. */
 struct task_struct *host_new_kernel_thread(int tid);
 struct pt_regs *host_regs(struct task_struct *task);
