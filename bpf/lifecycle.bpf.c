@@ -92,6 +92,7 @@ static __always_inline void send_lifecycle(__u32 type, struct task_struct *task)
 	record->reserved = 0;
 	fill_process(&record->process, task);
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	count_lifecycle_of(user_of(task));
 }
 
 SEC("tp_btf/sched_process_exec")

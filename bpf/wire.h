@@ -490,10 +490,12 @@ WIRE_ASSERT(sizeof(struct wire_config) == 184);
 
 /* On one CPU, from the start of the recording. */
 struct wire_user {
-	uint64_t waits;	   /* that were recorded */
-	uint64_t captures; /* that were asked for, of waits */
+	uint64_t waits;	     /* that were recorded */
+	uint64_t captures;   /* that were asked for, of waits */
+	uint64_t left_out;   /* waits that were looked at to find that they are not sampled */
+	uint64_t lifecycles; /* records of execs and exits */
 };
-WIRE_ASSERT(sizeof(struct wire_user) == 16);
+WIRE_ASSERT(sizeof(struct wire_user) == 32);
 
 /* Every so many runs of a part of a program one is timed. A prime, so that no pattern of runs repeats in it.
  */

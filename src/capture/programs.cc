@@ -524,6 +524,8 @@ std::array<wire_user, WIRE_USERS> Programs::ReadUsers() const {
   for (size_t i = 0; i < users.size(); ++i) {
     sums[i % WIRE_USERS].waits += ReadShared(users[i].waits);
     sums[i % WIRE_USERS].captures += ReadShared(users[i].captures);
+    sums[i % WIRE_USERS].left_out += ReadShared(users[i].left_out);
+    sums[i % WIRE_USERS].lifecycles += ReadShared(users[i].lifecycles);
   }
   return sums;
 }

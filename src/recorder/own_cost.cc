@@ -89,7 +89,8 @@ CostReading ReadCost(const Programs& programs, const ThreadTimes& threads) {
                          .users = {},
                          .resident_bytes = self.resident_bytes};
   for (const wire_user& user : programs.ReadUsers()) {
-    reading.users.push_back({.waits = user.waits, .captures = user.captures});
+    reading.users.push_back(
+        {.waits = user.waits, .captures = user.captures, .left_out = user.left_out, .lifecycles = user.lifecycles});
   }
   return reading;
 }
@@ -113,7 +114,9 @@ std::vector<UserWaits> UsersBetween(const CostReading& before, const CostReading
   std::vector<UserWaits> users;
   for (size_t i = 0; i < now.users.size(); ++i) {
     users.push_back({.waits = Since(before.users[i].waits, now.users[i].waits),
-                     .captures = Since(before.users[i].captures, now.users[i].captures)});
+                     .captures = Since(before.users[i].captures, now.users[i].captures),
+                     .left_out = Since(before.users[i].left_out, now.users[i].left_out),
+                     .lifecycles = Since(before.users[i].lifecycles, now.users[i].lifecycles)});
   }
   return users;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMostRise = 8;    // of T at one look
 constexpr double kMostFall = 0.5;  // likewise
-constexpr double kIsEnough = 0.9;  // of the budget: T stays as it is from here up to all of it
+constexpr double kIsEnough = 0.9;  // of what a user may cost: T stays as it is from here up to all of it
 constexpr double kAlmostNothing = 1e-9;
 
 uint64_t Scaled(uint64_t threshold_ns, double factor) {
@@ -33,17 +33,27 @@ double FairLevel(std::span<const double> wants, double sum) {
 
 uint64_t SamplingControl::longest_ns() const { return *std::max_element(thresholds_ns_.begin(), thresholds_ns_.end()); }
 
-void SamplingControl::Raise(std::span<const double> costs, double budget) {
-  const double level = std::max(FairLevel(costs, budget), kAlmostNothing);
+// What each could cost at the next look: with a T that has fallen as far as it may, no more than what is drawn more.
+std::vector<double> SamplingControl::Wants(std::span<const double> costs) const {
+  std::vector<double> wants(costs.begin(), costs.end());
+  for (size_t user = 0; user < wants.size(); ++user) {
+    if (thresholds_ns_[user] != 0) wants[user] /= kMostFall;
+  }
+  return wants;
+}
+
+void SamplingControl::Raise(std::span<const double> costs, double level) {
   for (size_t user = 0; user < costs.size(); ++user) {
     if (costs[user] <= level) continue;
     thresholds_ns_[user] = Scaled(std::max(thresholds_ns_[user], kFirstNs), std::min(costs[user] / level, kMostRise));
   }
 }
 
-void SamplingControl::Lower(double factor) {
-  for (uint64_t& threshold_ns : thresholds_ns_) {
-    threshold_ns = Scaled(threshold_ns, factor);
+void SamplingControl::Lower(std::span<const double> costs, double level) {
+  for (size_t user = 0; user < costs.size(); ++user) {
+    uint64_t& threshold_ns = thresholds_ns_[user];
+    if (costs[user] >= kIsEnough * level) continue;
+    threshold_ns = Scaled(threshold_ns, std::max(costs[user] / (kIsEnough * level), kMostFall));
     if (threshold_ns < kLeastNs) threshold_ns = 0;
   }
 }
@@ -51,14 +61,14 @@ void SamplingControl::Lower(double factor) {
 void SamplingControl::Look(std::span<const double> costs, double seconds, double budget) {
   const double cost = std::accumulate(costs.begin(), costs.end(), 0.0);
   const double may_cost = budget * seconds;
+  const double level = std::max(FairLevel(Wants(costs), may_cost), kAlmostNothing);
   saved_ = std::min(saved_ + may_cost - cost, kSavedBudgets * budget);
+  if (cost > may_cost && saved_ >= 0) return;
   if (cost > may_cost) {
-    if (saved_ >= 0) return;
     saved_ = 0;
-    Raise(costs, may_cost);
-  } else if (cost < kIsEnough * may_cost) {
-    Lower(std::max(cost / (kIsEnough * may_cost), kMostFall));
+    Raise(costs, level);
   }
+  Lower(costs, level);
 }
 
 }  // namespace offcpu

@@ -1,7 +1,8 @@
 // How the short waits of each user are sampled so that recording keeps its budget: T of each user, 0 as long as all
 // waits can be recorded. If recording costs more than the budget, the users who cost most give: each may cost as much
-// as any other, and who costs less keeps all of his waits, whatever the others do. A burst that the time before has
-// saved for lowers nothing. Knows no clock and no users but by their places; one thread.
+// as any other, and who costs less keeps all of his waits, or comes back to them, whatever the others do: also where
+// these cost more than the budget at any T. A burst that the time before has saved for lowers nothing. Knows no clock
+// and no users but by their places; one thread.
 #ifndef OFFCPU_RECORDER_SAMPLING_CONTROL_H_
 #define OFFCPU_RECORDER_SAMPLING_CONTROL_H_
 
@@ -28,8 +29,10 @@ class SamplingControl {
   uint64_t longest_ns() const;
 
  private:
-  void Raise(std::span<const double> costs, double budget);
-  void Lower(double factor);
+  std::vector<double> Wants(std::span<const double> costs) const;
+  // Where a user may cost so much.
+  void Raise(std::span<const double> costs, double level);
+  void Lower(std::span<const double> costs, double level);
 
   std::vector<uint64_t> thresholds_ns_;
   double saved_ = 0;

@@ -1,5 +1,5 @@
-// What recording the waits of each user has cost, as far as it depends on how many are recorded: what the BPF programs
-// do for each, captures, and what the worker makes of both. Pure.
+// What recording each user has cost, as far as it depends on what the user's programs do: what the BPF programs do for
+// each wait, captures, and what the worker makes of both, and of programs and processes that begin and end. Pure.
 #ifndef OFFCPU_RECORDER_USER_COSTS_H_
 #define OFFCPU_RECORDER_USER_COSTS_H_
 
@@ -11,8 +11,10 @@ namespace offcpu {
 
 // Of one user in some time.
 struct UserWaits {
-  uint64_t waits = 0;     // that were recorded
-  uint64_t captures = 0;  // that were made for them
+  uint64_t waits = 0;       // that were recorded
+  uint64_t captures = 0;    // that were made for them
+  uint64_t left_out = 0;    // waits that the programs looked at to find that they are not sampled
+  uint64_t lifecycles = 0;  // programs that began, and processes that ended
 };
 
 // CPU seconds, in the same time.

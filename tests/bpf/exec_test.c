@@ -75,6 +75,24 @@ TEST(Exec, OfARecordedProcessIsSentUnderItsNewKey)
 	EXPECT_EQ(host_record(&intervals, 0).flags, BPF_RB_NO_WAKEUP);
 }
 
+/* Who lets programs come and go pays for what that costs. */
+TEST(Exec, AndTheEndAreCountedOfTheirUser)
+{
+	struct task_struct *task = host_new_process(100), *other = host_new_process(200);
+
+	((struct cred *)task->cred)->uid.val = 1000;
+	((struct cred *)other->cred)->uid.val = 0;
+	record();
+	exec(task);
+	sched_process_exit(NULL, task);
+	EXPECT_EQ(recorded_of(user_of(task))->lifecycles, 1); /* it has not ended yet */
+	task->signal->live.counter--;
+	sched_process_exit(NULL, task);
+	EXPECT_EQ(recorded_of(user_of(task))->lifecycles, 2);
+	EXPECT_EQ(recorded_of(user_of(task))->waits, 0);
+	EXPECT_EQ(recorded_of(user_of(other))->lifecycles, 0);
+}
+
 TEST(Exec, IsSentWhileRecordingOnly)
 {
 	static const __u32 phases[] = {WIRE_WAITING, WIRE_ENDED, WIRE_LISTING};

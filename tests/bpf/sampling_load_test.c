@@ -101,6 +101,7 @@ static void expect_exactly_those(bool ends_at_switch)
 	EXPECT_FALSE(next_interval(&record_index));
 	EXPECT_EQ(not_sampled().count, WAITS - recorded);
 	EXPECT_EQ(recorded_of(0)->waits, recorded);
+	EXPECT_EQ(recorded_of(0)->left_out, counted(WIRE_COUNT_NOT_DRAWN).count);
 	/* About 3077 waits are below T: sqrt(3077 / 6) * T is the standard deviation, 0.9 % of the sum of 2.6
 	 * ms. */
 	EXPECT_LT(waited - waited / 50, told);
@@ -132,6 +133,7 @@ TEST(SamplingLoad, ExactlyThoseWaitsAreToldWithoutALookAtTheSwitch)
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), told);
 	EXPECT_EQ(this_cpu()->passed_over.count, 0);
 	EXPECT_EQ(counted(WIRE_COUNT_NOT_DRAWN).count, WAITS - told);
+	EXPECT_EQ(recorded_of(0)->left_out, WAITS - told);
 }
 
 TEST(SamplingLoad, TimeOfAllWaitsIsToldOrCounted)

@@ -10,15 +10,27 @@ static struct task_struct *task_of(__u32 uid)
 	return task;
 }
 
-TEST(Users, RootHasAPlaceOfItsOwn)
+TEST(Users, RootAndTheKernelHavePlacesOfTheirOwn)
 {
 	task = host_new_process(100);
-	EXPECT_EQ(user_of(task_of(0)), 0);
+	EXPECT_EQ(user_of(task_of(0)), PLACE_OF_ROOT);
 	for (__u32 salt = 0; salt < 100; salt++)
 		for (__u32 uid = 1; uid < 100; uid++) {
 			settings->user_salt = salt * 0x9e3779b1;
-			EXPECT_NE(user_of(task_of(uid)), 0);
+			EXPECT_TRUE(user_of(task_of(uid)) >= PLACES_OF_THEIR_OWN);
 		}
+}
+
+/* Its threads are root's by their credentials. Those that it makes for a program (of io_uring) are the
+ * program's. */
+TEST(Users, ThreadsOfTheKernelAreNotRoots)
+{
+	task = host_new_process(100);
+	task->flags |= PF_KTHREAD;
+	EXPECT_EQ(user_of(task_of(0)), PLACE_OF_KERNEL);
+	task->flags = PF_IO_WORKER;
+	EXPECT_EQ(user_of(task_of(0)), PLACE_OF_ROOT);
+	EXPECT_TRUE(user_of(task_of(1000)) >= PLACES_OF_THEIR_OWN);
 }
 
 TEST(Users, PlacesAreWithinTheTable)

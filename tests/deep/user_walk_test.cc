@@ -87,7 +87,8 @@ INSTANTIATE_TEST_SUITE_P(, UserWalks,
                                          std::vector<std::string>{"churn", "dlopen", "--rounds", "400"},
                                          std::vector<std::string>{"remap", "fixed", "--rounds", "200"},
                                          std::vector<std::string>{"remap", "mprotect", "--rounds", "600"},
-                                         std::vector<std::string>{"remap", "generated", "--rounds", "200"}),
+                                         std::vector<std::string>{"remap", "generated", "--rounds", "200"},
+                                         std::vector<std::string>{"remap", "rewritten", "--rounds", "200"}),
                          NameOf);
 
 // Other code is mapped over code that has just waited: each library's function is called by one of the program's.
@@ -109,6 +110,33 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
   };
   expect_callers("lib_a_call", "call_a", "call_b");
   expect_callers("lib_b_call", "call_b", "call_a");
+}
+
+// Where a program writes its code over as it likes, nothing tells who has called it: so whatever is told is marked as a
+// guess, of the function that keeps a frame pointer, too.
+TEST(UserWalk, OfCodeThatIsRewrittenIsAGuess) {
+  if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
+  const std::unique_ptr<Target> target = Target::Start({"remap", "rewritten", "--rounds", "200"});
+  ASSERT_NE(target, nullptr);
+  const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
+  EXPECT_GE(recording.profile.stats.walked_at_switch, 100u) << "hardly any walk: no test";
+  const auto above = [](const StackRow& row, const char* function) -> const NamedFrame* {
+    const std::vector<NamedFrame>& frames = row.user->frames;
+    const auto found =
+        std::find_if(frames.begin(), frames.end(), [&](const NamedFrame& f) { return f.name == function; });
+    return frames.end() - found > 2 ? &found[2] : nullptr;  // the caller of the code
+  };
+  uint64_t guesses = 0;
+  for (const char* function : {"below_honest", "below_lying"}) {
+    for (const StackRow& row : recording.Rows([&](const StackRow& r) { return r.Has(function); })) {
+      EXPECT_FALSE(row.complete() && above(row, function) == nullptr) << row.Text();
+      const NamedFrame* caller = above(row, function);
+      if (caller == nullptr) continue;
+      EXPECT_EQ(caller->source, FrameSource::kFramePointer) << row.Text();
+      guesses += row.row->count;
+    }
+  }
+  EXPECT_GE(guesses, 100u) << "no caller is told: no test";
 }
 
 // Programs that are preempted wherever they are, that fault, map and unmap, and that come and go.

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,7 +32,7 @@ std::string ReadText(const std::string& path) {
 }
 
 // `words` in the cgroups, their output in the log.
-pid_t StartIn(const std::vector<std::string>& cgroups, const std::vector<std::string>& words,
+pid_t StartIn(const std::vector<std::string>& cgroups, int nice_by, const std::vector<std::string>& words,
               const std::string& log_path) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -42,10 +43,18 @@ pid_t StartIn(const std::vector<std::string>& cgroups, const std::vector<std::st
   if (pid != 0) return pid;
   bool ok = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;  // whatever happens to the test, it does not stay
   for (const std::string& path : members) ok = ok && WriteCgroupFile(path, "0");
+  ok = ok && setpriority(PRIO_PROCESS, 0, nice_by) == 0;
   ok = ok && freopen("/dev/null", "r", stdin) != nullptr && freopen(log_path.c_str(), "w", stdout) != nullptr;
   ok = ok && dup2(STDOUT_FILENO, STDERR_FILENO) >= 0;
   if (ok) execv(arguments[0], arguments.data());
   _exit(127);
+}
+
+// Limits of CPU time are for a period of 100 ms, in microseconds.
+std::string LimitFile(const std::string& controller, bool is_v2) {
+  if (!is_v2 && controller == "memory") return "memory.limit_in_bytes";
+  if (!is_v2 && controller == "cpu") return "cpu.cfs_quota_us";
+  return controller + ".max";
 }
 
 }  // namespace
@@ -58,8 +67,9 @@ std::unique_ptr<ConfinedService> ConfinedService::Start(const std::string& secti
   service->http_port_ = FreePort();
   service->group_ = confinement.group;
   service->WriteConfig(sections, control);
-  service->pid_ = StartIn(service->cgroups_, {BinDirectory() + "/offcpud", "--config", service->Path("offcpud.toml")},
-                          service->Path("log"));
+  service->pid_ =
+      StartIn(service->cgroups_, confinement.nice,
+              {BinDirectory() + "/offcpud", "--config", service->Path("offcpud.toml")}, service->Path("log"));
   if (!service->AwaitLog("HTTP at")) {
     ADD_FAILURE() << "the service did not start:\n" << service->log();
     return nullptr;
@@ -68,8 +78,9 @@ std::unique_ptr<ConfinedService> ConfinedService::Start(const std::string& secti
 }
 
 bool ConfinedService::Confine(const Confinement& confinement) {
-  const std::vector<std::pair<std::string, std::string>> limits = {{"memory", std::to_string(confinement.memory_bytes)},
-                                                                   {"pids", std::to_string(confinement.tasks)}};
+  std::vector<std::pair<std::string, std::string>> limits = {{"memory", std::to_string(confinement.memory_bytes)},
+                                                             {"pids", std::to_string(confinement.tasks)}};
+  if (confinement.cpu_percent != 0) limits.emplace_back("cpu", std::to_string(confinement.cpu_percent * 1000));
   for (const auto& [controller, limit] : limits) {
     const std::optional<CgroupHierarchy> hierarchy = FindCgroupHierarchy(controller);
     if (!hierarchy.has_value()) return false;
@@ -79,9 +90,9 @@ bool ConfinedService::Confine(const Confinement& confinement) {
       return false;
     }
     if (cgroups_.empty() || cgroups_.back() != path) cgroups_.push_back(path);
-    const bool is_memory_v1 = controller == "memory" && !hierarchy->is_v2;
-    EXPECT_TRUE(WriteCgroupFile(path + (is_memory_v1 ? "/memory.limit_in_bytes" : "/" + controller + ".max"), limit));
-    if (controller == "memory") charged_path_ = path + (is_memory_v1 ? "/memory.usage_in_bytes" : "/memory.current");
+    EXPECT_TRUE(WriteCgroupFile(path + "/" + LimitFile(controller, hierarchy->is_v2), limit));
+    if (controller == "memory")
+      charged_path_ = path + (hierarchy->is_v2 ? "/memory.current" : "/memory.usage_in_bytes");
   }
   return true;
 }

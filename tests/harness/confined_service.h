@@ -1,5 +1,6 @@
 // The service as it is run, confined as its unit confines it: 512 MiB of memory, the kernel's for it counted, and 128
-// tasks. Needs root and the controllers `memory` and `pids`, of either version.
+// tasks; where a test asks for it, half a CPU. Needs root and the controllers `memory` and `pids`, and for that `cpu`,
+// of either version.
 //
 // Whatever it does, nothing here waits for ever: what does not come in time is a failure. Killed when it goes out of
 // scope.
@@ -23,6 +24,8 @@ namespace offcpu::integration {
 struct Confinement {
   uint64_t memory_bytes = 512u << 20;
   int tasks = 128;
+  int cpu_percent = 0;  // of one CPU; 0: no limit
+  int nice = 0;
   std::string group;  // whose members may ask, beside root
 };
 

@@ -101,13 +101,15 @@ TEST(OwnCostTest, OfWaitsIsWhatDependsOnHowManyAreRecorded) {
 
 TEST(OwnCostTest, UsersHaveWhatWasRecordedOfThem) {
   CostReading now = kBefore;
-  now.users = {{.waits = 9, .captures = 1}, {.waits = 6, .captures = 8}};
+  now.users = {{.waits = 9, .captures = 1}, {.waits = 6, .captures = 8, .left_out = 2, .lifecycles = 3}};
   const std::vector<UserWaits> users = UsersBetween(kBefore, now);
   ASSERT_EQ(users.size(), 2u);
   EXPECT_EQ(users[0].waits, 4u);
   EXPECT_EQ(users[0].captures, 0u);
   EXPECT_EQ(users[1].waits, 0u);
   EXPECT_EQ(users[1].captures, 8u);
+  EXPECT_EQ(users[1].left_out, 2u);
+  EXPECT_EQ(users[1].lifecycles, 3u);
 }
 
 TEST(OwnCostTest, IsAddedByPart) {

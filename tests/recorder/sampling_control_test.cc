@@ -82,6 +82,43 @@ TEST(SamplingControlTest, OnlyThoseWhoCostMostGive) {
   EXPECT_NEAR(costs[2], 0.0065, 0.0013);
 }
 
+// Programs that come and go cost what they cost with any T: beside them the others come back to all waits all the same.
+TEST(SamplingControlTest, WhoCostsLittleComesBackBesideWhoCannotCostLess) {
+  SamplingControl control(4);
+  Look({.exact = {0.4, 0, 0, 0}}, control, 10);
+  ASSERT_GT(control.thresholds_ns()[0], 0u);
+  for (int i = 0; i < 20; ++i) {
+    std::vector<double> costs = Host{.exact = {0.003, 0, 0.01, 0}}.CostsWith(control.thresholds_ns());
+    costs[2] += 0.05;
+    control.Look(costs, 1, kBudget);
+  }
+  EXPECT_THAT(control.thresholds_ns(), ElementsAre(0, 0, SamplingControl::kMostNs, 0));
+}
+
+// And those who would cost more than their share have it.
+TEST(SamplingControlTest, WhoCostsMuchHasAShareBesideWhoCannotCostLess) {
+  SamplingControl control(4);
+  const Host host = {.exact = {0.2, 0, 0, 0}};
+  for (int i = 0; i < 50; ++i) {
+    std::vector<double> costs = host.CostsWith(control.thresholds_ns());
+    costs[2] = 0.05;
+    control.Look(costs, 1, kBudget);
+  }
+  const double cost = host.CostsWith(control.thresholds_ns())[0];
+  EXPECT_GE(cost, 0.9 * kBudget / 2);
+  EXPECT_LE(cost, 1.001 * kBudget / 2);
+}
+
+// Who has ended wants nothing any more.
+TEST(SamplingControlTest, TheShareOfWhoCostsNothingIsThereForOthers) {
+  SamplingControl control(4);
+  Look({.exact = {0.4, 0, 0, 0.01}}, control, 10);
+  ASSERT_GT(control.thresholds_ns()[0], 0u);
+  ASSERT_EQ(control.thresholds_ns()[3], 0u);
+  Look({.exact = {0, 0, 0, 0.02}}, control, 1);
+  EXPECT_EQ(control.thresholds_ns()[3], 0u);
+}
+
 TEST(SamplingControlTest, ComesBackToAllWaits) {
   SamplingControl control(4);
   Look({.exact = {0, 0.4, 0, 0}}, control, 10);

@@ -21,6 +21,17 @@ TEST(UserCostsTest, WorkOfTheWorkerIsSharedByBoth) {
   EXPECT_THAT(ShareCosts(users, {.worker = 8}), ElementsAre(DoubleEq(6), DoubleEq(2)));
 }
 
+TEST(UserCostsTest, WhatIsLookedAtAndLeftOutIsATwentiethOfAWait) {
+  const std::vector<UserWaits> users = {{.waits = 60}, {.left_out = 400}};
+  EXPECT_THAT(ShareCosts(users, {.programs = 8, .worker = 5}), ElementsAre(DoubleEq(6 + 5), DoubleEq(2)));
+}
+
+// So is a program that begins, or a process that ends.
+TEST(UserCostsTest, WhoLetsProgramsComeAndGoPaysForThem) {
+  const std::vector<UserWaits> users = {{.waits = 600, .captures = 0}, {.waits = 0, .captures = 0, .lifecycles = 1}};
+  EXPECT_THAT(ShareCosts(users, {.programs = 5, .worker = 8}), ElementsAre(DoubleEq(5 + 6), DoubleEq(2)));
+}
+
 TEST(UserCostsTest, AddUpToWhatWasSpent) {
   const std::vector<UserWaits> users = {{.waits = 7, .captures = 3}, {.waits = 1000, .captures = 1}, {.waits = 1}};
   double sum = 0;

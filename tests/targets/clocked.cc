@@ -1,6 +1,7 @@
 // Eleven threads that wait for 2 to 20 ms at a time, each below a function of its own, and clock each of their waits.
-// One forks 100 times a second, and one waits in a handler of a signal, on another stack. Usage: clocked [--seconds S]
-// [--log] With --log it prints each wait, too: `wait THREAD BEGIN_NS END_NS CPU_NS`, by CLOCK_MONOTONIC. So what a
+// One forks 100 times a second, and one waits in a handler of a signal, on another stack.
+// Usage: clocked [--seconds S] [--only THREAD] [--log]
+// With --log it prints each wait, too: `wait THREAD BEGIN_NS END_NS CPU_NS`, by CLOCK_MONOTONIC. So what a
 // recording has that begins and ends during the run can be told.
 #include <linux/futex.h>
 #include <poll.h>
@@ -165,6 +166,14 @@ struct Clocked {
 bool keeps_log = false;
 target::Gate gate;
 
+// Null: all of them.
+const char* OnlyThread(int argc, char** argv) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (strcmp(argv[i], "--only") == 0) return argv[i + 1];
+  }
+  return nullptr;
+}
+
 void Run(Clocked* clocked) {
   pthread_setname_np(pthread_self(), clocked->thread);
   gate.Pass();
@@ -210,8 +219,10 @@ int main(int argc, char** argv) {
       {"c_fork", "clocked_fork", 10, clocked_fork, {}, {}},
       {"c_handler", "clocked_handler", 20, clocked_raise, {}, {}},
   };
+  const char* only = OnlyThread(argc, argv);
   std::vector<std::thread> threads;
   for (Clocked& clocked : all) {
+    if (only != nullptr && strcmp(only, clocked.thread) != 0) continue;
     // To grow a log would take its time between two waits.
     if (keeps_log) clocked.log.reserve(static_cast<size_t>(1000 * seconds) / clocked.wait_ms + 1);
     threads.emplace_back(clocked.wait == clocked_raise ? RunWithHandler : Run, &clocked);

@@ -1,8 +1,10 @@
 // Waits below code that is exchanged at one address, or made unusable.
-// Usage: remap fixed|mprotect|generated [--rounds N]
+// Usage: remap fixed|mprotect|generated|rewritten [--rounds N]
 //   fixed     another library is mapped over one, in between calls; and a copy of it while its code waits
 //   mprotect  the code that waits may be written meanwhile, or not be executed
 //   generated every other wait is below code that the program has written, in memory that may always be written
+//   rewritten the program writes the code over and over, through another mapping of its file, which is memory: one
+//             function keeps a frame pointer, the other one leaves a false one; both return to one address
 #include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -177,6 +179,81 @@ void RunGenerated(int rounds) {
   }
 }
 
+// Returns to the same address as the next one.
+constexpr unsigned char kHonest[] = {
+    0x55,                                                                          // push %rbp
+    0x48, 0x89, 0xe5,                                                              // mov %rsp,%rbp
+    0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,  // nop
+    0xff, 0xd7,                                                                    // call *%rdi
+    0x5d,                                                                          // pop %rbp
+    0xc3,                                                                          // ret
+};
+
+// The frame that %rbp points to says that remap_decoy is the caller.
+constexpr unsigned char kLying[] = {
+    0x55,                                      // push %rbp
+    0x48, 0xb8, 0,    0,    0, 0, 0, 0, 0, 0,  // mov $decoy,%rax
+    0x50,                                      // push %rax
+    0x6a, 0x00,                                // push $0
+    0x48, 0x89, 0xe5,                          // mov %rsp,%rbp
+    0xff, 0xd7,                                // call *%rdi
+    0x48, 0x83, 0xc4, 0x10,                    // add $16,%rsp
+    0x5d,                                      // pop %rbp
+    0xc3,                                      // ret
+};
+constexpr size_t kDecoyAt = 3;
+
+void* decoy = nullptr;
+
+__attribute__((noinline)) void TakeDecoy() { decoy = __builtin_return_address(0); }
+
+}  // namespace
+
+TARGET_FUNCTION void remap_decoy() {
+  TakeDecoy();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void below_honest() {
+  remap_wait();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void below_lying() {
+  remap_wait();
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void call_honest(void (*code)(void (*)())) {
+  code(below_honest);
+  TARGET_AFTER_CALL;
+}
+
+TARGET_FUNCTION void call_lying(void (*code)(void (*)())) {
+  code(below_lying);
+  TARGET_AFTER_CALL;
+}
+
+namespace {
+
+void RunRewritten(int rounds) {
+  const int file = memfd_create("rewritten", MFD_CLOEXEC);
+  target::Check(file >= 0 && ftruncate(file, kPage) == 0, "memfd_create");
+  void* writable = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* code = mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_SHARED, file, 0);
+  target::Check(writable != MAP_FAILED && code != MAP_FAILED, "mmap");
+  remap_decoy();
+  unsigned char lying[sizeof(kLying)];
+  memcpy(lying, kLying, sizeof(lying));
+  memcpy(lying + kDecoyAt, &decoy, sizeof(decoy));
+  for (int i = 0; i < rounds; ++i) {
+    memcpy(writable, kHonest, sizeof(kHonest));
+    call_honest(reinterpret_cast<Code>(code));
+    memcpy(writable, lying, sizeof(lying));
+    call_lying(reinterpret_cast<Code>(code));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -188,6 +265,7 @@ int main(int argc, char** argv) {
   if (mode == "fixed") RunFixed(rounds);
   if (mode == "mprotect") RunMprotect(rounds);
   if (mode == "generated") RunGenerated(rounds);
+  if (mode == "rewritten") RunRewritten(rounds);
   target::Value("waits", static_cast<uint64_t>(waits));
   target::DoneAndStay();
 }
