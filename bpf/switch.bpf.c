@@ -198,7 +198,7 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
 						     const struct times *times, enum presence presence)
 {
-	if (presence == ABOUT_TO_RUN && !config.has_task_work)
+	if (presence == ABOUT_TO_RUN && !(OFFCPU_TASK_WORK_ARGS && config.has_task_work))
 		return take_user_stack(task, state);
 	if (presence == IS_CURRENT)
 		return walked_or_captured(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS);
