@@ -29,9 +29,7 @@ static void know_stack(void)
 
 static struct user_side side_of(struct task_state *state)
 {
-	const struct times times = {.end_ns = host.now_ns, .waited_ns = 1000};
-
-	return walked_or_captured(thread.task, state, &times);
+	return walked_or_captured(thread.task, state, host.now_ns, false);
 }
 
 static void expect_counts(__u64 known, __u64 unknown, __u64 captures)
