@@ -137,7 +137,7 @@ TEST(WalkedSide, NothingIsWalkedUnasked)
 	settings->walks_user = 0;
 	EXPECT_NE(side_of(thread.state).cookie, 0);
 	expect_counts(0, 0, 1);
-	EXPECT_EQ(thread.state->walked.cookie, 0);
+	EXPECT_EQ(thread.state->walked.user_stack, 0);
 }
 
 TEST(WalkedSide, ThreadWithoutStorageIsNotWalked)
