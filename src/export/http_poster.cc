@@ -119,6 +119,7 @@ HttpAnswer HttpPoster::Post(std::string_view body) {
   char error[CURL_ERROR_SIZE] = "";
   curl_easy_reset(curl_);  // options only: the connection is kept
   Set(curl_, CURLOPT_URL, target_.url.c_str());
+  Set(curl_, CURLOPT_MAXLIFETIME_CONN, static_cast<long>(target_.connection_lifetime.count()));
   Set(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
   Set(curl_, CURLOPT_NOSIGNAL, 1L);
   Set(curl_, CURLOPT_QUICK_EXIT, 1L);  // does not wait for name servers that are silent

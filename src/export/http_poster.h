@@ -28,6 +28,8 @@ struct HttpTarget {
   std::string key_file;
   std::string proxy;                          // empty: as http_proxy, https_proxy and no_proxy in the environment say
   std::chrono::milliseconds timeout{10'000};  // from the look-up of the name to the end of the answer
+  // A connection that is older is not used again: the name may be another server's by now.
+  std::chrono::seconds connection_lifetime{300};
 
   bool operator==(const HttpTarget&) const = default;
 };

@@ -7,7 +7,10 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "bytes/read_file.h"
 #include "fake_collector.h"
@@ -58,6 +61,32 @@ TEST_F(HttpPosterTest, SendsTheBodyWithItsHeaders) {
   EXPECT_THAT(request.head, Not(HasSubstr("Content-Encoding")));
   EXPECT_THAT(request.head, Not(HasSubstr("Expect")));
   EXPECT_EQ(request.body, "body");
+}
+
+// A name that another server has got is looked up again, though the one before goes on taking what it is sent.
+TEST_F(HttpPosterTest, AConnectionIsKeptForATime) {
+  httplib::Server server;
+  std::mutex mutex;
+  std::vector<int> ports;  // of the client
+  server.Post("/", [&](const httplib::Request& request, httplib::Response&) {
+    const std::lock_guard lock(mutex);
+    ports.push_back(request.remote_port);
+  });
+  const int port = server.bind_to_any_port("127.0.0.1");
+  std::thread serving([&] { server.listen_after_bind(); });
+  // libcurl counts whole seconds: one that is younger than two of them is not older than one.
+  HttpTarget target = {.url = "http://127.0.0.1:" + std::to_string(port) + "/", .user_agent = "offcpud/1"};
+  HttpPoster keeping(target);
+  target.connection_lifetime = std::chrono::seconds(1);
+  HttpPoster renewing(target);
+  for (HttpPoster* poster : {&keeping, &renewing}) EXPECT_EQ(poster->Post("body").status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  for (HttpPoster* poster : {&keeping, &renewing}) EXPECT_EQ(poster->Post("body").status, 200);
+  server.stop();
+  serving.join();
+  ASSERT_EQ(ports.size(), 4u);
+  EXPECT_EQ(ports[2], ports[0]);
+  EXPECT_NE(ports[3], ports[1]);
 }
 
 TEST_F(HttpPosterTest, ABodyThatIsCompressedIsSaidToBe) {

@@ -221,6 +221,60 @@ TEST(PprofReaderTest, ProfilesOfOtherToolsAreRefused) {
   ExpectError("no profile", absl::StatusCode::kDataLoss, "is damaged, or no pprof file");
 }
 
+// What other tools write, as far as it differs: types of values, a period, labels, comments, and stacks without names.
+struct OtherTool {
+  std::vector<std::pair<std::string, std::string>> types;
+  std::string comment = "";
+};
+
+std::string FileOf(const OtherTool& tool) {
+  pb::Profile message;
+  message.add_string_table("");
+  const auto text = [&message](const std::string& word) {
+    message.add_string_table(word);
+    return message.string_table_size() - 1;
+  };
+  pb::Sample* sample = message.add_sample();
+  sample->add_location_id(1);
+  for (const auto& [type, unit] : tool.types) {
+    pb::ValueType* value = message.add_sample_type();
+    value->set_type(text(type));
+    value->set_unit(text(unit));
+    sample->add_value(1);
+  }
+  message.mutable_period_type()->set_type(message.sample_type(0).type());
+  message.set_period(10'000'000);
+  message.set_time_nanos(1);
+  message.set_duration_nanos(1'000'000'000);
+  if (!tool.comment.empty()) message.add_comment(text(tool.comment));
+  pb::Label* label = sample->add_label();
+  label->set_key(text("comm"));
+  label->set_str(text("program"));
+  pb::Mapping* mapping = message.add_mapping();
+  mapping->set_id(1);
+  mapping->set_memory_start(0x400000);
+  mapping->set_memory_limit(0x500000);
+  mapping->set_build_id(text("0123456789abcdef"));
+  pb::Location* location = message.add_location();
+  location->set_id(1);
+  location->set_mapping_id(1);
+  location->set_address(0x401000);
+  return message.SerializeAsString();
+}
+
+TEST(PprofReaderTest, FilesOfOtherToolsAreToldApartByWhatTheyHold) {
+  const auto expect_refused = [](const OtherTool& tool, const std::string& message) {
+    ExpectError(FileOf(tool), absl::StatusCode::kInvalidArgument, message);
+  };
+  // Parca's agent, and perf_data_converter with its two values for each event of perf.
+  expect_refused({.types = {{"samples", "count"}}}, "it holds samples/count and not");
+  expect_refused({.types = {{"cycles_sample", "count"}, {"cycles_event", "count"}}, .comment = "perf-version:6.1"},
+                 "it holds cycles_sample/count, cycles_event/count and not");
+  // Alloy's of processes, and what it has scraped of a Go program's locks: these values are called as ours are.
+  expect_refused({.types = {{"cpu", "nanoseconds"}}}, "it holds cpu/nanoseconds and not");
+  expect_refused({.types = {{"contentions", "count"}, {"delay", "nanoseconds"}}}, "was not written by offcpu");
+}
+
 TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
   const RecordedProfile all = RecordedProfile::All();
   const std::string otlp = Written(OutputFormat::kOtlp, all.profile);
