@@ -37,8 +37,9 @@ struct TargetFiles {
 absl::Status ReadInto(const std::string& path, std::string& bytes) {
   if (path.empty()) return absl::OkStatus();
   absl::StatusOr<std::string> read = ReadRegularFile(path);
-  if (read.ok()) bytes = *std::move(read);
-  return read.status();
+  if (!read.ok()) return read.status();
+  bytes = *std::move(read);
+  return absl::OkStatus();
 }
 
 absl::Status ReadToken(const std::string& path, std::string& token) {
