@@ -169,7 +169,6 @@ static __always_inline void note_walked(struct task_struct *task, struct task_st
 	state->walked.pc = regs->ip;
 	state->walked.sp = regs->sp;
 	state->walked.user_stack = user_stack;
-	state->walked.code_hash = state->code.hash;
 }
 
 /* Of the current thread, in the kernel: its stack by a walk that ends at a stack that is known, else by a
@@ -379,9 +378,9 @@ static __noinline int keep_user_stack(struct task_struct *task, __u64 now)
 	struct task_state *state = bpf_task_storage_get(&tasks, task, 0, 0);
 	struct user_side side;
 
-	if (!state || !untrusted(task)->mm || !config.can_read_user)
+	if (!state)
 		return 0;
-	state->cookie = 0;
+	state->cookie = 0; /* of a wait that was left out: it has not taken what was found for it */
 	side = walked_or_captured(task, state, now, false);
 	state->cookie = side.cookie;
 	state->left_stack = side.user_stack;

@@ -29,7 +29,7 @@ struct walked {
 	__u64 cookie; /* of the capture */
 	__u64 pc, sp; /* of the leaf: a signal that stops the thread may have a handler called then */
 	__u64 user_stack;
-	__u64 code_hash;
+	__u64 code_hash; /* that the stack was walked by */
 };
 
 /* A thread's last departure from the CPU. */

@@ -366,6 +366,7 @@ __noinline __u64 walked_user_stack(struct task_state *state)
 	if (!walk || !state || !untrusted(task)->mm)
 		return 0;
 	failure = begin_user_walk(walk, task, state);
+	state->walked.code_hash = walk->code_hash;
 	memo = failure ? NULL : memo_of(walk->code_hash, walk->pc, walk->sp, walk->words[0]);
 	if (memo) {
 		id = remembered_stack(walk, memo);

@@ -155,3 +155,33 @@ TEST(Leave, NewThreadHasNotLeft)
 	EXPECT_EQ(sent_interval(0)->user_stack, 0);
 	EXPECT_EQ(sent_interval(0)->no_user, WIRE_NO_USER_NOT_SEEN_LEAVING);
 }
+
+/* A walk whose code had to be looked at is proven as any other. */
+TEST(Leave, WalkThatHasLookedAtItsMappingsIsProven)
+{
+	struct task_struct *task = new_scheduled();
+	const struct wire_capture *capture;
+
+	host_map(task, 0x20000000, 0x20001000, VM_WRITE);
+	sleep_and_return(task);
+	ASSERT_EQ(host_records(&captures), 1);
+	capture = host_record(&captures, 0).bytes;
+	EXPECT_EQ(capture->walked, walked_name(2));
+	EXPECT_EQ(capture->walked_code, hash_of_code(2));
+}
+
+/* It was found for a wait that was left out, and the thread has lost its address space since. */
+TEST(Leave, StackOfAWaitThatWasLeftOutIsNotTheNextOnes)
+{
+	struct task_struct *task = new_scheduled();
+
+	know_stack(walked_name(2));
+	settings->min_wait_ns = 2 * MILLISECOND;
+	sleep_for(task, MILLISECOND);
+	EXPECT_FALSE(sent_interval(0));
+	task->mm = NULL;
+	sleep_and_return(task);
+	ASSERT_TRUE(sent_interval(0));
+	EXPECT_EQ(sent_interval(0)->user_stack, 0);
+	EXPECT_EQ(sent_interval(0)->no_user, WIRE_NO_USER_EXITING);
+}
