@@ -53,7 +53,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 	record->head.is_32_bit = is_32_bit(regs);
 	tell_code(&buffer->code, context);
 	sp = record->head.registers[7];
-	end = stack_end(state, task, &buffer->code.list.reader, sp);
+	end = stack_end(state, task, &buffer->code.list.look.reader, sp);
 	if (end - sp < take)
 		take = end - sp;
 	copy_top(buffer, sp, take);

@@ -27,7 +27,7 @@ struct code_work {
 	struct code_list list;
 };
 
-/* That may not be written. */
+/* The pages of a process that may be executed and not written, as the kernel counts them. */
 static __always_inline __u64 exec_pages(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, mm, exec_vm);
@@ -129,25 +129,64 @@ static __always_inline __u64 hash_at(const struct space *space, __u64 sequence)
 	return *(volatile __u64 *)&space->sequence == sequence ? hash : 0;
 }
 
-/* Of bpf_loop: a level of the tree towards a mapping that is known, or the mapping; 1 ends it. */
-static long hash_known_mapping(__u32 index, struct code_walk *code)
+/* Where the mapping begins that is looked for; 0: there is no further one. */
+static __always_inline __u64 wanted_begin(const struct code_list *list)
+{
+	const struct known_list *known;
+	__u32 index = list->head.count;
+
+	if (index >= WIRE_MAPPINGS)
+		return 0;
+	if (!list->known_hash)
+		return index < list->wanted ? list->mappings[index].begin : 0;
+	known = known_list_of(list->known_hash);
+	return known && index < known->count ? known->begins[index] : 0;
+}
+
+/* Is the mapping that was looked for there, and executable? */
+static __always_inline bool has_come_to_code(struct mm_reader *reader, enum tree_step step)
+{
+	return step == TREE_AT_SLOT && read_mapping(reader) && reader->mapping.begin == reader->address &&
+	       reader->mapping.flags & VM_EXEC;
+}
+
+/* bpf_loop calls this for each level of the tree on the way to a mapping, and for the mapping; 1 ends it. */
+static long hash_wanted_mapping(__u32 index, struct code_walk *code)
 {
 	struct code_list *list = code->list;
-	const struct known_list *known;
-	enum tree_step step = step_down(&list->reader);
-	__u32 next;
+	enum tree_step step = step_down(&list->look.reader);
+	__u64 begin;
 
 	if (step == TREE_GOES_ON)
 		return 0;
-	if (!take_mapping_at(list, code->task, step, true))
+	if (!has_come_to_code(&list->look.reader, step))
 		return 1;
-	known = known_list_of(list->known_hash);
-	next = ++list->index;
-	list->is_over = !known || next >= known->count || next >= WIRE_MAPPINGS;
+	take_mapping(list, code->task);
+	begin = wanted_begin(list);
+	list->is_over = !begin;
 	if (list->is_over)
 		return 1;
-	seek(&list->reader, known->begins[next]);
+	seek(&list->look.reader, begin);
 	return 0;
+}
+
+/* Looks for mappings of code one by one, those of the list that `known_hash` names or, where it is 0, those
+ * that are listed, and lists them as they are now. Is their hash `hash`? */
+static __always_inline bool wanted_code_is_there(struct task_struct *task, struct code_list *list, __u64 hash)
+{
+	struct code_walk code = {.task = task, .list = list};
+	__u64 begin;
+
+	list->head.count = 0;
+	list->is_over = false;
+	begin = wanted_begin(list);
+	if (!begin)
+		return false;
+	begin_code_hash(list, task);
+	begin_reader(&list->look.reader, task);
+	seek(&list->look.reader, begin);
+	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_wanted_mapping, &code, 0);
+	return list->is_over && end_code_hash(list) == hash;
 }
 
 /*
@@ -158,27 +197,14 @@ static long hash_known_mapping(__u32 index, struct code_walk *code)
 static __always_inline bool known_code_is_there(const struct space *space, struct task_struct *task,
 						struct code_list *list)
 {
-	struct code_walk code = {.task = task, .list = list};
-	const struct known_list *known;
-
 	list->known_hash = space->hash;
 	list->sequence = code_sequence(task);
-	if (!list->sequence || exec_pages(task) != space->exec_pages)
+	if (!list->known_hash || !list->sequence || exec_pages(task) != space->exec_pages)
 		return false;
-	known = known_list_of(list->known_hash);
-	if (!known || !known->count)
-		return false;
-	list->head.count = list->index = 0;
-	list->is_over = false;
-	begin_code_hash(list, task);
-	begin_reader(&list->reader, task);
-	seek(&list->reader, known->begins[0]);
-	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_known_mapping, &code, 0);
-	return list->is_over && end_code_hash(list) == list->known_hash &&
-	       was_not_changed(task, list->sequence);
+	return wanted_code_is_there(task, list, list->known_hash) && was_not_changed(task, list->sequence);
 }
 
-/* Of the current task. A global function, so that the verifier goes through the loop once. */
+/* Asks that of the current task. A global function, so that the verifier goes through the loop once. */
 __noinline int code_is_as_before(struct code_list *list)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -187,7 +213,7 @@ __noinline int code_is_as_before(struct code_list *list)
 	return list && space && known_code_is_there(space, task, list);
 }
 
-/* Of the current task. A global function, as above. */
+/* Lists the code of the current task. A global function for the same reason. */
 __noinline int list_code(struct code_list *list)
 {
 	if (list)
@@ -195,7 +221,8 @@ __noinline int list_code(struct code_list *list)
 	return 0;
 }
 
-/* Of so many mappings. A function, so that what it needs of the stack is not its caller's. */
+/* Pays for a look at so many mappings, or counts that it is left out. A function, so that what it needs of
+ * the stack is not its caller's. */
 static __noinline bool may_look_at(__u32 mappings, __u32 context)
 {
 	bool may = spend_mappings(mappings, context);
@@ -218,7 +245,8 @@ static __always_inline __u64 hash_of_known(struct task_struct *task, struct spac
 	return hash;
 }
 
-/* What was found of the code of the current task. A function for the same reason. */
+/* Remembers what was found of the code of the current task, and sends it once. A function for the same
+ * reason. */
 static __noinline int keep_code(struct space *space, struct task_struct *task, __u64 sequence,
 				struct code_list *list, __u32 context)
 {

@@ -13,13 +13,13 @@
 #define CHECKED_MAPPINGS 8
 
 struct code_check {
-	__u64 hash;	/* of the code that it is to be */
-	__u64 sequence; /* code_sequence() when it began */
-	__u32 count;
+	__u64 hash;	 /* of the code that the stack was walked by */
+	__u64 sequence;	 /* code_sequence() when the check began */
+	__u32 count;	 /* mappings that were found to be what they were */
 	bool has_failed; /* a mapping is not there or another one, or there are too many */
 	__u64 begins[CHECKED_MAPPINGS];
 	__u64 ends[CHECKED_MAPPINGS];
-	struct code_list work;
+	struct mapping_look look;
 };
 
 static __always_inline void begin_check(struct code_check *check, struct task_struct *task, __u64 hash,
@@ -31,7 +31,7 @@ static __always_inline void begin_check(struct code_check *check, struct task_st
 	check->has_failed = false;
 	for (__u32 i = 0; i < CHECKED_MAPPINGS; i++)
 		check->begins[i] = check->ends[i] = 0;
-	begin_reader(&check->work.reader, task);
+	begin_reader(&check->look.reader, task);
 }
 
 /* The place in the list of the mapping that begins at `begin`, or of another one. */
@@ -52,13 +52,13 @@ static __always_inline __u32 place_in_list(const struct known_list *list, __u64 
 static __always_inline bool is_in_list(struct code_check *check, struct task_struct *task)
 {
 	const struct known_list *list = known_list_of(check->hash);
-	__u64 begin = check->work.reader.mapping.begin, name;
+	__u64 begin = check->look.reader.mapping.begin, name;
 	__u32 place;
 
 	if (!list)
 		return false;
-	fill_mapping(&check->work);
-	name = name_of_mapping(&check->work, task);
+	fill_mapping(&check->look);
+	name = name_of_mapping(&check->look, task);
 	place = place_in_list(list, begin);
 	return list->begins[place] == begin && list->names[place] == name && is_list_of(list, check->hash);
 }
@@ -81,11 +81,11 @@ __noinline int check_mapping(struct code_check *check, __u64 address)
 
 	if (!check)
 		return 0;
-	mapping = &check->work.reader.mapping;
+	mapping = &check->look.reader.mapping;
 	place = check->count;
 	if (check->has_failed || is_checked(check, address))
 		return 0;
-	if (place >= CHECKED_MAPPINGS || !read_mapping_at(&check->work.reader, address) ||
+	if (place >= CHECKED_MAPPINGS || !read_mapping_at(&check->look.reader, address) ||
 	    !(mapping->flags & VM_EXEC) || !is_in_list(check, bpf_get_current_task_btf())) {
 		check->has_failed = true;
 		return 0;
@@ -96,7 +96,7 @@ __noinline int check_mapping(struct code_check *check, __u64 address)
 	return 0;
 }
 
-/* Nothing has been refuted, and all that was seen is of one moment. */
+/* All mappings that were looked at are what they were, at one moment. */
 static __always_inline bool holds(const struct code_check *check, struct task_struct *task)
 {
 	return !check->has_failed && was_not_changed(task, check->sequence);

@@ -5,8 +5,8 @@
  *
  * The user of the process is hashed, too: what is known of his code serves him alone. So whatever a
  * process has done to its pages since they were mapped, or while somebody looked at them, no other user's
- * stacks are walked by it. A process that goes over to another user keeps its hash until something is mapped:
- * until then it has what its user before has mapped.
+ * stacks are walked by it. A process that goes over to another user keeps its hash until a capture finds that
+ * something was mapped: its stacks lie in what its user before has mapped.
  *
  * Code that is of no file is one process's own: another one may have made other code at the same addresses.
  * So where there is such code, the process is hashed, too.
@@ -27,7 +27,7 @@
  * the root. */
 #define SLOTS_A_MAPPING 5
 #define SLOTS_MORE 64
-/* Of a mapping that is looked for: down from the root to the slot. */
+/* From the root of the tree down to the slot of one mapping. */
 #define STEPS_A_MAPPING (TREE_LEVELS + 2)
 
 /* What is read of the file of a mapping. */
@@ -37,24 +37,29 @@ struct mapping_file {
 	__u32 short_ns, device, generation, reserved;
 };
 
+/* A look at one mapping after the other, and what it needs: a program's stack has no room for that. */
+struct mapping_look {
+	struct mm_reader reader;
+	struct wire_mapping mapping; /* that was read last, as records have it */
+	struct mapping_file file;
+	struct wire_hash name; /* in the making */
+};
+
 struct code_list {
 	struct wire_code_list head;
 	struct wire_mapping mappings[WIRE_MAPPINGS];
 	/* What walk_code saw, also of mappings that changed meanwhile. */
 	__u64 seen_hash;  /* 0: none, or they are too many to be looked at again */
 	__u64 seen_pages; /* as mm->exec_vm counts them */
-	__u64 known_hash; /* of the list whose mappings are looked for */
+	__u64 known_hash; /* of the known list whose mappings are looked for; 0: those of `mappings` are */
 	__u64 sequence;	  /* when it began */
-	/* In the making; here because the stack has no room. */
-	struct wire_hash hash, name; /* of the code, and of a mapping */
-	struct wire_mapping mapping; /* that is looked at */
-	struct mapping_file file;
-	struct mm_reader reader;
+	/* In the making. */
+	struct wire_hash hash;
+	struct mapping_look look;
 	__u64 names[WIRE_MAPPINGS]; /* of the mappings, each by itself */
 	__u32 mappings_left;	    /* to be looked at */
-	__u32 index;		    /* of a list of those that are looked for */
-	bool is_over;		    /* all of them have been */
-	bool is_missing;	    /* one of the mappings that are hashed again */
+	__u32 wanted;		    /* mappings of `mappings` that are looked for again */
+	bool is_over;		    /* all of them have been looked at */
 	bool has_code;		    /* any */
 	bool has_own_code;	    /* that is of no file */
 };
@@ -112,28 +117,27 @@ static __always_inline void fill_from_file(struct wire_mapping *mapping, struct 
 	mapping->changed_ns = file->seconds * NS_PER_SECOND + file->ns;
 }
 
-/* Tells the mapping that was read last, as records have it. */
-static __always_inline void fill_mapping(struct code_list *list)
+static __always_inline void fill_mapping(struct mapping_look *look)
 {
-	const struct mapping_read *read = &list->reader.mapping;
-	struct wire_mapping *mapping = &list->mapping;
+	const struct mapping_read *read = &look->reader.mapping;
+	struct wire_mapping *mapping = &look->mapping;
 
 	mapping->begin = read->begin;
 	mapping->end = read->end;
 	mapping->offset = mapping->inode = mapping->device = mapping->changed_ns = 0;
 	if (!read->file) {
-		fill_without_file(mapping, &list->reader);
+		fill_without_file(mapping, &look->reader);
 		return;
 	}
 	mapping->offset = read->page_offset * WIRE_PAGE_BYTES;
-	fill_from_file(mapping, &list->file, read->file);
+	fill_from_file(mapping, &look->file, read->file);
 }
 
 /* Real user: root's process that acts for another user goes back and forth. Functions, as the next one is, so
  * that what they need of the stack is not their caller's. */
 static __noinline int begin_code_hash(struct code_list *list, struct task_struct *task)
 {
-	list->is_missing = list->has_code = list->has_own_code = false;
+	list->has_code = list->has_own_code = false;
 	list->hash = wire_hash_begin(hash_key(), WIRE_HASH_CODE);
 	wire_hash_add(&list->hash, BPF_CORE_READ(task, group_leader, cred, uid.val));
 	return 0;
@@ -156,11 +160,11 @@ static __always_inline void hash_process(struct wire_hash *hash, struct task_str
 	wire_hash_add(hash, BPF_CORE_READ(task, group_leader, start_boottime));
 }
 
-/* The name of the mapping that was told last, by itself: what is in it. */
-static __always_inline __u64 name_of_mapping(struct code_list *list, struct task_struct *task)
+/* The name of the mapping that was read last, by what is in it. */
+static __always_inline __u64 name_of_mapping(struct mapping_look *look, struct task_struct *task)
 {
-	const struct wire_mapping *mapping = &list->mapping;
-	struct wire_hash *hash = &list->name;
+	const struct wire_mapping *mapping = &look->mapping;
+	struct wire_hash *hash = &look->name;
 
 	*hash = wire_hash_begin(hash_key(), WIRE_HASH_MAPPING);
 	if (is_own_code(mapping))
@@ -181,23 +185,22 @@ static __always_inline void append_mapping(struct code_list *list, __u64 name)
 
 	if (index >= WIRE_MAPPINGS)
 		return;
-	list->mappings[index] = list->mapping;
+	list->mappings[index] = list->look.mapping;
 	list->names[index] = name;
 	list->head.count = index + 1;
 }
 
-/* Hashes the mapping that was read last, and with `is_listed` lists it, too. */
-static __always_inline void take_mapping(struct code_list *list, struct task_struct *task, bool is_listed)
+/* Hashes and lists the mapping that was read last. */
+static __always_inline void take_mapping(struct code_list *list, struct task_struct *task)
 {
 	__u64 name;
 
-	fill_mapping(list);
-	name = name_of_mapping(list, task);
+	fill_mapping(&list->look);
+	name = name_of_mapping(&list->look, task);
 	wire_hash_add(&list->hash, name);
 	list->has_code = true;
-	list->has_own_code |= is_own_code(&list->mapping);
-	if (is_listed)
-		append_mapping(list, name);
+	list->has_own_code |= is_own_code(&list->look.mapping);
+	append_mapping(list, name);
 }
 
 /* As mm->exec_vm counts it, which leaves out what may be written. */
@@ -213,11 +216,11 @@ struct code_walk {
 	struct code_list *list;
 };
 
-/* Of bpf_loop: a level of the tree, or a slot with a mapping or none; 1 ends it. */
+/* bpf_loop calls this for each level of the tree on the way to a leaf, and for each slot there; 1 ends it. */
 static long walk_mapping(__u32 index, struct code_walk *walk)
 {
 	struct code_list *list = walk->list;
-	struct mm_reader *reader = &list->reader;
+	struct mm_reader *reader = &list->look.reader;
 	enum tree_step step = step_down(reader);
 
 	if (step == TREE_GOES_ON)
@@ -230,7 +233,7 @@ static long walk_mapping(__u32 index, struct code_walk *walk)
 		if (!read_mapping(reader))
 			return 1;
 		if (reader->mapping.flags & VM_EXEC) {
-			take_mapping(list, walk->task, true);
+			take_mapping(list, walk->task);
 			list->seen_pages += exec_pages_of(&reader->mapping);
 		}
 	}
@@ -255,8 +258,8 @@ static __always_inline void walk_code(struct task_struct *task, struct code_list
 	list->mappings_left = max;
 	list->is_over = false;
 	begin_code_hash(list, task);
-	begin_reader(&list->reader, task);
-	seek(&list->reader, 1);
+	begin_reader(&list->look.reader, task);
+	seek(&list->look.reader, 1);
 	bpf_loop(SLOTS_A_MAPPING * max + SLOTS_MORE, walk_mapping, &walk, 0);
 	if (!list->is_over || !list->has_code)
 		return;
@@ -279,20 +282,6 @@ static __always_inline void send_code_once(struct code_list *list, bool may_be_n
 		count(WIRE_COUNT_DEFINITION_DELAYED);
 	else
 		note_sent(hash, may_be_nmi);
-}
-
-/* Takes the mapping that begins where it was looked for, which was read as far as `step` says. */
-static __always_inline bool take_mapping_at(struct code_list *list, struct task_struct *task,
-					    enum tree_step step, bool is_listed)
-{
-	struct mm_reader *reader = &list->reader;
-	bool is_there = step == TREE_AT_SLOT && read_mapping(reader) &&
-			reader->mapping.begin == reader->address && reader->mapping.flags & VM_EXEC;
-
-	list->is_missing = !is_there;
-	if (is_there)
-		take_mapping(list, task, is_listed);
-	return is_there;
 }
 
 #endif /* OFFCPU_BPF_CODE_LIST_BPF_H_ */

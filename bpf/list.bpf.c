@@ -99,41 +99,15 @@ static __always_inline bool list_known_code(struct task_struct *task, const stru
 	return false;
 }
 
-/* Of bpf_loop: as hash_known_mapping, of what was listed; 1 ends it. */
-static long hash_listed_mapping(__u32 index, struct code_walk *code)
-{
-	struct code_list *list = code->list;
-	enum tree_step step = step_down(&list->reader);
-	__u32 next;
-
-	if (step == TREE_GOES_ON)
-		return 0;
-	if (!take_mapping_at(list, code->task, step, false))
-		return 1;
-	next = ++list->index;
-	list->is_over = next >= list->head.count || next >= WIRE_MAPPINGS;
-	if (list->is_over)
-		return 1;
-	seek(&list->reader, list->mappings[next].begin);
-	return 0;
-}
-
 /* If all that was seen is there at one moment, and the kernel counts no further pages: the sequence number of
  * that moment; else 0. */
 static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struct code_list *list)
 {
-	struct code_walk code = {.task = task, .list = list};
 	__u64 sequence = code_sequence(task);
 
 	if (!sequence || !list->seen_hash || exec_pages(task) != list->seen_pages)
 		return 0;
-	list->index = 0;
-	list->is_over = false;
-	begin_code_hash(list, task);
-	begin_reader(&list->reader, task);
-	seek(&list->reader, list->mappings[0].begin);
-	bpf_loop(STEPS_A_MAPPING * WIRE_MAPPINGS, hash_listed_mapping, &code, 0);
-	if (!list->is_over || end_code_hash(list) != list->seen_hash)
+	if (!wanted_code_is_there(task, list, list->seen_hash))
 		return 0;
 	return was_not_changed(task, sequence) ? sequence : 0;
 }
@@ -143,6 +117,8 @@ static __always_inline __u64 moment_of_seen_code(struct task_struct *task, struc
 static __always_inline void confirm_seen_code(struct task_struct *task, struct code_list *list,
 					      __u64 *sequence)
 {
+	list->known_hash = 0;
+	list->wanted = list->head.count;
 #pragma clang loop unroll(full)
 	for (__u32 i = 0; i < CONFIRMATIONS; i++) {
 		__u64 moment = moment_of_seen_code(task, list);

@@ -148,7 +148,7 @@ static __always_inline bool read_mapping(struct mm_reader *reader)
 	       reader->address < mapping->end;
 }
 
-/* Of bpf_loop; 1 ends it. */
+/* bpf_loop calls this for each level of the tree; 1 ends it. */
 static long find_slot(__u32 index, struct mm_reader **reader)
 {
 	enum tree_step step = step_down(*reader);

@@ -60,7 +60,7 @@ static __always_inline void take_sample(void *ctx, struct task_struct *task, boo
 	if (!in_user)
 		kernel_stack = kernel_stack_id(ctx, task, STACK_OF_SAMPLE);
 	if (!in_entry)
-		side = user_stack_of(task, state, now, true, CONTEXT_SAMPLE, IS_CURRENT);
+		side = user_stack_of(task, state, now, true, CONTEXT_SAMPLE);
 	send_sample(task, now, kernel_stack, side, in_user, in_entry);
 }
 

@@ -25,7 +25,7 @@ static __always_inline __u32 what_is_above(__u64 copied_to, __u64 wanted_to, __u
 	return copied_to >= end && is_known ? WIRE_ABOVE_END : WIRE_ABOVE_UNREAD;
 }
 
-/* Of bpf_loop; 1 ends it. */
+/* bpf_loop calls this for each page; 1 ends it. */
 static long copy_page(__u32 index, struct capture_buffer **buffer)
 {
 	struct stack_copy *copy = &(*buffer)->copy;
@@ -72,7 +72,7 @@ static __always_inline void copy_piece(struct capture_buffer *buffer, struct wir
 	copy->piece_end = begin + WIRE_PIECE_BYTES;
 	if (begin >= copy->begin && begin < copy->end)
 		begin = copy->end;
-	copy->mapping_end = end_of_mapping(state, task, &buffer->code.list.reader, begin);
+	copy->mapping_end = end_of_mapping(state, task, &buffer->code.list.look.reader, begin);
 	end = copy->piece_end;
 	mapping_end = copy->mapping_end;
 	if (begin >= end || begin >= mapping_end)

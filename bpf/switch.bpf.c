@@ -187,7 +187,7 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 		return side;
 	if (state)
 		note_walked(task, state, walked);
-	side = user_stack_of(task, state, now, is_long, CONTEXT_SWITCH, IS_CURRENT);
+	side = user_stack_of(task, state, now, is_long, CONTEXT_SWITCH);
 	if (is_known && !side.cookie)
 		side.user_stack = walked;
 	return side;
@@ -197,12 +197,9 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
 						     const struct times *times, enum presence presence)
 {
-	if (presence == ABOUT_TO_RUN && !(OFFCPU_TASK_WORK_ARGS && config.has_task_work))
-		return take_user_stack(task, state);
-	if (presence == IS_CURRENT)
-		return walked_or_captured(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS);
-	return user_stack_of(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS, CONTEXT_SWITCH,
-			     presence);
+	return presence == IS_CURRENT
+		       ? walked_or_captured(task, state, times->end_ns, times->waited_ns >= LONG_WAIT_NS)
+		       : take_user_stack(task, state);
 }
 
 /* A thread that is coming to a CPU, and what is known of the wait that it ends. */
@@ -271,8 +268,7 @@ static __always_inline void tell_wait(void *ctx, struct arrival *arrival)
 		}
 		count_ns(WIRE_COUNT_WAKER_UNKNOWN, arrival->times.waited_ns);
 	}
-	if ((arrival->presence == IS_CURRENT || !config.has_task_work) &&
-	    sum_interval(task, &arrival->times, stack, side, kind, syscall))
+	if (sum_interval(task, &arrival->times, stack, side, kind, syscall))
 		return;
 	send_interval(task, arrival->account, &arrival->times, stack, side, kind, syscall);
 }
@@ -416,7 +412,7 @@ static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, stru
 	 * far. */
 	if (current_is_recorded(prev)) {
 		leave(prev, departure_ns(prev, at), prev_state);
-		if (config.ends_at_switch && !config.has_task_work && control.phase == WIRE_RECORDING)
+		if (config.ends_at_switch && control.phase == WIRE_RECORDING)
 			keep_user_stack(prev, at.clock);
 	}
 	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)

@@ -24,11 +24,6 @@ static __always_inline struct task_struct *untrusted(struct task_struct *task)
 	return UNTRUSTED(struct task_struct, task);
 }
 
-static __always_inline struct vm_area_struct *untrusted_mapping(struct vm_area_struct *vma)
-{
-	return UNTRUSTED(struct vm_area_struct, vma);
-}
-
 /* A field of an object whose address is a number, into a variable of the field's size: 0 where nothing can be
  * read. Older kernels let programs read what is not theirs by a call alone; that it goes straight to where it
  * is wanted spares the stack. */

@@ -47,11 +47,10 @@ static __always_inline __u64 new_cookie(struct budget *budget, __u32 context)
 	return ((__u64)bpf_get_smp_processor_id() << 48) | ((__u64)context << 46) | ++budget->cookies;
 }
 
-/* Decides how the user stack of an event of `task` comes about, of the current thread or of the one that is
- * about to be. Without a state the cookie stands for this event alone, and the capture makes one. */
+/* Decides how the user stack of an event of the current thread comes about. Without a state the cookie stands
+ * for this event alone, and the capture makes one. */
 static __always_inline struct user_side user_stack_of(struct task_struct *task, struct task_state *state,
-						      __u64 now, bool is_long, enum context context,
-						      enum presence presence)
+						      __u64 now, bool is_long, enum context context)
 {
 	/* Only a pending request proves that the thread has not been back in user mode. */
 	struct user_side side = {.cookie = state && config.has_task_work ? state->cookie : 0};
@@ -79,10 +78,6 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
 	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES), is_long))
 		return side;
-	if (presence == ABOUT_TO_RUN && !can_run_task_work(task)) {
-		side.no_user = task->flags & PF_EXITING ? WIRE_NO_USER_EXITING : WIRE_NO_USER_UNREADABLE;
-		return side;
-	}
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;
 	if (is_switched_off(task))
 		return side;
@@ -92,7 +87,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	if (!spend(&budget->bytes_ns, price_ns(paid), is_long))
 		return side;
 	side.cookie = new_cookie(budget, context);
-	if (context == CONTEXT_SWITCH && presence == IS_CURRENT && state)
+	if (context == CONTEXT_SWITCH && state)
 		state->walked.cookie = side.cookie; /* what was walked was noted before */
 	if (context == CONTEXT_SWITCH)
 		count_capture_of(user_of(task));
@@ -112,13 +107,6 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 		is_published = state;
 		if (state)
 			state->cookie = 0;
-	}
-	if (presence == ABOUT_TO_RUN) {
-		refund(paid, context);
-		if (is_published)
-			send_failure(side.cookie, side.no_user);
-		side.cookie = 0;
-		return side;
 	}
 	began = bpf_ktime_get_ns();
 	side.no_user = send_capture(side.cookie, wanted, context, false);

@@ -20,8 +20,8 @@
 
 #define USER_WALK_FRAMES 256
 #define FRAMES_A_CALL 4
-/* Whose code is looked at, where that may have changed: a power of 2. A longer stack is captured. */
-#define CHECKED_FRAMES USER_WALK_FRAMES
+/* On the stack where it begins, and on another one. */
+#define ALL_FRAMES (2 * USER_WALK_FRAMES)
 /* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
 #define WINDOW_BYTES 2048
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
@@ -48,9 +48,8 @@ struct user_walk {
 	__u8 knows_fp;
 	__u8 is_complete;
 	__u8 needs_check; /* the code may have changed since its hash was told */
-	__u32 frames;	  /* so far */
-	__u64 frame_pcs[CHECKED_FRAMES];
-	struct mm_reader reader;
+	__u32 frames;	  /* that it has come to */
+	__u64 frame_pcs[ALL_FRAMES];
 	struct code_check check;
 };
 
@@ -175,7 +174,7 @@ static __always_inline void step_to_interrupted(struct user_walk *walk, struct u
 
 static __always_inline void note_frame(struct user_walk *walk)
 {
-	walk->frame_pcs[walk->frames++ & (CHECKED_FRAMES - 1)] = walk->pc - !walk->is_leaf;
+	walk->frame_pcs[walk->frames++ & (ALL_FRAMES - 1)] = walk->pc - !walk->is_leaf;
 }
 
 /* All addresses but the leaf's are those to return to, and looked up one before. True if this is the end. */
@@ -203,7 +202,7 @@ struct walk_context {
 	struct user_memo *memo;
 };
 
-/* Of bpf_loop; 1 ends it. Its calls are not for free: several frames each. */
+/* bpf_loop calls this for several frames at a time, since its calls are not for free; 1 ends it. */
 static long walk_user_frames(__u32 index, struct walk_context *context)
 {
 #pragma unroll
@@ -260,7 +259,7 @@ static __always_inline __u32 begin_user_walk(struct user_walk *walk, struct task
 	if (walk->sp & 7) /* the window begins there: words would be halves of two */
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	if (!is_in_stack(&state->stack, walk->sp) || state->stack.sequence != sequence)
-		find_mapping(&walk->reader, walk->sp, false);
+		find_mapping(&walk->check.look.reader, walk->sp, false);
 	if (!is_in_stack(&state->stack, walk->sp))
 		return WIRE_COUNT_USER_WALK_NO_MEMORY;
 	walk->stack_end = state->stack.end;
@@ -282,25 +281,26 @@ static __always_inline bool copy_more(struct user_walk *walk, __u64 bytes)
 	       !bpf_probe_read_user(&walk->words[WINDOW_WORDS], more, (void *)(walk->window + WINDOW_BYTES));
 }
 
-/* Of bpf_loop; 1 ends it. */
+/* bpf_loop calls this for each frame; 1 ends it. */
 static long check_frame(__u32 index, struct user_walk **walk)
 {
-	if (index >= CHECKED_FRAMES || index >= (*walk)->frames || (*walk)->check.has_failed)
+	if (index >= ALL_FRAMES || index >= (*walk)->frames || (*walk)->check.has_failed)
 		return 1;
 	check_mapping(&(*walk)->check, (*walk)->frame_pcs[index]);
 	return 0;
 }
 
-/* Is the code of all frames what its hash says? */
+/* Is the code of all frames what its hash says? A global function, so that the verifier goes through it once,
+ * as the next one is. */
 __noinline int frames_are_as_known(struct user_walk *walk)
 {
-	if (!walk || walk->frames > CHECKED_FRAMES)
+	if (!walk)
 		return false;
-	bpf_loop(CHECKED_FRAMES, check_frame, &walk, 0);
+	bpf_loop(ALL_FRAMES, check_frame, &walk, 0);
 	return holds(&walk->check, bpf_get_current_task_btf());
 }
 
-/* The same of a walk that was made before. */
+/* Is the code of the walk that a memo keeps what its hash says? */
 __noinline int memo_is_as_known(struct user_walk *walk, const struct user_memo *memo)
 {
 	if (!walk || !memo || !memo->mappings)
@@ -326,7 +326,7 @@ static __always_inline bool go_to_other_stack(struct user_walk *walk, struct tas
 	__u64 sp = walk->elsewhere;
 
 	walk->stack_begin = sp;
-	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), &walk->reader, sp);
+	walk->stack_end = end_of_mapping(state, bpf_get_current_task_btf(), &walk->check.look.reader, sp);
 	walk->elsewhere = 0;
 	if (walk->stack_end > sp)
 		return true;

@@ -168,7 +168,7 @@ static __always_inline struct user_side waker_user_side(struct task_struct *wake
 	state = bpf_task_storage_get(&tasks, waker, 0, 0);
 	if (!state)
 		return side;
-	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER, IS_CURRENT);
+	return user_stack_of(waker, state, now, waited_ns >= LONG_WAIT_NS, CONTEXT_WAKER);
 }
 
 /* Puts behind the first link those of the waker, as long as the wakee waited for them too. Returns how many

@@ -471,7 +471,6 @@ struct wire_config {
 	uint8_t excluded_globs; /* behind the others in the map, as the next ones are */
 	uint8_t excluded_cgroups;
 	uint8_t exclude_pids;
-	uint8_t reserved_too;
 	uint8_t samples_at_switch; /* what is left out may be left out at sched_switch, see sampling.bpf.h */
 	uint8_t keeps_stacks;	   /* kernel stacks are walked at sched_switch and used at sched_exit_tp */
 	uint8_t walks_user;	   /* user stacks are walked at sched_exit_tp */

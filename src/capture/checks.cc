@@ -107,7 +107,7 @@ void AddFeatures(const KernelFeatures& features, std::vector<Check>& checks) {
   checks.push_back(Answer({.name = "reads of user memory",
                            .lost = "user stacks of waits that have ended",
                            .advice = "Linux 6.4 or later, or 6.1.36 or later"},
-                          features.can_read_user, features.can_read_user ? "safe" : "may deadlock: not done"));
+                          features.can_read_user, features.can_read_user ? "safe" : "not known to be safe: not done"));
   checks.push_back(CheckTaskWork(features));
   checks.push_back(Feature({.name = "tree of mappings",
                             .lost = "user stacks cheap enough for short waits; stacks of processes that map or unmap "

@@ -11,11 +11,11 @@ constexpr double kLeftOutPerWait = 20;
 // the BPF programs. What a capture and what a wait take of the worker in docs/performance.md differ by more than this.
 constexpr double kWaitsPerCapture = 200;
 
-double Part(double of, double sum) { return sum == 0 ? 0 : of / sum; }
-
-// So does a program that begins or a process that ends. No T makes that less: but who lets programs come and go pays
-// with their share, and not the others with theirs.
+// A program that begins or a process that ends takes as much. No T makes that less: the users whose programs come and
+// go pay with their share, and not the others with theirs.
 constexpr double kWaitsPerLifecycle = 200;
+
+double Part(double of, double sum) { return sum == 0 ? 0 : of / sum; }
 
 double RunsOf(const UserWaits& user) {
   return static_cast<double>(user.waits) + static_cast<double>(user.left_out) / kLeftOutPerWait;

@@ -48,7 +48,7 @@ static inline struct task_struct *new_captured(int pid)
 /* The user side of an event of the current thread. */
 static inline struct user_side side_of(struct task_struct *task, bool is_long, enum context context)
 {
-	return user_stack_of(task, state_of(task), host.now_ns, is_long, context, IS_CURRENT);
+	return user_stack_of(task, state_of(task), host.now_ns, is_long, context);
 }
 
 /* The cookie that the CPU gives out so many times. */

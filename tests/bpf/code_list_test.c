@@ -151,9 +151,9 @@ static __u64 changed_of(void *inode)
 {
 	struct code_list *list = host_allocate(sizeof(*list));
 
-	list->file.inode = (__u64)inode;
-	read_change(&list->file);
-	return list->file.seconds * SECOND + list->file.ns;
+	list->look.file.inode = (__u64)inode;
+	read_change(&list->look.file);
+	return list->look.file.seconds * SECOND + list->look.file.ns;
 }
 
 /* Before 6.11 the time is one structure, at an offset of its own, and before 6.6 at another one. */

@@ -52,12 +52,12 @@ static __u64 name_under(struct wire_hash_key key, const struct wire_mapping *map
 {
 	struct task_struct *task = host_new_process(1);
 	struct wire_hash hash = wire_hash_begin(key, WIRE_HASH_CODE);
-	struct code_list *list = host_allocate(sizeof(*list));
+	struct mapping_look *look = host_allocate(sizeof(*look));
 
 	settings->hash_key = key;
 	for (__u32 i = 0; i < count; i++) {
-		list->mapping = mappings[i];
-		wire_hash_add(&hash, name_of_mapping(list, task));
+		look->mapping = mappings[i];
+		wire_hash_add(&hash, name_of_mapping(look, task));
 	}
 	return wire_hash_end(hash);
 }

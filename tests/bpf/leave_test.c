@@ -31,14 +31,6 @@ static void know_stack(__u64 id)
 	((struct wire_user_stack_bucket *)host_value(&user_stacks, &bucket, 0))->ids[0] = id;
 }
 
-static void sleep_for(struct task_struct *task, __u64 ns)
-{
-	sleep_on(0, SLEEP, NULL);
-	at(script.ns + ns - SCRIPT_START);
-	wake(task);
-	run_on(0, task);
-}
-
 static void sleep_and_return(struct task_struct *task)
 {
 	sleep_for(task, 5 * MILLISECOND);

@@ -171,11 +171,7 @@ static struct task_struct *new_scheduled(void)
 
 static void sleep_and_return(struct task_struct *task)
 {
-	sleep_on(0, SLEEP, NULL);
-	script.ns += 5 * MILLISECOND;
-	at(script.ns - SCRIPT_START);
-	wake(task);
-	run_on(0, task);
+	sleep_for(task, 5 * MILLISECOND);
 }
 
 TEST(OldKernelSwitch, StackIsCapturedWhenTheThreadLeaves)

@@ -150,6 +150,15 @@ static inline void run_on(__u32 cpu, struct task_struct *next)
 	switch_cpu(cpu, next, false, script.running[cpu]->pid ? SLEEP : 0);
 }
 
+/* Who runs on CPU 0 sleeps for so long, and is back. */
+static inline void sleep_for(struct task_struct *task, __u64 ns)
+{
+	sleep_on(0, SLEEP, NULL);
+	at(script.ns + ns - SCRIPT_START);
+	wake(task);
+	run_on(0, task);
+}
+
 /* The intervals that were sent, oldest first. */
 static inline const struct wire_interval *sent_interval(__u32 index)
 {

@@ -50,7 +50,7 @@ static void take_quicker_sample(void)
 }
 
 /* The sample's capture is the only one, and only the sample pays for it. */
-static void expect_quicker_sample(struct task_struct *task, enum presence presence)
+static void expect_quicker_sample(struct task_struct *task)
 {
 	__u64 cookie = cookie_of(0, CONTEXT_SAMPLE, 1);
 
@@ -60,8 +60,7 @@ static void expect_quicker_sample(struct task_struct *task, enum presence presen
 			.last_ns = host.now_ns, .bytes_ns = SECOND / 2, .task_work_ns = SECOND / 2};
 	}
 	host.on_clock = take_quicker_sample;
-	expect_cookie(user_stack_of(task, state_of(task), host.now_ns, true, CONTEXT_SWITCH, presence),
-		      cookie);
+	expect_cookie(user_stack_of(task, state_of(task), host.now_ns, true, CONTEXT_SWITCH), cookie);
 	EXPECT_FALSE(host.on_clock);
 	expect_cookie(quicker, cookie);
 	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, SECOND / 2);
@@ -75,18 +74,18 @@ static void expect_quicker_sample(struct task_struct *task, enum presence presen
 
 TEST(UserSide, PaysNothingWhereAnotherContextWasQuicker)
 {
-	expect_quicker_sample(new_captured(7), IS_CURRENT);
+	expect_quicker_sample(new_captured(7));
 }
 
 /* Nor for the pieces that its stack would have. */
-TEST(ArrivingUserSide, PaysNothingWhereAnotherContextWasQuicker)
+TEST(UserSide, PaysNoPiecesWhereAnotherContextWasQuicker)
 {
 	const struct wire_stack_hint hint = {.pieces = 4};
 	struct task_struct *task = new_captured(7);
 	const __u32 tid = 7;
 
 	bpf_map_update_elem(&stack_hints, &tid, &hint, BPF_ANY);
-	expect_quicker_sample(task, ABOUT_TO_RUN);
+	expect_quicker_sample(task);
 }
 
 /* Bits 48 on are the CPU's, 46 and 47 the context's; each counts by itself. */
@@ -120,7 +119,7 @@ TEST(UserSide, IsNotSupportedWhereUserMemoryCannotBeRead)
 
 	settings->can_read_user = 0;
 	expect_none(side_of(task, true, CONTEXT_SWITCH), WIRE_NO_USER_UNSUPPORTED);
-	expect_none(user_stack_of(task, state_of(task), host.now_ns, true, CONTEXTS, IS_CURRENT),
+	expect_none(user_stack_of(task, state_of(task), host.now_ns, true, CONTEXTS),
 		    WIRE_NO_USER_UNSUPPORTED);
 }
 
@@ -304,58 +303,11 @@ TEST(UserSide, ThreadWithoutStorageHasOneCaptureForEachEvent)
 	struct task_struct *task = new_captured(7);
 
 	host_clear(&tasks);
-	expect_cookie(user_stack_of(task, NULL, host.now_ns, true, CONTEXT_SWITCH, IS_CURRENT),
+	expect_cookie(user_stack_of(task, NULL, host.now_ns, true, CONTEXT_SWITCH),
 		      cookie_of(0, CONTEXT_SWITCH, 1));
-	expect_cookie(user_stack_of(task, NULL, host.now_ns, true, CONTEXT_SWITCH, IS_CURRENT),
+	expect_cookie(user_stack_of(task, NULL, host.now_ns, true, CONTEXT_SWITCH),
 		      cookie_of(0, CONTEXT_SWITCH, 2));
 	EXPECT_EQ(counted(WIRE_COUNT_TASK_WORK).count, 2);
 	EXPECT_EQ(host_return_to_user(task), 2);
 	EXPECT_EQ(host_records(&captures), 2);
-}
-
-static struct user_side arriving_side(struct task_struct *task)
-{
-	return user_stack_of(task, state_of(task), host.now_ns, true, CONTEXT_SWITCH, ABOUT_TO_RUN);
-}
-
-/* Its memory is out of reach: what cannot be asked for is not there. */
-TEST(ArrivingUserSide, IsAskedForOrNotThere)
-{
-	struct task_struct *task = new_captured(7);
-
-	expect_cookie(arriving_side(task), cookie_of(0, CONTEXT_SWITCH, 1));
-	EXPECT_EQ(host_return_to_user(task), 1);
-	task->flags = PF_EXITING;
-	expect_none(arriving_side(task), WIRE_NO_USER_EXITING);
-	task->flags = 0;
-	settings->has_task_work = 0;
-	expect_none(arriving_side(task), WIRE_NO_USER_UNREADABLE);
-	EXPECT_EQ(host_records(&captures), 1);
-}
-
-TEST(ArrivingUserSide, IsRefundedWhereTheKernelRefuses)
-{
-	const struct wire_stack_hint hint = {.pieces = 4};
-	struct task_struct *task = new_captured(7);
-	const __u32 tid = 7;
-
-	bpf_map_update_elem(&stack_hints, &tid, &hint, BPF_ANY);
-	host.refuses_task_work = true;
-	expect_none(arriving_side(task), WIRE_NO_USER_BUDGET);
-	expect_failure_of(cookie_of(0, CONTEXT_SWITCH, 1), WIRE_NO_USER_BUDGET);
-	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, SECOND);
-	EXPECT_EQ(state_of(task)->cookie, 0);
-}
-
-TEST(ArrivingUserSide, IsRefundedWhereTaskWorkIsSpent)
-{
-	struct task_struct *task = new_captured(7);
-
-	settings->task_works_per_second = 0; /* one takes a whole second */
-	arriving_side(task);
-	host_return_to_user(task);
-	budget_of(CONTEXT_SWITCH)->bytes_ns = SECOND;
-	expect_none(arriving_side(task), WIRE_NO_USER_BUDGET);
-	EXPECT_EQ(budget_of(CONTEXT_SWITCH)->bytes_ns, SECOND);
-	EXPECT_EQ(sent_records(WIRE_CAPTURE_FAILED), 0);
 }

@@ -48,6 +48,16 @@ TEST(KernelRangesTest, TheKernelIsEnteredBetweenTwoMarks) {
   EXPECT_EQ(ranges.entry.end, 0xffffffff82401d80u);
 }
 
+TEST(KernelRangesTest, TheReadOfUserMemoryEndsAtTheNextFunction) {
+  const KernelRanges ranges = FindKernelRanges(
+      "ffffffff81341000 T copy_from_user_nofault\n"
+      "ffffffff81341090 T next\n"
+      "ffffffff8106a000 T nmi_uaccess_okay\n");
+  EXPECT_EQ(ranges.nofault_copy.begin, 0xffffffff81341000u);
+  EXPECT_EQ(ranges.nofault_copy.end, 0xffffffff81341090u);
+  EXPECT_EQ(ranges.uaccess_check, 0xffffffff8106a000u);
+}
+
 TEST(KernelRangesTest, InterruptsAreEnteredApartFromExceptions) {
   const WakerRanges wakers = FindKernelRanges(kKallsyms).wakers;
   EXPECT_EQ(wakers.interrupts[0].begin, 0xffffffff81000d40u);

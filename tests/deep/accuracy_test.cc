@@ -52,12 +52,6 @@ struct Span {
   double length_ns() const { return end_ns - begin_ns; }
 };
 
-double ClockNs(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 // What a recording tells of a thread, in all and below its function.
 struct Told {
   double ns = 0;

@@ -32,12 +32,6 @@ constexpr char kThread[] = "c_condvar";
 // The naps would be sampled, too, with the T of the user who makes the storm.
 constexpr uint64_t kLeastThresholdNs = 20'000'000;
 
-double ClockNs(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
-}
-
 // What a dump tells of the thread, and of when, by CLOCK_MONOTONIC.
 struct Told {
   double begin_ns = 0;

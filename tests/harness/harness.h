@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -147,6 +148,9 @@ int FreePort();
 
 // What the hypervisor has taken from all CPUs, in whole ticks of the kernel.
 uint64_t StolenNs();
+
+// A clock as a number to calculate with: a double has its nanoseconds for 104 days.
+double ClockNs(clockid_t clock);
 
 // |got - want| <= fraction * want, where `stolen_ns` of `want` may not be in `got`.
 bool Within(uint64_t got, uint64_t want, double fraction, uint64_t stolen_ns = 0);
