@@ -143,6 +143,9 @@ TEST(Mappings, StaticCode) { ExpectCheap({"--count", "3000", "--executable"}, fa
 
 TEST(Mappings, ChangingCode) { ExpectCheap({"--count", "3000", "--executable", "--changing"}, false); }
 
+// As many mappings as a capture looks at, or nearly: all of them, each time.
+TEST(Mappings, ChangingCodeThatIsLookedAt) { ExpectCheap({"--count", "220", "--executable", "--changing"}, false); }
+
 TEST(Mappings, ChangingCodeSixtyThousand) { ExpectCheap({"--count", "60000", "--executable", "--changing"}, false); }
 
 // Whose code is another one at every look, so that each capture asks for one.
