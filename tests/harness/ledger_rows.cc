@@ -21,15 +21,8 @@ void ExpectRowsAreTheLedger(const Recording& recording) {
     EXPECT_EQ(runnable_ns, entry.runnable_ns) << entry.comm << " (" << entry.tid << ")\n" << recording.DropsText();
     rows.erase({entry.process, entry.tid});
   }
-  // A thread that ends as the recording does may be gone before it is listed, which is counted.
-  const Drop* gone = recording.FindDrop("ended before its open wait was listed");
-  uint64_t unlisted = gone != nullptr ? gone->count : 0;
   for (const auto& [thread, times] : rows) {
     if (times.first + times.second == 0) continue;  // a first wait of no length, before an execve
-    if (unlisted != 0) {
-      --unlisted;
-      continue;
-    }
     const ProcessInfo& process = recording.profile.processes[thread.first];
     ADD_FAILURE() << "rows without an entry: " << process.name << " (" << process.key.pid << ", " << thread.second
                   << "): blocked " << times.first << " runnable " << times.second << "\n"
