@@ -103,7 +103,16 @@ static __always_inline struct wire_account *make_account(struct task_struct *tas
 
 	if (config.ledger && !account)
 		count(WIRE_COUNT_ACCOUNT_LOST);
+	else if (account && !__sync_val_compare_and_swap(&account->is_open, 0, 1))
+		count(WIRE_COUNT_ACCOUNT_MADE);
 	return account;
+}
+
+/* It has been told, or is not to be. By the end of its thread and by the listing, which may meet. */
+static __always_inline void settle_account(struct wire_account *account)
+{
+	if (__sync_val_compare_and_swap(&account->is_open, 1, 0))
+		count(WIRE_COUNT_ACCOUNT_SETTLED);
 }
 
 /* Before recording begins, of a thread that may be running meanwhile. */
@@ -125,9 +134,10 @@ static __always_inline void open_account(struct task_struct *task)
 			      BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
 }
 
+/* After the end it is nobody's, and may be missed by the listing. */
 static __always_inline void open_account_at_fork(struct task_struct *child)
 {
-	struct wire_account *account = make_account(child);
+	struct wire_account *account = control.phase < WIRE_ENDED ? make_account(child) : NULL;
 
 	if (!account)
 		return;
@@ -213,7 +223,6 @@ static __always_inline void close_account(struct wire_account *account, __u64 un
 {
 	account->until_ns = until_ns;
 	send_account(account);
-	account->is_closed = 1;
 }
 
 /* It has left the CPU, for good if it is dead. */
@@ -248,6 +257,15 @@ static __always_inline void book_late_end(struct task_struct *task, __u32 task_f
 		return;
 	account->charged_ns = task->se.sum_exec_runtime;
 	close_account(account, 0);
+}
+
+/* Of a thread that has left its last CPU, recorded or not, after its account was sent. */
+static __always_inline void settle_dead(struct task_struct *task)
+{
+	struct wire_account *account = account_of(task, 0);
+
+	if (account)
+		settle_account(account);
 }
 
 static __always_inline void book_wait(struct wire_account *account, __u64 blocked_ns, __u64 runnable_ns)
@@ -295,6 +313,7 @@ static __always_inline void begin_account(struct wire_account *account, struct t
 	if (!account)
 		return;
 	__builtin_memset(account, 0, sizeof(*account));
+	account->is_open = 1;
 	name_account(account, task);
 	account->since_ns = now;
 	account->exec_ns = charged_by_now(task, stolen_ns);

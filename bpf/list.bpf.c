@@ -322,20 +322,23 @@ int list_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Accounts that are not closed. */
+/* Accounts that nobody has told, once. */
 SEC("iter/task")
 int list_accounts(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct wire_account *stored, account;
 
-	if (!task || !config.ledger || !task_is_recorded(task))
+	if (!task || !config.ledger)
 		return 0;
 	stored = account_of(task, 0);
-	if (!stored || stored->is_closed)
+	if (!stored || !stored->is_open)
 		return 0;
-	account = *stored;
-	account.charged_ns = charged_by_now(task, stolen_at_reading(task));
-	bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
+	if (task_is_recorded(task)) {
+		account = *stored;
+		account.charged_ns = charged_by_now(task, stolen_at_reading(task));
+		bpf_seq_write(ctx->meta->seq, &account, sizeof(account));
+	}
+	settle_account(stored);
 	return 0;
 }

@@ -399,6 +399,14 @@ static __always_inline void end_wait_at_switch(void *ctx, struct task_struct *ne
 		cpu->told_tid = next->pid;
 }
 
+/* Of a thread that is dead, recorded or not: its number will be another's. */
+static __always_inline void forget(struct task_struct *task)
+{
+	if (control.phase < WIRE_ENDED)
+		release_stamp(task);
+	settle_dead(task);
+}
+
 static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, struct task_struct *prev,
 					   struct task_struct *next, __u32 prev_state)
 {
@@ -415,8 +423,8 @@ static __always_inline void switch_threads(void *ctx, struct wire_cpu *cpu, stru
 		if (config.ends_at_switch && control.phase == WIRE_RECORDING)
 			keep_user_stack(prev, at.clock);
 	}
-	if (prev_state & TASK_DEAD && control.phase < WIRE_ENDED)
-		release_stamp(prev); /* recorded or not: its number will be another's */
+	if (prev_state & TASK_DEAD)
+		forget(prev);
 	if (cpu)
 		cpu->told_tid = cpu->sampled_tid = 0;
 	end_wait_at_switch(ctx, next, cpu, at.clock);

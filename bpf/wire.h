@@ -342,9 +342,11 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
 	WIRE_COUNT_LIFECYCLE_LOST,
 	WIRE_COUNT_ACCOUNT_LOST, /* of the ledger */
-	WIRE_COUNT_NOT_FOLLOWED, /* a child of a recorded process that found no place in the set of pids */
-	WIRE_COUNT_NOT_LISTED,	 /* a waiting thread that found no buffer for its stacks */
-	WIRE_COUNT_SAMPLE,	 /* the sampling event fired; its periods, in what it counts, instead of ns */
+	WIRE_COUNT_ACCOUNT_MADE,
+	WIRE_COUNT_ACCOUNT_SETTLED, /* told, or its thread is not recorded: at the end, all that were made */
+	WIRE_COUNT_NOT_FOLLOWED,    /* a child of a recorded process that found no place in the set of pids */
+	WIRE_COUNT_NOT_LISTED,	    /* a waiting thread that found no buffer for its stacks */
+	WIRE_COUNT_SAMPLE, /* the sampling event fired; its periods, in what it counts, instead of ns */
 	WIRE_COUNT_SAMPLE_RING_FULL,
 	WIRE_COUNT_SAMPLE_RING_BUSY,
 	WIRE_COUNT_SAMPLE_NO_STORAGE, /* its thread is not known */
@@ -360,10 +362,10 @@ WIRE_ENUM(wire_counter_id){
  * the CPU since arrived_ns or off it since out_ns, is not in the sums.
  */
 struct wire_account {
-	uint32_t type;	   /* WIRE_ACCOUNT */
-	uint8_t is_new;	   /* begins with its thread's next wait that ends: nothing is known of one before */
-	uint8_t is_closed; /* its thread is dead */
-	uint8_t reserved[2];
+	uint32_t type;	  /* WIRE_ACCOUNT */
+	uint32_t is_new;  /* begins with its thread's next wait that ends: nothing is known of one before */
+	uint32_t is_open; /* counted as made and not as settled; changed by atomic operations */
+	uint32_t reserved;
 	struct wire_process process;
 	uint64_t since_ns;  /* 0: since recording began */
 	uint64_t until_ns;  /* 0: it goes on, or went on when recording ended */
@@ -379,7 +381,7 @@ struct wire_account {
 	uint64_t stolen_before_ns;     /* by its CPU's clocks when it came */
 	char comm[WIRE_COMM_BYTES];
 };
-WIRE_ASSERT(sizeof(struct wire_account) == 184);
+WIRE_ASSERT(sizeof(struct wire_account) == 192);
 
 /* What a task iterator writes of a thread. */
 struct wire_task {

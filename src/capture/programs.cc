@@ -511,6 +511,11 @@ Counters Programs::ReadCounters() const {
   return counters;
 }
 
+uint64_t Programs::CountOpenAccounts() const {
+  const uint64_t settled = impl_->ReadCounter(WIRE_COUNT_ACCOUNT_SETTLED).count;
+  return impl_->ReadCounter(WIRE_COUNT_ACCOUNT_MADE).count - settled;
+}
+
 void Programs::SetThresholds(std::span<const uint64_t> thresholds_ns) {
   for (size_t user = 0; user < WIRE_USERS; ++user) {
     std::atomic_ref(impl_->control->sample_ns[user])

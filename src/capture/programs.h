@@ -1,8 +1,8 @@
 // The BPF programs: loaded, attached, fed and asked.
 //
 // Needs what CheckProcessContext asks for. Drain and AwaitNews belong to one thread; DescribeProcess, ListThreads,
-// SetStackHint, ForgetDefinition, SetThresholds, ReadUsers, ReadCounters, ReadRuns, ReadTimes and Hurry may be called
-// from any thread, the rest from the one that owns the object.
+// SetStackHint, ForgetDefinition, SetThresholds, ReadUsers, ReadCounters, CountOpenAccounts, ReadRuns, ReadTimes and
+// Hurry may be called from any thread, the rest from the one that owns the object.
 #ifndef OFFCPU_CAPTURE_PROGRAMS_H_
 #define OFFCPU_CAPTURE_PROGRAMS_H_
 
@@ -159,6 +159,9 @@ class Programs {
   uint64_t request_ns() const;
 
   Counters ReadCounters() const;
+  // Of the ledger. After ListAccounts: of threads that the kernel lists no more and that have yet to leave their last
+  // CPU, whose accounts come by the ring then.
+  uint64_t CountOpenAccounts() const;
   ProgramRuns ReadRuns() const;
   ProgramTimes ReadTimes() const;
 

@@ -126,7 +126,8 @@ constexpr std::array<LossInfo, kLossIdCount> kLossTable = {{
     {.id = LossId::kAccountLost,
      .name = "account of a thread lost",
      .meaning = "The ring had no room for the account of a thread, or the kernel could not make one for it at that "
-                "moment: the ledger lacks it, or its beginning.",
+                "moment, or the thread ended with the recording and waited for its last moment on a CPU for half a "
+                "second: the ledger lacks it, or its beginning.",
      .advice = kRecordFewer},
     {.id = LossId::kNotListed,
      .name = "waiting thread not listed: no buffer",

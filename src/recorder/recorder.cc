@@ -20,6 +20,8 @@
 #include "process/hurried_thread.h"
 #include "process/module_cache.h"
 #include "process/start_thread.h"
+#include "profile/losses.h"
+#include "profile/merge.h"
 #include "recorder/clocks.h"
 #include "recorder/cost_keeper.h"
 #include "recorder/drops.h"
@@ -65,8 +67,9 @@ constexpr uint64_t kSettlesNs = 5'000'000'000;
 constexpr std::chrono::milliseconds kLongestDrainPeriodLater{160};
 // Of the worker, when nothing comes and no reading is under way.
 constexpr std::chrono::milliseconds kIdlePeriod{200};
-constexpr std::chrono::milliseconds kGathering{1};  // what comes together
-constexpr std::chrono::milliseconds kLastTurn{1};   // of the worker, while readings end
+constexpr std::chrono::milliseconds kGathering{1};       // what comes together
+constexpr std::chrono::milliseconds kLastTurn{1};        // of the worker, while readings end
+constexpr std::chrono::milliseconds kLastAccounts{500};  // for threads that end with the recording
 
 using Clock = std::chrono::steady_clock;
 
@@ -182,7 +185,7 @@ class RecorderImpl final : public Recorder {
     programs_->Settle();
     programs_->BeginLastListing();
     const std::vector<WaitingThread> last = threads_.Open(open_at_ns);
-    std::vector<ThreadAccount> accounts = config_.ledger ? threads_.Accounts() : std::vector<ThreadAccount>();
+    std::vector<ThreadAccount> accounts = config_.ledger ? ListAccounts() : std::vector<ThreadAccount>();
     tasks_.Run([&] { pipeline_.AddOpenWaits(first, last); });
     FlushSums();
     Join();
@@ -396,9 +399,20 @@ class RecorderImpl final : public Recorder {
     start_ = end;
   }
 
+  // Those of threads that go on. Others have left the kernel's list of tasks and not yet their last CPU, where there
+  // are more of them than CPUs: they get a while to do so.
+  std::vector<ThreadAccount> ListAccounts() {
+    std::vector<ThreadAccount> accounts = threads_.Accounts();
+    const Clock::time_point end = Clock::now() + kLastAccounts;
+    while ((accounts_lost_ = programs_->CountOpenAccounts()) != 0 && Clock::now() < end)
+      std::this_thread::sleep_for(kLastTurn);
+    return accounts;
+  }
+
   // When the worker has ended.
   void CloseLedger(std::vector<ThreadAccount> open, const std::vector<WaitingThread>& waiting, Profile& profile) {
     for (ThreadAccount& account : open) ledger_.Add(std::move(account));
+    if (accounts_lost_ != 0) AddDrop(DropOf(LossId::kAccountLost, accounts_lost_), profile.stats.drops);
     ledger_.AddWaits(waiting, OpenWaitsConfigOf(config_));
     ledger_.AddDropped(queue_.stats());
     ledger_.Finish(programs_->span(), profile);
@@ -463,6 +477,7 @@ class RecorderImpl final : public Recorder {
   uint64_t capture_longest_ns_ = 0;
   std::array<uint64_t, kWalkMissCount> walk_misses_ = {};  // in the window that has ended
   std::array<uint64_t, kWalkMissCount> misses_before_ = {};
+  uint64_t accounts_lost_ = 0;
   bool was_cut_ = false;
   uint64_t begin_ns_ = 0;  // of the running window, by the scheduler's clock; 0: it is the first
   uint64_t cut_ns_ = 0;    // likewise, of the one after it

@@ -56,6 +56,18 @@ TEST(KernelMemo, SameWordsOfAnyThreadAreRemembered)
 	EXPECT_EQ(host_records(&intervals), 1);
 }
 
+/* Under another key it would have another id. */
+TEST(KernelMemo, StackThatIsRememberedIsNotHashed)
+{
+	__u64 id = chain_id(CHAIN);
+
+	begin_memos();
+	expect_walked(new_chain(1, CHAIN), id);
+	settings->hash_key.low ^= 1;
+	EXPECT_NE(chain_id(CHAIN), id);
+	expect_remembered(new_chain(1, CHAIN), id);
+}
+
 /* Each return address, and so the frame that it leads to, is another in its turn. */
 TEST(KernelMemo, AnotherWordIsNotRemembered)
 {

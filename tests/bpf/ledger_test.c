@@ -56,6 +56,15 @@ static void expect_terms(const struct wire_account *told, __u64 on_cpu, __u64 st
 	EXPECT_EQ(told->runnable_ns, runnable);
 }
 
+/* What the recorder lists when it has recorded. */
+static void list_account(struct task_struct *listed)
+{
+	struct bpf_iter_meta meta = {};
+	struct bpf_iter__task ctx = {.meta = &meta, .task = listed};
+
+	list_accounts(&ctx);
+}
+
 TEST(Ledger, NothingIsBookedBeforeTheStart)
 {
 	begin();
@@ -190,7 +199,7 @@ TEST(Ledger, AccountIsSentWhenTheThreadDies)
 	EXPECT_EQ(sent_account(0)->since_ns, 0);
 	EXPECT_EQ(sent_account(0)->until_ns, SCRIPT_START + 1500);
 	EXPECT_EQ(sent_account(0)->process.tid, 10);
-	EXPECT_EQ(account()->is_closed, 1);
+	EXPECT_EQ(account()->is_open, 0);
 }
 
 TEST(Ledger, AccountThatFindsNoRoomIsCounted)
@@ -201,7 +210,7 @@ TEST(Ledger, AccountThatFindsNoRoomIsCounted)
 	host.rings_are_busy = 1;
 	leave_at(1500, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_LOST).count, 1);
-	EXPECT_EQ(account()->is_closed, 1);
+	EXPECT_EQ(account()->is_open, 0);
 }
 
 TEST(Ledger, AccountIsNotSentWhenTheThreadDiesBeforeTheStart)
@@ -210,6 +219,46 @@ TEST(Ledger, AccountIsNotSentWhenTheThreadDiesBeforeTheStart)
 	come_at(BEFORE(1000));
 	leave_at(BEFORE(500), TASK_DEAD);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 0);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
+}
+
+/* As many are settled as were made, recorded or not, told once or twice. */
+TEST(Ledger, EachAccountThatIsMadeIsSettledOnce)
+{
+	struct task_struct *other;
+
+	begin();
+	list(task);
+	other = host_new_process(20);
+	list(other);
+	come_at(BEFORE(1000));
+	fork_thread(task, host_new_process(30));
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_MADE).count, 3);
+	record_at_0();
+	leave_at(1500, TASK_DEAD);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
+	settings->own_tgid = 20; /* not recorded */
+	at(2000);
+	wake(other);
+	run_on(0, other);
+	end_recording();
+	fork_thread(other, host_new_process(40));
+	list_account(other);
+	at(3000);
+	sleep_on(0, TASK_DEAD, NULL);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_MADE).count, 3);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 2);
+}
+
+TEST(Ledger, DeadThreadThatIsNotRecordedIsSettled)
+{
+	begin();
+	record_at_0();
+	settings->own_tgid = 10;
+	come_at(1000);
+	leave_at(1500, TASK_DEAD);
+	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 0);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
 }
 
 /* It has been charged 2 ms, 500 and 300. */

@@ -203,7 +203,7 @@ TEST(ListAccounts, TellsAnAccountAsItIsWithWhatIsChargedByNow)
 	expected = *account;
 	expected.charged_ns = 5000;
 	told = told_account(task);
-	ASSERT_EQ(host.seq_bytes, 184);
+	ASSERT_EQ(host.seq_bytes, 192);
 	EXPECT_BYTES(told, &expected, sizeof(expected));
 	EXPECT_EQ(account->charged_ns, 0); /* it is not booked */
 }
@@ -225,19 +225,27 @@ TEST(ListAccounts, ChargesAThreadThatRunsUpToNow)
 	EXPECT_EQ(told_account(task)->charged_ns, 6700);
 }
 
-TEST(ListAccounts, LeavesOutWhatIsClosedOrNotRecordedOrNotThere)
+TEST(ListAccounts, LeavesOutWhatIsToldOrNotThere)
 {
 	struct task_struct *task = new_accounted();
 
 	EXPECT_TRUE(!told_account(NULL));
-	EXPECT_TRUE(told_account(task));
-	account_of(task, 0)->is_closed = 1;
-	EXPECT_TRUE(!told_account(task));
-	account_of(task, 0)->is_closed = 0;
-	settings->own_tgid = 100;
-	EXPECT_TRUE(!told_account(task));
-	settings->own_tgid = 1;
 	EXPECT_TRUE(!told_account(host_new_process(101)));
+	EXPECT_TRUE(told_account(task));
+	EXPECT_EQ(account_of(task, 0)->is_open, 0);
+	EXPECT_TRUE(!told_account(task));
+	account_of(task, 0)->is_open = 1;
 	settings->ledger = 0;
 	EXPECT_TRUE(!told_account(task));
+}
+
+/* It is settled without being told, so that nobody waits for it. */
+TEST(ListAccounts, LeavesOutWhatIsNotRecorded)
+{
+	struct task_struct *task = new_accounted();
+
+	settings->own_tgid = 100;
+	EXPECT_TRUE(!told_account(task));
+	EXPECT_EQ(account_of(task, 0)->is_open, 0);
+	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
 }

@@ -61,6 +61,17 @@ TEST(UserMemo, StackThatWasWalkedIsRemembered)
 	EXPECT_EQ(counted(WIRE_COUNT_USER_WALK_NO_ROW).count, 0);
 }
 
+/* Under another key it would have another id. */
+TEST(UserMemo, StackThatIsRememberedIsNotHashed)
+{
+	struct user_thread thread = new_remembered();
+	__u64 id = stack_id();
+
+	settings->hash_key.low ^= 1;
+	EXPECT_NE(stack_id(), id);
+	EXPECT_EQ(walked_id(thread), id);
+}
+
 /* Four return addresses, the last of which is null. */
 TEST(UserMemo, EachWordThatWasReadHasToBeTheSame)
 {
