@@ -2,7 +2,7 @@
 /*
  * Budgets: how many captures may be asked for by task work, how many bytes of stacks be copied, and how many
  * mappings be looked at, in a second on a CPU. What they are spent on, and what happens when they are spent,
- * is told in capture.bpf.h and code.bpf.h.
+ * is in capture.bpf.h and code.bpf.h.
  */
 #ifndef OFFCPU_BPF_BUDGET_BPF_H_
 #define OFFCPU_BPF_BUDGET_BPF_H_

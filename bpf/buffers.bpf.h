@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * Memory for what does not fit on a BPF program's stack and is used where the program may sleep, so that it
- * cannot be the CPU's own: whoever sets `busy` owns a buffer.
+ * cannot be the CPU's own: the program that sets `busy` owns the buffer.
  */
 #ifndef OFFCPU_BPF_BUFFERS_BPF_H_
 #define OFFCPU_BPF_BUFFERS_BPF_H_

@@ -14,8 +14,8 @@ static __always_inline __u64 scheduler_clock(struct task_struct *task)
 	return config.has_rq_clock ? untrusted(task)->se.cfs_rq->rq->clock : bpf_ktime_get_ns();
 }
 
-/* Of a CPU at a switch, for the thread that leaves and the one that comes. sched_switch holds the runqueue:
- * else the two clocks are not of one moment. */
+/* A CPU's clocks at a switch, for the thread that leaves and the one that comes. Only under the lock of the
+ * runqueue, which sched_switch holds, are they of one moment. */
 struct moment {
 	__u64 clock;	  /* the scheduler's */
 	__u64 clock_task; /* which threads are charged by; 0: it is not known */

@@ -53,7 +53,7 @@ static __always_inline void remember_code(struct space *space, struct task_struc
 	keep_list(list);
 }
 
-/* What is known is known again, as of `sequence`. Whoever is writing meanwhile has a hash of his own. */
+/* Notes that `hash` is still right at `sequence`. A program that writes meanwhile has a hash of its own. */
 static __always_inline void renew_code(struct space *space, struct task_struct *task, __u64 hash,
 				       __u64 sequence)
 {
@@ -65,9 +65,9 @@ static __always_inline void renew_code(struct space *space, struct task_struct *
 }
 
 /*
- * Of the current thread, which has just forked a process: if that has mappings of its own, it has locked all
- * of the thread's once, and changed none. If nobody else has locked them since it saw its code last, what it
- * saw is true still.
+ * Does the current thread, which has just forked a process, still know its own code? If the child has
+ * mappings of its own, the fork has locked all of the thread's once, and changed none. If nothing else has
+ * locked them since the thread saw its code last, what it saw is still true.
  */
 static __always_inline bool knows_code_after_fork(struct task_struct *task, struct task_struct *child,
 						  struct space *space)
@@ -281,7 +281,7 @@ static __always_inline void fill_code(struct wire_code *code, struct task_struct
 			code->hash = hash_at(space, known);
 		}
 	}
-	/* While somebody changes mappings nothing can be told of them. */
+	/* While mappings are being changed, nothing can be said of them. */
 	if (!code->hash && code->sequence)
 		code->hash = hash_of_known(task, space, code->sequence, list, context);
 	if (!code->hash && code->sequence)
@@ -299,7 +299,7 @@ static __always_inline void see_code(struct task_state *state, struct task_struc
 	state->code.sequence = hash ? sequence : 0;
 }
 
-/* Of the current task. A global function, so that the verifier goes through it once. */
+/* Fills in the current task's code. A global function, so that the verifier goes through it once. */
 __noinline int tell_code(struct code_work *work, __u32 context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
-/* What the BPF programs are told: once before they are loaded (config), and while they run (control). */
+/* What the BPF programs work by: set once before they are loaded (config), and while they run (control). */
 #ifndef OFFCPU_BPF_CONFIG_BPF_H_
 #define OFFCPU_BPF_CONFIG_BPF_H_
 
@@ -15,7 +15,7 @@
 const volatile struct wire_config config SEC(".rodata.config") = {};
 struct wire_control control = {};
 
-/* Of this recording: see wire_hash.h. */
+/* The key of this recording, see wire_hash.h. */
 static __always_inline struct wire_hash_key hash_key(void)
 {
 	struct wire_hash_key key = {.low = config.hash_key.low, .high = config.hash_key.high};

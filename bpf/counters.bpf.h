@@ -23,7 +23,7 @@ static __always_inline void count_ns(__u32 id, __u64 ns)
 	__sync_fetch_and_add(&counter->ns, ns);
 }
 
-/* Of a counter that is counted only with preemption off, and in no interrupt. */
+/* Counts without atomics: only for counters that change with preemption off, and in no interrupt. */
 static __always_inline void count_own_ns(__u32 id, __u64 ns)
 {
 	struct wire_counter *counter = bpf_map_lookup_elem(&counters, &id);

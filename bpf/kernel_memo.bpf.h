@@ -25,7 +25,7 @@ struct kernel_memo {
 	__u16 offsets[KERNEL_MEMO_WORDS]; /* from where the thread was switched out */
 };
 
-/* Of a CPU. A place has what came last; one only where walks are not remembered. */
+/* Each CPU's own. A place keeps what came last. There is only one where walks are not remembered. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -173,7 +173,7 @@ static __always_inline bool keep_kernel_frame(struct walk_memory *memory, __u32 
 	return true;
 }
 
-/* Of bpf_loop; 1 ends it. */
+/* Goes on to the caller; bpf_loop calls it until it returns 1. */
 static long walk_kernel_frame(__u32 index, struct walk_memory **context)
 {
 	struct walk_memory *memory = *context;
@@ -219,7 +219,7 @@ struct comparison {
 	__u8 differs;
 };
 
-/* Of bpf_loop; 1 ends it. */
+/* Compares one frame with the helper's; bpf_loop calls it until it returns 1. */
 static long compare_frame(__u32 index, struct comparison *comparison)
 {
 	struct walk_memory *memory = comparison->memory;
@@ -310,7 +310,7 @@ static __always_inline struct walk_memory *walk_kernel(struct task_struct *task)
 	return memory && walk_words(begin, address_of_regs(task) - begin) ? memory : NULL;
 }
 
-/* Of bpf_loop; 1 ends it. */
+/* Forgets the rows of one frame; bpf_loop calls it until it returns 1. */
 static long forget_row_of_frame(__u32 index, struct walk_memory **context)
 {
 	__u64 pc;
@@ -323,7 +323,7 @@ static long forget_row_of_frame(__u32 index, struct walk_memory **context)
 	return 0;
 }
 
-/* Of the walk in this CPU's memory. A global function, as above. */
+/* Forgets the rows of the walk in this CPU's memory. A global function, as above. */
 __noinline int forget_rows_of_walk(void)
 {
 	struct walk_memory *memory = walk_memory();

@@ -4,9 +4,9 @@
  * the scheduler has charged, never the difference to something else, so that the terms can be checked against
  * the thread's life.
  *
- * Between two switches nothing is booked; the stretch that is going on belongs to whoever reads the account.
- * An account that changes its program (or its number, which execve does to a thread that is not the first) is
- * sent, and begins anew at the last switch, because intervals are told apart so.
+ * Between two switches nothing is booked; a reader of the account adds the stretch that is going on. An
+ * account that changes its program (or its number, which execve does to a thread that is not the first) is
+ * sent, and begins anew at the last switch, because intervals are separate there, too.
  */
 #ifndef OFFCPU_BPF_LEDGER_BPF_H_
 #define OFFCPU_BPF_LEDGER_BPF_H_
@@ -165,8 +165,8 @@ static __always_inline void note_early_arrival(struct task_struct *task, __u64 n
 	note_arrival_in(account, task, now);
 }
 
-/* Of a thread that has come to a CPU, made if it has none: nothing before the wait that ends is known then.
- */
+/* Returns the account of a thread that has come to a CPU. Makes one for the current thread if it has none:
+ * nothing before the wait that ends is known then. */
 static __always_inline struct wire_account *account_at_arrival(struct task_struct *task, __u64 out_ns,
 							       enum presence presence)
 {

@@ -63,8 +63,9 @@ int list_tasks(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* describe_task takes the time of who asks, but keeps its CPU meanwhile: it looks at so many mappings at any
- * time, and at more of them, at some 300 ns each, only once a second. Of even more the hash is 0: unknown. */
+/* describe_task takes the time of its caller, but keeps its CPU meanwhile: it looks at so many mappings at
+ * any time, and at more of them, at some 300 ns each, only once a second. With even more the hash is 0:
+ * unknown. */
 #define DESCRIBED_VMAS 8192
 #define DESCRIBED_VMAS_MAX 131072
 
@@ -242,7 +243,7 @@ static __always_inline void fill_stamp(struct wire_thread *thread, struct task_s
 	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
 }
 
-/* Of a thread that is off the CPU. */
+/* Fills in the stacks of `task`, which must be off the CPU. */
 static __always_inline void fill_stacks(struct thread_record *record, struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -257,8 +258,8 @@ static __always_inline void fill_stacks(struct thread_record *record, struct tas
 	record->head.has_user = 1;
 }
 
-/* Which program it is, or was when recording ended. One in the middle of execve then is told as its account
- * tells it, so that the two agree. */
+/* Which program it is, or was when recording ended. A thread that was in the middle of execve then gets the
+ * name that its account has, so that the two agree. */
 static __always_inline void fill_recorded_process(struct wire_process *process, struct task_struct *task,
 						  const struct task_state *state)
 {

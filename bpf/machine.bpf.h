@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What is x86-64: the registers that a capture carries, the numbers of system calls, and how user mode is
- * told from the kernel. Nothing else here depends on the machine, but the fields of pt_regs in
+ * What is x86-64: the registers that a capture carries, the numbers of system calls, and what distinguishes
+ * user mode from the kernel. Nothing else here depends on the machine, but the fields of pt_regs in
  * kernel_types.h.
  */
 #ifndef OFFCPU_BPF_MACHINE_BPF_H_

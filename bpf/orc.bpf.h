@@ -52,7 +52,7 @@ enum orc_type {
 	ORC_TYPE_NONE = 7, /* of ours: there is no row */
 };
 
-/* What the CFA is told from. */
+/* What the CFA is computed from. */
 enum orc_cfa {
 	ORC_CFA_SP,
 	ORC_CFA_BP,
@@ -141,7 +141,7 @@ struct orc_search {
 	__u8 failed;
 };
 
-/* Of bpf_loop; 1 ends it. */
+/* Halves the search; bpf_loop calls it until it returns 1. */
 static long search_orc_half(__u32 index, struct orc_search *search)
 {
 	__u32 middle = search->low + (search->high - search->low) / 2;
@@ -182,8 +182,8 @@ struct module_search {
 	__u32 rows;
 };
 
-/* Of bpf_loop; 1 ends it. Modules come and go meanwhile: what is read may be of none, and is as good as any
- * other wrong row. */
+/* Looks at one module; bpf_loop calls it until it returns 1. Modules come and go meanwhile: what is read may
+ * be of none, and does no more harm than any other wrong row. */
 static long search_module(__u32 index, struct module_search *search)
 {
 	struct module *module;

@@ -22,8 +22,8 @@ static __always_inline __u64 taken_in_ring(__u64 bytes)
 	return (bytes + 8 + 7) & ~7ULL;
 }
 
-/* After a failed reservation: was the ring full, or only locked by whom this context interrupted? The kernel
- * never fills a ring to its last byte. */
+/* After a failed reservation: was the ring full, or only locked by the program that this context interrupted?
+ * The kernel never fills a ring to its last byte. */
 static __always_inline bool ring_is_full(void *ring, __u64 wanted)
 {
 	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) + taken_in_ring(wanted) >=
@@ -39,7 +39,7 @@ static __always_inline __u64 *last_wake_up_by(void *ring)
 /*
  * How a record is sent by which `more` bytes come into the ring. User space looks at the rings by time,
  * rarely where little comes, and is woken when a quarter of a ring is taken and as much has come since it was
- * woken last. Of records that come at once neither may see the other: the next one wakes then, and without a
+ * woken last. Two records that come at once may both miss the other: the next one wakes then, and without a
  * next one the ring does not fill.
  */
 static __always_inline __u64 wake_up(void *ring, __u64 more)

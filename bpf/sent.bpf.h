@@ -8,7 +8,7 @@
 
 #include "config.bpf.h"
 
-/* Names whose frames have been sent. Whoever throws a definition away deletes the name here. */
+/* Names whose frames have been sent. When the recorder throws a definition away, it deletes the name here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 65536);
@@ -17,9 +17,9 @@ struct {
 } sent SEC(".maps");
 
 /*
- * The same for whoever is in a hurry, and for programs that may run in an NMI: the LRU's locks could be held
- * by what they interrupted. A place holds one name and is written by plain stores; if another name is in it,
- * the map knows, and who may not ask the map sends once more.
+ * The same names, found faster, and for programs that may run in an NMI, where the LRU's locks could be held
+ * by what they interrupted. A place holds one name and is written by plain stores. If it holds another name,
+ * the map knows; a name that only an NMI has sent and that has lost its place is sent again.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -16,7 +16,7 @@ struct process_time {
 	__u64 off_until_ns; /* no captures are made before; 0: it was never switched off */
 };
 
-/* Of a process, with its first thread: what is known of its code. Written by whoever holds `busy`. */
+/* What is known of a process's code, stored with its first thread. Only the holder of `busy` writes it. */
 struct space {
 	__u64 mm; /* of which this is known, and of which of the process's programs */
 	__u64 exec_id;

@@ -68,8 +68,8 @@ static __always_inline void claim_stamp(struct task_struct *task, bool is_new)
 		__sync_val_compare_and_swap(&place->tid, 0, tid);
 }
 
-/* Of a thread whose creation was not seen: the kernel leaves out a BPF program that was preempted by a thread
- * that would call it too. */
+/* Gives a stamp to a thread whose creation was not seen: the kernel leaves out a BPF program on a CPU where a
+ * thread was preempted in it. */
 static __always_inline struct stamp *late_stamp(struct task_struct *task)
 {
 	claim_stamp(task, true);
@@ -83,7 +83,7 @@ static __always_inline bool has_free_place(struct task_struct *task)
 	return place && !place->tid;
 }
 
-/* Of a thread that has left the CPU for good. */
+/* Frees the stamp of `task`, which has left the CPU for good. */
 static __noinline void release_stamp(struct task_struct *task)
 {
 	struct stamp *place = placed_stamp(task);

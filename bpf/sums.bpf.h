@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Short intervals that are alike are added up where they end, and told in one record: where every wait is
- * recorded, most of them repeat, and a record of each would cost more than all the rest. What has to be told
- * by itself is not added up: a long wait, one that was sampled or has a waker, one that lies in two seconds
+ * Short intervals that are alike are added up where they end, and sent in one record: where every wait is
+ * recorded, most of them repeat, and a record of each would cost more than all the rest. What needs a record
+ * of its own is not added up: a long wait, one that was sampled or has a waker, one that lies in two seconds
  * or in two windows.
  *
  * Each CPU has places of its own, which nobody else writes, two for each sum to be in. A sum that has to make
@@ -39,7 +39,7 @@ struct {
 	__type(value, __u32);
 } sums_busy SEC(".maps");
 
-/* Of the two places that a sum may be in. */
+/* A sum may be in two places: `way` 0 and 1. */
 static __always_inline struct sum_place *sum_place_of(__u32 place, __u32 way)
 {
 	__u32 index = bpf_get_smp_processor_id() * WIRE_SUM_PLACES + ((place & (WIRE_SUM_PLACES - 1)) ^ way);
@@ -63,7 +63,7 @@ static __always_inline __u64 run_queue_bucket(__u64 runnable_ns)
 	return bucket;
 }
 
-/* May an interval that ends in `second` be told together with others? */
+/* May an interval that ends in `second` be added up with others? */
 static __always_inline bool can_be_summed(const struct times *times, __u64 kernel_stack,
 					  struct user_side side, __u64 second)
 {
@@ -143,7 +143,7 @@ static __always_inline void add_to_sum(struct wire_sum *sum, const struct times 
 		sum->longest_runnable_ns = times->runnable_ns;
 }
 
-/* Of two places that hold other sums, the one that has room or was used less lately. */
+/* The one of two places, neither of which holds this sum, that is free or was used less lately. */
 static __always_inline struct sum_place *place_to_clear(struct sum_place *first, struct sum_place *second)
 {
 	if (!first->sum.count)
@@ -176,7 +176,7 @@ static __always_inline bool sum_in(struct sum_place *first, struct sum_place *se
 	return true;
 }
 
-/* Of an interval of the current thread. False: it has to be sent by itself. */
+/* Adds an interval of the current thread to its sum. False: it has to be sent by itself. */
 static __always_inline bool sum_interval(struct task_struct *task, const struct times *times,
 					 __u64 kernel_stack, struct user_side side, __u32 kind, int syscall)
 {
@@ -209,7 +209,7 @@ struct flush {
 	__u32 left;
 };
 
-/* Of bpf_loop. */
+/* Sends the sum in one place; bpf_loop calls it for each. */
 static long flush_place(__u32 index, struct flush *flush)
 {
 	__u32 key = flush->cpu * WIRE_SUM_PLACES + index;

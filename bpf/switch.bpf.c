@@ -42,8 +42,8 @@ static __always_inline void count_gone(struct task_struct *task, __u32 task_flag
 		count_ns(WIRE_COUNT_GONE_AT_END, end - start);
 }
 
-/* Its last wait has ended, and no program was told. When it came, and how long a new thread has waited until
- * then, the kernel knows. */
+/* Counts the last wait of a thread whose arrival no program saw. The kernel knows when it came, and how long
+ * a new thread had waited until then. */
 static __always_inline void count_untold_arrival(struct task_struct *task, const struct stamp *stamp)
 {
 	__u64 arrived = task->sched_info.last_arrival, out = stamp->out_ns, start = recording_start();
@@ -171,8 +171,8 @@ static __always_inline void note_walked(struct task_struct *task, struct task_st
 	state->walked.user_stack = user_stack;
 }
 
-/* Of the current thread, in the kernel: its stack by a walk that ends at a stack that is known, else by a
- * capture. */
+/* Gets the user stack of the current thread, which is in the kernel: by a walk that ends at a stack that is
+ * known, else by a capture. */
 static __always_inline struct user_side walked_or_captured(struct task_struct *task, struct task_state *state,
 							   __u64 now, bool is_long)
 {
@@ -193,7 +193,7 @@ static __always_inline struct user_side walked_or_captured(struct task_struct *t
 	return side;
 }
 
-/* At its arrival, where that is told by then; where not, what was found when it left. */
+/* The user stack, found now if the thread is the current one, else when it left. */
 static __always_inline struct user_side user_side_of(struct task_struct *task, struct task_state *state,
 						     const struct times *times, enum presence presence)
 {

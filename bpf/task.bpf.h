@@ -54,7 +54,7 @@ struct stamp {
 struct task_state {
 	struct stamp stamp;	/* where it is not in the array, see stamp.bpf.h */
 	__u64 process_start_ns; /* see process_start_ns() */
-	/* Of the stay whose capture is pending; without task work, of the wait that it left for, whose stack
+	/* Names the stay whose capture is pending; without task work, the wait that it left for, whose stack
 	 * was copied then; 0: none. */
 	__u64 cookie;
 	__u64 left_stack; /* without task work: id of the user stack that it left with, as in user_side */
@@ -112,7 +112,7 @@ static __always_inline __u64 process_start_ns(struct task_struct *task)
 	return start_ns;
 }
 
-/* Of a thread that is not released. */
+/* The thread must not have been released. */
 static __always_inline void fill_process(struct wire_process *process, struct task_struct *task)
 {
 	process->start_ns = untrusted(task)->group_leader->start_boottime;
@@ -121,7 +121,7 @@ static __always_inline void fill_process(struct wire_process *process, struct ta
 	process->tid = task->pid;
 }
 
-/* Of any thread: at a switch it may be released. */
+/* The same for any thread: at a switch it may have been released. */
 static __always_inline void fill_process_at_switch(struct wire_process *process, struct task_struct *task)
 {
 	fill_process(process, task);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What parts of the programs take, told by timing a few of their runs: a clock read at each run would cost as
- * much as what is measured. Used in one context a part, as nothing here is atomic.
+ * What parts of the programs take, estimated by timing a few of their runs: a clock read at each run would
+ * cost as much as what is measured. Used in one context a part, as nothing here is atomic.
  */
 #ifndef OFFCPU_BPF_TIMING_BPF_H_
 #define OFFCPU_BPF_TIMING_BPF_H_

@@ -28,7 +28,7 @@ struct user_memo {
 	__u16 offsets[MEMO_WORDS]; /* from `sp` */
 };
 
-/* Of a CPU: so nobody writes what another one compares. A place has what came last. */
+/* Each CPU's own, so that no CPU writes what another one compares. A place keeps what came last. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);

@@ -75,7 +75,7 @@ static __always_inline struct user_side user_stack_of(struct task_struct *task, 
 	earned = earned_ns(&budget->last_ns, now);
 	earn(&budget->task_work_ns, earned);
 	earn(&budget->bytes_ns, earned);
-	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly told, where most are refused */
+	side.no_user = WIRE_NO_USER_BUDGET; /* first what is quickly checked, where most are refused */
 	if (!can_spend(budget->bytes_ns, price_ns(WIRE_STACK_MIN_BYTES), is_long))
 		return side;
 	side.no_user = WIRE_NO_USER_SWITCHED_OFF;

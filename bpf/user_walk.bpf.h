@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Walks the user stack of the current thread by rows that the walker has told, at a switch. So most waits
- * need no capture: the walk gives the stack an id, and if the walker has walked the same stack before, it
- * knows what the id stands for. All else is a capture: code that may have changed, a row that is missing, a
- * stack that is new, memory that is not resident.
+ * Walks the user stack of the current thread at a switch, by rows that the walker has handed over. So most
+ * waits need no capture: the walk gives the stack an id, and if the walker has walked the same stack before,
+ * it knows what the id stands for. All else is a capture: code that may have changed, a row that is missing,
+ * a stack that is new, memory that is not resident.
  *
  * Reads nothing outside of the mapping of the stack pointer, and of that of another stack, which a signal has
  * interrupted; and only what is resident.
@@ -22,7 +22,7 @@
 #define FRAMES_A_CALL 4
 /* On the stack where it begins, and on another one. */
 #define ALL_FRAMES (2 * USER_WALK_FRAMES)
-/* Of the stack, at one time: the words of a frame that are needed lie side by side below its end. */
+/* Read of the stack at a time: the words of a frame that are needed lie side by side below its end. */
 #define WINDOW_BYTES 2048
 #define WINDOW_WORDS (WINDOW_BYTES / 8)
 /* Below the return address: what functions have saved of the registers of their callers. */
@@ -47,7 +47,7 @@ struct user_walk {
 	__u8 is_leaf;
 	__u8 knows_fp;
 	__u8 is_complete;
-	__u8 needs_check; /* the code may have changed since its hash was told */
+	__u8 needs_check; /* the code may have changed since it was hashed */
 	__u32 frames;	  /* that it has come to */
 	__u64 frame_pcs[ALL_FRAMES];
 	struct code_check check;

@@ -9,8 +9,8 @@
  * and the one that ends the thread's next wait is noted over it. All is copied at once, so that nothing that
  * the waker does later changes it.
  *
- * An interrupt that wakes is told by its frames: the thread that it has interrupted has nothing to do with
- * it.
+ * An interrupt that wakes is recognized by its frames: the thread that it has interrupted has nothing to do
+ * with it.
  */
 #ifndef OFFCPU_BPF_WAKERS_BPF_H_
 #define OFFCPU_BPF_WAKERS_BPF_H_
@@ -22,7 +22,8 @@
 
 const volatile struct wire_waker_config waker_config SEC(".rodata.wakers") = {};
 
-/* Of a thread, recorded or not. Each part has one writer at a time: who wakes it holds its lock. */
+/* What woke a thread, recorded or not. Each part has one writer at a time: a waker holds the thread's lock.
+ */
 struct wake {
 	__u64 out_ns;	/* when it went to sleep last, or was first seen; CLOCK_MONOTONIC */
 	__u64 switches; /* which of its waits the wake ended, see switches_of */
@@ -78,7 +79,7 @@ struct waker_frames {
 	__u8 is_backlog;
 };
 
-/* Of bpf_loop, from the leaf outwards; 1 ends it. */
+/* Looks at one frame; bpf_loop calls it from the leaf outwards, until it returns 1. */
 static long look_at_frame(__u32 index, struct waker_frames *frames)
 {
 	__u64 address;
@@ -152,7 +153,7 @@ out:
 	return origin;
 }
 
-/* Of the current task, which is a thread and in its own context. */
+/* The user stack of the waker, which is the current task, a thread in its own context. */
 static __always_inline struct user_side waker_user_side(struct task_struct *waker, struct task_struct *wakee,
 							__u64 now, __u64 waited_ns)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * Captures take time of the threads that they are made in. It is measured, but for captures
- * that were preempted, whose time cannot be told from that of others. A process whose threads have lost more
- * than their share in a second has no captures for a while.
+ * that were preempted, whose time cannot be separated from that of others. A process whose threads have lost
+ * more than their share in a second has no captures for a while.
  */
 #ifndef OFFCPU_BPF_WATCHDOG_BPF_H_
 #define OFFCPU_BPF_WATCHDOG_BPF_H_
@@ -25,8 +25,8 @@ static __always_inline void count_capture_time(__u64 ns, bool slept)
 		longest->ns = ns;
 }
 
-/* Of the current task, which began a capture at `began`, by bpf_ktime_get_ns(), when it had been preempted
- * and slept so often. A global function, so that the verifier goes through it once. */
+/* Books a capture of the current task, which began at `began`, by bpf_ktime_get_ns(), when the task had been
+ * preempted and slept so often. A global function, so that the verifier goes through it once. */
 __noinline int book_capture(__u64 began, __u64 preempted, __u64 slept, __u32 context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();

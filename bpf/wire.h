@@ -47,7 +47,7 @@ typedef __s32 int32_t;
 #define WIRE_USER_MEMOS 128   /* of a CPU, a power of 2, as the next two are */
 #define WIRE_KERNEL_MEMOS 128 /* one stack has some sixteen lengths */
 #define WIRE_SUM_PLACES 512
-#define WIRE_SUM_MOST_NS 1000000ULL /* longer waits are told one by one */
+#define WIRE_SUM_MOST_NS 1000000ULL /* longer waits are sent one by one */
 #define WIRE_SUM_BOUNDS 6	    /* of times that are kept apart in sums */
 #define WIRE_BUCKET_ROWS 4	    /* a bucket is a line of a CPU's cache */
 #define WIRE_BUCKET_STACKS 8
@@ -77,8 +77,7 @@ WIRE_ENUM(wire_no_user){
 	WIRE_NO_USER_UNSUPPORTED,
 	WIRE_NO_USER_OVERLOAD, /* dropped between the ring and the walker */
 	WIRE_NO_USER_KERNEL_THREAD,
-	WIRE_NO_USER_NOT_ASKED,	       /* of a waker: whom it woke is not recorded, or
-					  waited too short */
+	WIRE_NO_USER_NOT_ASKED, /* of a waker: the thread that it woke is not recorded, or waited too short */
 	WIRE_NO_USER_SWITCHED_OFF,     /* captures have cost its process too much time */
 	WIRE_NO_USER_NOT_SEEN_LEAVING, /* its stack would have been found then */
 };
@@ -336,7 +335,7 @@ WIRE_ENUM(wire_counter_id){
 	WIRE_COUNT_CAPTURE_LONGEST,	/* ns: of a CPU, that of the longest, sleep included; no count */
 	WIRE_COUNT_PAGE_FAULTED_IN,	/* of a stack */
 	WIRE_COUNT_STACK_UNKNOWN,	/* the mapping of a stack could not be found: one page was copied */
-	WIRE_COUNT_CODE_UNKNOWN,	/* a capture whose mappings could not be told without too much work */
+	WIRE_COUNT_CODE_UNKNOWN,	/* a capture whose mappings would have taken too much work to find */
 	WIRE_COUNT_MAPPINGS_BUDGET,	/* likewise, because others had used up the second's work */
 	WIRE_COUNT_SWITCHED_OFF,	/* captures of a process, for a while */
 	WIRE_COUNT_GONE_AT_END,		/* waited at the end, and was dead before it could be listed */
@@ -511,8 +510,8 @@ struct wire_timing {
 };
 WIRE_ASSERT(sizeof(struct wire_timing) == 24);
 
-/* Of a CPU, in lines of its cache: what most switches touch, what a wait that is recorded touches, and the
- * rest. */
+/* What a CPU counts, in lines of its cache: what most switches touch, what a wait that is recorded touches,
+ * and the rest. */
 struct wire_cpu {
 	uint64_t random;		 /* state of its random numbers; 0: not begun */
 	struct wire_counter passed_over; /* at sched_switch: a part of WIRE_COUNT_NOT_DRAWN */

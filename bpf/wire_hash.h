@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * What names of stacks and of code are made by: SipHash-1-3 (Aumasson and Bernstein, 2012) of 64-bit words
- * under a key of this recording, which nobody is told. Programs choose what is hashed (addresses of mappings,
- * frames), and a name stands for the same in all processes: whoever could make two lists of code with one
- * name would have his functions' names on another one's waits. Without the key nobody can tell which two are
- * alike, however many he tries, and names tell nothing of the key.
+ * under a key of this recording, which is secret. Programs choose what is hashed (addresses of mappings,
+ * frames), and a name stands for the same in all processes: an attacker who could make two lists of code with
+ * one name would have his functions' names on another process's waits. Without the key he cannot find two
+ * that are alike, however many he tries, and names tell nothing of the key.
  *
  * Each kind of name begins with a word of its own. Included by wire.h alone.
  */

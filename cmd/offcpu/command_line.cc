@@ -84,7 +84,7 @@ size_t Mistakes(const std::string& typed, const std::string& word) {
   return to[typed.size()][word.size()];
 }
 
-// Of a first word that is nearly a verb: "no verb 'recrod', the nearest is record"; else "".
+// What to say of a first word that is nearly a verb: "no verb 'recrod', the nearest is record"; else "".
 std::string Suggestion(const std::string& typed, const std::vector<Verb>& verbs) {
   constexpr size_t kMaxTyped = 32;
   if (typed.empty() || typed.front() == '-' || typed.size() > kMaxTyped || verbs.empty()) return "";

@@ -1,4 +1,4 @@
-// The flags about waits for work: whether they are shown, and what patterns they are told by.
+// The flags about waits for work: whether they are shown, and which patterns recognize them.
 #ifndef OFFCPU_CMD_OFFCPU_IDLE_FLAGS_H_
 #define OFFCPU_CMD_OFFCPU_IDLE_FLAGS_H_
 

@@ -16,7 +16,7 @@
 namespace offcpu {
 namespace {
 
-// Of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
+// The width of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
 size_t StdoutColumns() {
   constexpr size_t kMinColumns = 80;
   if (isatty(STDOUT_FILENO) == 0) return kNoLimit;

@@ -31,7 +31,7 @@ struct OutputFlags {
 void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags,
                     const std::string& formats = ".folded, .pb.gz, .txt, .json, .otlp or .html");
 
-// Not of a difference: threads of two recordings are told by their names.
+// Not for a difference: it matches the threads of two recordings by their names.
 Flag PerThreadFlag(OutputFlags* values);
 
 // The lines of the tables that are printed; a .txt file has more.

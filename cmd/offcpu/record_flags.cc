@@ -53,7 +53,7 @@ absl::Status SetThreads(const RecordFlags& flags, RecordConfig* config) {
   return absl::OkStatus();
 }
 
-// Which waits, and of whom.
+// Sets which waits are recorded, and of which threads.
 absl::Status SetFilters(const RecordFlags& flags, RecordConfig* config) {
   for (const std::string& name : flags.uids) {
     const absl::StatusOr<uid_t> uid = FindUser(name);

@@ -40,7 +40,7 @@ class ServiceSource : public TopSource {
     if (!bytes.ok()) return bytes.status();
     absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
     if (!profile.ok() || profile->duration_ns == 0) return profile;
-    // By the service's own clock: windows that have ended by then are not told twice.
+    // By the service's own clock: windows that have ended by then do not come twice.
     since_boot_ns_ = unix_time_.BootOf(profile->start_unix_ns + profile->duration_ns + profile->stats.suspended_ns);
     return profile;
   }

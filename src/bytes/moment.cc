@@ -16,7 +16,7 @@ constexpr int64_t kMaxUnixSeconds = 9'000'000'000;  // nanoseconds of it fit 63 
 constexpr const char* kForms[] = {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%E*S", "%Y-%m-%dT%H:%M%Ez",
                                   "%Y-%m-%dT%H:%M:%E*S%Ez"};
 
-// Of a date, with or without a time of day.
+// Parses a date, with or without a time of day.
 std::optional<absl::Time> ParseDate(const std::string& text, absl::TimeZone zone) {
   for (const char* form : kForms) {
     absl::Time time;

@@ -1,6 +1,6 @@
 // Reads a file that a person has named: a configuration, a token, a certificate, a stored profile. Only regular files,
-// of a bounded size: a FIFO would hang whoever opens it, and /dev/zero has no end. What a process has mapped, and what
-// the kernel shows in /proc, is not read so.
+// of a bounded size: a FIFO would hang the process that opens it, and /dev/zero has no end. What a process has mapped,
+// and what the kernel shows in /proc, is not read so.
 //
 // Threads: any. May block on a file system that hangs, and nowhere else.
 #ifndef OFFCPU_BYTES_READ_FILE_H_

@@ -22,7 +22,7 @@ std::string Printable(std::string_view text);
 // Whether a character is one of them.
 bool IsUnprintable(char32_t character);
 
-// Of a valid sequence: Utf8SequenceLength(sequence) == sequence.size().
+// The sequence must be valid: Utf8SequenceLength(sequence) == sequence.size().
 char32_t DecodeUtf8(std::string_view sequence);
 
 }  // namespace offcpu

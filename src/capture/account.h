@@ -15,13 +15,13 @@
 
 namespace offcpu {
 
-// Of a recording, on the scheduler's clock.
+// When a recording began and ended, on the scheduler's clock.
 struct RecordedSpan {
   uint64_t start_ns = 0;
   uint64_t end_ns = 0;
 };
 
-// Of one thread under one program. Instants are of the scheduler's clock.
+// Where the time of one thread under one program went. Instants are of the scheduler's clock.
 struct ThreadAccount {
   ProcessKey process;
   int32_t tid = 0;

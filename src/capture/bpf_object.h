@@ -1,5 +1,5 @@
 // The BPF object in the variant that this kernel takes: its maps and BPF programs by the names of its skeleton, which
-// all variants share. Opens it; whoever opens it configures, loads and attaches it.
+// all variants share. Opens it; the caller configures, loads and attaches it.
 #ifndef OFFCPU_CAPTURE_BPF_OBJECT_H_
 #define OFFCPU_CAPTURE_BPF_OBJECT_H_
 

@@ -59,7 +59,7 @@ constexpr wire_counter_id kOtherCounters[] = {
     WIRE_COUNT_USER_WALK_NO_ROW,  WIRE_COUNT_USER_WALK_NO_MEMORY,
 };
 
-// A counter that is in neither list would be a loss that nobody is told of.
+// A counter that is in neither list would be a loss that no report shows.
 constexpr bool IsEachInOneList() {
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     int lists = 0;

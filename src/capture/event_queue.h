@@ -24,7 +24,7 @@ struct wire_interval;
 
 namespace offcpu {
 
-// Of one thread's intervals.
+// The time of one thread's intervals that were dropped.
 struct DroppedTime {
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
@@ -53,7 +53,7 @@ class EventQueue {
   using RecordCallback = std::function<void(std::span<const std::byte> record)>;
   bool PopBatch(const RecordCallback& record);
 
-  // Of the drainer: whoever else reads it keeps that thread from pushing meanwhile.
+  // Drainer; a caller on another thread has to keep the drainer from pushing meanwhile.
   const EventQueueStats& stats() const { return stats_; }
   // Any thread.
   uint64_t intervals_dropped() const { return intervals_dropped_.load(std::memory_order_relaxed); }

@@ -1,5 +1,5 @@
 // System calls of 32-bit programs, which have numbers of their own. Profiles have those of x86-64, so that a wait in
-// read is one in read whoever calls it. Pure.
+// read is one in read for either kind of program. Pure.
 #ifndef OFFCPU_CAPTURE_I386_CALLS_H_
 #define OFFCPU_CAPTURE_I386_CALLS_H_
 

@@ -39,7 +39,7 @@ int ArgumentsOf(const btf* types, const char* function) {
   return prototype != nullptr ? btf_vlen(prototype) : -1;
 }
 
-// Of the programs of a tracepoint: `void *` and what the tracepoint passes.
+// How many arguments a tracepoint's programs get: `void *` and what the tracepoint passes.
 int TracepointArguments(const btf* types, const char* tracepoint) {
   const std::string name = std::string("btf_trace_") + tracepoint;
   int id = btf__find_by_name_kind(types, name.c_str(), BTF_KIND_TYPEDEF);

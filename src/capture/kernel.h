@@ -20,8 +20,8 @@ struct KernelFeatures {
   KernelRanges ranges;
   bool orc = false;  // unwind tables by which stacks can be walked, if their form is known: x86-64, 6.4 and later
 
-  // Of a real-time kernel: task work is queued by a thread, which a thread of higher priority may be ahead of, back in
-  // user mode already.
+  // On a real-time kernel a thread queues task work. One of higher priority may be ahead of it, back in user mode
+  // already.
   bool real_time = false;
 
   // Captures are asked for where a wait has ended, and only there.

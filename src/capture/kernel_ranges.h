@@ -9,7 +9,7 @@
 
 namespace offcpu {
 
-// Of a kernel function; both 0 if kallsyms does not tell.
+// Where a kernel function lies; both 0 if kallsyms does not tell.
 struct AddressRange {
   uint64_t begin = 0;
   uint64_t end = 0;

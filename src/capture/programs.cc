@@ -107,7 +107,7 @@ uint64_t MonotonicNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Of what a CPU goes on changing.
+// Reads a number that a CPU goes on changing.
 uint64_t ReadShared(uint64_t& number) { return std::atomic_ref(number).load(std::memory_order_relaxed); }
 
 void Add(wire_timing& of_cpu, wire_timing& sum) {
@@ -166,8 +166,8 @@ struct Programs::Impl {
     return registers.has_value();
   }
 
-  // Of one CPU; nothing: it cannot be done. The program may have interrupted another one that adds, which takes
-  // nanoseconds. On a CPU that is offline nobody adds.
+  // Sends the sums of one CPU and returns how many stay; nothing: it cannot be done. The program may have interrupted
+  // another one that adds, which takes nanoseconds. On a CPU that is offline no program adds.
   std::optional<size_t> FlushSums(uint64_t cpu) {
     constexpr int kAttempts = 1000;
     const int program = bpf_program__fd(bpf.programs.flush_sums);
@@ -194,7 +194,7 @@ struct Programs::Impl {
     return is_mapped ? absl::OkStatus() : ErrnoStatus("cannot map the counts of CPUs", errno);
   }
 
-  // Where the rows of user stacks are told.
+  // Maps the tables that the BPF programs walk user stacks by.
   absl::Status MapUserRows() {
     if (bpf.config->walks_user == 0) return absl::OkStatus();
     user_rows = MappedArray<wire_user_row_bucket>::Of(bpf.maps.user_rows);
@@ -232,7 +232,7 @@ struct Programs::Impl {
     return absl::OkStatus();
   }
 
-  // Of the rings only their wake-ups count, not that there is something in them.
+  // Only the rings' wake-ups count as news, not that there is something in them.
   absl::Status WatchNews() {
     news = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
     hurry = OwnedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -553,7 +553,7 @@ ProgramTimes Programs::ReadTimes() const {
           .waits = uint64_t{arrivals.timed} * WIRE_TIMED_EVERY};
 }
 
-// Iterators run in whoever reads them, which is this process.
+// Iterators run in the process that reads them, which is this one.
 ProgramRuns Programs::ReadRuns() const {
   ProgramRuns runs;
   bpf_program* program = nullptr;

@@ -61,13 +61,13 @@ struct TaskDescription {
   bool is_kernel = false;  // a kernel thread
 };
 
-// Of which an iterator tells: all threads, those of a process, or one.
+// Which threads an iterator lists: all, those of a process, or one.
 struct TaskScope {
   pid_t process = 0;
   pid_t tid = 0;
 };
 
-// Of the BPF programs, as far as the kernel measures them (kernel.bpf_stats_enabled); sums that only grow.
+// What the BPF programs took, as far as the kernel measures them (kernel.bpf_stats_enabled); sums that only grow.
 struct ProgramRuns {
   uint64_t ns = 0;        // of all that are attached
   uint64_t switches = 0;  // runs of the one at each switch
@@ -137,7 +137,8 @@ class Programs {
   void ForgetDefinition(uint64_t id);
   // That stacks and code are named under.
   wire_hash_key hash_key() const;
-  // Does the BPF program that ends intervals walk user stacks? If so, by what it is told, from one thread.
+  // Does the BPF program that ends intervals walk user stacks? It walks by what TellWalk, called from one thread, has
+  // told it.
   bool WalksUserStacks() const;
   void TellWalk(const ToldWalk& walk);
   void ForgetWalks();

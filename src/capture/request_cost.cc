@@ -17,7 +17,7 @@ namespace {
 constexpr int kRounds = 15;
 using Times = std::array<uint64_t, kRounds>;
 
-// Of a call of the program until it is back in user mode, which is behind the task work.
+// How long a call of the program takes until it is back in user mode, which is behind the task work.
 std::optional<uint64_t> CallNs(int program, uint64_t asks) {
   auto run = BpfOptions<bpf_test_run_opts>();
   run.ctx_in = &asks;

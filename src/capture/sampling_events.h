@@ -23,7 +23,7 @@ class SamplingEvents {
 
   void Disable();
 
-  // Of the CPUs' clock, which counts time that a CPU is idle, too; 0: cycles are counted.
+  // The period on the CPUs' clock, which counts time that a CPU is idle, too; 0: cycles are counted.
   uint64_t clock_period_ns() const { return clock_period_ns_; }
   // What the events have counted on all CPUs. Without a sample that was missed it is the sum of the periods of all
   // samples, and a part of one a CPU.

@@ -27,8 +27,8 @@ namespace {
 
 uint32_t RingBytes(uint32_t wanted) { return std::bit_ceil(std::clamp<uint32_t>(wanted, WIRE_PAGE_BYTES, 1u << 30)); }
 
-// By the stamp of a thread alone. Where the wait's kind or its thread's control group decides what is recorded, or
-// where accounts and wakes are told of each wait, more has to be known.
+// Is the stamp of a thread enough to sample by? Where the wait's kind or its thread's control group decides what is
+// recorded, or where accounts and wakers need each wait, more has to be known.
 bool SamplesAtSwitch(const ProgramsConfig& config, const KernelFeatures& features) {
   const bool is_narrow = config.min_wait_ns != 0 || config.max_wait_ns != 0 || !config.kinds.empty() ||
                          !config.cgroups.empty() || !config.excluded_cgroups.empty();
@@ -163,7 +163,7 @@ std::vector<std::string> Joined(std::vector<std::string> first, const std::vecto
   return first;
 }
 
-// Accounts and wakers are told of each interval.
+// Accounts and wakers need each interval.
 bool SumsUp(const ProgramsConfig& config, const wire_config& wire) {
   static_assert(kRunQueueBoundsNs[WIRE_SUM_BOUNDS - 1] >= WIRE_SUM_MOST_NS);
   return config.sums && wire.walks_user != 0 && !config.ledger && !config.wakers;

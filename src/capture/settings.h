@@ -1,4 +1,4 @@
-// What the BPF programs are told: their read-only data, sizes and choice before they are loaded, the sets of their
+// Sets what the BPF programs work by: their read-only data, sizes and choice before they are loaded, the sets of their
 // filters after. Does not load them.
 #ifndef OFFCPU_CAPTURE_SETTINGS_H_
 #define OFFCPU_CAPTURE_SETTINGS_H_

@@ -11,12 +11,12 @@
 
 namespace offcpu {
 
-// 128 random bits of the kernel's. They are told to nobody but the BPF programs.
+// 128 random bits of the kernel's. Only the BPF programs receive them.
 absl::StatusOr<wire_hash_key> NewHashKey();
 
-// Of the addresses of its frames, leaf first, and the code that is mapped.
+// Names a stack by the addresses of its frames, leaf first, and the code that is mapped.
 uint64_t UserStackId(const wire_hash_key& key, uint64_t code_hash, std::span<const uint64_t> pcs);
-// Of its frames, leaf first.
+// Names a stack by its frames, leaf first.
 uint64_t KernelStackId(const wire_hash_key& key, std::span<const uint64_t> frames);
 
 }  // namespace offcpu

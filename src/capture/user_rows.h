@@ -2,7 +2,7 @@
 // stacks that are known. Both are tables that the BPF programs read while they are written; a place that is taken
 // twice has what came last.
 //
-// The places are given by whoever maps them. One thread writes. Does not walk, and does not know where rows come from.
+// The caller maps the tables. One thread writes. Does not walk, and does not know where rows come from.
 #ifndef OFFCPU_CAPTURE_USER_ROWS_H_
 #define OFFCPU_CAPTURE_USER_ROWS_H_
 
@@ -52,9 +52,9 @@ class UserRowTables {
 
   // Rows first, so that a stack which is known can be walked. Tells nothing of a walk with a row that has no word.
   void Tell(const ToldWalk& walk);
-  // Of all that was told.
+  // Forgets all that Tell has told.
   void Clear();
-  // Of any thread: how many there are.
+  // How many there are. Any thread.
   size_t rows() const { return row_count_; }
   size_t stacks() const { return stack_count_; }
 

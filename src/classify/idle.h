@@ -13,7 +13,7 @@
 
 namespace offcpu {
 
-// Of one pattern: its waits, and how long they were until they were over. From there on the thread has work.
+// The waits of one pattern, and how long they were until they were over. From there on the thread has work.
 struct IdleSum {
   std::string name;
   uint64_t count = 0;
@@ -28,7 +28,7 @@ struct IdleSum {
 // Is the wait of this row marked?
 inline bool IsIdle(const NamedRow& row) { return !row.idle.empty(); }
 
-// Of those patterns that match, the longest time first.
+// The sums of those patterns that match, the longest time first.
 std::vector<IdleSum> SumIdle(const NamedProfile& profile);
 IdleSum TotalOf(const std::vector<IdleSum>& sums);
 

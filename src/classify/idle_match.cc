@@ -114,7 +114,7 @@ class Marker {
   }
 
   std::string_view Of(const ProfileRow& row) {
-    const RowKey key = {.process = row.process,  // whichever thread it is, and whoever ended it
+    const RowKey key = {.process = row.process,  // whichever thread it is, and whatever ended it
                         .comm = row.comm,
                         .kernel_stack = row.kernel_stack,
                         .user_stack = row.user_stack,

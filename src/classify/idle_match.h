@@ -27,8 +27,8 @@ struct IdleWait {
 };
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
 
-// Tells of each row what it waits for work in. What rows said before is told again, but for stacks that pprof has
-// changed: their frames may be fewer than they were.
+// Marks each row that waits for work with what it waits in. Marks from before are replaced, but for stacks that pprof
+// has changed: their frames may be fewer than they were.
 void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu

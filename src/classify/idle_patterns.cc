@@ -143,7 +143,7 @@ class Draft {
   bool is_off() const { return off_; }
   const IdlePattern& pattern() const { return pattern_; }
 
-  // Of all but stacks.
+  // Sets any key but stacks.
   absl::Status Set(const std::string& key, const std::string& value) {
     if (is_ending()) return Wrong("an end of stacks has lines 'stack = ...' and no others");
     if (std::find(keys_.begin(), keys_.end(), key) != keys_.end()) return Wrong(absl::StrCat(key, " is there twice"));

@@ -278,8 +278,8 @@ bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
   return syscall == kNoSystemCall && any(kFault) && !any(kCall);
 }
 
-// Of a thread that left the CPU as one that can run. Most were made to. But one that has called the scheduler itself
-// was about to wait, and has been woken on its way: it left for what it was to wait for.
+// The cause where a thread left the CPU as one that can run. Most were made to. But one that has called the scheduler
+// itself was about to wait, and has been woken on its way: it left for what it was to wait for.
 WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
   const auto leaf = std::find_if_not(kernel.begin(), kernel.end(), [](const NamedFrame& frame) {
     return MatchesAny(frame.name, kScheduler) || MatchesAny(frame.name, kWaits);

@@ -1,6 +1,6 @@
-// What a wait is for, told by names: those of the kernel's functions that the thread waits in, innermost first, and,
-// where none of them says it, that of the system call. The kind says how a thread waits, the cause what for. Pure
-// functions; nothing is looked up.
+// What a wait is for, by names: those of the kernel's functions that the thread waits in, innermost first, and, where
+// none of them says it, that of the system call. The kind says how a thread waits, the cause what for. Pure functions;
+// nothing is looked up.
 //
 // The kernel's functions change their names. What is not known is kOther, which is no failure.
 #ifndef OFFCPU_CLASSIFY_WAIT_CAUSE_H_
@@ -37,7 +37,7 @@ inline constexpr int kWaitCauseCount = 14;
 // "throttled", "frozen", "other"
 std::string_view Name(WaitCause cause);
 
-// `kernel`: leaf first, empty if it is not known. Of a stay without a system call the stack and the kind speak alone.
+// `kernel`: leaf first, empty if it is not known. In a stay without a system call the stack and the kind speak alone.
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel);
 
 // The causes of a profile's rows; rows that share what decides share the work. It must outlive this.

@@ -1,6 +1,6 @@
 // What threads were blocked for, of all windows that have ended: by cause, and whether they only waited for work.
-// Causes and waits for work are told by names, so a thread of its own names each window; of what is not wanted nothing
-// is named. A window for which that thread has no time is counted without its causes.
+// Causes and waits for work are recognized by names, so a thread of its own names each window, if the sums are wanted.
+// A window for which that thread has no time is counted without its causes.
 //
 // Threads: any.
 #ifndef OFFCPU_DAEMON_BLOCKED_TIMES_H_
@@ -46,7 +46,7 @@ class BlockedTimes {
   BlockedTimes(const BlockedTimes&) = delete;
   BlockedTimes& operator=(const BlockedTimes&) = delete;
 
-  // Of windows that are added from now on; before that, nothing is counted.
+  // Applies to windows that are added from now on; before that, nothing is counted.
   void Configure(bool is_wanted, IdlePatterns patterns);
   // The pieces of one window; at once.
   void Add(Windows window);

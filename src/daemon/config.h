@@ -55,8 +55,7 @@ struct DaemonConfig {
     bool operator==(const Control&) const = default;
   };
 
-  // Empty: none. Whoever asks from elsewhere than the host itself shows a token or a certificate over TLS: ParseConfig
-  // sees to it.
+  // Empty: none. A client on another host has to show a token or a certificate over TLS: ParseConfig sees to it.
   struct Http {
     std::string listen;            // "ADDRESS:PORT"
     std::string certificate_file;  // with it TLS is all that is spoken

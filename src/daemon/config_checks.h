@@ -20,7 +20,7 @@ absl::Status CheckFileOrNone(const std::string& value);
 absl::Status CheckCompression(const std::string& value);
 absl::Status CheckPair(const std::string& value);
 
-// Of what CheckListen allows: does nobody but the host itself reach it?
+// Can only the host itself reach this address, which CheckListen has allowed?
 bool IsLoopback(const std::string& listen);
 
 }  // namespace offcpu

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds kControlWithoutFiles(100);  // until it is t
 constexpr std::chrono::milliseconds kControlLook(1000);         // at the latest
 constexpr std::chrono::milliseconds kAtOnce(100);               // for what has room in the socket's buffer
 
-// Whoever has only said all that he has to say waits for an answer.
+// Has the client gone? One that has only said all that it has to say waits for an answer.
 bool HasGone(int fd) {
   pollfd socket = {.fd = fd, .events = 0, .revents = 0};
   return poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
@@ -103,7 +103,7 @@ void ControlServer::Poll(std::vector<pollfd>& polled) const {
     }
     polled.push_back({.fd = connection.socket.get(), .events = static_cast<short>(reads ? POLLIN : 0), .revents = 0});
   }
-  // Of what is told then nothing is true.
+  // After an error the events are not valid.
   if (poll(polled.data(), polled.size(), static_cast<int>(wait.count())) < 0)
     for (pollfd& one : polled) one.revents = 0;
 }

@@ -61,7 +61,7 @@ using SendReply = std::function<absl::Status(std::string_view message)>;
 // Answers a request. Called from many threads. `is_cancelled`: the client has gone, or the server ends.
 using AnswerRequest =
     std::function<void(std::string_view request, const SendReply& send, const IsCancelled& is_cancelled)>;
-// What a client is told that is not served.
+// Makes the reply to a client that is not served.
 using FormatError = std::function<std::string(const absl::Status& status)>;
 
 class ControlServer {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxHeldBytes = 16u << 20;  // one more may be begun below that
 
-// Of a page: it is to be small, because answers that are not taken are held.
+// How many stacks a page has: it is to be small, because answers that are not taken are held.
 constexpr size_t kPageStacks = 20'000;
 
 absl::Status ServiceEnds() { return absl::CancelledError("the service ends"); }

@@ -1,6 +1,6 @@
 // Messages on a stream socket: each is its length, 4 bytes, little endian, and then its bytes. Blocking, with a
 // deadline for the whole message, so that a peer that sends or takes a byte now and then does not hold anybody up; or
-// piece by piece, for whoever waits for many peers at once.
+// piece by piece, for a caller that waits for many peers at once.
 #ifndef OFFCPU_DAEMON_FRAMING_H_
 #define OFFCPU_DAEMON_FRAMING_H_
 
@@ -25,7 +25,7 @@ class IncomingFrame {
   // if the peer has gone, InvalidArgument for more than `max_bytes`.
   absl::StatusOr<bool> Read(int fd);
   bool has_begun() const { return !bytes_.empty(); }
-  // Of a message that is whole.
+  // The message, once it is whole.
   std::string_view message() const { return std::string_view(bytes_).substr(kHeadBytes); }
 
  private:

@@ -20,7 +20,7 @@ class HttpAccess {
   static constexpr size_t kLeastTokenBytes = 16;
   static constexpr size_t kMostTokenBytes = 4096;
 
-  // Without TLS, for whoever asks.
+  // Without TLS, open to every client.
   HttpAccess() = default;
 
   // Reads the files that the configuration names, at once; none if it does not listen. InvalidArgument if one is not

@@ -1,10 +1,10 @@
 // The sockets of the service's HTTP: one thread accepts, reads heads and writes answers, and waits for no client. One
 // request a connection.
 //
-// Whoever is on the host may connect, so what it can take is bounded: the number of connections, the bytes of a head,
-// and the time for a head and for taking an answer, as a whole and not from byte to byte. When there is no room for one
-// more, the one goes that has longest owed its request or kept us from handing over its answer: a client that does what
-// it came for passes however many there are that do not. Those whose answer is being made are never the one.
+// Any process on the host may connect, so what a client can take is bounded: the number of connections, the bytes of a
+// head, and the time for a head and for taking an answer, as a whole and not from byte to byte. When there is no room
+// for one more, the one goes that has longest owed its request or kept us from handing over its answer: a client that
+// does what it came for passes however many there are that do not. Those whose answer is being made are never the one.
 #ifndef OFFCPU_DAEMON_HTTP_CONNECTIONS_H_
 #define OFFCPU_DAEMON_HTTP_CONNECTIONS_H_
 
@@ -66,7 +66,7 @@ struct HttpClient {
 class HttpConnections {
  public:
   using Id = uint64_t;
-  // Of the thread; may not wait. Nothing: the answer comes by Answer().
+  // Called on the server's thread; may not wait. Nothing: the answer comes by Answer().
   using OnRequest = std::function<std::optional<HttpResponse>(Id id, const HttpRequest& request, HttpClient client)>;
   // The client of a request without an answer has gone.
   using OnGone = std::function<void(Id id)>;
@@ -83,7 +83,7 @@ class HttpConnections {
   void Stop();
 
   int listener() const { return listener_.get(); }
-  // Of connections from now on. Any thread, as of the next two.
+  // Applies to connections from now on. Any thread may call this and the next two.
   void SetAccess(std::shared_ptr<const HttpAccess> access);
   // Nothing happens if the client has gone.
   void Answer(Id id, HttpResponse answer);

@@ -28,7 +28,7 @@ struct HttpProfileRequest {
   std::string name;  // of the file that it is to be; empty: it is shown
   OutputFormat format = OutputFormat::kPprof;
   std::chrono::seconds next{0};  // the time from now on; 0: what the windows hold
-  // Of these, those that have something of it; 0: from the oldest, to now.
+  // Only windows that have something of this span; 0: from the oldest, to now.
   uint64_t since_unix_ns = 0;
   uint64_t until_unix_ns = 0;
 };

@@ -157,7 +157,7 @@ absl::StatusOr<HttpProfileRequest> ProfileRequestOf(const std::string& name, con
   return profile;
 }
 
-// Of the last hour, if nothing else is asked for.
+// A page is of the last hour, if the request asks for nothing else.
 absl::StatusOr<HttpProfileRequest> PageRequestOf(const HttpRequest& request, uint64_t now_unix_ns) {
   const bool is_file = request.Query("download").value_or("0") != "0";
   HttpProfileRequest page = {.name = is_file ? "offcpu.html" : "", .format = OutputFormat::kHtml};

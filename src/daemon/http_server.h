@@ -1,7 +1,7 @@
 // The service's HTTP: /metrics for Prometheus, /healthz, and /debug/pprof/offcpu with the manners of Go's
-// net/http/pprof, so that `go tool pprof` takes profiles from it; and /live, the last hour as a page. Whoever shows
-// what the configuration asks for may read all, and anybody /healthz. Without TLS it refuses what did not ask for a
-// loopback name, so that no page in a browser is led here; with TLS the certificate does that.
+// net/http/pprof, so that `go tool pprof` takes profiles from it; and /live, the last hour as a page. A client that
+// shows what the configuration asks for may read all, and any client /healthz. Without TLS it refuses what did not ask
+// for a loopback name, so that no page in a browser is led here; with TLS the certificate does that.
 //
 // Has threads of its own: one for all connections (http_connections.h), which answers what is quick, and two for
 // profiles (http_profiles.h), so that whatever asks for those, or sends nothing, does not keep the others from their
@@ -41,18 +41,19 @@ struct HttpSource {
 
 class HttpServer {
  public:
-  // At "ADDRESS:PORT", for whom `access` allows. Unavailable if it cannot listen there. What `source` names must
-  // outlive it. Its end is that of what is being served, but for a profile that is being made: that is waited for.
+  // Listens at "ADDRESS:PORT", for clients that `access` allows. Unavailable if it cannot listen there. What `source`
+  // names must outlive it. Its end is that of what is being served, but for a profile that is being made: that is
+  // waited for.
   // `before`: the server whose place it takes, and which goes on until it is destroyed; null: none. Both may have one
   // port, at addresses of which one contains the other.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& listen,
                                                             std::shared_ptr<const HttpAccess> access, HttpSource source,
                                                             const HttpLimits& limits = {},
                                                             const HttpServer* before = nullptr);
-  // Of connections from now on.
+  // Applies to connections from now on.
   void SetAccess(std::shared_ptr<const HttpAccess> access) { connections_.SetAccess(std::move(access)); }
 
-  // Of the port that it listens at, which is another one than was asked for if that was 0.
+  // The port that it listens at, which is another one than was asked for if that was 0.
   int port() const { return port_; }
 
   ~HttpServer();

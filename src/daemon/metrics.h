@@ -1,4 +1,4 @@
-// What Prometheus is told of the service, in its text format. Any thread.
+// The service's metrics, in the text format of Prometheus. Any thread.
 #ifndef OFFCPU_DAEMON_METRICS_H_
 #define OFFCPU_DAEMON_METRICS_H_
 

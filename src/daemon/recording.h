@@ -28,7 +28,7 @@ namespace offcpu {
 using WindowSink = std::function<void(Windows window)>;
 using StartRecorder = std::function<absl::StatusOr<std::unique_ptr<Recorder>>(const DaemonConfig& config)>;
 
-// Of all that has been recorded since the service started, up to the last cut.
+// Totals of all that has been recorded since the service started, up to the last cut.
 struct RecordingTotals {
   ProfileStats stats;
   std::array<uint64_t, kWaitKindCount> count = {};  // by WaitKind, as the others are
@@ -57,7 +57,7 @@ class Recording {
   // one cut.
   absl::Status CutNow(Clock::time_point deadline);
 
-  // Whoever waits for a cut waits no longer, and nobody does from then on: the service ends.
+  // Ends the calls that wait for a cut, and from then on none waits: the service ends.
   void Interrupt();
 
   // Goes over to `config`; after an error all is as it was. If something else is to be recorded, the new recorder
@@ -68,7 +68,7 @@ class Recording {
   WindowStore& windows() { return store_; }
   DaemonConfig config() const;
   RecordingTotals totals() const;
-  // Of the last window that could not be had; empty: none.
+  // Why the last window that failed could not be had; empty: none has.
   std::string last_error() const;
   // Since it was last seen that windows are cut and the recorder's threads go on: a second or two, or what a cut takes.
   std::chrono::nanoseconds since_beat() const { return Clock::now() - last_beat_.load(); }

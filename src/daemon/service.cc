@@ -34,7 +34,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLastReads(3);  // of targets, from when the service is told to end
+constexpr std::chrono::seconds kLastReads(3);  // of targets, from when the service begins to end
 
 std::optional<gid_t> FindGroup(const std::string& name) {
   if (name.empty()) return std::nullopt;
@@ -208,7 +208,7 @@ class Service {
     http_listen_ = next.config.http.listen;
   }
 
-  // The same address: the socket stays, and whoever waits there.
+  // Is it the same address? Then the socket stays, with the clients that wait there.
   bool KeepsHttp(const DaemonConfig& config) const { return http_ != nullptr && config.http.listen == http_listen_; }
 
   const ServiceHooks& hooks_;

@@ -9,7 +9,7 @@
 namespace offcpu {
 namespace {
 
-// Of one window; then they are joined before their time.
+// How many pieces a window may have before they are joined early.
 constexpr size_t kMaxPieces = 128;
 
 template <typename T>

@@ -1,10 +1,10 @@
 // The last windows of the recording, bounded in number and in bytes. Plain memory: what windows share (modules) counts
 // once. Threads: any; what is handed out is immutable and lives as long as someone holds it.
 //
-// A window can be added in pieces, because whoever wants the time up to now cuts the running one. The pieces of a
+// A window can be added in pieces, because a caller that wants the time up to now cuts the running one. The pieces of a
 // window stay apart until the window after it has ended, for those that ask for just that time, and are one then:
-// windows are as long as was asked for, whoever looks. Whoever will ask for the time from some moment on keeps what is
-// on the two sides of that moment apart for longer.
+// windows are as long as was asked for, whatever callers ask. A caller that will ask for the time from some moment on
+// keeps what is on the two sides of that moment apart for longer.
 #ifndef OFFCPU_DAEMON_WINDOW_STORE_H_
 #define OFFCPU_DAEMON_WINDOW_STORE_H_
 

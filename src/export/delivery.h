@@ -29,7 +29,7 @@ struct Judgement {
   uint64_t rejected_profiles = 0;                   // of what was delivered: lost for good
   uint64_t rejected_ns = 0;                         // their part of the request's; who judges answers does not know it
   bool may_be_of_a_part = false;                    // of a refusal: of what is in the request, perhaps not of all of it
-  // Of an answer that says which profiles of the request it is of; the server has kept the others.
+  // Those that the answer refuses by name; the server has kept the others.
   std::vector<size_t> refused_profiles;
   std::vector<size_t> limited_profiles;  // those of them that it has no room for now, and may take later
   std::string what;                      // "off_cpu of nginx": which profile, if it is of one

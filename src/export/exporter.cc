@@ -39,7 +39,7 @@ std::unique_ptr<Spool> OpenSpool(const ExportConfig& config, const Exporter::Say
   return nullptr;
 }
 
-// Of what is in `now`, what is not in `before`.
+// What is in `now` beyond what is in `before`.
 std::vector<Drop> Since(const std::vector<Drop>& before, const std::vector<Drop>& now) {
   std::vector<Drop> since;
   for (Drop loss : now) {

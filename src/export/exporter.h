@@ -1,9 +1,9 @@
 // Takes windows that have ended off the host: as OTLP profiles to a collector, and as pprof files into a directory.
 //
 // A window is named and encoded, and put on disk (export/spool.h), by one thread; another sends what is on disk, the
-// oldest first, again and again until the collector has it or it is too old. So neither a slow collector nor a slow
-// disk is waited for by whoever adds windows; what cannot be kept is counted, and the counts are part of what is
-// exported next. Every request arrives or is counted as lost; one whose answer was lost arrives twice.
+// oldest first, again and again until the collector has it or it is too old. So adding a window waits neither for a
+// slow collector nor for a slow disk; what cannot be kept is counted, and the counts are part of what is exported next.
+// Every request arrives or is counted as lost; one whose answer was lost arrives twice.
 //
 // Threads: any. The program ignores SIGPIPE.
 #ifndef OFFCPU_EXPORT_EXPORTER_H_

@@ -19,7 +19,7 @@ void CountRejected(const SpoolRecord& record, uint64_t profiles, Judgement& judg
   judgement.rejected_ns = static_cast<uint64_t>(part * static_cast<double>(ShareOfWindowNs(record)));
 }
 
-// Of those that the answer names, the ones that are there.
+// Those profiles named by the answer that are in the request.
 std::set<size_t> Present(const std::vector<size_t>& named, const RequestParts& request) {
   std::set<size_t> present;
   for (const size_t profile : named) {

@@ -14,7 +14,7 @@ namespace offcpu {
 
 class RequestParts {
  public:
-  // Of the body as it was sent, compressed or not.
+  // Takes apart the body as it was sent, compressed or not.
   static absl::StatusOr<RequestParts> Parse(const std::string& body);
   ~RequestParts();
   RequestParts(RequestParts&&) noexcept;

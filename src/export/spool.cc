@@ -260,7 +260,7 @@ void Spool::Count(SpoolLoss loss, uint64_t ns) {
   is_saved_ = false;
 }
 
-// Whoever asks for another record has given up the one before.
+// A sender that asks for another record has given up the one before.
 void Spool::DecideTaken() {
   taken_ = 0;
   if (!undecided_.has_value()) return;

@@ -13,9 +13,9 @@
 // as lost and delivered, unless that happens to the last one that was dropped (below).
 //
 // Any thread; calls wait for the disk and for each other, stats() for neither. One sender: the record that Oldest gave
-// last is the one that is being sent, until the next call of it. Append may drop that one, too. What it was is told by
-// what comes then: Done, and nothing was lost; SetAside, and it was refused; another Oldest, and it was dropped. Until
-// then stats() does not count it, but who starts after a kill does.
+// last is the one that is being sent, until the next call of it. Append may drop that one, too. The next call says what
+// it was: Done, and nothing was lost; SetAside, and it was refused; another Oldest, and it was dropped. Until then
+// stats() does not count it, but a process that starts after a kill does.
 #ifndef OFFCPU_EXPORT_SPOOL_H_
 #define OFFCPU_EXPORT_SPOOL_H_
 
@@ -62,14 +62,14 @@ class Spool {
 
   // On the disk when it returns Ok; the record's number does not matter. Drops the oldest to make room. What could not
   // be appended is counted, too: over bytes where it would not fit an empty spool, else not written. The latter is not
-  // told while its owner still has it: until one of the two calls below.
+  // reported while its owner still has it: until one of the two calls below.
   absl::Status Append(const SpoolRecord& record, const SpoolTime& now);
 
   // The next one to be sent, whole and checked. Those that are too old or damaged are lost on the way. Nothing, too,
   // where it cannot be read now for want of descriptors or memory.
   std::optional<SpoolRecord> Oldest(const SpoolTime& now);
 
-  // It was delivered. Of a number that is gone: see above.
+  // It was delivered. For a number that is gone: see above.
   void Done(uint64_t number);
   // It is no loss, though it could not be appended and was counted as not written.
   void DeliveredUnwritten(const SpoolRecord& record);
@@ -136,7 +136,7 @@ class Spool {
 
   mutable std::mutex stats_mutex_;
   SpoolStats stats_;
-  SpoolLost unwritten_;  // counted in ledger_ and not told: their owners have them. Guarded by stats_mutex_
+  SpoolLost unwritten_;  // counted in ledger_ and not reported: their owners have them. Guarded by stats_mutex_
 };
 
 }  // namespace offcpu

@@ -26,8 +26,8 @@ struct LockedDirectory {
 };
 
 // Makes the directory if it is not there (not those above it), and opens it for this holder alone: FailedPrecondition
-// while another one has it, in this process or another. The lock is on a file in it that nobody else may open: whoever
-// can read a directory can lock the directory itself.
+// while another one has it, in this process or another. The lock is on a file in it that no other user may open: anyone
+// who can read a directory can lock the directory itself.
 absl::StatusOr<LockedDirectory> OpenDirectoryAlone(const std::string& path, mode_t mode);
 inline constexpr char kLockFile[] = ".offcpud.lock";
 
@@ -35,7 +35,7 @@ inline constexpr char kLockFile[] = ".offcpud.lock";
 inline constexpr char kTemporarySuffix[] = ".tmp";
 
 // The file `name` is there with all of the pieces, on the disk and not only in memory, when this returns Ok; or as it
-// was. Whoever is killed on the way leaves at most NAME.tmp.
+// was. A process that is killed on the way leaves at most NAME.tmp.
 absl::Status WriteWholeFile(const OwnedFd& directory, const std::string& name,
                             std::initializer_list<std::string_view> pieces, mode_t mode);
 

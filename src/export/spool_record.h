@@ -69,7 +69,7 @@ uint64_t ShareOfWindowNs(const SpoolRecord& record);
 absl::StatusOr<SpoolHeader> MakeSpoolHeader(const SpoolRecord& record, uint64_t number, const SpoolTime& appended);
 std::string EncodeSpoolHeader(const SpoolHeader& header);
 
-// Of the first bytes of a file. DataLoss if it is damaged or cut off.
+// Parses the first bytes of a file. DataLoss if it is damaged or cut off.
 absl::StatusOr<SpoolHeader> ParseSpoolHeader(std::string_view bytes);
 // All bytes of a file.
 absl::StatusOr<SpoolRecord> ParseSpoolRecord(std::string bytes);

@@ -90,7 +90,7 @@ void AddRows(const PageRows& page, bool is_comparing, Columns& columns) {
   if (is_comparing) AddErrors(rows, "before_error.", &PageRow::before, columns);
 }
 
-// Of one row after the other.
+// Adds the times of one row after the other.
 void AddTimes(const TimeTable& times, size_t rows, Columns& columns) {
   std::vector<const TimeSlice*> slices;
   for (uint32_t row = 0; row < rows; ++row) {

@@ -27,7 +27,7 @@
 //   before.NAME                               by row: the same of the earlier profile, without max_ns, if it compares
 //
 // Rows whose stacks have the same names, and whose labels are the same, are one. Sums add up to those of the profile.
-// Names of targets are made printable (bytes/utf8.h); whoever shows them must still not take them for markup.
+// Names of targets are made printable (bytes/utf8.h); code that shows them must still not take them for markup.
 #ifndef OFFCPU_HTML_PAGE_DATA_H_
 #define OFFCPU_HTML_PAGE_DATA_H_
 

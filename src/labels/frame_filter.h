@@ -1,4 +1,4 @@
-// Rows of a profile by the functions in their stacks, told by regular expressions. The expressions are RE2's, which
+// Rows of a profile by the functions in their stacks, chosen by regular expressions. The expressions are RE2's, which
 // takes time in proportion to the name whatever the expression is: std::regex recurses, and dies of long names.
 #ifndef OFFCPU_LABELS_FRAME_FILTER_H_
 #define OFFCPU_LABELS_FRAME_FILTER_H_

@@ -18,8 +18,8 @@ struct LabelFilter {
 };
 absl::StatusOr<LabelFilter> ParseLabelFilter(const std::string& text);
 
-// Leaves out rows that a filter does not let through; of several filters of one label, one has to. Of the ledger it
-// leaves out threads by what is told of them there: their process, number and name. Figures of the whole recording
+// Leaves out rows that a filter does not let through; of several filters of one label, one has to. It leaves out
+// threads of the ledger by what that says of them: their process, number and name. Figures of the whole recording
 // (intervals, losses) stay.
 void KeepRows(const std::vector<LabelFilter>& filters, NamedProfile* profile);
 

@@ -22,7 +22,7 @@ bool HasError(const NamedProfile& profile) {
   return std::any_of(profile.rows.begin(), profile.rows.end(), [](const NamedRow& row) { return row.ns_variance > 0; });
 }
 
-// Of those rows that have at least a hundredth of the time: the largest error, as a part of its row.
+// The largest error, as a part of its row, among the rows that have at least a hundredth of the time.
 struct Worst {
   bool has_rows = false;
   double part = 0;

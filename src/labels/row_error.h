@@ -18,14 +18,14 @@
 
 namespace offcpu {
 
-// Of fewer, the error is uncertain itself.
+// With fewer draws, the error is uncertain itself.
 inline constexpr uint64_t kFewDraws = 10;
 
-// Of samples on a CPU it is not told: 0.
+// 0 for samples on a CPU, whose variance is not known.
 double VarianceOf(const RowSums& sums, RowValue value);
 inline uint64_t ErrorOf(const RowSums& sums, RowValue value) { return StandardError(VarianceOf(sums, value)); }
 
-// Of the whole: "±4 %"; "±58 %?" of few draws; "" where there is no error.
+// The error as a part of the value: "±4 %"; "±58 %?" of few draws; "" where there is no error.
 std::string ErrorText(const RowSums& sums, RowValue value);
 // The same behind a figure, with a blank between them.
 std::string WithError(const std::string& figure, const RowSums& sums, RowValue value);

@@ -60,7 +60,7 @@ inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
     {.label = RowLabel::kTid,
      .name = "tid",
      .attribute = "thread.id",
-     .is_number = true},  // only if threads are told apart
+     .is_number = true},  // only if threads have rows of their own
     {.label = RowLabel::kComm, .name = "comm", .attribute = "thread.name"},
     // The control group of the thread, of version 2: its path, and what its names say.
     {.label = RowLabel::kControlGroup, .name = "cgroup", .attribute = "offcpu.cgroup", .is_of_resource = true},
@@ -110,7 +110,7 @@ class RowLabels {
  public:
   explicit RowLabels(const NamedProfile& profile);
 
-  // Of a row of the profile.
+  // The labels of a row of the profile.
   RowLabelValues OfRow(const NamedRow& row);
   RowLabelValues OfProcess(uint32_t process);
 

@@ -234,7 +234,7 @@ class Writer {
     return Add(with_stack(waker)) || (!waker.empty() && Add(with_stack(kTooLarge))) || Add(without_stack);
   }
 
-  // Of which the comments are an attribute.
+  // Adds a sample whose profile has the comments as an attribute.
   bool AddComments(OtlpType type, int64_t value, std::span<const std::string> comments) {
     return TryAdd([&](OtlpDictionary& dictionary) {
       OtlpSample sample = {.stack = OtlpStacks::Word("[recording]", dictionary)};

@@ -36,15 +36,15 @@ inline constexpr size_t kMaxOtlpBytes = 0x7fffffff;  // of a message
 struct OtlpOptions {
   bool names = true;            // false: user frames of modules with a build id have addresses only
   size_t max_bytes = 4u << 20;  // of one request, not compressed; from kMinOtlpBytes to kMaxOtlpBytes
-  // Of a profile in one request, so that it stays below what back ends take of one: 16,000 samples and 4 MiB with all
-  // stacks written out.
+  // How many samples of a profile go into one request, so that it stays below what back ends take at once: 16,000
+  // samples and 4 MiB with all stacks written out.
   size_t max_samples = 8000;
   OtlpTypes types = DefaultOtlpTypes();
   OtlpLabels labels = DefaultOtlpLabels();
   std::string service_name;  // empty: each program by its name
   // Take the place of attributes of ours with the same key.
   std::vector<std::pair<std::string, std::string>> resource;
-  // Of it the ids of the profiles are made: the same for the same window, different within it.
+  // What the ids of the profiles are made of: the same for the same window, different within it.
   std::array<uint8_t, 16> window_id = {};
   std::vector<Drop> export_losses;  // what was lost after it was recorded: windows and their time
 };

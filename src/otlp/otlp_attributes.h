@@ -61,7 +61,7 @@ using OtlpResourceAttributes = std::vector<std::pair<std::string, std::string>>;
 OtlpProfiles::Frame OtlpProcessFrame(const std::string& host, const std::string& service, const RowLabelValues& row,
                                      const OtlpLabels& wanted, const OtlpResourceAttributes& more);
 
-// Of the profiler on its host, for what is said of the recording.
+// The profiler on its host, for samples about the recording.
 OtlpProfiles::Frame OtlpRecorderFrame(const std::string& host, const OtlpResourceAttributes& more);
 
 }  // namespace offcpu

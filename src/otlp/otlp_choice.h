@@ -11,8 +11,8 @@
 //   recording     how long it was, with its counters
 //   lost          what was lost, by reason
 //
-// Labels are the attributes by which samples are told apart. Each set of them costs a back end an index of its own, so
-// few are in the default: what runs, and whether it waits for work. Beside the names of row_labels.h:
+// Labels are the attributes in which samples differ. Each set of them costs a back end an index of its own, so few are
+// in the default: what runs, and whether it waits for work. Beside the names of row_labels.h:
 //
 //   phase         off_cpu is two samples, "blocked" and "runnable"; of these, only the first may be idle: who was woken
 //                 waits to work

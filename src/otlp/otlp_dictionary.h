@@ -41,7 +41,7 @@ class OtlpTable {
 struct OtlpLocation {
   int32_t mapping = 0;
   uint64_t address = 0;
-  int32_t function = 0;    // 0: to be looked up by whoever reads it
+  int32_t function = 0;    // 0: a reader has to look it up
   int32_t frame_type = 0;  // an attribute; 0: not known
 };
 

@@ -22,7 +22,7 @@ enum class OtlpType : uint8_t {
   kContentions,
   kBlocked,
   kRunnable,
-  // Of the recording itself.
+  // About the recording itself.
   kRecording,  // one sample: how long
   kComments,   // one sample: how many, if they take more than one request
   kLostTime,   // by reason
@@ -30,7 +30,7 @@ enum class OtlpType : uint8_t {
 };
 inline constexpr size_t kOtlpTypeCount = 9;
 
-// Of what a period is, readers make the name of a profile; only that of off_cpu they know without one.
+// Readers name a profile by what its period is; only off_cpu they know without one.
 struct OtlpTypeInfo {
   std::string_view name;
   std::string_view unit;

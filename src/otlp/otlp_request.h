@@ -18,7 +18,7 @@
 
 namespace offcpu {
 
-// Of the window that all profiles are of.
+// The window that all profiles are of.
 struct OtlpWindow {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;

@@ -20,7 +20,7 @@ struct DiffOptions {
   bool hide_idle = true;  // without waits for work (classify/idle.h)
 };
 
-// Of one recording.
+// One of the two recordings.
 struct DiffSide {
   uint64_t start_unix_ns = 0;
   uint64_t duration_ns = 0;  // more than 0
@@ -35,7 +35,7 @@ struct DiffLine {
   std::string name;  // the value of a label; or a stack, as folded.h writes it
   uint64_t before = 0;
   uint64_t after = 0;
-  // Of a sample; see VarianceOf in labels/row_error.h.
+  // 0 if neither is a sample; see VarianceOf in labels/row_error.h.
   double before_variance = 0;
   double after_variance = 0;
 };

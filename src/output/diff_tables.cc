@@ -78,7 +78,7 @@ class DiffTables {
   std::string ChangeError(const DiffLine& line) const { return Behind(ErrorOfRate(diff_.ChangeError(line))); }
   std::string ErrorOfRate(double per_second) const { return per_second > 0 ? "±" + Rate(per_second) : ""; }
   static std::string Behind(const std::string& text) { return text.empty() ? "" : " " + text; }
-  // Processes are told by their names, which are those of programs.
+  // Processes go by their names, which are those of programs.
   std::string Title() const {
     const TableBy& by = diff_.options.by;
     return by.label == RowLabel::kProcess || !by.label ? "PROGRAM" : absl::AsciiStrToUpper(std::string(LabelsName(by)));

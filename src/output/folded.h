@@ -2,8 +2,8 @@
 //   PROGRAM;THREAD NAME;outermost;...;leaf;-;kernel outermost_[k];...;kernel leaf_[k] VALUE
 // without "-" and a kernel stack where the thread was in user mode, on a CPU. "_[k]" is what flamegraph.pl colours
 // functions of the kernel by (--color=java and others).
-// Where it is known who ended a wait, his way back from there follows, and so on along the chain of wakers:
-//   ...;kernel leaf_[k];--;his kernel leaf_[k];...;-;his leaf;...;his outermost;HIS THREAD NAME;HIS PROGRAM VALUE
+// Where it is known which thread ended a wait, its way back from there follows, and so on along the chain of wakers:
+//   ...;kernel leaf_[k];--;its kernel leaf_[k];...;-;its leaf;...;its outermost;ITS THREAD NAME;ITS PROGRAM VALUE
 // An interrupt has `[interrupt]` behind the "-", and nothing else. All other chains, beyond the table's limit, are
 // `--;[other]`.
 // Stacks whose names are all the same are one line, whatever their addresses, processes and kinds of wait. Lines are

@@ -42,7 +42,7 @@ void WriteOtlpFile(const NamedProfile& profile, ByteSink sink) {
   WriteOtlp(profile, options, [&](const std::string& request) { sink(request); });
 }
 
-// Of a table of `limit` lines or stacks.
+// The options of a table of `limit` lines or stacks.
 TableOptions TableOptionsOf(const FormatOptions& options, size_t limit) {
   const RowsApart apart = options.text_per_thread ? RowsApart::kThreads : options.text_by.apart;
   return {.value = options.text_value, .limit = limit, .apart = apart, .columns = options.text_columns};

@@ -3,9 +3,9 @@
 //
 // Each row is a sample: all values of row_value.h, whether what ran was sampled or not, so that pprof can compare any
 // two files; and the labels of row_labels.h and pprof_labels.h. Its stack is the kernel frames and then the user
-// frames, leaf first, with what is missing as a frame of its own without an address, named as in the folded form. pprof
-// is told to begin its views with the functions that wait (pprof_functions.h); the file has the scheduler's all the
-// same.
+// frames, leaf first, with what is missing as a frame of its own without an address, named as in the folded form.
+// drop_frames makes pprof begin its views with the functions that wait (pprof_functions.h); the file has the
+// scheduler's all the same.
 //
 // Addresses are those to look up: of a frame that called another, the return address less one, which lies inside the
 // call, as pprof's format wants it; of the user leaf and of frames interrupted by a signal, the instruction itself.

@@ -24,7 +24,7 @@ namespace offcpu {
 
 std::vector<std::string> PprofComments(const NamedProfile& profile);
 
-// Fills in the start, the host, the counters and whether waits for work are told. Comments that are none of ours are
+// Fills in the start, the host, the counters and whether waits for work are marked. Comments that are none of ours are
 // ignored. InvalidArgument if the mark is missing, or is there twice: recordings that were merged into one file have no
 // counters that are right.
 absl::Status ReadPprofComments(const std::vector<std::string_view>& comments, NamedProfile& profile);

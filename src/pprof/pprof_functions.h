@@ -19,8 +19,8 @@ std::string_view ShownFunction(std::string_view name);
 // that is. So a name is not among them if a function of a program has it too, or if there are wakers, whose stacks lie
 // below those of the waits. Where an interrupt came in below such a function, that function has another name.
 //
-// None of them is one that the cause of a wait is told by (classify/wait_cause.h): a file that pprof has written again
-// has lost them.
+// None of them is one that says the cause of a wait (classify/wait_cause.h): a file that pprof has written again has
+// lost them.
 std::string DropFrames(const NamedProfile& profile);
 
 // The frame at which an interrupt or a fault entered the kernel: what it interrupted begins behind it. Without one, the

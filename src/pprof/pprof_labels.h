@@ -23,8 +23,8 @@ inline constexpr std::string_view kLostStack = "lost";
 inline constexpr std::string_view kUserModeStack = "user mode";  // there is none
 inline constexpr std::string_view kKernelMapping = "[kernel.kallsyms]";
 
-// Of the chain of wakers: these, and the labels of its process and of its stacks, behind WakerPrefix(link). The name of
-// an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
+// The labels of each link of the chain of wakers: these, and those of its process and of its stacks, behind
+// WakerPrefix(link). The name of an interrupt is kInterrupt, and it has no pid; a chain of kOtherStack has no more.
 inline constexpr std::string_view kWakerLabel = "waker";  // thread name
 std::string WakerPrefix(size_t link);                     // "waker_", "waker2_", "waker3_", "waker4_"
 std::string WakerLabel(size_t link);                      // "waker", "waker2", ...

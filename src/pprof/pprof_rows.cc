@@ -108,7 +108,7 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
   return labels;
 }
 
-// Of a sample that others have written again there are none.
+// Reads the details; a sample that others have written again has none.
 template <typename Message>
 absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->max_ns = details.max_ns();
@@ -242,7 +242,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-// Chains that cannot be told any more are those that stand for all others.
+// Chains that are not known any more become the one that stands for all others.
 absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
                                                 const std::vector<PprofStacks::Locations>& stacks) {
   WakerChain chain;

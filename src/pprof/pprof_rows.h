@@ -1,8 +1,7 @@
 // Turns the samples of a pprof file of ours into the rows of a profile, with the processes and names that they share.
-// The cause of a wait is not read: it is told again by what it was told by. Whether it is for work is, because whoever
-// wrote the file may have had patterns of their own.
-// Each number, name and reference is checked. A label that pprof has taken off leaves what it said empty: no pid, no
-// name, the kind "other".
+// The cause of a wait is not read: it is found again by the same names. Whether it is for work is read, because the
+// writer of the file may have had other patterns. Each number, name and reference is checked. A label that pprof has
+// taken off leaves what it said empty: no pid, no name, the kind "other".
 #ifndef OFFCPU_PPROF_PPROF_ROWS_H_
 #define OFFCPU_PPROF_PPROF_ROWS_H_
 
@@ -49,7 +48,7 @@ class PprofRows {
 
     std::string_view text(RowLabel label) const { return values[static_cast<size_t>(label)].text; }
     int64_t number(RowLabel label) const { return values[static_cast<size_t>(label)].number; }
-    // Of all texts of RowLabels.
+    // The bytes of all texts of RowLabels.
     uint64_t bytes() const;
   };
   struct WakerLabels : AnyLabels {

@@ -18,7 +18,7 @@ absl::Status DamagedStack(std::string_view what) {
   return absl::DataLossError(absl::StrCat("is damaged: a sample with ", std::string(what)));
 }
 
-// Of a frame without a name, the symbolizer makes one out of file and address.
+// False for names that the symbolizer has made out of file and address.
 bool IsNamed(const NamedFrame& frame) {
   if (frame.kind == FrameKind::kKernel) return !frame.name.starts_with("[kernel] 0x");
   const std::string_view file = frame.module_name;

@@ -19,7 +19,7 @@
 
 namespace offcpu {
 
-// Of a sample, by their names in pprof_labels.h; "": it has none.
+// The labels of a sample, by their names in pprof_labels.h; "": it has none.
 struct PprofStackLabels {
   std::string_view user_end, no_user_stack, no_kernel_stack, unwind;
 };
@@ -44,14 +44,14 @@ class PprofStacks {
   using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
 
   // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers` links, the first one
-  // first. Only its own, as far as they are known, if they cannot be told apart any more; `*marked` if there were
+  // first. Only its own, as far as they are known, if they cannot be separated any more; `*marked` if there were
   // others. ResourceExhausted if one is too deep.
   absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers,
                                                bool* marked) const;
   // The stacks of these locations. DataLoss if they are none of ours, ResourceExhausted if there are, with all others,
   // too many.
   absl::StatusOr<Stacks> Intern(const Locations& locations, const PprofStackLabels& labels);
-  // Of an interrupt, which has no user stack.
+  // The stacks of an interrupt, which has no user stack.
   absl::StatusOr<Stacks> InternInterrupt(const Locations& locations, const PprofStackLabels& labels);
 
  private:

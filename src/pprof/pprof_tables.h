@@ -50,8 +50,8 @@ class PprofTables {
 
   PprofTables(const std::vector<std::string_view>& strings, std::deque<std::string>* names)
       : strings_(strings), kept_(strings.size()), names_(names) {}
-  // Of both names of a function the one that it was recorded with: where its name is no part of the other one, others
-  // than offcpu have written that.
+  // The one of both names of a function that it was recorded with. If offcpu has not made the name out of the system
+  // name, others have written the latter.
   absl::StatusOr<int64_t> WholeName(int64_t name, int64_t system_name);
   absl::Status ReadMapping(std::string_view bytes, PprofBudget& held);
   absl::Status ReadFunction(std::string_view bytes);

@@ -88,7 +88,7 @@ class Builder {
                                           /*is_whole=*/left_out == 0);
   }
 
-  // Of what was built: a file that was read is not the one of the mappings, which have changed meanwhile.
+  // Is what was built of two states? Then a file that was read is not the one of the mappings, which have changed.
   bool is_torn() const { return is_torn_; }
 
  private:
@@ -233,7 +233,7 @@ class Builder {
     return code;
   }
 
-  // Code that the process has made itself is told by its perf map, if it writes one.
+  // Names code that the process has made itself by its perf map, if it writes one.
   void NameMadeCode(std::vector<MappedCode>* code) const {
     const bool has_made_code =
         std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.module == nullptr; });

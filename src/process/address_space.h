@@ -59,7 +59,7 @@ class AddressSpace {
 
   const std::vector<MappedCode>& code() const { return code_; }
 
-  // All code that the process makes keeps a frame pointer: it was told so, see java_options.h.
+  // All code that the process makes keeps a frame pointer: its options say so, see java_options.h.
   bool keeps_frame_pointers() const { return keeps_frame_pointers_; }
 
   // False: the process has more that may be executed. So an address that is not found here may be one of code.

@@ -24,7 +24,7 @@ absl::StatusOr<std::string> ControlGroupRoot();
 class ControlGroups {
  public:
   // The path of a group below the root, as "/system.slice/nginx.service"; "" if there is no such group any more, or if
-  // the path is longer than kMostPathBytes; nothing if it could not be told this time. Waits for nobody but the kernel.
+  // the path is longer than kMostPathBytes; nothing if it could not be found this time. Waits for the kernel only.
   using Find = std::function<std::optional<std::string>(uint64_t id)>;
   static constexpr size_t kMostPathBytes = 1024;  // who owns a part of the hierarchy chooses names there
 
@@ -32,7 +32,7 @@ class ControlGroups {
 
   // "" also without a hierarchy, whose ids are 0. Valid until the next call.
   const std::string& Path(uint64_t id);
-  // Times that a path could not be told.
+  // How often a path could not be found.
   uint64_t not_told() const { return not_told_; }
 
  private:

@@ -1,4 +1,4 @@
-// As whom a process meets files: its ids for file systems, and what a file's mode grants them. Pure functions; safe
+// Which user a process is to files: its ids for file systems, and what a file's mode grants them. Pure functions; safe
 // from any thread. Capabilities, access control lists and security modules are not asked: with an access control list
 // the mode still says what all others may do at most, and root's files are judged by no more.
 #ifndef OFFCPU_PROCESS_CREDENTIALS_H_

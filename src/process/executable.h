@@ -12,8 +12,8 @@ namespace offcpu {
 inline constexpr size_t kMostExecutableBytes = 1024;  // its owner chooses the path
 
 // The path of its file, as the process itself sees it; "" if the process is gone or runs none (a thread of the kernel),
-// if the path is longer than kMostExecutableBytes, or without CAP_SYS_PTRACE for the processes of others. Of a file
-// that was removed it is the path that it had.
+// if the path is longer than kMostExecutableBytes, or without CAP_SYS_PTRACE for the processes of others. A file that
+// was removed has the path that it had.
 std::string ExecutableOf(pid_t pid);
 
 }  // namespace offcpu

@@ -12,8 +12,8 @@ constexpr uint16_t kMcontext = 12 + 128 + 20;
 
 }  // namespace
 
-// Signal frames are told by the vDSO's table alone, so that no word of them has to be compared: no libc of today brings
-// a trampoline of its own along.
+// The vDSO's table alone recognizes signal frames, so no word of them has to be compared: no libc of today brings a
+// trampoline of its own along.
 constinit const Machine kI386 = {
     .elf_machine = EM_386,
     .sframe_abi = 0,

@@ -1,8 +1,8 @@
 // What differs between machines, as a value for each: its registers and its ABI, as far as ELF objects are read and
 // stacks are walked. Constants; safe from any thread. Does nothing: rows are made of it and applied in src/unwind.
 //
-// Stacks are captured on x86-64 only, whose kernels also run programs of i386. Those of AArch64 can be walked by
-// whoever brings them.
+// Stacks are captured on x86-64 only, whose kernels also run programs of i386. Those of AArch64 can be walked if a
+// caller brings them.
 #ifndef OFFCPU_PROCESS_MACHINE_H_
 #define OFFCPU_PROCESS_MACHINE_H_
 
@@ -40,7 +40,7 @@ struct Machine {
   uint8_t syscall_bytes = 0;  // of the instruction that makes one
   // A bit for each register that does not hold a value of the program after a system call.
   uint32_t lost_in_syscall = 0;
-  // Of user addresses, below 64. A return address may be signed in the bits above.
+  // The width of user addresses, below 64. A return address may be signed in the bits above.
   uint8_t address_bits = 0;
   // GNU ld's lazy PLT is blocks of so many bytes, each of which pushes a word; its .eh_frame says so by one expression
   // over the pc. 0: it has no such expression.
@@ -49,7 +49,7 @@ struct Machine {
   // The signal frame: where it has each register, from the sp that the trampoline runs with.
   std::array<uint16_t, kMaxRegisters> context = {};
   std::span<const ContextWord> context_like;  // alike in all signal frames
-  std::span<const ContextWord> context_sure;  // by which current kernels' are told from anything else
+  std::span<const ContextWord> context_sure;  // only current kernels' frames have these
   uint64_t context_align = 0;                 // of the sp, with the latter
 
   int register_count() const { return pc + 1; }

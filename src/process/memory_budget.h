@@ -1,9 +1,9 @@
-// One budget of bytes for what is kept because of targets: tables, what is prepared of them, names. Whoever wants to
-// keep something asks first, in the name of the user who pays for it, and may be told no.
+// One budget of bytes for what is kept because of targets: tables, what is prepared of them, names. Code that wants to
+// keep something asks first, in the name of the user who pays for it, and may be refused.
 //
 // Nobody is made to give back what he has. So that nobody can take it all, a user may hold at most kShare times what is
 // left for others after he has got it: one alone three quarters, each of two three sevenths, and there is always some
-// for one who has nothing yet. So the one who holds the most is the first to be told no. Thread-safe.
+// for one who has nothing yet. So the one who holds the most is the first to be refused. Thread-safe.
 #ifndef OFFCPU_PROCESS_MEMORY_BUDGET_H_
 #define OFFCPU_PROCESS_MEMORY_BUDGET_H_
 
@@ -21,7 +21,7 @@ namespace offcpu {
 struct MemoryBudgetStats {
   size_t bytes = 0;  // held now
   size_t limit = 0;
-  uint64_t refused = 0;      // how often somebody was told no
+  uint64_t refused = 0;      // how often memory was refused
   uid_t dearest = 0;         // who holds the most now
   size_t dearest_bytes = 0;  // and how much
 };
@@ -35,7 +35,7 @@ class MemoryBudget {
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
   MemoryBudgetStats stats() const;
-  // Whoever holds more than that keeps it.
+  // A user who holds more than that keeps it.
   void SetLimit(size_t bytes);
 
  private:

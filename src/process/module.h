@@ -73,7 +73,7 @@ class Module : public std::enable_shared_from_this<Module> {
   uint64_t content_hash = 0;  // of every byte that was read from the target
   const Machine* machine = &kX86_64;  // whose code it is
   std::vector<CodeRange> code;
-  // Of a program or a dynamic linker, a link-time address; 0 in other libraries, where it has no meaning.
+  // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
   uint64_t entry = 0;
   ModuleTable eh_frame_hdr;  // PT_GNU_EH_FRAME
   ModuleTable eh_frame;      // through its zero terminator or the end of its segment

@@ -19,7 +19,7 @@ size_t TableBytes(const Module& m) {
   return bytes;
 }
 
-// The hash only says where to look: whoever forges one must not get its tables into other processes.
+// The hash only says where to look: a process that forges one must not get its tables into others.
 bool SameContent(const Module& a, const Module& b) {
   auto same_table = [&](ModuleTable Module::*table) { return a.*table == b.*table; };
   return a.content_hash == b.content_hash && a.build_id == b.build_id && a.entry == b.entry && a.is_go == b.is_go &&

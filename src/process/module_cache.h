@@ -2,8 +2,8 @@
 // someone uses them; the cache only knows those that do. It may go before them, but not while a reader thread is in it:
 // jobs that might be abandoned hold it by shared_ptr.
 //
-// Modules are told apart by every byte that was read; the build id is a label that anybody can forge. Files with the
-// same tables may have other names for the same functions, so those share their tables and nothing else: whoever runs
+// Every byte that was read decides whether two modules are the same; the build id is a label that anybody can forge.
+// Files with the same tables may have other names for the same functions, so those share their tables and nothing else:
 // a copy of a program names no function of the original, and no path.
 #ifndef OFFCPU_PROCESS_MODULE_CACHE_H_
 #define OFFCPU_PROCESS_MODULE_CACHE_H_
@@ -49,14 +49,14 @@ class ModuleCache {
   // limit its tables (or its file) are dropped: frames in it are still named, the walk ends there.
   std::shared_ptr<const Module> Intern(Module module);
 
-  // A module of which only the path is known, so that frames in it can be told by file and offset.
+  // A module of which only the path is known, so that frames in it can be shown by file and offset.
   std::shared_ptr<const Module> Unreadable(std::string path);
 
   // The same of a file that is no ELF object, which is no loss.
   static std::shared_ptr<const Module> OtherFormat(std::string path);
 
   void CountRefused(PerfMapRefusal refusal);
-  // Of one process, beyond what is looked at.
+  // Counts one process's mappings beyond those that are looked at.
   void CountLeftOut(size_t mappings);
 
   // Empty: for what is kept for the sake of a process of `owner`.

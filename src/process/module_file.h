@@ -18,9 +18,9 @@ OwnedFd OpenMappedFile(pid_t pid, const Mapping& mapping);
 // there? Only some file systems tell programs the numbers by which the kernel's list of mappings names a file.
 bool IsAnotherFile(const OwnedFd& file, const Mapping& mapping);
 
-// In whose name there has to be room for what a file says, which a process of `user` has mapped. Its owner: whoever
-// maps a file of others, and be it the first time, must not have a say in whether they have room for it. Where the
-// owner is the word of a program (FUSE), and without a file, `user`.
+// In whose name there has to be room for what a file says, which a process of `user` has mapped. Its owner: a user who
+// maps a file of others, even as the first, must not have a say in whether they have room for it. Where the owner is
+// the word of a program (FUSE), and without a file, `user`.
 uid_t PayerOf(const OwnedFd& file, uid_t user);
 
 }  // namespace offcpu

@@ -141,7 +141,7 @@ void ReaderPool::Shared::Forget(uid_t owner) {
   if (user != users.end() && user->second.queue.empty() && user->second.running == 0) users.erase(user);
 }
 
-// Of those under way, who has taken long by now; their places are others'.
+// Notes which tasks under way have taken long by now; others may begin in their places.
 void ReaderPool::Shared::NoteLate() {
   const Clock::time_point now = Clock::now();
   for (const std::shared_ptr<Task>& task : running) {

@@ -1,6 +1,6 @@
 // The threads of a program for reads that may never come back: of the memory and the files of targets. All that read
-// share them; they are bounded in number, and so is what the processes of one user can make of them hang. Whoever's
-// reads hang, or are slow, has the threads of others left alone.
+// share them; they are bounded in number, and so is what the processes of one user can make of them hang. A user whose
+// reads hang, or are slow, leaves the threads of others alone.
 //
 // A job is given up when it is not done in time, together with its thread, until that comes back: another one serves
 // on. It may outlive what submitted it and the pool: it owns all that it touches. Destruction waits for no job. A

@@ -176,7 +176,7 @@ class Ways {
     return StackAddress{.from_fp = true, .offset = 0};
   }
 
-  // Of a place in memory, if that is on the stack.
+  // The address of an operand in memory, if that is on the stack.
   static std::optional<StackAddress> AddressOf(const ZydisDecodedOperand& operand, const WayState& way) {
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.index != ZYDIS_REGISTER_NONE ||
         operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) {

@@ -1,6 +1,6 @@
 // How code that reads a target's files or memory leaves the waiting to others: such a read may hang for ever, on a file
-// system that its owner serves, so it runs where that harms nobody. Says what is asked for only; whoever has threads to
-// spare provides it.
+// system that its owner serves, so it runs where that harms nobody. Only the interface; code that has threads to spare
+// implements it.
 #ifndef OFFCPU_PROCESS_TIMED_READ_H_
 #define OFFCPU_PROCESS_TIMED_READ_H_
 

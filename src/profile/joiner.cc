@@ -7,7 +7,7 @@
 namespace offcpu {
 namespace {
 
-// Of a list node and a map slot, beside the stay itself.
+// What a list node and a map slot take, beside the stay itself.
 constexpr size_t kStayOverhead = 64;
 
 // How far back an interval looks for a row of its key. A stay that blocks in a loop repeats within a few stacks; a
@@ -172,7 +172,7 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
 
 void Joiner::GiveUpOldest(NoUserStack reason) { Release(stays_.begin(), stacks_.InternMissing(reason)); }
 
-// Of the oldest one that nobody waits for, as long as it is not looked for too long.
+// Forgets the oldest outcome that no interval waits for; if the first few are all waited for, the next one.
 void Joiner::MakeRoomForOutcomes() {
   constexpr int kLookedAt = 16;
   for (int i = 0; i < kLookedAt && wanted_.contains(outcomes_.front().cookie); ++i) {

@@ -17,7 +17,7 @@ namespace offcpu {
 
 class KernelStacks {
  public:
-  // `forget` is told of each id that was thrown away.
+  // `forget` gets each id that was thrown away.
   KernelStacks(size_t max_stacks, std::function<void(uint64_t id)> forget)
       : max_stacks_(max_stacks), forget_(std::move(forget)) {}
 

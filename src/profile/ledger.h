@@ -39,7 +39,7 @@ struct LedgerEntry {
   std::array<uint64_t, kLossCount> lost_ns = {};
 
   uint64_t lost_total_ns() const;
-  // Wall time without all that is told; below 0 if more is told than there was.
+  // Wall time without all the terms; below 0 if they are more than there was.
   int64_t rest_ns() const;
 };
 

@@ -1,6 +1,6 @@
-// The catalogue of losses: each way in which something of a recording may be missing, with what that means for whoever
-// reads the profile and what to do about it. Texts for people, series of /metrics and the man page offcpu-losses(7)
-// come from here; a loss without an entry does not compile. Plain data.
+// The catalogue of losses: each way in which something of a recording may be missing, with what that means for a reader
+// of the profile and what to do about it. Texts for people, series of /metrics and the man page offcpu-losses(7) come
+// from here; a loss without an entry does not compile. Plain data.
 #ifndef OFFCPU_PROFILE_LOSSES_H_
 #define OFFCPU_PROFILE_LOSSES_H_
 
@@ -95,7 +95,7 @@ inline constexpr size_t kLossIdCount = static_cast<size_t>(LossId::kNameMemorySh
 struct LossInfo {
   LossId id = {};
   std::string_view name;                      // how it is shown, and the label of its series
-  std::string_view meaning;                   // for whoever reads the profile
+  std::string_view meaning;                   // for a reader of the profile
   std::string_view advice = "";               // empty: nothing has to be done, or can be
   bool takes_time = false;                    // time is missing in the profile with it
   std::optional<Loss> ledger = std::nullopt;  // where that time is in the ledger

@@ -7,7 +7,7 @@
 
 namespace offcpu {
 
-// Before waits for work are told. Rows stay sorted by their keys.
+// To be called before waits for work are marked. Rows stay sorted by their keys.
 void JoinLostStacks(NamedProfile& profile);
 
 }  // namespace offcpu

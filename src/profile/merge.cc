@@ -236,7 +236,7 @@ class Merger {
   absl::flat_hash_set<const Module*> used_modules_;
   absl::flat_hash_set<ProcessKey> all_processes_;
 
-  // Of the window that is being added: the indices of what it holds, by the window's own.
+  // The window that is being added, and the indices of what it holds, by the window's own.
   const Profile* window_ = nullptr;
   std::vector<uint32_t> processes_;
   std::vector<uint32_t> comms_;

@@ -21,7 +21,7 @@ namespace {
 // Numbers stacks from 1 on, so that those which mean the same have one number, whichever recording they are of.
 class StackNumbers {
  public:
-  // Of the recording whose stacks follow.
+  // Adds the modules of the recording whose stacks follow.
   void AddModules(const std::vector<std::shared_ptr<const Module>>& modules) {
     for (const std::shared_ptr<const Module>& module : modules) {
       const auto [it, is_new] = modules_.try_emplace({module->path, module->build_id}, module);
@@ -29,7 +29,7 @@ class StackNumbers {
     }
   }
 
-  // Each boot has the kernel elsewhere: its functions are told by their names.
+  // Each boot has the kernel elsewhere: its functions are the same if their names are.
   uint64_t Of(const NamedKernelStack& stack) {
     std::vector<FrameMeaning> frames;
     for (const NamedFrame& frame : stack.frames)
@@ -82,7 +82,8 @@ class StackNumbers {
   std::vector<NamedUserStack> users_;
 };
 
-// Files do not say when a process started: a pid is told by what runs in it, and by which one of several that is.
+// Files do not say when a process started: a process is identified by its pid, what runs in it, and which one of
+// several that is.
 class ProcessNumbers {
  public:
   void Tell(NamedProfile& profile) {

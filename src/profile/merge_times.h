@@ -19,10 +19,10 @@ namespace offcpu {
 
 class MergedTimes {
  public:
-  // Of all that will be added.
+  // `windows` are all that will be added.
   explicit MergedTimes(std::span<const std::shared_ptr<const Profile>> windows);
 
-  // Of a row of a window, to that of what is made, by its index.
+  // Adds the times of a row of a window to the row that is made of it, by its index.
   void Add(const Profile& window, const ProfileRow& row, size_t to);
   // To the rows, each by its index; the profile has its start.
   void Finish(Profile& profile);

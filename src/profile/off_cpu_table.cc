@@ -107,7 +107,7 @@ void OffCpuTable::Add(const ProfileRow& row, std::span<const Stretch> when) {
   for (const Stretch& stretch : when) times_.Add(cell->number, stretch);
 }
 
-// Of all rows that found no place.
+// The key of the row that stands for all that found no place.
 RowKey OffCpuTable::OverflowKey(StackTable& stacks) {
   return {.process = OtherProcess(),
           .comm = OtherComm(),
@@ -171,7 +171,7 @@ uint64_t OffCpuTable::ProcessesWithRows(const std::vector<ProfileRow>& rows) con
   return processes;
 }
 
-// Of the waker itself, not of those further up.
+// Counts user stacks that are missing, of the waker itself, not of those further up.
 void OffCpuTable::AddWakerDrops(Profile& profile) {
   std::array<Drop, kNoUserStackCount> missing;
   for (const ProfileRow& row : profile.rows) {

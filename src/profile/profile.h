@@ -1,6 +1,6 @@
-// One recording, or one window of it: where threads waited, and what could not be told. Plain data, never changed after
-// the off-CPU table has made it; safe to read from any thread. Its code is addresses: named_profile.h is the same
-// with names.
+// One recording, or one window of it: where threads waited, and what is not known. Plain data, never changed after the
+// off-CPU table has made it; safe to read from any thread. Its code is addresses: named_profile.h is the same with
+// names.
 #ifndef OFFCPU_PROFILE_PROFILE_H_
 #define OFFCPU_PROFILE_PROFILE_H_
 
@@ -44,7 +44,7 @@ enum class NoUserStack : uint8_t {
   kStale,              // the thread ran while its stack was read from outside
   kKernelThread,       // it has none: nothing is lost
   kOnCpu,              // it is running: only a thread that waits can be read from outside
-  kNotAsked,           // of a waker: whom it woke is not recorded, or had waited too short
+  kNotAsked,           // of a waker: the thread that it woke is not recorded, or had waited too short
 };
 inline constexpr int kNoUserStackCount = 20;
 std::string_view Name(NoUserStack reason);  // "budget", "ring full", ...

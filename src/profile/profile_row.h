@@ -15,7 +15,7 @@
 
 namespace offcpu {
 
-// How a thread left the CPU. What it waited for is told by names: see classify/wait_cause.h.
+// How a thread left the CPU. Names say what it waited for: see classify/wait_cause.h.
 enum class WaitKind : uint8_t {
   kSleeping,   // S: waits and can be interrupted
   kDisk,       // D: waits and cannot be interrupted
@@ -38,7 +38,7 @@ inline constexpr int32_t kSystemCalls = 1024;  // none is as large
 // Rows of a profile are sorted by it, in the order of Fields. Indices are those of the profile's tables.
 struct RowKey {
   uint32_t process = 0;
-  int32_t tid = 0;  // 0: the threads of a process are not told apart
+  int32_t tid = 0;  // 0: the threads of a process share rows
   uint32_t comm = 0;
   uint32_t kernel_stack = 0;
   uint32_t user_stack = 0;
@@ -67,13 +67,13 @@ inline constexpr uint64_t kMostSum = std::numeric_limits<int64_t>::max();
 uint64_t Rounded(double amount);
 inline uint64_t StandardError(double variance) { return Rounded(std::sqrt(variance)); }
 
-// Of any number of intervals, or of on-CPU samples.
+// Sums over any number of intervals, or of on-CPU samples.
 struct RowSums {
   uint64_t count = 0;
   uint64_t blocked_ns = 0;
   uint64_t runnable_ns = 0;
   uint64_t max_ns = 0;  // the longest interval
-  // Of a sample; 0 where every interval was recorded. An interval that was drawn stands for a number of them that is
+  // For a sample; 0 where every interval was recorded. An interval that was drawn stands for a number of them that is
   // not whole: what it has beyond one is here until the profile is finished, and in `count` then.
   double count_excess = 0;
   double count_variance = 0;
@@ -84,9 +84,9 @@ struct RowSums {
   uint64_t samples = 0;  // on-CPU, and only of the kind `running`
   uint64_t cpu_ns = 0;   // that they stand for
 
-  // Of one interval. A wait that is cut into parts has sums of each part: `whole_ns` is the length of all of it then,
-  // and 0 where nothing was cut off. If the whole is shorter than `sample_ns`, it was drawn and stands for so much
-  // time.
+  // The sums of one interval. A wait that is cut into parts has sums of each part: `whole_ns` is the length of all of
+  // it then, and 0 where nothing was cut off. If the whole is shorter than `sample_ns`, it was drawn and stands for so
+  // much time.
   static RowSums OfWait(uint64_t blocked_ns, uint64_t runnable_ns, uint64_t whole_ns, uint64_t sample_ns);
   static RowSums OfSample(uint64_t cpu_ns);
 

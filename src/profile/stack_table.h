@@ -2,7 +2,7 @@
 // What finds no place below a cap shares one overflow entry, shown as "[other]". One thread; no I/O.
 //
 // User stacks are equal if the code of all their frames and their end are, however the frames were found: the first way
-// is kept. A hash never decides. Kernel stacks are told apart by the id that the BPF side made; their frames may come
+// is kept. A hash never decides. Kernel stacks are equal if the ids that the BPF side made are; their frames may come
 // before the first use of the id, after it, or never.
 #ifndef OFFCPU_PROFILE_STACK_TABLE_H_
 #define OFFCPU_PROFILE_STACK_TABLE_H_

@@ -29,7 +29,7 @@ class TimeTable {
   // Its number: they count from 0 on.
   uint32_t AddRow();
   void Add(uint32_t row, const Stretch& stretch);
-  // Of a column of the least width, whatever the slice says.
+  // Adds to a column of the least width, whatever column the slice names.
   void Add(uint32_t row, uint64_t least_column, TimeSlice slice);
 
   uint64_t column_ns() const { return kLeastColumnNs << shift_; }
@@ -37,7 +37,7 @@ class TimeTable {
   const TimeSlices& of(uint32_t row) const { return rows_[row]; }
   // The first column that any row has something of.
   uint32_t FirstColumn() const;
-  // Of a row, from that column on; see PackTimes.
+  // The times of a row, from column `first` on; see PackTimes.
   std::string Pack(uint32_t row, uint32_t first, uint64_t excess) const { return PackTimes(rows_[row], first, excess); }
 
  private:

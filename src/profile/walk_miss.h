@@ -11,7 +11,7 @@ namespace offcpu {
 enum class WalkMiss : uint8_t {
   kNewStack,  // nobody has walked this stack before
   kNewCode,   // something has been mapped since the code was looked at last
-  kNoRow,     // of an address, or it is of a kind that is not told
+  kNoRow,     // for an address, or it is of a kind that is not handed over
   kNoMemory,  // what a row needs is not in the stack, or not resident
 };
 inline constexpr size_t kWalkMissCount = 4;

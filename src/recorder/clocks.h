@@ -1,7 +1,7 @@
-// The three clocks that windows are told by. CLOCK_BOOTTIME never goes back and counts while the host is suspended:
+// The three clocks that say when windows were. CLOCK_BOOTTIME never goes back and counts while the host is suspended:
 // windows are found by it. CLOCK_MONOTONIC stands still meanwhile: what is recorded is as long as it says.
-// CLOCK_REALTIME is what people ask in, and whoever sets it moves it, so it is never reckoned with across a moment at
-// which it may have been set.
+// CLOCK_REALTIME is what people ask in, and can be set, so it is never reckoned with across a moment at which that may
+// have happened.
 #ifndef OFFCPU_RECORDER_CLOCKS_H_
 #define OFFCPU_RECORDER_CLOCKS_H_
 

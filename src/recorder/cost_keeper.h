@@ -1,7 +1,7 @@
 // What recording has cost since it began, and how the short waits of each user are sampled so that it keeps its budget,
 // which is a part of all CPUs of the host. What does not depend on how many waits are recorded counts as cost, but
 // lowers nothing: what the BPF programs take at each switch, and the threads that look for something to do. Where the
-// sample is fixed, nothing is changed and the cost is only told. Thread-safe; Tick is for one thread.
+// sample is fixed, nothing is changed and the cost is only reported. Thread-safe; Tick is for one thread.
 #ifndef OFFCPU_RECORDER_COST_KEEPER_H_
 #define OFFCPU_RECORDER_COST_KEEPER_H_
 

@@ -1,17 +1,17 @@
 // The user stacks that the BPF programs may tell by an id alone, because they can walk them: which stack an id stands
-// for, and what the BPF programs are told for it. They are those of captures that were walked to an end, by what shows
-// in the addresses and the words on the way.
+// for, and what the BPF programs have to know for it. They are those of captures that were walked to an end, by what
+// shows in the addresses and the words on the way.
 //
-// A guess stays one: what looks like an end to it, or may have led past frames, is told of each stack that has the same
-// addresses. It is proven as soon as one walk proves it. For where nothing that is code's address lies between the
-// stack pointer and where the frame pointer leads, the function at that address keeps its own frame there, whoever has
+// A guess stays one: if a walk only seemed to end, or may have led past frames, each stack that has the same addresses
+// is marked so. It is proven as soon as one walk proves it. For where nothing that is code's address lies between the
+// stack pointer and where the frame pointer leads, the function at that address keeps its own frame there, whatever has
 // called it.
 //
-// A capture that was walked in the BPF programs, too, proves that walk. After one that was wrong nothing is told any
-// more of code like that. Nor of code that had an id in common with other code: the addresses and the code of an id are
-// compared with those that it was learned of.
+// A capture that was walked in the BPF programs, too, proves that walk. After one that was wrong this class tells
+// nothing more of code like that. Nor of code that had an id in common with other code: the addresses and the code of
+// an id are compared with those that it was learned of.
 //
-// Bounded in stacks and frames; what was told before is forgotten then, on both sides. One thread.
+// Bounded in stacks and frames; at a bound both sides forget all from before. One thread.
 #ifndef OFFCPU_RECORDER_KNOWN_STACKS_H_
 #define OFFCPU_RECORDER_KNOWN_STACKS_H_
 
@@ -37,7 +37,7 @@ class KnownStacks {
   struct Hooks {
     std::function<uint64_t(uint64_t code_hash, std::span<const uint64_t> pcs)> id;  // see UserStackId
     std::function<void(const ToldWalk&)> tell;  // null: no user stacks are walked there
-    std::function<void()> forget;               // all that was told
+    std::function<void()> forget;               // forgets all that `tell` has told
   };
   struct Limits {
     size_t stacks = 1 << 16;
@@ -53,7 +53,7 @@ class KnownStacks {
   // Null: it was forgotten, or its code is distrusted. Valid until the next Learn, Distrust or BeginWindow.
   const UserStack* Find(uint64_t id) const;
   void BeginWindow();
-  // Forgets all that was told, and tells nothing more of this code.
+  // Forgets all that Learn has told, and tells nothing more of this code.
   void Distrust(uint64_t code_hash);
 
   // Walks of BPF programs that were not what captures say.

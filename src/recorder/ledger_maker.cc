@@ -42,7 +42,7 @@ void MergeSame(std::vector<LedgerEntry>& sorted) {
   if (!sorted.empty()) sorted.resize(kept + 1);
 }
 
-// A thread that ended after it had been listed is told of once more by its end.
+// Drops second accounts: a thread that ended after it had been listed has sent one more.
 void DropToldTwice(std::vector<ThreadAccount>& accounts) {
   absl::flat_hash_set<std::tuple<ProcessKey, int32_t, uint64_t>> open;
   std::erase_if(accounts, [&open](const ThreadAccount& account) {

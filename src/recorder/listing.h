@@ -20,7 +20,7 @@ struct Listing {
   std::function<absl::StatusOr<std::vector<WaitingThread>>(pid_t process)> list;  // all threads of it
 };
 
-// Of programs of its own, which record nothing. Needs what CheckProcessContext names.
+// Loads programs of its own, which record nothing. Needs what CheckProcessContext names.
 absl::StatusOr<Listing> LoadListing();
 
 Listing ListingOf(const std::shared_ptr<const Programs>& programs);

@@ -32,7 +32,7 @@ struct ProcessLook {
   LookOutcome outcome = LookOutcome::kUnreadable;
   std::string name;                           // comm
   std::string container;                      // id, "" outside of any
-  std::string executable{};                   // its path, "" if it cannot be told
+  std::string executable{};                   // its path, "" if it cannot be found
   CodeVersion code;                           // of `space`
   std::vector<CodeMapping> mappings;          // what code.hash stands for; empty if it is 0
   std::shared_ptr<const AddressSpace> space;  // set iff kSeen

@@ -29,7 +29,7 @@ struct OpenWaitsConfig : WaitSelection {
   bool show_sleepers = true;
 };
 
-// Why a wait that is still open is not told; nothing if it is.
+// Why a wait that is still open is left out; nothing if it is reported.
 std::optional<Loss> WhyLeftOut(const OpenWait& open, const OpenWaitsConfig& config);
 
 // Did it begin before the window, which began at `window_begin_ns` (scheduler's clock, 0: with the recording)?
@@ -37,8 +37,8 @@ bool IsThroughout(const OpenWait& open, uint64_t window_begin_ns);
 
 // `first` was listed right after the window's end, `last` when nothing could be recorded any more: it tells the times,
 // because a wait of `first` may have ended in time to be recorded. Where recording goes on they are the same, without
-// those who came back. Kernel stacks are named under `key`, as by the BPF programs. What is told, or left out by its
-// name, is `reported`.
+// those who came back. Kernel stacks are named under `key`, as by the BPF programs. `reported` gets what is added, and
+// what is left out under a name.
 OpenWaits CloseOpenWaits(uint64_t window_begin_ns, const std::vector<WaitingThread>& first,
                          const std::vector<WaitingThread>& last, const OpenWaitsConfig& config,
                          const wire_hash_key& key, ReportedWaits& reported);

@@ -20,7 +20,7 @@
 namespace offcpu {
 namespace {
 
-// Of the thread group that `tid` belongs to; 0 if there is no such thread.
+// The id of the thread group that `tid` belongs to; 0 if there is no such thread.
 pid_t ProcessOf(pid_t tid) {
   std::ifstream status(absl::StrCat("/proc/", tid, "/status"));
   std::string line;
@@ -31,7 +31,7 @@ pid_t ProcessOf(pid_t tid) {
   return tgid;
 }
 
-// Of /proc/PID/stat.
+// Fields of /proc/PID/stat.
 struct Stat {
   char state = 0;
   uint32_t flags = 0;

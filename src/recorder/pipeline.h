@@ -69,7 +69,7 @@ class Pipeline {
   // No look is under way: nothing more will come of waiting.
   bool idle() const { return targets_.idle() && live_.idle(); }
 
-  // Of targets, that have come to an end; also those that were given up.
+  // How many readings of targets have come to an end; also those that were given up.
   uint64_t readings() const;
 
   // See WindowBook. `threads` are all that there are, as they were at `end_ns`, listed after it. An error if `end_ns`

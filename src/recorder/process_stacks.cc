@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kPause(2);
 constexpr std::chrono::milliseconds kDeadline(5000);  // for reading some threads, without a service
 constexpr size_t kMaxStackBytes = 32 << 20;
 constexpr size_t kMaxBytesAtOnce = 32 << 20;
-// Of threads that have run since they were listed, in one attempt: so many, and no more bytes.
+// How many threads that have run since they were listed are read again in one attempt, and how many bytes.
 constexpr size_t kMaxRereads = 512;
 constexpr size_t kMaxRereadBytes = 128 << 20;
 
@@ -89,7 +89,7 @@ struct Found {
   NoUserStack missing = NoUserStack::kOnCpu;
 };
 
-// Of the thread at `index`.
+// Walks the stack of the thread at `index`.
 Found WalkStack(const Snapshot& snapshot, size_t index, Walkers& walkers) {
   const LiveStack& live = snapshot.stacks[index];
   Found found = {.thread = snapshot.threads[index], .missing = live.missing};

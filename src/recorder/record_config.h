@@ -35,8 +35,7 @@ struct RecordConfig : Selection {
   bool oncpu_in_nmi = false;              // in every NMI there is, each for a period of oncpu_hz: for tests
   bool wakers = false;                    // tell who ended each wait
 
-  // Of the walks of user stacks in BPF programs, one in so many is proven by a capture;
-  // 0: none is walked there.
+  // A capture proves one in `proof_odds` walks of user stacks in BPF programs; 0: none is walked there.
   bool sums = true;
   uint32_t proof_odds = 1000;
 

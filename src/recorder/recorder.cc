@@ -48,9 +48,9 @@ constexpr uint64_t kReadTogetherNs = 20'000;  // two clocks: else the one is of 
 constexpr int kReadTogetherTries = 8;
 constexpr size_t kLedgerThreads = 1 << 17;
 
-// Of decoding without a look at what else there is to do.
+// How long the worker decodes without a look at what else there is to do.
 constexpr std::chrono::seconds kDecodeAtMost{1};
-// Of the sums of intervals, and how far ahead a window's end is chosen, so that no sum reaches over it.
+// How often sums of intervals are sent, and how far ahead a window's end is chosen, so that no sum reaches over it.
 constexpr uint64_t kFlushPeriodNs = 500'000'000;
 constexpr uint64_t kCutAheadNs = 5'000'000;
 constexpr int kFlushAttempts = 1000;
@@ -65,7 +65,7 @@ constexpr size_t kFewBytesLater = 128 << 10;
 constexpr uint64_t kSettlesNs = 5'000'000'000;
 // Later on, where the rings wake the drainer before they are full. Much at once would keep a CPU from others for long.
 constexpr std::chrono::milliseconds kLongestDrainPeriodLater{160};
-// Of the worker, when nothing comes and no reading is under way.
+// How long the worker sleeps when nothing comes and no reading is under way.
 constexpr std::chrono::milliseconds kIdlePeriod{200};
 constexpr std::chrono::milliseconds kGathering{1};       // what comes together
 constexpr std::chrono::milliseconds kLastTurn{1};        // of the worker, while readings end
@@ -267,7 +267,7 @@ class RecorderImpl final : public Recorder {
     }
   }
 
-  // Of the worker, unless something comes.
+  // How long the worker sleeps unless something comes.
   std::chrono::milliseconds TurnPeriod() const {
     if (!pipeline_.idle() || !all_decoded_) return kDrainPeriod;
     return can_capture_ ? kIdlePeriod : kLongestDrainPeriod;  // it reads stacks every kOnlyLivePeriodNs
@@ -306,7 +306,7 @@ class RecorderImpl final : public Recorder {
     if (worker_.joinable()) worker_.join();
   }
 
-  // Of its clock, not later than now; 0 if it cannot be read.
+  // The scheduler's clock, not later than now; 0 if it cannot be read.
   uint64_t SchedulerNs() const {
     const uint64_t now_ns = clock_.ReadNs();
     return now_ns < armed_ns_ ? 0 : programs_->span().start_ns + (now_ns - armed_ns_);
@@ -346,15 +346,15 @@ class RecorderImpl final : public Recorder {
     return best;
   }
 
-  // Of the running one, by the scheduler's clock.
+  // When the running window began, by the scheduler's clock.
   uint64_t WindowBegin() const { return begin_ns_ != 0 ? begin_ns_ : programs_->span().start_ns; }
 
-  // Of the same one, which ends at `end_ns` of that clock, when the others were `now`.
+  // The clocks at the end of the running window, at `end_ns` of the scheduler's clock, when the others were `now`.
   Clocks EndOfWindow(const Clocks& now, uint64_t end_ns) const {
     return AtLeastBehind(start_, Following(start_, now), end_ns - std::min(end_ns, WindowBegin()));
   }
 
-  // Of the worker: nothing that ends later has been handled yet.
+  // Runs on the worker: nothing that ends later has been handled yet.
   absl::Status BeginNextWindow(Clocks* end) {
     const uint64_t cut_ns = CutAhead();
     *end = EndOfWindow(ClocksAt(cut_ns), cut_ns);
@@ -469,7 +469,7 @@ class RecorderImpl final : public Recorder {
   WorkerTasks tasks_;
   Pipeline pipeline_;                   // of the worker until it has ended
   LedgerMaker ledger_{kLedgerThreads};  // likewise
-  // Of the caller: the running window's beginning, and what was counted before it.
+  // The caller's: the running window's beginning, and what was counted before it.
   Clocks start_;
   std::vector<Drop> drops_before_;
   uint64_t not_drawn_ = 0;  // in the window that has ended

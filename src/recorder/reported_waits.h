@@ -21,7 +21,7 @@ class ReportedWaits {
 
   // A wait that began at `begin_ns` has lasted `all`: what of it has not been reported yet.
   WaitPart Rest(int32_t tid, uint64_t begin_ns, const WaitPart& all) const;
-  // Now it has. False if there is no room: then it will be told when it ends, and must not be before.
+  // Notes that all of it has been reported. False if there is no room: then it must not be reported before it ends.
   [[nodiscard]] bool Report(int32_t tid, uint64_t begin_ns, const WaitPart& all);
   // A window was closed. A thread that was not reported in it may only not have been listed, for want of a buffer: it
   // is forgotten after kWindows of them.

@@ -2,12 +2,12 @@
 // have its stack walked, and one that lives need not have the same tables read again: most programs are made of files
 // that are known already. Safe from any thread.
 //
-// Files are told apart as the kernel does, by device, inode, generation and time of change. That can be trusted because
-// the modules that are learned hold their files open: neither inode nor device is another one's as long as they do,
-// even where there are no generations and all times are the same (images of squashfs, erofs). Only modules whose tables
-// are the file's own are learned, and only from mappings of that file: a process can write to its copy, or exchange its
-// mappings while it is looked at, and must not lead the walks of others astray. Where it has written to its copy, it is
-// walked by the file's tables all the same. The vDSO is known as well: the kernel has it, not a file.
+// Files are distinguished as the kernel does, by device, inode, generation and time of change. That can be trusted
+// because the modules that are learned hold their files open: neither inode nor device is another one's as long as they
+// do, even where there are no generations and all times are the same (images of squashfs, erofs). Only modules whose
+// tables are the file's own are learned, and only from mappings of that file: a process can write to its copy, or
+// exchange its mappings while it is looked at, and must not lead the walks of others astray. Where it has written to
+// its copy, it is walked by the file's tables all the same. The vDSO is known as well: the kernel has it, not a file.
 #ifndef OFFCPU_RECORDER_SHARED_FILES_H_
 #define OFFCPU_RECORDER_SHARED_FILES_H_
 
@@ -40,11 +40,12 @@ class SharedFiles {
 
   // `piece` is what a look found at `mapping`.
   void Learn(const CodeMapping& mapping, const MappedCode& piece);
-  // Of this process, whom nobody has led astray.
+  // Learns this process's own vDSO, about which no other process can lie.
   void LearnVdso(const CodeMapping& mapping, const MappedCode& piece);
   // The code at `mapping`, in whatever process and wherever it is mapped there.
   std::optional<MappedCode> Find(const CodeMapping& mapping) const;
-  // Of all that the kernel lists of a process. What has been seen in the process itself (which may be null) goes first.
+  // Composes the code at `mappings`, all that the kernel lists of a process. What has been seen in the process itself
+  // (which may be null) goes first.
   ComposedCode Compose(const std::vector<CodeMapping>& mappings, const Target* process) const;
 
   size_t pieces() const;

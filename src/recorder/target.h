@@ -1,5 +1,5 @@
 // One process as the pipeline knows it: its recent code versions, and the captures that wait for a look at it. Plain
-// state of one thread; whoever drives it decides when to look.
+// state of one thread; the caller decides when to look.
 #ifndef OFFCPU_RECORDER_TARGET_H_
 #define OFFCPU_RECORDER_TARGET_H_
 
@@ -40,7 +40,7 @@ class Target {
                 std::shared_ptr<const AddressSpace> space);
   // A version that was put together of its mappings.
   void AddVersion(const CodeVersion& code, std::shared_ptr<const AddressSpace> space);
-  // Of code that this hash is said to stand for.
+  // Forgets the code that this hash is said to stand for.
   void ForgetVersion(uint64_t hash);
   // What any look has found at `mapping`; null if none has seen it.
   const MappedCode* FindPiece(const CodeMapping& mapping) const;

@@ -10,12 +10,12 @@ constexpr uint64_t kChangesForNs = 1'000'000'000;  // at most, until a process i
 constexpr uint64_t kLookAgainNs = 1'000'000'000;
 constexpr uint64_t kOwnerKnownForNs = 1'000'000'000;
 
-// Of a capture that was made before the look began.
+// The code of a capture that was made before the look began.
 CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEvent& event, const ProcessLook& look,
                        bool same_around) {
   if (std::shared_ptr<const AddressSpace> space = target.Find(known.Trusted(event.code))) return {std::move(space)};
   if (same_around && event.code.hash == 0) return {look.space};
-  // Of its mappings, those that have never been seen are gone.
+  // Those of its mappings that have never been seen are gone.
   if (std::optional<CaptureCode> part = known.FindPart(target, event.code)) return *std::move(part);
   return {.space = std::make_shared<const AddressSpace>(std::vector<MappedCode>()), .whole = false};
 }
@@ -36,7 +36,7 @@ Target* Targets::Find(const ProcessKey& process) const {
 }
 
 // A new process is looked at before its first capture comes: it may not live long. Should it end before that, its main
-// thread has told its name.
+// thread's events have its name.
 Target* Targets::FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm) {
   Target* target = Find(process);
   const bool is_new = target == nullptr;
@@ -148,8 +148,8 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
   target.asked_tid = target.tid;
 }
 
-// Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. Whoever has such
-// code is looked at again, for the captures to come.
+// Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. A process that
+// has such code is looked at again, for the captures to come.
 void Targets::LookAgain(const ProcessKey& process) {
   Target* target = Find(process);
   if (target == nullptr || now_ns_ < target->look_again_ns) return;

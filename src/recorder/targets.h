@@ -94,13 +94,13 @@ class Targets {
   void BeginWindow() { ++windows_; }
   // Only of targets that are known already.
   void HearOfInWindow(const ProcessKey& process);
-  // All that happened before the window began has been handled. Of what was not heard of since, no more will come;
-  // should it after all, it is met as if it were new.
+  // All that happened before the window began has been handled. From processes that were not heard of since, no more
+  // will come; should it after all, they are met as if they were new.
   void Forget();
 
   std::vector<ProcessInfo> Describe() const;
   const Stats& stats() const { return stats_; }
-  // Of hashes of code: see KnownCode.
+  // Hashes of code that have become void: see KnownCode.
   uint64_t conflicts() const { return code_.conflicts(); }
   const ReaderStats& reader_stats() const { return readers_.stats(); }
   size_t size() const { return targets_.size(); }

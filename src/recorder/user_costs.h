@@ -9,7 +9,7 @@
 
 namespace offcpu {
 
-// Of one user in some time.
+// What one user's programs did in some time.
 struct UserWaits {
   uint64_t waits = 0;       // that were recorded
   uint64_t captures = 0;    // that were made for them

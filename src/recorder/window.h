@@ -58,8 +58,7 @@ class Window {
   bool has_all_stacks() const { return joiner_.waiting_stays() == 0; }
   void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
 
-  // Of a stack that this window uses, and before it is used too.
-  // See StackTable.
+  // Define a stack that this window uses, or will use. See StackTable.
   bool DefineKernelStack(const KernelStackEvent& event) { return stacks_.DefineKernel(event.id, event.addresses); }
   void UndefineKernelStack(uint64_t id) { stacks_.UndefineKernel(id); }
   bool HasKernelStack(uint64_t id) const { return stacks_.HasKernel(id); }
@@ -74,13 +73,13 @@ class Window {
   Profile Finish(std::vector<Drop> drops);
 
  private:
-  // Of an interval or a sample.
+  // The key of the row that an interval or a sample is in.
   template <typename AnyEvent>
   RowKey KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind);
   uint32_t InternKernelStack(uint64_t id);
   uint32_t InternControlGroup(uint64_t id);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
-  // Of several waits, which lie in one second.
+  // The sum of several waits, which lie in one second.
   Interval SumOf(const IntervalEvent& event, WaitKind kind);
   void CountCookie(int32_t tid, uint64_t cookie);
 

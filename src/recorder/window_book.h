@@ -3,7 +3,7 @@
 // It is kept until all that happened in it has been handled and its stacks are known, while the next one is filled. An
 // interval that reaches from the one into the other is shared out between them.
 //
-// One thread. Does not know where stacks come from: it is told the outcome of each cookie.
+// One thread. Does not know where stacks come from: the caller reports the outcome of each cookie.
 #ifndef OFFCPU_RECORDER_WINDOW_BOOK_H_
 #define OFFCPU_RECORDER_WINDOW_BOOK_H_
 
@@ -55,7 +55,7 @@ class WindowBook {
   void Define(KernelStackEvent&& event);
   void Resolve(uint64_t cookie, const UserStack& stack);
   void ResolveMissing(uint64_t cookie, NoUserStack reason);
-  // Of a process that nothing more will be known of.
+  // Describes a process of which nothing more will be learned.
   void Describe(const ProcessInfo& process);
   void Tick(uint64_t now_ns);
 
@@ -87,7 +87,7 @@ class WindowBook {
  private:
   void AddSum(const IntervalEvent& event);
   void AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind);
-  // What of a wait lies in a window that can be told no more.
+  // Counts as lost what of a wait lies in a window that is not open any more.
   void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);
   void VoidKernelStack(uint64_t id);
   // A stay may have intervals in two windows.

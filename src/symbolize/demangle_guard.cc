@@ -21,8 +21,8 @@
 namespace offcpu {
 namespace {
 
-// Of all `for<'a, 'b>` of a Rust name together. The demangler counts them one by one, also in the paths that it skips
-// without printing them, and again for each back reference to such a path.
+// How many lifetimes all `for<'a, 'b>` of a Rust name may have together. The demangler counts them one by one, also in
+// the paths that it skips without printing them, and again for each back reference to such a path.
 constexpr uint64_t kMaxLifetimes = 256;
 
 // Components of a C++ pack expansion, with those of substitutions counted each time. For each expansion that is
@@ -139,7 +139,7 @@ class CppTree {
   }
 
  private:
-  // Of a component and all below it.
+  // What holds for a component and all below it.
   struct Facts {
     uint32_t size = 0;  // up to kMaxPatternSize + 1
     bool has_unary = false;

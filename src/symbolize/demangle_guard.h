@@ -11,10 +11,10 @@
 
 namespace offcpu {
 
-// Of a name that begins with "_R".
+// The name begins with "_R".
 bool IsHarmlessRust(std::string_view mangled);
 
-// Of a name that begins with "_Z".
+// The name begins with "_Z".
 bool IsHarmlessCpp(const std::string& mangled);
 
 }  // namespace offcpu

@@ -1,5 +1,5 @@
-// Names that symbol tables have given to addresses, for whoever symbolizes one profile after another: most addresses of
-// the next one are those of the last. Bounded in bytes. One thread at a time.
+// Names that symbol tables have given to addresses, for callers that symbolize one profile after another: most
+// addresses of the next one are those of the last. Bounded in bytes. One thread at a time.
 #ifndef OFFCPU_SYMBOLIZE_NAME_CACHE_H_
 #define OFFCPU_SYMBOLIZE_NAME_CACHE_H_
 
@@ -20,7 +20,7 @@ struct CachedName {
 
 class NameCache {
  public:
-  // Of names, with what they cost beside their bytes. It is emptied when there are more.
+  // `max_bytes`: of names, with what they cost beside their bytes. The cache is emptied when there are more.
   explicit NameCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Null: not known. Valid until the next Add or Begin.

@@ -15,9 +15,9 @@ namespace offcpu {
 
 inline constexpr uint64_t kMaxPerfMapBytes = 64u << 20;
 
-// Of the first `bytes` of `map`, an offset being an address. Code is thrown away and its place is used again: a later
-// line takes from earlier ones what they overlap. Lines that are none, such as a last one that is being written, are
-// skipped. Some runtimes write 0x before numbers.
+// Reads the first `bytes` of `map`, an offset being an address. Code is thrown away and its place is used again: a
+// later line takes from earlier ones what they overlap. Lines that are none, such as a last one that is being written,
+// are skipped. Some runtimes write 0x before numbers.
 ModuleNames ReadPerfMap(const Memory& map, uint64_t bytes, std::span<const uint64_t> addresses);
 
 }  // namespace offcpu

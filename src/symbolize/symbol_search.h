@@ -1,7 +1,7 @@
 // Finds the names of a few addresses among any number of symbols, which come in any order and are not kept: what this
 // holds grows with the addresses. One thread.
 //
-// Of the symbols that cover an address the one with the highest key wins, which is its begin, so that the one that
+// Among the symbols that cover an address the one with the highest key wins, which is its begin, so that the one that
 // begins last wins; then the best by rank, then the one with the fewest leading underscores, then the shortest, then
 // the first in byte order: "read" rather than "__read" or "__libc_read". Names are compared kMaxComparisons times at
 // most; then the first one stays. A symbol without a size ends where the next one begins, loses against one that has a

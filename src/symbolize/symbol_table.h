@@ -1,10 +1,9 @@
 // Finds the name of the function that covers an address. Made once from symbols in any order, then never changed; safe
 // to read from any thread. Does not know where the symbols come from, and does not demangle.
 //
-// Where symbols overlap, the one that begins last wins; one without a size loses against one with. Of those that begin
-// at one address only the best by rank stays, then the one with the fewest leading underscores, then the shortest, then
-// the first in byte order: "read" rather than
-// "__read" or "__libc_read".
+// Where symbols overlap, the one that begins last wins; one without a size loses against one with. Among those that
+// begin at one address only the best by rank stays, then the one with the fewest leading underscores, then the
+// shortest, then the first in byte order: "read" rather than "__read" or "__libc_read".
 #ifndef OFFCPU_SYMBOLIZE_SYMBOL_TABLE_H_
 #define OFFCPU_SYMBOLIZE_SYMBOL_TABLE_H_
 

@@ -93,7 +93,7 @@ class Namer {
 
   void NameFrames(const Module& module, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
-  // Of those addresses that are not cached. False: they could not be read in time.
+  // Reads the names of those addresses that are not cached. False: they could not be read in time.
   bool Read(const Module& module, const FrameNames& frames, Names* names);
   bool IsRead(const Module& module, const std::function<void()>& read);
   std::string_view Keep(uid_t owner, std::string_view name, std::string_view coarse);
@@ -168,7 +168,7 @@ std::string_view Namer::Keep(uid_t owner, std::string_view name, std::string_vie
 void Namer::NameFrames(const Module& module, FrameNames& frames) {
   std::string_view file = FileName(module.path);
   file = pool_.Intern(file, file);
-  // Of compiled code the file that names it says nothing about an address that it does not name.
+  // A perf map says nothing about an address that it does not name.
   const std::string prefix = module.is_perf_map ? "[unknown] " : absl::StrCat(std::string(file), "+");
   const std::string_view other = module.is_perf_map ? "[unknown]" : file;
   Names names;

@@ -17,7 +17,7 @@
 
 namespace offcpu {
 
-// That whoever reads on other threads waits for the symbols of a file.
+// How long a caller that reads on other threads waits for the symbols of a file.
 inline constexpr std::chrono::milliseconds kNamesDeadline(2000);
 
 struct SymbolizerOptions {
@@ -25,7 +25,7 @@ struct SymbolizerOptions {
   std::string modules_path = "/proc/modules";
   std::string debug_directory = "/usr/lib/debug";
   TimedRead timed_read;  // every read of a target's file; empty: they are done in line, however long they take
-  const IdlePatterns* idle = nullptr;  // what waits for work look like; null: they are not told
+  const IdlePatterns* idle = nullptr;  // what waits for work look like; null: they are not marked
 };
 
 // With a cache, names that it has are not looked up again, and those that are found are put there. Names that were not

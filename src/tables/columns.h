@@ -12,7 +12,7 @@ namespace offcpu {
 
 inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();
 
-// Of valid UTF-8.
+// How many columns `valid`, which is valid UTF-8, takes.
 size_t ColumnsOf(std::string_view valid);
 
 // The first `columns` characters.

@@ -29,7 +29,7 @@ absl::StatusOr<TableBy> ParseTableBy(const std::string& name);
 // "cause", "thread": what the label is, as a user asks for it. Without one it is the process.
 std::string_view LabelsName(const TableBy& by);
 
-// Of each value of the label. `rows`: those of the profile that are to be shown (classify/idle.h).
+// The sums of each value of the label. `rows`: those of the profile that are to be shown (classify/idle.h).
 struct LabelSums {
   std::string value;
   RowSums sums;

@@ -27,7 +27,7 @@ struct RowGroup {
   uint64_t most_ns = 0;                         // of that row
   std::set<uint32_t> processes;                 // indices into the profile
   std::set<uint32_t> comms;                     // likewise
-  std::set<std::pair<uint32_t, int32_t>> tids;  // with their processes; empty where threads are not told apart
+  std::set<std::pair<uint32_t, int32_t>> tids;  // with their processes; empty where rows have no threads
   std::vector<const NamedRow*> rows;            // they must outlive this
 
   void Add(const NamedRow& added);
@@ -37,13 +37,14 @@ struct RowGroup {
 // is called like a program keeps the digits that such names keep.
 void LeaveOutNumbers(NamedProfile* before, NamedProfile* after);
 
-// Of a wait for work only the time for a CPU may be left (idle.h). It belongs to no wait that is counted.
+// Is this what is left of a wait for work, its time for a CPU (idle.h)? It belongs to no wait that is counted.
 inline bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
 
 // By the index of a process, that of the first one which is the same to the reader.
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart);
 
-// Of one stack of functions, whatever was waited for there, and whoever ended that. In the order of the rows.
+// A group for each stack of functions, whatever was waited for there, and whatever ended that. In the order of the
+// rows.
 std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart);
 
 // "postgres", or "kworker/*" of several names; the same of threads.

@@ -1,5 +1,5 @@
-// A line for a screen, in parts that may stand out. No escape sequences: how a part stands out is for whoever owns the
-// terminal. Values.
+// A line for a screen, in parts that may stand out. No escape sequences: the owner of the terminal decides how a part
+// stands out. Values.
 #ifndef OFFCPU_TABLES_STYLED_LINE_H_
 #define OFFCPU_TABLES_STYLED_LINE_H_
 
@@ -8,7 +8,7 @@
 
 namespace offcpu {
 
-// Of a line that is selected, only what is plain looks selected: a picture is what its characters leave empty, too.
+// In a line that is selected, only plain parts look selected: a picture is what its characters leave empty, too.
 enum class Style { kPlain, kTitle, kQuiet, kPicture, kBlocked, kRunnable };
 
 struct StyledPart {

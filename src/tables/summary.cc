@@ -42,7 +42,7 @@ std::string CompleteShares(const ProfileStats& stats) {
   return absl::StrJoin(shares, ", ");
 }
 
-// Of the lines of the tables: stacks, and programs.
+// The sums of the lines of the tables: stacks, and programs.
 std::vector<RowSums> LinesOf(const NamedProfile& profile, std::span<const NamedRow> rows) {
   const std::vector<uint32_t> programs = SameProcesses(profile, RowsApart::kPrograms);
   std::vector<RowSums> lines(profile.processes.size());

@@ -28,7 +28,7 @@ using Rows = std::span<const NamedRow>;
 constexpr size_t kLeafFrames = 3;
 constexpr size_t kWakers = 3;  // of a stack
 constexpr const char* kIndent = "        ";
-// On a terminal, of a deep stack: what called it is told by few, what it does by more.
+// How many frames of a deep stack a terminal shows: few say what called it, more what it does.
 constexpr size_t kOuterFrames = 6;
 constexpr size_t kInnerFrames = 14;
 constexpr size_t kWideColumns = 100;
@@ -151,7 +151,7 @@ std::vector<WakeSum> SumWakes(const NamedProfile& profile, const RowGroup& stack
   return wakes;
 }
 
-// Who ended most of a stack's waits, and by whom he had been woken himself.
+// Writes which threads ended most of a stack's waits, and which had woken those.
 void WriteWakers(const NamedProfile& profile, const RowGroup& stack, const TableOptions& options, ByteSink sink) {
   const RowValue value = options.value;
   std::vector<WakeSum> wakes = SumWakes(profile, stack);
@@ -179,7 +179,7 @@ std::string WhoText(const NamedProfile& profile, const RowGroup& group) {
   return absl::StrCat(name, " (", profile.processes[group.row.process].key.pid, ")");
 }
 
-// "thread worker", "thread worker (12)", "8 threads worker-*", and "threads worker-*" where they are not told apart.
+// "thread worker", "thread worker (12)", "8 threads worker-*", and "threads worker-*" where their ids are not known.
 std::string WhichThreads(const NamedProfile& profile, const RowGroup& group) {
   const std::string name = ThreadText(profile, group);
   if (group.tids.size() > 1) return absl::StrCat(group.tids.size(), " threads ", name);

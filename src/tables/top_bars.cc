@@ -23,7 +23,7 @@ size_t CellsOf(uint64_t amount, uint64_t most, size_t columns) {
   return std::min(columns, static_cast<size_t>(std::ceil(share * static_cast<double>(columns))));
 }
 
-// Of `cells` that stand for all of the value.
+// How many of `cells`, which stand for all of the value, are for its runnable part.
 size_t RunnableCells(const RowSums& sums, RowValue value, size_t cells) {
   if (value == RowValue::kRunnable) return cells;
   if (value != RowValue::kOffCpu || sums.total_ns() == 0) return 0;

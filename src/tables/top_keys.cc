@@ -10,7 +10,7 @@ namespace {
 
 using Kind = TopKey::Kind;
 
-// Of a sequence by its last character, or by its number if that is '~'.
+// The kind of a sequence by its last character, or by its number if that is '~'.
 std::optional<Kind> KindOf(std::string_view number, char last) {
   if (last == '~') {
     if (number == "1" || number == "7") return Kind::kHome;

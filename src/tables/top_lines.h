@@ -13,7 +13,7 @@
 
 namespace offcpu {
 
-// Of an interval, in a second.
+// What an interval has in a second.
 class Rates {
  public:
   explicit Rates(uint64_t duration_ns) : duration_ns_(static_cast<double>(duration_ns)) {}
@@ -28,7 +28,7 @@ class Rates {
   double duration_ns_;
 };
 
-// Of the column of a value.
+// The title of the column of a value.
 const char* RateTitle(RowValue value);
 
 // Four columns: off the CPU, blocked, runnable, waits; and behind the first its standard error, if it `has_errors`.
@@ -49,7 +49,7 @@ inline bool HasErrors(const TopTable& table) { return table.sums.ns_variance > 0
 // The name of a function, without what says little.
 std::string TopFrameName(const std::string& name, size_t columns);
 
-// Of `room` lines for two tables, those of the first: half, or what it needs, or what the second leaves.
+// How many of `room` lines for two tables the first one gets: half, or what it needs, or what the second leaves.
 size_t ShareOfLines(size_t room, size_t first, size_t second);
 
 }  // namespace offcpu

@@ -96,10 +96,10 @@ class Drawing {
   }
 
   bool is_wide() const { return options_.columns >= kAllFiguresColumns; }
-  // Of the narrow table, which has one of the times.
+  // What the narrow table shows, which has one of the times.
   RowValue time() const { return IsTime(state_.value) ? state_.value : RowValue::kOffCpu; }
 
-  // Of one picture, where there are two.
+  // The width of one picture, where there are two.
   size_t PictureColumns(const std::string& before) const {
     const size_t used = ColumnsOf(before) + 2;
     const size_t room = (options_.columns - std::min(options_.columns, used)) / 2;

@@ -24,8 +24,8 @@ struct TopState {
   std::optional<TopStack> stack;
 };
 
-// Of a whole table, what passes the filter, sorted. With a filter, what a process costs is what those of its stacks
-// cost that pass. Sums over everything are left as they are.
+// What of a whole table passes the filter, sorted. With a filter, what a process costs is what those of its stacks cost
+// that pass. Sums over everything are left as they are.
 TopTable ShownOf(const TopTable& all, const TopState& state);
 
 // Indices into the table's stacks: those of the selected process, or all.

@@ -44,7 +44,7 @@ struct TopTable {
   std::string host;
   RowSums sums;  // over everything
   bool is_sample = false;
-  uint64_t unsampled_most_ns = 0;  // that may be of any process and stack, or none, beside what is told of it
+  uint64_t unsampled_most_ns = 0;  // that may be of any process and stack, or none, beside what it has here
   uint64_t slept_throughout = 0;
   std::vector<IdleSum> idle;  // waits for work that are left out of all else
   std::vector<Drop> drops;    // those that lost most time first

@@ -27,7 +27,7 @@ constexpr Row FramePointerRow(const Machine& machine, const CodeRange& code = {.
   };
 }
 
-// Of code without a frame, where everything is as the call left it.
+// The row of code without a frame, where everything is as the call left it.
 constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
   const int32_t word = machine.word_bytes;
   const ValueRule pushed = {.offset = -word, .place = Place::kAtCfa, .reg = 0};
@@ -42,7 +42,7 @@ constexpr Row WithoutFrameRow(const Machine& machine, const CodeRange& code) {
   };
 }
 
-// Of code that was read from a return address on. What never returns is as if nobody had called it.
+// The row of code that was read from a return address on. Code that never returns is as if nothing had called it.
 constexpr Row ReturnPathRow(const Machine& machine, const ReturnPath& path, uint64_t return_address) {
   Row row = {.begin = return_address - 1, .end = return_address, .source = FrameSource::kFramePointer};
   if (path.kind != ReturnPath::Kind::kReturns) return row;

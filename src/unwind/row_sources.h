@@ -16,8 +16,8 @@
 namespace offcpu {
 
 struct RowSource {
-  FrameSource rows = FrameSource::kEhFrame;      // as what its rows are told
-  FrameSource ordered = FrameSource::kEhFrame;   // as what an UnwindOrder names it
+  FrameSource rows = FrameSource::kEhFrame;      // what its rows are shown as
+  FrameSource ordered = FrameSource::kEhFrame;   // what an UnwindOrder calls it
   bool fills_gaps = false;                       // opened with the source before it, for code which that leaves out
   bool falls_as_a_whole = false;                 // where one entry is damaged, nothing says that the others are not
   size_t kept_bytes = 0;                         // beside the table, for each entry that has been asked for

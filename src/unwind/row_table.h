@@ -22,7 +22,7 @@ class RowTable {
   virtual std::optional<bool> BeginsSignalFrame(uint64_t address) const = 0;
   // The link-time addresses around `address` that are not described; empty if it is.
   virtual CodeRange HoleAt(uint64_t address) const = 0;
-  // Of code: all functions that it describes.
+  // The bytes of code in all functions that it describes.
   virtual uint64_t DescribedBytes() const = 0;
 
   // Left out, or found to be damaged.

@@ -82,7 +82,7 @@ class SFrameTable final : public RowTable {
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty
   std::vector<uint64_t> begins_;  // of the same functions: what is searched is small
-  // Of the functions that have been asked for: the rows of each, and behind them a start where they end.
+  // The rows of each function that has been asked for, and behind them a start where they end.
   std::vector<uint32_t> starts_;
   std::vector<Prepared> prepared_;
   size_t bad_entries_ = 0;

@@ -82,7 +82,7 @@ struct SFrameRow {
 
 class SFrameSection {
  public:
-  // Of the section that begins with `bytes`, which may go on behind it. Unimplemented for other versions.
+  // Parses the section that `bytes` begins with; they may go on behind it. Unimplemented for other versions.
   static absl::StatusOr<SFrameSection> Parse(std::span<const std::byte> bytes, uint64_t address);
 
   const SFrameHeader& header() const { return header_; }

@@ -43,7 +43,7 @@ std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row
 
 struct Frame {
   const Module* module = nullptr;  // null: executable memory without a file (JIT code); kept alive by the profile
-  // Link-time address in `module`, else the address in the process. Of a caller, the return address itself.
+  // Link-time address in `module`, else the address in the process. For a caller, the return address itself.
   uint64_t address = 0;
   FrameSource source = FrameSource::kRegisters;
   // False: `address` is a return address, and the call is the instruction before it.

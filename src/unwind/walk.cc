@@ -29,8 +29,8 @@ bool KeepsFramePointer(const AddressSpace& space, const MappedCode& code) {
   return is_made ? space.keeps_frame_pointers() : module->is_go;
 }
 
-// No more frames than this can be told apart in what was captured, each of which has a return address: a walk that
-// finds more goes in circles, through signal frames of a hostile stack.
+// What was captured has no more frames than this, each of which has a return address: a walk that finds more goes in
+// circles, through signal frames of a hostile stack.
 size_t MostFrames(const StackCopy& copy, const Machine& machine) {
   size_t bytes = copy.end - copy.begin;
   for (const StackPiece& piece : copy.pieces) bytes += piece.bytes.size();
@@ -38,8 +38,8 @@ size_t MostFrames(const StackCopy& copy, const Machine& machine) {
 }
 
 // The start code of a C library or of a dynamic linker need not have a row that says that nobody calls it. It is where
-// a program is entered, and other functions follow at once, so that more must speak for it. Of a caller that is the
-// ABI's mark, a frame pointer of 0; of an instruction that was interrupted, which leaves any function's register as it
+// a program is entered, and other functions follow at once, so that more must speak for it. For a caller that is the
+// ABI's mark, a frame pointer of 0; for an instruction that was interrupted, which leaves any function's register as it
 // was, that it is the very first one or that the stack is still as the kernel has made it.
 bool IsStartCode(const MappedCode& code, uint64_t address, const StackCopy& copy, const FrameState& state) {
   constexpr uint64_t kMaxStartBytes = 64;
@@ -190,7 +190,7 @@ std::optional<EndReason> Walker::StepFromLandmark(const GoLandmark& landmark, co
   return landmark.kind == GoLandmark::Kind::kSwitch ? EndReason::kOtherStack : EndReason::kComplete;
 }
 
-// Of a caller a frame pointer of 0 has told it.
+// Ends the walk at start code. If it is a caller, its frame pointer of 0 has shown that.
 std::optional<EndReason> Walker::StepFromStart(FrameState* state, Found* found) const {
   found->row = FramePointerRow(*machine_);
   found->is_followable &= !state->exact;

@@ -1,8 +1,8 @@
 // Walks a user stack: from the saved registers to the outermost frame, or to the first place where going on would be a
 // guess. One thread. Needs the mappings as they were when the stack was captured; reads nothing but the stack copy.
 //
-// Does not symbolize, and keeps modules alive only as long as their rows are cached: whoever keeps a UserStack keeps
-// its modules.
+// Does not symbolize, and keeps modules alive only as long as their rows are cached: a caller that keeps a UserStack
+// keeps its modules.
 #ifndef OFFCPU_UNWIND_WALK_H_
 #define OFFCPU_UNWIND_WALK_H_
 
@@ -34,7 +34,7 @@ struct WalkStats {
   std::array<uint64_t, kFrameSourceCount> frames = {};
 };
 
-// How a walk went, for whoever goes the same way again.
+// How a walk went, for code that goes the same way again.
 struct WalkTrace {
   struct Step {
     uint64_t lookup_pc = 0;  // what the row was looked up by: an address in the process
@@ -69,7 +69,7 @@ class Walker {
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
             UserStack* out, WalkTrace* trace = nullptr);
 
-  // Of the last walk, if it ended as `stack copy`, `other stack` or `stack not read`.
+  // What the last walk needed, if it ended as `stack copy`, `other stack` or `stack not read`.
   const NeededStack& needed() const { return needed_; }
   const WalkStats& stats() const { return stats_; }
   const RowFinderStats& row_stats() const { return rows_.stats(); }

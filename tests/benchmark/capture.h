@@ -18,7 +18,7 @@ struct Captured {
   uint64_t end() const { return begin() + stack.size(); }
 };
 
-// Of about 20 frames, all of a thread of its own, so that its stack ends where the thread began.
+// A stack of about 20 frames, all of a thread of its own, so that it ends where the thread began.
 const Captured& TwentyFrames();
 
 }  // namespace offcpu

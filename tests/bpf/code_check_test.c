@@ -118,7 +118,7 @@ TEST(CodeCheck, MappingsThatChangeMeanwhileAreUnknown)
 	expect_new_code(task);
 }
 
-/* Of another program, or where the list is not kept any more. */
+/* The code is another program's, or the list is not kept any more. */
 TEST(CodeCheck, WithoutAListNothingIsKnown)
 {
 	struct task_struct *task = new_walked(2);

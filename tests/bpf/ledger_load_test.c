@@ -31,8 +31,8 @@ static void expect_accounts(void)
 	}
 }
 
-/* Nothing is stolen in a stretch that is going on when recording begins: what was before cannot be told
- * apart. */
+/* Nothing is stolen in a stretch that is going on when recording begins: what was stolen before cannot be
+ * separated. */
 static void begin_to_record(void)
 {
 	settings->ledger = 1;

@@ -95,7 +95,8 @@ TEST(Ledger, RunIsCutAtTheStart)
 	expect_terms(account(), 700, 0, 0, 0);
 }
 
-/* Of 2700 ns 1000 were stolen before the start, and 2000 are taken for those before it; of 2100, 1000 all. */
+/* 2000 of 2700 ns are taken for those before the start, with the 1000 that were stolen; of 2100, all of 1000
+ * are. */
 TEST(Ledger, RunOverTheStartIsNoLessThanNothing)
 {
 	begin();

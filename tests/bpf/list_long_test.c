@@ -69,7 +69,7 @@ TEST(ListLong, AllAreListedWhereNoLengthIsAskedFor)
 	EXPECT_EQ(storage_of(task)->listed_pass, 0); /* nobody has to know */
 }
 
-/* A pass may be shown a task twice; the next one is not told of what is known. */
+/* A pass may be shown a task twice; the next one leaves out what is known. */
 TEST(ListLong, WaitIsListedInOnePassOnly)
 {
 	struct task_struct *task = new_sleeper();

@@ -22,7 +22,7 @@ struct actor {
 	__u64 on_cpu_ns, stolen_ns, blocked_ns, runnable_ns; /* since the start */
 };
 
-/* A wait as it has to be told. */
+/* A wait as the programs have to report it. */
 struct told_wait {
 	__u32 tid, kind;
 	__u64 end_ns, blocked_ns, runnable_ns;

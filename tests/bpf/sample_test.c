@@ -56,7 +56,7 @@ TEST(Sample, ThreadInUserModeHasNoKernelStackAndNoSystemCall)
 }
 
 /* All addresses are taken for those to return to: the leaf's is where it was interrupted, and one more is
- * told. */
+ * reported. */
 TEST(Sample, ThreadInTheKernelHasBoth)
 {
 	const struct stack_definition *stack;

@@ -26,7 +26,7 @@ static void begin(__u64 random, bool ends_at_switch)
 		this_cpu()->random = random;
 }
 
-/* Of 1 to 1300 ns, all of them as often. */
+/* 1 to 1300 ns, each as often as the others. */
 static __u64 wait_ns(__u32 index)
 {
 	return 1 + index * 7ULL % 1300;

@@ -1,4 +1,4 @@
-/* Which intervals may be told together with others, and in which second and with which times. */
+/* Which intervals may be added up with others, and in which second and with which times. */
 #include "tests/bpf/host/programs.h"
 
 /* In the middle of second 50, where a wait of 1000 ns ends. */

@@ -99,7 +99,7 @@ TEST(HiddenTasks, ArrivalOfOneThreadIsNotTakenForAnothers)
 	EXPECT_EQ(this_cpu()->told_tid, 0); /* the idle thread */
 }
 
-/* Where arrivals are told at the exit of the scheduler, all are. */
+/* Where the exit of the scheduler reports arrivals, it reports all of them. */
 TEST(HiddenTasks, ExitTellsEveryArrivalOtherwise)
 {
 	begin();
@@ -119,7 +119,7 @@ TEST(HiddenTasks, ExitThatIsNoSwitchTellsNothing)
 	EXPECT_EQ(find_stamp(task)->out_ns, SCRIPT_START + 100);
 }
 
-/* It left at 100, came at 400 behind a hidden thread, which nobody was told of, and leaves at 1000. */
+/* It left at 100, came at 400 behind a hidden thread, unseen by any program, and leaves at 1000. */
 static void come_untold(void)
 {
 	hide_runner(200);

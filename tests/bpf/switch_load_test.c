@@ -12,7 +12,7 @@ static void run_load(void)
 	end_load();
 }
 
-/* A thread's waits are told in the order in which they end, and all of them are. */
+/* The programs report all of a thread's waits, in the order in which they end. */
 static void expect_all_waits(void)
 {
 	__u32 told = 0;

@@ -1,4 +1,4 @@
-/* Whether the user stack of a wait is told by a walk, by a capture, or by a capture that proves the walk. */
+/* Whether the user stack of a wait comes from a walk, a capture, or a capture that proves the walk. */
 #include "tests/bpf/user_script.h"
 
 #define SP (STACK + 0x10000)

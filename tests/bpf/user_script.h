@@ -76,7 +76,7 @@ struct user_thread {
 	struct pt_regs *regs;
 };
 
-/* Of the mappings that there are. */
+/* Makes the code of the mappings that there are known. */
 static inline void know_code(struct user_thread thread)
 {
 	see_code(thread.state, thread.task, 1 + (__u64)thread.task->mm->mm_lock_seq.sequence, CODE_HASH);

@@ -106,7 +106,7 @@ TEST(Wake, ChainEndsWithTheWakesBeforeTheWait)
 }
 
 /* Six threads wake one another, at 10, 20 and so on, and the seventh waits for all of them: the last four are
- * told. */
+ * reported. */
 TEST(Wake, ChainHasAtMostFourLinks)
 {
 	struct task_struct *tasks_of_chain[7];

@@ -34,7 +34,7 @@ TEST(WireHash, ReferenceIsRight)
 	EXPECT_EQ(sip_hash_1_3(HOST_KEY_LOW, HOST_KEY_HIGH, bytes, 0), 0xabac0158050fc4dc);
 }
 
-/* Of up to 300 words: the length is told by one byte, which 32 words fill. */
+/* Hashes up to 300 words: one byte has the length, which 32 words fill. */
 TEST(WireHash, IsAsThePaperSays)
 {
 	__u64 words[300];

@@ -163,7 +163,7 @@ TEST(Checks, TheKernelsAnswerIsRepeated) {
 TEST(Checks, KernelSymbolsMayBeHiddenFromSomeFromAllOrNotThere) {
   HostFacts facts = Everything();
   facts.features->ranges.schedule = {};
-  facts.features->orc = false;  // tables that are not found for this reason are not told as well
+  facts.features->orc = false;  // tables that are not found for this reason are no complaint of their own
   EXPECT_THAT(Complaints(facts), ElementsAre("kernel symbols: limited"));
   EXPECT_THAT(Find(facts, "kernel symbols").advice, HasSubstr("CAP_SYSLOG"));
   facts.kptr_restrict = 2;

@@ -13,7 +13,7 @@ namespace {
 
 TEST(Counters, NothingLostIsNoDrop) { EXPECT_TRUE(NameCounters({}).empty()); }
 
-// A counter without a name would be a loss that nobody is told of. These tell how things were done, not what was lost.
+// A counter without a name would be a loss that no report shows. These tell how things were done, not what was lost.
 TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
   const std::set<uint32_t> not_losses = {WIRE_COUNT_TASK_WORK,
                                          WIRE_COUNT_TASK_WORK_REFUSED,

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Of the recording, by the scheduler's clock.
+// When the recording began and ended, by the scheduler's clock.
 constexpr uint64_t kStart = 1'005'000;
 constexpr uint64_t kEnd = 1'009'000;
 

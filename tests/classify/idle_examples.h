@@ -17,7 +17,7 @@ struct IdleExample {
   std::string_view frames;  // from the leaf outwards
 };
 
-// Of servers that run scripts and tasks of others, and of sshd; other examples are in idle_defaults_test.cc.
+// Examples of servers that run scripts and tasks of others, and of sshd; others are in idle_defaults_test.cc.
 std::span<const IdleExample> ScriptExamples();
 
 }  // namespace offcpu

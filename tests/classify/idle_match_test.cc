@@ -89,7 +89,7 @@ TEST(MatchesStack, AFunctionThatMayBeWithoutANameIsNeverMissing) {
   EXPECT_FALSE(Matches(pattern, {"d!", "c!", "c!wait", "a!loop"}));
 }
 
-// Of an extension module, say: code of the program calls it, and it calls code of the program.
+// Such as one of an extension module: code of the program calls it, and it calls code of the program.
 TEST(MatchesStack, AFunctionWithoutANameMayBeKnownByItsModule) {
   const std::string pattern = "loop; get | <no name in queue.*>; wait";
   EXPECT_TRUE(Matches(pattern, {"c!wait", "queue.so!", "a!loop"}));
@@ -105,7 +105,7 @@ TEST(MatchesStack, AFunctionWithoutANameMayBeKnownByItsModule) {
   EXPECT_TRUE(Matches("loop; get | <no name> | <no name in queue.*>; wait", {"c!wait", "a!", "a!loop"}));
 }
 
-// Of a stripped program, which calls the C library from there.
+// A stripped program has no name for it, and calls the C library from there.
 TEST(MatchesStack, MainIsKnownByItsCaller) {
   const std::string pattern = "main; wait";
   EXPECT_TRUE(Matches(pattern, {"c!wait", "a!main"}));

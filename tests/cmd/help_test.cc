@@ -52,7 +52,7 @@ Flags AllOf(const std::string& text, const std::string& pattern) {
   return all;
 }
 
-// Of the lines "  -p,--pid PID ...   What it does".
+// The flags of the lines "  -p,--pid PID ...   What it does".
 Flags FlagsOf(const std::string& help) {
   const std::regex line_of_flag("^ {1,6}(-[a-z])?,? ?(--[a-z-]+)?.*");
   Flags flags;

@@ -66,13 +66,13 @@ class LastingAnswers : public ControlServerTest {
     const std::lock_guard lock(mutex_);
     return begun_;
   }
-  // Whoever has asked by then has been read.
+  // Then the server has read every client that has asked.
   void AwaitReading() {
     const OwnedFd wrong = ConnectAs(0);
     EXPECT_EQ(write(wrong.get(), "\xff\xff\xff\xff", 4), 4);
     EXPECT_THAT(AnswerTo(wrong), HasSubstr("error: a message of 4294967295 bytes"));
   }
-  // Whoever has asked by then, and can be answered, is being answered.
+  // Then the server is answering every client that has asked and can be answered.
   void AwaitTurn() { EXPECT_EQ(AskOnce("quick"), "re: quick"); }
   size_t BegunOf(const std::string& who) {
     const std::vector<std::string> all = begun();

@@ -30,7 +30,7 @@ TEST_F(ControlServerTest, WhatIsNoSocketIsNotReplaced) {
   EXPECT_THAT(std::string(ListenAt(path_, {}).status().message()), HasSubstr("cannot bind"));
 }
 
-// What a process of other credentials is told.
+// What a process of other credentials gets as an answer.
 class AsAnother : public ControlServerTest {
  protected:
   void SetUp() override {

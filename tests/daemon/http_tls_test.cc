@@ -51,7 +51,7 @@ class HttpTlsTest : public ::testing::Test {
   void WantToken(const std::string& token = kToken) { config_.bearer_token_file = files_.Write("token", token); }
   void WantCertificate() { config_.client_ca_file = files_.Path("ca.pem"); }
 
-  // Of a client that believes nobody but our authority. `name`: whose certificate it shows; empty: none.
+  // A client that believes only our authority. `name`: whose certificate it shows; empty: none.
   std::unique_ptr<httplib::SSLClient> Client(const std::string& name = "") const {
     const std::string base = files_.Path(name);
     auto client =
@@ -154,7 +154,7 @@ TEST_F(HttpTlsTest, WithoutTlsThereIsNoAnswer) {
               HasSubstr("\noffcpud_http_dropped_total{reason=\"no TLS\"} 1\n"));
 }
 
-// Probes of a port, and whoever has thought better of it, are no strangers.
+// Probes of a port, and clients that have thought better of it, are no strangers.
 TEST_F(HttpTlsTest, WhoHangsUpIsNotCounted) {
   WantToken();
   Listen();

@@ -79,7 +79,7 @@ TEST(MetricsTest, TellWhatRecordingCosts) {
               HasSubstr("# TYPE offcpud_sample_threshold_seconds gauge\noffcpud_sample_threshold_seconds 3.7e-05\n"));
 }
 
-// Only whoever names the windows knows them.
+// Only the code that names the windows knows them.
 TEST(MetricsTest, TellNamesThatWereLost) {
   FakeKernel kernel;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));

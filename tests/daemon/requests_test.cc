@@ -48,7 +48,7 @@ class RequestsTest : public ::testing::Test {
     return request;
   }
 
-  // Of all windows, and the running one.
+  // Dumps all windows, and the running one.
   NamedProfile Dump(const control::DumpRequest& dump) {
     control::Request request = Version1();
     *request.mutable_dump() = dump;

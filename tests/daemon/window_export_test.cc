@@ -24,7 +24,7 @@ class WindowExportTest : public ::testing::Test {
     directory_ = mkdtemp(name.data());
   }
   ~WindowExportTest() override {
-    window_export_.Configure({});  // whoever writes there has ended
+    window_export_.Configure({});  // the thread that writes there has ended
     std::filesystem::remove_all(directory_);
   }
 

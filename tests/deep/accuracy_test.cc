@@ -196,7 +196,7 @@ class Accuracy : public CliTest {
 
   // Where every wait was recorded, within one percent, which is what may be between the clocks: readings of them, and
   // interrupts, are some microseconds of a wait of 2 ms. Where what was recorded is a sample, three standard errors, if
-  // that is more. Of eleven right estimates that are normal one is beyond that once in 34 runs, but two only once in
+  // that is more. One of eleven right estimates that are normal is beyond that once in 34 runs, but two only once in
   // 2600, and one beyond 4.6 once in 20,000.
   void ExpectAgreement(const std::map<std::string, Account>& accounts, const char* what) const {
     int beyond = 0;

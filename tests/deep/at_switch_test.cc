@@ -247,7 +247,8 @@ TEST(Stamps, OfThreadsWhosePlacesAreTakenCountAll) {
   ExpectAllIsCounted(targets, WIRE_STAMPS);
 }
 
-// Threads that are selected after they have come to their CPU: that arrival was not told because nobody asked for it.
+// Threads that are selected after they have come to their CPU: the programs did not report that arrival, because it was
+// not asked for.
 TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
   RecordConfig config;
   config.comms = {"w_*"};
@@ -267,7 +268,7 @@ TEST(Stamps, OfThreadsThatAreNamedLaterMissNoArrival) {
   EXPECT_EQ(counters[WIRE_COUNT_ARRIVAL_UNTOLD].count, 0u);
 }
 
-// Here, and on kernels that hide tasks, some arrivals are not told; elsewhere all are.
+// Here, and on kernels that hide tasks, the programs miss some arrivals; elsewhere none.
 TEST(Stamps, CountAsMuchWithoutSchedExit) { ExpectAllOfOneIsCounted(WIRE_STAMPS, false); }
 
 }  // namespace

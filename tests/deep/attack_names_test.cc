@@ -183,7 +183,7 @@ TEST_F(AttackNamesTest, RootsFilesAreNotReadAsMaps) {
     EXPECT_GT(service_->DropCount("perf map refused: symbolic link"), 0u);
   }
   {
-    // To make a hard link takes no right to read, where the kernel is not told to ask for it: root stands in for that.
+    // To make a hard link takes no right to read, where the kernel is not set to ask for it: root stands in for that.
     const Attacker attacker([](const auto& ready) {
       ready();
       SleepInMadeCode();

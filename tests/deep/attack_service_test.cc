@@ -68,7 +68,7 @@ class AttackServiceTest : public ::testing::Test {
     ASSERT_NE(service_, nullptr);
   }
 
-  // A process of another user whose memory hangs whoever reads it.
+  // A process of another user whose memory hangs any process that reads it.
   static std::unique_ptr<Target> Hanging() {
     std::unique_ptr<Target> target = Target::Start({"hostile", "uffd", "--seconds", "60", "--user", kNobody});
     if (target != nullptr) target->Go();
@@ -122,7 +122,7 @@ class AttackServiceTest : public ::testing::Test {
     request.mutable_stacks()->set_unwind("eh_frame");
     return Framed(request);
   }
-  // Of /metrics, by all before its value.
+  // A value of /metrics, by all before it.
   uint64_t Metric(const std::string& name) const {
     httplib::Client client("127.0.0.1", service_->http_port());
     client.set_read_timeout(seconds(60));
@@ -332,7 +332,7 @@ TEST_F(AttackServiceTest, AThreadThatCannotBeStartedIsAnError) {
   ExpectEndsInTime();
 }
 
-// Whoever hangs the readers of his own processes has no others'.
+// A user who hangs the readers of his own processes gets no others.
 TEST_F(AttackServiceTest, ProcessesThatHangTheirReadersBlindNobodyElse) {
   std::vector<std::unique_ptr<Target>> hanging;  // before anybody has looked at them
   for (int i = 0; i < 6; ++i) hanging.push_back(Hanging());

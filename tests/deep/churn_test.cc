@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kPauseNs = 0.5e9;  // of the host
 
-// Of ten lives of an image or a library, 150 ms each, one may be over before anybody could look at it: the first one,
+// One of ten lives of an image or a library, 150 ms each, may be over before anybody could look at it: the first one,
 // if the host pauses then. Later ones are known by it.
 constexpr double kOfTenLives = 0.88;
 

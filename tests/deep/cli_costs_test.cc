@@ -44,7 +44,7 @@ TEST_F(Cli, TheLedgerOfACommandBeginsAtItsExecve) {
   };
   const long long wall_ns = number("wall_ns");
   EXPECT_GT(number("on_cpu_ns"), 1'000'000) << output_;
-  // Of a short life some time is charged to nobody, as ledger_test has it.
+  // Some time of a short life is charged to nobody, as ledger_test has it.
   EXPECT_LT(std::abs(number("rest_ns")), wall_ns / 500 + 200'000) << output_;
 }
 

@@ -59,8 +59,8 @@ std::map<pid_t, OurStack> ByOffcpu(pid_t pid) {
   return stacks;
 }
 
-// Of a debugger's output: lines that begin with `thread` and the number of one, and below each a line
-// "#0  0x00007f6db7d26f36 ..." for each frame.
+// Reads a debugger's output: lines that begin with `thread` and the number of one, and below each a line "#0
+// 0x00007f6db7d26f36 ..." for each frame.
 std::map<pid_t, Pcs> Read(const std::string& output, std::string_view thread) {
   std::map<pid_t, Pcs> stacks;
   pid_t tid = 0;
@@ -130,7 +130,7 @@ std::string Differences(const std::map<pid_t, OurStack>& before, const std::map<
   return text;
 }
 
-// Of the threads of a stopped process.
+// Compares the stacks of the threads of a stopped process.
 class Comparison {
  public:
   Comparison(std::string name, pid_t pid, Reference by)

@@ -24,7 +24,7 @@ struct Tally {
   void Add(const Tally& other);
 };
 
-// Of the threads of a program, once it is as many that wait.
+// Compares the stacks of a program's threads, once as many as it says wait.
 Tally CompareAll(const RealProgram& program, Reference reference = Reference::kElfutils);
 
 }  // namespace offcpu::integration

@@ -102,7 +102,7 @@ TEST_P(Contexts, WhoseBaseSaysThatNobodyCallsItAreWhole) {
   });
 }
 
-// A base need not say so: then nothing is proven, and whoever entered the context is not shown as caller.
+// A base need not say so: then nothing is proven, and the function that entered the context is not shown as caller.
 TEST_P(Contexts, EndAtTheirBase) {
   const std::unique_ptr<Target> target = Start(is_fiber() ? "fiber" : "context");
   ASSERT_NE(target, nullptr);

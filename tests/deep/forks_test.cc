@@ -1,6 +1,6 @@
 // A program that forks all the time while its other threads wait in every usual way: no stack is cut. While a process
-// forks, the kernel hides its mappings from whoever looks, one after the other.
-// OFFCPU_FORK_STACKS says how many stacks to look at; without it as many as come in a few seconds.
+// forks, the kernel hides its mappings from readers, one after the other. OFFCPU_FORK_STACKS says how many stacks to
+// look at; without it as many as come in a few seconds.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -23,7 +23,7 @@ bool IsBetweenParentAndChild(const StackRow& row) {
   return row.user->end == EndReason::kNoRow && row.user->frames.size() == 1 && row.Has("clone3");
 }
 
-// Of a few seconds. Fails if one is cut.
+// Records a few seconds. Fails if a stack is cut.
 void RecordForks(Stacks* stacks) {
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "3", "--fork-ms", "2"});
   ASSERT_NE(target, nullptr);

@@ -25,8 +25,7 @@ class Hostile : public testing::Test {
     ExpectTime("the process beside it", target_->Measured("hostile", "normal_wait").ns,
                [](const StackRow& row) { return row.complete() && row.Has("normal_wait"); });
     // With a stack or without one, the time of the hostile threads is there.
-    // Where in the program they were cannot be told of waits without a whole stack; that it was a sleep, the kernel
-    // can.
+    // Waits without a whole stack do not say where in the program they were; that it was a sleep, the kernel says.
     ExpectTime("hostile_thread", target_->Measured("hostile_thread", "hostile_wait").ns, [](const StackRow& row) {
       return row.comm == "hostile_thread" && row.row->kind != WaitKind::kOpen && row.HasInKernel("hrtimer_nanosleep");
     });

@@ -31,7 +31,7 @@ constexpr int kHang = SIGUSR1;
 volatile sig_atomic_t hangs = 0;
 
 // Answers one request after the other, in a process of its own. A request that it has taken is answered before it
-// hangs: the kernel lets whoever waits for such a one wait whatever signal comes.
+// hangs: the kernel lets a process that waits for such a one wait whatever signal comes.
 class Server {
  public:
   Server(int fd, std::string content) : fd_(fd), content_(std::move(content)) {}
@@ -163,8 +163,8 @@ std::unique_ptr<HungMount> HungMount::Create(const std::string& directory, const
   sigprocmask(SIG_SETMASK, &before, nullptr);
   close(fd);
   std::unique_ptr<HungMount> mounted(new HungMount(directory, server));
-  // From the first close on the kernel knows that the server does not want to hear of any: whoever closes a file, or
-  // ends with one open, waits for that answer, whatever signal comes.
+  // From the first close on the kernel knows that the server does not want to hear of any: a process that closes a
+  // file, or ends with one open, waits for that answer, whatever signal comes.
   const int file = open(mounted->path().c_str(), O_RDONLY | O_CLOEXEC);
   EXPECT_GE(file, 0) << mounted->path() << ": " << std::strerror(errno);
   close(file);

@@ -1,7 +1,7 @@
-// A file system with one file, which its server serves until it is told to hang: from then on whoever needs it waits.
-// Everybody may use it. Needs root and /dev/fuse.
+// A file system with one file, which its server serves until it is told to hang: from then on every process that needs
+// it waits. Every user may use it. Needs root and /dev/fuse.
 //
-// When it goes out of scope whoever waits gets an error.
+// When it goes out of scope, processes that wait get an error.
 #ifndef OFFCPU_TESTS_DEEP_HUNG_MOUNT_H_
 #define OFFCPU_TESTS_DEEP_HUNG_MOUNT_H_
 

@@ -1,6 +1,6 @@
 // Debian's own servers, with nothing to do and with real waits of known lengths in the same threads: the patterns that
-// are shipped hide the former and none of the latter. How long a wait was is told by the servers' own clocks, or by how
-// long the test let it last. Servers that are not installed are skipped.
+// are shipped hide the former and none of the latter. The servers' own clocks say how long a wait was, or the test,
+// which let it last so long. Servers that are not installed are skipped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,7 +96,7 @@ struct Backend {
   uint64_t ns = 0;
 };
 
-// Of "PID, TIME, TIME".
+// Reads "PID, TIME, TIME".
 Backend BackendOf(const std::vector<std::string>& lines) {
   double from = 0;
   double to = 0;
@@ -108,8 +108,8 @@ Backend BackendOf(const std::vector<std::string>& lines) {
   return backend;
 }
 
-// A second at least was waited so, and what it took is all told: the wait, and what the backend waited for before and
-// after it.
+// A second at least was waited so, and all that it took is reported: the wait, and what the backend waited for before
+// and after it.
 void ExpectTold(const Judged& judged, const Backend& backend, uint64_t wait_ns, const std::string& what) {
   EXPECT_GE(wait_ns, Ms(1000)) << what << ": " << judged.ShownText(Of(backend.pid));
   EXPECT_GE(judged.ShownNs(Of(backend.pid)) + judged.HiddenNs(Of(backend.pid)), backend.ns * 95 / 100) << what;

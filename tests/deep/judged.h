@@ -1,5 +1,5 @@
-// Recordings of real programs in which waits for work are told by the patterns that are shipped, and how much is hidden
-// by them. Needs root. Failures are reported to GoogleTest.
+// Recordings of real programs in which the patterns that are shipped mark waits for work, and how much they hide. Needs
+// root. Failures are reported to GoogleTest.
 #ifndef OFFCPU_TESTS_DEEP_JUDGED_H_
 #define OFFCPU_TESTS_DEEP_JUDGED_H_
 
@@ -30,12 +30,12 @@ class Judged {
 
   uint64_t HiddenNs(const OneWait& wanted) const { return WaitNs(wanted, true); }
   uint64_t ShownNs(const OneWait& wanted) const { return WaitNs(wanted, false); }
-  // Of all threads together, without what others kept them waiting for a CPU.
+  // The time of all threads together, without what others kept them waiting for a CPU.
   uint64_t OwnNs() const;
   std::vector<std::string> Patterns() const;
   size_t Threads() const;
 
-  // Nothing is told twice and nothing is missing.
+  // Nothing is there twice and nothing is missing.
   void ExpectItAddsUp() const;
 
   // The longest that is shown, for messages.

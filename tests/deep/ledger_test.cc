@@ -18,8 +18,8 @@
 namespace offcpu::integration {
 namespace {
 
-// Of wall time. Of a life of milliseconds some 20 us are sometimes charged to nobody, and if this program is preempted
-// while it ends the recording, its end is not one moment.
+// A part of wall time. Some 20 us of a life of milliseconds are sometimes charged to nobody, and if this program is
+// preempted while it ends the recording, its end is not one moment.
 constexpr double kBound = 0.002;
 constexpr int64_t kBoundNs = 200'000;
 
@@ -39,7 +39,7 @@ LedgerEntry SumOf(const ProfileFacts& profile) {
 
 // What a hypervisor takes is known less exactly: on a host where it took a fifth of the CPUs' time, rests were up to
 // half of what it took from a thread. `stolen_ns`: what it took from all CPUs, to allow for threads that run at the
-// end, of whose last stretch nothing is told.
+// end, of whose last stretch nothing is reported.
 void ExpectCloses(const ProfileFacts& profile, uint64_t stolen_ns = 0) {
   ASSERT_FALSE(profile.ledger.empty());
   double worst = 0;
@@ -108,7 +108,7 @@ TEST(Ledger, NamesWhatTheRingLost) {
   config.interval_ring_bytes = 4 * 4096;
   const Recording recording = Record(config, *target);
   EXPECT_GT(Lost(recording, Loss::kRingFull), 0u) << "the ring was large enough: no test";
-  // The end of pong is told through the same ring.
+  // The end of pong comes through the same ring.
   if (recording.FindDrop("account of a thread lost") == nullptr) {
     EXPECT_EQ(Lost(recording, Loss::kRingFull), DropNs(recording, Loss::kRingFull));
     ExpectRowsAreTheLedger(recording);

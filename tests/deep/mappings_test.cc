@@ -76,8 +76,8 @@ std::optional<Recorded> RecordNaps(const std::vector<std::string>& options, cons
   return recorded;
 }
 
-// What captures take of the target if each nap has one: of a few alone the pages that they touch are cold. The longest
-// one is told and not counted, an interrupt may have fallen in it.
+// What captures take of the target if each nap has one: with a few alone the pages that they touch are cold. The
+// longest one is shown and not counted: an interrupt may have fallen in it.
 uint64_t CaptureNs(const std::vector<std::string>& options) {
   const std::optional<Recorded> captured = RecordNaps(options, "captured", true);
   if (!captured.has_value()) return UINT64_MAX;
@@ -91,9 +91,9 @@ uint64_t CaptureNs(const std::vector<std::string>& options) {
   return mean_ns;
 }
 
-// All that a recording costs, beside what it costs a program that maps little. Of a hundred naps one may meet a look at
-// the process, which holds the lock of its mappings; what that costs is told and not judged, and so is the longest nap:
-// an interrupt may have fallen in it.
+// All that a recording costs, beside what it costs a program that maps little. One nap in a hundred may meet a look at
+// the process, which holds the lock of its mappings; what that costs is shown and not judged, and so is the longest
+// nap: an interrupt may have fallen in it.
 void ExpectCheapNaps(const std::vector<std::string>& options, bool has_stacks) {
   uint64_t few_ns = UINT64_MAX;
   uint64_t many_ns = UINT64_MAX;
@@ -203,7 +203,7 @@ class Threads : public CliTest {
   }
 
   static constexpr size_t kLeastRounds = 4;
-  // A host whose speed changes all the time takes more of them to be told from one that is less idle.
+  // Where the host's speed changes all the time, it takes more of them to see whether it is less idle.
   static constexpr size_t kMostRounds = 12;
 
   // 10,000 waits a second, each of a thread whose state no cache has. 2 % is what it may cost.
@@ -212,7 +212,7 @@ class Threads : public CliTest {
     // So far apart are two rounds of the same kind, and farther on some hosts.
     constexpr int64_t kNoisePermille = 20;
     constexpr int64_t kMostNoisePermille = 40;
-    // A few turns of the scheduler: whoever else runs may take those.
+    // A few turns of the scheduler: other programs that run may take those.
     constexpr uint64_t kNoiseNs = 30'000'000;
     const uint64_t alone_ns = LeastMakingNs(without);
     const int64_t noise_permille = std::clamp(Median(NoisePermille(without)), kNoisePermille, kMostNoisePermille);

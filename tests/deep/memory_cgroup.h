@@ -21,7 +21,7 @@ class MemoryCgroup {
   // This thread; in version 2, its process. Leave is for the process with all threads that it has made since.
   void Enter() const;
   void Leave() const;
-  // When all have left: from here on whoever may not wait for memory gets none. May fork.
+  // When all have left: from here on code that may not wait for memory gets none. May fork.
   void KeepFull();
 
  private:

@@ -76,7 +76,7 @@ class Monitoring : public ServiceTest {
   std::unique_ptr<Program> prometheus_;
 };
 
-// Of a rule of the file, as Prometheus gets it: folded into a line.
+// The expression of a rule of the file, as Prometheus gets it: folded into a line.
 std::string ExpressionOf(const std::string& alert) {
   const std::string rules = ReadFile(kRules);
   std::smatch match;

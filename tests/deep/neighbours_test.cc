@@ -1,6 +1,6 @@
 // A thread whose stack has a neighbour that must not be touched (see tests/targets/neighbours.cc) goes on as it does
-// without a recorder, and so does the rest of the host: what hangs in a recorded thread holds up whoever switches a
-// uprobe. Whatever hangs is let go by the end of the target, which comes by itself.
+// without a recorder, and so does the rest of the host: what hangs in a recorded thread holds up any process that
+// switches a uprobe. Whatever hangs is let go by the end of the target, which comes by itself.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -64,7 +64,7 @@ TEST_F(Daemon, ToldOfAProgramByItsStacksAndTimes) {
   EXPECT_EQ(ReadFile(Path("b.folded")), "");
 }
 
-// Of a line of /proc/PID/status.
+// The number in a line of /proc/PID/status.
 uint64_t StatusKib(pid_t pid, const std::string& key) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/status");
   for (std::string line; std::getline(file, line);) {

@@ -57,7 +57,7 @@ TEST(OnCpu, SamplesAndIntervalsTogetherAreTheWallClockTime) {
       Percent(all.off_ns, wall_ns), Percent(all.cpu_ns, wall_ns), Percent(all.off_ns + all.cpu_ns, wall_ns),
       Percent(cpu_ns, wall_ns), static_cast<unsigned long long>(all.samples), recording.DropsText().c_str());
   ASSERT_GT(cpu_ns, wall_ns / 10) << "it hardly ran: no test";
-  // While a hypervisor has the CPU no sample is taken: it is told how many.
+  // While a hypervisor has the CPU no sample is taken: a drop says how many are missing.
   const Drop* missed = recording.FindDrop("on-CPU sample: missed");
   const uint64_t missed_ns = std::max(missed == nullptr ? 0 : missed->ns, target->stolen_ns());
   ASSERT_LT(missed_ns, wall_ns / 2) << "no test";
@@ -235,7 +235,7 @@ TEST(OnCpu, EventsThatNoProgramIsCalledForAreCounted) {
               Percent(fired + missed.count, periods), (unsigned long long)periods);
   EXPECT_GT(missed.count, 0u);
   EXPECT_EQ(missed.ns, missed.count * kPeriodNs);
-  // What a CPU misses is told when the event fires there next: not at all if the host pauses then until the end.
+  // A CPU reports what it missed when the event fires there next: not at all if the host pauses then until the end.
   constexpr uint64_t kPausePeriods = 500'000'000 / kPeriodNs;
   EXPECT_LE(fired + missed.count, periods + periods / 50);
   EXPECT_GE(fired + missed.count + kPausePeriods, periods - periods / 50);

@@ -61,8 +61,8 @@ class PerfTest : public CliTest {
     return output_.find("LOST") != std::string::npos;
   }
 
-  // Of "wait time", which is what perf calls the time between a thread's leaving a CPU and its coming back: its column
-  // "sch delay" is a part of that. A wait that began before perf did is 0 there.
+  // Sums up "wait time", which is what perf calls the time between a thread's leaving a CPU and its coming back: its
+  // column "sch delay" is a part of that. A wait that began before perf did is 0 there.
   OffCpuByThread TimeHistory() {
     EXPECT_EQ(RunWords({"perf", "sched", "timehist", "-i", Path("perf.data")}), 0) << errors_;
     const std::regex line(R"(\[(\d+)(?:/\d+)?\] +(\d+)\.(\d+) +\d+\.\d+ +\d+\.\d+ *$)");
@@ -86,7 +86,7 @@ class PerfTest : public CliTest {
   std::unique_ptr<Program> perf_;
 };
 
-// Without the waits at both ends, in which the load is stopped. But a thread that is told to go on waits for a CPU
+// Without the waits at both ends, in which the load is stopped. But a thread that gets word to go on waits for a CPU
 // then, and the kernel counts that too.
 OffCpuByThread WithoutStops(const Profile& profile) {
   OffCpuByThread threads;

@@ -113,7 +113,7 @@ bool IsCapture(std::span<const std::byte> record) {
   return type == WIRE_CAPTURE;
 }
 
-// Of captures, or of the rest, when a ring has told that it fills. 0: it did not.
+// The bytes of captures, or of the rest, when a ring has told that it fills. 0: it did not.
 size_t BytesWhenTold(RecordConfig config, bool of_captures) {
   const std::unique_ptr<Target> target = StartNappers();
   if (target == nullptr) return 0;
@@ -130,7 +130,7 @@ size_t BytesWhenTold(RecordConfig config, bool of_captures) {
   };
   (*programs)->Arm();
   target->Go();
-  // Code that was not known is told as soon as it is seen.
+  // Code that was not known is news as soon as it is seen.
   constexpr std::chrono::milliseconds kLook{100};
   constexpr std::chrono::seconds kPatience{20};
   const auto drain_for = [&](Clock::duration length, const auto& is_enough) {

@@ -1,5 +1,5 @@
 // Programs as Debian ships them, with many threads that all wait: their stacks as offcpu reads them from outside are
-// those that elfutils reads. Of the same instant: the programs are stopped meanwhile.
+// those that elfutils reads. Both are of the same instant: the programs are stopped meanwhile.
 #include <gtest/gtest.h>
 
 #include <cstdio>

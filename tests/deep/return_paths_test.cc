@@ -1,6 +1,6 @@
 // What code says of its callers, beside what its table says, at every call of real libraries in C. Where the code is
-// found to return to somebody, it is to whom the table says, but for a few calls in ten thousand: a guess, which no
-// complete stack goes by.
+// found to return to somebody, it is to the caller that the table says, but for a few calls in ten thousand: a guess,
+// which no complete stack goes by.
 #include <Zydis/Zydis.h>
 #include <dlfcn.h>
 #include <glob.h>
@@ -29,7 +29,7 @@ struct Library {
   const char* pattern;
 };
 
-// Of the file that the pattern names, which this process has mapped.
+// The code of the file that the pattern names, which this process has mapped.
 const MappedCode* CodeOf(const AddressSpace& space, const std::string& pattern) {
   glob_t found = {};
   std::array<char, PATH_MAX> path = {};

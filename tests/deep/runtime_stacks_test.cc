@@ -195,7 +195,8 @@ TEST_P(JavaStacks, CalledCompleteHaveTheFramesOfItsDump) {
   const std::string options = GetParam() ? "-XX:+PreserveFramePointer " : "";
   const RealProgram program = {"java", "", absl::StrCat(kJava, "-Xcomp -XX:-Inline ", options, "J"), 20};
   const RunningProgram running(program);
-  // A dump is asked for by a signal that ends whoever does not know it: the compiler, and a machine that is not up yet.
+  // A dump is asked for by a signal that ends any process that does not know it: the compiler, and a machine that is
+  // not up yet.
   const std::string exe = absl::StrCat("/proc/", running.pid(), "/exe");
   ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&exe] {
     std::error_code error;

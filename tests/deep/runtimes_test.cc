@@ -21,7 +21,7 @@
 namespace offcpu::integration {
 namespace {
 
-// Of 200: where the host pauses between the start of the timer and the switch, nothing is left to wait for.
+// Out of 200: where the host pauses between the start of the timer and the switch, nothing is left to wait for.
 constexpr uint64_t kLeastWaits = 198;
 
 std::string Source(const std::string& name) { return OFFCPU_RUNTIMES_DIR "/" + name; }
@@ -251,7 +251,7 @@ TEST_F(Runtimes, NodeWithAMap) {
   RecordProgram({"node", "--perf-basic-prof", "--interpreted-frames-native-stack", "--no-logfile-per-isolate",
                  "--logfile=" + Path("log"), "--no-opt", Source("wait.js")});
   ExpectWaitsIn({"outer ", "middle ", "inner "});
-  // What node interprets, as the outermost function, which it calls once, is told apart on a page; it is of class 2.
+  // A page marks what node interprets, as the outermost function, which it calls once; it is of class 2.
   const PageReader page(PageData(recording_.profile, {}));
   bool is_told = false;
   for (size_t row = 0; row < page.rows(); ++row) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::chrono::seconds kLength{5};
 
-// Of the whole host, with the rings of `offcpu record`, from `warm_up` on.
+// Records the whole host, with the rings of `offcpu record`, from `warm_up` on.
 Recording RecordByDefault(std::chrono::seconds warm_up) {
   RecordConfig config;
   config.adapts_sample = true;

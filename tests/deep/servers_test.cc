@@ -74,7 +74,7 @@ void ExpectAllAccountedFor(const Load& load) {
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   ASSERT_TRUE(profile.ok()) << profile.status();
 
-  // Of the threads that have lived throughout. They were stopped at both ends: each time that one left a CPU it has
+  // Only for threads that have lived throughout. They were stopped at both ends: each time that one left a CPU it has
   // come back, but for the last, and before the first it was away.
   std::map<pid_t, uint64_t> intervals;
   for (const ProfileRow& row : profile->rows) {
@@ -130,7 +130,7 @@ void ExpectAllAccountedFor(const Load& load) {
     std::printf("  %-40s %8" PRIu64 "  %.3f ms\n", drop.reason.c_str(), drop.count, static_cast<double>(drop.ns) / 1e6);
   }
   EXPECT_LE(std::abs(percent(sum.rest_ns(), sum.wall_ns)), 0.2);
-  // Samples are drawn: of n, five standard errors, beside those that were missed, whoever's they were.
+  // Samples are drawn: five standard errors of n, beside those that were missed in any thread.
   const double periods = static_cast<double>(sum.on_cpu_ns) / static_cast<double>(profile->stats.oncpu_period_ns);
   const double allowed =
       5 / std::sqrt(periods) + static_cast<double>(not_sampled_ns) / static_cast<double>(sum.on_cpu_ns);

@@ -22,7 +22,7 @@ namespace {
 constexpr std::chrono::seconds kLength{6};
 constexpr uint64_t kSampleNs = 2'000'000;  // T; longer than most waits of these servers
 constexpr size_t kTop = 50;
-// Of fewer sampled waits a standard error is itself too uncertain to be compared with.
+// With fewer sampled waits a standard error is itself too uncertain to be compared with.
 constexpr double kLeastSampled = 50;
 
 // More of them, such as 20, with OFFCPU_RUNS.
@@ -98,7 +98,7 @@ struct Squares {
   bool are_within_errors() const { return std::abs(sum - n) < 5 * std::sqrt(2 * n); }
 };
 
-// Of the short waits among them, none may have been sampled: of waits that come to x times T, with the probability
+// None of the short waits among them may have been sampled: for waits that come to x times T, with the probability
 // e^-x.
 void ExpectWhole(const Estimate& estimate) {
   EXPECT_LT(std::abs(estimate.deviation()), 5 * std::sqrt(estimate.variance) + 12 * double{kSampleNs})
@@ -160,7 +160,7 @@ void RunOnce(const Load& load, Squares& squares) {
   AddSquares(Top(EstimatesOf(sample, all)), squares);
 }
 
-// Of several recordings of a server. If the sum is too far off, as many runs again must bring it back.
+// Compares several recordings of a server. If the sum is too far off, as many runs again must bring it back.
 void ExpectWithinErrors(const Load& load, int runs) {
   Squares squares;
   for (int run = 0; run < runs; ++run) RunOnce(load, squares);

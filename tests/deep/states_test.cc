@@ -183,7 +183,7 @@ TEST(States, OfThreadsWhoseProcessExitsAreWhole) { ExpectNothingIsLostAtTheEnd("
 
 TEST(States, OfThreadsThatAreKilledAreWhole) { ExpectNothingIsLostAtTheEnd("kill"); }
 
-// Of a process that has ended nothing waits, though nobody has asked about its end yet.
+// No thread of a process that has ended waits, though its parent has not asked about its end yet.
 void ExpectAZombieDoesNotWait(RecordConfig (*configure)(const Target&)) {
   const std::unique_ptr<Target> target = Target::Start({"states", "zombie", "--seconds", "0.5"});
   ASSERT_NE(target, nullptr);

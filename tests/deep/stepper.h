@@ -56,7 +56,7 @@ class Stepper {
     uint64_t pc = 0;
     uint64_t slot = 0;  // where the return address lies; of an interrupted instruction, the ucontext
     bool interrupted = false;
-    // Of an interrupted instruction whose handler runs on a stack of its own.
+    // Where an interrupted instruction's handler has a stack of its own.
     uint64_t other_begin = 0;
     uint64_t other_end = 0;
   };

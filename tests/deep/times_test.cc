@@ -79,7 +79,7 @@ TEST(OneSystemCall, HasOneStackForHundredsOfIntervals) { RecordOneWrite({"pipe_w
 
 TEST(OneSystemCall, HasOneStackThoughAnotherThreadChangesIt) { RecordOneWrite({"pipe_writer", "--scribble"}); }
 
-// Whoever serves the file may let the fault wait: the thread must not hang in our capture.
+// The server of the file may let the fault wait: the thread must not hang in our capture.
 TEST(OneSystemCall, HasNoStackIfThatIsInAFileAndNotResident) {
   const std::unique_ptr<Target> target = Target::Start({"pipe_writer", "--evict"});
   ASSERT_NE(target, nullptr);

@@ -18,7 +18,7 @@
 namespace offcpu::integration {
 namespace {
 
-// Of lines and columns.
+// Lines and columns.
 using Size = std::pair<unsigned short, unsigned short>;
 
 class TopScreenTest : public CliTest, public ::testing::WithParamInterface<Size> {

@@ -58,8 +58,9 @@ uint64_t LostNs(const std::string& line) {
   return ns;
 }
 
-// Of the stacks that have the function; and of those that have no user stack, which may be where the machine is busy:
-// the time is not lost. But the thread has waited for its start, too, which is a futex, and may wait when it exits.
+// Adds the time of the stacks that have the function, and of those that have no user stack, which may be where the
+// machine is busy: the time is not lost. But the thread has waited for its start, too, which is a futex, and may wait
+// when it exits.
 void AddTime(const std::string& line, const std::string& function, Time& time) {
   const size_t stacks = line.find("\"stacks\":");
   const std::string begin = "{\"pid\":";
@@ -141,7 +142,8 @@ class Top : public CliTest {
     EXPECT_LT(error_ns, 0.001 * static_cast<double>(measured.ns)) << "too little is recorded";
   }
 
-  // Two blocks with the program and a stack of it. Of all programs of a busy host, it might not be among the first 20.
+  // Two blocks with the program and a stack of it. Among all programs of a busy host, it might not be one of the first
+  // 20.
   void ExpectBlocks(const std::string& recorder) {
     const std::unique_ptr<Target> target = StartedTarget({"waits", "--seconds", "30"});
     ASSERT_NE(target, nullptr);
@@ -247,7 +249,7 @@ TEST_F(Top, TheScreenIsFilled) {
   terminal->Resize(10, 40);
   for (int screens = 0; screens < 5 && lines.size() > 10; ++screens) lines = NextScreen(*terminal);
   EXPECT_EQ(lines.size(), 10u);
-  Display display(10, 200);  // wider than it is told
+  Display display(10, 200);  // wider than the terminal says
   terminal->ReadUntil("\033[H");
   display.Feed("\033[H" + terminal->ReadUntil("\033[J"));
   for (const std::string& line : display.Lines()) EXPECT_LE(line.size(), 40u) << line;

@@ -20,7 +20,7 @@ struct Undrained {
   std::vector<IntervalEvent> intervals;
   std::vector<SampleEvent> samples;
   uint64_t recorded_ns = 0;  // wall-clock time
-  // Of this process, which is never recorded, while the programs recorded.
+  // What this process, which is never recorded, took while the programs recorded.
   uint64_t own_cpu_ns = 0;
   uint64_t own_stretches = 0;  // on a CPU
 

@@ -98,7 +98,7 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
   const std::unique_ptr<Target> target = Target::Start({"remap", "fixed", "--rounds", "1000"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(WithOdds({target->pid()}, 1000), *target);
-  // A capture whose code is gone before anybody has looked at it has no stack: what is told has to be right.
+  // A capture whose code is gone before anybody has looked at it has no stack: any stack has to be right.
   constexpr uint64_t kEnough = 100;
   EXPECT_GE(recording.profile.stats.walked_at_switch, kEnough) << "hardly any walk: no test";
   const auto expect_callers = [&](const char* code, const char* caller, const char* other) {
@@ -113,8 +113,8 @@ TEST(UserWalk, OfCodeThatIsMappedOverIsThatOfTheCode) {
   expect_callers("lib_b_call", "call_b", "call_a");
 }
 
-// Where a program writes its code over as it likes, nothing tells who has called it: so whatever is told is marked as a
-// guess, of the function that keeps a frame pointer, too.
+// Where a program writes its code over as it likes, nothing tells who has called it: so every caller is marked as a
+// guess, that of the function that keeps a frame pointer, too.
 TEST(UserWalk, OfCodeThatIsRewrittenIsAGuess) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
   const std::unique_ptr<Target> target = Target::Start({"remap", "rewritten", "--rounds", "200"});
@@ -318,7 +318,8 @@ TEST(UserWalk, OfEveryAddressOfLibrariesIsAsItsCapture) {
   addresses.insert(addresses.end(), more.begin(), more.end());
   const absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(WithOdds({program->pid()}, 1));
   ASSERT_TRUE(recorder.ok()) << recorder.status();
-  // The first time at an address its stack is new. When the window has ended, all that was captured in it is told.
+  // The first time at an address its stack is new. When the window has ended, the programs know all that was captured
+  // in it.
   constexpr size_t kAtATime = 1000;
   uint64_t proven = 0;
   for (size_t begin = 0; begin < addresses.size(); begin += kAtATime) {
@@ -440,7 +441,7 @@ Sums SumsOf(const Recording& recording) {
   return sums;
 }
 
-// Two recorders of one run read the same times: what the one is told in sums, the other is told wait by wait.
+// Two recorders of one run read the same times: what the one receives in sums, the other receives wait by wait.
 TEST(UserWalk, SumsAreWhatRecordsTell) {
   if (!CanWalk()) GTEST_SKIP() << "this kernel cannot defer captures";
   const std::unique_ptr<Target> target = Target::Start({"pingpong", "--seconds", "2", "--frames", "10"});

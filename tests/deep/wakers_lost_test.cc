@@ -128,8 +128,8 @@ TEST_F(WakersOfLatecomers, AreShownAloneWhereAChainIsCutAndThatIsCounted) {
   EXPECT_GT(recording_.counter(WIRE_COUNT_WAKER_CUT).count, 0u);
 }
 
-// Of a latecomer that is recorded there is room for what its waits need, and none for its wakes. What is stored first
-// of a thread, by whomever, takes more: other programs do that here.
+// For a latecomer that is recorded there is room for what its waits need, and none for its wakes. What is stored first
+// for a thread takes more, whichever program stores it: other programs do that here.
 TEST_F(WakersOfLatecomers, AreCountedWhereTheyAreNotKnown) {
   const absl::StatusOr<std::unique_ptr<Programs>> first = LoadFor({});
   ASSERT_TRUE(first.ok()) << first.status();

@@ -89,7 +89,7 @@ bool WaitsForMemory(const StackRow& row) {
                      [](std::string_view name) { return name.starts_with("rwsem_down_"); });
 }
 
-// What its last link waited for, unless that thread had met a lock: then whoever held the lock woke it.
+// What its last link waited for, unless that thread had met a lock: then the thread that held the lock woke it.
 bool EndsInTheTimer(const std::vector<Link>& chain) {
   return chain.size() == 3 && chain[2].interrupt && chain[2].IsIn("hrtimer_wakeup");
 }
@@ -266,7 +266,7 @@ TEST_F(Wakers, HaveNoChainFromBeforeTheWait) {
   EXPECT_GT(alone, all * 9 / 10);
 }
 
-// Whoever is not recorded may wake somebody who is.
+// A thread that is not recorded may wake one that is.
 TEST_F(Wakers, AreToldOfThreadsThatAreNotRecorded) {
   RecordConfig config = Unthrottled({});
   config.comms = {"w_chain"};

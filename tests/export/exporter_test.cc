@@ -253,7 +253,7 @@ TEST_F(ExporterTest, WhatIsRefusedIsCountedAndHoldsNothingUp) {
   EXPECT_EQ(stats.losses[0].ns, 4 * kSecond);
 }
 
-// Of three, a collector does not like the second: a program that the exporter does not know of before.
+// A collector does not like the second of three: a program that the exporter does not know of before.
 TEST_F(ExporterTest, ABadProfileCostsNoOthers) {
   const FakeAnswer taken = HttpReply(200, std::string("\x0a\x00", 2), kProtobuf);  // FakeCollector's own
   for (const std::string& spool : {config_.spool, std::string()}) {
@@ -442,7 +442,7 @@ TEST_F(ExporterTest, ASuccessOfAnotherServerIsNone) {
                           HasSubstr("again")));
 }
 
-// Each program's profile is refused by itself; what programs are called is up to whoever runs them.
+// Each program's profile is refused by itself; what programs are called is up to their users.
 TEST_F(ExporterTest, RefusalsDoNotFillALog) {
   std::vector<std::string> programs;
   for (int i = 0; i < 42; ++i) programs.push_back("program" + std::to_string(i));

@@ -86,7 +86,7 @@ TEST(SpoolRecordTest, EveryFlippedBitIsSeen) {
   }
 }
 
-// A sum proves that bytes are as they were written, not that whoever wrote them was right.
+// A sum proves that bytes are as they were written, not that the writer was right.
 TEST(SpoolRecordTest, ValuesAreCheckedBehindTheSum) {
   const SpoolHeader good = MakeSpoolHeader(Window(), 7, kAppended).value();
   const auto is_read = [](const SpoolHeader& header) { return ParseSpoolHeader(EncodeSpoolHeader(header)).ok(); };

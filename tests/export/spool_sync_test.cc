@@ -70,7 +70,7 @@ TEST_F(SpoolSyncTest, ALossIsSyncedBeforeAnythingIsRemoved) {
 }
 
 TEST_F(SpoolSyncTest, ADiskThatFailsAcknowledgesNothing) {
-  // Of the file, and of the directory.
+  // The sync of the file, and that of the directory.
   for (const size_t failing : {1, 2}) {
     watched_.failing_sync = failing;
     EXPECT_FALSE(spool_->Append(Window(0, "a"), At(0)).ok());

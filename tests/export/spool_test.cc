@@ -239,7 +239,7 @@ TEST_F(SpoolTest, ABodyOfTheLargestSizeIsTakenAndAByteMoreIsNot) {
 
 class DroppedWhileSentTest : public SpoolTest {
  protected:
-  // Of two records the first is being sent and dropped.
+  // The first of two records is being sent and dropped.
   void SetUp() override {
     Spool& spool = OpenSpool({.bytes = kHeader + 1});
     ASSERT_TRUE(spool.Append(Window(0, "a"), At(0)).ok());

@@ -1,4 +1,4 @@
-// The text of /proc/PID/cgroup: paths in it are named by whoever may make a cgroup.
+// The text of /proc/PID/cgroup: any process that may make a cgroup names paths in it.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

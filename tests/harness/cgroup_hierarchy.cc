@@ -27,7 +27,8 @@ std::string FindMount(const std::string& controller, bool is_v2) {
   return "";
 }
 
-// Of this process, from the hierarchy's root on: lines are ID:CONTROLLERS:PATH, without controllers in version 2.
+// The path of this process's cgroup from the hierarchy's root on: lines are ID:CONTROLLERS:PATH, without controllers in
+// version 2.
 std::string OwnPath(const std::string& controller, bool is_v2) {
   std::ifstream lines("/proc/self/cgroup");
   for (std::string line; std::getline(lines, line);) {

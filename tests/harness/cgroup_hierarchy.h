@@ -20,7 +20,7 @@ struct CgroupHierarchy {
 // Nothing: there is no hierarchy with that controller.
 std::optional<CgroupHierarchy> FindCgroupHierarchy(const std::string& controller);
 
-// Of version 2, whatever controllers it has: nothing if there is none.
+// The hierarchy of version 2, whatever controllers it has: nothing if there is none.
 std::optional<CgroupHierarchy> FindUnifiedHierarchy();
 
 // A file of a cgroup: false if the kernel does not take `text`; its first line without spaces before it.

@@ -13,7 +13,7 @@ namespace offcpu::integration {
 // Run...). Functions that the target has for other modes, or only to shift the ones behind them, may not appear.
 using Callers = std::map<std::string_view, std::string_view>;
 
-// Of its modes exec and pids, and of dlopen.
+// The callers in its modes exec and pids, and in dlopen.
 Callers ImageCallers();
 Callers LibraryCallers();
 

@@ -105,7 +105,7 @@ class SchedStatFile {
   OwnedFd file_;
 };
 
-// Of every thread that these processes have now.
+// Opens that of every thread that these processes have now.
 std::vector<SchedStatFile> OpenSchedStats(const std::vector<pid_t>& pids);
 
 }  // namespace offcpu::integration

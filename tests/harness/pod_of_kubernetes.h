@@ -21,7 +21,7 @@ class PodOfKubernetes {
       : root_(root), top_(root + "/kubepods-" + std::to_string(getpid()) + ".slice") {
     std::filesystem::create_directories(container());
   }
-  // Whoever was in it has ended.
+  // Processes that were in it have ended.
   ~PodOfKubernetes() {
     for (std::string path = container(); path.size() >= top_.size(); path.resize(path.rfind('/'))) rmdir(path.c_str());
   }

@@ -75,7 +75,7 @@ TEST(HtmlTest, NoByteOfAProfileIsMarkup) {
   EXPECT_EQ(both, empty);
 }
 
-// As many stacks as a page keeps are no burden for a browser or a mail. Of two profiles it keeps no more.
+// As many stacks as a page keeps are no burden for a browser or a mail. For two profiles it keeps no more.
 TEST(HtmlTest, AHundredThousandStacksHaveLessThanTenMegabytes) {
 #ifdef ABSL_HAVE_ADDRESS_SANITIZER
   GTEST_SKIP() << "it takes minutes, and a page is as large without the sanitizer";

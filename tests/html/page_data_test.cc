@@ -67,7 +67,7 @@ TEST(PageDataTest, LongNamesAreCut) {
   for (const std::string& text : page.strings()) EXPECT_LE(text.size(), 4096u);
 }
 
-// They cannot be told apart, and are one then.
+// They look the same, and are one then.
 TEST(PageDataTest, NamesThatAreCutAlikeAreOne) {
   FakeProfile fake;
   const uint32_t process = fake.Process(10, "server");
@@ -252,7 +252,7 @@ class PageDataOfBothTest : public ::testing::Test {
   PageReader Read(const PageOptions& options = {}) const {
     return PageReader(PageDataOfBoth(before_.profile, after_.profile, options));
   }
-  // Of each row: its program and stack, what it had before, and what it has after.
+  // A text for each row: its program and stack, what it had before, and what it has after.
   static std::vector<std::string> Rows(const PageReader& page, const std::string& value = "blocked") {
     std::vector<std::string> rows;
     for (size_t i = 0; i < page.rows(); ++i) {

@@ -36,7 +36,7 @@ inline std::string Between(const std::string& text, const std::string& begin, co
   return text.substr(from + begin.size(), to - from - begin.size());
 }
 
-// Of the bytes that page_data.h describes. Columns by name; texts resolved.
+// Reads the bytes that page_data.h describes. Columns by name; texts resolved.
 class PageReader {
  public:
   explicit PageReader(const std::string& bytes) {

@@ -1,5 +1,5 @@
-// What any user of the host can do to the service by its HTTP: /healthz and /metrics are answered, and others' profiles
-// are had, whoever holds connections and profiles.
+// What any user of the host can do to the service by its HTTP: /healthz and /metrics are answered, and others get
+// profiles, however many connections and profiles one client holds.
 #include <gtest/gtest.h>
 #include <httplib.h>
 #include <netinet/in.h>
@@ -44,7 +44,7 @@ class AttackHttp : public testing::Test {
     return fd;
   }
 
-  // Of a client as Prometheus is one, with no more patience than it has.
+  // Gets as Prometheus does, with no more patience than it has.
   httplib::Result Get(const char* path) const {
     httplib::Client client("127.0.0.1", service_->http_port());
     client.set_connection_timeout(seconds(10));
@@ -59,7 +59,7 @@ class AttackHttp : public testing::Test {
     ASSERT_TRUE(metrics) << httplib::to_string(metrics.error());
     EXPECT_EQ(metrics->status, 200);
   }
-  // Of /metrics, by all before its value.
+  // A value of /metrics, by all before it.
   uint64_t Metric(const std::string& name) const {
     const httplib::Result metrics = Get("/metrics");
     const size_t at = metrics ? metrics->body.find("\n" + name + " ") : std::string::npos;

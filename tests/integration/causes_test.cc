@@ -46,7 +46,7 @@ bool WaitsForMemory(const StackRow& row) {
                      [](std::string_view name) { return name.starts_with("rwsem_down_"); });
 }
 
-// Of the time that a thread waits below the function.
+// Expects the causes of the time that a thread waits below the function.
 void ExpectCauses(const Recording& recording, const Target& target, const std::vector<Expected>& all) {
   WaitCauses causes(recording.profile);
   for (const Expected& expected : all) {
@@ -259,7 +259,7 @@ TEST_P(Frozen, IsACauseOfItsOwn) {
   EXPECT_LE(std::chrono::nanoseconds(blocked_ns), thawed - asked);
 }
 
-// Of the two versions, those that this host has.
+// Those of the two versions that this host has.
 std::vector<Freezer> Freezers() {
   std::vector<Freezer> freezers = {{true, "/cgroup.freeze", "1", "0"}};
   const std::optional<CgroupHierarchy> hierarchy = FindCgroupHierarchy("freezer");

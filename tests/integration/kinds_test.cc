@@ -66,7 +66,7 @@ TEST_P(Endings, LoseNoWait) {
 INSTANTIATE_TEST_SUITE_P(Of, Endings, testing::Values("exec", "exit", "kill"),
                          [](const auto& ending) { return std::string(ending.param); });
 
-// Of a process that has ended nothing waits, though nobody has asked about its end yet.
+// No thread of a process that has ended waits, though its parent has not asked about its end yet.
 TEST(Kinds, OfAZombieAreNone) {
   const std::unique_ptr<Target> target = Target::Start({"states", "zombie", "--seconds", "0.2"});
   ASSERT_NE(target, nullptr);

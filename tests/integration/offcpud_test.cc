@@ -154,7 +154,7 @@ TEST_F(Daemon, NeverShowsItself) {
   EXPECT_EQ(dump_of(daemon_->pid()), "");
 }
 
-// What waits for work on this host is for its configuration to say, and for whoever asks as long as they say nothing.
+// The host's configuration says what waits for work there; a client that names no patterns gets that.
 TEST_F(Daemon, HasPatternsOfItsOwn) {
   const std::string patterns = Path("mine.conf");
   const std::string section =
@@ -298,7 +298,7 @@ TEST_F(Daemon, ExportsItsWindowsAndTheLastOneToo) {
   }
   EXPECT_GE(written.size(), 3u) << "two that had ended, and what was left at the end";
 
-  // Whoever starts next sends what the last one left, in order.
+  // The next service sends what the last one left, in order.
   FakeCollector collector(port);
   StartDaemon(exported);
   std::map<uint64_t, uint64_t> sent;

@@ -189,7 +189,7 @@ class CgroupSelection : public Selection {
 
 TEST_F(CgroupSelection, BelongsToThoseAboveToo) { ExpectOnlyWanted(RecordBoth({{.cgroups = {outer_}}})); }
 
-// Of waits, of those that have not ended, and of samples: what /proc says of the thread.
+// Rows of waits, of those that have not ended, and of samples have what /proc says of the thread.
 TEST_F(CgroupSelection, RowsHaveTheControlGroupOfTheirThread) {
   RecordConfig config = {{.pids = {wanted_->pid(), other_->pid()}}};
   config.oncpu_hz = 999;

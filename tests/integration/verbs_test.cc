@@ -39,7 +39,7 @@ TEST_F(Verbs, AProcessThatOnlyWaitsToBeReaped) {
   ExpectRefused({"record", "-t", pid, "1"}, "thread " + pid + " has ended");
 }
 
-// What programs in the kernel read is not shifted, and waits would be told that never were.
+// What programs in the kernel read is not shifted, and the recording would have waits that never were.
 TEST_F(Verbs, ATimeNamespaceOfItsOwn) {
   const int code =
       RunWords({"unshare", "--time", "--monotonic", "100000", BinDirectory() + "/offcpu", "record", "0.1"});

@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FarStack{"handler_32", {"far_stacks_32", "--seconds", "90", "handler"}, {}}),
     [](const testing::TestParamInfo<FarStack>& stack) { return stack.param.name; });
 
-// A stack that makecontext has made: whoever entered it is not shown as caller.
+// A stack that makecontext has made: the function that entered it is not shown as caller.
 TEST(WholeStacks, OfContextsEndAtTheirBase) {
   const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "90", "marked"});
   ASSERT_NE(target, nullptr);

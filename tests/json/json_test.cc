@@ -205,7 +205,7 @@ TEST(ProfileJsonTest, WakersAreAMemberOfTheirRows) {
       << text;
 }
 
-// Of the rows, of all of them, and of what is hidden.
+// The rows have errors, and so have the sum of all of them and what is hidden.
 TEST(ProfileJsonTest, ASampleHasItsErrors) {
   FakeProfile fake = SampledProfile();
   fake.Idle({"", "", "pool: worker", ""});

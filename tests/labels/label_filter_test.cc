@@ -44,7 +44,7 @@ TEST_F(LabelFilterTest, MarksOfWaitsForWorkStayWithTheirRows) {
   EXPECT_THAT(IdleOf(fake_.profile), ElementsAre("a pool", ""));
 }
 
-// What is not told of a thread there, as what it waited for, does not choose among them.
+// What the ledger does not say of a thread, as what it waited for, does not choose among them.
 TEST_F(LabelFilterTest, TheLedgerHasTheSameProcessesAndThreads) {
   fake_.profile.ledger = {{.process = 0, .tid = 12, .comm = "worker"},
                           {.process = 1, .tid = 13, .comm = "worker"},

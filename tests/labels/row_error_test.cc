@@ -33,7 +33,7 @@ TEST(RowErrorTest, AnErrorIsAPartOfWhatItIsOf) {
   EXPECT_EQ(TextOf(1e8), "±100 %");
 }
 
-// It is never told as none, and never longer than its column.
+// It is never shown as none, and never longer than its column.
 TEST(RowErrorTest, SmallAndLargeErrors) {
   EXPECT_EQ(TextOf(9.4e5), "±0.9 %");
   EXPECT_EQ(TextOf(9.6e5), "±1 %");
@@ -56,7 +56,7 @@ TEST(RowErrorTest, OfFewDrawsItIsUncertainItself) {
   EXPECT_EQ(TextOf(3.2e7, 0), "±32 %") << "an older file does not tell how many there were";
 }
 
-// Of n draws of equal weight, each with a probability p: the square root of (1 - p) / n.
+// The error of n draws of equal weight, each with a probability p: the square root of (1 - p) / n.
 TEST(RowErrorTest, EachFigureHasItsOwn) {
   const RowSums sums = DrawnWaits(300);
   EXPECT_EQ(sums.draws, 300u);
@@ -75,7 +75,7 @@ TEST(RowErrorTest, EachFigureHasItsOwn) {
   EXPECT_EQ(WithError("30.0 ms", RowSums{.blocked_ns = 30'000'000}, RowValue::kOffCpu), "30.0 ms");
 }
 
-// One of the draws was runnable, the others were blocked: what is runnable is told by one draw.
+// One of the draws was runnable, the others were blocked: one draw says what is runnable.
 TEST(RowErrorTest, APartOfTheTimeMayBeLessCertainThanTheWhole) {
   RowSums sums;
   for (int i = 0; i < 99; ++i) sums.Add(RowSums::OfWait(1'000, 0, 0, kSampleNs));

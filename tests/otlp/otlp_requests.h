@@ -45,7 +45,7 @@ inline std::map<std::string, int64_t> SumsOf(const std::vector<std::string>& req
   return sums;
 }
 
-// Of a type, of the profiles of one resource; null if there is none.
+// The profile of a type among those of one resource; null if there is none.
 inline const otlp::Profile* Find(const OtlpReader& reader, int resource, const std::string& type) {
   for (const otlp::Profile& profile : reader.message().resource_profiles(resource).scope_profiles(0).profiles()) {
     if (reader.Type(profile) == type) return &profile;

@@ -1,6 +1,6 @@
 // What a Pyroscope server makes of OTLP requests, and what it refuses: its rules and the defaults of its limits, as of
-// version 2, put in our own words. It makes a pprof profile of each Profile, whose name is told by the type, splits it
-// by labels into series, and refuses it whole if one of them breaks a rule.
+// version 2, put in our own words. It makes a pprof profile of each Profile, whose name follows from the type, splits
+// it by labels into series, and refuses it whole if one of them breaks a rule.
 #ifndef OFFCPU_TESTS_OTLP_PYROSCOPE_RULES_H_
 #define OFFCPU_TESTS_OTLP_PYROSCOPE_RULES_H_
 
@@ -50,7 +50,7 @@ class PyroscopeStore {
     std::string sample;
     int64_t factor = 1;
   };
-  // Of "off_cpu" and of samples of the CPU it knows what they are; of others the type of the period is the name.
+  // It knows what "off_cpu" and samples of the CPU are; for others the type of the period is the name.
   static Type TypeOf(const OtlpReader& reader, const otlp::Profile& profile) {
     const bool has_period = profile.has_period_type() && profile.period() != 0;
     const std::string period = has_period ? reader.Text(profile.period_type().type_strindex()) : "";
@@ -119,7 +119,7 @@ class PyroscopeStore {
     return "";
   }
 
-  // Of the profile in pprof, where each sample has its whole stack: at most.
+  // The most bytes that the profile takes in pprof, where each sample has its whole stack.
   static size_t BytesOf(const OtlpReader& reader, const otlp::Profile& profile) {
     size_t bytes = 0;
     std::set<int32_t> locations;

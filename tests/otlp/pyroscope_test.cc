@@ -176,7 +176,7 @@ TEST(PyroscopeTest, LargeWindowsAreInProfilesThatAreNotTooLarge) {
   EXPECT_THAT(store.Sums("off_cpu:off_cpu", "service_name"), ElementsAre(Pair("server", 20'001 * 5001)));
 }
 
-// Of the rules themselves: what was refused of windows before, and why.
+// Tests the rules themselves: what was refused of windows before, and why.
 TEST(PyroscopeTest, ATypeThatItDoesNotKnowNeedsAPeriod) {
   OtlpRequestMessage message;
   OtlpOptions options;

@@ -234,7 +234,7 @@ TEST_F(DiffTest, AStackThatChangedHasItsError) {
   EXPECT_THAT(Tables(Diff()), HasSubstr("#1  +400 ms ±50.0 ms a second, +80.0 %  before 100 ms, after 500 ms\n"));
 }
 
-// Of a nanosecond before and 146 years after.
+// A recording of a nanosecond before and one of 146 years after.
 TEST_F(DiffTest, WhatIsScaledEndsAtWhatASumMayBe) {
   before_.profile.duration_ns = 1;
   after_.profile.duration_ns = uint64_t{1} << 62;

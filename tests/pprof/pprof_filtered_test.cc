@@ -215,7 +215,7 @@ TEST_F(PprofFilteredTest, WithoutOneLabelTheRestIsKept) {
 
 TEST_F(PprofFilteredTest, ADividedTimeNeedNotBeTheSumToTheNanosecond) {
   pb::Sample& sample = *message_.mutable_sample(0);
-  // Of 5'001'499, 5'000'000 and 1'499: rounded.
+  // Thirds of 5'001'499, 5'000'000 and 1'499: rounded.
   const std::vector<int64_t> thirds = {1, 1'667'167, 1'666'667, 500, 0, 0, 1'667'167};
   ASSERT_EQ(sample.value(1), 5'001'499);
   sample.mutable_value()->Assign(thirds.begin(), thirds.end());

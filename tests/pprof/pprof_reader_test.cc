@@ -180,7 +180,7 @@ TEST(PprofReaderTest, FilesOfTheFirstVersionAreRead) {
   EXPECT_EQ(Written(OutputFormat::kPprof, *stored), Written(OutputFormat::kPprof, all.profile));
 }
 
-// Whoever shows frames under names of their own has said so in both of them.
+// A tool that shows frames under names of its own has said so in both of them.
 TEST(PprofReaderTest, ANameThatOthersGaveIsTheirs) {
   const absl::StatusOr<NamedProfile> stored = ParsePprof(Changed([](pb::Profile& message) {
     message.add_string_table("mangled");

@@ -129,7 +129,7 @@ TEST(PprofTest, ViewsBeginWithWhatWaits) {
   const uint32_t poll = one.AddKernel({{0xffffffff81000010, "__schedule"},
                                        {0xffffffff81000020, "schedule"},
                                        {0xffffffff81000030, "schedule_hrtimeout_range_clock.part.0"},
-                                       {0xffffffff81000040, "io_schedule"},  // the cause is told by it
+                                       {0xffffffff81000040, "io_schedule"},  // the cause follows from it
                                        {0xffffffff81000050, "do_poll"}});
   EXPECT_EQ(dropped(), "schedule") << "no row has that stack";
   one.profile.rows.push_back(one.profile.rows[0]);

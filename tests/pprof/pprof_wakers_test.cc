@@ -120,7 +120,7 @@ TEST_F(PprofWakersTest, AHiddenFrameOfAWakerMarksHisStackOnly) {
   EXPECT_TRUE(stored.user_stacks[stored.wakers[row.waker - 1][0].user_stack].filtered);
 }
 
-// Where the marks are gone, or the labels are, nobody is told to have been woken by somebody else.
+// Where the marks are gone, or the labels are, no wait gets another one's waker.
 TEST_F(PprofWakersTest, WithoutMarksNoStackIsKnown) {
   Hide([](const std::string& name) { return name != "loop" && name != "read"; });  // as -show does it
   EXPECT_THAT(NamesOf(0), ElementsAre("read", "read", "loop"));

@@ -66,7 +66,7 @@ TEST_F(ModuleFileTest, OpensForReadingOnly) {
   EXPECT_TRUE(fcntl(fd.get(), F_GETFD) & FD_CLOEXEC);
 }
 
-// The links in map_files may be followed by few; whoever may not has the path.
+// Few processes may follow the links in map_files; the others have the path.
 TEST_F(ModuleFileTest, ByPathIfThereIsNoSuchMapping) {
   Mapping m;
   m.begin = 0x1000;

@@ -127,7 +127,7 @@ TEST_F(ReaderThreadsTest, WhatIsNotTakenBecauseOfOthersThatHangIsCounted) {
 TEST_F(ReaderThreadsTest, SoIsWhatIsQueuedBehindThem) {
   ReaderThreads threads(pool_, kShort);
   Stuck stuck[2];
-  std::array<std::vector<GivenUp>, 4> told;  // by job; which is told first depends on when the poll comes
+  std::array<std::vector<GivenUp>, 4> told;  // by job; which comes first depends on when the poll does
   for (size_t i = 0; i < 2; ++i) Submit(threads, JobOf(stuck[i]), [&, i](GivenUp why) { told[i].push_back(why); });
   for (size_t i = 2; i < 4; ++i)
     Submit(

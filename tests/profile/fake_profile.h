@@ -60,14 +60,14 @@ struct FakeProfile {
     Row(Process(0, "[other]"), Comm("[other]"), static_cast<uint32_t>(profile.user_stacks.size() - 1),
         static_cast<uint32_t>(profile.kernel_stacks.size() - 1), blocked_ns, 0, WaitKind::kOther);
   }
-  // What the rows wait for work in, one by one; none: that is not told.
+  // What the rows wait for work in, one by one; none: that is not known.
   void Idle(const std::vector<std::string_view>& idle) {
     profile.idle_is_told = !idle.empty();
     for (size_t i = 0; i < profile.rows.size(); ++i) profile.rows[i].idle = idle.empty() ? "" : idle.at(i);
   }
 };
 
-// By row; none: it is not told.
+// What each row waits for work in; none: that is not known.
 inline std::vector<std::string_view> IdleOf(const NamedProfile& profile) {
   std::vector<std::string_view> idle;
   for (const NamedRow& row : profile.rows) {

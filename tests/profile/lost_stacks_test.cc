@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 
 class LostStacksTest : public ::testing::Test {
  protected:
-  // Of no frames: lost.
+  // Adds a row with this kernel stack, which is lost if it has no frames.
   void Row(uint32_t kernel, uint64_t blocked_ns) { fake_.Row(process_, comm_, user_, kernel, blocked_ns); }
 
   FakeProfile fake_;

@@ -64,7 +64,7 @@ TEST_F(CostKeeperTest, RecordsAllWithinTheBudget) {
   EXPECT_THAT(set_, IsEmpty());
 }
 
-// What each switch takes, and what readers of profiles do, is told and lowers nothing.
+// What each switch takes, and what readers of profiles do, is reported and lowers nothing.
 TEST_F(CostKeeperTest, FixedCostsLowerNothing) {
   CostKeeper keeper = Keeper();
   for (int i = 0; i < 20; ++i) {

@@ -99,7 +99,7 @@ TEST_F(KnownCodeTest, AListMayComeAgain) {
   EXPECT_EQ(known_.conflicts(), 0u);
 }
 
-// Whichever comes second, and whoever tells it.
+// Whichever comes second, and whether a look or a list tells it.
 TEST_F(KnownCodeTest, AHashOfTwoListsStandsForNone) {
   const CodeVersion version = {.sequence = 9, .hash = 33};
   known_.Learn(target_, LookAt(kCode, kVersion1));

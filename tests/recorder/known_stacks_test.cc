@@ -133,7 +133,7 @@ TEST_F(KnownStacksTest, WhatCannotBeFollowedOrIsAnothersIsNotTold) {
   expect_untold(kVersion1, "the process has changed its tables");
 }
 
-// Of Go's stacks, for example, one that goes on on another stack.
+// Such as that of a stack of Go that goes on on another one.
 TEST_F(KnownStacksTest, AnEndThatIsNoneIsTold) {
   KnownStacks known = Make();
   stack_.end = EndReason::kOtherStack;
@@ -247,7 +247,7 @@ TEST_F(KnownStacksTest, WalksOfOtherCodeAreNotCompared) {
   EXPECT_EQ(told_.size(), 1u);
 }
 
-// Whose of the two it is, nobody knows: neither is shown, and nothing more is told of the code of either.
+// Nothing says which of the two it is: neither is shown, and the programs learn no more of the code of either.
 TEST_F(KnownStacksTest, AnIdOfTwoStacksIsOfNone) {
   for (const bool other_code : {true, false}) {
     KnownStacks known = Make();
@@ -271,7 +271,7 @@ TEST_F(KnownStacksTest, AnIdOfTwoStacksIsOfNone) {
   }
 }
 
-// It may still be under way when all is told anew.
+// It may still be under way when the programs learn all anew.
 TEST_F(KnownStacksTest, AnIdOfTwoStacksIsFoundAmongThoseToldBefore) {
   KnownStacks known = Make({.windows = 1});
   all_have_id_ = 9;
@@ -290,7 +290,7 @@ TEST_F(KnownStacksTest, OfDistrustedCodeNothingIsFound) {
   EXPECT_EQ(forgotten_, 1);
 }
 
-// Ids of those that were told before may still be under way.
+// Ids of those from before may still be under way.
 TEST_F(KnownStacksTest, AtTheLimitAllIsForgottenButStillFoundForAWhile) {
   KnownStacks known = Make({.stacks = 2});
   const uint64_t first = id();

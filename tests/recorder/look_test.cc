@@ -23,7 +23,7 @@ using ::testing::Field;
 using ::testing::Ge;
 
 constexpr CodeVersion kVersion = {.sequence = 2, .hash = 11};
-// Of files that no process here has mapped, nor anything else at these addresses.
+// Mappings of files that no process here has mapped, nor anything else at these addresses.
 constexpr CodeMapping kProgram = {.begin = 0x1000, .end = 0x2000, .inode = 5, .device = 0x100006, .changed_ns = 7};
 constexpr CodeMapping kLibrary = {.begin = 0x3000, .end = 0x5000, .inode = 6, .device = 0x100006, .changed_ns = 7};
 constexpr CodeMapping kAnonymous = {.begin = 0x8000, .end = 0x9000};

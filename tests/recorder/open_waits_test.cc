@@ -165,7 +165,7 @@ TEST_F(WindowEndTest, ThroughoutIsOfTheWindow) {
   const OpenWaits second = End(1500, Since(1100, 2500), counted);
   EXPECT_EQ(second.sleepers, 1u);
   EXPECT_THAT(second.intervals, IsEmpty());
-  // What was only counted is told all the same.
+  // What was only counted is reported all the same.
   EXPECT_EQ(reported_.Rest(7, 1100, {.blocked_ns = 1450}).total_ns(), 50u);
 }
 

@@ -77,7 +77,7 @@ TEST(Selection, AZombieHasEnded) {
   }
 }
 
-// However a process calls itself, its state is told from its name.
+// However a process calls itself, its state is distinguished from its name.
 TEST(Selection, ANameThatLooksLikeAState) {
   std::thread([] {
     const auto tid = static_cast<pid_t>(syscall(SYS_gettid));

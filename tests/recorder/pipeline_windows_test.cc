@@ -766,7 +766,7 @@ TEST_P(RandomWindowsTest, SumInIsSumOut) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomWindowsTest, ::testing::Range(1u, 21u));
 
-// Intervals of a sample that a cut falls into. Those that still wait when the threads are listed are told as they are;
+// A cut falls into intervals of a sample. Those that still wait when the threads are listed are reported as they are;
 // the others have the weight of their whole length in both windows. Either way each window is right on average.
 TEST_F(WindowsTest, ASampleThatIsCutIsUnbiased) {
   constexpr uint64_t kSample = 50'000;

@@ -115,7 +115,7 @@ TEST(SharedFiles, TheVdsoIsThatOfEveryProcessOfItsKind) {
   EXPECT_FALSE(files.Find(of_32_bits).has_value());
 }
 
-// Whoever is looked at may have written to its own.
+// A process that is looked at may have written to its own.
 TEST(SharedFiles, TheVdsoOfATargetIsNotLearned) {
   SharedFiles files(10);
   files.Learn(kVdso, PieceOf(true));

@@ -222,7 +222,7 @@ TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
   EXPECT_EQ(looks(), 1);
 }
 
-// Of the captures that one look serves, each walk asks for another look, which has to wait.
+// The walk of each capture that one look serves asks for another look, which has to wait.
 TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
   look_again_ = true;
   SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);

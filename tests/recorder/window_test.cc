@@ -46,7 +46,7 @@ TEST_F(WindowTest, KernelStacksAreThoseThatItUses) {
   }
 }
 
-// Its times are sums: how long one of them waited for a CPU is told apart.
+// Its times are sums: how long one of them waited for a CPU is a figure of its own.
 TEST_F(WindowTest, WaitsOfASumAreInTheBucketOfOne) {
   IntervalEvent sum = Event(0, 0);
   sum.waits = 6;

@@ -173,7 +173,7 @@ TEST(DemangleTest, PackExpansionsInTheNamesOfCompilersAreDemangled) {
   EXPECT_EQ(Demangle("_ZZ4mainENKUlDpT_E_clIJiiEEEDaS0_"), "main::{lambda((auto:1)...)#1}::operator()<int, int>");
 }
 
-// Of a template parameter that stands for a pack, all of the pack is printed if it is an element of another pack or in
+// A template parameter that stands for a pack is printed with all of the pack if it is an element of another pack or in
 // a fold expression. Here each level has two that stand for that of the level before, and the first pack is empty.
 TEST(DemangleTest, EmptyPacksThatArePrintedForEverStayAsTheyAre) {
   for (int levels : {1, 40}) {
@@ -207,7 +207,7 @@ TEST(DemangleTest, LambdasThatTheDemanglerCrashesOnStayAsTheyAre) {
 
 TEST(DemangleTest, BindersOfRustNames) {
   EXPECT_EQ(Demangle("_RIC1aFG_RL0_hEuE"), "a::<for<'a> fn(&'a u8)>");
-  // Of rustc, with the meaning that c++filt gives it, without the hashes.
+  // A name of rustc's own, with the meaning that c++filt gives it, without the hashes.
   EXPECT_EQ(Demangle("_RINvNtCsgEmfK2I1SDS_4core3ptr13drop_in_placeINtNtCslNYArtu3iFV_5alloc5boxed3BoxDG_INtNtNtB4_3ops"
                      "8function5FnMutTRL0_eEEp6OutputbEL_EECslKGqiwnqz1t_17rustc_codegen_ssa"),
             "core::ptr::drop_in_place::<alloc::boxed::Box<dyn for<'a> core::ops::function::FnMut<(&'a str,), "

@@ -64,7 +64,7 @@ TEST(ElfSymbolsTest, ASeparateDebugFileHasTheSame) {
 TEST(ElfSymbolsTest, AStrippedFileNamesWhatItExports) {
   const std::string symbols = Contents(kStripped);
   EXPECT_FALSE(IsFull(symbols));
-  // Of those without a size nobody knows what follows them: musl's memset is in front of what makes its system calls.
+  // Nothing says what follows those without a size: musl's memset is in front of what makes its system calls.
   EXPECT_THAT(Runs(symbols), ::testing::ElementsAre("ff0 -", "1000 fixture_sized", "1020 -"));
 }
 

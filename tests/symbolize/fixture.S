@@ -1,4 +1,4 @@
-# A shared object whose symbols lie at known link-time addresses: the linker is told that .text begins at 0x1000.
+# A shared object whose symbols lie at known link-time addresses: the linker puts .text at 0x1000.
         .text
         .globl  fixture_sized, __fixture_sized
         .type   fixture_sized, @function

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kText = 0x401000;
 
-// Of a table, and where the text is if that does not say.
+// A table, and where the text is if that does not say.
 struct Given {
   std::string table;
   uint64_t text = 0;

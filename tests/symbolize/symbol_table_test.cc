@@ -96,7 +96,7 @@ TEST(SymbolTableTest, RandomOverlapsAgreeWithTheDefinition) {
     for (uint64_t address = 0; address < 100; ++address) {
       const Symbol* want = nullptr;
       for (const Symbol& symbol : symbols) {
-        // Of one begin only the first name counts, however short the symbol is.
+        // Only the first name of one begin counts, however short the symbol is.
         bool hidden = false;
         for (const Symbol& other : symbols) hidden |= other.begin == symbol.begin && other.name < symbol.name;
         if (hidden || address < symbol.begin || address >= symbol.end) continue;

@@ -67,7 +67,7 @@ class TopScreenTest : public ::testing::Test {
     const uint32_t flusher = fake_.Process(77, "kworker/u8:2");
     fake_.Row(flusher, fake_.Comm("kworker/u8:2"), fake_.Missing(NoUserStack::kKernelThread), pipe_, 1'000 * kMs);
   }
-  // Of each process, `stacks_each` stacks.
+  // Adds `stacks_each` stacks of each process.
   void Rows(size_t processes, size_t stacks_each) {
     for (size_t i = 0; i < processes; ++i) {
       const uint32_t process = fake_.Process(static_cast<int32_t>(100 + i), "p");

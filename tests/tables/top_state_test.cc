@@ -139,7 +139,7 @@ TEST_F(TopStateTest, EscapeGoesOneStepBack) {
   EXPECT_EQ(Type(TopKey{Kind::kEscape}), TopAction::kNone);
 }
 
-// Of the process, the thread, a frame, the function of the kernel, the cause; and its number.
+// A filter may be of the process, the thread, a frame, the kernel's function, the number, or the cause.
 TEST_F(TopStateTest, AFilterLooksAtAllTextOfAStack) {
   for (const std::string filter : {"web", "reader", "fill", "PIPE_read", "10"}) {
     state_.filter = filter;

@@ -1,8 +1,8 @@
 // Eleven threads that wait for 2 to 20 ms at a time, each below a function of its own, and clock each of their waits.
 // One forks 100 times a second, and one waits in a handler of a signal, on another stack.
 // Usage: clocked [--seconds S] [--only THREAD] [--log]
-// With --log it prints each wait, too: `wait THREAD BEGIN_NS END_NS CPU_NS`, by CLOCK_MONOTONIC. So what a
-// recording has that begins and ends during the run can be told.
+// With --log it prints each wait, too: `wait THREAD BEGIN_NS END_NS CPU_NS`, by CLOCK_MONOTONIC. So it is known what a
+// recording has that begins and ends during the run.
 #include <linux/futex.h>
 #include <poll.h>
 #include <semaphore.h>

@@ -88,8 +88,8 @@ void RunLatecomer(Latecomer* self) {
   wake_first_comer();
 }
 
-// Who is told from his own CPU to be asleep has left it. (Or a kernel that can be preempted anywhere has preempted it
-// on its way to sleep: once in many thousand times.)
+// A thread that another one sees asleep from the same CPU has left it. (Or a kernel that can be preempted anywhere has
+// preempted it on its way to sleep: once in many thousand times.)
 void AwaitSleep(const std::atomic<pid_t>& tid) {
   while (tid == 0 || StateOf(tid) != 'S') target::SleepNs(20'000);
 }

@@ -21,7 +21,7 @@ struct CpuTime {
   uint64_t all = 0;
 };
 
-// Of all CPUs, in ticks. What waits for a disk is idle; what the hypervisor took is not counted.
+// The time of all CPUs, in ticks. What waits for a disk is idle; what the hypervisor took is not counted.
 CpuTime ReadCpuTime() {
   FILE* file = fopen("/proc/stat", "re");
   target::Check(file != nullptr, "/proc/stat");

@@ -36,7 +36,7 @@ class SideTimer {
   uint64_t cpu_;
 };
 
-// Of one byte, without a frame of its own.
+// Transfers one byte, without a frame of its own.
 inline __attribute__((always_inline)) bool Transfer(long call, int fd, char* byte) {
   long result;
   asm volatile("syscall" : "=a"(result) : "a"(call), "D"(fd), "S"(byte), "d"(1) : "rcx", "r11", "memory");

@@ -151,7 +151,7 @@ void RunMprotect(int rounds) {
   }
 }
 
-// Of the x86-64 ABI: calls its argument.
+// A function of the x86-64 ABI that calls its argument.
 constexpr unsigned char kGenerated[] = {
     0x48, 0x83, 0xec, 0x08,  // sub $8,%rsp
     0xff, 0xd7,              // call *%rdi

@@ -21,8 +21,8 @@ namespace target {
 
 class SilentFile {
  public:
-  // Of that many bytes in all, the first `answered` of which can be read: as zeros. A descriptor for reading and
-  // writing.
+  // Makes a file of that many bytes in all, the first `answered` of which can be read: as zeros. Returns a descriptor
+  // for reading and writing.
   static int Open(uint64_t bytes, uint64_t answered) {
     Check(unshare(CLONE_NEWNS) == 0 && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "unshare");
     const int device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -47,7 +47,7 @@ class SilentFile {
 
   [[noreturn]] void Serve() {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    // Whoever reads our output shall see its end though this lives.
+    // The reader of our output shall see its end though this lives.
     const auto device = static_cast<unsigned>(device_);
     close_range(0, device - 1, 0);
     close_range(device + 1, ~0u, 0);

@@ -14,7 +14,7 @@ TARGET_FUNCTION void probed() { TARGET_AFTER_CALL; }
 
 namespace {
 
-// Where the function is in the file; 0 if that cannot be told.
+// Where the function is in the file; 0 if that cannot be found.
 uint64_t OffsetOfProbed() {
   const auto address = reinterpret_cast<uint64_t>(&probed);
   FILE* maps = fopen("/proc/self/maps", "re");

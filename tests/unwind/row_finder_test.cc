@@ -227,7 +227,7 @@ class TwoTables : public ::testing::Test {
     }
     return std::string(Name(row.source));
   }
-  // Of its SFrame table, when 0x1010 has been asked for.
+  // The bytes of its SFrame table when 0x1010 has been asked for.
   static size_t BytesAfterALookUp(const Module& of) {
     const auto table = SFrameTable::Open(of.sframe, of.code).value();
     Row row;
@@ -454,7 +454,7 @@ TEST_F(HoleTest, SmallerOnesIfTheyAreMoreThanTheTablesDescribe) {
   }
 }
 
-// Of a small program they are more than its own code, too.
+// In a small program that, too, is more than its own code.
 TEST_F(HoleTest, StartUpCodeHasNoFramePointer) {
   for (const uint64_t bytes : {uint64_t{0x1ff}, uint64_t{0x200}}) {
     CfiBytes cfi;

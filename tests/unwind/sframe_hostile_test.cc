@@ -97,7 +97,7 @@ class SFrameHostileTest : public ::testing::TestWithParam<const char*> {
   const SFrameObject object_ = ReadSFrameObject(SFrameFixture(GetParam()));
 };
 
-// Of every width at every place, which includes every field as it is and every one that it might be taken for.
+// Replaces every width at every place, which includes every field as it is and every one that it might be taken for.
 TEST_P(SFrameHostileTest, EveryFieldReplaced) {
   ASSERT_FALSE(object_.table.bytes.empty());
   Seen seen;

@@ -121,8 +121,8 @@ TEST_F(WalkAArch64Test, SignedReturnAddresses) {
   EXPECT_TRUE(std::equal(pcs.begin(), pcs.end(), truth.pcs.begin()));
 }
 
-// Where the copy is too small, the frames up to there are right and the reason is told. But a trampoline that no table
-// describes is not told by a part of its signal frame, and looks as if it had been called.
+// Where the copy is too small, the frames up to there are right and the walk says why it ends. But a part of its signal
+// frame does not show a trampoline that no table describes: that looks as if it had been called.
 TEST_F(WalkAArch64Test, AnyPieceOfTheStack) {
   constexpr size_t kToTrampoline = 5;
   Walk("chain", "sframe,eh_frame,fp");

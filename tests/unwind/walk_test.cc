@@ -304,7 +304,7 @@ TEST_F(WalkTest, WhereTheFramePointerMayBeThatOfAnotherFrame) {
     EXPECT_EQ(stack.frames.size(), 2u);
     words[at] = 0;
   }
-  // The process was told that its code keeps one: then it is a value like any other.
+  // The process's options say that its code keeps one: then it is a value like any other.
   words[3] = kGenerated + 0x1100;
   space = AddressSpace(space.code(), {}, /*keeps_frame_pointers=*/true);
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);

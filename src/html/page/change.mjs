@@ -11,8 +11,8 @@ export function changeOf(before, after) {
   return { before, after, change: after - before, part: both === 0 ? 0 : (after - before) / both };
 }
 
-// Of what a view has before and after, as it was recorded. `errors` of both: then the change has a standard error, if
-// it is one of estimates; their draws have nothing to do with each other.
+// The change of what a view has before and after, as it was recorded. `errors` of both: then the change has a standard
+// error, if it is one of estimates; their draws have nothing to do with each other.
 export function scaledChange({ scale }, before, after, errors) {
   const change = changeOf(Number(before) * scale.before, Number(after) * scale.after);
   if (!errors?.some(({ variance }) => variance > 0)) return change;

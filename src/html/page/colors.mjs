@@ -1,8 +1,8 @@
 // The colors of bars, by what a frame is (KIND), for a light and for a dark screen. Text has a contrast of at least 4.5
 // to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
-// their patterns. Of two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
+// their patterns. In two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
 // change.mjs has it), and its sign before their names. In the heat map, causes have the colors of `causes`, those with
-// most in all of it the first ones, the more of them the more there is; what is pointed at is told in words.
+// most in all of it the first ones, the more of them the more there is; words say what is pointed at.
 
 const LIGHT = {
   kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
@@ -61,7 +61,7 @@ export function mixed(one, other, share) {
   return `rgb(${parts.join(' ')})`;
 }
 
-// Of two colors "#rrggbb", as WCAG 2 defines it.
+// The contrast ratio of two colors "#rrggbb", as WCAG 2 defines it.
 export function contrast(a, b) {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);

@@ -10,8 +10,8 @@ function errorName(parts) {
   return parts.find((part) => part === 'blocked' || part === 'runnable') ?? null;
 }
 
-// Of a span: what of a row was drawn is not known by column. As far as it can be, it lies in the span: all of what the
-// draws stand for, which is at most the root of their number times the variance.
+// The part of a row's variance in a span. What of a row was drawn is not known by column. As far as it can be, it lies
+// in the span: all of what the draws stand for, which is at most the root of their number times the standard error.
 function shareInSpan(errors, wholeNs, spanNs, row) {
   if (errors.draws[row] === 0) return 1;
   const drawnNs = Math.sqrt(errors.draws[row]) * errors.time[row];
@@ -30,7 +30,7 @@ export function errorsOf(errors, whole, sums) {
   return (row, parts) => errorOfRow(errors, row, parts, share(row));
 }
 
-// Of a slice of a row's times.
+// The error of a slice of a row's times.
 export function errorOfSlice({ errors, sums, times }, row, parts, slice) {
   if (errors === null || errors.time[row] === 0) return noError();
   return errorOfRow(errors, row, parts, shareInSpan(errors, timeOf(sums, row), timeOf(times.sums, slice), row));

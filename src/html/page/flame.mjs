@@ -231,8 +231,8 @@ function hatched(context, colors) {
   return context.createPattern(tile, 'repeat');
 }
 
-// Kinds by the left edge: kernel one line, interpreted two; what is missing has a dashed frame, and whoever woke a
-// dotted line above.
+// Kinds by the left edge: kernel one line, interpreted two; what is missing has a dashed frame, and a waker a dotted
+// line above.
 function drawEdge(brush, kind, isWaker, x, y, width) {
   const { context, colors } = brush;
   context.fillStyle = colors.edge;

@@ -41,8 +41,8 @@ export function formatExact(amount, isTime) {
   return isTime ? `${grouped(amount)} ns` : grouped(amount);
 }
 
-// A name of C++ or Rust without the arguments of templates and the parameters, as far as they can be told: what is left
-// when there is no room for all of it.
+// A name of C++ or Rust without the arguments of templates and the parameters, as far as they can be recognized: what
+// is left when there is no room for all of it.
 export function shortName(name) {
   let out = '';
   let depth = 0;

@@ -63,7 +63,7 @@ export class HeatMap {
   x(bin) {
     return this.gutter + (bin * (this.width - this.gutter)) / this.map.bins;
   }
-  // Of columns.
+  // Where a span of columns begins and ends.
   spanX([from, to]) {
     const { binColumns, bins } = this.map;
     return [this.x(from / binColumns), this.x(Math.min(to / binColumns, bins))];

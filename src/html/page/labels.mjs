@@ -40,7 +40,7 @@ export function groupColumn(profile, key) {
   return profile.groupColumns.get(key);
 }
 
-// Of two recordings that are compared, processes are told by their commands, and names have no numbers.
+// In two recordings that are compared, processes go by their commands, and names have no numbers.
 const NOT_COMPARED = ['process', 'name', 'tid'];
 
 // Those that say something about this profile.

@@ -1,7 +1,7 @@
 // Where bars are: of a node and all below it, each as wide as its part of the whole. Above it are those that lead to
 // it.
 
-// Bars that are narrower than this are not drawn; what they are is told.
+// Bars that are narrower than this are not drawn; the page says what they are.
 export const MIN_PIXELS = 0.5;
 
 // Those that woke have a graph of their own (wakers.mjs): they are drawn here only if one of them is what is zoomed to.

@@ -207,7 +207,7 @@ class App {
     at('told').textContent = told(view, node, valueOf(this.state.value).isTime);
   }
 
-  // Of what is selected, below the graph.
+  // Shows below the graph the wakers of what is selected.
   showWakers() {
     const { state, view } = this;
     if (state.tab !== 'graph' || at('wakers-panel').hidden) return;

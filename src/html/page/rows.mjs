@@ -2,7 +2,7 @@
 import { addError, errorsOf, noError } from './errors.mjs';
 import { groupColumn } from './labels.mjs';
 
-// Of which sums each value is made, in the order in which a bar is split.
+// Which sums each value is made of, in the order in which a bar is split.
 export const VALUES = [
   { name: 'off_cpu', title: 'off the CPU', parts: ['blocked', 'runnable'], isTime: true },
   { name: 'blocked', title: 'blocked', parts: ['blocked'], isTime: true },
@@ -32,7 +32,7 @@ export function isIdleRow(profile, row) {
   return profile.labels.get('idle').codes[row] !== 0;
 }
 
-// By row: 1 of those that all filters let through. Of filters by one key one must match; those with `not` must not.
+// By row: 1 of those that all filters let through. One of the filters by one key must match; those with `not` must not.
 export function matchingRows(profile, filters) {
   const keep = new Uint8Array(profile.rows.count).fill(1);
   const keys = new Set(filters.map(({ key }) => key));

@@ -2,7 +2,7 @@
 // or nothing. Pure functions.
 import { spanNs, spanSums, spanText } from './times.mjs';
 
-// Of two spans, the earlier one is what was before.
+// Puts the earlier one of two spans first: it is what was before.
 function inOrder({ span, other }) {
   return span[0] < other[0] ? [span, other] : [other, span];
 }

@@ -2,7 +2,7 @@
 // gone back to.
 import { groupColumn } from './labels.mjs';
 
-// So many processes can be told apart at a glance. If there are more, those of one command are one.
+// A reader can distinguish so many processes at a glance. If there are more, those of one command are one.
 const MOST_PROCESSES = 30;
 
 export function defaultState(profile) {

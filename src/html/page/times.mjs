@@ -35,8 +35,8 @@ export function spanNs({ header, times }, [from, to]) {
   return Math.max(0, Math.min(at(to), end) - Math.max(at(from), 0));
 }
 
-// Of a line that is an estimate (`isEstimate`), a cell with nothing is one of which nothing was drawn: there may have
-// been waits, if the recording has left some out. `variance`, `draws`: by cell.
+// Nothing was drawn for an empty cell of a line that is an estimate (`isEstimate`): there may have been waits, if the
+// recording has left some out. `variance`, `draws`: by cell.
 export function isUnsampled({ header }, line, bin) {
   return line.isEstimate && line.cells[bin] === 0 && header.unsampled_ns > 0;
 }
@@ -117,7 +117,7 @@ function causeColors(profile, shown) {
   return shown.map((code) => (fixed.includes(code) ? fixed.indexOf(code) : free.shift()));
 }
 
-// Of all that is not a wait for work.
+// The causes with most time, apart from waits for work.
 function firstCauses(profile) {
   if (!profile.firstCauses) {
     const { codes, texts } = groupColumn(profile, 'cause');

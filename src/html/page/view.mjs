@@ -35,7 +35,7 @@ export class View {
     return node === 0 ? this.rootName : this.name(this.frame[node]);
   }
 
-  // Of all parts together, as wide as the profile's figures.
+  // The sum of all parts, as wide as the profile's figures.
   figure(node) {
     const { parts } = this;
     let sum = parts[0][node];

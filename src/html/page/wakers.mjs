@@ -1,12 +1,13 @@
-// Who ended the waits of a part of a view: a tree of its own, which is drawn below the graph. Of each chain it has link
-// by link the thread that woke, where it did that, and the way back from there; and then who had woken that thread.
+// Who ended the waits of a part of a view: a tree of its own, which is drawn below the graph. It has each chain link by
+// link: the thread that woke, where it did that, and the way back from there; and then the thread that had woken that
+// one.
 import { View, finish } from './view.mjs';
 import { KIND } from './data.mjs';
 import { TreeBuilder } from './child_index.mjs';
 import { below } from './causes.mjs';
 import { foldNumbers, threadFold } from './labels.mjs';
 
-// Of each link. What is further out says how the thread came to be, not why it woke.
+// How many frames each link shows. What is further out says how the thread came to be, not why it woke.
 const MOST_FRAMES = 8;
 const MORE = '… more frames';
 
@@ -39,7 +40,8 @@ export function linksOf({ nodes, frames }, waker, folds) {
   });
 }
 
-// Of the rows below a node. Those of which it is not known are at the root, so that its width is that of all of them.
+// The graph of the wakers of the rows below a node. Rows whose waker is not known are at the root, so that its width is
+// that of all rows.
 // options: {skip: by frame, isWhole: all frames of each link, apart: the processes of a command are}
 export function buildWakers(view, node, options) {
   const { profile, selection } = view;
@@ -73,7 +75,7 @@ function placeChain(view, builder, waker, { skip, isWhole, folds }) {
   return node;
 }
 
-// Of how much it is known: the figure of all chains.
+// How much has a known waker: the figure of all chains.
 export function knownOf(view) {
   return Array.from(view.childrenOf(0)).reduce((sum, child) => sum + view.exact(child), 0n);
 }

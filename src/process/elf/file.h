@@ -51,7 +51,7 @@ class ElfFile {
   // The bytes of a section. An error if it has none, is compressed, too large, or not all there.
   absl::StatusOr<std::string> Read(const ElfSection& section) const;
 
-  // Of the first NT_GNU_BUILD_ID note, in lower-case hex; empty if there is none.
+  // The first NT_GNU_BUILD_ID note, in lower-case hex; empty if there is none.
   std::string BuildId() const;
 
  private:

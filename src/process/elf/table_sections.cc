@@ -132,7 +132,7 @@ void ReadGoFrames(const ElfFile& file, Module* module) {
   GiveBack(table_bytes, module);
 }
 
-// Of code that hardly any table describes.
+// Reads .text where hardly any table describes it.
 void ReadBareText(const ElfFile& file, Module* module) {
   constexpr size_t kMostBytes = 8 << 20;
   constexpr size_t kMostKeptBytes = 1 << 20;  // musl's is 0.4 MiB

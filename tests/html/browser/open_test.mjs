@@ -26,7 +26,7 @@ async function secondsUntil(expression) {
   return (await spent()) - before;
 }
 
-// Of the file alone, none of whose scripts runs.
+// How long the file alone takes, none of whose scripts runs.
 async function readingSeconds() {
   await browser.send('Emulation.setScriptExecutionDisabled', { value: true });
   const seconds = await secondsUntil("document.readyState === 'complete'");

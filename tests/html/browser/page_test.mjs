@@ -16,7 +16,7 @@ const GROUPS = {
   container: [['0123456789abcdef', '7,200,000,074'], ['[no container]', '1,000,000,007']],
   unit: [['server.service', '5,200,000,001'], ['[no unit]', '3,000,000,080']],
 };
-// Of the chain that ended a wait, each link: who it is, and the way back from where it woke.
+// Each link of the chain that ended a wait: who it is, and the way back from where it woke.
 const CHAIN = [
   ...['woken by giver (server-10)', 'try_to_wake_up', 'futex_wake', 'unlock', 'give'],
   ...['woken by taker (</script><b>client-11)', 'try_to_wake_up', 'pipe_write', 'write', 'take'],

@@ -27,7 +27,7 @@ export class User {
   path = () =>
     this.browser.run("Array.from(document.querySelectorAll('#path button'), (b) => b.textContent).join('/')");
 
-  // Of the table of functions, the texts of a function's row.
+  // The texts of a function's row in the table of functions.
   cells = (name) =>
     this.browser.run(`Array.from(Array.from(document.querySelectorAll('#all-functions tbody tr'))
       .find((r) => r.querySelector('bdi').innerText === ${quoted(name)}).cells, (c) => c.innerText)`);

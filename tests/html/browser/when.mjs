@@ -2,7 +2,7 @@
 // in the eighth and ninth, and a client for 7 ns in the last one.
 import assert from 'node:assert/strict';
 
-// Of a column in the heat map: {x, y}, on the screen.
+// Where a column of the heat map is on the screen: {x, y}.
 async function place(browser, column, line = 0) {
   return browser.run(`(() => { const c = document.querySelector('#heat canvas');
     const { x, y, width } = c.getBoundingClientRect();

@@ -44,7 +44,7 @@ class Made {
 // rows: [{stack, waker, blocked, runnable, count, samples, cpu, max, and labels by name}]; where header.before says
 // that two recordings are compared, also before: {blocked, runnable, count, samples, cpu}. Where header.times says that
 // there are columns of time, also times: [{column, blocked, runnable, count, samples, cpu}].
-// Of a sample, rows and what is before them may have error: {count, time, blocked, runnable, draws}.
+// In a sample, rows and what is before them may have error: {count, time, blocked, runnable, draws}.
 export function madeProfile(rows, header = {}) {
   const made = new Made();
   const stacks = rows.map(({ stack }) => made.path(stack));

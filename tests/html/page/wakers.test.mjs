@@ -42,7 +42,7 @@ function find(view, name) {
 const wakersOf = (view, node = 0, part = {}) =>
   buildWakers(view, node, { skip: plumbingFrames(view.profile.frames), isWhole: false, apart: true, ...part });
 
-// Of each node with something of its own: what leads to it, and how much that is.
+// A line for each node with something of its own: what leads to it, and how much that is.
 function lines(view) {
   const all = [];
   for (let node = 0; node < view.count; ++node) {

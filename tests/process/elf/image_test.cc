@@ -76,8 +76,8 @@ TEST_F(ElfImageTest, TablesForWhichThereIsNoRoomAreLeftOut) {
   EXPECT_EQ(image->module.memory.bytes(), 12u);
 }
 
-// Libraries may have one, too, left by old linkers or for those who run them; nothing starts there. Of those that need
-// no other one the dynamic linker is one.
+// Libraries may have one, too, left by old linkers or for those who run them; nothing starts there. The dynamic linker
+// is among those that need no other one.
 TEST_F(ElfImageTest, EntryPointOfProgramsAndDynamicLinkers) {
   const auto entry = [this] {
     auto image = Read();

@@ -78,7 +78,7 @@ TEST_F(ElfSectionsTest, ByItsWholeName) {
 
 class AddTableSectionsTest : public ElfSectionsTest {
  protected:
-  // Of a process that has this .eh_frame, which its program headers name or do not.
+  // Does the file match a process that has this .eh_frame, which its program headers name or do not?
   bool Matches(bool named, const ModuleTable& in_process) {
     module = Module();
     module.eh_frame_hdr.bytes.resize(named ? 12 : 0);
