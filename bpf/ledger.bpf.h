@@ -108,7 +108,8 @@ static __always_inline struct wire_account *make_account(struct task_struct *tas
 	return account;
 }
 
-/* It has been told, or is not to be. By the end of its thread and by the listing, which may meet. */
+/* Notes that it was sent or listed, or that its thread is not recorded. The end of the thread and the listing
+ * may both come here at once. */
 static __always_inline void settle_account(struct wire_account *account)
 {
 	if (__sync_val_compare_and_swap(&account->is_open, 1, 0))
@@ -134,7 +135,7 @@ static __always_inline void open_account(struct task_struct *task)
 			      BPF_CORE_READ(task, se.cfs_rq, rq, clock_task);
 }
 
-/* After the end it is nobody's, and may be missed by the listing. */
+/* After the end no account is made: it would have no time, and the listing might miss it. */
 static __always_inline void open_account_at_fork(struct task_struct *child)
 {
 	struct wire_account *account = control.phase < WIRE_ENDED ? make_account(child) : NULL;
@@ -259,7 +260,7 @@ static __always_inline void book_late_end(struct task_struct *task, __u32 task_f
 	close_account(account, 0);
 }
 
-/* Of a thread that has left its last CPU, recorded or not, after its account was sent. */
+/* Settles the account of a thread that has left its last CPU, recorded or not. Called when it was sent. */
 static __always_inline void settle_dead(struct task_struct *task)
 {
 	struct wire_account *account = account_of(task, 0);

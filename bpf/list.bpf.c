@@ -323,7 +323,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Accounts that nobody has told, once. */
+/* Lists accounts that were not sent, each once. */
 SEC("iter/task")
 int list_accounts(struct bpf_iter__task *ctx)
 {

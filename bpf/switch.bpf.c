@@ -399,7 +399,7 @@ static __always_inline void end_wait_at_switch(void *ctx, struct task_struct *ne
 		cpu->told_tid = next->pid;
 }
 
-/* Of a thread that is dead, recorded or not: its number will be another's. */
+/* Lets go of a thread that is dead, recorded or not: its number will be another's. */
 static __always_inline void forget(struct task_struct *task)
 {
 	if (control.phase < WIRE_ENDED)

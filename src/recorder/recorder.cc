@@ -399,8 +399,8 @@ class RecorderImpl final : public Recorder {
     start_ = end;
   }
 
-  // Those of threads that go on. Others have left the kernel's list of tasks and not yet their last CPU, where there
-  // are more of them than CPUs: they get a while to do so.
+  // Lists the accounts of threads that go on. On a busy host others have left the kernel's list of tasks and not yet
+  // their last CPU: waits a while until these have sent theirs.
   std::vector<ThreadAccount> ListAccounts() {
     std::vector<ThreadAccount> accounts = threads_.Accounts();
     const Clock::time_point end = Clock::now() + kLastAccounts;
