@@ -28,7 +28,9 @@ TEST(Counters, EveryCounterOfALossHasANameOfItsOwn) {
                                          WIRE_COUNT_USER_WALK_UNKNOWN,
                                          WIRE_COUNT_USER_WALK_NO_CODE,
                                          WIRE_COUNT_USER_WALK_NO_ROW,
-                                         WIRE_COUNT_USER_WALK_NO_MEMORY};
+                                         WIRE_COUNT_USER_WALK_NO_MEMORY,
+                                         WIRE_COUNT_ACCOUNT_MADE,
+                                         WIRE_COUNT_ACCOUNT_SETTLED};
   std::set<std::string> names;
   for (uint32_t id = 0; id < WIRE_COUNTERS; ++id) {
     Counters counters = {};
