@@ -118,7 +118,7 @@ void KnownStacks::Distrust(uint64_t code_hash) {
   Forget();
 }
 
-void KnownStacks::Keep(uint64_t id, Known known) {
+void KnownStacks::Keep(uint64_t id, Known&& known) {
   if (const auto kept = told_.stacks.find(id); kept != told_.stacks.end()) {
     if (known.stack.end == EndReason::kComplete) kept->second.stack.end = EndReason::kComplete;
     return;

@@ -77,7 +77,7 @@ class KnownStacks {
   void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);
   const Known* FindKnown(uint64_t id) const;
   bool IsWrong(const CaptureEvent& capture, uint64_t id, const WalkTrace& trace) const;
-  void Keep(uint64_t id, Known known);
+  void Keep(uint64_t id, Known&& known);
   void Forget();
 
   const Hooks hooks_;
