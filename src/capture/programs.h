@@ -160,8 +160,8 @@ class Programs {
   uint64_t request_ns() const;
 
   Counters ReadCounters() const;
-  // Of the ledger. After ListAccounts: of threads that the kernel lists no more and that have yet to leave their last
-  // CPU, whose accounts come by the ring then.
+  // How many accounts of the ledger were neither sent nor listed. After ListAccounts these belong to threads that have
+  // left the kernel's list of tasks but not yet their last CPU; each sends its account through the ring when it does.
   uint64_t CountOpenAccounts() const;
   ProgramRuns ReadRuns() const;
   ProgramTimes ReadTimes() const;

@@ -1,5 +1,5 @@
-// A file system with one file, which its server serves until it is told to hang: from then on every process that needs
-// it waits. Every user may use it. Needs root and /dev/fuse.
+// A file system with one file that every user may use. Its server answers until Hang() makes it stop: from then on,
+// every process that needs the file waits. Needs root and /dev/fuse.
 //
 // When it goes out of scope, processes that wait get an error.
 #ifndef OFFCPU_TESTS_DEEP_HUNG_MOUNT_H_
