@@ -88,7 +88,8 @@ std::unique_ptr<HttpServer> OpenHttp(const std::string& listen,
   return nullptr;
 }
 
-// Whatever still hangs then: a disk, or the kernel.
+// Ends the process within what container runtimes grant, ten seconds, whatever still hangs: a disk, or the kernel. On a
+// host whose CPUs are busy the last window takes some of that.
 void EndInTime() {
   // Made before it is needed, because a handler may not allocate, and never freed: it may come at the very end.
   static const std::string& message =
@@ -98,7 +99,7 @@ void EndInTime() {
     [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
     _exit(EX_OSERR);
   });
-  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 4, .tv_usec = 500'000}};
+  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 9, .tv_usec = 0}};
   setitimer(ITIMER_REAL, &once, nullptr);
 }
 
