@@ -1,4 +1,4 @@
-// What offcpu's exit status says; the README lists the same.
+// What offcpu's exit status says; docs/offcpu.1 lists the same.
 #ifndef OFFCPU_CMD_OFFCPU_EXIT_CODE_H_
 #define OFFCPU_CMD_OFFCPU_EXIT_CODE_H_
 

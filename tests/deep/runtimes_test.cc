@@ -1,5 +1,5 @@
 // Programs of other languages than C and C++: what of their stacks is there and how it is named, with the options that
-// their runtimes need for it (the table in README.md). A language that is not installed is skipped.
+// their runtimes need for it (the table in docs/languages.md). A language that is not installed is skipped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
