@@ -46,7 +46,7 @@ absl::StatusOr<RecordConfig> RecordConfigOf(const DaemonConfig& config) {
   if (found.ok())
     found = AddDirectories(config.record.exclude_containers, ContainerDirectory, &record.excluded_cgroups);
   if (!found.ok()) return found;
-  record.finish_ms = 1500;  // of the five seconds in which the service ends
+  record.finish_ms = 1500;  // of the nine seconds in which the service ends
   for (const std::string& name : config.record.users) {
     const absl::StatusOr<uid_t> uid = FindUser(name);
     if (!uid.ok()) return uid.status();
