@@ -8,8 +8,9 @@ install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENA
 install(FILES packaging/waiting-for-work.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu)
 install(FILES packaging/grafana/offcpud.json DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/grafana)
 install(FILES packaging/prometheus/offcpud.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/prometheus)
-install(FILES docs/offcpu.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES docs/offcpu-losses.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
+install(FILES docs/offcpu.1 docs/offcpu-record.1 docs/offcpu-top.1 docs/offcpu-report.1 docs/offcpu-doctor.1
+        DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/offcpu-losses.7 docs/offcpu-page.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 install(FILES docs/offcpud.toml.5 DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)
 install(FILES docs/offcpud.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8)
 install(DIRECTORY packaging/completions/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

@@ -120,16 +120,34 @@ std::string ManualPage(const std::string& name) {
   return std::regex_replace(ReadFile(kSource + "/docs/" + name), std::regex("\\\\-"), "-");
 }
 
+// The page that describes a verb; that of "" also describes the flags that several verbs share.
+const std::map<std::string, std::string> kPages = {
+    {"", "offcpu.1"},
+    {"record", "offcpu-record.1"},
+    {"top", "offcpu-top.1"},
+    {"stacks", "offcpu-top.1"},
+    {"report", "offcpu-report.1"},
+    {"diff", "offcpu-report.1"},
+    {"dump", "offcpu-report.1"},
+    {"doctor", "offcpu-doctor.1"},
+    {"status", "offcpu-doctor.1"},
+    {"sframe", "offcpu-doctor.1"},
+};
+
 TEST(Help, ManualPagesHaveEachFlagAndNoOther) {
-  const std::string page = ManualPage("offcpu.1");
+  const std::string shared = ManualPage("offcpu.1");
+  const Flags all = AllFlags();
   for (const auto& [verb, flags] : Verbs()) {
+    ASSERT_EQ(kPages.count(verb), 1u) << verb << " has no manual page";
+    const std::string page = ManualPage(kPages.at(verb));
     if (!verb.empty()) {
       EXPECT_THAT(page, HasSubstr("\n.B offcpu " + verb + "\n"));
+      EXPECT_THAT(shared, HasSubstr("\n.B " + verb + "\n"));
     }
     for (const std::string& flag : flags)
-      EXPECT_TRUE(std::regex_search(page, std::regex("[ \"]" + flag + "[ \n]"))) << verb << " " << flag;
+      EXPECT_TRUE(std::regex_search(page + shared, std::regex("[ \"]" + flag + "[ \n]"))) << verb << " " << flag;
+    for (const std::string& flag : AllOf(page, "(--[a-z][a-z-]*)")) EXPECT_EQ(all.count(flag), 1u) << flag;
   }
-  for (const std::string& flag : AllOf(page, "(--[a-z][a-z-]*)")) EXPECT_EQ(AllFlags().count(flag), 1u) << flag;
 
   const Flags daemon = FlagsOf(HelpOf("offcpud"));
   EXPECT_EQ(AllOf(ManualPage("offcpud.8"), "(--[a-z][a-z-]*)"), Long(daemon));

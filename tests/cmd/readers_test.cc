@@ -19,7 +19,8 @@ bool HasProgram(const std::string& name) {
 
 TEST(Readers, Man) {
   if (!HasProgram("man")) GTEST_SKIP() << "man: not there";
-  for (const std::string name : {"offcpu.1", "offcpud.8"})
+  for (const std::string name : {"offcpu.1", "offcpu-record.1", "offcpu-top.1", "offcpu-report.1", "offcpu-doctor.1",
+                                 "offcpu-losses.7", "offcpu-page.7", "offcpud.8", "offcpud.toml.5"})
     EXPECT_EQ(OutputOf("man --warnings -E UTF-8 -l -Tutf8 -Z " + kSource + "/docs/" + name + " 2>&1 >/dev/null"), "");
 }
 
