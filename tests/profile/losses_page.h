@@ -19,16 +19,16 @@ inline std::string LossesPage() {
   std::string page =
       ".\\\" Made of src/profile/losses.cc by profile_test; see CONTRIBUTING.md.\n"
       ".TH OFFCPU\\-LOSSES 7\n"
+      ".nh\n"
       ".SH NAME\n"
       "offcpu\\-losses \\- what a recording may lack, and what to do about it\n"
       ".SH DESCRIPTION\n"
-      "The summary of a recording names each loss or limit that it met, how often, and the time that goes with it.\n"
+      "The summary of a recording names each loss or limit that the recording met, with its number and its time.\n"
       "The same names are labels of the series offcpud_dropped_total and offcpud_dropped_seconds_total of\n"
-      ".BR offcpud (8),\n"
-      "all of which are there from the start.\n"
-      "Where it says so, the time of the loss is missing in the profile; everywhere else the profile has all of the "
-      "time,\n"
-      "and lacks something else.\n"
+      ".BR offcpud (8).\n"
+      "All series are there from the start.\n"
+      "Where this page says so, the time of the loss is missing in the profile.\n"
+      "Everywhere else the profile has all of the time, and lacks something else.\n"
       ".SH LOSSES\n";
   for (const LossInfo& info : kLosses) {
     page += ".TP\n.B " + Roff(info.name) + "\n" + Roff(info.meaning) + "\n";
@@ -39,7 +39,8 @@ inline std::string LossesPage() {
   }
   page +=
       ".SH WHY A WAIT HAS NO USER STACK\n"
-      "The losses are called \"no user stack: REASON\", and those of wakers \"no user stack of the waker: REASON\".\n"
+      "The loss is called \"no user stack: REASON\".\n"
+      "If the stack is that of a waker, it is called \"no user stack of the waker: REASON\".\n"
       "The time of the waits is in the profile.\n";
   for (const NoUserStackInfo& info : kNoUserStacks) {
     if (info.reason == NoUserStack::kNone) continue;
@@ -47,11 +48,17 @@ inline std::string LossesPage() {
     if (!info.advice.empty()) page += "What to do: " + Roff(info.advice) + ".\n";
   }
   page +=
-      ".SH WHY A MAP OF GENERATED CODE IS NOT TAKEN\n"
-      "A runtime may say in a file, /tmp/perf\\-PID.map, what the code that it has made is called.\n"
-      "offcpu takes the file only if it is a regular file with one name, which the process can read and not everybody\n"
-      "can write, of the user of the process or of root, behind no symbolic link and no mount.\n"
-      "Else the code has no names, and the loss is called \"perf map refused: REASON\".\n"
+      ".SH WHY A PERF MAP IS REFUSED\n"
+      "A perf map is the file /tmp/perf\\-PID.map, in which a runtime names the code that it has compiled.\n"
+      "offcpu uses the file only if all of this is true:\n"
+      ".IP \\(bu 2\n"
+      "It belongs to the user of the process or to root.\n"
+      ".IP \\(bu 2\n"
+      "The process can read it, and not everybody can write it.\n"
+      ".IP \\(bu 2\n"
+      "It is a regular file with one name, behind no symbolic link and no mount.\n"
+      ".PP\n"
+      "Otherwise the code has no names, and the loss is called \"perf map refused: REASON\".\n"
       "Reasons:\n";
   for (size_t i = 1; i < kPerfMapRefusals; ++i)
     page += Roff(Name(static_cast<PerfMapRefusal>(i))) + (i + 1 < kPerfMapRefusals ? ",\n" : ".\n");
