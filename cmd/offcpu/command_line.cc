@@ -4,13 +4,20 @@
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "bytes/nearest_word.h"
 #include "bytes/utf8.h"
 #include "offcpu/fit_columns.h"
 
@@ -30,14 +37,18 @@ CLI::Option* AddValue(CLI::App& app, const Flag& flag) {
       flag.value);
 }
 
-// As CLI::PositiveNumber, which says all digits of the largest number.
-CLI::Validator AtLeast(int min) {
+// As the parser's own, which say all digits of the largest number, and of no number that it is out of range.
+CLI::Validator Between(int min, int max) {
   return CLI::Validator(
-      [min](const std::string& text) {
+      [min, max](const std::string& text) -> std::string {
         uint64_t number = 0;
-        return absl::SimpleAtoi(text, &number) && number >= static_cast<uint64_t>(min)
-                   ? ""
-                   : absl::StrCat("must be ", min, " or more");
+        int64_t below = 0;
+        if (!absl::SimpleAtoi(text, &number) && !absl::SimpleAtoi(text, &below))
+          return absl::StrCat("'", text, "' is not a number");
+        if (below == 0 && number >= static_cast<uint64_t>(min) &&
+            (max == INT_MAX || number <= static_cast<uint64_t>(max)))
+          return "";
+        return max == INT_MAX ? absl::StrCat("must be ", min, " or more") : absl::StrCat("must be ", min, " to ", max);
       },
       "");
 }
@@ -48,8 +59,7 @@ void AddFlag(CLI::App& app, const Flag& flag) {
   if (!flag.type.empty()) option->type_name(flag.type);
   if (option->nonpositional()) option->allow_extra_args(false);  // in "-o FILE 5" the 5 is not another file
   if (!rules.one_of.empty()) option->check(CLI::IsMember(rules.one_of));
-  if (rules.max != INT_MAX) option->check(CLI::Range(rules.min, rules.max));
-  if (rules.max == INT_MAX && rules.min != 0) option->check(AtLeast(rules.min));
+  if (rules.max != INT_MAX || rules.min != 0) option->check(Between(rules.min, rules.max));
   if (rules.is_required) option->required();
   if (rules.shows_default) option->capture_default_str();
   if (rules.separator != 0) option->delimiter(rules.separator);
@@ -66,35 +76,55 @@ std::vector<std::string> CutCommand(std::vector<std::string>* arguments, bool* h
   return command;
 }
 
-// Letters that are left out, too many, others, or exchanged with the next one: how many make the one word the other.
-size_t Mistakes(const std::string& typed, const std::string& word) {
-  std::vector<std::vector<size_t>> to(typed.size() + 1, std::vector<size_t>(word.size() + 1));
-  for (size_t i = 0; i <= typed.size(); ++i) {
-    for (size_t j = 0; j <= word.size(); ++j) {
-      if (i == 0 || j == 0) {
-        to[i][j] = i + j;
-        continue;
-      }
-      const bool is_same = typed[i - 1] == word[j - 1];
-      to[i][j] = std::min({to[i - 1][j] + 1, to[i][j - 1] + 1, to[i - 1][j - 1] + (is_same ? 0 : 1)});
-      const bool is_swap = i > 1 && j > 1 && typed[i - 1] == word[j - 2] && typed[i - 2] == word[j - 1];
-      if (is_swap) to[i][j] = std::min(to[i][j], to[i - 2][j - 2] + 1);
+// The long names that a verb's flags have: "--pid" of "-p,--pid".
+std::vector<std::string> LongNames(const Verb& verb) {
+  std::vector<std::string> names = {"--help"};
+  for (const Flag& flag : verb.flags) {
+    for (const absl::string_view name : absl::StrSplit(flag.name, ',')) {
+      if (absl::StartsWith(name, "--")) names.emplace_back(name);
     }
   }
-  return to[typed.size()][word.size()];
+  return names;
 }
 
-// What to say of a first word that is nearly a verb: "no verb 'recrod', the nearest is record"; else "".
-std::string Suggestion(const std::string& typed, const std::vector<Verb>& verbs) {
-  constexpr size_t kMaxTyped = 32;
-  if (typed.empty() || typed.front() == '-' || typed.size() > kMaxTyped || verbs.empty()) return "";
-  const auto mistakes = [&typed](const Verb& verb) { return Mistakes(typed, verb.name); };
-  const auto nearest = std::min_element(verbs.begin(), verbs.end(),
-                                        [&](const Verb& a, const Verb& b) { return mistakes(a) < mistakes(b); });
-  const size_t count = mistakes(*nearest);
-  return count == 0 || count > std::max<size_t>(1, nearest->name.size() / 3)
-             ? ""
-             : absl::StrCat("no verb '", typed, "', the nearest is ", nearest->name);
+// "no option '--wakesr', the nearest is --wakers", "no verb 'recrod', the nearest is record".
+std::string NotKnown(std::string_view what, const std::string& typed, const std::vector<std::string>& words) {
+  const std::string nearest = NearestWord(typed, words);
+  return absl::StrCat("no ", std::string(what), " '", typed, "'", nearest.empty() ? "" : ", the nearest is ", nearest);
+}
+
+// What is wrong with the words of a verb, in ours where the parser's say less.
+std::string WrongWords(const CLI::ParseError& error, const Verb& verb) {
+  // "The following arguments were not expected: 5 --wakesr"
+  const std::string text = error.what();
+  const size_t colon = text.find(": ");
+  if (colon == std::string::npos) return text;
+  const std::string words = text.substr(colon + 2);
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    for (const absl::string_view word : absl::StrSplit(words, ' ')) {
+      if (!absl::StartsWith(word, "-")) continue;
+      return NotKnown("option", std::string(word.substr(0, word.find('='))), LongNames(verb));
+    }
+  }
+  // "Could not convert: --pid = abc": all that is converted is a number.
+  const size_t equals = words.find(" = ");
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ConversionError) || equals == std::string::npos)
+    return text;
+  return absl::StrCat(words.substr(0, equals), ": '", words.substr(equals + 3), "' is not a number");
+}
+
+std::vector<std::string> NamesOf(const std::vector<Verb>& verbs) {
+  std::vector<std::string> names = {"help"};
+  for (const Verb& verb : verbs) names.push_back(verb.name);
+  return names;
+}
+
+// "help" is the program's own --help, "help VERB" the verb's.
+void ReadHelp(const std::vector<Verb>& verbs, std::vector<std::string>* arguments) {
+  if (arguments->empty() || arguments->front() != "help") return;
+  arguments->erase(arguments->begin());
+  const auto is_named = [arguments](const Verb& verb) { return verb.name == arguments->front(); };
+  if (arguments->empty() || std::any_of(verbs.begin(), verbs.end(), is_named)) arguments->emplace_back("--help");
 }
 
 }  // namespace
@@ -112,9 +142,14 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   const auto chosen = [&] {
     return std::find_if(verbs.begin(), verbs.end(), [&app](const Verb& verb) { return app.got_subcommand(verb.name); });
   };
+  if (arguments.empty()) {
+    std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stderr);
+    return kExitUsage;
+  }
+  ReadHelp(verbs, &arguments);
   bool has_command = false;
   std::vector<std::string> command = CutCommand(&arguments, &has_command);
-  const std::string suggestion = arguments.empty() ? "" : Suggestion(arguments.front(), verbs);
+  const std::string first = arguments.empty() ? "" : arguments.front();
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(arguments);
@@ -126,9 +161,14 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
   } catch (const CLI::Success& success) {  // --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    const std::string verb = chosen() != verbs.end() ? chosen()->name + " " : "";
-    const std::string what = verb.empty() && !suggestion.empty() ? Printable(suggestion) : error.what();
-    std::fprintf(stderr, "offcpu: %s; see offcpu %s--help\n", what.c_str(), verb.c_str());
+    const auto verb = chosen();
+    const bool is_verb = verb != verbs.end();
+    const bool is_word = !first.empty() && first.front() != '-';
+    const std::string what = is_verb   ? WrongWords(error, *verb)
+                             : is_word ? NotKnown("verb", first, NamesOf(verbs))
+                                       : error.what();
+    std::fprintf(stderr, "offcpu: %s; see offcpu %s--help\n", Printable(what).c_str(),
+                 is_verb ? absl::StrCat(verb->name, " ").c_str() : "");
     return kExitUsage;
   }
   if (has_command) *chosen()->command = std::move(command);

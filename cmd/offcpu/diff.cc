@@ -34,7 +34,7 @@ struct DiffFlags {
 absl::Status CheckFormats(const OutputFlags& flags) {
   if (absl::Status status = CheckOutputs(flags); !status.ok()) return status;
   for (const std::string& file : flags.files) {
-    const OutputFormat format = *FormatOf(file);
+    const OutputFormat format = *FormatOfFile(flags, file);
     if (format != OutputFormat::kPprof && format != OutputFormat::kOtlp) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(file,
@@ -86,14 +86,16 @@ absl::StatusOr<Sides> ReadSides(const DiffFlags& flags) {
   return Sides{*std::move(before), *std::move(after), wanted};
 }
 
-bool IsPage(const std::string& file) { return *FormatOf(file) == OutputFormat::kHtml; }
+bool IsPage(const OutputFlags& flags, const std::string& file) {
+  return *FormatOfFile(flags, file) == OutputFormat::kHtml;
+}
 
 // A page chooses by itself what it compares, so it is made of all there is.
 absl::Status WritePages(const Sides& sides, const OutputFlags& flags) {
   absl::Status written;
   const PageOptions options = {.value = sides.options.value, .hide_idle = flags.idle.hides()};
   for (const std::string& file : flags.files) {
-    if (!IsPage(file)) continue;
+    if (!IsPage(flags, file)) continue;
     written.Update(WriteFile(file, [&](ByteSink sink) { WriteHtmlOfBoth(sides.before, sides.after, options, sink); }));
   }
   return written;
@@ -113,8 +115,8 @@ ExitCode RunDiff(const DiffFlags& flags) {
   if (diff.stacks.empty())
     std::fputs("offcpu: nothing that was recorded passes the filters, in neither file\n", stderr);
   for (const std::string& file : flags.outputs.files) {
-    if (IsPage(file)) continue;
-    const OutputFormat format = *FormatOf(file);
+    if (IsPage(flags.outputs, file)) continue;
+    const OutputFormat format = *FormatOfFile(flags.outputs, file);
     written.Update(WriteFile(file, [&](ByteSink sink) { WriteDiff(format, diff, flags.outputs, sink); }));
   }
   if (flags.outputs.files.empty()) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "classify/glob_match.h"
@@ -36,14 +39,29 @@ std::string CgroupPath(const std::string& path) {
   return below.starts_with("/") || below.empty() ? below : "/" + below;
 }
 
-absl::Status CheckCause(const std::string& pattern) {
+// Its letters and digits, in lower case: "block io" and "block-IO" are "block I/O".
+std::string Letters(const std::string& text) {
+  std::string letters;
+  for (const char c : text) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)))
+      letters += absl::ascii_tolower(static_cast<unsigned char>(c));
+  }
+  return letters;
+}
+
+// The pattern, as a cause is written that has the same letters; InvalidArgument if no cause is like it.
+absl::StatusOr<std::string> CausePattern(const std::string& text) {
   std::vector<std::string> names;
   names.reserve(kWaitCauseCount);
   for (int i = 0; i < kWaitCauseCount; ++i) names.emplace_back(Name(static_cast<WaitCause>(i)));
-  const auto is_like = [&pattern](const std::string& name) { return Matches(pattern, name); };
-  if (std::any_of(names.begin(), names.end(), is_like)) return absl::OkStatus();
+  for (const std::string& name : names) {
+    if (Matches(text, name)) return text;
+  }
+  for (const std::string& name : names) {
+    if (Letters(text) == Letters(name)) return name;
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("no cause is called '", pattern, "': there are ", absl::StrJoin(names, ", ")));
+      absl::StrCat("no cause is called '", text, "': there are ", absl::StrJoin(names, ", ")));
 }
 
 void AddLabels(RowLabel label, const std::vector<std::string>& patterns, std::string (*pattern_of)(const std::string&),
@@ -111,9 +129,10 @@ absl::StatusOr<ProfileFilter> FilterOf(const FilterFlags& flags) {
     filter.labels.push_back({.label = RowLabel::kControlGroup, .pattern = path + "/*"});
   }
   for (const std::string& cause : flags.causes) {
-    if (absl::Status status = CheckCause(cause); !status.ok()) return status;
+    absl::StatusOr<std::string> pattern = CausePattern(cause);
+    if (!pattern.ok()) return pattern.status();
+    filter.labels.push_back({.label = RowLabel::kCause, .pattern = *std::move(pattern)});
   }
-  AddLabels(RowLabel::kCause, flags.causes, Same, &filter);
   if (absl::Status status = AddOnly(flags.only, &filter); !status.ok()) return status;
   if (absl::Status status = AddPatterns("--focus", flags.focus, &filter.focus); !status.ok()) return status;
   if (absl::Status status = AddPatterns("--ignore", flags.ignore, &filter.ignore); !status.ok()) return status;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "bytes/write_file.h"
@@ -25,7 +26,28 @@ size_t StdoutColumns() {
   return std::max<size_t>(window.ws_col, kMinColumns);
 }
 
+bool IsStdout(const std::string& file) { return file == "-" || file == "/dev/stdout"; }
+
+// Can the file be written where it is to be? A terminal takes no bytes that are none of a text.
+absl::Status CheckPlace(const std::string& file, OutputFormat format) {
+  if (IsStdout(file)) {
+    const bool is_text = format != OutputFormat::kPprof && format != OutputFormat::kOtlp;
+    if (is_text || isatty(STDOUT_FILENO) == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(file, ": a terminal is no place for this format"));
+  }
+  std::error_code error;
+  const bool is_written_directly =
+      std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
+  std::filesystem::path place = file;
+  if (!is_written_directly) place = place.parent_path();
+  if (place.empty()) place = ".";
+  if (access(place.c_str(), is_written_directly ? W_OK : W_OK | X_OK) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": ", place.string(), ": ", strerror(errno)));
+}
+
 }  // namespace
+
+bool WritesToStdout(const OutputFlags& flags) { return std::any_of(flags.files.begin(), flags.files.end(), IsStdout); }
 
 void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Flag>* flags,
                     const std::string& formats) {
@@ -34,6 +56,11 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
       {
           {"-o,--output", &values->files, absl::StrCat("Write the profile there: ", formats, ", by the suffix"),
            "FILE"},
+          {"--format",
+           &values->format,
+           "Of \"-\", the standard output, and of files whose suffix does not say it",
+           "FORMAT",
+           {.one_of = {"folded", "pb.gz", "txt", "json", "otlp", "html"}}},
           {"--value",
            &values->value,
            "What .folded files hold and tables are sorted by: off_cpu, blocked, runnable or count, and of a\n"
@@ -73,15 +100,18 @@ FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& prof
   return options;
 }
 
+absl::StatusOr<OutputFormat> FormatOfFile(const OutputFlags& flags, const std::string& file) {
+  absl::StatusOr<OutputFormat> by_name = FormatOf(file);
+  if (by_name.ok()) return by_name;
+  if (!flags.format.empty()) return FormatOf("." + flags.format);
+  return absl::InvalidArgumentError(absl::StrCat(std::string(by_name.status().message()), ", or by --format"));
+}
+
 absl::Status CheckOutputs(const OutputFlags& flags) {
   for (const std::string& file : flags.files) {
-    if (absl::Status status = FormatOf(file).status(); !status.ok()) return status;
-    std::filesystem::path directory = std::filesystem::path(file).parent_path();
-    if (directory.empty()) directory = ".";
-    if (access(directory.c_str(), W_OK | X_OK) != 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("cannot write ", file, ": ", directory.string(), ": ", strerror(errno)));
-    }
+    const absl::StatusOr<OutputFormat> format = FormatOfFile(flags, file);
+    if (!format.ok()) return format.status();
+    if (absl::Status status = CheckPlace(file, *format); !status.ok()) return status;
   }
   if (absl::Status status = ParseTableBy(flags.by).status(); !flags.by.empty() && !status.ok()) return status;
   return absl::OkStatus();
@@ -104,22 +134,26 @@ absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile)
   const FormatOptions options = FormatOptionsOf(flags, profile);
   absl::Status written;
   for (const std::string& file : flags.files) {
-    const OutputFormat format = *FormatOf(file);
+    const OutputFormat format = *FormatOfFile(flags, file);
     written.Update(WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); }));
   }
   return written;
 }
 
 void TellHidden(const OutputFlags& flags, const std::string& line) {
-  const auto is_folded = [](const std::string& file) { return *FormatOf(file) == OutputFormat::kFolded; };
+  const auto is_folded = [&flags](const std::string& file) {
+    return *FormatOfFile(flags, file) == OutputFormat::kFolded;
+  };
   if (!flags.idle.hides() || std::none_of(flags.files.begin(), flags.files.end(), is_folded)) return;
   std::fputs(line.c_str(), stderr);
 }
 
 void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
 
+// A piece that is larger than the buffer is written at once: of its failure fflush says nothing.
 absl::Status FlushStdout() {
-  return std::fflush(stdout) == 0 ? absl::OkStatus() : absl::InternalError("cannot write to the standard output");
+  if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot write to the standard output: ", strerror(errno)));
 }
 
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {

@@ -9,6 +9,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bytes/byte_sink.h"
 #include "offcpu/flag.h"
 #include "offcpu/idle_flags.h"
@@ -19,6 +20,7 @@ namespace offcpu {
 
 struct OutputFlags {
   std::vector<std::string> files;
+  std::string format;  // of files whose names do not say it
   std::string time_unit = "us";
   std::string value;  // empty: all the time there is
   std::string by;     // as ParseTableBy has it; empty: by program
@@ -39,10 +41,13 @@ inline constexpr size_t kPrintedProcesses = 20;
 inline constexpr size_t kPrintedStacks = 10;
 inline constexpr size_t kPrintedModules = 5;
 
+// By its name, else by --format. InvalidArgument if neither says it.
+absl::StatusOr<OutputFormat> FormatOfFile(const OutputFlags& flags, const std::string& file);
+
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile);
 
-// InvalidArgument for a file whose suffix is none of a format or whose directory cannot be written to, and for a label
-// that there is not: to be known before the work, not after it.
+// InvalidArgument for a file whose format is not known or that cannot be written, and for a label that there is not: to
+// be known before the work, not after it.
 absl::Status CheckOutputs(const OutputFlags& flags);
 
 // InvalidArgument for a value of samples where there are none.
@@ -50,6 +55,9 @@ absl::Status CheckValue(const OutputFlags& flags, bool has_samples);
 
 // InvalidArgument for --per-thread where the recording tells no threads apart.
 absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile);
+
+// Is one of the files the standard output? Then nothing else goes there.
+bool WritesToStdout(const OutputFlags& flags);
 
 absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
 

@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bytes/utf8.h"
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
@@ -77,12 +79,23 @@ bool AllEnded(const RecordConfig& config) {
          std::all_of(config.tids.begin(), config.tids.end(), ThreadHasEnded);
 }
 
+// What is to be said where no thread of a selection has waited.
+std::string NothingOf(const std::string& selection) { return absl::StrCat("no thread of ", selection, " has waited"); }
+
 class ProgressLine {
  public:
+  // `selection`: as the user has typed it; empty: the whole host.
+  explicit ProgressLine(std::string selection) : selection_(std::move(selection)) {}
+
   void Show(const Recorder& recorder, Clock::time_point start) {
     if (!shown_) return;
     const RecorderProgress progress = recorder.progress();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
+    if (progress.intervals == 0 && seconds > 0 && !selection_.empty()) {
+      std::fprintf(stderr, "\rrecording %lld s: %s so far; Ctrl-C ends it\033[K", static_cast<long long>(seconds),
+                   NothingOf(selection_).c_str());
+      return;
+    }
     std::fprintf(stderr, "\rrecording %lld s: %llu intervals, %llu rows, %llu lost; Ctrl-C ends it\033[K",
                  static_cast<long long>(seconds), static_cast<unsigned long long>(progress.intervals),
                  static_cast<unsigned long long>(progress.stacks), static_cast<unsigned long long>(progress.drops));
@@ -93,14 +106,15 @@ class ProgressLine {
   bool is_shown() const { return shown_; }
 
  private:
-  bool shown_ = isatty(STDERR_FILENO) != 0;
+  const std::string selection_;
+  const bool shown_ = isatty(STDERR_FILENO) != 0;
 };
 
-void WaitForEnd(const Recorder& recorder, const RecordConfig& config, uint64_t length_ns, const EndSignals& signals,
-                Child* child) {
+void WaitForEnd(const Recorder& recorder, const RecordConfig& config, const std::string& selection, uint64_t length_ns,
+                const EndSignals& signals, Child* child) {
   const Clock::time_point start = Clock::now();
   const Clock::time_point end = length_ns != 0 ? start + std::chrono::nanoseconds(length_ns) : Clock::time_point::max();
-  ProgressLine progress;
+  ProgressLine progress(selection);
   // Where nothing has to be looked at before the end, it sleeps until then: each look is a wake-up.
   const bool ticks = progress.is_shown() || child != nullptr || !config.pids.empty() || !config.tids.empty();
   for (auto now = start; now < end; now = Clock::now()) {
@@ -120,6 +134,7 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   NamedProfile profile = Symbolize(std::move(recorded), naming);
   KeepWanted(filter, &profile);
   absl::Status written = WriteOutputs(flags.outputs, profile);
+  if (WritesToStdout(flags.outputs)) return written;
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
   written.Update(PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks));
   return written;
@@ -152,9 +167,12 @@ ExitCode RunRecord(const RecordFlags& flags) {
     std::fprintf(stderr, "offcpu: cannot run %s: %s\n", flags.command[0].c_str(), strerror(error));
     return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
   }
-  WaitForEnd(**recorder, *config, *length_ns, signals, child.has_value() ? &*child : nullptr);
+  const std::string selection = SelectionOf(flags);
+  WaitForEnd(**recorder, *config, selection, *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
+  if (profile->rows.empty() && !selection.empty())
+    std::fprintf(stderr, "offcpu: %s\n", Printable(NothingOf(selection)).c_str());
   if (absl::Status status = WriteResult(flags, *filter, *idle, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;

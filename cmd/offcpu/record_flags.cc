@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bytes/duration.h"
 #include "bytes/percent.h"
 #include "recorder/operands.h"
@@ -141,6 +144,20 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
 bool IsWholeHost(const RecordFlags& flags) {
   return flags.pids.empty() && flags.tids.empty() && flags.cgroups.empty() && flags.containers.empty() &&
          flags.comms.empty() && flags.uids.empty() && flags.command.empty();
+}
+
+std::string SelectionOf(const RecordFlags& flags) {
+  std::vector<std::string> words;
+  const auto add = [&words](const char* flag, const auto& values) {
+    for (const auto& value : values) words.push_back(absl::StrCat(flag, " ", value));
+  };
+  add("--pid", flags.pids);
+  add("--tid", flags.tids);
+  add("--cgroup", flags.cgroups);
+  add("--container", flags.containers);
+  add("--comm", flags.comms);
+  add("--uid", flags.uids);
+  return absl::StrJoin(words, " ");
 }
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {

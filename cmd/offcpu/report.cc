@@ -90,7 +90,6 @@ Verb ReportVerb() {
       "  offcpu report waits.pb.gz --focus 'Cache::' --ignore '^epoll_'      waits below some functions\n"
       "  offcpu report hour/*.pb.gz --since 14:05 --until 14:20       of the files of some hours, some minutes\n"
       "  offcpu report waits.pb.gz -o waits.folded --time-unit ns     for flame graph tools\n"
-      "  go tool pprof -proto -hide '^std::' w.pb.gz >p.pb.gz; offcpu report p.pb.gz     without some frames\n"
       "\n"
       "Exit status: 0 done, 1 a file is damaged or the result cannot be written, 2 wrong usage.";
   verb.run = [flags] { return RunReport(*flags); };

@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <string>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "classify/idle.h"
+#include "output/format.h"
 #include "pprof/pprof_reader.h"
 #include "tables/idle_table.h"
 
@@ -12,6 +15,11 @@ namespace offcpu {
 absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags& flags, const IdlePatterns& idle) {
   if (file == "-")
     return absl::InvalidArgumentError("files are read, not the standard input: give the name of a .pb.gz");
+  const absl::StatusOr<OutputFormat> format = FormatOf(file);
+  if (format.ok() && *format != OutputFormat::kPprof) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file, ": only .pb.gz files can be read again, which hold all of a recording"));
+  }
   absl::StatusOr<NamedProfile> profile = ReadPprofFile(file);
   if (profile.ok()) MarkStoredIdle(flags, idle, &*profile);
   return profile;

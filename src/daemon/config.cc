@@ -2,18 +2,21 @@
 
 #include <array>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #define TOML_EXCEPTIONS 0
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bytes/duration.h"
+#include "bytes/nearest_word.h"
 #include "bytes/percent.h"
 #include "daemon/config_checks.h"
 #include "recorder/record_config.h"
@@ -210,15 +213,21 @@ class Reader {
     });
   }
 
+  std::string NotKnown(const std::string& name) const {
+    const std::vector<std::string> words(known_.begin(), known_.end());
+    const std::string nearest = NearestWord(name, words);
+    return absl::StrCat("nothing is called '", name, "'", nearest.empty() ? "" : ", the nearest is ", nearest);
+  }
+
   // What is wrong with the file, after all keys have been visited.
   absl::Status status() {
     for (const auto& [name, node] : file_) {
       const std::string section(name.str());
-      if (!known_.contains(section)) Fail(name.source(), absl::StrCat("nothing is called '", section, "'"));
+      if (!known_.contains(section)) Fail(name.source(), NotKnown(section));
       if (!node.is_table()) continue;
       for (const auto& [key, value] : *node.as_table()) {
         const std::string path = absl::StrCat(section, ".", std::string(key.str()));
-        if (!known_.contains(path)) Fail(key.source(), absl::StrCat("nothing is called '", path, "'"));
+        if (!known_.contains(path)) Fail(key.source(), NotKnown(path));
       }
     }
     return status_;
@@ -284,7 +293,7 @@ class Reader {
   const std::string name_;
   const char* section_ = "";
   const toml::table* table_ = nullptr;
-  absl::flat_hash_set<std::string> known_;  // "section" and "section.key"
+  std::set<std::string> known_;  // "section" and "section.key"
   absl::Status status_;
 };
 

@@ -94,7 +94,6 @@ TEST_F(CommandLineTest, WrongUseIsOneLineAndRunsNothing) {
                                                        {"record", "5", "and another"},
                                                        {"record", "--never"},
                                                        {"else"},
-                                                       {},
                                                        {"look", "12", "--", "command"},
                                                        {"record", "--"}};
   for (const std::vector<std::string>& arguments : wrong) {
@@ -127,9 +126,43 @@ TEST_F(CommandLineTest, AVerbThatIsNearlyOneIsNamed) {
     EXPECT_EQ(Run({typed}), kExitUsage);
     EXPECT_EQ(errors_.find("nearest"), std::string::npos) << errors_;
   }
+  Run({"else"});
+  EXPECT_EQ(errors_, "offcpu: no verb 'else'; see offcpu --help\n");
   EXPECT_EQ(Run({"look", "recrod"}), kExitUsage);
   EXPECT_EQ(errors_.find("nearest"), std::string::npos) << errors_;
   EXPECT_EQ(runs_, 0);
+}
+
+TEST_F(CommandLineTest, AnOptionThatIsNearlyOneIsNamed) {
+  EXPECT_EQ(Run({"record", "--fsat"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: no option '--fsat', the nearest is --fast; see offcpu record --help\n");
+  EXPECT_EQ(Run({"record", "--outptu=x"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: no option '--outptu', the nearest is --output; see offcpu record --help\n");
+  EXPECT_EQ(Run({"record", "--never"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: no option '--never'; see offcpu record --help\n");
+}
+
+TEST_F(CommandLineTest, WhatIsNoNumberIsSaidSo) {
+  EXPECT_EQ(Run({"record", "--hz", "abc"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: --hz: 'abc' is not a number; see offcpu record --help\n");
+}
+
+TEST_F(CommandLineTest, WithoutWordsItPrintsItsVerbsAsAnError) {
+  EXPECT_EQ(Run({}), kExitUsage);
+  EXPECT_EQ(output_, "");
+  EXPECT_NE(errors_.find("  record "), std::string::npos) << errors_;
+}
+
+TEST_F(CommandLineTest, HelpIsAVerbToo) {
+  EXPECT_EQ(Run({"help"}), kExitOk);
+  const std::string all = output_;
+  EXPECT_NE(all.find("  record "), std::string::npos) << all;
+  EXPECT_EQ(Run({"--help"}), kExitOk);
+  EXPECT_EQ(output_, all);
+  EXPECT_EQ(Run({"help", "record"}), kExitOk);
+  EXPECT_NE(output_.find("The end."), std::string::npos) << output_;
+  EXPECT_EQ(Run({"help", "recrod"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: no verb 'recrod', the nearest is record; see offcpu --help\n");
 }
 
 TEST_F(CommandLineTest, WhatFollowsTwoDashesIsTheCommandWhateverItLooksLike) {

@@ -60,6 +60,42 @@ class StoredVerbsTest : public ::testing::Test {
 };
 
 // As `offcpu dump` writes it of a time without windows.
+TEST_F(StoredVerbsTest, AStandardOutputThatTakesNothingIsAnError) {
+  for (const char* to : {">/dev/full", ">&-"}) {
+    const std::string report = std::string("report waits.pb.gz ") + to;
+    EXPECT_EQ(Run(report + " 2>errors; code=$?; cat errors; exit $code; true"), 1) << to;
+    EXPECT_THAT(output_, StartsWith("offcpu: cannot write to the standard output: ")) << to;
+  }
+}
+
+TEST_F(StoredVerbsTest, TheStandardOutputTakesAnyFormat) {
+  EXPECT_EQ(Run("report waits.pb.gz -o - --format folded --idle=show"), 0);
+  const std::string folded = output_;
+  EXPECT_THAT(folded, HasSubstr("server;server;lock;-;schedule_[k] 300000\n"));
+  EXPECT_EQ(Run("report waits.pb.gz -o /dev/stdout --format folded --idle=show"), 0);
+  EXPECT_EQ(output_, folded);
+  EXPECT_EQ(Run("report waits.pb.gz -o named --format folded --idle=show && cat named"), 0);
+  EXPECT_EQ(output_, folded);
+  EXPECT_EQ(Run("report waits.pb.gz -o named.txt --format folded --idle=show && cat named.txt"), 0);
+  EXPECT_THAT(output_, HasSubstr("PROCESS")) << "a suffix says it first";
+  EXPECT_EQ(Run("report waits.pb.gz -o -"), 2);
+  EXPECT_THAT(output_, HasSubstr("-: the format is chosen by the suffix"));
+  EXPECT_THAT(output_, HasSubstr(", or by --format"));
+}
+
+TEST_F(StoredVerbsTest, OfOtherFilesItSaysWhatCanBeRead) {
+  for (const char* name : {"waits.html", "waits.folded", "waits.json", "waits.txt"}) {
+    EXPECT_EQ(Run(std::string("report ") + name), 2);
+    EXPECT_THAT(output_, HasSubstr(std::string(name) + ": only .pb.gz files can be read again"));
+  }
+}
+
+TEST_F(StoredVerbsTest, ACauseMayBeWrittenAsItIsSpoken) {
+  for (const char* cause : {"'block io'", "Block-I/O", "BLOCKIO", "'page_fault'"})
+    EXPECT_EQ(Run(std::string("report waits.pb.gz --cause ") + cause), 0) << output_;
+  EXPECT_EQ(Run("report waits.pb.gz --cause blockade"), 2);
+}
+
 TEST_F(StoredVerbsTest, ReportTakesAFileOfNoTime) {
   fake_ = {};
   Write("nothing.pb.gz");

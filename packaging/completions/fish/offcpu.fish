@@ -39,6 +39,7 @@ complete -c offcpu -n '__fish_seen_subcommand_from top' -l value -xa 'off_cpu bl
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l value -xa 'off_cpu blocked runnable count cpu samples wall' -d 'What tables are sorted by'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l by -xa 'process command thread exe pid image container tid comm cgroup pod unit kind cause syscall idle' -d 'The label that a table is by'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l only -x -d 'Only rows with such a label: LABEL=PATTERN'
+complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l format -xa 'folded pb.gz txt json otlp html' -d 'Of the standard output, and of files whose suffix does not say it'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l time-unit -xa 'us ns' -d 'Of the values in .folded files'
 complete -c offcpu -n '__fish_seen_subcommand_from record report diff dump' -l frame-sources -d 'Say how each user frame was found'
 complete -c offcpu -n '__fish_seen_subcommand_from report diff dump' -l unit -x -d 'Only this unit of systemd'
