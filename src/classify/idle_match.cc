@@ -19,7 +19,7 @@ constexpr size_t kMaxOwnCallees = 8;
 
 // What the kernel has a thread return to from a handler of a signal.
 bool IsTrampoline(const NamedFrame& frame) {
-  return frame.named && (frame.name == "__restore_rt" || frame.name.starts_with("runtime.sigreturn"));
+  return frame.named && (frame.name() == "__restore_rt" || frame.name().starts_with("runtime.sigreturn"));
 }
 
 // What the C library calls first, by way of a static function of its own since 2.34.
@@ -28,7 +28,8 @@ bool IsMain(std::span<const NamedFrame> frames, size_t index) {
   for (size_t at = index + 1; at < std::min(index + 3, frames.size()); ++at) {
     const NamedFrame& caller = frames[at];
     if (program.empty() || caller.module_name == program) return false;
-    if (caller.named) return caller.name.starts_with("__libc_start_main") || caller.name == "__libc_start_call_main";
+    if (caller.named)
+      return caller.name().starts_with("__libc_start_main") || caller.name() == "__libc_start_call_main";
   }
   return false;
 }
@@ -37,9 +38,9 @@ bool IsMain(std::span<const NamedFrame> frames, size_t index) {
 bool IsCalled(const IdleFrame& frame, std::span<const NamedFrame> frames, size_t index) {
   const NamedFrame& function = frames[index];
   if (!function.named) return IsMain(frames, index) && MatchesAny(frame.names, "main");
-  const std::string_view stem = WithoutCopySuffix(function.name);
+  const std::string_view stem = WithoutCopySuffix(function.name());
   return MatchesAny(frame.names, stem) ||
-         (stem.size() != function.name.size() && MatchesAny(frame.names, function.name));
+         (stem.size() != function.name().size() && MatchesAny(frame.names, function.name()));
 }
 
 // musl's waits look alike without names: as many functions wait for an event as for the mutex behind it.
@@ -95,7 +96,7 @@ bool IsNeverForWork(const NamedFrame& frame) {
       "__mutex_lock", "mutex_lock",  "rwsem_down_",        "down_",
       "io_schedule",  "folio_wait_", "asm_exc_page_fault", "futex_lock_pi"};
   return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [&frame](std::string_view beginning) { return frame.name.starts_with(beginning); });
+                     [&frame](std::string_view beginning) { return frame.name().starts_with(beginning); });
 }
 
 // One that ends by a signal, as every wait for work does. The kind of an open wait does not tell, the stack does.
@@ -105,12 +106,25 @@ bool IsInterruptible(const IdleWait& wait) {
   return !wait.kernel.empty() && wait.kernel.front().named;
 }
 
+// A frame for each function: to a pattern, those that were inlined are no others.
+std::vector<NamedFrame> FrameForEachFunction(std::span<const NamedFrame> frames) {
+  std::vector<NamedFrame> functions;
+  functions.reserve(frames.size());
+  for (const NamedFrame& frame : frames) {
+    for (size_t i = 0; i < frame.lines.size(); ++i) {
+      functions.push_back(frame);
+      functions.back().lines = frame.lines.subspan(i, 1);
+    }
+  }
+  return functions;
+}
+
 // Rows that share what decides share the work.
 class Marker {
  public:
   Marker(const IdlePatterns& patterns, const NamedProfile& profile)
       : patterns_(patterns), profile_(profile), by_stack_(profile.user_stacks.size()) {
-    for (const IdlePattern& pattern : patterns) names_.emplace_back(profile.names->emplace_back(pattern.name));
+    for (const IdlePattern& pattern : patterns) names_.emplace_back(profile.names->Add(pattern.name));
   }
 
   std::string_view Of(const ProfileRow& row) {
@@ -134,10 +148,11 @@ class Marker {
   const std::vector<size_t>& WithStack(uint32_t index) {
     OfStack& stack = by_stack_[index];
     const NamedUserStack& user = profile_.user_stacks[index];
-    if (std::exchange(stack.is_known, true) || user.filtered) return stack.patterns;
+    if (std::exchange(stack.is_known, true)) return stack.patterns;
+    const std::vector<NamedFrame> frames = FrameForEachFunction(user.frames);
     for (size_t i = 0; i < patterns_.size(); ++i) {
       const std::vector<IdleStack>& stacks = patterns_[i].stacks;
-      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, user.frames); };
+      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, frames); };
       if (std::any_of(stacks.begin(), stacks.end(), matches)) stack.patterns.push_back(i);
     }
     return stack.patterns;
@@ -187,10 +202,7 @@ bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
 
 void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile) {
   Marker marker(patterns, *profile);
-  for (NamedRow& row : profile->rows) {
-    const bool stays = profile->idle_is_told && profile->user_stacks[row.user_stack].filtered;
-    if (!stays) row.idle = marker.Of(row);
-  }
+  for (NamedRow& row : profile->rows) row.idle = marker.Of(row);
   profile->idle_is_told = true;
 }
 

@@ -1,7 +1,7 @@
 // Does a wait match a pattern of waiting for work? It must be one that can be interrupted, in the system call and for
 // the cause that the pattern is of, and every frame from the pattern's outermost function down to the leaf must be one
 // that the pattern names. Callers further out do not matter. What is not known never matches: no stack, frames that are
-// missing or have no name where one is asked for, stacks that pprof has changed. Pure functions.
+// missing or have no name where one is asked for. Pure functions.
 #ifndef OFFCPU_CLASSIFY_IDLE_MATCH_H_
 #define OFFCPU_CLASSIFY_IDLE_MATCH_H_
 
@@ -14,7 +14,7 @@
 
 namespace offcpu {
 
-// `frames`: leaf first.
+// `frames`: leaf first, one for each function: what was inlined has a frame of its own.
 bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames);
 
 // What a row says of its wait, but the user stack.
@@ -27,8 +27,7 @@ struct IdleWait {
 };
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
 
-// Marks each row that waits for work with what it waits in. Marks from before are replaced, but for stacks that pprof
-// has changed: their frames may be fewer than they were.
+// Marks each row that waits for work with what it waits in. Marks from before are replaced.
 void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu

@@ -257,8 +257,8 @@ std::optional<WaitCause> Find(std::string_view name, const Rules& rules) {
 template <typename Patterns>
 bool HasLeft(std::span<const NamedFrame> kernel, const Patterns& patterns) {
   const auto leaf = std::find_if_not(kernel.begin(), kernel.end(),
-                                     [](const NamedFrame& frame) { return MatchesAny(frame.name, kScheduler); });
-  return leaf != kernel.end() && MatchesAny(leaf->name, patterns);
+                                     [](const NamedFrame& frame) { return MatchesAny(frame.name(), kScheduler); });
+  return leaf != kernel.end() && MatchesAny(leaf->name(), patterns);
 }
 
 // Compilers put do_freezer_trap into its caller, which sleeps for nothing else: stopped threads are of another kind.
@@ -272,7 +272,7 @@ bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
   constexpr std::string_view kFault[] = {"asm_exc_page_fault", "exc_page_fault", "do_user_addr_fault"};
   constexpr std::string_view kCall[] = {"do_syscall_64", "do_int80_*", "do_fast_syscall_32", "do_SYSENTER_32"};
   const auto any = [kernel](const auto& patterns) {
-    const auto matches = [&patterns](const NamedFrame& frame) { return MatchesAny(frame.name, patterns); };
+    const auto matches = [&patterns](const NamedFrame& frame) { return MatchesAny(frame.name(), patterns); };
     return std::any_of(kernel.begin(), kernel.end(), matches);
   };
   return syscall == kNoSystemCall && any(kFault) && !any(kCall);
@@ -282,10 +282,10 @@ bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
 // itself was about to wait, and has been woken on its way: it left for what it was to wait for.
 WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
   const auto leaf = std::find_if_not(kernel.begin(), kernel.end(), [](const NamedFrame& frame) {
-    return MatchesAny(frame.name, kScheduler) || MatchesAny(frame.name, kWaits);
+    return MatchesAny(frame.name(), kScheduler) || MatchesAny(frame.name(), kWaits);
   });
-  if (leaf == kernel.end() || MatchesAny(leaf->name, kWantsToRun)) return WaitCause::kPreempted;
-  return Find(leaf->name, kByFunction).value_or(WaitCause::kPreempted);
+  if (leaf == kernel.end() || MatchesAny(leaf->name(), kWantsToRun)) return WaitCause::kPreempted;
+  return Find(leaf->name(), kByFunction).value_or(WaitCause::kPreempted);
 }
 
 }  // namespace
@@ -307,7 +307,7 @@ WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> ke
   if (IsFreezerTrap(kind, kernel)) return WaitCause::kFrozen;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
   for (const NamedFrame& frame : kernel) {
-    if (const std::optional<WaitCause> cause = Find(frame.name, kByFunction)) return *cause;
+    if (const std::optional<WaitCause> cause = Find(frame.name(), kByFunction)) return *cause;
   }
   return Find(SystemCallName(syscall), kBySystemCall).value_or(WaitCause::kOther);
 }

@@ -29,7 +29,7 @@ size_t HeapOf(const std::string& text) { return text.capacity() > std::string().
 size_t BytesOf(const Profile& profile) {
   size_t bytes = sizeof(Profile) + HeapOf(profile.processes) + HeapOf(profile.comms) + HeapOf(profile.wakers) +
                  HeapOf(profile.control_groups) + HeapOf(profile.kernel_stacks) + HeapOf(profile.user_stacks) +
-                 HeapOf(profile.rows) + HeapOf(profile.modules) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
+                 HeapOf(profile.rows) + HeapOf(profile.code) + HeapOf(profile.ledger) + HeapOf(profile.stats.drops);
   for (const ProcessInfo& process : profile.processes)
     bytes += HeapOf(process.name) + HeapOf(process.container) + HeapOf(process.executable);
   for (const ProfileRow& row : profile.rows) bytes += HeapOf(row.times);
@@ -43,10 +43,12 @@ size_t BytesOf(const Profile& profile) {
   return bytes;
 }
 
-size_t BytesOf(const Module& module) {
-  size_t bytes = sizeof(Module) + HeapOf(module.path) + HeapOf(module.build_id) + HeapOf(module.code) +
-                 HeapOf(module.without_frames) + HeapOf(module.go_landmarks);
-  for (const auto table : kAllModuleTables) bytes += HeapOf((module.*table).bytes);
+size_t BytesOf(const CodeObject& code) {
+  size_t bytes = HeapOf(code.path) + HeapOf(code.build_id);
+  const Module* module = AsModule(&code);
+  if (module == nullptr) return bytes + sizeof(CodeObject);
+  bytes += sizeof(Module) + HeapOf(module->code) + HeapOf(module->without_frames) + HeapOf(module->go_landmarks);
+  for (const auto table : kAllModuleTables) bytes += HeapOf((module->*table).bytes);
   return bytes;
 }
 
@@ -97,10 +99,10 @@ WindowStoreStats WindowStore::stats() const {
 WindowStore::Piece WindowStore::HoldLocked(uint64_t window, std::shared_ptr<const Profile> profile) {
   const size_t bytes = BytesOf(*profile);
   bytes_ += bytes;
-  for (const std::shared_ptr<const Module>& module : profile->modules) {
-    ModuleUse& use = modules_[module.get()];
+  for (const std::shared_ptr<const CodeObject>& code : profile->code) {
+    CodeUse& use = code_[code.get()];
     if (use.pieces++ != 0) continue;
-    use.bytes = BytesOf(*module);
+    use.bytes = BytesOf(*code);
     bytes_ += use.bytes;
   }
   return {.window = window, .profile = std::move(profile), .bytes = bytes};
@@ -108,11 +110,11 @@ WindowStore::Piece WindowStore::HoldLocked(uint64_t window, std::shared_ptr<cons
 
 void WindowStore::LetGoLocked(const Piece& piece) {
   bytes_ -= piece.bytes;
-  for (const std::shared_ptr<const Module>& module : piece.profile->modules) {
-    const auto use = modules_.find(module.get());
+  for (const std::shared_ptr<const CodeObject>& code : piece.profile->code) {
+    const auto use = code_.find(code.get());
     if (--use->second.pieces != 0) continue;
     bytes_ -= use->second.bytes;
-    modules_.erase(use);
+    code_.erase(use);
   }
 }
 

@@ -23,9 +23,10 @@ namespace offcpu {
 
 using Windows = std::vector<std::shared_ptr<const Profile>>;
 
-// What a profile holds in memory, modules apart; and what a module does. Estimates: what allocators add is not counted.
+// What a profile holds in memory, code objects apart; and what a code object does. Estimates: what allocators add is
+// not counted.
 size_t BytesOf(const Profile& profile);
-size_t BytesOf(const Module& module);
+size_t BytesOf(const CodeObject& code);
 
 struct WindowStoreLimits {
   size_t windows = 60;  // that have ended
@@ -75,7 +76,7 @@ class WindowStore {
     std::shared_ptr<const Profile> profile;
     size_t bytes = 0;
   };
-  struct ModuleUse {
+  struct CodeUse {
     size_t bytes = 0;
     size_t pieces = 0;
   };
@@ -92,7 +93,7 @@ class WindowStore {
   WindowStoreLimits limits_;
   std::deque<Piece> pieces_;  // oldest first
   uint64_t running_ = 0;      // number of the window that pieces are added to
-  absl::flat_hash_map<const Module*, ModuleUse> modules_;
+  absl::flat_hash_map<const CodeObject*, CodeUse> code_;
   size_t bytes_ = 0;
   uint64_t over_bytes_ = 0;
   std::multiset<uint64_t> boundaries_;  // by CLOCK_BOOTTIME

@@ -1,32 +1,11 @@
 #include "html/stack_tree.h"
 
-#include <algorithm>
-#include <iterator>
-
-#include "absl/strings/ascii.h"
 #include "bytes/utf8.h"
 #include "labels/stack_labels.h"
+#include "process/code_object.h"
 
 namespace offcpu {
 namespace {
-
-// "perf-1234.map": in which a runtime has told what it has compiled (process/perf_map.h).
-bool IsPerfMap(std::string_view module) {
-  constexpr std::string_view kBegin = "perf-";
-  constexpr std::string_view kEnd = ".map";
-  if (!module.starts_with(kBegin) || !module.ends_with(kEnd) || module.size() <= kBegin.size() + kEnd.size())
-    return false;
-  const std::string_view pid = module.substr(kBegin.size(), module.size() - kBegin.size() - kEnd.size());
-  return std::all_of(pid.begin(), pid.end(), absl::ascii_isdigit);
-}
-
-// Runtimes name the functions that they interpret in their perf maps; the trampolines of Python lead to one each.
-// Java's are all the interpreter's.
-bool IsInterpreted(std::string_view name) {
-  constexpr std::string_view kPrefixes[] = {"py::", "JS:~", "LazyCompile:~", "Function:~"};
-  const auto is_prefix = [name](std::string_view prefix) { return name.starts_with(prefix); };
-  return name == "Interpreter" || std::any_of(std::begin(kPrefixes), std::end(kPrefixes), is_prefix);
-}
 
 // `text` is valid UTF-8.
 std::string Cut(std::string text) {
@@ -38,9 +17,18 @@ std::string Cut(std::string text) {
   return text += kMark;
 }
 
-FrameClass ClassOf(const NamedFrame& frame, bool is_in_perf_map) {
-  if (frame.kind == FrameKind::kKernel) return FrameClass::kKernel;
-  return is_in_perf_map && IsInterpreted(frame.name) ? FrameClass::kInterpreted : FrameClass::kUser;
+FrameClass ClassOf(const NamedFrame& frame) {
+  switch (frame.kind) {
+    case FrameKind::kKernel:
+      return FrameClass::kKernel;
+    case FrameKind::kInterpreted:
+      return FrameClass::kInterpreted;
+    case FrameKind::kNative:
+    case FrameKind::kGenerated:
+    case FrameKind::kMarker:
+      break;
+  }
+  return FrameClass::kUser;
 }
 
 }  // namespace
@@ -81,11 +69,14 @@ StackPlacer::StackPlacer(const NamedProfile& profile, std::string (*process)(con
       waker_nodes_(profile.wakers.size()),
       kernel_frames_(profile.kernel_stacks.size()) {}
 
-uint32_t StackPlacer::FrameOf(const NamedFrame& frame) {
+// Appends the functions of the frame, outermost first.
+void StackPlacer::AppendFrame(const NamedFrame& frame, Stack* frames) {
   // One function of several processes, or of two recordings, is one.
-  const bool is_in_perf_map = IsPerfMap(frame.module_name);
+  const bool is_in_perf_map = frame.code != nullptr && frame.code->kind == CodeKind::kPerfMap;
   const std::string_view module = is_in_perf_map ? "perf map" : frame.module_name;
-  return tree_.FrameOf(frame.name, module, ClassOf(frame, is_in_perf_map));
+  for (auto line = frame.lines.rbegin(); line != frame.lines.rend(); ++line) {
+    frames->push_back(tree_.FrameOf(line->function, module, ClassOf(frame)));
+  }
 }
 
 StackPlacer::Stack StackPlacer::UserFrames(const NamedUserStack& stack) {
@@ -93,13 +84,13 @@ StackPlacer::Stack StackPlacer::UserFrames(const NamedUserStack& stack) {
   if (const std::string end = EndLabel(stack); !end.empty()) {
     frames.push_back(tree_.FrameOf(end, "", FrameClass::kMissing));
   }
-  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) AppendFrame(*frame, &frames);
   return frames;
 }
 
 StackPlacer::Stack StackPlacer::KernelFrames(const NamedKernelStack& stack) {
   Stack frames;
-  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) frames.push_back(FrameOf(*frame));
+  for (auto frame = stack.frames.rbegin(); frame != stack.frames.rend(); ++frame) AppendFrame(*frame, &frames);
   if (!frames.empty()) return frames;
   for (const std::string& label : KernelLabels(stack)) frames.push_back(tree_.FrameOf(label, "", FrameClass::kMissing));
   return frames;

@@ -91,7 +91,7 @@ class StackPlacer {
  private:
   using Stack = StackTree::Stack;
 
-  uint32_t FrameOf(const NamedFrame& frame);
+  void AppendFrame(const NamedFrame& frame, Stack* frames);
   Stack UserFrames(const NamedUserStack& stack);
   Stack KernelFrames(const NamedKernelStack& stack);
   Stack LinkFrames(const WakerLink& link);

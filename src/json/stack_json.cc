@@ -4,6 +4,30 @@
 
 namespace offcpu {
 
+namespace {
+
+// Only what is known: source files and lines, and what was inlined.
+void WriteLines(const NamedFrame& frame, JsonWriter& json) {
+  const auto write_place = [&json](const FrameLine& line) {
+    if (!line.file.empty()) json.Field("file", line.file);
+    if (line.line != 0) json.Field("line", uint64_t{line.line});
+  };
+  if (frame.lines.empty()) return;
+  write_place(frame.lines.back());
+  if (frame.lines.size() == 1) return;
+  json.Key("inlined");
+  json.BeginArray();
+  for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1)) {
+    json.BeginObject();
+    json.Field("name", line.function);
+    write_place(line);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
 void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t> pcs, JsonWriter& json) {
   json.Key("user");
   json.BeginArray();
@@ -14,19 +38,16 @@ void WriteUserStackFields(const NamedUserStack& stack, std::span<const uint64_t>
       json.Key("pc");
       json.Hex(pcs[i]);
     }
-    json.Field("name", frame.name);
+    json.Field("name", frame.name());
+    WriteLines(frame, json);
     json.Field("module", frame.module_name);
     json.Key("address");
     json.Hex(frame.address);
-    if (!stack.filtered) json.Field("source", Name(frame.source));
+    json.Field("source", Name(frame.source));
     json.EndObject();
   }
   json.EndArray();
-  if (stack.filtered) {
-    json.Key("filtered");
-    json.Bool(true);
-    if (stack.filtered_end.has_value()) json.Field("user_end", Name(*stack.filtered_end));
-  } else if (stack.overflow) {
+  if (stack.overflow) {
     json.Field("no_user_stack", "other");
   } else if (stack.missing != NoUserStack::kNone) {
     json.Field("no_user_stack", Name(stack.missing));

@@ -1,10 +1,9 @@
 // A user stack as the fields of a JSON object that the caller has open:
 //   "user": [{"pc", "name", "module", "address", "source"}], frames leaf first, and either
-//   "user_end", why the walk ended, or "no_user_stack", why there is none, or "filtered", true: pprof has written the
-//   file again and may have changed which frames there are, so that no "source" is known, and "user_end" only if the
-//   file still tells it.
-// "address" is the link-time one, of a caller the one to return to, or if filtered the one to look up; "pc" that in the
-// process, there only if it is known; both hexadecimal strings.
+//   "user_end", why the walk ended, or "no_user_stack", why there is none.
+// A frame also has "file" and "line" of its function, as far as they are known, and "inlined", the functions that were
+// inlined there, innermost first. "address" is the one in the module, of a caller the one to return to; "pc" that in
+// the process, there only if it is known; both are hexadecimal strings.
 #ifndef OFFCPU_JSON_STACK_JSON_H_
 #define OFFCPU_JSON_STACK_JSON_H_
 

@@ -10,14 +10,14 @@
 namespace offcpu {
 namespace {
 
-using Coverage = absl::flat_hash_map<const Module*, ModuleCoverage>;
+using Coverage = absl::flat_hash_map<const CodeObject*, ModuleCoverage>;
 
 void Count(const NamedUserStack& stack, uint64_t intervals, Coverage& coverage) {
   for (size_t i = 0; i + 1 < stack.frames.size(); ++i) {
-    if (stack.frames[i].left_out || stack.frames[i + 1].left_out) continue;
-    coverage[stack.frames[i].module].frames[static_cast<size_t>(stack.frames[i + 1].source)] += intervals;
+    if (stack.frames[i].is_marker() || stack.frames[i + 1].is_marker()) continue;
+    coverage[stack.frames[i].code].frames[static_cast<size_t>(stack.frames[i + 1].source)] += intervals;
   }
-  coverage[stack.frames.back().module].ends[static_cast<size_t>(stack.end)] += intervals;
+  coverage[stack.frames.back().code].ends[static_cast<size_t>(stack.end)] += intervals;
 }
 
 }  // namespace
@@ -32,16 +32,16 @@ std::vector<ModuleCoverage> CoverageOf(const NamedProfile& profile) {
   Coverage coverage;
   for (const ProfileRow& row : profile.rows) {
     const NamedUserStack& user = profile.user_stacks[row.user_stack];
-    if (!user.frames.empty() && !user.filtered) Count(user, row.count, coverage);
+    if (!user.frames.empty()) Count(user, row.count, coverage);
   }
   std::vector<ModuleCoverage> modules;
-  for (auto& [module, counts] : coverage) {
-    counts.module = module;
+  for (auto& [code, counts] : coverage) {
+    counts.code = code;
     modules.push_back(counts);
   }
   static const std::string kNoPath;
   const auto path = [](const ModuleCoverage& m) -> const std::string& {
-    return m.module == nullptr ? kNoPath : m.module->path;
+    return m.code == nullptr ? kNoPath : m.code->path;
   };
   std::sort(modules.begin(), modules.end(), [&](const ModuleCoverage& a, const ModuleCoverage& b) {
     return std::forward_as_tuple(b.early_ends(), b.total_frames(), path(a)) <

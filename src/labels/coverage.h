@@ -13,7 +13,7 @@ namespace offcpu {
 
 // Counts are of intervals: a stack counts as often as a thread waited with it.
 struct ModuleCoverage {
-  const Module* module = nullptr;  // null: code without a file
+  const CodeObject* code = nullptr;  // null: code without a file
   // Frames whose caller was found, by the source of the rule that led there (the caller's Frame::source).
   std::array<uint64_t, kFrameSourceCount> frames = {};
   // Walks whose last frame is in the module, by why they ended.
@@ -24,7 +24,6 @@ struct ModuleCoverage {
 };
 
 // The modules of all stacks of the profile's rows, those with most early ends first, then those with most frames.
-// Stacks of a file in which pprof has filtered frames are not counted: how those were found is not known.
 std::vector<ModuleCoverage> CoverageOf(const NamedProfile& profile);
 
 }  // namespace offcpu

@@ -21,7 +21,10 @@ std::string Bracketed(std::string_view what, std::string_view reason) {
 }
 
 void AppendOutermostFirst(const std::vector<NamedFrame>& frames, std::vector<std::string>* labels) {
-  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) labels->push_back(Printable(frame->name));
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    for (auto line = frame->lines.rbegin(); line != frame->lines.rend(); ++line)
+      labels->push_back(Printable(line->function));
+  }
 }
 
 }  // namespace
@@ -43,6 +46,20 @@ std::string EndLabel(const NamedUserStack& stack) {
   }
 }
 
+std::string MissingLabel(const NamedKernelStack& stack) {
+  if (stack.overflow) return "[other]";
+  return stack.is_lost() ? "[unknown kernel stack]" : "";
+}
+
+std::vector<FrameFunction> FunctionsOf(std::span<const NamedFrame> frames) {
+  std::vector<FrameFunction> functions;
+  functions.reserve(frames.size());
+  for (const NamedFrame& frame : frames) {
+    for (const FrameLine& line : frame.lines) functions.push_back({&frame, &line});
+  }
+  return functions;
+}
+
 std::vector<std::string> UserLabels(const NamedUserStack& stack) {
   std::vector<std::string> labels;
   labels.reserve(stack.frames.size() + 1);
@@ -52,9 +69,7 @@ std::vector<std::string> UserLabels(const NamedUserStack& stack) {
 }
 
 std::vector<std::string> KernelLabels(const NamedKernelStack& stack) {
-  if (stack.overflow) return {"[other]"};
-  if (stack.user_mode) return {};
-  if (stack.is_lost()) return {"[unknown kernel stack]"};
+  if (std::string missing = MissingLabel(stack); !missing.empty()) return {std::move(missing)};
   std::vector<std::string> labels;
   labels.reserve(stack.frames.size());
   AppendOutermostFirst(stack.frames, &labels);

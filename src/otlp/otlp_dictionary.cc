@@ -72,9 +72,10 @@ int32_t OtlpDictionary::Mapping(std::string_view path, int32_t build_id) {
 }
 
 // Without a system_name: some readers demangle, and so spoil, names that are the same in both.
-int32_t OtlpDictionary::Function(std::string_view name) {
+int32_t OtlpDictionary::Function(std::string_view name, std::string_view file) {
   pb::Function function;
   function.set_name_strindex(String(name));
+  function.set_filename_strindex(String(file));
   return tables_[kFunction].Intern(function.SerializeAsString());
 }
 
@@ -82,7 +83,11 @@ int32_t OtlpDictionary::Location(const OtlpLocation& location) {
   pb::Location message;
   message.set_mapping_index(location.mapping);
   message.set_address(location.address);
-  if (location.function != 0) message.add_lines()->set_function_index(location.function);
+  for (const OtlpLine& line : location.lines) {
+    pb::Line* added = message.add_lines();
+    added->set_function_index(line.function);
+    added->set_line(line.line);
+  }
   if (location.frame_type != 0) message.add_attribute_indices(location.frame_type);
   return tables_[kLocation].Intern(message.SerializeAsString());
 }

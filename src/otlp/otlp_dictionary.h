@@ -38,11 +38,15 @@ class OtlpTable {
 };
 
 // Indices are those of the tables of the same dictionary.
+struct OtlpLine {
+  int32_t function = 0;
+  uint32_t line = 0;  // 0: not known
+};
 struct OtlpLocation {
   int32_t mapping = 0;
   uint64_t address = 0;
-  int32_t function = 0;    // 0: a reader has to look it up
-  int32_t frame_type = 0;  // an attribute; 0: not known
+  std::vector<OtlpLine> lines;  // innermost first; none: a reader has to look them up
+  int32_t frame_type = 0;       // an attribute; 0: not known
 };
 
 class OtlpDictionary {
@@ -55,7 +59,7 @@ class OtlpDictionary {
   int32_t Attribute(std::string_view key, std::span<const std::string> texts);
   // A whole address space, because addresses are link-time ones. `build_id`: an attribute, or 0.
   int32_t Mapping(std::string_view path, int32_t build_id);
-  int32_t Function(std::string_view name);
+  int32_t Function(std::string_view name, std::string_view file);  // "": not known
   int32_t Location(const OtlpLocation& location);
   int32_t Stack(std::span<const int32_t> locations);  // leaf first
 

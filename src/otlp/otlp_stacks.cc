@@ -1,21 +1,32 @@
 #include "otlp/otlp_stacks.h"
 
 #include <cstddef>
+#include <span>
 
 #include "labels/stack_labels.h"
 #include "otlp/otlp_attributes.h"
+#include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
+#include "process/module.h"
 
 namespace offcpu {
 namespace {
 
-int32_t FrameType(const Module* module, OtlpDictionary& dictionary) {
-  if (module == nullptr || module->is_perf_map) return 0;
-  return dictionary.Attribute(kOtlpFrameType, module->is_go ? "go" : "native");
+int32_t FrameType(const CodeObject* code, OtlpDictionary& dictionary) {
+  const Module* module = AsModule(code);
+  return module == nullptr ? 0 : dictionary.Attribute(kOtlpFrameType, module->is_go ? "go" : "native");
+}
+
+std::vector<OtlpLine> Lines(std::span<const FrameLine> lines, OtlpDictionary& dictionary) {
+  std::vector<OtlpLine> of_dictionary;
+  for (const FrameLine& line : lines)
+    of_dictionary.push_back({dictionary.Function(line.function, line.file), line.line});
+  return of_dictionary;
 }
 
 int32_t WordLocation(std::string_view word, OtlpDictionary& dictionary) {
-  return dictionary.Location({.function = dictionary.Function(word)});
+  const FrameLine line = {.function = word};
+  return dictionary.Location({.lines = Lines({&line, 1}, dictionary)});
 }
 
 }  // namespace
@@ -25,32 +36,32 @@ int32_t OtlpStacks::Word(std::string_view word, OtlpDictionary& dictionary) {
   return dictionary.Stack({&location, 1});
 }
 
-int32_t OtlpStacks::Mapping(const Module& module, OtlpDictionary& dictionary) {
-  const auto [it, inserted] = mappings_.try_emplace(&module);
+int32_t OtlpStacks::Mapping(const CodeObject& code, OtlpDictionary& dictionary) {
+  const auto [it, inserted] = mappings_.try_emplace(&code);
   if (inserted) {
-    const int32_t build_id = module.build_id.empty() ? 0 : dictionary.Attribute(kOtlpBuildId, module.build_id);
-    it->second = dictionary.Mapping(module.path, build_id);
+    const int32_t build_id = code.build_id.empty() ? 0 : dictionary.Attribute(kOtlpBuildId, code.build_id);
+    it->second = dictionary.Mapping(code.path, build_id);
   }
   return it->second;
 }
 
 int32_t OtlpStacks::UserLocation(const NamedFrame& frame, OtlpDictionary& dictionary) {
-  const auto [it, inserted] = locations_.try_emplace({frame.module, frame.lookup_address(), frame.name.data()});
+  const auto [it, inserted] = locations_.try_emplace({frame.code, frame.lookup_address(), frame.lines.data()});
   if (inserted) {
     OtlpLocation location = {.address = frame.lookup_address()};
-    if (frame.module != nullptr) location.mapping = Mapping(*frame.module, dictionary);
-    location.frame_type = FrameType(frame.module, dictionary);
-    const bool looked_up_later = !names_ && frame.module != nullptr && !frame.module->build_id.empty();
-    if (!looked_up_later) location.function = dictionary.Function(frame.name);
+    if (frame.code != nullptr) location.mapping = Mapping(*frame.code, dictionary);
+    location.frame_type = FrameType(frame.code, dictionary);
+    const bool looked_up_later = !names_ && frame.code != nullptr && !frame.code->build_id.empty();
+    if (!looked_up_later) location.lines = Lines(frame.lines, dictionary);
     it->second = dictionary.Location(location);
   }
   return it->second;
 }
 
-int32_t OtlpStacks::KernelLocation(uint64_t address, std::string_view name, OtlpDictionary& dictionary) {
+int32_t OtlpStacks::KernelLocation(uint64_t address, std::span<const FrameLine> lines, OtlpDictionary& dictionary) {
   return dictionary.Location({.mapping = dictionary.Mapping(kKernelMapping, 0),
                               .address = address,
-                              .function = dictionary.Function(name),
+                              .lines = Lines(lines, dictionary),
                               .frame_type = dictionary.Attribute(kOtlpFrameType, "kernel")});
 }
 
@@ -69,12 +80,11 @@ const OtlpStacks::Indices& OtlpStacks::KernelLocations(uint32_t index, OtlpDicti
   const auto [it, inserted] = kernel_locations_.try_emplace(index);
   if (inserted) {
     const NamedKernelStack& stack = profile_.kernel_stacks[index];
-    const std::vector<std::string> labels = KernelLabels(stack);  // outermost first
-    const bool has_frames = !stack.overflow && !stack.frames.empty();
-    for (size_t i = 0; i < labels.size(); ++i) {
-      const uint64_t address = has_frames ? stack.frames[i].lookup_address() : 0;
-      it->second.push_back(KernelLocation(address, labels[labels.size() - 1 - i], dictionary));
-    }
+    for (const NamedFrame& frame : std::span(stack.frames).subspan(BeginOfWait(stack)))
+      it->second.push_back(KernelLocation(frame.lookup_address(), frame.lines, dictionary));
+    const std::string missing = MissingLabel(stack);
+    const FrameLine word = {.function = missing};
+    if (!missing.empty()) it->second.push_back(KernelLocation(0, {&word, 1}, dictionary));
   }
   return it->second;
 }
@@ -98,9 +108,7 @@ const OtlpStacks::Indices& OtlpStacks::UserAttributes(uint32_t index, OtlpDictio
   const auto add = [&](OtlpLabel label, std::string_view key, std::string_view text) {
     if (labels_.Has(label)) attributes.push_back(dictionary.Attribute(key, text));
   };
-  if (user.filtered) {
-    // As in the file that it is from: nothing is known.
-  } else if (user.overflow) {
+  if (user.overflow) {
     add(OtlpLabel::kNoUserStack, kOtlpNoUserStack, kOtherStack);
   } else if (user.missing != NoUserStack::kNone) {
     add(OtlpLabel::kNoUserStack, kOtlpNoUserStack, Name(user.missing));

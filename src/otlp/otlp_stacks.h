@@ -1,10 +1,12 @@
 // The stacks of a profile in the dictionary of an OTLP request: kernel frames, then user frames, leaf first, with what
 // is missing as a frame of its own without an address, named as in the folded form; and what their labels in pprof say
-// as attributes of samples. Addresses and names are those of pprof.h. One thread.
+// as attributes of samples. Addresses and names are those of pprof.h. The scheduler's functions at the leaf are left
+// out: every wait ends there, and a back end's table of leaves would have nothing else. One thread.
 #ifndef OFFCPU_OTLP_OTLP_STACKS_H_
 #define OFFCPU_OTLP_OTLP_STACKS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -36,9 +38,9 @@ class OtlpStacks {
  private:
   using Indices = std::vector<int32_t>;
 
-  int32_t Mapping(const Module& module, OtlpDictionary& dictionary);
+  int32_t Mapping(const CodeObject& code, OtlpDictionary& dictionary);
   int32_t UserLocation(const NamedFrame& frame, OtlpDictionary& dictionary);
-  int32_t KernelLocation(uint64_t address, std::string_view name, OtlpDictionary& dictionary);
+  int32_t KernelLocation(uint64_t address, std::span<const FrameLine> lines, OtlpDictionary& dictionary);
   const Indices& UserLocations(uint32_t index, OtlpDictionary& dictionary);
   const Indices& KernelLocations(uint32_t index, OtlpDictionary& dictionary);
   const Indices& UserAttributes(uint32_t index, OtlpDictionary& dictionary);
@@ -47,8 +49,9 @@ class OtlpStacks {
   const bool names_;
   const OtlpLabels labels_;
   // What is in the dictionary already.
-  absl::flat_hash_map<const Module*, int32_t> mappings_;
-  absl::flat_hash_map<std::tuple<const Module*, uint64_t, const char*>, int32_t> locations_;  // of users' frames
+  absl::flat_hash_map<const CodeObject*, int32_t> mappings_;
+  // By what tells the frames of users apart.
+  absl::flat_hash_map<std::tuple<const CodeObject*, uint64_t, const FrameLine*>, int32_t> locations_;
   absl::flat_hash_map<uint32_t, Indices> user_locations_;
   absl::flat_hash_map<uint32_t, Indices> kernel_locations_;
   absl::flat_hash_map<uint32_t, Indices> user_attributes_;

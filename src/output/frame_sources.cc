@@ -1,8 +1,10 @@
 #include "output/frame_sources.h"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -10,16 +12,17 @@
 namespace offcpu {
 
 NamedProfile WithFrameSources(NamedProfile profile) {
-  absl::flat_hash_map<std::pair<std::string_view, FrameSource>, std::string_view> names;
+  absl::flat_hash_map<std::pair<const FrameLine*, FrameSource>, std::span<const FrameLine>> marked;
   for (NamedUserStack& stack : profile.user_stacks) {
-    if (stack.filtered) continue;
     for (NamedFrame& frame : stack.frames) {
-      const auto [it, inserted] = names.try_emplace({frame.name, frame.source});
+      const auto [it, inserted] = marked.try_emplace({frame.lines.data(), frame.source});
       if (inserted) {
+        std::vector<FrameLine> lines(frame.lines.begin(), frame.lines.end());
         const std::string source(Name(frame.source));
-        it->second = profile.names->emplace_back(absl::StrCat(std::string(frame.name), " [", source, "]"));
+        lines.back().function = profile.names->Add(absl::StrCat(std::string(frame.name()), " [", source, "]"));
+        it->second = profile.names->Add(std::move(lines));
       }
-      frame.name = it->second;
+      frame.lines = it->second;
     }
   }
   return profile;

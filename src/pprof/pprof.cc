@@ -36,8 +36,8 @@ int64_t Number(uint64_t value) {
 }
 
 // pprof shows the first mapping as the name of the whole.
-bool LooksLikeProgram(const Module* module) {
-  return module->path.find(".so") == std::string::npos && !module->path.starts_with('[');
+bool LooksLikeProgram(const CodeObject* code) {
+  return code->path.find(".so") == std::string::npos && !code->path.starts_with('[');
 }
 
 // A message is the same as its parts one after the other, so each table entry and each sample is written as soon as it
@@ -66,6 +66,7 @@ class Writer {
     uint64_t mapping = 0;
     uint64_t address = 0;
   };
+  using Line = std::pair<uint64_t, uint32_t>;  // id of a function, and the line in its file
 
   void WritePart(const pb::Profile& part) {
     part.SerializeToString(&buffer_);
@@ -112,23 +113,23 @@ class Writer {
   }
 
   // In the order of their first use, so that it does not depend on what no row refers to.
-  std::vector<const Module*> Modules() const {
-    std::vector<const Module*> modules;
-    absl::flat_hash_map<const Module*, bool> seen = {{nullptr, true}};
+  std::vector<const CodeObject*> CodeObjects() const {
+    std::vector<const CodeObject*> objects;
+    absl::flat_hash_map<const CodeObject*, bool> seen = {{nullptr, true}};
     std::vector<bool> done(profile_.user_stacks.size());
     const auto add = [&](uint32_t user_stack) {
       if (done[user_stack]) return;
       done[user_stack] = true;
       for (const NamedFrame& frame : profile_.user_stacks[user_stack].frames) {
-        if (seen.try_emplace(frame.module, true).second) modules.push_back(frame.module);
+        if (seen.try_emplace(frame.code, true).second) objects.push_back(frame.code);
       }
     };
     for (const ProfileRow& row : profile_.rows) {
       add(row.user_stack);
       for (const WakerLink& link : WakersOf(row)) add(link.user_stack);
     }
-    std::stable_partition(modules.begin(), modules.end(), LooksLikeProgram);
-    return modules;
+    std::stable_partition(objects.begin(), objects.end(), LooksLikeProgram);
+    return objects;
   }
 
   uint64_t WriteMapping(std::string_view path, std::string_view build_id) {
@@ -145,14 +146,14 @@ class Writer {
 
   void WriteMappings() {
     mapping_of_[nullptr] = 0;
-    for (const Module* module : Modules()) mapping_of_[module] = WriteMapping(module->path, module->build_id);
+    for (const CodeObject* code : CodeObjects()) mapping_of_[code] = WriteMapping(code->path, code->build_id);
     kernel_mapping_ = WriteMapping(kKernelMapping, "");
   }
 
   // Where its name is shown as it is, its system_name stays empty: pprof demangles, and so spoils, names that are the
   // same in both.
-  uint64_t Function(int64_t name, bool is_interrupted) {
-    const auto [it, inserted] = function_of_.try_emplace({name, is_interrupted}, function_of_.size() + 1);
+  uint64_t Function(int64_t name, int64_t file, bool is_interrupted) {
+    const auto [it, inserted] = function_of_.try_emplace({name, file, is_interrupted}, function_of_.size() + 1);
     if (inserted) {
       pb::Profile part;
       pb::Function* function = part.add_function();
@@ -161,58 +162,72 @@ class Writer {
       const std::string shown = is_interrupted ? InterruptedFunction(whole) : std::string(ShownFunction(whole));
       function->set_name(String(shown));
       if (shown != whole) function->set_system_name(name);
+      function->set_filename(file);
       WritePart(part);
     }
     return it->second;
   }
 
-  uint64_t Location(const Place& place, std::string_view label, bool is_interrupted = false) {
-    const int64_t name = String(label);
+  uint64_t Location(const Place& place, std::span<const FrameLine> lines, bool may_be_interrupted = false) {
+    std::vector<Line> key;
+    for (const FrameLine& line : lines) {
+      const bool is_interrupted = may_be_interrupted && IsOfScheduler(line.function);
+      const int64_t name = String(line.function);
+      key.emplace_back(Function(name, String(line.file), is_interrupted), line.line);
+    }
     const uint64_t next = location_of_.size() + 1;
-    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, name, is_interrupted}, next);
+    const auto [it, inserted] = location_of_.try_emplace({place.mapping, place.address, std::move(key)}, next);
     if (inserted) {
       pb::Profile part;
       pb::Location* location = part.add_location();
       location->set_id(next);
       location->set_mapping_id(place.mapping);
       location->set_address(place.address);
-      location->add_line()->set_function_id(Function(name, is_interrupted));
+      for (const auto& [function, line] : std::get<std::vector<Line>>(it->first)) {
+        pb::Line* added = location->add_line();
+        added->set_function_id(function);
+        added->set_line(line);
+      }
       WritePart(part);
     }
     return it->second;
   }
 
-  Place PlaceOf(const NamedFrame& frame) {
-    return {frame.kind == FrameKind::kKernel ? kernel_mapping_ : mapping_of_[frame.module], frame.lookup_address()};
+  // Stands for frames that are not known.
+  uint64_t Word(const Place& place, std::string_view word) {
+    const FrameLine line = {.function = word};
+    return Location(place, {&line, 1});
   }
 
-  // `labels` outermost first, `frames` those of them that are frames; the others are at `missing`. What an interrupt
-  // came in below begins at the frame `interrupted`.
-  std::vector<uint64_t> Stack(const std::vector<std::string>& labels, const std::vector<NamedFrame>& frames,
-                              size_t interrupted, const Place& missing) {
+  Place PlaceOf(const NamedFrame& frame) {
+    return {frame.kind == FrameKind::kKernel ? kernel_mapping_ : mapping_of_[frame.code], frame.lookup_address()};
+  }
+
+  // What an interrupt came in below begins at the frame `interrupted`.
+  std::vector<uint64_t> Frames(const std::vector<NamedFrame>& frames, size_t interrupted) {
     std::vector<uint64_t> ids;
-    ids.reserve(labels.size());
-    for (auto label = labels.rbegin(); label != labels.rend(); ++label) {
-      const size_t i = ids.size();
-      const bool is_frame = i < frames.size();
-      ids.push_back(Location(is_frame ? PlaceOf(frames[i]) : missing, *label,
-                             is_frame && i >= interrupted && IsOfScheduler(*label)));
-    }
+    ids.reserve(frames.size() + 1);
+    for (const NamedFrame& frame : frames)
+      ids.push_back(Location(PlaceOf(frame), frame.lines, /*may_be_interrupted=*/ids.size() >= interrupted));
     return ids;
   }
 
   const std::vector<uint64_t>& UserLocations(uint32_t index) {
     Locations& locations = user_locations_[index];
     const NamedUserStack& stack = profile_.user_stacks[index];
-    if (!locations.has_value()) locations = Stack(UserLabels(stack), stack.frames, stack.frames.size(), {});
+    if (locations.has_value()) return *locations;
+    locations = Frames(stack.frames, stack.frames.size());
+    if (const std::string end = EndLabel(stack); !end.empty()) locations->push_back(Word({}, end));
     return *locations;
   }
 
   const std::vector<uint64_t>& KernelLocations(uint32_t index) {
     Locations& locations = kernel_locations_[index];
     const NamedKernelStack& stack = profile_.kernel_stacks[index];
-    if (!locations.has_value())
-      locations = Stack(KernelLabels(stack), stack.frames, BeginOfInterrupted(stack), {kernel_mapping_, 0});
+    if (locations.has_value()) return *locations;
+    locations = Frames(stack.frames, BeginOfInterrupted(stack));
+    if (const std::string missing = MissingLabel(stack); !missing.empty())
+      locations->push_back(Word({kernel_mapping_, 0}, missing));
     return *locations;
   }
 
@@ -246,10 +261,6 @@ class Writer {
       AddText(absl::StrCat(prefix, std::string(key)), text, sample);
     };
     const NamedUserStack& user = profile_.user_stacks[user_stack];
-    if (user.filtered) {
-      if (user.filtered_end.has_value()) add(kUserEndLabel, Name(*user.filtered_end));
-      return String(kSourcesUnknown);
-    }
     if (user.overflow) {
       add(kNoUserStackLabel, kOtherStack);
     } else if (user.missing != NoUserStack::kNone) {
@@ -299,19 +310,19 @@ class Writer {
     auto& ids = *sample->mutable_location_id();
     const std::span<const WakerLink> chain = WakersOf(row);
     if (chain.empty()) {
-      ids.Add(Location({}, "[other]"));
-      ids.Add(Location({}, kWakerMark));
+      ids.Add(Word({}, "[other]"));
+      ids.Add(Word({}, kWakerMark));
     }
     for (auto link = chain.rbegin(); link != chain.rend(); ++link) {
       if (link->interrupt) {
-        ids.Add(Location({}, kInterrupt));
+        ids.Add(Word({}, kInterrupt));
       } else {
         const std::vector<uint64_t>& user = UserLocations(link->user_stack);
         ids.Add(user.rbegin(), user.rend());
       }
       const std::vector<uint64_t>& kernel = KernelLocations(link->kernel_stack);
       ids.Add(kernel.rbegin(), kernel.rend());
-      ids.Add(Location({}, kWakerMark));
+      ids.Add(Word({}, kWakerMark));
     }
   }
 
@@ -358,9 +369,10 @@ class Writer {
   std::vector<std::string> strings_;
   uint64_t mappings_ = 0;
   uint64_t kernel_mapping_ = 0;
-  absl::flat_hash_map<const Module*, uint64_t> mapping_of_;
-  absl::flat_hash_map<std::pair<int64_t, bool>, uint64_t> function_of_;  // by name, and whether it was interrupted
-  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, int64_t, bool>, uint64_t> location_of_;  // by place and function
+  absl::flat_hash_map<const CodeObject*, uint64_t> mapping_of_;
+  // By name, file, and whether it was interrupted.
+  absl::flat_hash_map<std::tuple<int64_t, int64_t, bool>, uint64_t> function_of_;
+  absl::flat_hash_map<std::tuple<uint64_t, uint64_t, std::vector<Line>>, uint64_t> location_of_;  // by place and lines
   std::vector<Locations> user_locations_;
   std::vector<Locations> kernel_locations_;
   RowLabels labels_;

@@ -41,7 +41,7 @@ using Names = std::set<std::string_view>;
 void AddKernel(const NamedKernelStack& stack, Names* found) {
   const size_t frames = BeginOfInterrupted(stack);
   for (size_t i = 0; i < frames; ++i) {
-    const std::string_view name = ShownFunction(stack.frames[i].name);
+    const std::string_view name = ShownFunction(stack.frames[i].name());
     if (IsOfScheduler(name)) found->insert(name);
   }
 }
@@ -66,16 +66,24 @@ std::string DropFrames(const NamedProfile& profile) {
     kernel_done[row.kernel_stack] = true;
     if (user_done[row.user_stack]) continue;
     user_done[row.user_stack] = true;
-    for (const NamedFrame& frame : profile.user_stacks[row.user_stack].frames) of_programs.insert(Compared(frame.name));
+    for (const NamedFrame& frame : profile.user_stacks[row.user_stack].frames) {
+      for (const FrameLine& line : frame.lines) of_programs.insert(Compared(line.function));
+    }
   }
   for (const std::string_view name : of_programs) found.erase(name);
   return absl::StrJoin(found, "|", [](std::string* out, std::string_view name) { out->append(name); });
 }
 
 size_t BeginOfInterrupted(const NamedKernelStack& stack) {
-  const auto is_entry = [](const NamedFrame& frame) { return IsEntry(ShownFunction(frame.name)); };
+  const auto is_entry = [](const NamedFrame& frame) { return IsEntry(ShownFunction(frame.name())); };
   const auto entry = std::find_if(stack.frames.begin(), stack.frames.end(), is_entry);
   return static_cast<size_t>(entry - stack.frames.begin());
+}
+
+size_t BeginOfWait(const NamedKernelStack& stack) {
+  const auto is_scheduler = [](const NamedFrame& frame) { return IsOfScheduler(ShownFunction(frame.name())); };
+  const auto wait = std::find_if_not(stack.frames.begin(), stack.frames.end(), is_scheduler);
+  return wait == stack.frames.end() ? 0 : static_cast<size_t>(wait - stack.frames.begin());
 }
 
 bool IsOfScheduler(std::string_view name) {

@@ -27,6 +27,9 @@ std::string DropFrames(const NamedProfile& profile);
 // number of frames.
 size_t BeginOfInterrupted(const NamedKernelStack& stack);
 
+// Where the thread waits: the first frame, from the leaf outwards, that is none of the scheduler's. 0 if all are.
+size_t BeginOfWait(const NamedKernelStack& stack);
+
 // One of those that drop_frames may name, and how it is shown where it was interrupted: "schedule [interrupted]". The
 // whole name is the system_name then.
 bool IsOfScheduler(std::string_view name);

@@ -30,12 +30,8 @@ std::string WakerPrefix(size_t link);                     // "waker_", "waker2_"
 std::string WakerLabel(size_t link);                      // "waker", "waker2", ...
 
 // How the frames beyond the leaf were found, in runs from the leaf outwards: "sframe*3+eh_frame*2+sframe*1". A '!'
-// behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers. The numbers
-// tell a reader whether the frames are still those of the walk.
+// behind a name: Frame::exact is not what it is with most frames of that source. Empty without callers.
 std::string SourcesText(const std::vector<NamedFrame>& frames);
-
-// Instead of it, where frames are those of a file that pprof has changed: no text of SourcesText.
-inline constexpr std::string_view kSourcesUnknown = "?";
 
 // What older files call otherwise, as it is called now: the text of a label, the word for what a stack lacks, or the
 // name of a counter.

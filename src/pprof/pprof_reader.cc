@@ -114,7 +114,7 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   const bool has_samples = Total(profile.rows, RowValue::kSamples) != 0 || Total(profile.rows, RowValue::kCpu) != 0;
   if (has_samples) period_ns = std::max<uint64_t>(period_ns, 1);
   if (!SumLimits().Add(profile)) return absl::DataLossError("is damaged: more time than there can be, or more events");
-  profile.modules = tables->modules();
+  profile.code = tables->code();
   return profile;
 }
 

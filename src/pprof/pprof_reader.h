@@ -1,7 +1,6 @@
 // Reads a pprof file that offcpu wrote back into what it was made of, so that every format can be made of it later, on
-// any machine. pprof may have filtered the file since (`go tool pprof -proto`): samples that are left out are no loss,
-// stacks with frames left out or put in are marked as such (NamedUserStack::filtered), labels that are taken off leave
-// empty what they said. Files of other tools are refused: they do not say what the waits are.
+// any machine. Files of other tools are refused: they do not say what the waits are. So are files that others have
+// written again (`go tool pprof -proto`): they may lack frames and labels.
 //
 // The file is anyone's: its sizes are capped, its numbers and references checked. What does not come back: stacks and
 // processes that no row refers to, ids of kernel stacks, start times of processes (ProcessKey::exec_id counts the

@@ -30,17 +30,6 @@ bool IsKernelLabel(std::string_view label) {
   return label.empty() || label == kOtherStack || label == kLostStack || label == kUserModeStack;
 }
 
-// What pprof has divided (-divide_by) is rounded, the sum and both of its parts each by itself.
-bool IsSum(int64_t value, uint64_t sum) {
-  const auto total = static_cast<uint64_t>(value);
-  return total == sum || total + 1 == sum || total == sum + 1;
-}
-
-// Without a label nothing is known of it.
-std::optional<WaitKind> KindOf(std::string_view name) {
-  return name.empty() ? WaitKind::kOther : ByName<WaitKind>(name, kWaitKindCount);
-}
-
 }  // namespace
 
 struct PprofRows::LabelNames {
@@ -108,7 +97,6 @@ absl::StatusOr<PprofRows::Labels> PprofRows::ReadLabels(const Message& sample) {
   return labels;
 }
 
-// Reads the details; a sample that others have written again has none.
 template <typename Message>
 absl::Status PprofRows::ReadDetails(const Message& details, Labels* labels) {
   labels->max_ns = details.max_ns();
@@ -162,16 +150,14 @@ void PprofRows::SetErrors(const Labels& labels, ProfileRow* row) {
 
 absl::Status PprofRows::ReadValues(std::span<const int64_t> values, ProfileRow* row) {
   if (values.size() != values_) return DamagedRow("too few or too many values");
-  if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; })) {
-    return absl::InvalidArgumentError("holds negative times, as the difference of two files does: it is no recording");
-  }
+  if (std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 0; }))
+    return DamagedRow("a negative time");
   for (size_t i = 0; i < values.size(); ++i) {
     const RowValueInfo& info = kRowValues[i];
     if (info.sum != nullptr) row->*info.sum = static_cast<uint64_t>(values[i]);
   }
-  if (!IsSum(values[static_cast<size_t>(RowValue::kOffCpu)], row->total_ns())) {
+  if (static_cast<uint64_t>(values[static_cast<size_t>(RowValue::kOffCpu)]) != row->total_ns())
     return DamagedRow("a time that is not the sum of its parts");
-  }
   return absl::OkStatus();
 }
 
@@ -198,6 +184,11 @@ absl::Status PprofRows::ReadTimes(const std::string& times, ProfileRow* row) con
 absl::Status PprofRows::Add(std::string_view bytes) {
   pb::Sample sample;
   if (!sample.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return DamagedRow("no valid form");
+  // What others write again lacks them, and perhaps frames and labels, and nothing says which.
+  if (!sample.has_details()) {
+    return absl::InvalidArgumentError(
+        "was written again by another program, such as go tool pprof; give the file that offcpu wrote");
+  }
   const absl::StatusOr<Labels> labels = ReadLabels(sample);
   if (!labels.ok()) return labels.status();
   if (absl::Status status = CheckLabels(*labels); !status.ok()) return status;
@@ -207,13 +198,12 @@ absl::Status PprofRows::Add(std::string_view bytes) {
     return status;
   }
   if (absl::Status status = ReadTimes(labels->times, &row); !status.ok()) return status;
-  const std::optional<WaitKind> kind = KindOf(labels->text(RowLabel::kKind));
+  const auto kind = ByName<WaitKind>(labels->text(RowLabel::kKind), kWaitKindCount);
   if (!kind.has_value()) return DamagedRow("an unknown kind of wait");
   const std::optional<int32_t> syscall = SystemCallNumber(labels->text(RowLabel::kSystemCall));
   if (!syscall.has_value()) return DamagedRow("an unknown system call");
-  bool marked = false;
-  const auto split = stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())},
-                                   labels->links, &marked);
+  const auto split =
+      stacks_.Split({sample.location_id().data(), static_cast<size_t>(sample.location_id_size())}, labels->links);
   if (!split.ok()) return split.status();
   const auto stacks = stacks_.Intern(split->front(), *labels);
   if (!stacks.ok()) return stacks.status();
@@ -228,7 +218,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   const absl::StatusOr<uint32_t> control_group = InternControlGroup(labels->text(RowLabel::kControlGroup));
   if (!control_group.ok()) return control_group.status();
   row.control_group = *control_group;
-  if (marked || labels->links != 0) {
+  if (labels->links != 0) {
     const absl::StatusOr<uint32_t> waker = InternWaker(*labels, *split);
     if (!waker.ok()) return waker.status();
     row.waker = *waker;
@@ -242,7 +232,6 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   return absl::OkStatus();
 }
 
-// Chains that are not known any more become the one that stands for all others.
 absl::StatusOr<uint32_t> PprofRows::InternWaker(const Labels& labels,
                                                 const std::vector<PprofStacks::Locations>& stacks) {
   WakerChain chain;

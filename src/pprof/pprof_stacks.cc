@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "classify/interpreted.h"
 #include "labels/stack_labels.h"
 #include "pprof/pprof_labels.h"
 
@@ -20,24 +21,25 @@ absl::Status DamagedStack(std::string_view what) {
 
 // False for names that the symbolizer has made out of file and address.
 bool IsNamed(const NamedFrame& frame) {
-  if (frame.kind == FrameKind::kKernel) return !frame.name.starts_with("[kernel] 0x");
+  const std::string_view name = frame.name();
+  if (frame.kind == FrameKind::kKernel) return !name.starts_with("[kernel] 0x");
   const std::string_view file = frame.module_name;
-  return frame.module != nullptr &&
-         !(frame.name.starts_with(file) && frame.name.substr(file.size()).starts_with("+0x"));
+  return frame.code != nullptr && !(name.starts_with(file) && name.substr(file.size()).starts_with("+0x"));
 }
 
-// No code: what stands for frames that are not known, or the value of a label (-tagroot, -tagleaf).
+FrameKind KindOf(const PprofLocation& location) {
+  if (location.code != nullptr && location.code->kind == CodeKind::kElf) return FrameKind::kNative;
+  return IsInterpretedName(location.name()) ? FrameKind::kInterpreted : FrameKind::kGenerated;
+}
+
+// No code: what stands for frames that are not known.
 bool IsWord(const PprofLocation& location) {
-  return location.module == nullptr && !location.kernel && location.address == 0;
+  return location.code == nullptr && !location.kernel && location.address == 0;
 }
 
 // A stack without its frames, as the words for what it lacks have it; nothing if there are no such words.
 std::optional<NamedUserStack> StackOf(std::string_view no_user_stack, std::string_view user_end) {
   NamedUserStack stack;
-  if (no_user_stack.empty() && user_end.empty()) {
-    stack.filtered = true;
-    return stack;
-  }
   if (no_user_stack == kOtherStack) {
     stack.overflow = true;
     return stack;
@@ -54,13 +56,6 @@ std::optional<NamedUserStack> StackOf(std::string_view no_user_stack, std::strin
   return stack;
 }
 
-std::string MadeName(const PprofLocation& location) {
-  const std::string address = absl::StrCat("0x", absl::Hex(location.address));
-  if (location.kernel) return absl::StrCat("[kernel] ", address);
-  if (location.module != nullptr) return absl::StrCat(std::string(location.file), "+", address);
-  return location.address == 0 ? "[unknown]" : absl::StrCat("[unknown] ", address);
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t> location_ids) const {
@@ -68,6 +63,7 @@ absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t
   for (const uint64_t id : location_ids) {
     const absl::StatusOr<uint32_t> location = tables_.FindLocation(id);
     if (!location.ok()) return location.status();
+    if (tables_.location(*location).lines.empty()) return DamagedStack("a frame without a function");
     locations.push_back(*location);
   }
   return locations;
@@ -75,11 +71,11 @@ absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t
 
 bool PprofStacks::IsMark(uint32_t index) const {
   const PprofLocation& location = tables_.location(index);
-  return IsWord(location) && location.name == kWakerMark;
+  return IsWord(location) && location.name() == kWakerMark;
 }
 
 absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span<const uint64_t> location_ids,
-                                                                       size_t wakers, bool* marked) const {
+                                                                       size_t wakers) const {
   const size_t max_locations = (max_frames_ + 1) * (1 + kMaxLinks);
   if (location_ids.size() > max_locations) {
     return absl::ResourceExhaustedError(absl::StrCat("is too large: stacks of more than ", max_locations, " frames"));
@@ -88,17 +84,14 @@ absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span
   if (!all.ok()) return all.status();
   std::vector<Locations> stacks;
   auto begin = all->begin();
-  // The mark is never the outermost one: that is a word that pprof has put there.
-  for (auto it = begin; it != all->end() && it + 1 != all->end(); ++it) {
+  for (auto it = begin; it != all->end(); ++it) {
     if (!IsMark(*it)) continue;
     stacks.emplace_back(std::make_reverse_iterator(it), std::make_reverse_iterator(begin));
     begin = it + 1;
   }
-  *marked = !stacks.empty();
   stacks.emplace_back(begin, all->end());
+  if (stacks.size() != 1 + wakers) return DamagedStack("other wakers than its labels name");
   std::reverse(stacks.begin(), stacks.end());
-  if (stacks.size() == 1 && wakers != 0) stacks[0].clear();  // whose is which is not known any more
-  if (stacks.size() != 1 + wakers) stacks.resize(1);
   for (const Locations& stack : stacks) {
     if (stack.size() <= max_frames_) continue;
     return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " frames"));
@@ -108,20 +101,13 @@ absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span
 
 absl::StatusOr<PprofStacks::Stacks> PprofStacks::Intern(const Locations& locations, const PprofStackLabels& labels) {
   const auto is_kernel = [this](uint32_t index) { return tables_.location(index).kernel; };
-  const auto is_word = [this](uint32_t index) { return IsWord(tables_.location(index)); };
-  const auto kernel = std::find_if(locations.begin(), locations.end(), is_kernel);
-  const auto user =
-      kernel == locations.end() ? locations.begin() : std::find_if_not(kernel, locations.end(), is_kernel);
-  // Words at the leaf go with the kernel stack, if there is one.
-  if (std::any_of(user, locations.end(), is_kernel) ||
-      (user != locations.begin() && !std::all_of(locations.begin(), kernel, is_word))) {
-    return DamagedStack("a kernel frame that user code called");
-  }
+  const auto user = std::find_if_not(locations.begin(), locations.end(), is_kernel);
+  if (std::any_of(user, locations.end(), is_kernel)) return DamagedStack("a kernel frame that user code called");
+  if ((user == locations.begin()) != (labels.no_kernel_stack == kUserModeStack))
+    return DamagedStack("another kernel stack than its labels say");
   const absl::StatusOr<uint32_t> kernel_stack = InternKernel({locations.begin(), user}, labels.no_kernel_stack);
   if (!kernel_stack.ok()) return kernel_stack.status();
-  // Ours have at least the word for a stack that is not known, unless there is none.
-  const bool cut = user == locations.begin() && labels.no_kernel_stack != kUserModeStack;
-  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations.end()}, labels, cut);
+  const absl::StatusOr<uint32_t> user_stack = InternUser({user, locations.end()}, labels);
   if (!user_stack.ok()) return user_stack.status();
   return Stacks{.kernel = *kernel_stack, .user = *user_stack, .bytes = Bytes(locations)};
 }
@@ -144,22 +130,23 @@ uint64_t PprofStacks::Bytes(LocationSpan locations) const {
   uint64_t bytes = 0;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
-    bytes += PprofFrameBytes(location.name, location.file);
+    bytes += PprofFrameBytes("", location.file);
+    for (const FrameLine& line : location.lines) bytes += line.function.size() + line.file.size();
   }
   return bytes;
 }
 
 void PprofStacks::SetName(const PprofLocation& location, NamedFrame* frame) {
-  frame->name = location.name.empty() ? profile_.names->emplace_back(MadeName(location)) : location.name;
+  frame->lines = location.lines;
   frame->module_name = location.file;
   frame->named = IsNamed(*frame);
 }
 
 absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::string_view label) {
-  bool overflow = locations.empty() && label == kOtherStack;
-  const bool user_mode = locations.empty() && label == kUserModeStack;
+  const bool user_mode = label == kUserModeStack;
+  bool overflow = false;
   if (locations.size() == 1 && tables_.location(locations[0]).address == 0) {
-    overflow = tables_.location(locations[0]).name == EndLabel(NamedUserStack{.overflow = true});
+    overflow = tables_.location(locations[0]).name() == EndLabel(NamedUserStack{.overflow = true});
     locations = {};
   }
   std::vector<uint32_t> key(locations.begin(), locations.end());
@@ -174,7 +161,7 @@ absl::StatusOr<uint32_t> PprofStacks::InternKernel(LocationSpan locations, std::
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
     // The address to return to.
-    stack.frames.push_back({{.address = location.address + 1, .exact = false}, FrameKind::kKernel});
+    stack.frames.push_back({{.address = location.address + 1, .exact = false, .kind = FrameKind::kKernel}});
     SetName(location, &stack.frames.back());
   }
   return it->second;
@@ -185,7 +172,7 @@ bool PprofStacks::TakeMarker(const NamedUserStack& stack, LocationSpan* location
   const std::string label = EndLabel(stack);
   const PprofLocation* last = locations->empty() ? nullptr : &tables_.location(locations->back());
   if (label.empty()) return last != nullptr && !IsWord(*last);
-  if (last == nullptr || !IsWord(*last) || NameToday(last->name) != label) return false;
+  if (last == nullptr || !IsWord(*last) || NameToday(last->name()) != label) return false;
   *locations = locations->first(locations->size() - 1);
   return locations->empty() || (stack.missing == NoUserStack::kNone && !stack.overflow);
 }
@@ -195,9 +182,8 @@ bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, N
   std::vector<NamedFrame>& frames = stack->frames;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
-    frames.push_back({{.module = location.module, .address = location.address}});
+    frames.push_back({{.code = location.code, .address = location.address, .kind = KindOf(location)}});
   }
-  if (stack->filtered) return true;
   if (!ReadSources(sources, frames)) return false;
   for (NamedFrame& frame : frames) {
     if (!frame.exact) ++frame.address;  // back to the return address
@@ -205,26 +191,21 @@ bool PprofStacks::FillFrames(LocationSpan locations, std::string_view sources, N
   return true;
 }
 
-absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut) {
+absl::StatusOr<uint32_t> PprofStacks::InternUser(LocationSpan locations, const PprofStackLabels& labels) {
   std::optional<NamedUserStack> stack = StackOf(labels.no_user_stack, labels.user_end);
   if (!stack.has_value()) return DamagedStack("an unknown user stack");
   std::vector<uint32_t> key(locations.begin(), locations.end());
   key.push_back(sources_index_.try_emplace(labels.unwind, static_cast<uint32_t>(sources_index_.size())).first->second);
   key.push_back(static_cast<uint32_t>(stack->end));
   key.push_back(static_cast<uint32_t>(stack->missing));
-  key.push_back((stack->overflow ? 1 : 0) + (stack->filtered ? 2 : 0) + (cut ? 4 : 0));
+  key.push_back(stack->overflow ? 1 : 0);
   const auto [it, inserted] =
       user_index_.try_emplace(std::move(key), static_cast<uint32_t>(profile_.user_stacks.size()));
   if (!inserted) return it->second;
   if (absl::Status status = held_.Take(Bytes(locations)); !status.ok()) return status;
-  LocationSpan frames = locations;
-  if (stack->filtered || cut || !TakeMarker(*stack, &frames) || !FillFrames(frames, labels.unwind, &*stack)) {
-    frames = locations;
-    const bool tells_end = labels.no_user_stack.empty() && !labels.user_end.empty();
-    *stack = {.filtered = true, .filtered_end = tells_end ? std::optional(stack->end) : std::nullopt};
-    FillFrames(frames, "", &*stack);
-  }
-  for (size_t i = 0; i < frames.size(); ++i) SetName(tables_.location(frames[i]), &stack->frames[i]);
+  if (!TakeMarker(*stack, &locations) || !FillFrames(locations, labels.unwind, &*stack))
+    return DamagedStack("another user stack than its labels say");
+  for (size_t i = 0; i < locations.size(); ++i) SetName(tables_.location(locations[i]), &stack->frames[i]);
   profile_.user_stacks.push_back(*std::move(stack));
   return it->second;
 }

@@ -1,6 +1,4 @@
-// Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once. A user stack of
-// a file that pprof has written again is marked as filtered, if it has callers: pprof may have left out or put in
-// frames (-hide, -show_from, -tagroot, ...), and what would tell is in a field that it does not write.
+// Turns the frames of the samples of a pprof file of ours into the stacks of a profile, each held once.
 #ifndef OFFCPU_PPROF_PPROF_STACKS_H_
 #define OFFCPU_PPROF_PPROF_STACKS_H_
 
@@ -44,10 +42,8 @@ class PprofStacks {
   using Locations = std::vector<uint32_t>;  // of one stack, leaf first; indices into the tables
 
   // The locations of a sample, taken apart where its wakers meet: its own, and those of `wakers` links, the first one
-  // first. Only its own, as far as they are known, if they cannot be separated any more; `*marked` if there were
-  // others. ResourceExhausted if one is too deep.
-  absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers,
-                                               bool* marked) const;
+  // first. DataLoss if there are more or fewer, ResourceExhausted if one is too deep.
+  absl::StatusOr<std::vector<Locations>> Split(std::span<const uint64_t> location_ids, size_t wakers) const;
   // The stacks of these locations. DataLoss if they are none of ours, ResourceExhausted if there are, with all others,
   // too many.
   absl::StatusOr<Stacks> Intern(const Locations& locations, const PprofStackLabels& labels);
@@ -63,9 +59,9 @@ class PprofStacks {
   bool IsMark(uint32_t index) const;
   bool TakeMarker(const NamedUserStack& stack, LocationSpan* locations) const;
   bool FillFrames(LocationSpan locations, std::string_view sources, NamedUserStack* stack) const;
-  void SetName(const PprofLocation& location, NamedFrame* frame);
+  static void SetName(const PprofLocation& location, NamedFrame* frame);
   absl::StatusOr<uint32_t> InternKernel(LocationSpan locations, std::string_view label);
-  absl::StatusOr<uint32_t> InternUser(LocationSpan locations, const PprofStackLabels& labels, bool cut);
+  absl::StatusOr<uint32_t> InternUser(LocationSpan locations, const PprofStackLabels& labels);
 
   const PprofTables& tables_;
   size_t max_frames_;

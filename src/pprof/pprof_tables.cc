@@ -1,6 +1,8 @@
 #include "pprof/pprof_tables.h"
 
 #include <cstddef>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,8 @@
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
+#include "process/module.h"
+#include "process/perf_map.h"
 
 namespace offcpu {
 namespace {
@@ -35,15 +39,14 @@ absl::Status ForEach(const std::vector<std::string_view>& entries, Read read) {
 
 }  // namespace
 
-absl::StatusOr<PprofTables> PprofTables::Read(const PprofFields& fields, std::deque<std::string>* names,
-                                              PprofBudget& held) {
+absl::StatusOr<PprofTables> PprofTables::Read(const PprofFields& fields, NameStore* names, PprofBudget& held) {
   PprofTables tables(fields.strings, names);
   absl::Status status =
       ForEach(fields.mappings, [&](std::string_view bytes) { return tables.ReadMapping(bytes, held); });
   if (!status.ok()) return status;
   status = ForEach(fields.functions, [&](std::string_view bytes) { return tables.ReadFunction(bytes); });
   if (!status.ok()) return status;
-  status = ForEach(fields.locations, [&](std::string_view bytes) { return tables.ReadLocation(bytes); });
+  status = ForEach(fields.locations, [&](std::string_view bytes) { return tables.ReadLocation(bytes, held); });
   if (!status.ok()) return status;
   return tables;
 }
@@ -53,7 +56,7 @@ absl::StatusOr<std::string_view> PprofTables::String(int64_t index) {
     return absl::DataLossError(absl::StrCat("is damaged: no string ", index));
   }
   std::string_view& kept = kept_[static_cast<size_t>(index)];
-  if (kept.data() == nullptr) kept = names_->emplace_back(Printable(strings_[static_cast<size_t>(index)]));
+  if (kept.data() == nullptr) kept = names_->Add(Printable(strings_[static_cast<size_t>(index)]));
   return kept;
 }
 
@@ -67,11 +70,16 @@ absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held)
   if (absl::Status status = held.Take(path->size() + build_id->size()); !status.ok()) return status;
   Mapping mapping;
   if (*path != kKernelMapping) {
-    auto module = std::make_shared<Module>();
-    module->path = std::string(*path);
-    module->build_id = std::string(*build_id);
-    mapping = {module.get(), FileName(*path)};
-    modules_.push_back(std::move(module));
+    std::shared_ptr<CodeObject> code;
+    if (IsPerfMapPath(*path)) {
+      code = std::make_shared<CodeObject>(CodeKind::kPerfMap);
+    } else {
+      code = std::make_shared<Module>();
+    }
+    code->path = std::string(*path);
+    code->build_id = std::string(*build_id);
+    mapping = {code.get(), FileName(*path)};
+    code_.push_back(std::move(code));
   }
   if (!mapping_by_id_.try_emplace(message.id(), mapping).second) return Damaged("mapping", message.id());
   return absl::OkStatus();
@@ -91,28 +99,41 @@ absl::Status PprofTables::ReadFunction(std::string_view bytes) {
   if (!Parse(bytes, &message) || message.id() == 0) return Damaged("function", message.id());
   const absl::StatusOr<int64_t> name = WholeName(message.name(), message.system_name());
   if (!name.ok()) return name.status();
-  if (!function_name_by_id_.try_emplace(message.id(), *name).second) return Damaged("function", message.id());
+  const Function function = {.name = *name, .file = message.filename()};
+  if (!function_by_id_.try_emplace(message.id(), function).second) return Damaged("function", message.id());
   return absl::OkStatus();
 }
 
-absl::Status PprofTables::ReadLocation(std::string_view bytes) {
+absl::StatusOr<FrameLine> PprofTables::LineOf(uint64_t function_id, int64_t line, uint64_t location_id) {
+  const auto function = function_by_id_.find(function_id);
+  if (function == function_by_id_.end()) return Damaged("the function of location", location_id);
+  const absl::StatusOr<std::string_view> name = String(function->second.name);
+  if (!name.ok()) return name.status();
+  const absl::StatusOr<std::string_view> file = String(function->second.file);
+  if (!file.ok()) return file.status();
+  const bool is_line = line > 0 && line <= std::numeric_limits<uint32_t>::max();
+  return FrameLine{.function = *name, .file = *file, .line = is_line ? static_cast<uint32_t>(line) : 0};
+}
+
+absl::Status PprofTables::ReadLocation(std::string_view bytes, PprofBudget& held) {
   pb::Location message;
-  if (!Parse(bytes, &message) || message.id() == 0 || message.line_size() > 1) {
-    return Damaged("location", message.id());
-  }
+  if (!Parse(bytes, &message) || message.id() == 0) return Damaged("location", message.id());
   PprofLocation location = {.address = message.address()};
-  if (message.line_size() == 1) {
-    const auto function = function_name_by_id_.find(message.line(0).function_id());
-    if (function == function_name_by_id_.end()) return Damaged("the function of location", message.id());
-    const absl::StatusOr<std::string_view> name = String(function->second);
-    if (!name.ok()) return name.status();
-    location.name = *name;
+  const auto count = static_cast<uint64_t>(message.line_size());
+  if (absl::Status status = held.Take(count * sizeof(FrameLine)); !status.ok()) return status;
+  std::vector<FrameLine> lines;
+  lines.reserve(count);
+  for (const pb::Line& line : message.line()) {
+    const absl::StatusOr<FrameLine> read = LineOf(line.function_id(), line.line(), message.id());
+    if (!read.ok()) return read.status();
+    lines.push_back(*read);
   }
+  location.lines = names_->Add(std::move(lines));
   if (message.mapping_id() != 0) {
     const auto mapping = mapping_by_id_.find(message.mapping_id());
     if (mapping == mapping_by_id_.end()) return Damaged("the mapping of location", message.id());
-    location.module = mapping->second.module;
-    location.kernel = location.module == nullptr;
+    location.code = mapping->second.code;
+    location.kernel = location.code == nullptr;
     location.file = mapping->second.file;
   }
   if (!location_by_id_.try_emplace(message.id(), static_cast<uint32_t>(locations_.size())).second) {

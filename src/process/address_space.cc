@@ -115,6 +115,7 @@ class Builder {
     std::vector<const Mapping*> texts;         // that are executable
     std::vector<const Mapping*> loaded;        // of these, once they have been searched, those of loads
     std::shared_ptr<const Module> unreadable;  // stands for all mappings of it that cannot be read
+    std::shared_ptr<const CodeObject> other;   // likewise, if it is no ELF object
     size_t failures = 0;                       // of mappings that are no load of it
     bool searched = false;                     // for loads, from a copy of its text
   };
@@ -142,7 +143,7 @@ class Builder {
   // The same mapping in `previous`, as far as /proc tells.
   const MappedCode* Known(const MappedCode& code) const {
     const MappedCode* known = previous_ == nullptr ? nullptr : previous_->Find(code.begin);
-    if (known == nullptr || known->module == nullptr) return nullptr;
+    if (known == nullptr || known->object() == nullptr) return nullptr;
     auto place = [](const MappedCode& c) {
       return std::tie(c.begin, c.end, c.dev_major, c.dev_minor, c.inode, c.offset);
     };
@@ -165,12 +166,24 @@ class Builder {
     if (std::optional<MappedCode> copy = CopyOfText(m, code)) return *std::move(copy);
     code.bias = m.begin - m.offset;
     const MappedCode* known = Known(code);
-    std::shared_ptr<const Module>& unreadable = files_[Key(m)].unreadable;
-    if (unreadable == nullptr && known != nullptr && known->module->code.empty()) unreadable = known->module;
-    if (unreadable == nullptr && IsOtherFormat(m)) unreadable = ModuleCache::OtherFormat(m.path);
-    if (unreadable == nullptr) unreadable = modules_.Unreadable(m.path);
-    code.module = unreadable;
+    File& file = files_[Key(m)];
+    if (file.unreadable == nullptr && file.other == nullptr) Name(m, known, &file);
+    code.module = file.unreadable;
+    code.other = file.other;
     return code;
+  }
+
+  // A file that cannot be read as an ELF object has one name for all of its mappings.
+  void Name(const Mapping& m, const MappedCode* known, File* file) {
+    if (known != nullptr && known->other != nullptr) {
+      file->other = known->other;
+    } else if (known != nullptr && known->module->code.empty()) {
+      file->unreadable = known->module;
+    } else if (IsOtherFormat(m)) {
+      file->other = std::make_shared<CodeObject>(CodeKind::kOtherFile, m.path);
+    } else {
+      file->unreadable = modules_.Unreadable(m.path);
+    }
   }
 
   // Compilers that run before the program also write files of their own form, and map them: .NET does so. Such a file
@@ -236,20 +249,20 @@ class Builder {
   // Names code that the process has made itself by its perf map, if it writes one.
   void NameMadeCode(std::vector<MappedCode>* code) const {
     const bool has_made_code =
-        std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.module == nullptr; });
+        std::any_of(code->begin(), code->end(), [](const MappedCode& c) { return c.object() == nullptr; });
     if (pid_ == 0 || !has_made_code) return;
     PerfMap found = OpenPerfMap(pid_);
     if (found.refusal != PerfMapRefusal::kNone) modules_.CountRefused(found.refusal);
-    std::shared_ptr<const Module> map = std::move(found.module);
+    std::shared_ptr<const CodeObject> map = std::move(found.code);
     if (map == nullptr) return;
-    if (previous_ != nullptr) {  // frames are equal only if their modules are
+    if (previous_ != nullptr) {  // frames are equal only if their code objects are
       const auto known = std::find_if(previous_->code().begin(), previous_->code().end(), [&](const MappedCode& c) {
-        return c.module != nullptr && SamePerfMap(*c.module, *map);
+        return c.other != nullptr && SamePerfMap(*c.other, *map);
       });
-      if (known != previous_->code().end()) map = known->module;
+      if (known != previous_->code().end()) map = known->other;
     }
     for (MappedCode& c : *code) {
-      if (c.module == nullptr) c.module = map;
+      if (c.object() == nullptr) c.other = map;
     }
   }
 
@@ -268,7 +281,7 @@ class Builder {
     absl::StatusOr<ElfHead> head = ReadElfHead(memory_, file, AsFileMapping(anchor));
     if (!head.ok()) return nullptr;
     Load load = {Key(anchor), *std::move(head), nullptr};
-    if (known != nullptr && IsSameObject(*known, load.head)) {
+    if (known != nullptr && known->module != nullptr && IsSameObject(*known, load.head)) {
       load.module = known->module;
     } else {
       OwnedFd opened = pid_ == 0 || anchor.inode == 0 ? OwnedFd() : OpenMappedFile(pid_, anchor);

@@ -30,9 +30,13 @@ inline constexpr size_t kMaxMappedCode = 8192;  // executable mappings of one pr
 struct MappedCode {
   uint64_t begin = 0;
   uint64_t end = 0;
-  // Null: executable memory without a file (JIT code). A module without `code` could not be read: it has only its path.
+  // Null: no ELF object. A module without `code` could not be read: it has only its path.
   std::shared_ptr<const Module> module;
-  uint64_t bias = 0;  // address in the process minus link-time address (of an unreadable module: minus file offset)
+  // Without a module: what else names the code. Null: executable memory without a file (JIT code) and a perf map.
+  std::shared_ptr<const CodeObject> other;
+  // Address in the process minus the address in the code object: a link-time address, or an offset in the file if it is
+  // no ELF object that could be read. 0 of memory without a file.
+  uint64_t bias = 0;
   uint32_t dev_major = 0;
   uint32_t dev_minor = 0;
   uint64_t inode = 0;
@@ -40,6 +44,7 @@ struct MappedCode {
   uint64_t head_hash = 0;         // of the object's headers, see elf/image.h
   std::vector<std::byte> copied;  // it is nothing but copies of this function: see copied_code.h
 
+  const CodeObject* object() const { return module != nullptr ? module.get() : other.get(); }
   bool operator==(const MappedCode&) const = default;
 };
 

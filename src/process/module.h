@@ -9,12 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "process/code_object.h"
 #include "process/machine.h"
-#include "process/memory_budget.h"
-#include "process/owned_fd.h"
 
 namespace offcpu {
 
@@ -49,28 +47,10 @@ struct GoLandmark {
   bool operator==(const GoLandmark&) const = default;
 };
 
-// Which file it is, as fstat tells of an open one. As long as it is held open no other file can have that device and
-// inode, whatever is unmounted meanwhile; the time tells that it was written to.
-struct FileIdentity {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  uint64_t bytes = 0;
-  uint64_t changed_ns = 0;
-  // On overlay file systems and btrfs the kernel itself knows the file by another device, and on the former perhaps by
-  // an inode number without the upper bits.
-  bool is_layered = false;
-
-  bool operator==(const FileIdentity&) const = default;
-};
-FileIdentity IdentityOf(const OwnedFd& file);  // of none: all zero
-// Has the file of that identity not been written to since, as far as this host knows? Asks no server.
-bool IsUnchanged(const OwnedFd& file, const FileIdentity& identity);
-
-class Module : public std::enable_shared_from_this<Module> {
+class Module : public CodeObject {
  public:
-  std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
-  std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
-  uint64_t content_hash = 0;  // of every byte that was read from the target
+  Module() : CodeObject(CodeKind::kElf) {}
+
   const Machine* machine = &kX86_64;  // whose code it is
   std::vector<CodeRange> code;
   // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
@@ -91,17 +71,17 @@ class Module : public std::enable_shared_from_this<Module> {
   bool damaged_sframe = false;
   // There was no room for a table, which is then named as damaged: another reading may bring it.
   bool over_budget = false;
-  bool is_other_format = false;  // no ELF object: code that says nothing of its frames; only the path is known
-  bool is_perf_map = false;      // stands for code that the process has made; `file` names it, see perf_map.h
-  bool matches_file = false;     // the process has not changed its copies of the tables: they are the file's
-  FileIdentity identity;         // of `file`
-  OwnedFd file;                  // the regular file behind the mapping, if it could be opened; read-only, not blocking
-  MemoryLease memory;            // for the tables, in the name of the user who pays for them: the owner of the file
+  bool matches_file = false;  // the process has not changed its copies of the tables: they are the file's
   // Has the tables of this one, which are empty here: it was read first, from another file with the same content.
   std::shared_ptr<const Module> same_tables;
 
   const Module& tables() const { return same_tables != nullptr ? *same_tables : *this; }
 };
+
+// Null unless it is one.
+inline const Module* AsModule(const CodeObject* code) {
+  return code != nullptr && code->kind == CodeKind::kElf ? static_cast<const Module*>(code) : nullptr;
+}
 
 inline constexpr ModuleTable Module::*kAllModuleTables[] = {&Module::eh_frame_hdr, &Module::eh_frame, &Module::sframe,
                                                             &Module::debug_frame, &Module::text};

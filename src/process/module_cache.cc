@@ -148,13 +148,6 @@ std::shared_ptr<const Module> ModuleCache::Unreadable(std::string path) {
   return PathOnly(std::move(path));
 }
 
-std::shared_ptr<const Module> ModuleCache::OtherFormat(std::string path) {
-  auto module = std::make_shared<Module>();
-  module->path = std::move(path);
-  module->is_other_format = true;
-  return module;
-}
-
 void ModuleCache::CountRefused(PerfMapRefusal refusal) {
   std::lock_guard lock(state_->mutex);
   ++state_->stats.perf_maps_refused[static_cast<size_t>(refusal)];

@@ -52,9 +52,6 @@ class ModuleCache {
   // A module of which only the path is known, so that frames in it can be shown by file and offset.
   std::shared_ptr<const Module> Unreadable(std::string path);
 
-  // The same of a file that is no ELF object, which is no loss.
-  static std::shared_ptr<const Module> OtherFormat(std::string path);
-
   void CountRefused(PerfMapRefusal refusal);
   // Counts one process's mappings beyond those that are looked at.
   void CountLeftOut(size_t mappings);

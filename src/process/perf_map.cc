@@ -6,12 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "process/credentials.h"
@@ -108,20 +110,27 @@ PerfMap OpenPerfMap(pid_t pid) {
   const std::string name = absl::StrCat("perf-", *number, ".map");
   OwnedFd file = OpenTrusted(pid, *who, name, &map.refusal);
   if (!file) return map;
-  auto module = std::make_shared<Module>();
-  module->path = absl::StrCat("/tmp/", name);
-  module->file = std::move(file);
-  module->memory = MemoryLease(nullptr, who->uid);
-  module->is_perf_map = true;
-  module->code = {{.begin = 0, .end = UINT64_MAX}};
-  map.module = std::move(module);
+  auto code = std::make_shared<CodeObject>(CodeKind::kPerfMap, absl::StrCat("/tmp/", name));
+  code->file = std::move(file);
+  code->memory = MemoryLease(nullptr, who->uid);
+  map.code = std::move(code);
   return map;
 }
 
-bool SamePerfMap(const Module& a, const Module& b) {
+bool IsPerfMapPath(std::string_view path) {
+  constexpr std::string_view kBegin = "perf-";
+  constexpr std::string_view kEnd = ".map";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() <= kBegin.size() + kEnd.size()) return false;
+  const std::string_view pid = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  return std::all_of(pid.begin(), pid.end(), absl::ascii_isdigit);
+}
+
+bool SamePerfMap(const CodeObject& a, const CodeObject& b) {
   struct stat a_stat;
   struct stat b_stat;
-  return a.is_perf_map && b.is_perf_map && fstat(a.file.get(), &a_stat) == 0 && fstat(b.file.get(), &b_stat) == 0 &&
+  const bool are_maps = a.kind == CodeKind::kPerfMap && b.kind == CodeKind::kPerfMap;
+  return are_maps && fstat(a.file.get(), &a_stat) == 0 && fstat(b.file.get(), &b_stat) == 0 &&
          a_stat.st_dev == b_stat.st_dev && a_stat.st_ino == b_stat.st_ino;
 }
 

@@ -16,7 +16,7 @@
 #include <memory>
 #include <string_view>
 
-#include "process/module.h"
+#include "process/code_object.h"
 
 namespace offcpu {
 
@@ -37,17 +37,19 @@ using PerfMapRefusals = std::array<uint64_t, kPerfMapRefusals>;
 std::string_view Name(PerfMapRefusal refusal);  // "symbolic link", "several names", ...
 
 struct PerfMap {
-  // Stands for the code which the process has made: without tables, its link-time addresses are those in the process,
-  // and its file is the map. Null if there is none.
-  std::shared_ptr<const Module> module;
+  // The code that the process has made; its file is the map. Null if there is none.
+  std::shared_ptr<const CodeObject> code;
   PerfMapRefusal refusal = PerfMapRefusal::kNone;  // kNone: there is no such file, or it is taken
 };
 
 // `pid` may be any thread's.
 PerfMap OpenPerfMap(pid_t pid);
 
+// Is that the name of a perf map: "perf-1234.map", in any directory?
+bool IsPerfMapPath(std::string_view path);
+
 // Are both of one file?
-bool SamePerfMap(const Module& a, const Module& b);
+bool SamePerfMap(const CodeObject& a, const CodeObject& b);
 
 }  // namespace offcpu
 

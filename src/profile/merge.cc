@@ -44,7 +44,7 @@ struct UserMeaning {
   }
   template <typename H>
   friend H AbslHashValue(H h, const UserMeaning& meaning) {
-    for (const Frame& frame : meaning.entry->stack.frames) h = H::combine(std::move(h), frame.module, frame.address);
+    for (const Frame& frame : meaning.entry->stack.frames) h = H::combine(std::move(h), frame.code, frame.address);
     return H::combine(std::move(h), meaning.entry->missing, meaning.entry->stack.frames.size());
   }
 };
@@ -71,7 +71,7 @@ class Merger {
     user_stacks_.assign(window.user_stacks.size(), kNone);
     wakers_.assign(window.wakers.size(), kNone);
     control_groups_.assign(window.control_groups.size(), kNone);
-    for (const std::shared_ptr<const Module>& module : window.modules) modules_.try_emplace(module.get(), &module);
+    for (const std::shared_ptr<const CodeObject>& code : window.code) code_.try_emplace(code.get(), &code);
     for (const ProfileRow& row : window.rows) AddRow(row);
     for (const LedgerEntry& entry : window.ledger) AddEntry(entry);
     AddWhole(window);
@@ -186,8 +186,7 @@ class Merger {
     index = Intern(UserMeaning{&entry}, entry, user_index_, profile_.user_stacks);
     if (profile_.user_stacks.size() == before) return index;
     for (const Frame& frame : entry.stack.frames) {
-      if (frame.module != nullptr && used_modules_.insert(frame.module).second)
-        profile_.modules.push_back(*modules_.at(frame.module));
+      if (frame.code != nullptr && used_code_.insert(frame.code).second) profile_.code.push_back(*code_.at(frame.code));
     }
     return index;
   }
@@ -232,8 +231,8 @@ class Merger {
   absl::flat_hash_map<UserMeaning, uint32_t> user_index_;
   absl::flat_hash_map<WakerChain, uint32_t> waker_index_;
   absl::flat_hash_map<std::string_view, uint32_t> control_group_index_;
-  absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> modules_;
-  absl::flat_hash_set<const Module*> used_modules_;
+  absl::flat_hash_map<const CodeObject*, const std::shared_ptr<const CodeObject>*> code_;
+  absl::flat_hash_set<const CodeObject*> used_code_;
   absl::flat_hash_set<ProcessKey> all_processes_;
 
   // The window that is being added, and the indices of what it holds, by the window's own.

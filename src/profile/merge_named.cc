@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,11 +20,11 @@ namespace {
 // Numbers stacks from 1 on, so that those which mean the same have one number, whichever recording they are of.
 class StackNumbers {
  public:
-  // Adds the modules of the recording whose stacks follow.
-  void AddModules(const std::vector<std::shared_ptr<const Module>>& modules) {
-    for (const std::shared_ptr<const Module>& module : modules) {
-      const auto [it, is_new] = modules_.try_emplace({module->path, module->build_id}, module);
-      same_module_[module.get()] = it->second.get();
+  // Adds the code objects of the recording whose stacks follow.
+  void AddCode(const std::vector<std::shared_ptr<const CodeObject>>& objects) {
+    for (const std::shared_ptr<const CodeObject>& code : objects) {
+      const auto [it, is_new] = code_.try_emplace({code->path, code->build_id}, code);
+      same_code_[code.get()] = it->second.get();
     }
   }
 
@@ -33,7 +32,7 @@ class StackNumbers {
   uint64_t Of(const NamedKernelStack& stack) {
     std::vector<FrameMeaning> frames;
     for (const NamedFrame& frame : stack.frames)
-      frames.emplace_back(nullptr, frame.named ? 0 : frame.address, frame.name, frame.exact);
+      frames.emplace_back(nullptr, frame.named ? 0 : frame.address, frame.name(), frame.exact);
     const auto [it, is_new] =
         kernel_numbers_.try_emplace({std::move(frames), stack.overflow, stack.user_mode}, kernels_.size() + 1);
     if (is_new) kernels_.push_back(stack);
@@ -43,11 +42,10 @@ class StackNumbers {
   uint64_t Of(NamedUserStack stack) {
     std::vector<FrameMeaning> frames;
     for (NamedFrame& frame : stack.frames) {
-      if (frame.module != nullptr) frame.module = same_module_.at(frame.module);
-      frames.emplace_back(frame.module, frame.address, frame.name, frame.exact);
+      if (frame.code != nullptr) frame.code = same_code_.at(frame.code);
+      frames.emplace_back(frame.code, frame.address, frame.name(), frame.exact);
     }
-    const int filtered_end = stack.filtered_end.has_value() ? static_cast<int>(*stack.filtered_end) : -1;
-    UserMeaning meaning(std::move(frames), stack.end, stack.missing, stack.overflow, stack.filtered, filtered_end);
+    UserMeaning meaning(std::move(frames), stack.end, stack.missing, stack.overflow);
     const auto [it, is_new] = user_numbers_.try_emplace(std::move(meaning), users_.size() + 1);
     if (is_new) users_.push_back(std::move(stack));
     return it->second;
@@ -57,25 +55,25 @@ class StackNumbers {
   const NamedUserStack& user(uint64_t number) const { return users_[number - 1]; }
 
   // Those that a user stack has a frame in.
-  std::vector<std::shared_ptr<const Module>> UsedModules() const {
-    absl::flat_hash_set<const Module*> used;
+  std::vector<std::shared_ptr<const CodeObject>> UsedCode() const {
+    absl::flat_hash_set<const CodeObject*> used;
     for (const NamedUserStack& stack : users_) {
-      for (const NamedFrame& frame : stack.frames) used.insert(frame.module);
+      for (const NamedFrame& frame : stack.frames) used.insert(frame.code);
     }
-    std::vector<std::shared_ptr<const Module>> modules;
-    for (const auto& [name, module] : modules_) {
-      if (used.contains(module.get())) modules.push_back(module);
+    std::vector<std::shared_ptr<const CodeObject>> objects;
+    for (const auto& [name, code] : code_) {
+      if (used.contains(code.get())) objects.push_back(code);
     }
-    return modules;
+    return objects;
   }
 
  private:
-  using FrameMeaning = std::tuple<const Module*, uint64_t, std::string_view, bool>;
+  using FrameMeaning = std::tuple<const CodeObject*, uint64_t, std::string_view, bool>;
   using KernelMeaning = std::tuple<std::vector<FrameMeaning>, bool, bool>;
-  using UserMeaning = std::tuple<std::vector<FrameMeaning>, EndReason, NoUserStack, bool, bool, int>;
+  using UserMeaning = std::tuple<std::vector<FrameMeaning>, EndReason, NoUserStack, bool>;
 
-  std::map<std::pair<std::string, std::string>, std::shared_ptr<const Module>> modules_;  // by path and build id
-  absl::flat_hash_map<const Module*, const Module*> same_module_;
+  std::map<std::pair<std::string, std::string>, std::shared_ptr<const CodeObject>> code_;  // by path and build id
+  absl::flat_hash_map<const CodeObject*, const CodeObject*> same_code_;
   absl::flat_hash_map<KernelMeaning, uint64_t> kernel_numbers_;
   absl::flat_hash_map<UserMeaning, uint64_t> user_numbers_;
   std::vector<NamedKernelStack> kernels_;
@@ -114,10 +112,10 @@ class NamedMerger {
     if (std::find(hosts_.begin(), hosts_.end(), profile.host) == hosts_.end()) hosts_.push_back(profile.host);
     is_idle_told_ = is_idle_told_ && profile.idle_is_told;
     processes_.Tell(profile);
-    stacks_.AddModules(profile.modules);
+    stacks_.AddCode(profile.code);
     auto window = std::make_shared<Profile>();
     static_cast<ProfileFacts&>(*window) = static_cast<ProfileFacts&>(profile);
-    window->modules.clear();
+    window->code.clear();
     for (const NamedKernelStack& stack : profile.kernel_stacks)
       window->kernel_stacks.push_back({.id = 0, .addresses = {stacks_.Of(stack)}});
     AddUserStacks(profile, *window);
@@ -133,14 +131,11 @@ class NamedMerger {
     static_cast<ProfileFacts&>(profile) = std::move(static_cast<ProfileFacts&>(merged));
     std::stable_sort(profile.rows.begin(), profile.rows.end(),
                      [](const NamedRow& a, const NamedRow& b) { return a.key() < b.key(); });
-    profile.modules = stacks_.UsedModules();
+    profile.code = stacks_.UsedCode();
     profile.idle_is_told = is_idle_told_;
     profile.host.clear();
     for (const std::string& host : hosts_) profile.host += (profile.host.empty() ? "" : ", ") + host;
-    // One deque that keeps the others.
-    using Names = std::deque<std::string>;
-    auto all = std::make_shared<std::pair<std::vector<std::shared_ptr<Names>>, Names>>(std::move(names_), Names());
-    profile.names = std::shared_ptr<Names>(all, &all->second);
+    for (std::shared_ptr<NameStore>& names : names_) profile.names->Keep(std::move(names));
     return profile;
   }
 
@@ -190,7 +185,7 @@ class NamedMerger {
     }
   }
 
-  std::vector<std::shared_ptr<std::deque<std::string>>> names_;
+  std::vector<std::shared_ptr<NameStore>> names_;
   std::vector<std::string> hosts_;
   bool is_idle_told_ = true;
   ProcessNumbers processes_;

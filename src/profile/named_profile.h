@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profile/profile.h"
@@ -20,16 +21,43 @@ namespace offcpu {
 // The longest name of a function that a symbolizer makes of a mangled one. Who reads names from files allows as much.
 inline constexpr size_t kMaxDemangledBytes = 16384;
 
-enum class FrameKind : uint8_t { kNative, kKernel };
+// A function that an address lies in, and the place in its source.
+struct FrameLine {
+  // Demangled. Where there is no name: "libfoo.so+0x1234", "[unknown] 0x7f..." without a module, or of the kernel
+  // "[kernel] 0xff...".
+  std::string_view function;
+  std::string_view file;  // as the compiler has recorded it; "": not known
+  uint32_t line = 0;      // 0: not known
+
+  bool operator==(const FrameLine&) const = default;
+};
+
+// What the views of a profile point into: texts and lines, at addresses that do not change. One thread adds to it.
+class NameStore {
+ public:
+  std::string_view Add(std::string_view text) { return texts_.emplace_back(text); }
+  std::span<const FrameLine> Add(std::vector<FrameLine> lines) { return lines_.emplace_back(std::move(lines)); }
+  // The lines of a frame in one function, of which no more than the name is known.
+  std::span<const FrameLine> AddLine(std::string_view function) { return Add(std::vector<FrameLine>{{function}}); }
+
+  // Keeps what the views into another one point to.
+  void Keep(std::shared_ptr<const NameStore> other) { others_.push_back(std::move(other)); }
+
+ private:
+  std::deque<std::string> texts_;
+  std::deque<std::vector<FrameLine>> lines_;
+  std::vector<std::shared_ptr<const NameStore>> others_;
+};
 
 // The address of a kernel frame is one to return to, as that of a caller is: a thread leaves the CPU inside a call.
 struct NamedFrame : Frame {
-  FrameKind kind = FrameKind::kNative;
   bool named = false;  // a symbol was found
-  // Demangled function. Where there is none: "libfoo.so+0x1234", "[unknown] 0x7f..." without a module, or of the kernel
-  // "[kernel] 0xff...".
-  std::string_view name;
+  // The functions that the address lies in, innermost first: each was inlined into the next, and the last one is the
+  // function of the frame. At least one.
+  std::span<const FrameLine> lines;
   std::string_view module_name;  // file name of the module, "" without one
+
+  std::string_view name() const { return lines.empty() ? std::string_view() : lines.back().function; }
 };
 
 // As KernelStack, with names.
@@ -48,10 +76,6 @@ struct NamedUserStack {
   EndReason end = EndReason::kComplete;
   NoUserStack missing = NoUserStack::kNone;
   bool overflow = false;
-  // Read from a file in which pprof has left out or put in frames. They are as the file lists them, at the addresses to
-  // look up, with the word for what is missing as one of them; how they were found is not known any more.
-  bool filtered = false;
-  std::optional<EndReason> filtered_end;  // of such a stack, if the file tells it; `end` says nothing then
 };
 
 struct NamedRow : ProfileRow {
@@ -63,7 +87,7 @@ struct NamedProfile : ProfileFacts {
   std::vector<NamedUserStack> user_stacks;
   std::vector<NamedRow> rows;
   bool idle_is_told = false;  // false: `idle` of the rows says nothing, as of a file that does not tell
-  std::shared_ptr<std::deque<std::string>> names = std::make_shared<std::deque<std::string>>();  // behind the views
+  std::shared_ptr<NameStore> names = std::make_shared<NameStore>();  // behind the views
 };
 
 }  // namespace offcpu

@@ -159,8 +159,8 @@ struct ProfileFacts {
   std::vector<std::string> comms;
   std::vector<WakerChain> wakers;           // empty if they were not asked for
   std::vector<std::string> control_groups;  // paths below the root of the hierarchy of version 2, as "/system.slice"
-  std::vector<std::shared_ptr<const Module>> modules;  // every module that a frame names
-  std::vector<LedgerEntry> ledger;                     // one a thread, by process; empty if it was not asked for
+  std::vector<std::shared_ptr<const CodeObject>> code;  // every one that a frame is in
+  std::vector<LedgerEntry> ledger;                      // one a thread, by process; empty if it was not asked for
   ProfileStats stats;
 };
 

@@ -16,7 +16,7 @@ struct FramesHash {
 
   template <typename H>
   friend H AbslHashValue(H h, const FramesHash& hashed) {
-    for (const Frame& frame : *hashed.frames) h = H::combine(std::move(h), frame.module, frame.address);
+    for (const Frame& frame : *hashed.frames) h = H::combine(std::move(h), frame.code, frame.address);
     return H::combine(std::move(h), hashed.frames->size());
   }
 };
@@ -48,10 +48,10 @@ uint32_t StackTable::InternUser(const UserStack& stack) {
 }
 
 void StackTable::Keep(const Frame& frame) {
-  if (frame.module == nullptr) return;
-  auto [it, inserted] = modules_.try_emplace(frame.module);
+  if (frame.code == nullptr) return;
+  auto [it, inserted] = code_.try_emplace(frame.code);
   if (!inserted) return;
-  it->second = frame.module->weak_from_this().lock();
+  it->second = frame.code->weak_from_this().lock();
   if (it->second == nullptr) std::abort();  // a frame must not outlive its module
 }
 
@@ -115,8 +115,8 @@ uint32_t StackTable::InternUserMode() {
 void StackTable::MoveTo(Profile& profile) {
   profile.user_stacks = std::move(user_);
   profile.kernel_stacks = std::move(kernel_);
-  for (auto& [pointer, module] : modules_) profile.modules.push_back(std::move(module));
-  std::sort(profile.modules.begin(), profile.modules.end(), [](const auto& a, const auto& b) {
+  for (auto& [pointer, code] : code_) profile.code.push_back(std::move(code));
+  std::sort(profile.code.begin(), profile.code.end(), [](const auto& a, const auto& b) {
     return std::tie(a->path, a->content_hash) < std::tie(b->path, b->content_hash);
   });
 }

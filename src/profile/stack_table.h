@@ -32,7 +32,7 @@ class StackTable {
   StackTable(const StackTable&) = delete;
   StackTable& operator=(const StackTable&) = delete;
 
-  // Keeps the modules of the frames alive: each must be owned by a shared_ptr.
+  // Keeps the code objects of the frames alive: each must be owned by a shared_ptr.
   uint32_t InternUser(const UserStack& stack);
   // The entry of intervals that have no user stack; `reason` is not kNone. Not subject to the cap.
   uint32_t InternMissing(NoUserStack reason);
@@ -88,7 +88,7 @@ class StackTable {
   absl::flat_hash_map<uint64_t, uint32_t> kernel_index_;
   std::optional<uint32_t> kernel_overflow_;
   std::optional<uint32_t> user_mode_;
-  absl::flat_hash_map<const Module*, std::shared_ptr<const Module>> modules_;
+  absl::flat_hash_map<const CodeObject*, std::shared_ptr<const CodeObject>> code_;
   uint64_t user_overflows_ = 0;
   uint64_t kernel_overflows_ = 0;
 };

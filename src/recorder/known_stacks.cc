@@ -58,8 +58,9 @@ std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
 // By a process's own tables others could be led astray; code that it has made is in no other's version of the code. The
 // BPF programs read words of 64 bits.
 bool MayBeShared(const Frame& frame) {
-  const Module* module = frame.module;
-  return module == nullptr || module->is_perf_map || (module->matches_file && module->machine == &kX86_64);
+  if (frame.code == nullptr || frame.code->kind == CodeKind::kPerfMap) return true;
+  const Module* module = AsModule(frame.code);
+  return module != nullptr && module->matches_file && module->machine == &kX86_64;
 }
 
 // Would each walk over the same words end as this one has?
@@ -127,9 +128,9 @@ void KnownStacks::Keep(uint64_t id, Known&& known) {
   if (told_.stacks.size() >= limits_.stacks || told_.frames + frames > limits_.frames) Forget();
   told_.frames += frames;
   for (const Frame& frame : known.stack.frames) {
-    if (frame.module == nullptr) continue;
-    std::shared_ptr<const Module>& module = told_.modules[frame.module];
-    if (module == nullptr) module = frame.module->shared_from_this();
+    if (frame.code == nullptr) continue;
+    std::shared_ptr<const CodeObject>& code = told_.code[frame.code];
+    if (code == nullptr) code = frame.code->shared_from_this();
   }
   told_.stacks.emplace(id, std::move(known));
 }

@@ -71,7 +71,7 @@ class KnownStacks {
   struct Generation {
     absl::flat_hash_map<uint64_t, Known> stacks;  // by id
     size_t frames = 0;                            // of all
-    absl::flat_hash_map<const Module*, std::shared_ptr<const Module>> modules;
+    absl::flat_hash_map<const CodeObject*, std::shared_ptr<const CodeObject>> code;
   };
 
   void Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, const WalkTrace& trace);

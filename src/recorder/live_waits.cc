@@ -15,12 +15,12 @@ bool MayBeTriedAgain(const LiveWait& wait) {
          wait.failed == NoUserStack::kOverload || wait.failed == NoUserStack::kUnreadableProcess;
 }
 
-void KeepModules(LiveWait& wait) {
+void KeepCode(LiveWait& wait) {
   for (const Frame& frame : wait.stack->frames) {
-    if (frame.module == nullptr) continue;
-    const auto is_it = [&frame](const auto& module) { return module.get() == frame.module; };
-    if (std::any_of(wait.modules.begin(), wait.modules.end(), is_it)) continue;
-    wait.modules.push_back(frame.module->shared_from_this());
+    if (frame.code == nullptr) continue;
+    const auto is_it = [&frame](const auto& code) { return code.get() == frame.code; };
+    if (std::any_of(wait.code.begin(), wait.code.end(), is_it)) continue;
+    wait.code.push_back(frame.code->shared_from_this());
   }
 }
 
@@ -70,7 +70,7 @@ const LiveWait* LiveWaits::Resolve(uint64_t cookie, const UserStack& stack) {
   LiveWait* wait = FindByCookie(cookie);
   if (wait == nullptr || wait->stack.has_value()) return nullptr;
   wait->stack = stack;
-  KeepModules(*wait);
+  KeepCode(*wait);
   return wait;
 }
 

@@ -25,8 +25,8 @@ struct LiveWait {
   uint64_t capture_cookie = 0;              // or under this: of the capture that was made when it had ended; 0: none
   NoUserStack failed = NoUserStack::kNone;  // unless the stack is known
   std::optional<UserStack> stack;           // once it is known
-  std::vector<std::shared_ptr<const Module>> modules;  // of the stack's frames
-  uint64_t window = 0;                                 // the last one in which its thread was in it
+  std::vector<std::shared_ptr<const CodeObject>> code;  // of the stack's frames
+  uint64_t window = 0;                                  // the last one in which its thread was in it
 };
 
 class LiveWaits {

@@ -116,7 +116,7 @@ void AddToProfile(Found found, ProcessStacks* result) {
   profile.comms.push_back(found.thread.comm);
   profile.kernel_stacks.push_back({.id = index + 1u, .addresses = std::move(found.thread.kernel)});
   for (const Frame& frame : found.stack.frames) {
-    if (frame.module != nullptr) profile.modules.push_back(frame.module->shared_from_this());
+    if (frame.code != nullptr) profile.code.push_back(frame.code->shared_from_this());
   }
   profile.user_stacks.push_back({.stack = std::move(found.stack), .missing = found.missing});
   result->pcs.push_back(std::move(found.pcs));

@@ -54,7 +54,7 @@ void CountWalk(const UserStack& stack, ProfileStats& stats) {
   ++stats.walks;
   ++stats.walk_ends[static_cast<size_t>(stack.end)];
   for (const Frame& frame : stack.frames) {
-    if (!frame.left_out) ++stats.frames_by_source[static_cast<size_t>(frame.source)];
+    if (!frame.is_marker()) ++stats.frames_by_source[static_cast<size_t>(frame.source)];
   }
   if (stack.end != EndReason::kComplete || stack.frames.size() < 2) return;
   const FrameSource source = stack.frames.back().source;

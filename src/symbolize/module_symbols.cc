@@ -14,6 +14,7 @@
 
 #include "process/elf/file.h"
 #include "process/memory.h"
+#include "process/module.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/elf_symbols.h"
 #include "symbolize/go_symbols.h"
@@ -52,10 +53,10 @@ ModuleNames ReadVdso(const Module& module, Addresses addresses) {
 }
 
 // As far as it is written by now.
-ModuleNames ReadMap(const Module& module, Addresses addresses) {
+ModuleNames ReadMap(const CodeObject& map, Addresses addresses) {
   struct stat st;
-  if (fstat(module.file.get(), &st) != 0 || st.st_size <= 0) return None(addresses);
-  const FileMemory file(module.file.get());
+  if (fstat(map.file.get(), &st) != 0 || st.st_size <= 0) return None(addresses);
+  const FileMemory file(map.file.get());
   return ReadPerfMap(file, std::min<uint64_t>(static_cast<uint64_t>(st.st_size), kMaxPerfMapBytes), addresses);
 }
 
@@ -71,15 +72,26 @@ ModuleNames ReadFile(const Module& module, Addresses addresses, const std::strin
   return linked.full ? std::move(linked) : std::move(own);
 }
 
-}  // namespace
-
-ModuleNames ReadModuleNames(const Module& module, Addresses addresses, const std::string& debug_directory) {
-  if (module.is_perf_map) return ReadMap(module, addresses);
+ModuleNames ReadModule(const Module& module, Addresses addresses, const std::string& debug_directory) {
   if (module.path == "[vdso]") return ReadVdso(module, addresses);
   ModuleNames own = ReadFile(module, addresses, debug_directory);
   if (own.full) return own;
   ModuleNames separate = ReadDebugFile(OpenDebugFileByBuildId(debug_directory, module.build_id), module, addresses);
   return separate.full ? std::move(separate) : std::move(own);
+}
+
+}  // namespace
+
+ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::string& debug_directory) {
+  switch (code.kind) {
+    case CodeKind::kElf:
+      return ReadModule(*AsModule(&code), addresses, debug_directory);
+    case CodeKind::kPerfMap:
+      return ReadMap(code, addresses);
+    case CodeKind::kOtherFile:
+      break;
+  }
+  return None(addresses);
 }
 
 }  // namespace offcpu

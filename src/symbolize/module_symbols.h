@@ -1,6 +1,5 @@
-// The best names that can be had for addresses of a module: of its own file, of its separate debug file, of the perf
-// map that it stands for, or of this process's vDSO. Safe from any thread; reads block as the files do, perhaps for
-// ever.
+// The best names that can be had for addresses of a code object: of a module's own file, of its separate debug file, of
+// this process's vDSO, or of a perf map. Safe from any thread; reads block as the files do, perhaps for ever.
 #ifndef OFFCPU_SYMBOLIZE_MODULE_SYMBOLS_H_
 #define OFFCPU_SYMBOLIZE_MODULE_SYMBOLS_H_
 
@@ -8,15 +7,14 @@
 #include <span>
 #include <string>
 
-#include "process/module.h"
+#include "process/code_object.h"
 #include "symbolize/module_names.h"
 
 namespace offcpu {
 
-// `addresses`: link-time, sorted, each once. A file whose build id is not the module's is not used: it has been
+// `addresses`: sorted, each once. A file whose build id is not the module's is not used: it has been
 // replaced since it was mapped.
-ModuleNames ReadModuleNames(const Module& module, std::span<const uint64_t> addresses,
-                            const std::string& debug_directory);
+ModuleNames ReadNames(const CodeObject& code, std::span<const uint64_t> addresses, const std::string& debug_directory);
 
 }  // namespace offcpu
 

@@ -12,9 +12,9 @@ size_t BytesOf(const std::string& name) {
 
 }  // namespace
 
-const CachedName* NameCache::Find(const Module& module, uint64_t address) const {
-  const auto names = modules_.find(&module);
-  if (names == modules_.end()) return nullptr;
+const CachedName* NameCache::Find(const CodeObject& code, uint64_t address) const {
+  const auto names = code_.find(&code);
+  if (names == code_.end()) return nullptr;
   const auto name = names->second.names.find(address);
   return name != names->second.names.end() ? &name->second : nullptr;
 }
@@ -24,12 +24,12 @@ const std::string* NameCache::FindKernel(uint64_t address) const {
   return name != kernel_.end() ? &name->second : nullptr;
 }
 
-void NameCache::Add(const std::shared_ptr<const Module>& module, uint64_t address, const CachedName& name) {
-  if (module->is_perf_map) return;
+void NameCache::Add(const std::shared_ptr<const CodeObject>& code, uint64_t address, const CachedName& name) {
+  if (code->kind == CodeKind::kPerfMap) return;
   const size_t bytes = BytesOf(name.name);
   Grow(bytes);
-  ModuleNames& names = modules_[module.get()];
-  names.module = module;
+  CodeNames& names = code_[code.get()];
+  names.code = code;
   if (names.names.try_emplace(address, name).second) {
     names.bytes += bytes;
   } else {
@@ -51,15 +51,15 @@ void NameCache::AddKernel(uint64_t address, const std::string& name) {
 void NameCache::Grow(size_t bytes) {
   bytes_ += bytes;
   if (bytes_ <= max_bytes_) return;
-  modules_.clear();
+  code_.clear();
   kernel_.clear();
   kernel_bytes_ = 0;
   bytes_ = bytes;
 }
 
 void NameCache::Begin(const std::string& kernel_modules) {
-  absl::erase_if(modules_, [this](const auto& entry) {
-    const bool is_gone = entry.second.module.expired();
+  absl::erase_if(code_, [this](const auto& entry) {
+    const bool is_gone = entry.second.code.expired();
     if (is_gone) bytes_ -= entry.second.bytes;
     return is_gone;
   });

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "process/module.h"
+#include "process/code_object.h"
 
 namespace offcpu {
 
@@ -24,22 +24,22 @@ class NameCache {
   explicit NameCache(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   // Null: not known. Valid until the next Add or Begin.
-  const CachedName* Find(const Module& module, uint64_t address) const;
+  const CachedName* Find(const CodeObject& code, uint64_t address) const;
   const std::string* FindKernel(uint64_t address) const;
 
   // Not of perf maps, in which an address may have another name tomorrow.
-  void Add(const std::shared_ptr<const Module>& module, uint64_t address, const CachedName& name);
+  void Add(const std::shared_ptr<const CodeObject>& code, uint64_t address, const CachedName& name);
   void AddKernel(uint64_t address, const std::string& name);
 
-  // Before a profile: forgets modules that nobody holds any more, and the kernel's names if `kernel_modules`, what is
+  // Before a profile: forgets code that nobody holds any more, and the kernel's names if `kernel_modules`, what is
   // loaded into it, has changed.
   void Begin(const std::string& kernel_modules);
 
   size_t bytes() const { return bytes_; }
 
  private:
-  struct ModuleNames {
-    std::weak_ptr<const Module> module;
+  struct CodeNames {
+    std::weak_ptr<const CodeObject> code;
     absl::flat_hash_map<uint64_t, CachedName> names;
     size_t bytes = 0;
   };
@@ -48,7 +48,7 @@ class NameCache {
 
   const size_t max_bytes_;
   size_t bytes_ = 0;
-  absl::flat_hash_map<const Module*, ModuleNames> modules_;
+  absl::flat_hash_map<const CodeObject*, CodeNames> code_;
   absl::flat_hash_map<uint64_t, std::string> kernel_;
   size_t kernel_bytes_ = 0;
   std::string kernel_modules_;

@@ -13,6 +13,13 @@ std::string_view NamePool::Intern(std::string_view name, std::string_view coarse
   return it != index_.end() ? *it : Add(coarse);
 }
 
-std::string_view NamePool::Add(std::string_view name) { return *index_.insert(strings_.emplace_back(name)).first; }
+std::span<const FrameLine> NamePool::InternLine(std::string_view name, std::string_view coarse) {
+  const std::string_view held = Intern(name, coarse);
+  const auto [it, inserted] = lines_.try_emplace(held.data());
+  if (inserted) it->second = names_.AddLine(held);
+  return it->second;
+}
+
+std::string_view NamePool::Add(std::string_view name) { return *index_.insert(names_.Add(name)).first; }
 
 }  // namespace offcpu

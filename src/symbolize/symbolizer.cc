@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "classify/idle_match.h"
+#include "classify/interpreted.h"
 #include "process/memory_budget.h"
 #include "process/proc_file.h"
 #include "profile/losses.h"
@@ -32,13 +34,13 @@ constexpr int kMaxLate = 2;
 constexpr size_t kMaxModulesBytes = 1u << 20;
 
 struct FrameName {
-  std::string_view name;
+  std::span<const FrameLine> lines;
   std::string_view module;  // file name
   bool named = false;
 };
 
 using FrameNames = absl::flat_hash_map<uint64_t, FrameName>;  // by lookup address
-using NamesByModule = absl::flat_hash_map<const Module*, FrameNames>;
+using NamesByCode = absl::flat_hash_map<const CodeObject*, FrameNames>;
 
 std::string HexAddress(std::string_view prefix, uint64_t address) {
   return absl::StrCat(std::string(prefix), "0x", absl::Hex(address));
@@ -46,31 +48,38 @@ std::string HexAddress(std::string_view prefix, uint64_t address) {
 
 std::string_view FileName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// All addresses of one module are looked up together, so that its tables are read once.
-NamesByModule CollectAddresses(const std::vector<UserStackEntry>& stacks) {
-  NamesByModule modules;
+// All addresses of one code object are looked up together, so that its tables are read once.
+NamesByCode CollectAddresses(const std::vector<UserStackEntry>& stacks) {
+  NamesByCode names;
   for (const UserStackEntry& entry : stacks) {
     for (const Frame& frame : entry.stack.frames) {
-      if (!frame.left_out) modules[frame.module].try_emplace(frame.lookup_address());
+      if (!frame.is_marker()) names[frame.code].try_emplace(frame.lookup_address());
     }
   }
-  return modules;
+  return names;
+}
+
+// Does the name, of a perf map, stand for a function that a runtime interprets?
+bool IsInterpreted(const Frame& frame, std::string_view name) {
+  return frame.code != nullptr && frame.code->kind == CodeKind::kPerfMap && IsInterpretedName(name);
 }
 
 constexpr std::string_view kLeftOut = "[frames left out]";  // where there is no room for the name
 
 // Takes the frames from the entry.
-NamedUserStack WithNames(UserStackEntry& entry, NamesByModule& modules, NamePool& pool) {
+NamedUserStack WithNames(UserStackEntry& entry, NamesByCode& names, NamePool& pool) {
   NamedUserStack stack = {.end = entry.stack.end, .missing = entry.missing, .overflow = entry.overflow};
   stack.frames.reserve(entry.stack.frames.size());
   for (const Frame& frame : std::exchange(entry.stack.frames, {})) {
-    if (frame.left_out) {
-      const std::string_view name = pool.Intern(absl::StrCat("[", frame.address, " frames left out]"), kLeftOut);
-      stack.frames.push_back({frame, FrameKind::kNative, /*named=*/false, name, ""});
+    if (frame.is_marker()) {
+      const auto lines = pool.InternLine(absl::StrCat("[", frame.address, " frames left out]"), kLeftOut);
+      stack.frames.push_back({frame, /*named=*/false, lines, ""});
       continue;
     }
-    const FrameName& name = modules[frame.module][frame.lookup_address()];
-    stack.frames.push_back({frame, FrameKind::kNative, name.named, name.name, name.module});
+    const FrameName& name = names[frame.code][frame.lookup_address()];
+    stack.frames.push_back({frame, name.named, name.lines, name.module});
+    if (name.named && IsInterpreted(frame, name.lines.back().function))
+      stack.frames.back().kind = FrameKind::kInterpreted;
   }
   return stack;
 }
@@ -78,10 +87,10 @@ NamedUserStack WithNames(UserStackEntry& entry, NamesByModule& modules, NamePool
 // Whose tables are read only for what is not cached.
 class Namer {
  public:
-  Namer(const std::vector<std::shared_ptr<const Module>>& modules, const SymbolizerOptions& options, NameCache* cache,
-        NamePool& pool)
+  Namer(const std::vector<std::shared_ptr<const CodeObject>>& objects, const SymbolizerOptions& options,
+        NameCache* cache, NamePool& pool)
       : options_(options), cache_(cache), pool_(pool) {
-    for (const std::shared_ptr<const Module>& module : modules) owners_.try_emplace(module.get(), &module);
+    for (const std::shared_ptr<const CodeObject>& code : objects) owners_.try_emplace(code.get(), &code);
   }
 
   std::vector<NamedUserStack> NameUserStacks(std::vector<UserStackEntry>& stacks);
@@ -91,12 +100,12 @@ class Namer {
  private:
   using Names = absl::flat_hash_map<uint64_t, std::string>;  // by lookup address
 
-  void NameFrames(const Module& module, FrameNames& frames);
+  void NameFrames(const CodeObject& code, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
   // Reads the names of those addresses that are not cached. False: they could not be read in time.
-  bool Read(const Module& module, const FrameNames& frames, Names* names);
-  bool IsRead(const Module& module, const std::function<void()>& read);
-  std::string_view Keep(uid_t owner, std::string_view name, std::string_view coarse);
+  bool Read(const CodeObject& code, const FrameNames& frames, Names* names);
+  bool IsRead(const CodeObject& code, const std::function<void()>& read);
+  std::span<const FrameLine> Keep(uid_t owner, std::string_view name, std::string_view coarse);
   NamedFrame KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols);
   // Nothing: no symbol covers it.
   std::optional<std::string> KernelName(const NamedFrame& frame, std::optional<SymbolTable>& symbols);
@@ -104,7 +113,7 @@ class Namer {
   const SymbolizerOptions& options_;
   NameCache* const cache_;
   NamePool& pool_;
-  absl::flat_hash_map<const Module*, const std::shared_ptr<const Module>*> owners_;
+  absl::flat_hash_map<const CodeObject*, const std::shared_ptr<const CodeObject>*> owners_;
   const std::shared_ptr<MemoryBudget> room_ = std::make_shared<MemoryBudget>(kMaxNameBytes);
   absl::flat_hash_map<uid_t, MemoryLease> held_;
   absl::flat_hash_map<uid_t, int> late_;
@@ -112,42 +121,42 @@ class Namer {
   uint64_t left_out_ = 0;  // names
 };
 
-bool Namer::IsRead(const Module& module, const std::function<void()>& read) {
+bool Namer::IsRead(const CodeObject& code, const std::function<void()>& read) {
   if (!options_.timed_read) {
     read();
     return true;
   }
-  const uid_t owner = module.memory.owner();
+  const uid_t owner = code.memory.owner();
   const auto late = late_.find(owner);
   if (late != late_.end() && late->second >= kMaxLate) return false;
-  if (options_.timed_read({.owner = owner, .id = reinterpret_cast<uintptr_t>(&module)}, read)) return true;
+  if (options_.timed_read({.owner = owner, .id = reinterpret_cast<uintptr_t>(&code)}, read)) return true;
   ++late_[owner];
   return false;
 }
 
-bool Namer::Read(const Module& module, const FrameNames& frames, Names* names) {
+bool Namer::Read(const CodeObject& code, const FrameNames& frames, Names* names) {
   // It owns all that the reading touches, which may go on after this has ended.
   struct Reading {
-    std::shared_ptr<const Module> module;
+    std::shared_ptr<const CodeObject> code;
     std::string debug_directory;
     std::vector<uint64_t> addresses;
     ModuleNames found;
   };
   auto reading = std::make_shared<Reading>();
   for (const auto& [address, frame] : frames) {
-    const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(code, address) : nullptr;
     if (cached == nullptr) reading->addresses.push_back(address);
   }
   if (reading->addresses.empty()) return true;
   std::sort(reading->addresses.begin(), reading->addresses.end());
-  const auto owner = owners_.find(&module);
-  reading->module = owner != owners_.end() ? *owner->second : nullptr;
+  const auto owner = owners_.find(&code);
+  reading->code = owner != owners_.end() ? *owner->second : nullptr;
   reading->debug_directory = options_.debug_directory;
   const auto read = [reading] {
-    if (reading->module == nullptr) return;
-    reading->found = ReadModuleNames(*reading->module, reading->addresses, reading->debug_directory);
+    if (reading->code == nullptr) return;
+    reading->found = ReadNames(*reading->code, reading->addresses, reading->debug_directory);
   };
-  if (!IsRead(module, read)) {
+  if (!IsRead(code, read)) {
     ++not_read_;
     return false;
   }
@@ -158,24 +167,25 @@ bool Namer::Read(const Module& module, const FrameNames& frames, Names* names) {
   return true;
 }
 
-std::string_view Namer::Keep(uid_t owner, std::string_view name, std::string_view coarse) {
+std::span<const FrameLine> Namer::Keep(uid_t owner, std::string_view name, std::string_view coarse) {
   MemoryLease& held = held_.try_emplace(owner, MemoryLease(room_, owner)).first->second;
-  if (held.Grow(name.size())) return pool_.Intern(name, coarse);
+  if (held.Grow(name.size())) return pool_.InternLine(name, coarse);
   ++left_out_;
-  return pool_.Intern(coarse, coarse);
+  return pool_.InternLine(coarse, coarse);
 }
 
-void Namer::NameFrames(const Module& module, FrameNames& frames) {
-  std::string_view file = FileName(module.path);
+void Namer::NameFrames(const CodeObject& code, FrameNames& frames) {
+  std::string_view file = FileName(code.path);
   file = pool_.Intern(file, file);
   // A perf map says nothing about an address that it does not name.
-  const std::string prefix = module.is_perf_map ? "[unknown] " : absl::StrCat(std::string(file), "+");
-  const std::string_view other = module.is_perf_map ? "[unknown]" : file;
+  const bool is_made = code.kind == CodeKind::kPerfMap;
+  const std::string prefix = is_made ? "[unknown] " : absl::StrCat(std::string(file), "+");
+  const std::string_view other = is_made ? "[unknown]" : file;
   Names names;
-  const bool is_read = Read(module, frames, &names);
-  const auto owner = owners_.find(&module);
+  const bool is_read = Read(code, frames, &names);
+  const auto owner = owners_.find(&code);
   for (auto& [address, frame] : frames) {
-    const CachedName* cached = cache_ != nullptr ? cache_->Find(module, address) : nullptr;
+    const CachedName* cached = cache_ != nullptr ? cache_->Find(code, address) : nullptr;
     CachedName name;
     if (cached != nullptr) {
       name = *cached;
@@ -188,26 +198,26 @@ void Namer::NameFrames(const Module& module, FrameNames& frames) {
     }
     frame.module = file;
     frame.named = name.named;
-    frame.name = Keep(module.memory.owner(), name.name, other);
+    frame.lines = Keep(code.memory.owner(), name.name, other);
   }
 }
 
 void Namer::NameAnonymous(FrameNames& frames) {
-  for (auto& [address, frame] : frames) frame.name = pool_.Intern(HexAddress("[unknown] ", address), "[unknown]");
+  for (auto& [address, frame] : frames) frame.lines = pool_.InternLine(HexAddress("[unknown] ", address), "[unknown]");
 }
 
 std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& stacks) {
-  NamesByModule modules = CollectAddresses(stacks);
-  for (auto& [module, frames] : modules) {
-    if (module == nullptr) {
+  NamesByCode names = CollectAddresses(stacks);
+  for (auto& [code, frames] : names) {
+    if (code == nullptr) {
       NameAnonymous(frames);
     } else {
-      NameFrames(*module, frames);
+      NameFrames(*code, frames);
     }
   }
   std::vector<NamedUserStack> named;
   named.reserve(stacks.size());
-  for (UserStackEntry& entry : stacks) named.push_back(WithNames(entry, modules, pool_));
+  for (UserStackEntry& entry : stacks) named.push_back(WithNames(entry, names, pool_));
   return named;
 }
 
@@ -233,10 +243,10 @@ std::optional<std::string> Namer::KernelName(const NamedFrame& frame, std::optio
 }
 
 NamedFrame Namer::KernelFrame(uint64_t address, std::optional<SymbolTable>& symbols) {
-  NamedFrame frame = {{.address = address, .exact = false}, FrameKind::kKernel};
+  NamedFrame frame = {{.address = address, .exact = false, .kind = FrameKind::kKernel}};
   const std::optional<std::string> name = KernelName(frame, symbols);
   frame.named = name.has_value();
-  frame.name = pool_.Intern(frame.named ? *name : HexAddress("[kernel] ", address), "[kernel]");
+  frame.lines = pool_.InternLine(frame.named ? *name : HexAddress("[kernel] ", address), "[kernel]");
   return frame;
 }
 
@@ -271,7 +281,7 @@ NamedProfile Symbolize(Profile profile, const SymbolizerOptions& options, NameCa
   profile.rows = {};
   if (cache != nullptr) cache->Begin(ReadProcFile(options.modules_path, kMaxModulesBytes).value_or(""));
   NamePool pool(*named.names, kMaxNameBytes);
-  Namer namer(named.modules, options, cache, pool);
+  Namer namer(named.code, options, cache, pool);
   named.user_stacks = namer.NameUserStacks(profile.user_stacks);
   named.kernel_stacks = namer.NameKernelStacks(profile.kernel_stacks);
   for (Drop& loss : namer.Losses()) named.stats.drops.push_back(std::move(loss));

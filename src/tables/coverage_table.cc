@@ -18,7 +18,7 @@ constexpr FrameSource kShown[] = {FrameSource::kSFrame, FrameSource::kEhFrame, F
                                   FrameSource::kFramePointer};
 
 std::string PathOf(const ModuleCoverage& coverage) {
-  return coverage.module == nullptr ? "[code without a file]" : Printable(coverage.module->path);
+  return coverage.code == nullptr ? "[code without a file]" : Printable(coverage.code->path);
 }
 
 std::string EarlyEnds(const ModuleCoverage& coverage) {

@@ -65,7 +65,6 @@ StackShares SharesOf(const NamedProfile& profile) {
   for (const ProfileRow& row : profile.rows) {
     const NamedUserStack& user = profile.user_stacks[row.user_stack];
     if (row.kind == WaitKind::kRunning || user.overflow || user.missing == NoUserStack::kKernelThread) continue;
-    if (user.filtered) return {};  // whether such a stack was whole is not known any more
     shares.ns += row.total_ns();
     const bool has_stack = user.missing == NoUserStack::kNone;
     if (has_stack && user.end == EndReason::kComplete) {

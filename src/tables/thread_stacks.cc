@@ -60,7 +60,7 @@ std::string FrameHead(size_t number, uint64_t address) {
 size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
   if (frames.empty()) sink("  [unknown kernel stack]\n");
   for (size_t i = 0; i < frames.size(); ++i) {
-    sink(absl::StrCat(FrameHead(i, frames[i].address), Printable(frames[i].name), "  [kernel]\n"));
+    sink(absl::StrCat(FrameHead(i, frames[i].address), Printable(frames[i].name()), "  [kernel]\n"));
   }
   return frames.size();
 }
@@ -68,8 +68,8 @@ size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
 void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
   for (size_t i = 0; i < stack.frames.size(); ++i) {
     const NamedFrame& frame = stack.frames[i];
-    if (frame.left_out) {
-      sink(absl::StrCat("  ", Printable(frame.name), "\n"));
+    if (frame.is_marker()) {
+      sink(absl::StrCat("  ", Printable(frame.name()), "\n"));
       continue;
     }
     const std::string head =
@@ -77,7 +77,9 @@ void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs,
     // Without a symbol the name is the module's and an offset already.
     const bool has_module = !frame.module_name.empty() && frame.named;
     const std::string module = has_module ? absl::StrCat("  ", Printable(frame.module_name)) : "";
-    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name), module, Name(frame.source)));
+    for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1))
+      sink(absl::StrFormat("%s%s%s  (inlined)\n", std::string(head.size(), ' '), Printable(line.function), module));
+    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name()), module, Name(frame.source)));
   }
   const std::string end = EndLabel(stack);
   if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));
@@ -151,7 +153,7 @@ void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
   json.BeginArray();
   for (const NamedFrame& frame : stack.frames) {
     json.BeginObject();
-    json.Field("name", frame.name);
+    json.Field("name", frame.name());
     json.Key("address");
     json.Hex(frame.address);
     json.EndObject();

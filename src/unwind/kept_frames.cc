@@ -31,7 +31,7 @@ EndReason KeptFrames::Finish(EndReason end) {
   std::rotate(outer_.begin(), outer_.begin() + static_cast<ptrdiff_t>(next_), outer_.end());
   const size_t inner = limit_ - outer_.size();
   frames_->resize(inner);
-  frames_->push_back({.address = count_ - limit_, .left_out = true});
+  frames_->push_back({.address = count_ - limit_, .kind = FrameKind::kMarker});
   for (const Outer& outer : outer_) frames_->push_back(outer.frame);
   if (pcs_ == nullptr) return EndReason::kFrameLimit;
   pcs_->resize(inner);

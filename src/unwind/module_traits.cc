@@ -7,7 +7,7 @@ namespace {
 
 bool MayHaveTable(const Module* module, FrameSource source) {
   if (module == nullptr || source == FrameSource::kFramePointer) return false;
-  if (module->code.empty()) return !module->is_other_format;  // it could not be read
+  if (module->code.empty()) return true;  // it could not be read
   if (source == FrameSource::kSFrame) {
     return SFrameVersionOf(module->sframe.bytes) == SFrameVersion::kV3 || module->damaged_sframe;
   }

@@ -7,8 +7,8 @@ namespace offcpu {
 bool IsSameStack(const UserStack& a, const UserStack& b) {
   return a.end == b.end && std::equal(a.frames.begin(), a.frames.end(), b.frames.begin(), b.frames.end(),
                                       [](const Frame& x, const Frame& y) {
-                                        return x.module == y.module && x.address == y.address && x.exact == y.exact &&
-                                               x.left_out == y.left_out;
+                                        return x.code == y.code && x.address == y.address && x.exact == y.exact &&
+                                               x.kind == y.kind;
                                       });
 }
 

@@ -8,7 +8,16 @@
 
 namespace offcpu {
 
-class Module;
+class CodeObject;
+
+// What kind of code runs in a frame.
+enum class FrameKind : uint8_t {
+  kNative,       // of an ELF object
+  kGenerated,    // that a program has made itself, or mapped from a file that is no ELF object
+  kInterpreted,  // a function that a runtime interprets, which stands for the native frames that do so
+  kKernel,
+  kMarker,  // none: it stands for so many frames as `address` says, which were left out of a deep stack
+};
 
 // How a frame was found: from the saved registers (the leaf), or by the rule that led to it from its callee.
 enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline, kDebugFrame };
@@ -42,15 +51,15 @@ std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame"
 std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row", ...
 
 struct Frame {
-  const Module* module = nullptr;  // null: executable memory without a file (JIT code); kept alive by the profile
-  // Link-time address in `module`, else the address in the process. For a caller, the return address itself.
+  const CodeObject* code = nullptr;  // null: executable memory that nobody names (JIT code); kept alive by the profile
+  // In `code`, else in the process or in the kernel. For a caller, the return address itself.
   uint64_t address = 0;
   FrameSource source = FrameSource::kRegisters;
   // False: `address` is a return address, and the call is the instruction before it.
   bool exact = true;
-  // None, but so many as `address` says, which were left out of a deep stack.
-  bool left_out = false;
+  FrameKind kind = FrameKind::kNative;
 
+  bool is_marker() const { return kind == FrameKind::kMarker; }
   // The address to look up: a return address after a call to a noreturn function belongs to the next function.
   uint64_t lookup_address() const { return exact ? address : address - 1; }
   bool operator==(const Frame&) const = default;

@@ -17,16 +17,14 @@ bool IsOfOtherMachine(const MappedCode& code, const Machine& machine) {
 
 // Why a walk ends in code that nothing describes.
 EndReason WithoutRow(const MappedCode& code) {
-  const Module* module = code.module.get();
-  const bool is_generated = module == nullptr || module->is_perf_map || module->is_other_format;
-  return is_generated ? EndReason::kGeneratedCode : EndReason::kNoRow;
+  return code.module == nullptr ? EndReason::kGeneratedCode : EndReason::kNoRow;
 }
 
 // Is it known that the code keeps a frame pointer wherever it has a frame?
 bool KeepsFramePointer(const AddressSpace& space, const MappedCode& code) {
-  const Module* module = code.module.get();
-  const bool is_made = module == nullptr || module->is_perf_map;
-  return is_made ? space.keeps_frame_pointers() : module->is_go;
+  if (code.module != nullptr) return code.module->is_go;
+  const bool is_made = code.other == nullptr || code.other->kind == CodeKind::kPerfMap;
+  return is_made && space.keeps_frame_pointers();
 }
 
 // What was captured has no more frames than this, each of which has a return address: a walk that finds more goes in
@@ -99,7 +97,7 @@ std::optional<EndReason> Walker::LookUp(const MappedCode& code, const StackCopy&
     *found = {.address = state->lookup_pc() - code.bias};
     return std::nullopt;
   }
-  found->address = code.module == nullptr ? state->lookup_pc() : state->lookup_pc() - code.bias;
+  found->address = state->lookup_pc() - code.bias;
   found->plausible_fp = PlausibleFramePointer(*state, copy);
   found->may_skip = found->ends = found->is_cut = false;
   found->is_followable = true;
@@ -268,8 +266,9 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     const bool may_skip_here = found.may_skip || (is_by_fp && !may_skip && !KeepsFramePointer(space, *code) &&
                                                   MaySkipFrames(space, *state, copy));
     Frame frame;
-    frame.module = code->module.get();
-    frame.address = frame.module == nullptr ? state->pc : state->pc - code->bias;
+    frame.code = code->object();
+    frame.address = state->pc - code->bias;
+    frame.kind = code->module != nullptr ? FrameKind::kNative : FrameKind::kGenerated;
     frame.source = state->source;
     frame.exact = state->exact;
     Frame& stays = kept->Add(frame, state->pc);
@@ -294,7 +293,7 @@ void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in
   walk(&rows_);
   // The rows of SFrame follow no register but two. Where a frame needs another one, those of .eh_frame may know it.
   if (out->end == EndReason::kRegisterUnknown && extra_rows_) walk(&*extra_rows_);
-  for (const Frame& frame : out->frames) stats_.frames[static_cast<size_t>(frame.source)] += frame.left_out ? 0 : 1;
+  for (const Frame& frame : out->frames) stats_.frames[static_cast<size_t>(frame.source)] += frame.is_marker() ? 0 : 1;
   ++stats_.walks;
   ++stats_.ends[static_cast<size_t>(out->end)];
 }

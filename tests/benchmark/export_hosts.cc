@@ -55,7 +55,7 @@ class Host {
     profile.comms = {"main", "worker", "io", "timer"};
     profile.kernel_stacks = kernels_;
     profile.user_stacks = users_;
-    profile.modules = {modules_.begin(), modules_.end()};
+    profile.code = {modules_.begin(), modules_.end()};
     for (size_t i = 0; i < processes_; ++i) {
       profile.processes.push_back({.key = {.pid = static_cast<int32_t>(1000 + i), .start_ns = i, .exec_id = 0},
                                    .name = "program" + std::to_string(i),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profile/named_profile.h"
+#include "tests/profile/frame_lines.h"
 
 namespace offcpu {
 
@@ -16,7 +17,7 @@ inline std::vector<NamedFrame> Frames(const std::vector<std::string_view>& texts
     const size_t mark = text.find('!');
     const std::string_view name = text.substr(mark + 1);
     const bool named = !name.empty();
-    frames.push_back({{}, FrameKind::kNative, named, named ? name : "libx.so+0x10", text.substr(0, mark)});
+    frames.push_back({{}, named, Line(named ? name : "libx.so+0x10"), text.substr(0, mark)});
   }
   return frames;
 }
@@ -25,7 +26,7 @@ inline std::vector<NamedFrame> Frames(const std::vector<std::string_view>& texts
 inline std::vector<NamedFrame> KernelFrames(const std::vector<std::string_view>& names) {
   std::vector<NamedFrame> frames;
   for (const std::string_view name : names) {
-    frames.push_back({{.exact = false}, FrameKind::kKernel, !name.starts_with("[kernel] 0x"), name});
+    frames.push_back({{.exact = false, .kind = FrameKind::kKernel}, !name.starts_with("[kernel] 0x"), Line(name)});
   }
   return frames;
 }

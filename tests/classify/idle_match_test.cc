@@ -235,22 +235,6 @@ TEST_F(MarkIdleTest, EachRowByItself) {
   EXPECT_THAT(MarksBy({}), ElementsAre("", "", "", "", ""));
 }
 
-TEST_F(MarkIdleTest, StacksThatPprofHasChangedAreNotJudged) {
-  AddRow(0);
-  profile_.user_stacks[0].filtered = true;
-  EXPECT_THAT(Marks(), ElementsAre(""));
-}
-
-TEST_F(MarkIdleTest, StacksThatPprofHasChangedKeepTheirMarks) {
-  AddRow(0);
-  AddRow(1);
-  profile_.user_stacks[0].filtered = true;
-  profile_.idle_is_told = true;
-  profile_.rows[0].idle = "as the file says";
-  profile_.rows[1].idle = "a pattern that is gone";
-  EXPECT_THAT(Marks(), ElementsAre("as the file says", ""));
-}
-
 TEST_F(MarkIdleTest, TheFirstPatternCounts) {
   AddRow(0);
   IdlePatterns patterns = DefaultIdlePatterns();

@@ -44,8 +44,8 @@ Windows AWindowWithModules(int modules) {
     auto module = std::make_shared<Module>();
     module->path = "/proc/self/exe";
     module->file = OwnedFd(open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
-    stack.frames.push_back({.module = module.get(), .address = 0x1000});
-    profile.modules.push_back(std::move(module));
+    stack.frames.push_back({.code = module.get(), .address = 0x1000});
+    profile.code.push_back(std::move(module));
   }
   profile.user_stacks.push_back({.stack = std::move(stack)});
   profile.rows[0].user_stack = 1;  // what no row has is not named

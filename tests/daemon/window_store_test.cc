@@ -36,8 +36,8 @@ Profile Second(uint64_t start_s, const std::shared_ptr<const Module>& module = n
   profile.comms = {"worker"};
   profile.kernel_stacks = {{.id = 1, .addresses = {0xffffffff81000010}}};
   UserStackEntry& entry = profile.user_stacks.emplace_back();
-  entry.stack.frames = {{.module = module.get(), .address = 1}};
-  if (module != nullptr) profile.modules = {module};
+  entry.stack.frames = {{.code = module.get(), .address = 1}};
+  if (module != nullptr) profile.code = {module};
   profile.rows = {{{}, {.count = 1, .blocked_ns = 100}}};
   return profile;
 }

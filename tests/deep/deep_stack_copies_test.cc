@@ -19,7 +19,7 @@ TEST(DeepStacks, AreNotComplete) {
   for (const StackRow& row : recording.Rows(is_deep)) {
     EXPECT_EQ(row.user->end, EndReason::kStackCopy) << row.Text();
     ASSERT_EQ(row.user->frames.size(), kMaxFrames);
-    EXPECT_EQ(row.user->frames.back().name, "recurse") << row.Text();
+    EXPECT_EQ(row.user->frames.back().name(), "recurse") << row.Text();
   }
   const Measure measured = target->Measured("very_deep", "innermost");
   EXPECT_TRUE(Within(recording.Sum(is_deep).ns, measured.ns, 0.02, target->stolen_ns())) << recording.DropsText();

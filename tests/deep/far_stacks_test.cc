@@ -63,8 +63,8 @@ std::vector<std::string> BeyondInner(const StackRow& row) {
   std::vector<std::string> names;
   bool beyond = false;
   for (const NamedFrame& frame : row.user->frames) {
-    if (beyond) names.emplace_back(frame.name);
-    beyond = beyond || frame.name == "inner_3";
+    if (beyond) names.emplace_back(frame.name());
+    beyond = beyond || frame.name() == "inner_3";
   }
   return names;
 }

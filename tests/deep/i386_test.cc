@@ -52,7 +52,7 @@ std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames
       std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
       chain.push_back(std::string(frame.module_name) + offset.data());
     }
-    beyond = beyond || frame.name == "deep_sleep";
+    beyond = beyond || frame.name() == "deep_sleep";
   }
   return chain;
 }

@@ -75,7 +75,7 @@ TEST(IdleTokio, WhatATaskWaitsForIsNoWork) {
   ASSERT_NE(judged, nullptr);
   const OneWait of_task = [](const StackRow& row) {
     return std::any_of(row.user->frames.begin(), row.user->frames.end(),
-                       [](const NamedFrame& frame) { return frame.name.starts_with("serve::wait::"); });
+                       [](const NamedFrame& frame) { return frame.name().starts_with("serve::wait::"); });
   };
   EXPECT_GE(judged->ShownNs(of_task), Ms(4990)) << judged->ShownText(Anything);
   EXPECT_EQ(judged->HiddenNs(of_task), 0u);
@@ -192,7 +192,7 @@ RealProgram PythonPools() {
 OneWait InPython(const std::string& function) {
   return [begins = "py::" + function + ":"](const StackRow& row) {
     return std::any_of(row.user->frames.begin(), row.user->frames.end(),
-                       [&](const NamedFrame& frame) { return frame.name.starts_with(begins); });
+                       [&](const NamedFrame& frame) { return frame.name().starts_with(begins); });
   };
 }
 

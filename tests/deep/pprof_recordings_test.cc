@@ -268,49 +268,14 @@ TEST_F(Pprof, LabelsSelect) {
   EXPECT_EQ(focus("user_end=^complete$") + focus("user_end=^[^c]") + focus("no_user_stack=."), Total(folded_));
 }
 
-TEST_F(Pprof, ReportReadsWhatPprofFiltered) {
+TEST_F(Pprof, ReportRefusesWhatPprofHasWrittenAgain) {
   SKIP_WITHOUT_GO();
   RecordWaits();
-  ASSERT_TRUE(RunPprof({"-proto", "-focus=wait_in_nanosleep", "-output=" + Path("filtered.pb.gz"), recorded_}));
-  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0) << errors_;
-  Sums wanted;
-  for (const auto& [stack, ns] : WithoutScheduler(folded_)) {
-    if (stack.find("wait_in_nanosleep") != std::string::npos) wanted[stack] = ns;
+  for (const char* option : {"-focus=wait_in_nanosleep", "-hide=^main$", "-taghide=pid", "-divide_by=1000"}) {
+    ASSERT_TRUE(RunPprof({"-proto", option, "-output=" + Path("again.pb.gz"), recorded_}));
+    EXPECT_EQ(Run({"report", Path("again.pb.gz")}), 2);
+    EXPECT_THAT(errors_, HasSubstr("was written again by another program")) << option;
   }
-  EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
-  EXPECT_THAT(wanted, Not(IsEmpty()));
-}
-
-// Whatever pprof leaves of a file, report shows it as pprof does.
-TEST_F(Pprof, ReportShowsTheFramesThatPprofLeaves) {
-  SKIP_WITHOUT_GO();
-  RecordWaits();
-  for (const char* filter :
-       {"-ignore=wait_in_nanosleep", "-tagfocus=kind=sleeping", "-tagignore=kind=sleeping", "-taghide=pid",
-        "-taghide=unwind|user_end", "-tagshow=comm", "-hide=^main$", "-hide=schedule", "-hide=wait_in_nanosleep",
-        "-show=wait_in", "-show_from=wait_in", "-prune_from=wait_in", "-tagroot=process,kind", "-divide_by=1000"}) {
-    SCOPED_TRACE(filter);
-    ASSERT_TRUE(RunPprof({"-proto", filter, "-output=" + Path("filtered.pb.gz"), recorded_}));
-    ASSERT_TRUE(RunPprof({"-raw", Path("filtered.pb.gz")}));
-    const Sums wanted = Raw(output_).Stacks();
-    EXPECT_THAT(wanted, Not(IsEmpty()));
-    ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0)
-        << errors_;
-    EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
-  }
-}
-
-TEST_F(Pprof, ReportShowsLabelsAtTheLeafAsKernelFrames) {
-  SKIP_WITHOUT_GO();
-  RecordWaits();
-  ASSERT_TRUE(RunPprof({"-proto", "-tagleaf=process", "-output=" + Path("filtered.pb.gz"), recorded_}));
-  ASSERT_EQ(Run({"report", Path("filtered.pb.gz"), "-o", Path("filtered.folded"), "--time-unit", "ns"}), 0) << errors_;
-  Sums wanted;
-  for (const auto& [stack, ns] : WithoutScheduler(folded_)) {
-    const bool is_unknown = stack.ends_with(";[unknown kernel stack]");  // not the end any more: a frame like others
-    wanted[stack + (is_unknown ? "_[k];waits_[k]" : ";waits_[k]")] = ns;
-  }
-  EXPECT_EQ(FoldedSums(ReadFile(Path("filtered.folded"))), wanted);
 }
 
 TEST_F(Pprof, ReportRefusesWhatPprofMerged) {

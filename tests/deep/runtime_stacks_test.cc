@@ -221,7 +221,7 @@ TEST_P(JavaStacks, CalledCompleteHaveTheFramesOfItsDump) {
     if (stack.end != EndReason::kComplete) continue;
     ++complete;
     EXPECT_GE(std::count_if(stack.frames.begin(), stack.frames.end(),
-                            [](const Frame& f) { return f.module == nullptr || f.module->is_perf_map; }),
+                            [](const Frame& f) { return f.kind == FrameKind::kGenerated; }),
               dump.at(row.tid))
         << row.tid;
   }

@@ -109,7 +109,7 @@ class HeldWalk {
   std::string Place(const AddressSpace& space, uint64_t pc, const Frame& frame) {
     const MappedCode* code = space.Find(frame.exact ? pc : pc - 1);
     if (code == nullptr || code->module == nullptr) return "no file";
-    std::string& place = places_[{frame.module, frame.lookup_address()}];
+    std::string& place = places_[{frame.code, frame.lookup_address()}];
     if (place.empty()) {
       const std::string& path = code->module->path;
       place = absl::StrCat(path.substr(path.rfind('/') + 1), " ", SectionAt(path, frame.lookup_address()));

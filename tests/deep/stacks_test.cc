@@ -35,7 +35,7 @@ std::vector<std::string> FramesBeyondSleep(const StackRow& row) {
                     static_cast<unsigned long long>(row.user->frames[i].address));
       chain.push_back(std::string(row.user->frames[i].module_name) + offset.data());
     }
-    beyond = beyond || row.user->frames[i].name == "deep_sleep";
+    beyond = beyond || row.user->frames[i].name() == "deep_sleep";
   }
   return chain;
 }

@@ -124,7 +124,7 @@ TEST(UserWalk, OfCodeThatIsRewrittenIsAGuess) {
   const auto above = [](const StackRow& row, const char* function) -> const NamedFrame* {
     const std::vector<NamedFrame>& frames = row.user->frames;
     const auto found =
-        std::find_if(frames.begin(), frames.end(), [&](const NamedFrame& f) { return f.name == function; });
+        std::find_if(frames.begin(), frames.end(), [&](const NamedFrame& f) { return f.name() == function; });
     return frames.end() - found > 2 ? &found[2] : nullptr;  // the caller of the code
   };
   uint64_t guesses = 0;

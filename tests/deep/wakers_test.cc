@@ -62,11 +62,11 @@ std::vector<Link> ChainOf(const Recording& recording, const ProfileRow& row) {
     link.interrupt = waker.interrupt;
     link.user = &profile.user_stacks[waker.user_stack];
     for (const NamedFrame& frame : profile.kernel_stacks[waker.kernel_stack].frames)
-      link.kernel.emplace_back(frame.name);
+      link.kernel.emplace_back(frame.name());
     if (waker.interrupt) continue;
     link.comm = profile.comms[waker.comm];
     link.pid = profile.processes[waker.process].key.pid;
-    for (const NamedFrame& frame : link.user->frames) link.frames.emplace_back(frame.name);
+    for (const NamedFrame& frame : link.user->frames) link.frames.emplace_back(frame.name());
   }
   return links;
 }

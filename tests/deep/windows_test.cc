@@ -284,8 +284,8 @@ TEST(Windows, StacksAreWholeThoughTheirWaitsAreNot) {
     recording.profile = Symbolize(profile);
     for (const StackRow& row : recording.Rows([](const StackRow& row) { return row.complete(); })) {
       for (const NamedFrame& frame : row.user->frames) {
-        if (std::string_view(frame.name).substr(0, 8) == "wait_in_")
-          ns[absl::StrCat(row.comm, " ", std::string(frame.name))] += row.row->total_ns();
+        if (std::string_view(frame.name()).substr(0, 8) == "wait_in_")
+          ns[absl::StrCat(row.comm, " ", std::string(frame.name()))] += row.row->total_ns();
       }
       if (row.row->kind == WaitKind::kOpen) ++open;
     }

@@ -19,7 +19,7 @@ inline std::string RequestOfPrograms(uint32_t programs, const OtlpOptions& optio
   const uint32_t kernel = window.AddPipe();
   for (uint32_t i = 0; i < programs; ++i) {
     const std::string name = std::string("program-") + static_cast<char>('a' + i % 26) + std::string(i / 26, '+');
-    const std::string& function = window.profile.names->emplace_back("function of " + name);
+    const std::string function = "function of " + name;
     const uint32_t user = window.AddUser(
         {RecordedProfile::Native({window.app, 0x1000 + i, FrameSource::kRegisters, true}, function, "app")});
     const uint32_t process = window.AddProcess({static_cast<int32_t>(10 + i), 1, 1}, name);

@@ -23,7 +23,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!patterns.empty()) std::abort();
     return 0;
   }
-  const offcpu::NamedFrame frame = {{}, offcpu::FrameKind::kNative, false, text.substr(0, 20), "m"};
+  const offcpu::FrameLine line = {.function = text.substr(0, 20)};
+  const offcpu::NamedFrame frame = {{}, false, {&line, 1}, "m"};
   const std::vector<offcpu::NamedFrame> frames(40, frame);
   for (const offcpu::IdlePattern& pattern : patterns) {
     if (pattern.name.empty() || pattern.syscalls.empty() || pattern.stacks.empty()) std::abort();

@@ -33,22 +33,22 @@ void ExpectRealCallers(const StackRow& row, const Callers& callers) {
     EXPECT_TRUE(IsTarget(frame.module_name) || IsSystem(frame.module_name))
         << frame.module_name << " in " << row.Text();
     if (frame.module_name == "churn" || frame.module_name == "churn_b") images.insert(frame.module_name);
-    if (kNamed.count(frame.name) == 0) continue;
-    const auto caller = callers.find(frame.name);
-    ASSERT_NE(caller, callers.end()) << frame.name << " in " << row.Text();
+    if (kNamed.count(frame.name()) == 0) continue;
+    const auto caller = callers.find(frame.name());
+    ASSERT_NE(caller, callers.end()) << frame.name() << " in " << row.Text();
     if (i + 1 == frames.size()) {
       EXPECT_FALSE(row.complete()) << row.Text();
       continue;
     }
     const NamedFrame& next = frames[i + 1];
     if (caller->second.empty()) {
-      EXPECT_TRUE(IsTarget(next.module_name) && kNamed.count(next.name) == 0) << frame.name << " in " << row.Text();
+      EXPECT_TRUE(IsTarget(next.module_name) && kNamed.count(next.name()) == 0) << frame.name() << " in " << row.Text();
     } else {
-      EXPECT_EQ(next.name, caller->second) << row.Text();
+      EXPECT_EQ(next.name(), caller->second) << row.Text();
     }
   }
   EXPECT_LE(images.size(), 1u) << "two images in one stack: " << row.Text();
-  EXPECT_TRUE(!row.complete() || frames.back().name == "_start" || IsSystem(frames.back().module_name)) << row.Text();
+  EXPECT_TRUE(!row.complete() || frames.back().name() == "_start" || IsSystem(frames.back().module_name)) << row.Text();
 }
 
 Callers ImageCallers() {

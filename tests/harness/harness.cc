@@ -89,7 +89,7 @@ uint64_t Target::Value(const std::string& name) const {
 
 bool StackRow::Has(std::string_view function) const {
   return std::any_of(user->frames.begin(), user->frames.end(),
-                     [&](const NamedFrame& frame) { return frame.name == function; });
+                     [&](const NamedFrame& frame) { return frame.name() == function; });
 }
 
 bool StackRow::HasInKernel(std::string_view function) const {
@@ -99,14 +99,14 @@ bool StackRow::HasInKernel(std::string_view function) const {
 bool StackRow::Calls(const std::vector<std::string>& functions) const {
   size_t next = 0;
   for (auto frame = user->frames.rbegin(); frame != user->frames.rend() && next < functions.size(); ++frame) {
-    if (frame->name == functions[next]) ++next;
+    if (frame->name() == functions[next]) ++next;
   }
   return next == functions.size();
 }
 
 std::string StackRow::Text() const {
   std::string text = comm + ": ";
-  for (auto frame = user->frames.rbegin(); frame != user->frames.rend(); ++frame) text.append(frame->name).append(";");
+  for (auto frame = user->frames.rbegin(); frame != user->frames.rend(); ++frame) text.append(frame->name()).append(";");
   if (user->missing != NoUserStack::kNone) {
     text += "[no user stack: " + std::string(Name(user->missing)) + "]";
   } else if (!complete()) {
@@ -126,7 +126,7 @@ std::vector<StackRow> Recording::Rows(const RowPredicate& wanted) const {
                       &profile.user_stacks.at(row.user_stack),
                       {}};
     for (const NamedFrame& frame : profile.kernel_stacks.at(row.kernel_stack).frames)
-      entry.kernel.push_back(frame.name);
+      entry.kernel.push_back(frame.name());
     if (wanted(entry)) found.push_back(std::move(entry));
   }
   return found;

@@ -95,27 +95,23 @@ TEST(PageDataTest, WhatIsMissingIsToldApart) {
 
 TEST(PageDataTest, InterpretedFunctionsAreToldApart) {
   FakeProfile fake;
-  const uint32_t user =
-      fake.User({"py::f:/srv/a.py", "JS:~g /srv/a.js:1", "JS:*h /srv/a.js:1", "Interpreter", "py::in_a_library"});
-  for (size_t i = 0; i < 4; ++i) fake.profile.user_stacks[user].frames[i].module_name = "perf-10.map";
-  const uint32_t process = fake.Process(10, "server");
-  fake.Row(process, fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
-  for (const char* module : {"", "perf-.map", "perf-x.map", "perf-10.map2", "x-10.map"}) {
-    const uint32_t other = fake.User({"Interpreter"});
-    fake.profile.user_stacks[other].frames[0].module_name = module;
-    fake.Row(process, fake.Comm("worker"), other, fake.Kernel({"schedule"}), 1);
-  }
-  const PageReader page = Read(fake.profile);
-  EXPECT_EQ(page.Stack(0),
-            "py::in_a_library:0;Interpreter:2;JS:*h /srv/a.js:1:0;JS:~g /srv/a.js:1:2;py::f:/srv/a.py:2;schedule:1");
-  for (size_t row = 1; row < 6; ++row) EXPECT_EQ(page.Stack(row), "Interpreter:0;schedule:1") << row;
+  const uint32_t user = fake.User({"py::f:/srv/a.py", "JS:*h /srv/a.js:1", "py::in_a_library"});
+  std::vector<NamedFrame>& frames = fake.profile.user_stacks[user].frames;
+  frames[0].kind = FrameKind::kInterpreted;
+  frames[1].kind = FrameKind::kGenerated;
+  fake.Row(fake.Process(10, "server"), fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
+  EXPECT_EQ(Read(fake.profile).Stack(0), "py::in_a_library:0;JS:*h /srv/a.js:1:0;py::f:/srv/a.py:2;schedule:1");
 }
 
 TEST(PageDataTest, FunctionsOfPerfMapsAreOneInAllProcesses) {
   FakeProfile fake;
-  for (const auto& [pid, module] : {std::pair(10, "perf-10.map"), {11, "perf-11.map"}}) {
+  for (const int32_t pid : {10, 11}) {
     const uint32_t user = fake.User({"JS:*h /srv/a.js:1"});
-    fake.profile.user_stacks[user].frames[0].module_name = module;
+    NamedFrame& frame = fake.profile.user_stacks[user].frames[0];
+    const std::string path = "/tmp/perf-" + std::to_string(pid) + ".map";
+    fake.profile.code.push_back(std::make_shared<CodeObject>(CodeKind::kPerfMap, path));
+    frame.code = fake.profile.code.back().get();
+    frame.module_name = "perf.map";
     fake.Row(fake.Process(pid, "server"), fake.Comm("worker"), user, fake.Kernel({"schedule"}), 1);
   }
   const PageReader page = Read(fake.profile);

@@ -43,7 +43,7 @@ TEST(DeepStacks, HaveTheirOutermostFramesInAReading) {
   ASSERT_EQ(frames.size(), kMaxFrames + 1);
   const auto place_of = [&frames](std::string_view name) {
     const auto found =
-        std::find_if(frames.begin(), frames.end(), [&](const auto& frame) { return frame.name == name; });
+        std::find_if(frames.begin(), frames.end(), [&](const auto& frame) { return frame.name() == name; });
     return static_cast<size_t>(found - frames.begin());
   };
   const size_t innermost = place_of("innermost");
@@ -54,10 +54,10 @@ TEST(DeepStacks, HaveTheirOutermostFramesInAReading) {
   EXPECT_LT(place_of("start_thread"), frames.size());
   // Between both there is nothing but the recursion, of which so many are left out as the mark says.
   const NamedFrame& mark = frames[kMaxFrames / 2];
-  EXPECT_TRUE(mark.left_out);
+  EXPECT_TRUE(mark.is_marker());
   const uint64_t kept = outermost - innermost - 2;
-  EXPECT_EQ(mark.name, "[" + std::to_string(kFrames - kept) + " frames left out]");
-  for (size_t i = innermost + 1; i < outermost; ++i) EXPECT_TRUE(frames[i].left_out || frames[i].name == "recurse");
+  EXPECT_EQ(mark.name(), "[" + std::to_string(kFrames - kept) + " frames left out]");
+  for (size_t i = innermost + 1; i < outermost; ++i) EXPECT_TRUE(frames[i].is_marker() || frames[i].name() == "recurse");
 }
 
 }  // namespace

@@ -217,7 +217,7 @@ TEST(ProcessStacksTest, OfAProgramWithoutTables) {
   const UserStack& stack = stacks->profile.user_stacks[0].stack;
   EXPECT_EQ(stack.end, EndReason::kComplete) << Name(stack.end);
   ASSERT_EQ(stack.frames.size(), 3u) << "raw_read, raw_main, _start";
-  for (const Frame& frame : stack.frames) EXPECT_THAT(frame.module->path, testing::EndsWith("/raw_fp"));
+  for (const Frame& frame : stack.frames) EXPECT_THAT(frame.code->path, testing::EndsWith("/raw_fp"));
 }
 
 TEST(OffcpuStacks, NamesWhatItCannotDo) {

@@ -39,7 +39,7 @@ std::vector<std::string> ThreadChain() { return Chain("raw_thread_start", "raw_t
 std::vector<std::string> Names(const StackRow& row) {
   std::vector<std::string> names;
   for (auto frame = row.user->frames.rbegin(); frame != row.user->frames.rend(); ++frame)
-    names.emplace_back(frame->name);
+    names.emplace_back(frame->name());
   return names;
 }
 
@@ -51,7 +51,7 @@ std::vector<std::string> Sources(const StackRow& row) {
 }
 
 bool Sleeps(const StackRow& row) {
-  return !row.user->frames.empty() && row.user->frames.front().name == "raw_nanosleep";
+  return !row.user->frames.empty() && row.user->frames.front().name() == "raw_nanosleep";
 }
 
 class RawProgram : public testing::Test {
@@ -171,7 +171,7 @@ TEST_F(RawProgram, MixedTablesTakeTurns) {
   for (const bool thread : {false, true}) {
     for (const StackRow& row : Sleepers(thread)) {
       for (size_t i = 1; i < row.user->frames.size(); ++i) {
-        const std::string callee(row.user->frames[i - 1].name);
+        const std::string callee(row.user->frames[i - 1].name());
         const bool even = isdigit(callee.back()) != 0 && (callee.back() - '0') % 2 == 0;
         EXPECT_EQ(Sources(row)[i], even ? "eh_frame" : "sframe") << callee;
       }

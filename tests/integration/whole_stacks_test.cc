@@ -29,7 +29,7 @@ std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames
       std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
       chain.push_back(std::string(frame.module_name) + offset.data());
     }
-    beyond = beyond || frame.name == "deep_sleep";
+    beyond = beyond || frame.name() == "deep_sleep";
   }
   return chain;
 }
@@ -176,7 +176,7 @@ TEST(WholeStacks, OfContextsEndAtTheirBase) {
   const std::unique_ptr<Target> target = Target::Start({"far_stacks", "--seconds", "90", "marked"});
   ASSERT_NE(target, nullptr);
   const auto is_whole = [](const StackRow& row) {
-    return row.complete() && row.Has("inner_1") && row.user->frames.back().name == "marked_base";
+    return row.complete() && row.Has("inner_1") && row.user->frames.back().name() == "marked_base";
   };
   RecordUntilThereAre({{"whole", is_whole}}, Unthrottled({target->pid()}), *target, [](const StackRow& row) {
     EXPECT_FALSE(row.Has("inner_1") && row.Has("outer_1")) << row.Text();

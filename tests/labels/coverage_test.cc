@@ -15,7 +15,7 @@ class CoverageTest : public ::testing::Test {
   std::shared_ptr<Module> Add(const std::string& path) {
     auto module = std::make_shared<Module>();
     module->path = path;
-    profile_.modules.push_back(module);
+    profile_.code.push_back(module);
     return module;
   }
   void AddRow(NamedUserStack user, uint64_t count) {
@@ -42,23 +42,22 @@ TEST_F(CoverageTest, CountsWhatAModulesRulesLedTo) {
   AddRow({.frames = {frames[0]}, .end = EndReason::kComplete}, 3);
   const std::vector<ModuleCoverage> modules = CoverageOf(profile_);
   ASSERT_THAT(modules, SizeIs(3));
-  EXPECT_EQ(modules[0].module, app.get()) << "where walks ended early comes first";
+  EXPECT_EQ(modules[0].code, app.get()) << "where walks ended early comes first";
   EXPECT_EQ(Frames(modules[0], FrameSource::kSFrame), 10u);
   EXPECT_EQ(modules[0].total_frames(), 10u);
   EXPECT_EQ(Ends(modules[0], EndReason::kNoRow), 10u);
   EXPECT_EQ(modules[0].early_ends(), 10u);
-  EXPECT_EQ(modules[1].module, libc.get());
+  EXPECT_EQ(modules[1].code, libc.get());
   EXPECT_EQ(Frames(modules[1], FrameSource::kEhFrame), 20u);
   EXPECT_EQ(Ends(modules[1], EndReason::kComplete), 3u);
   EXPECT_EQ(modules[1].early_ends(), 0u);
-  EXPECT_EQ(modules[2].module, nullptr);
+  EXPECT_EQ(modules[2].code, nullptr);
   EXPECT_EQ(Frames(modules[2], FrameSource::kFramePointer), 10u);
 }
 
-TEST_F(CoverageTest, StacksWithoutFramesAndFilteredOnesAreNotCounted) {
+TEST_F(CoverageTest, StacksWithoutFramesAreNotCounted) {
   const auto app = Add("/bin/app");
   AddRow({.missing = NoUserStack::kBudget}, 1);
-  AddRow({.frames = {{{app.get(), 1}}}, .end = EndReason::kNoRow, .filtered = true}, 1);
   profile_.user_stacks.push_back({.frames = {{{app.get(), 1}}}, .end = EndReason::kNoRow});  // of no row
   EXPECT_THAT(CoverageOf(profile_), SizeIs(0));
 }

@@ -14,8 +14,9 @@ namespace offcpu {
 inline FakeProfile FakeWithCoverage() {
   FakeProfile fake;
   for (const char* path : {"/usr/bin/node", "/usr/lib/libc.so.6", "/usr/lib/libs\n.so"}) {
-    fake.profile.modules.push_back(std::make_shared<Module>());
-    std::const_pointer_cast<Module>(fake.profile.modules.back())->path = path;
+    auto module = std::make_shared<Module>();
+    module->path = path;
+    fake.profile.code.push_back(std::move(module));
   }
   const auto add = [&fake](const std::vector<Frame>& frames, EndReason end, uint64_t count) {
     NamedUserStack& stack = fake.profile.user_stacks.emplace_back();
@@ -24,9 +25,9 @@ inline FakeProfile FakeWithCoverage() {
     fake.profile.rows.push_back(
         {{{.user_stack = static_cast<uint32_t>(fake.profile.user_stacks.size() - 1)}, {.count = count}}});
   };
-  const Module* node = fake.profile.modules[0].get();
-  const Module* libc = fake.profile.modules[1].get();
-  const Module* odd = fake.profile.modules[2].get();
+  const CodeObject* node = fake.profile.code[0].get();
+  const CodeObject* libc = fake.profile.code[1].get();
+  const CodeObject* odd = fake.profile.code[2].get();
   add({{libc, 1, FrameSource::kRegisters}, {node, 2, FrameSource::kSFrame}}, EndReason::kNoRow, 7);
   add({{libc, 1, FrameSource::kRegisters}, {nullptr, 2, FrameSource::kSFrame}}, EndReason::kBadCfa, 2);
   add({{odd, 1, FrameSource::kRegisters}, {odd, 2, FrameSource::kFramePointer}}, EndReason::kComplete, 1);

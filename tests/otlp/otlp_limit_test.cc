@@ -14,6 +14,7 @@
 #include "otlp_to_pprof.h"
 #include "profile/lost_stacks.h"
 #include "tests/pprof/pprof_texts.h"
+#include "tests/profile/frame_lines.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -27,7 +28,7 @@ RecordedProfile Many(int rows) {
   RecordedProfile many = OneReader();
   for (int i = 0; i < rows; ++i) {
     const uint64_t address = 0x10000 + 16 * static_cast<uint64_t>(i);
-    const std::string& name = many.profile.names->emplace_back("function_" + std::to_string(i));
+    const std::string name = "function_" + std::to_string(i);
     const uint32_t user = many.AddUser({many.Native({many.app, address, FrameSource::kRegisters, true}, name, "app")});
     if (i % 100 == 0) many.AddProcess({100 + i, 1, 1}, "process");
     many.profile.rows.push_back(
@@ -72,7 +73,7 @@ TEST(OtlpLimitTest, ManyRequestsAddUpToTheWindow) {
 TEST(OtlpLimitTest, AStackThatFitsNoRequestIsNamed) {
   RecordedProfile many = Many(10);
   const std::string huge(kMinOtlpBytes, 'x');
-  many.profile.user_stacks[5].frames[0].name = huge;
+  many.profile.user_stacks[5].frames[0].lines = Line(huge);
   OtlpOptions options = Everything();
   options.max_bytes = kMinOtlpBytes;
   const std::vector<std::string> requests = RequestsOf(many, options);
@@ -178,19 +179,6 @@ TEST(OtlpRoundTripTest, KernelStacksThatWereLostAreOne) {
   }
   EXPECT_NE(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
   JoinLostStacks(all.profile);
-  EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
-}
-
-TEST(OtlpRoundTripTest, StacksThatPprofHasFiltered) {
-  RecordedProfile all = RecordedProfile::All();
-  for (NamedUserStack& entry : all.profile.user_stacks) {
-    entry.missing = NoUserStack::kNone;
-    entry.overflow = false;
-    entry.filtered = true;
-    entry.end = EndReason::kComplete;
-    for (Frame& frame : entry.frames) frame = {.module = frame.module, .address = frame.address};
-  }
-  all.profile.rows.resize(3);
   EXPECT_EQ(PprofTextsOf(RequestsOf(all)), PprofTexts(PprofOf(OfSums(all.profile))));
 }
 

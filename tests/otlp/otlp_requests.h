@@ -24,8 +24,11 @@ inline OtlpOptions Everything() {
   return options;
 }
 
-// Without what OTLP has no value for, because it cannot be added up.
+// Without what OTLP has no value for, because it cannot be added up, and without the scheduler below a wait.
 inline NamedProfile OfSums(NamedProfile profile) {
+  for (NamedKernelStack& stack : profile.kernel_stacks) {
+    if (stack.frames.size() > 1 && stack.frames.front().name() == "schedule") stack.frames.erase(stack.frames.begin());
+  }
   for (NamedRow& row : profile.rows) {
     row.max_ns = 0;
     row.count_variance = row.ns_variance = 0;

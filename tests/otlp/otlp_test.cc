@@ -13,6 +13,7 @@
 #include "otlp_checker.h"
 #include "otlp_reader.h"
 #include "otlp_requests.h"
+#include "tests/profile/frame_lines.h"
 #include "tests/profile/recorded_profile.h"
 
 namespace offcpu {
@@ -42,7 +43,7 @@ TEST(OtlpTest, EachValueIsAProfile) {
     ASSERT_EQ(profile.samples_size(), 1);
     values.emplace_back(reader.Type(profile), profile.samples(0).values(0));
     EXPECT_THAT(reader.Functions(profile.samples(0)),
-                ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
+                ElementsAre("pipe_read", "read", "loop", "app+0x3006"));
     EXPECT_THAT(
         reader.Attributes(profile.samples(0).attribute_indices()),
         UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "disk"), Pair("offcpu.cause", "pipe"),
@@ -103,9 +104,9 @@ TEST(OtlpTest, LocationsSayWhereTheyAre) {
   auto go = std::make_shared<Module>();
   go->path = "/opt/go";
   go->is_go = true;
-  one.profile.modules.push_back(go);
-  one.profile.user_stacks[0].frames[2].module = go.get();
-  one.profile.user_stacks[0].frames[1].module = nullptr;
+  one.profile.code.push_back(go);
+  one.profile.user_stacks[0].frames[2].code = go.get();
+  one.profile.user_stacks[0].frames[1].code = nullptr;
   const OtlpReader reader = OneOf(one);
   std::vector<std::vector<std::string>> places;
   for (const otlp::Location* location : reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0))) {
@@ -118,36 +119,52 @@ TEST(OtlpTest, LocationsSayWhereTheyAre) {
     EXPECT_EQ(mapping.memory_limit(), location->mapping_index() == 0 ? 0 : ~uint64_t{0});
   }
   EXPECT_THAT(places,
-              ElementsAre(ElementsAre("18446744071578845199", "[kernel.kallsyms]", "", "kernel"),  // 0x...100000f
-                          ElementsAre("18446744071578845215", "[kernel.kallsyms]", "", "kernel"),
+              ElementsAre(ElementsAre("18446744071578845215", "[kernel.kallsyms]", "", "kernel"),  // 0x...100001f
                           ElementsAre("4096", "/usr/lib/libc.so.6", "aa01", "native"),
                           ElementsAre("8196", "", "", ""),  // generated
                           ElementsAre("12294", "/opt/go", "", "go")));
 }
 
+// Else all leaves of a back end would be the scheduler.
+TEST(OtlpTest, StacksEndWhereTheThreadWaits) {
+  RecordedProfile one = OneReader();
+  const auto functions = [&](const std::vector<std::pair<uint64_t, std::string_view>>& kernel) {
+    one.profile.rows[0].kernel_stack = one.AddKernel(kernel);
+    const OtlpReader reader = OneOf(one);
+    std::vector<std::string> names = reader.Functions(Find(reader, 0, "off_cpu/nanoseconds")->samples(0));
+    names.resize(names.size() - 3);  // of the user stack
+    return names;
+  };
+  EXPECT_THAT(functions({{1, "__schedule"}, {2, "schedule"}, {3, "io_schedule"}, {4, "folio_wait_bit"}}),
+              ElementsAre("io_schedule", "folio_wait_bit"));
+  EXPECT_THAT(functions({{1, "schedule.constprop.0"}, {2, "schedule_timeout"}, {3, "x"}}), ElementsAre("x"));
+  EXPECT_THAT(functions({{1, "asm_timer"}, {2, "schedule"}, {3, "x"}}), ElementsAre("asm_timer", "schedule", "x"))
+      << "an interrupt ran";
+  EXPECT_THAT(functions({{1, "__schedule"}, {2, "schedule"}}), ElementsAre("__schedule", "schedule"))
+      << "there is nothing else";
+}
+
 TEST(OtlpTest, CodeThatAProcessHasMadeIsOfNoKnownType) {
   RecordedProfile one = OneReader();
-  auto made = std::make_shared<Module>();
-  made->path = "/tmp/perf-10.map";
-  made->is_perf_map = true;
-  one.profile.modules.push_back(made);
-  one.profile.user_stacks[0].frames[1].module = made.get();
+  auto made = std::make_shared<CodeObject>(CodeKind::kPerfMap, "/tmp/perf-10.map");
+  one.profile.code.push_back(made);
+  one.profile.user_stacks[0].frames[1].code = made.get();
   const OtlpReader reader = OneOf(one);
   const auto locations = reader.Locations(Find(reader, 0, "off_cpu/nanoseconds")->samples(0));
-  EXPECT_EQ(locations[3]->attribute_indices_size(), 0);
-  EXPECT_EQ(locations[4]->attribute_indices_size(), 1);
+  EXPECT_EQ(locations[2]->attribute_indices_size(), 0);
+  EXPECT_EQ(locations[3]->attribute_indices_size(), 1);
 }
 
 TEST(OtlpTest, NamesThatCanBeFoundLaterCanBeLeftOut) {
   RecordedProfile one = OneReader();
   const Module* nameless = one.AddModule("/opt/plugin", "");
-  one.profile.user_stacks[0].frames[1].module = nameless;
+  one.profile.user_stacks[0].frames[1].code = nameless;
   one.profile.user_stacks[0].end = EndReason::kStackCopy;
   OtlpOptions options = Everything();
   options.names = false;
   const OtlpReader reader = OneOf(one, options);
   EXPECT_THAT(reader.Functions(Find(reader, 0, "off_cpu/nanoseconds")->samples(0)),
-              ElementsAre("schedule", "pipe_read", "", "loop", "", "[truncated: stack copy]"));
+              ElementsAre("pipe_read", "", "loop", "", "[truncated: stack copy]"));
 }
 
 TEST(OtlpTest, AProfileSaysWhatIsASample) {
@@ -271,14 +288,14 @@ TEST(OtlpTest, NamesOfAnyoneAreValid) {
   RecordedProfile one = OneReader();
   const std::string nul("a\0b", 3);
   const std::string huge(1 << 20, 'x');
-  one.profile.user_stacks[0].frames[0].name = "l\xc3\xa9\xff\n";
-  one.profile.user_stacks[0].frames[1].name = nul;
-  one.profile.user_stacks[0].frames[2].name = huge;
+  one.profile.user_stacks[0].frames[0].lines = Line("l\xc3\xa9\xff\n");
+  one.profile.user_stacks[0].frames[1].lines = Line(nul);
+  one.profile.user_stacks[0].frames[2].lines = Line(huge);
   one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
   one.profile.processes[0].name = "\xfe";
   const OtlpReader reader = OneOf(one);
   const otlp::Sample& sample = Find(reader, 0, "off_cpu/nanoseconds")->samples(0);
-  EXPECT_THAT(reader.Functions(sample), ElementsAre("schedule", "pipe_read", "l\xc3\xa9\xef\xbf\xbd?", "a?b", huge));
+  EXPECT_THAT(reader.Functions(sample), ElementsAre("pipe_read", "l\xc3\xa9\xef\xbf\xbd?", "a?b", huge));
   EXPECT_EQ(reader.Attributes(sample.attribute_indices())["thread.name"], "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd?");
   EXPECT_THAT(OtlpReader::Attributes(reader.message().resource_profiles(0)),
               Contains(Pair("service.name", "\xef\xbf\xbd")));

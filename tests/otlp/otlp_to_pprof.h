@@ -99,7 +99,7 @@ class OtlpToProfile {
       row.control_group = Index(path, profile_.control_groups) + 1;
     std::tie(row.kernel_stack, row.user_stack) = Stacks(reader, attributes, sample);
     const auto [it, inserted] = rows_.try_emplace(row.key(), profile_.rows.size());
-    if (inserted) profile_.rows.push_back({row, profile_.names->emplace_back(Get(attributes, "offcpu.idle"))});
+    if (inserted) profile_.rows.push_back({row, profile_.names->Add(Get(attributes, "offcpu.idle"))});
     return profile_.rows[it->second];
   }
 
@@ -132,21 +132,21 @@ class OtlpToProfile {
       module = std::make_shared<Module>();
       module->path = reader.Text(mapping.filename_strindex());
       module->build_id = build_id;
-      profile_.modules.push_back(module);
+      profile_.code.push_back(module);
     }
     return module.get();
   }
 
-  struct Line {
+  struct Place {
     const Module* module;
     uint64_t address;
     std::string name;
-    auto operator<=>(const Line&) const = default;
+    auto operator<=>(const Place&) const = default;
   };
 
   std::pair<uint32_t, uint32_t> Stacks(const OtlpReader& reader, const Texts& attributes, const otlp::Sample& sample) {
-    std::vector<Line> kernel;
-    std::vector<Line> user;
+    std::vector<Place> kernel;
+    std::vector<Place> user;
     for (const otlp::Location* location : reader.Locations(sample)) {
       const Module* module = ModuleOf(reader, *location);
       const bool in_kernel = module != nullptr && module->path == kKernelMapping;
@@ -156,34 +156,34 @@ class OtlpToProfile {
     return {Kernel(kernel, Get(attributes, "offcpu.no_kernel_stack")), User(user, attributes)};
   }
 
-  uint32_t Kernel(const std::vector<Line>& lines, const std::string& missing) {
+  uint32_t Kernel(const std::vector<Place>& lines, const std::string& missing) {
     const auto [it, inserted] = kernel_stacks_.try_emplace({lines, missing}, profile_.kernel_stacks.size());
     if (!inserted) return it->second;
     NamedKernelStack& stack = profile_.kernel_stacks.emplace_back();
     stack.overflow = missing == "other";
     stack.user_mode = lines.empty() && missing.empty();
-    for (const Line& line : lines) {
+    for (const Place& line : lines) {
       if (!missing.empty()) break;  // a word
-      const std::string_view name = profile_.names->emplace_back(line.name);
-      stack.frames.push_back({{.address = line.address + 1, .exact = false}, FrameKind::kKernel, true, name});
+      stack.frames.push_back(
+          {{.address = line.address + 1, .exact = false, .kind = FrameKind::kKernel}, true, Line(line.name)});
     }
     return it->second;
   }
 
-  uint32_t User(const std::vector<Line>& lines, const Texts& attributes) {
+  uint32_t User(const std::vector<Place>& lines, const Texts& attributes) {
     const std::string missing = Get(attributes, "offcpu.no_user_stack");
     const std::string end = Get(attributes, "offcpu.user_end");
     const auto [it, inserted] = user_stacks_.try_emplace({lines, missing + end}, profile_.user_stacks.size());
     if (!inserted) return it->second;
-    NamedUserStack stack = {.overflow = missing == "other", .filtered = missing.empty() && end.empty()};
+    NamedUserStack stack = {.overflow = missing == "other"};
     if (!missing.empty() && !stack.overflow) stack.missing = ByName<NoUserStack>(missing, kNoUserStackCount).value();
     if (!end.empty()) stack.end = ByName<EndReason>(end, kEndReasonCount).value();
-    const std::string word = stack.filtered ? "" : EndLabel(stack);
+    const std::string word = EndLabel(stack);
     EXPECT_TRUE(word.empty() || lines.back().name == word) << word;
     for (size_t i = 0; i < lines.size() - (word.empty() ? 0 : 1); ++i) {
       // The address to look up; how it was found is not said.
-      const Frame frame = {.module = lines[i].module, .address = lines[i].address, .exact = true};
-      stack.frames.push_back({frame, FrameKind::kNative, true, profile_.names->emplace_back(lines[i].name)});
+      const Frame frame = {.code = lines[i].module, .address = lines[i].address, .exact = true};
+      stack.frames.push_back({frame, true, Line(lines[i].name)});
     }
     profile_.user_stacks.push_back(std::move(stack));
     return it->second;
@@ -193,8 +193,8 @@ class OtlpToProfile {
   std::vector<std::string> comments_;
   std::map<Texts, uint32_t> processes_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Module>> modules_;
-  std::map<std::pair<std::vector<Line>, std::string>, uint32_t> kernel_stacks_;
-  std::map<std::pair<std::vector<Line>, std::string>, uint32_t> user_stacks_;
+  std::map<std::pair<std::vector<Place>, std::string>, uint32_t> kernel_stacks_;
+  std::map<std::pair<std::vector<Place>, std::string>, uint32_t> user_stacks_;
   std::map<RowKey, size_t> rows_;
 };
 

@@ -162,7 +162,7 @@ TEST(PyroscopeTest, LargeWindowsAreInProfilesThatAreNotTooLarge) {
   RecordedProfile one = OneReader();
   std::vector<NamedFrame> frames;
   for (uint64_t i = 0; i < 120; ++i) {
-    const std::string& name = one.profile.names->emplace_back("function_" + std::to_string(i));
+    const std::string name = "function_" + std::to_string(i);
     frames.push_back(RecordedProfile::Native({one.app, 16 * i, FrameSource::kEhFrame, true}, name, "app"));
   }
   for (uint32_t i = 0; i < 20'000; ++i) {

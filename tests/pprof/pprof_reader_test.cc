@@ -187,7 +187,7 @@ TEST(PprofReaderTest, ANameThatOthersGaveIsTheirs) {
     message.mutable_function(2)->set_system_name(message.string_table_size() - 1);
   }));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->user_stacks[stored->rows[0].user_stack].frames[0].name, "read");
+  EXPECT_EQ(stored->user_stacks[stored->rows[0].user_stack].frames[0].name(), "read");
 }
 
 TEST(PprofReaderTest, EveryPrefixIsAnError) {
@@ -294,6 +294,15 @@ TEST(PprofReaderTest, AnotherFormatIsCalledSoHoweverLargeItIs) {
               entries);
 }
 
+// As `go tool pprof -proto` does, whatever its options: it does not write what it does not know.
+TEST(PprofReaderTest, WhatOthersHaveWrittenAgainIsRefused) {
+  const std::string bytes = Changed([](pb::Profile& message) {
+    for (pb::Sample& sample : *message.mutable_sample()) sample.clear_details();
+  });
+  ExpectError(bytes, absl::StatusCode::kInvalidArgument,
+              "was written again by another program, such as go tool pprof; give the file that offcpu wrote");
+}
+
 struct Damage {
   const char* what;
   std::function<void(pb::Profile&)> change;
@@ -386,11 +395,11 @@ uint64_t FrameBytes(const pb::Profile& message, const google::protobuf::Repeated
   return bytes;
 }
 
-// Each distinct stack once, then the modules and the processes.
+// The lines of all locations, each distinct stack once, then the modules and the processes.
 uint64_t HeldBytes(const pb::Profile& message) {
   // Samples 0 and 1 have the same stacks, and so has 4; the kernel's are those of 0 in 2 and 5. Words for a kernel
   // stack that is not known (3, 6) take nothing.
-  uint64_t bytes = 0;
+  uint64_t bytes = static_cast<uint64_t>(message.location_size()) * sizeof(FrameLine);
   for (const int sample : {0, 2, 3, 5, 6}) bytes += FrameBytes(message, message.sample(sample).location_id());
   for (const int sample : {2, 5}) {
     const auto& ids = message.sample(sample).location_id();
@@ -471,8 +480,9 @@ TEST(PprofReaderTest, ManyRowsOfALargeStackAreRefused) {
     m.mutable_function(0)->set_name(name);
     pb::Sample& first = *m.mutable_sample(0);
     ASSERT_EQ(m.location(0).line(0).function_id(), 1u);
-    first.mutable_location_id()->Clear();
-    for (int i = 0; i < 1000; ++i) first.add_location_id(1);
+    std::vector<uint64_t> ids(1000, 1);
+    ids.insert(ids.end(), first.location_id().begin(), first.location_id().end());
+    first.mutable_location_id()->Assign(ids.begin(), ids.end());
     for (int i = 0; i < 400; ++i) *m.add_sample() = m.sample(0);  // 400 of 49 MB are more than 16 GiB
   });
   ExpectError(message, absl::StatusCode::kResourceExhausted, "is too large: rows of more than 17179869184 bytes");
@@ -495,7 +505,7 @@ TEST(PprofReaderTest, TheLongestNameThatIsWrittenCanBeRead) {
                         {2, 5000, 1, 4000}}}};
   const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof, one.profile));
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->user_stacks[0].frames[0].name.size(), 3 * name.size());
+  EXPECT_EQ(stored->user_stacks[0].frames[0].name().size(), 3 * name.size());
 }
 
 TEST(PprofReaderTest, ValuesOfManyTypesAreNotAddedUp) {

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "perftools/profile.pb.h"
 #include "pprof/pprof_reader.h"
+#include "tests/profile/frame_lines.h"
 #include "tests/profile/recorded_profile.h"
 #include "tests/profile/sampled_profile.h"
 
@@ -152,9 +153,9 @@ TEST(PprofTest, NothingElseIsDropped) {
   EXPECT_EQ(dropped(interrupted), "schedule") << "which no interrupt came in below";
 
   RecordedProfile same_name = RecordedProfile::OneReader();
-  same_name.profile.user_stacks[0].frames[1].name = "schedule(int)";
+  same_name.profile.user_stacks[0].frames[1].lines = Line("schedule(int)");
   EXPECT_EQ(dropped(same_name), "");
-  same_name.profile.user_stacks[0].frames[1].name = "job::schedule";
+  same_name.profile.user_stacks[0].frames[1].lines = Line("job::schedule");
   EXPECT_EQ(dropped(same_name), "schedule");
 
   RecordedProfile woken = RecordedProfile::OneReader();
@@ -186,13 +187,13 @@ TEST(PprofTest, WhatWasInterruptedHasANameOfItsOwn) {
   ASSERT_TRUE(stored.ok()) << stored.status();
   std::vector<std::string_view> names;
   for (const NamedFrame& frame : stored->kernel_stacks[stored->rows[2].kernel_stack].frames)
-    names.push_back(frame.name);
+    names.push_back(frame.name());
   EXPECT_THAT(names, ElementsAre("__schedule", "asm_sysvec_apic_timer_interrupt", "__schedule", "schedule", "do_poll"));
 }
 
 TEST(PprofTest, WhatCompilersAppendIsInTheSystemNameOnly) {
   RecordedProfile one = RecordedProfile::OneReader();
-  one.profile.user_stacks[0].frames[1].name = "loop.constprop.0";
+  one.profile.user_stacks[0].frames[1].lines = Line("loop.constprop.0");
   const File file(one);
   EXPECT_THAT(file.Functions(0), ElementsAre("schedule", "pipe_read", "read", "loop", "app+0x3006"));
   std::vector<std::string> whole;
@@ -200,7 +201,7 @@ TEST(PprofTest, WhatCompilersAppendIsInTheSystemNameOnly) {
   EXPECT_THAT(whole, ElementsAre("", "", "", "loop.constprop.0", ""));
   const absl::StatusOr<NamedProfile> stored = ParsePprof(file.bytes());
   ASSERT_TRUE(stored.ok()) << stored.status();
-  EXPECT_EQ(stored->user_stacks[0].frames[1].name, "loop.constprop.0");
+  EXPECT_EQ(stored->user_stacks[0].frames[1].name(), "loop.constprop.0");
 }
 
 TEST(PprofTest, AddressesAreThoseToLookUp) {
@@ -302,7 +303,7 @@ TEST(PprofTest, TheSameProfileGivesTheSameBytes) {
 
 TEST(PprofTest, NamesAreValidUtf8WithoutControlCharacters) {
   RecordedProfile one = RecordedProfile::OneReader();
-  one.profile.user_stacks[0].frames[1].name = "l\xc3\xa9\xff\n";
+  one.profile.user_stacks[0].frames[1].lines = Line("l\xc3\xa9\xff\n");
   one.profile.comms[0] = "\xed\xa0\x80\x1b";  // a surrogate is three bytes that are none
   const File file(one);
   EXPECT_EQ(file.Functions(0)[3], "l\xc3\xa9\xef\xbf\xbd?");

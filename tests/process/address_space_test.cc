@@ -359,13 +359,14 @@ TEST_F(BuildAddressSpaceTest, AFileThatIsNoElfObject) {
   auto space = Build();
   ASSERT_EQ(space->code().size(), 1u);
   const MappedCode& code = space->code()[0];
-  ASSERT_NE(code.module, nullptr);
-  EXPECT_TRUE(code.module->is_other_format);
-  EXPECT_EQ(code.module->path, "/lib/x.so");
+  EXPECT_EQ(code.module, nullptr);
+  ASSERT_NE(code.other, nullptr);
+  EXPECT_EQ(code.other->kind, CodeKind::kOtherFile);
+  EXPECT_EQ(code.other->path, "/lib/x.so");
   EXPECT_EQ(cache.stats().unreadable, 0u);
   EXPECT_TRUE(space->SameCode(*Build(space.get())));
   memory.Put(kBase, {});
-  EXPECT_FALSE(Build()->code()[0].module->is_other_format) << "it may be anything";
+  EXPECT_EQ(Build()->code()[0].other, nullptr) << "it may be anything";
 }
 
 // Ourselves, compared with what the dynamic linker and the kernel tell.

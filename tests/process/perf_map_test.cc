@@ -24,21 +24,19 @@ class PerfMapFileTest : public ::testing::Test {
 
   static void ExpectRefused(PerfMapRefusal why) {
     const PerfMap map = OpenPerfMap(getpid());
-    EXPECT_EQ(map.module, nullptr);
+    EXPECT_EQ(map.code, nullptr);
     EXPECT_EQ(map.refusal, why) << Name(map.refusal);
   }
 
   const std::string path_ = "/tmp/perf-" + std::to_string(getpid()) + ".map";
 };
 
-TEST_F(PerfMapFileTest, StandsForCodeWithoutTables) {
-  const std::shared_ptr<const Module> map = OpenPerfMap(getpid()).module;
+TEST_F(PerfMapFileTest, StandsForTheCodeThatItNames) {
+  const std::shared_ptr<const CodeObject> map = OpenPerfMap(getpid()).code;
   ASSERT_NE(map, nullptr);
-  EXPECT_TRUE(map->is_perf_map);
+  EXPECT_EQ(map->kind, CodeKind::kPerfMap);
   EXPECT_EQ(map->path, path_);
   EXPECT_TRUE(map->file);
-  EXPECT_TRUE(map->eh_frame.bytes.empty());
-  EXPECT_TRUE(map->sframe.bytes.empty());
 }
 
 TEST_F(PerfMapFileTest, NoneIsNone) {
@@ -65,14 +63,14 @@ TEST_F(PerfMapFileTest, AFileWithSeveralNamesMayBeAnybodys) {
   ASSERT_EQ(link(path_.c_str(), other.c_str()), 0);
   ExpectRefused(PerfMapRefusal::kSeveralNames);
   unlink(other.c_str());
-  EXPECT_NE(OpenPerfMap(getpid()).module, nullptr);
+  EXPECT_NE(OpenPerfMap(getpid()).code, nullptr);
 }
 
 TEST_F(PerfMapFileTest, WhatEverybodyMayWriteDoesNotCount) {
   ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
   ExpectRefused(PerfMapRefusal::kWritable);
   ASSERT_EQ(chmod(path_.c_str(), 0664), 0);
-  EXPECT_NE(OpenPerfMap(getpid()).module, nullptr);
+  EXPECT_NE(OpenPerfMap(getpid()).code, nullptr);
 }
 
 TEST_F(PerfMapFileTest, AnotherUsersFileDoesNotCount) {
@@ -100,39 +98,46 @@ TEST_F(PerfMapFileTest, RootsFileCountsIfTheProcessMayReadIt) {
     usleep(1000);
   }
   const PerfMap secret = OpenPerfMap(child);
-  EXPECT_EQ(secret.module, nullptr);
+  EXPECT_EQ(secret.code, nullptr);
   EXPECT_EQ(secret.refusal, PerfMapRefusal::kNotReadable);
   EXPECT_EQ(chmod(path.c_str(), 0644), 0);
-  EXPECT_NE(OpenPerfMap(child).module, nullptr);
+  EXPECT_NE(OpenPerfMap(child).code, nullptr);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   unlink(path.c_str());
 }
 
 TEST_F(PerfMapFileTest, FilesAreToldApart) {
-  const std::shared_ptr<const Module> map = OpenPerfMap(getpid()).module;
-  const std::shared_ptr<const Module> again = OpenPerfMap(getpid()).module;
+  const std::shared_ptr<const CodeObject> map = OpenPerfMap(getpid()).code;
+  const std::shared_ptr<const CodeObject> again = OpenPerfMap(getpid()).code;
   std::ofstream(path_ + ".new") << "2000 10 g\n";
   ASSERT_EQ(rename((path_ + ".new").c_str(), path_.c_str()), 0);
-  const std::shared_ptr<const Module> other = OpenPerfMap(getpid()).module;
+  const std::shared_ptr<const CodeObject> other = OpenPerfMap(getpid()).code;
   ASSERT_TRUE(map != nullptr && again != nullptr && other != nullptr);
   EXPECT_TRUE(SamePerfMap(*map, *again));
   EXPECT_FALSE(SamePerfMap(*map, *other));
-  EXPECT_FALSE(SamePerfMap(*map, Module()));
+  EXPECT_FALSE(SamePerfMap(*map, CodeObject(CodeKind::kOtherFile)));
 }
 
 const std::vector<Mapping> kMadeCode = {{.begin = 0x1000, .end = 0x2000, .readable = true, .executable = true},
                                         {.begin = 0x4000, .end = 0x5000, .readable = true, .executable = true}};
+
+TEST(IsPerfMapPath, HasTheNumberOfAProcess) {
+  EXPECT_TRUE(IsPerfMapPath("/tmp/perf-1234.map"));
+  EXPECT_TRUE(IsPerfMapPath("perf-1.map"));
+  for (const char* path : {"", "/tmp/perf-.map", "/tmp/perf-x.map", "/tmp/perf-10.map2", "/tmp/x-10.map", "/perf-1.map/x"})
+    EXPECT_FALSE(IsPerfMapPath(path)) << path;
+}
 
 TEST_F(PerfMapFileTest, AllCodeThatAProcessMadeIsToldByOneModule) {
   ModuleCache modules;
   const SpanMemory memory(0, {});
   const auto space = BuildAddressSpace(kMadeCode, memory, getpid(), nullptr, modules);
   ASSERT_EQ(space->code().size(), 2u);
-  ASSERT_NE(space->code()[0].module, nullptr);
-  EXPECT_TRUE(space->code()[0].module->is_perf_map);
+  ASSERT_NE(space->code()[0].other, nullptr);
+  EXPECT_TRUE(space->code()[0].other->kind == CodeKind::kPerfMap);
   EXPECT_EQ(space->code()[0].bias, 0u);
-  EXPECT_EQ(space->code()[1].module, space->code()[0].module);
+  EXPECT_EQ(space->code()[1].other, space->code()[0].other);
   // And stays the same one, or frames of one function would differ.
   EXPECT_TRUE(BuildAddressSpace(kMadeCode, memory, getpid(), space.get(), modules)->SameCode(*space));
 }
@@ -141,7 +146,7 @@ TEST_F(PerfMapFileTest, WhatIsRefusedIsCounted) {
   ASSERT_EQ(chmod(path_.c_str(), 0646), 0);
   ModuleCache modules;
   const auto space = BuildAddressSpace(kMadeCode, SpanMemory(0, {}), getpid(), nullptr, modules);
-  EXPECT_EQ(space->code()[0].module, nullptr);
+  EXPECT_EQ(space->code()[0].other, nullptr);
   EXPECT_EQ(modules.stats().perf_maps_refused[static_cast<size_t>(PerfMapRefusal::kWritable)], 1u);
 }
 
@@ -149,7 +154,7 @@ TEST_F(PerfMapFileTest, WithoutItMadeCodeHasNoModule) {
   unlink(path_.c_str());
   ModuleCache modules;
   const auto space = BuildAddressSpace(kMadeCode, SpanMemory(0, {}), getpid(), nullptr, modules);
-  EXPECT_EQ(space->code()[0].module, nullptr);
+  EXPECT_EQ(space->code()[0].other, nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/named_profile.h"
+#include "tests/profile/frame_lines.h"
 
 namespace offcpu {
 
@@ -22,7 +23,7 @@ struct FakeProfile {
     profile.comms.push_back(name);
     return static_cast<uint32_t>(profile.comms.size() - 1);
   }
-  // Names leaf first. The names of frames must outlive this; addresses are 0x10, 0x11, ...
+  // Names leaf first; addresses are 0x10, 0x11, ...
   uint32_t User(const std::vector<std::string_view>& names, EndReason end = EndReason::kComplete) {
     NamedUserStack& stack = profile.user_stacks.emplace_back();
     stack.end = end;
@@ -30,7 +31,7 @@ struct FakeProfile {
       bool leaf = stack.frames.empty();
       FrameSource source = leaf ? FrameSource::kRegisters : FrameSource::kEhFrame;
       const Frame frame = {nullptr, 0x10 + stack.frames.size(), source, leaf};
-      stack.frames.push_back({frame, FrameKind::kNative, true, name, "libx.so"});
+      stack.frames.push_back({frame, true, Line(name), "libx.so"});
     }
     return static_cast<uint32_t>(profile.user_stacks.size() - 1);
   }
@@ -42,7 +43,7 @@ struct FakeProfile {
   uint32_t Kernel(const std::vector<std::string_view>& names) {
     NamedKernelStack& stack = profile.kernel_stacks.emplace_back();
     for (std::string_view name : names) {
-      stack.frames.push_back({{.address = 0x20, .exact = false}, FrameKind::kKernel, true, name});
+      stack.frames.push_back({{.address = 0x20, .exact = false, .kind = FrameKind::kKernel}, true, Line(name)});
     }
     return static_cast<uint32_t>(profile.kernel_stacks.size() - 1);
   }

@@ -36,7 +36,7 @@ class JoinerTest : public ::testing::Test {
 
   uint32_t Stack(uint64_t address) {
     UserStack stack;
-    stack.frames.push_back({.module = nullptr, .address = address});
+    stack.frames.push_back({.code = nullptr, .address = address});
     return stacks_.InternUser(stack);
   }
   uint32_t Missing(NoUserStack reason) { return stacks_.InternMissing(reason); }
@@ -270,7 +270,7 @@ TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
       Joiner joiner(kLimits, stack_table, table);
       const auto resolve = [&](uint64_t index) {
         UserStack stack;
-        stack.frames.push_back({.module = nullptr, .address = index + 1});
+        stack.frames.push_back({.code = nullptr, .address = index + 1});
         joiner.Resolve(5 + index, stack_table.InternUser(stack));
       };
       for (int i = 0; i < before; ++i) resolve(order[static_cast<size_t>(i)]);

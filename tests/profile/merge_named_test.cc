@@ -25,7 +25,7 @@ NamedProfile OneReader(uint64_t start_unix_ns = 1000) {
   profile.stats.intervals = 2;
   profile.processes[0].key.start_ns = 0;
   for (NamedUserStack& stack : profile.user_stacks) {
-    for (NamedFrame& frame : stack.frames) frame.name = profile.names->emplace_back(frame.name);
+    for (NamedFrame& frame : stack.frames) frame.lines = profile.names->AddLine(profile.names->Add(frame.name()));
   }
   return profile;
 }
@@ -39,7 +39,7 @@ NamedProfile Merge(NamedProfile a, NamedProfile b) {
 
 std::vector<std::string_view> NamesOf(const std::vector<NamedFrame>& frames) {
   std::vector<std::string_view> names;
-  for (const NamedFrame& frame : frames) names.push_back(frame.name);
+  for (const NamedFrame& frame : frames) names.push_back(frame.name());
   return names;
 }
 
@@ -70,9 +70,9 @@ TEST(MergeNamedTest, RowsOfOneMeaningAreAddedUp) {
   EXPECT_THAT(NamesOf(merged.user_stacks[0].frames), ElementsAre("read", "loop", "app+0x3006"));
   ASSERT_THAT(merged.kernel_stacks, SizeIs(1));
   EXPECT_THAT(NamesOf(merged.kernel_stacks[0].frames), ElementsAre("schedule", "pipe_read"));
-  ASSERT_THAT(merged.modules, SizeIs(2)) << "one by path and build id";
+  ASSERT_THAT(merged.code, SizeIs(2)) << "one by path and build id";
   for (const NamedFrame& frame : merged.user_stacks[0].frames)
-    EXPECT_TRUE(frame.module == merged.modules[0].get() || frame.module == merged.modules[1].get());
+    EXPECT_TRUE(frame.code == merged.code[0].get() || frame.code == merged.code[1].get());
 }
 
 TEST(MergeNamedTest, AnotherBuildIsAnotherModule) {
@@ -80,13 +80,13 @@ TEST(MergeNamedTest, AnotherBuildIsAnotherModule) {
   auto rebuilt = std::make_shared<Module>();
   rebuilt->path = "/opt/app";
   rebuilt->build_id = "cc03";
-  const Module* before = other.modules[1].get();
+  const CodeObject* before = other.code[1].get();
   for (NamedFrame& frame : other.user_stacks[0].frames) {
-    if (frame.module == before) frame.module = rebuilt.get();
+    if (frame.code == before) frame.code = rebuilt.get();
   }
-  other.modules[1] = rebuilt;
+  other.code[1] = rebuilt;
   const NamedProfile merged = Merge(OneReader(), std::move(other));
-  EXPECT_THAT(merged.modules, SizeIs(3));
+  EXPECT_THAT(merged.code, SizeIs(3));
   EXPECT_THAT(merged.user_stacks, SizeIs(2));
   EXPECT_THAT(merged.rows, SizeIs(2));
 }
@@ -132,7 +132,7 @@ TEST(MergeNamedTest, ImagesOfOneProcessStayApart) {
 
 TEST(MergeNamedTest, WaitsForWorkStayMarkedAndApart) {
   NamedProfile idle = OneReader();
-  idle.rows[0].idle = idle.names->emplace_back("a pool");
+  idle.rows[0].idle = idle.names->Add("a pool");
   idle.idle_is_told = true;
   NamedProfile busy = OneReader();
   busy.idle_is_told = true;
@@ -178,11 +178,12 @@ TEST(MergeNamedTest, NamesOutliveWhatTheyWereReadFrom) {
   {
     NamedProfile a = OneReader();
     NamedProfile b = OneReader();
-    b.user_stacks[0].frames[0].name = b.names->emplace_back("a name that is too long to be stored in a string");
+    b.user_stacks[0].frames[0].lines =
+        b.names->AddLine(b.names->Add("a name that is too long to be stored in a string"));
     merged = Merge(std::move(a), std::move(b));
   }
   ASSERT_THAT(merged.user_stacks, SizeIs(2));
-  EXPECT_EQ(merged.user_stacks[1].frames[0].name, "a name that is too long to be stored in a string");
+  EXPECT_EQ(merged.user_stacks[1].frames[0].name(), "a name that is too long to be stored in a string");
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class MergeTest : public ::testing::Test {
     window.comms = {"worker"};
     window.kernel_stacks = {{.id = 7, .addresses = {0xffffffff81000010, 0xffffffff81000020}}};
     window.user_stacks = {{.stack = FakeStack(module_.get(), {1, 2})}};
-    window.modules = {module_};
+    window.code = {module_};
     window.rows = {{{}, {.count = 1, .blocked_ns = blocked_ns, .runnable_ns = runnable_ns, .max_ns = blocked_ns}}};
     return window;
   }
@@ -91,7 +91,7 @@ TEST_F(MergeTest, RowsOfOneMeaningAreOneWhateverTheirIndices) {
   EXPECT_THAT(merged.kernel_stacks, SizeIs(1));
   ASSERT_THAT(merged.user_stacks, SizeIs(1));
   EXPECT_EQ(merged.user_stacks[0].stack, FakeStack(module_.get(), {1, 2}));
-  EXPECT_THAT(merged.modules, ElementsAre(module_));
+  EXPECT_THAT(merged.code, ElementsAre(module_));
   EXPECT_EQ(merged.stats.processes, 1u);
 }
 
@@ -242,7 +242,7 @@ TEST_F(MergeTest, OnlyRowsThatAreWantedAreKept) {
   ASSERT_THAT(clients.rows, SizeIs(1));
   EXPECT_EQ(clients.rows[0].blocked_ns, 300u);
   EXPECT_THAT(clients.processes, SizeIs(1));
-  EXPECT_THAT(clients.modules, IsEmpty()) << "its frames have none";
+  EXPECT_THAT(clients.code, IsEmpty()) << "its frames have none";
   ASSERT_THAT(clients.ledger, SizeIs(1));
   EXPECT_EQ(clients.ledger[0].tid, 2);
   EXPECT_EQ(clients.ledger[0].process, 0u);

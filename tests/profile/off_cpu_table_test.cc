@@ -331,7 +331,7 @@ TEST_F(OffCpuTableTest, TimesAddUpToTheSums) {
     for (uint64_t second = 1; second <= 3; ++second) {
       ProfileRow row = Wait(uint64_t{1'500'000'000} * user, 7);
       UserStack stack;
-      stack.frames.push_back({.module = nullptr, .address = user});
+      stack.frames.push_back({.code = nullptr, .address = user});
       row.user_stack = stacks_.InternUser(stack);
       const Stretch when = {.end_ns = 10'000'000'000 + second * 700'000'000,
                             .blocked_ns = row.blocked_ns,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/named_profile.h"
+#include "tests/profile/frame_lines.h"
 
 namespace offcpu {
 
@@ -21,7 +22,7 @@ struct RecordedProfile {
     auto module = std::make_shared<Module>();
     module->path = path;
     module->build_id = build_id;
-    profile.modules.push_back(module);
+    profile.code.push_back(module);
     return module.get();
   }
   uint32_t AddProcess(const ProcessKey& key, const std::string& name, const std::string& container = "") {
@@ -33,9 +34,9 @@ struct RecordedProfile {
     return static_cast<uint32_t>(profile.comms.size() - 1);
   }
   static NamedFrame Native(const Frame& frame, std::string_view name, std::string_view module_name, bool named = true) {
-    return {frame, FrameKind::kNative, named, name, module_name};
+    return {frame, named, Line(name), module_name};
   }
-  // Leaf first. Names must outlive this.
+  // Leaf first.
   uint32_t AddUser(const std::vector<NamedFrame>& frames, EndReason end = EndReason::kComplete) {
     profile.user_stacks.push_back({.frames = frames, .end = end});
     return static_cast<uint32_t>(profile.user_stacks.size() - 1);
@@ -48,7 +49,7 @@ struct RecordedProfile {
     NamedKernelStack& stack = profile.kernel_stacks.emplace_back();
     stack.overflow = overflow;
     for (const auto& [address, name] : frames) {
-      stack.frames.push_back({{.address = address, .exact = false}, FrameKind::kKernel, true, name});
+      stack.frames.push_back({{.address = address, .exact = false, .kind = FrameKind::kKernel}, true, Line(name)});
     }
     return static_cast<uint32_t>(profile.kernel_stacks.size() - 1);
   }

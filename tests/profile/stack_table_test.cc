@@ -95,8 +95,8 @@ TEST_F(StackTableTest, KeepsModulesAliveAndNamesThemOnce) {
   module_.reset();
   EXPECT_FALSE(watch.expired());
   Profile profile = Contents(table);
-  ASSERT_THAT(profile.modules, SizeIs(1));
-  EXPECT_EQ(profile.modules[0], watch.lock());
+  ASSERT_THAT(profile.code, SizeIs(1));
+  EXPECT_EQ(profile.code[0], watch.lock());
 }
 
 TEST_F(StackTableTest, UserStacksBeyondTheCapShareOneEntry) {

@@ -22,8 +22,8 @@ class KnownStacksTest : public testing::Test {
  protected:
   KnownStacksTest() {
     module_->matches_file = true;
-    stack_.frames = {{.module = module_.get(), .address = kLeafPc},
-                     {.module = module_.get(), .address = kCallerPc, .exact = false}};
+    stack_.frames = {{.code = module_.get(), .address = kLeafPc},
+                     {.code = module_.get(), .address = kCallerPc, .exact = false}};
     trace_.pcs = {kLeafPc, kCallerPc};
     trace_.steps = {{.lookup_pc = kLeafPc, .row = WithCfa(kX86_64.sp, 24)},
                     {.lookup_pc = kCallerPc - 1, .is_end = true}};
@@ -144,7 +144,7 @@ TEST_F(KnownStacksTest, AnEndThatIsNoneIsTold) {
 
 TEST_F(KnownStacksTest, CodeInMemoryIsOneProcesssOwnAndTold) {
   KnownStacks known = Make();
-  stack_.frames[0].module = nullptr;
+  stack_.frames[0].code = nullptr;
   known.Learn(ACapture(1, kVersion1), stack_, trace_);
   EXPECT_EQ(told_.size(), 1u);
   EXPECT_EQ(*known.Find(id()), stack_);

@@ -113,7 +113,7 @@ TEST_F(LivePathTest, ItServesTheWaitHoweverThatEnds) {
   EXPECT_EQ(FindStack(OpenInterval(2)).cookie, 0u) << "another wait";
 
   UserStack stack;
-  stack.frames.push_back({.module = nullptr, .address = 9});
+  stack.frames.push_back({.code = nullptr, .address = 9});
   EXPECT_EQ(live_->Resolve(cookie, stack), 0u);
   IntervalEvent ended = AnInterval(77, 10);
   ended.switches = 1;

@@ -20,7 +20,7 @@ WaitingThread Thread(int32_t tid, uint64_t switches, uint64_t cookie = 0) {
 
 UserStack AStack(uint64_t address, const Module* module = nullptr) {
   UserStack stack;
-  stack.frames.push_back({.module = module, .address = address});
+  stack.frames.push_back({.code = module, .address = address});
   return stack;
 }
 
@@ -82,7 +82,7 @@ TEST(LiveWaitsTest, AStackKeepsItsModules) {
   UserStack stack = AStack(5, module.get());
   stack.frames.push_back(stack.frames[0]);
   waits.Resolve(waits.Begin(Thread(1, 10))->cookie, stack);
-  EXPECT_EQ(waits.Find(kProcess, 1, 10)->modules.size(), 1u);
+  EXPECT_EQ(waits.Find(kProcess, 1, 10)->code.size(), 1u);
   module.reset();
   EXPECT_FALSE(observed.expired());
   waits.Begin(Thread(1, 11));

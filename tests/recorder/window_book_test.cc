@@ -34,7 +34,7 @@ class WindowBookTest : public ::testing::Test {
   }
   static UserStack AStack() {
     UserStack stack;
-    stack.frames.push_back({.module = nullptr, .address = 9});
+    stack.frames.push_back({.code = nullptr, .address = 9});
     stack.end = EndReason::kComplete;
     return stack;
   }

@@ -63,7 +63,7 @@ TEST_F(WindowTest, WaitsOfASumAreInTheBucketOfOne) {
 TEST_F(WindowTest, AnOutcomeOfAnyKindIsAdopted) {
   Window first(0, {}, kernel_stacks_, control_groups_);
   UserStack stack;
-  stack.frames.push_back({.module = nullptr, .address = 9});
+  stack.frames.push_back({.code = nullptr, .address = 9});
   first.Resolve(1, stack);
   first.ResolveMissing(2, NoUserStack::kGone);
   Window second(1, {}, kernel_stacks_, control_groups_);

@@ -29,7 +29,7 @@ class SymbolizerTest : public ::testing::Test {
     module->path = path;
     module->build_id = build_id;
     if (!file.empty()) module->file = OpenFixture(file);
-    profile_.modules.push_back(module);
+    profile_.code.push_back(module);
     return module;
   }
 
@@ -38,10 +38,10 @@ class SymbolizerTest : public ::testing::Test {
   }
 
   static Frame Exact(const std::shared_ptr<Module>& module, uint64_t address) {
-    return {.module = module.get(), .address = address, .source = FrameSource::kRegisters, .exact = true};
+    return {.code = module.get(), .address = address, .source = FrameSource::kRegisters, .exact = true};
   }
   static Frame Return(const std::shared_ptr<Module>& module, uint64_t address) {
-    return {.module = module.get(), .address = address, .source = FrameSource::kSFrame, .exact = false};
+    return {.code = module.get(), .address = address, .source = FrameSource::kSFrame, .exact = false};
   }
 
   std::vector<std::string> Names(const SymbolizerOptions& options) {
@@ -50,7 +50,7 @@ class SymbolizerTest : public ::testing::Test {
   }
   static std::vector<std::string> NamesOf(const std::vector<NamedFrame>& frames) {
     std::vector<std::string> names;
-    for (const NamedFrame& frame : frames) names.emplace_back(frame.name);
+    for (const NamedFrame& frame : frames) names.emplace_back(frame.name());
     return names;
   }
   std::vector<std::string> Names() {
@@ -206,10 +206,10 @@ TEST_F(SymbolizerTest, WithACacheNothingIsLookedUpTwice) {
   module->file.reset();
   std::filesystem::remove(kallsyms);
   const NamedProfile after = Symbolize(profile_, options, &cache);
-  EXPECT_EQ(after.user_stacks[0].frames[0].name, before.user_stacks[0].frames[0].name);
+  EXPECT_EQ(after.user_stacks[0].frames[0].name(), before.user_stacks[0].frames[0].name());
   EXPECT_TRUE(after.user_stacks[0].frames[0].named);
   EXPECT_EQ(after.user_stacks[0].frames[0].module_name, "libfixture.so");
-  EXPECT_EQ(after.kernel_stacks[0].frames[0].name, "first");
+  EXPECT_EQ(after.kernel_stacks[0].frames[0].name(), "first");
   EXPECT_FALSE(Symbolize(profile_, options).user_stacks[0].frames[0].named)
       << "without it they are not to be found any more";
 }
@@ -235,7 +235,7 @@ TEST_F(SymbolizerTest, WhatIsNotReadInTimeHasNoNames) {
   };
   NameCache cache(1 << 20);
   const NamedProfile names = Symbolize(profile_, options, &cache);
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i].frames[0].name, "libfixture.so+0x1020");
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(names.user_stacks[i].frames[0].name(), "libfixture.so+0x1020");
   EXPECT_TRUE(names.user_stacks[5].frames[0].named);
   EXPECT_EQ(std::count(asked.begin(), asked.end(), 1000u), 2);
   ASSERT_EQ(names.stats.drops.size(), 1u);

@@ -64,15 +64,6 @@ TEST_F(StackSharesTest, LeaveOutWhatCanHaveNoUserStack) {
   EXPECT_TRUE(shares.gaps.empty());
 }
 
-TEST_F(StackSharesTest, AreNotKnownOfAFileThatPprofHasWritten) {
-  const uint32_t changed = fake_.User({"f", "main"});
-  Wait(changed, 100);
-  Wait(fake_.Missing(NoUserStack::kBudget), 1);
-  fake_.profile.user_stacks[changed].filtered = true;
-  EXPECT_EQ(SharesOf(fake_.profile).ns, 0u);
-  EXPECT_EQ(Summary().find("with stacks"), std::string::npos);
-}
-
 TEST_F(StackSharesTest, AreTheFirstLineOfTheSummaryAfterTheFigures) {
   Wait(fake_.User({"f", "main"}), 980);
   Wait(fake_.Missing(NoUserStack::kBudget), 20);

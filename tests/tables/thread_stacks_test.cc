@@ -57,7 +57,7 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
 
 TEST_F(ThreadStacksTest, FramesThatWereLeftOutHaveNoAddress) {
   const uint32_t user = fake_.User({"read", "[7 frames left out]", "main"}, EndReason::kFrameLimit);
-  fake_.profile.user_stacks[user].frames[1].left_out = true;
+  fake_.profile.user_stacks[user].frames[1].kind = FrameKind::kMarker;
   Thread(11, "deep", user, fake_.Kernel({"schedule"}), 0);
   EXPECT_THAT(Text({{0x401010, 0, 0x401030}}),
               testing::EndsWith("  #1   0x0000000000401010  read  libx.so  (registers)\n"

@@ -100,6 +100,7 @@ TEST_F(WalkI386Test, ReturnAddressZero) { EXPECT_EQ(Walk(kBase + kPlain), EndRea
 
 TEST_F(WalkI386Test, ByFramePointers) {
   code_.module = nullptr;  // code that the program has made
+  code_.bias = 0;
   words_[6] = kStack + 40;
   words_[7] = kBase + 0x1010;
   words_[10] = 0;

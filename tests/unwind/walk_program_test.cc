@@ -143,7 +143,7 @@ Walked WalkProgram(const Program& program, size_t max_bytes = 64 << 10) {
   for (const Frame& frame : walked.stack.frames) {
     uint64_t bias = 0;
     for (const MappedCode& code : (*space)->code()) {
-      if (code.module.get() == frame.module && frame.module != nullptr) bias = code.bias;
+      if (code.module.get() == frame.code && frame.code != nullptr) bias = code.bias;
     }
     walked.pcs.push_back(frame.address + bias);
   }
@@ -281,7 +281,7 @@ TEST(WalkProgramTest, GeneratedCodeByFramePointer) {
   EXPECT_TRUE(Within({found.begin(), found.begin() + 2}, walked.pcs));
   EXPECT_TRUE(Within({found.begin() + 2, found.end()}, walked.pcs));
   EXPECT_EQ(walked.stats.frames[static_cast<size_t>(FrameSource::kFramePointer)], 1u);
-  EXPECT_THAT(walked.stack.frames, Contains(::testing::Field(&Frame::module, nullptr)));
+  EXPECT_THAT(walked.stack.frames, Contains(::testing::Field(&Frame::code, nullptr)));
 }
 
 TEST(WalkProgramTest, LibraryWithoutTablesByFramePointer) {

@@ -57,7 +57,7 @@ class WalkTest : public ::testing::Test {
       MappedCode code;
       code.begin = base + 0x1000;
       code.end = base + 0x2000;
-      code.bias = base;
+      code.bias = mapped_module != nullptr ? base : 0;
       code.module = std::move(mapped_module);
       return code;
     };
@@ -97,7 +97,7 @@ TEST_F(WalkTest, ToTheOutermostFrame) {
   EXPECT_TRUE(stack.frames[0].exact);
   EXPECT_EQ(stack.frames[1].source, FrameSource::kEhFrame);
   EXPECT_FALSE(stack.frames[1].exact);
-  EXPECT_EQ(stack.frames[1].module, module);
+  EXPECT_EQ(stack.frames[1].code, module);
   EXPECT_EQ(walker.stats().walks, 1u);
   EXPECT_EQ(walker.stats().ends[static_cast<size_t>(EndReason::kComplete)], 1u);
   EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kEhFrame)], 2u);
@@ -337,7 +337,7 @@ TEST_F(WalkTest, GeneratedCode) {
   words[9] = kTables + kOutermost + 1;
   EXPECT_EQ(Walk(kGenerated + 0x1000, kStack + 32), EndReason::kComplete);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kGenerated + 0x1000, 0x1010, kOutermost + 1}));
-  EXPECT_EQ(stack.frames[0].module, nullptr);
+  EXPECT_EQ(stack.frames[0].code, nullptr);
   EXPECT_EQ(stack.frames[1].source, FrameSource::kFramePointer);
 }
 
@@ -393,7 +393,7 @@ TEST_F(WalkTest, AnyStackAtAll) {
     ++ends[static_cast<size_t>(Walk(any(), any(), i % 2 == 0))];
     ASSERT_LE(stack.frames.size(), kMaxFrames);
     for (const Frame& frame : stack.frames) {
-      ASSERT_TRUE(frame.module == nullptr || (frame.lookup_address() >= 0x1000 && frame.lookup_address() < 0x2000));
+      ASSERT_TRUE(frame.code == nullptr || (frame.lookup_address() >= 0x1000 && frame.lookup_address() < 0x2000));
     }
   }
   for (const EndReason end : {EndReason::kComplete, EndReason::kGuessedEnd, EndReason::kStackCopy, EndReason::kNoRow,
@@ -593,7 +593,7 @@ TEST_F(WalkTest, OfMoreFramesTheInnermostAndTheOutermostAreKept) {
                 kTables + kPlain + 5, 0, kTables + kPlain + 6, 0, kTables + kOutermost + 1});
   EXPECT_EQ(Walk(kTables + kPlain), EndReason::kFrameLimit);
   EXPECT_EQ(addresses(), (std::vector<uint64_t>{kPlain, kPlain + 1, 3, kPlain + 5, kPlain + 6, kOutermost + 1}));
-  for (size_t i = 0; i < stack.frames.size(); ++i) EXPECT_EQ(stack.frames[i].left_out, i == 2) << i;
+  for (size_t i = 0; i < stack.frames.size(); ++i) EXPECT_EQ(stack.frames[i].is_marker(), i == 2) << i;
   EXPECT_EQ(walker.stats().frames[static_cast<size_t>(FrameSource::kEhFrame)], 4u + 4u) << "the mark is no frame";
 }
 
@@ -603,7 +603,7 @@ TEST_F(WalkTest, OfMoreFramesWithoutAnEndTheInnermostAreKept) {
   words.back() = kTables + kPlain + 8;
   EXPECT_EQ(Walk(kTables + kPlain, 0, /*more=*/true), EndReason::kStackCopy) << "the next capture may hold more";
   EXPECT_EQ(stack.frames.size(), kMaxFrames);
-  for (const Frame& frame : stack.frames) EXPECT_FALSE(frame.left_out);
+  for (const Frame& frame : stack.frames) EXPECT_FALSE(frame.is_marker());
 }
 
 // A trampoline, described by one table or the other, directly behind a function that ends in a call.

@@ -1,4 +1,4 @@
-#include "process/module.h"
+#include "process/file_identity.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

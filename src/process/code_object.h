@@ -1,0 +1,40 @@
+// What frames are in: an ELF object, or code that is none. A plain value that never changes once it is shared; safe to
+// read from any thread. Profiles keep those alive that their frames name.
+//
+// Names come from `file`, which is held open and is read later, after the target may be gone.
+#ifndef OFFCPU_PROCESS_CODE_OBJECT_H_
+#define OFFCPU_PROCESS_CODE_OBJECT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "process/file_identity.h"
+#include "process/memory_budget.h"
+#include "process/owned_fd.h"
+
+namespace offcpu {
+
+enum class CodeKind : uint8_t {
+  kElf,        // an ELF object, which is a Module (module.h)
+  kOtherFile,  // a file of another form, which says nothing of its frames: only the path is known
+  kPerfMap,    // what a process has made itself; `file` is the perf map that names it (perf_map.h)
+};
+
+class CodeObject : public std::enable_shared_from_this<CodeObject> {
+ public:
+  explicit CodeObject(CodeKind code_kind, std::string code_path = {}) : kind(code_kind), path(std::move(code_path)) {}
+
+  CodeKind kind;
+  std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
+  std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
+  uint64_t content_hash = 0;  // of every byte that was read of it
+  FileIdentity identity;      // of `file`
+  OwnedFd file;               // the regular file behind it, if it could be opened; read-only, not blocking
+  MemoryLease memory;         // for what is held of it, in the name of the user who pays: the owner of the file
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_PROCESS_CODE_OBJECT_H_
