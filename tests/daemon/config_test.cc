@@ -186,7 +186,8 @@ TEST(ConfigTest, TextsSurviveBeingPrinted) {
 }
 
 TEST(ConfigTest, UnknownNamesAreErrors) {
-  EXPECT_EQ(ErrorOf("[record]\nsampel = \"1us\"\n"), "f:2:1: nothing is called 'record.sampel', the nearest is record.sample");
+  EXPECT_EQ(ErrorOf("[record]\nsampel = \"1us\"\n"),
+            "f:2:1: nothing is called 'record.sampel', the nearest is record.sample");
   EXPECT_EQ(ErrorOf("\n  [recrod]\n"), "f:2:4: nothing is called 'recrod', the nearest is record");
   EXPECT_EQ(ErrorOf("sample = \"1us\"\n"), "f:1:1: nothing is called 'sample'");
   EXPECT_EQ(ErrorOf("[record.sample]\nx = 1\n"), "f:1:1: sample is a length of time, as \"60s\", or \"auto\"");

@@ -106,7 +106,8 @@ bool StackRow::Calls(const std::vector<std::string>& functions) const {
 
 std::string StackRow::Text() const {
   std::string text = comm + ": ";
-  for (auto frame = user->frames.rbegin(); frame != user->frames.rend(); ++frame) text.append(frame->name()).append(";");
+  for (auto frame = user->frames.rbegin(); frame != user->frames.rend(); ++frame)
+    text.append(frame->name()).append(";");
   if (user->missing != NoUserStack::kNone) {
     text += "[no user stack: " + std::string(Name(user->missing)) + "]";
   } else if (!complete()) {
