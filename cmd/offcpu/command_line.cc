@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -42,12 +43,13 @@ CLI::Validator Between(int min, int max) {
   return CLI::Validator(
       [min, max](const std::string& text) -> std::string {
         uint64_t number = 0;
-        int64_t below = 0;
-        if (!absl::SimpleAtoi(text, &number) && !absl::SimpleAtoi(text, &below))
-          return absl::StrCat("'", text, "' is not a number");
-        if (below == 0 && number >= static_cast<uint64_t>(min) &&
+        const bool is_number = absl::SimpleAtoi(text, &number);
+        if (is_number && number >= static_cast<uint64_t>(min) &&
             (max == INT_MAX || number <= static_cast<uint64_t>(max)))
           return "";
+        const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+        if (digits.empty() || !std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit))
+          return absl::StrCat("'", text, "' is not a number");
         return max == INT_MAX ? absl::StrCat("must be ", min, " or more") : absl::StrCat("must be ", min, " to ", max);
       },
       "");
@@ -87,6 +89,13 @@ std::vector<std::string> LongNames(const Verb& verb) {
   return names;
 }
 
+bool TakesNoValue(const Verb& verb, const std::string& name) {
+  return std::any_of(verb.flags.begin(), verb.flags.end(), [&name](const Flag& flag) {
+    const std::vector<std::string> names = absl::StrSplit(flag.name, ',');
+    return std::holds_alternative<bool*>(flag.value) && std::find(names.begin(), names.end(), name) != names.end();
+  });
+}
+
 // "no option '--wakesr', the nearest is --wakers", "no verb 'recrod', the nearest is record".
 std::string NotKnown(std::string_view what, const std::string& typed, const std::vector<std::string>& words) {
   const std::string nearest = NearestWord(typed, words);
@@ -106,11 +115,13 @@ std::string WrongWords(const CLI::ParseError& error, const Verb& verb) {
       return NotKnown("option", std::string(word.substr(0, word.find('='))), LongNames(verb));
     }
   }
-  // "Could not convert: --pid = abc": all that is converted is a number.
+  // "Could not convert: --pid = abc". What takes a value that is converted takes a number.
   const size_t equals = words.find(" = ");
   if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::ConversionError) || equals == std::string::npos)
     return text;
-  return absl::StrCat(words.substr(0, equals), ": '", words.substr(equals + 3), "' is not a number");
+  const std::string name = words.substr(0, equals);
+  if (TakesNoValue(verb, name)) return absl::StrCat(name, " takes no value");
+  return absl::StrCat(name, ": '", words.substr(equals + 3), "' is not a number");
 }
 
 std::vector<std::string> NamesOf(const std::vector<Verb>& verbs) {
@@ -156,8 +167,8 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
     if (has_command && command.empty()) throw CLI::ValidationError("nothing follows --", 1);
     if (has_command && chosen()->command == nullptr) throw CLI::ValidationError("only record runs a command", 1);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout);
-    return 0;
+    const bool is_written = std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout) >= 0;
+    return is_written && std::fflush(stdout) == 0 ? kExitOk : kExitFailed;
   } catch (const CLI::Success& success) {  // --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

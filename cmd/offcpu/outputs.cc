@@ -26,6 +26,8 @@ size_t StdoutColumns() {
   return std::max<size_t>(window.ws_col, kMinColumns);
 }
 
+int stdout_error = 0;  // the first one of ToStdout and FlushStdout
+
 bool IsStdout(const std::string& file) { return file == "-" || file == "/dev/stdout"; }
 
 // Can the file be written where it is to be? A terminal takes no bytes that are none of a text.
@@ -36,6 +38,8 @@ absl::Status CheckPlace(const std::string& file, OutputFormat format) {
     return absl::InvalidArgumentError(absl::StrCat(file, ": a terminal is no place for this format"));
   }
   std::error_code error;
+  if (std::filesystem::is_directory(file, error))
+    return absl::InvalidArgumentError(absl::StrCat("cannot write ", file, ": it is a directory"));
   const bool is_written_directly =
       std::filesystem::exists(file, error) && !std::filesystem::is_regular_file(file, error);
   std::filesystem::path place = file;
@@ -148,12 +152,16 @@ void TellHidden(const OutputFlags& flags, const std::string& line) {
   std::fputs(line.c_str(), stderr);
 }
 
-void ToStdout(std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); }
+void ToStdout(std::string_view piece) {
+  const bool is_written = std::fwrite(piece.data(), 1, piece.size(), stdout) == piece.size();
+  if (!is_written && stdout_error == 0) stdout_error = errno;
+}
 
 // A piece that is larger than the buffer is written at once: of its failure fflush says nothing.
 absl::Status FlushStdout() {
-  if (std::ferror(stdout) == 0 && std::fflush(stdout) == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat("cannot write to the standard output: ", strerror(errno)));
+  if (std::fflush(stdout) != 0 && stdout_error == 0) stdout_error = errno;
+  if (stdout_error == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("cannot write to the standard output: ", strerror(stdout_error)));
 }
 
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {

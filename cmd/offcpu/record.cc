@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
+#include "classify/idle.h"
 #include "offcpu/child.h"
 #include "offcpu/outputs.h"
 #include "offcpu/record_flags.h"
@@ -24,6 +25,7 @@
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
+#include "tables/idle_table.h"
 
 namespace offcpu {
 namespace {
@@ -92,7 +94,7 @@ class ProgressLine {
     const RecorderProgress progress = recorder.progress();
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
     if (progress.intervals == 0 && seconds > 0 && !selection_.empty()) {
-      std::fprintf(stderr, "\rrecording %lld s: %s so far; Ctrl-C ends it\033[K", static_cast<long long>(seconds),
+      std::fprintf(stderr, "\rrecording %lld s: %s; Ctrl-C ends it\033[K", static_cast<long long>(seconds),
                    NothingOf(selection_).c_str());
       return;
     }
@@ -134,7 +136,10 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   NamedProfile profile = Symbolize(std::move(recorded), naming);
   KeepWanted(filter, &profile);
   absl::Status written = WriteOutputs(flags.outputs, profile);
-  if (WritesToStdout(flags.outputs)) return written;
+  if (WritesToStdout(flags.outputs)) {
+    TellHidden(flags.outputs, IdleLine(SumIdle(profile)));
+    return written;
+  }
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
   written.Update(PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks));
   return written;
@@ -171,8 +176,7 @@ ExitCode RunRecord(const RecordFlags& flags) {
   WaitForEnd(**recorder, *config, selection, *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  if (profile->rows.empty() && !selection.empty())
-    std::fprintf(stderr, "offcpu: %s\n", Printable(NothingOf(selection)).c_str());
+  if (profile->rows.empty() && !selection.empty()) std::fprintf(stderr, "offcpu: %s\n", NothingOf(selection).c_str());
   if (absl::Status status = WriteResult(flags, *filter, *idle, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;

@@ -72,7 +72,7 @@ StackPlacer::StackPlacer(const NamedProfile& profile, std::string (*process)(con
 // Appends the functions of the frame, outermost first.
 void StackPlacer::AppendFrame(const NamedFrame& frame, Stack* frames) {
   // One function of several processes, or of two recordings, is one.
-  const bool is_in_perf_map = frame.code != nullptr && frame.code->kind == CodeKind::kPerfMap;
+  const bool is_in_perf_map = frame.code != nullptr && frame.code->kind() == CodeKind::kPerfMap;
   const std::string_view module = is_in_perf_map ? "perf map" : frame.module_name;
   for (auto line = frame.lines.rbegin(); line != frame.lines.rend(); ++line) {
     frames->push_back(tree_.FrameOf(line->function, module, ClassOf(frame)));

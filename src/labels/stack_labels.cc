@@ -51,15 +51,6 @@ std::string MissingLabel(const NamedKernelStack& stack) {
   return stack.is_lost() ? "[unknown kernel stack]" : "";
 }
 
-std::vector<FrameFunction> FunctionsOf(std::span<const NamedFrame> frames) {
-  std::vector<FrameFunction> functions;
-  functions.reserve(frames.size());
-  for (const NamedFrame& frame : frames) {
-    for (const FrameLine& line : frame.lines) functions.push_back({&frame, &line});
-  }
-  return functions;
-}
-
 std::vector<std::string> UserLabels(const NamedUserStack& stack) {
   std::vector<std::string> labels;
   labels.reserve(stack.frames.size() + 1);

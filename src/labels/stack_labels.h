@@ -10,7 +10,6 @@
 #define OFFCPU_LABELS_STACK_LABELS_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,13 +22,6 @@ namespace offcpu {
 std::vector<std::string> UserLabels(const NamedUserStack& stack);
 // Empty if there is no kernel stack: the thread was in user mode.
 std::vector<std::string> KernelLabels(const NamedKernelStack& stack);
-// A function that a stack runs through, with its frame, which may have several: what was inlined.
-struct FrameFunction {
-  const NamedFrame* frame = nullptr;
-  const FrameLine* line = nullptr;
-};
-// Leaf first, as the frames.
-std::vector<FrameFunction> FunctionsOf(std::span<const NamedFrame> frames);
 
 // A chain of wakers as labels: for each link the way back from where it woke, behind kWakerMark, to the name of its
 // thread, and to its process if that is to be named; [interrupt] instead. All chains that found no place are [other].

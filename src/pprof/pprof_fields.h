@@ -26,8 +26,10 @@ struct PprofLimits {
   size_t string_bytes = 3 * kMaxDemangledBytes;  // a name as long as they get, each byte of it replaced by U+FFFD
   size_t rest_bytes = 1u << 20;
   size_t comments = 1024 + kMaxLedgerEntries;
-  size_t stack_frames = 8192;      // ours have at most 4096 of user code and 127 of the kernel; pprof can put in some
-  uint64_t held_bytes = 1u << 30;  // PprofFrameBytes of distinct stacks, names of processes, modules and control groups
+  // Functions of a stack: ours have at most 4096 frames of user code and 127 of the kernel, and some are inlined.
+  size_t stack_frames = 32768;
+  // PprofFrameBytes of distinct stacks, lines of locations, names of processes, mappings and control groups.
+  uint64_t held_bytes = 1u << 30;
   uint64_t shown_bytes = uint64_t{1} << 34;  // the same, each time that a sample refers to them: what an output repeats
 };
 

@@ -54,7 +54,7 @@ std::string OurValues(bool with_samples) {
   return values;
 }
 
-// As TimeTable makes them. Who has written the file again may have left them out.
+// As TimeTable makes them; older files have none.
 absl::Status ReadGrid(const pb::Profile& header, TimeGrid* grid) {
   if (!header.has_times()) return absl::OkStatus();
   const auto column_ns = static_cast<uint64_t>(header.times().column_ns());
@@ -107,7 +107,7 @@ absl::StatusOr<NamedProfile> ParseMessage(std::string_view bytes, const PprofLim
   for (const std::string_view sample : fields->samples) {
     if (absl::Status status = rows.Add(sample); !status.ok()) return status;
   }
-  // Whatever has become of the comment that says it. Older files have the values of samples only if there are any.
+  // Older files have the values of samples only if there are any.
   const bool may_have_samples = values != RowValues(false).size();
   uint64_t& period_ns = profile.stats.oncpu_period_ns;
   if (!may_have_samples) period_ns = 0;

@@ -1,7 +1,6 @@
 // Turns the samples of a pprof file of ours into the rows of a profile, with the processes and names that they share.
 // The cause of a wait is not read: it is found again by the same names. Whether it is for work is read, because the
-// writer of the file may have had other patterns. Each number, name and reference is checked. A label that pprof has
-// taken off leaves what it said empty: no pid, no name, the kind "other".
+// writer of the file may have had other patterns. Each number, name and reference is checked.
 #ifndef OFFCPU_PPROF_PPROF_ROWS_H_
 #define OFFCPU_PPROF_PPROF_ROWS_H_
 

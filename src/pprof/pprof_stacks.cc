@@ -11,6 +11,7 @@
 #include "classify/interpreted.h"
 #include "labels/stack_labels.h"
 #include "pprof/pprof_labels.h"
+#include "profile/left_out_name.h"
 
 namespace offcpu {
 namespace {
@@ -27,8 +28,10 @@ bool IsNamed(const NamedFrame& frame) {
   return frame.code != nullptr && !(name.starts_with(file) && name.substr(file.size()).starts_with("+0x"));
 }
 
+// Files do not say which mappings are no ELF objects, so frames in such a one are native here.
 FrameKind KindOf(const PprofLocation& location) {
-  if (location.code != nullptr && location.code->kind == CodeKind::kElf) return FrameKind::kNative;
+  if (location.code == nullptr) return IsLeftOutName(location.name()) ? FrameKind::kMarker : FrameKind::kGenerated;
+  if (location.code->kind() == CodeKind::kElf) return FrameKind::kNative;
   return IsInterpretedName(location.name()) ? FrameKind::kInterpreted : FrameKind::kGenerated;
 }
 
@@ -69,6 +72,12 @@ absl::StatusOr<std::vector<uint32_t>> PprofStacks::Find(std::span<const uint64_t
   return locations;
 }
 
+size_t PprofStacks::Functions(LocationSpan locations) const {
+  size_t functions = 0;
+  for (const uint32_t index : locations) functions += tables_.location(index).lines.size();
+  return functions;
+}
+
 bool PprofStacks::IsMark(uint32_t index) const {
   const PprofLocation& location = tables_.location(index);
   return IsWord(location) && location.name() == kWakerMark;
@@ -93,8 +102,8 @@ absl::StatusOr<std::vector<PprofStacks::Locations>> PprofStacks::Split(std::span
   if (stacks.size() != 1 + wakers) return DamagedStack("other wakers than its labels name");
   std::reverse(stacks.begin(), stacks.end());
   for (const Locations& stack : stacks) {
-    if (stack.size() <= max_frames_) continue;
-    return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " frames"));
+    if (Functions(stack) <= max_frames_) continue;
+    return absl::ResourceExhaustedError(absl::StrCat("is too large: a stack of more than ", max_frames_, " functions"));
   }
   return stacks;
 }
@@ -116,6 +125,7 @@ absl::StatusOr<PprofStacks::Stacks> PprofStacks::InternInterrupt(const Locations
                                                                  const PprofStackLabels& labels) {
   Locations kernel = locations;
   std::erase_if(kernel, [this](uint32_t index) { return !tables_.location(index).kernel; });
+  if (locations.size() != kernel.size() + 1) return DamagedStack("an interrupt with a user stack");  // but for its word
   const absl::StatusOr<uint32_t> kernel_stack = InternKernel(kernel, labels.no_kernel_stack);
   if (!kernel_stack.ok()) return kernel_stack.status();
   const auto next = static_cast<uint32_t>(profile_.user_stacks.size());
@@ -130,8 +140,8 @@ uint64_t PprofStacks::Bytes(LocationSpan locations) const {
   uint64_t bytes = 0;
   for (const uint32_t index : locations) {
     const PprofLocation& location = tables_.location(index);
-    bytes += PprofFrameBytes("", location.file);
-    for (const FrameLine& line : location.lines) bytes += line.function.size() + line.file.size();
+    bytes += location.file.size();
+    for (const FrameLine& line : location.lines) bytes += PprofFrameBytes(line.function, line.file);
   }
   return bytes;
 }

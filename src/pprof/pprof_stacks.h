@@ -22,10 +22,8 @@ struct PprofStackLabels {
   std::string_view user_end, no_user_stack, no_kernel_stack, unwind;
 };
 
-// What a frame with such names counts for PprofLimits: they, and what is held and written beside them.
-inline uint64_t PprofFrameBytes(std::string_view name, std::string_view module) {
-  return name.size() + module.size() + 64;
-}
+// What a function of a frame with such names counts for PprofLimits: they, and what is held and written beside them.
+inline uint64_t PprofFrameBytes(std::string_view name, std::string_view file) { return name.size() + file.size() + 64; }
 
 class PprofStacks {
  public:
@@ -55,6 +53,7 @@ class PprofStacks {
   using StackIndex = absl::flat_hash_map<std::vector<uint32_t>, uint32_t>;  // by locations, and what else tells apart
 
   absl::StatusOr<std::vector<uint32_t>> Find(std::span<const uint64_t> location_ids) const;
+  size_t Functions(LocationSpan locations) const;
   uint64_t Bytes(LocationSpan locations) const;
   bool IsMark(uint32_t index) const;
   bool TakeMarker(const NamedUserStack& stack, LocationSpan* locations) const;

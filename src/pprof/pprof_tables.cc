@@ -109,6 +109,7 @@ absl::StatusOr<FrameLine> PprofTables::LineOf(uint64_t function_id, int64_t line
   if (function == function_by_id_.end()) return Damaged("the function of location", location_id);
   const absl::StatusOr<std::string_view> name = String(function->second.name);
   if (!name.ok()) return name.status();
+  if (name->empty()) return Damaged("the name of a function of location", location_id);
   const absl::StatusOr<std::string_view> file = String(function->second.file);
   if (!file.ok()) return file.status();
   const bool is_line = line > 0 && line <= std::numeric_limits<uint32_t>::max();

@@ -175,9 +175,9 @@ class Builder {
 
   // A file that cannot be read as an ELF object has one name for all of its mappings.
   void Name(const Mapping& m, const MappedCode* known, File* file) {
-    if (known != nullptr && known->other != nullptr) {
+    if (known != nullptr && known->module == nullptr && known->other->kind() == CodeKind::kOtherFile) {
       file->other = known->other;
-    } else if (known != nullptr && known->module->code.empty()) {
+    } else if (known != nullptr && known->module != nullptr && known->module->code.empty()) {
       file->unreadable = known->module;
     } else if (IsOtherFormat(m)) {
       file->other = std::make_shared<CodeObject>(CodeKind::kOtherFile, m.path);

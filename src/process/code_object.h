@@ -5,6 +5,7 @@
 #ifndef OFFCPU_PROCESS_CODE_OBJECT_H_
 #define OFFCPU_PROCESS_CODE_OBJECT_H_
 
+#include <cassert>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,15 +25,25 @@ enum class CodeKind : uint8_t {
 
 class CodeObject : public std::enable_shared_from_this<CodeObject> {
  public:
-  explicit CodeObject(CodeKind code_kind, std::string code_path = {}) : kind(code_kind), path(std::move(code_path)) {}
+  // kElf is that of a Module only, which AsModule relies on.
+  explicit CodeObject(CodeKind kind, std::string code_path = {}) : path(std::move(code_path)), kind_(kind) {
+    assert(kind != CodeKind::kElf);
+  }
 
-  CodeKind kind;
+  CodeKind kind() const { return kind_; }
+
   std::string path;           // as the first target's maps named it, without " (deleted)"; "[vdso]" for the vDSO
   std::string build_id;       // lower-case hex, empty if none. A label: not proof of the content
   uint64_t content_hash = 0;  // of every byte that was read of it
   FileIdentity identity;      // of `file`
   OwnedFd file;               // the regular file behind it, if it could be opened; read-only, not blocking
   MemoryLease memory;         // for what is held of it, in the name of the user who pays: the owner of the file
+
+ protected:
+  CodeObject() = default;  // of an ELF object
+
+ private:
+  CodeKind kind_ = CodeKind::kElf;
 };
 
 }  // namespace offcpu

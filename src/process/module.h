@@ -49,8 +49,6 @@ struct GoLandmark {
 
 class Module : public CodeObject {
  public:
-  Module() : CodeObject(CodeKind::kElf) {}
-
   const Machine* machine = &kX86_64;  // whose code it is
   std::vector<CodeRange> code;
   // Where a program or a dynamic linker begins, a link-time address; 0 in other libraries, where it has no meaning.
@@ -80,7 +78,7 @@ class Module : public CodeObject {
 
 // Null unless it is one.
 inline const Module* AsModule(const CodeObject* code) {
-  return code != nullptr && code->kind == CodeKind::kElf ? static_cast<const Module*>(code) : nullptr;
+  return code != nullptr && code->kind() == CodeKind::kElf ? static_cast<const Module*>(code) : nullptr;
 }
 
 inline constexpr ModuleTable Module::*kAllModuleTables[] = {&Module::eh_frame_hdr, &Module::eh_frame, &Module::sframe,

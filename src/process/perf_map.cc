@@ -129,7 +129,7 @@ bool IsPerfMapPath(std::string_view path) {
 bool SamePerfMap(const CodeObject& a, const CodeObject& b) {
   struct stat a_stat;
   struct stat b_stat;
-  const bool are_maps = a.kind == CodeKind::kPerfMap && b.kind == CodeKind::kPerfMap;
+  const bool are_maps = a.kind() == CodeKind::kPerfMap && b.kind() == CodeKind::kPerfMap;
   return are_maps && fstat(a.file.get(), &a_stat) == 0 && fstat(b.file.get(), &b_stat) == 0 &&
          a_stat.st_dev == b_stat.st_dev && a_stat.st_ino == b_stat.st_ino;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -32,7 +33,7 @@ class StackNumbers {
   uint64_t Of(const NamedKernelStack& stack) {
     std::vector<FrameMeaning> frames;
     for (const NamedFrame& frame : stack.frames)
-      frames.emplace_back(nullptr, frame.named ? 0 : frame.address, frame.name(), frame.exact);
+      frames.emplace_back(nullptr, frame.named ? 0 : frame.address, SameLines{frame.lines}, frame.exact);
     const auto [it, is_new] =
         kernel_numbers_.try_emplace({std::move(frames), stack.overflow, stack.user_mode}, kernels_.size() + 1);
     if (is_new) kernels_.push_back(stack);
@@ -43,7 +44,7 @@ class StackNumbers {
     std::vector<FrameMeaning> frames;
     for (NamedFrame& frame : stack.frames) {
       if (frame.code != nullptr) frame.code = same_code_.at(frame.code);
-      frames.emplace_back(frame.code, frame.address, frame.name(), frame.exact);
+      frames.emplace_back(frame.code, frame.address, SameLines{frame.lines}, frame.exact);
     }
     UserMeaning meaning(std::move(frames), stack.end, stack.missing, stack.overflow);
     const auto [it, is_new] = user_numbers_.try_emplace(std::move(meaning), users_.size() + 1);
@@ -68,7 +69,18 @@ class StackNumbers {
   }
 
  private:
-  using FrameMeaning = std::tuple<const CodeObject*, uint64_t, std::string_view, bool>;
+  // Lines that are equal, wherever they are.
+  struct SameLines {
+    std::span<const FrameLine> lines;
+
+    bool operator==(const SameLines& other) const { return std::ranges::equal(lines, other.lines); }
+    template <typename H>
+    friend H AbslHashValue(H h, const SameLines& same) {
+      for (const FrameLine& line : same.lines) h = H::combine(std::move(h), line);
+      return H::combine(std::move(h), same.lines.size());
+    }
+  };
+  using FrameMeaning = std::tuple<const CodeObject*, uint64_t, SameLines, bool>;
   using KernelMeaning = std::tuple<std::vector<FrameMeaning>, bool, bool>;
   using UserMeaning = std::tuple<std::vector<FrameMeaning>, EndReason, NoUserStack, bool>;
 

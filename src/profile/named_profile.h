@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "profile/profile.h"
 
 namespace offcpu {
@@ -30,11 +31,20 @@ struct FrameLine {
   uint32_t line = 0;      // 0: not known
 
   bool operator==(const FrameLine&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const FrameLine& of) {
+    return H::combine(std::move(h), absl::string_view(of.function.data(), of.function.size()),
+                      absl::string_view(of.file.data(), of.file.size()), of.line);
+  }
 };
 
 // What the views of a profile point into: texts and lines, at addresses that do not change. One thread adds to it.
 class NameStore {
  public:
+  NameStore() = default;
+  NameStore(const NameStore&) = delete;
+  NameStore& operator=(const NameStore&) = delete;
+
   std::string_view Add(std::string_view text) { return texts_.emplace_back(text); }
   std::span<const FrameLine> Add(std::vector<FrameLine> lines) { return lines_.emplace_back(std::move(lines)); }
   // The lines of a frame in one function, of which no more than the name is known.

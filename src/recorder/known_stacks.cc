@@ -58,7 +58,7 @@ std::optional<std::vector<UserRow>> UserRowsOf(const WalkTrace& trace) {
 // By a process's own tables others could be led astray; code that it has made is in no other's version of the code. The
 // BPF programs read words of 64 bits.
 bool MayBeShared(const Frame& frame) {
-  if (frame.code == nullptr || frame.code->kind == CodeKind::kPerfMap) return true;
+  if (frame.code == nullptr || frame.code->kind() == CodeKind::kPerfMap) return true;
   const Module* module = AsModule(frame.code);
   return module != nullptr && module->matches_file && module->machine == &kX86_64;
 }

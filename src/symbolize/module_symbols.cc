@@ -83,7 +83,7 @@ ModuleNames ReadModule(const Module& module, Addresses addresses, const std::str
 }  // namespace
 
 ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::string& debug_directory) {
-  switch (code.kind) {
+  switch (code.kind()) {
     case CodeKind::kElf:
       return ReadModule(*AsModule(&code), addresses, debug_directory);
     case CodeKind::kPerfMap:

@@ -25,7 +25,7 @@ const std::string* NameCache::FindKernel(uint64_t address) const {
 }
 
 void NameCache::Add(const std::shared_ptr<const CodeObject>& code, uint64_t address, const CachedName& name) {
-  if (code->kind == CodeKind::kPerfMap) return;
+  if (code->kind() == CodeKind::kPerfMap) return;
   const size_t bytes = BytesOf(name.name);
   Grow(bytes);
   CodeNames& names = code_[code.get()];

@@ -17,6 +17,7 @@
 #include "classify/interpreted.h"
 #include "process/memory_budget.h"
 #include "process/proc_file.h"
+#include "profile/left_out_name.h"
 #include "profile/losses.h"
 #include "profile/lost_stacks.h"
 #include "symbolize/demangle.h"
@@ -61,7 +62,7 @@ NamesByCode CollectAddresses(const std::vector<UserStackEntry>& stacks) {
 
 // Does the name, of a perf map, stand for a function that a runtime interprets?
 bool IsInterpreted(const Frame& frame, std::string_view name) {
-  return frame.code != nullptr && frame.code->kind == CodeKind::kPerfMap && IsInterpretedName(name);
+  return frame.code != nullptr && frame.code->kind() == CodeKind::kPerfMap && IsInterpretedName(name);
 }
 
 constexpr std::string_view kLeftOut = "[frames left out]";  // where there is no room for the name
@@ -72,7 +73,7 @@ NamedUserStack WithNames(UserStackEntry& entry, NamesByCode& names, NamePool& po
   stack.frames.reserve(entry.stack.frames.size());
   for (const Frame& frame : std::exchange(entry.stack.frames, {})) {
     if (frame.is_marker()) {
-      const auto lines = pool.InternLine(absl::StrCat("[", frame.address, " frames left out]"), kLeftOut);
+      const auto lines = pool.InternLine(LeftOutName(frame.address), kLeftOut);
       stack.frames.push_back({frame, /*named=*/false, lines, ""});
       continue;
     }
@@ -178,7 +179,7 @@ void Namer::NameFrames(const CodeObject& code, FrameNames& frames) {
   std::string_view file = FileName(code.path);
   file = pool_.Intern(file, file);
   // A perf map says nothing about an address that it does not name.
-  const bool is_made = code.kind == CodeKind::kPerfMap;
+  const bool is_made = code.kind() == CodeKind::kPerfMap;
   const std::string prefix = is_made ? "[unknown] " : absl::StrCat(std::string(file), "+");
   const std::string_view other = is_made ? "[unknown]" : file;
   Names names;

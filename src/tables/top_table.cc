@@ -42,7 +42,9 @@ std::vector<std::string> UserFrames(const NamedUserStack& stack) {
   while (!shown.empty() && IsCLibrary(shown.front().module_name)) shown = shown.subspan(1);
   if (shown.empty()) shown = stack.frames;
   std::vector<std::string> frames;
-  for (const FrameFunction& function : FunctionsOf(shown)) frames.push_back(Printable(function.line->function));
+  for (const NamedFrame& frame : shown) {
+    for (const FrameLine& line : frame.lines) frames.push_back(Printable(line.function));
+  }
   if (!end.empty()) frames.push_back(end);
   return frames;
 }

@@ -23,7 +23,7 @@ EndReason WithoutRow(const MappedCode& code) {
 // Is it known that the code keeps a frame pointer wherever it has a frame?
 bool KeepsFramePointer(const AddressSpace& space, const MappedCode& code) {
   if (code.module != nullptr) return code.module->is_go;
-  const bool is_made = code.other == nullptr || code.other->kind == CodeKind::kPerfMap;
+  const bool is_made = code.other == nullptr || code.other->kind() == CodeKind::kPerfMap;
   return is_made && space.keeps_frame_pointers();
 }
 

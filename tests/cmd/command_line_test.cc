@@ -145,6 +145,12 @@ TEST_F(CommandLineTest, AnOptionThatIsNearlyOneIsNamed) {
 TEST_F(CommandLineTest, WhatIsNoNumberIsSaidSo) {
   EXPECT_EQ(Run({"record", "--hz", "abc"}), kExitUsage);
   EXPECT_EQ(errors_, "offcpu: --hz: 'abc' is not a number; see offcpu record --help\n");
+  EXPECT_EQ(Run({"record", "--hz", "99999999999999999999"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: --hz: must be 1 to 1000; see offcpu record --help\n");
+  EXPECT_EQ(Run({"look", "x"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: NUMBER: 'x' is not a number; see offcpu look --help\n");
+  EXPECT_EQ(Run({"record", "--fast=abc"}), kExitUsage);
+  EXPECT_EQ(errors_, "offcpu: --fast takes no value; see offcpu record --help\n");
 }
 
 TEST_F(CommandLineTest, WithoutWordsItPrintsItsVerbsAsAnError) {

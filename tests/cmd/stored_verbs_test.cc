@@ -59,7 +59,6 @@ class StoredVerbsTest : public ::testing::Test {
   std::string output_;
 };
 
-// As `offcpu dump` writes it of a time without windows.
 TEST_F(StoredVerbsTest, AStandardOutputThatTakesNothingIsAnError) {
   for (const char* to : {">/dev/full", ">&-"}) {
     const std::string report = std::string("report waits.pb.gz ") + to;
@@ -83,6 +82,11 @@ TEST_F(StoredVerbsTest, TheStandardOutputTakesAnyFormat) {
   EXPECT_THAT(output_, HasSubstr(", or by --format"));
 }
 
+TEST_F(StoredVerbsTest, ADirectoryIsNoFile) {
+  EXPECT_EQ(Run("report waits.pb.gz -o / --format txt"), 2);
+  EXPECT_EQ(output_, "offcpu: cannot write /: it is a directory\n");
+}
+
 TEST_F(StoredVerbsTest, OfOtherFilesItSaysWhatCanBeRead) {
   for (const char* name : {"waits.html", "waits.folded", "waits.json", "waits.txt"}) {
     EXPECT_EQ(Run(std::string("report ") + name), 2);
@@ -96,6 +100,7 @@ TEST_F(StoredVerbsTest, ACauseMayBeWrittenAsItIsSpoken) {
   EXPECT_EQ(Run("report waits.pb.gz --cause blockade"), 2);
 }
 
+// As `offcpu dump` writes it of a time without windows.
 TEST_F(StoredVerbsTest, ReportTakesAFileOfNoTime) {
   fake_ = {};
   Write("nothing.pb.gz");

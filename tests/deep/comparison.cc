@@ -45,8 +45,8 @@ OurStack OursOf(const ProcessStacks& read, const ProfileRow& row) {
   const bool complete = entry.stack.end == EndReason::kComplete;
   OurStack ours = {read.pcs[row.user_stack], complete, std::string(Name(entry.stack.end))};
   if (complete || entry.stack.frames.empty()) return ours;
-  const Module* module = entry.stack.frames.back().code;
-  absl::StrAppend(&ours.end, " in ", module == nullptr ? "generated code" : module->path);
+  const CodeObject* code = entry.stack.frames.back().code;
+  absl::StrAppend(&ours.end, " in ", code == nullptr ? "generated code" : code->path);
   return ours;
 }
 

@@ -127,7 +127,7 @@ class HeldWalk {
   uint64_t rewritten_ = 0;
   std::vector<Doubt> doubtful_;
   std::map<MissingAt, uint64_t> missing_;
-  std::map<std::pair<const Module*, uint64_t>, std::string> places_;
+  std::map<std::pair<const CodeObject*, uint64_t>, std::string> places_;
 };
 
 namespace {

@@ -488,6 +488,26 @@ TEST(PprofReaderTest, ManyRowsOfALargeStackAreRefused) {
   ExpectError(message, absl::StatusCode::kResourceExhausted, "is too large: rows of more than 17179869184 bytes");
 }
 
+// One location may have as many functions as its bytes allow, and a stack may refer to it again and again.
+TEST(PprofReaderTest, FunctionsOfAStackAreLimited) {
+  const auto with_inlined = [](int functions) {
+    return Changed([functions](pb::Profile& m) {
+      pb::Location& location = *m.mutable_location(static_cast<int>(m.sample(0).location_id(2)) - 1);
+      const pb::Line line = location.line(0);
+      for (int i = 1; i < functions; ++i) *location.add_line() = line;
+    });
+  };
+  PprofLimits limits;
+  limits.stack_frames = 108;  // of the handler: two of the kernel, this frame, five callers and a word
+  EXPECT_TRUE(ParsePprof(with_inlined(100), limits).ok());
+  ExpectError(with_inlined(101), absl::StatusCode::kResourceExhausted, "a stack of more than 108 functions", limits);
+}
+
+TEST(PprofReaderTest, AFunctionHasAName) {
+  const std::string message = Changed([](pb::Profile& m) { m.mutable_function(0)->set_name(0); });
+  ExpectError(message, absl::StatusCode::kDataLoss, "the name of a function of location");
+}
+
 TEST(PprofReaderTest, ALongerNameThanAnyIsRefused) {
   const auto with_name = [](size_t bytes) {
     return Changed([bytes](pb::Profile& m) { m.add_string_table(std::string(bytes, 'x')); });

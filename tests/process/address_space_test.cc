@@ -361,7 +361,7 @@ TEST_F(BuildAddressSpaceTest, AFileThatIsNoElfObject) {
   const MappedCode& code = space->code()[0];
   EXPECT_EQ(code.module, nullptr);
   ASSERT_NE(code.other, nullptr);
-  EXPECT_EQ(code.other->kind, CodeKind::kOtherFile);
+  EXPECT_EQ(code.other->kind(), CodeKind::kOtherFile);
   EXPECT_EQ(code.other->path, "/lib/x.so");
   EXPECT_EQ(cache.stats().unreadable, 0u);
   EXPECT_TRUE(space->SameCode(*Build(space.get())));

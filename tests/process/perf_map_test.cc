@@ -34,7 +34,7 @@ class PerfMapFileTest : public ::testing::Test {
 TEST_F(PerfMapFileTest, StandsForTheCodeThatItNames) {
   const std::shared_ptr<const CodeObject> map = OpenPerfMap(getpid()).code;
   ASSERT_NE(map, nullptr);
-  EXPECT_EQ(map->kind, CodeKind::kPerfMap);
+  EXPECT_EQ(map->kind(), CodeKind::kPerfMap);
   EXPECT_EQ(map->path, path_);
   EXPECT_TRUE(map->file);
 }
@@ -125,7 +125,8 @@ const std::vector<Mapping> kMadeCode = {{.begin = 0x1000, .end = 0x2000, .readab
 TEST(IsPerfMapPath, HasTheNumberOfAProcess) {
   EXPECT_TRUE(IsPerfMapPath("/tmp/perf-1234.map"));
   EXPECT_TRUE(IsPerfMapPath("perf-1.map"));
-  for (const char* path : {"", "/tmp/perf-.map", "/tmp/perf-x.map", "/tmp/perf-10.map2", "/tmp/x-10.map", "/perf-1.map/x"})
+  for (const char* path :
+       {"", "/tmp/perf-.map", "/tmp/perf-x.map", "/tmp/perf-10.map2", "/tmp/x-10.map", "/perf-1.map/x"})
     EXPECT_FALSE(IsPerfMapPath(path)) << path;
 }
 
@@ -135,7 +136,7 @@ TEST_F(PerfMapFileTest, AllCodeThatAProcessMadeIsToldByOneModule) {
   const auto space = BuildAddressSpace(kMadeCode, memory, getpid(), nullptr, modules);
   ASSERT_EQ(space->code().size(), 2u);
   ASSERT_NE(space->code()[0].other, nullptr);
-  EXPECT_TRUE(space->code()[0].other->kind == CodeKind::kPerfMap);
+  EXPECT_TRUE(space->code()[0].other->kind() == CodeKind::kPerfMap);
   EXPECT_EQ(space->code()[0].bias, 0u);
   EXPECT_EQ(space->code()[1].other, space->code()[0].other);
   // And stays the same one, or frames of one function would differ.

@@ -186,5 +186,16 @@ TEST(MergeNamedTest, NamesOutliveWhatTheyWereReadFrom) {
   EXPECT_EQ(merged.user_stacks[1].frames[0].name(), "a name that is too long to be stored in a string");
 }
 
+// As two builds of one program may have them, without a build id that says so.
+TEST(MergeNamedTest, StacksOfOtherInlinedFunctionsStayApart) {
+  NamedProfile a = OneReader();
+  NamedProfile b = OneReader();
+  for (auto [profile, inner] : {std::pair(&a, "push"), {&b, "pop"}}) {
+    NamedFrame& frame = profile->user_stacks[0].frames[1];
+    frame.lines = profile->names->Add(std::vector<FrameLine>{{inner}, {frame.name()}});
+  }
+  EXPECT_THAT(Merge(std::move(a), std::move(b)).user_stacks, SizeIs(2));
+}
+
 }  // namespace
 }  // namespace offcpu

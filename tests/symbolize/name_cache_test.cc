@@ -10,7 +10,7 @@ namespace {
 
 class NameCacheTest : public ::testing::Test {
  protected:
-  std::shared_ptr<CodeObject> module_ = std::make_shared<CodeObject>(CodeKind::kElf);
+  std::shared_ptr<CodeObject> module_ = std::make_shared<CodeObject>(CodeKind::kOtherFile);
   NameCache cache_{1 << 20};
 };
 
@@ -21,13 +21,13 @@ TEST_F(NameCacheTest, KnowsWhatWasPutThere) {
   EXPECT_EQ(cache_.Find(*module_, 16)->name, "main");
   EXPECT_TRUE(cache_.Find(*module_, 16)->named);
   EXPECT_EQ(cache_.Find(*module_, 17), nullptr);
-  EXPECT_EQ(cache_.Find(CodeObject(CodeKind::kElf), 16), nullptr);
+  EXPECT_EQ(cache_.Find(CodeObject(CodeKind::kOtherFile), 16), nullptr);
   ASSERT_NE(cache_.FindKernel(16), nullptr);
   EXPECT_EQ(*cache_.FindKernel(16), "schedule");
 }
 
 TEST_F(NameCacheTest, ForgetsModulesThatNobodyHolds) {
-  auto other = std::make_shared<CodeObject>(CodeKind::kElf);
+  auto other = std::make_shared<CodeObject>(CodeKind::kOtherFile);
   const CodeObject* const gone = other.get();
   cache_.Add(module_, 16, {.name = "main"});
   const size_t bytes = cache_.bytes();
@@ -50,7 +50,7 @@ TEST_F(NameCacheTest, ForgetsTheKernelsNamesWhenItsModulesChange) {
 }
 
 TEST_F(NameCacheTest, DoesNotKeepWhatMayHaveAnotherNameTomorrow) {
-  module_->kind = CodeKind::kPerfMap;
+  module_ = std::make_shared<CodeObject>(CodeKind::kPerfMap);
   cache_.Add(module_, 16, {.name = "jitted"});
   cache_.AddKernel(16, "bpf_prog_1234");
   EXPECT_EQ(cache_.Find(*module_, 16), nullptr);
