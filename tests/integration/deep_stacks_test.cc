@@ -57,7 +57,8 @@ TEST(DeepStacks, HaveTheirOutermostFramesInAReading) {
   EXPECT_TRUE(mark.is_marker());
   const uint64_t kept = outermost - innermost - 2;
   EXPECT_EQ(mark.name(), "[" + std::to_string(kFrames - kept) + " frames left out]");
-  for (size_t i = innermost + 1; i < outermost; ++i) EXPECT_TRUE(frames[i].is_marker() || frames[i].name() == "recurse");
+  for (size_t i = innermost + 1; i < outermost; ++i)
+    EXPECT_TRUE(frames[i].is_marker() || frames[i].name() == "recurse");
 }
 
 }  // namespace

@@ -42,8 +42,7 @@ TEST(OtlpTest, EachValueIsAProfile) {
   for (const otlp::Profile& profile : reader.message().resource_profiles(0).scope_profiles(0).profiles()) {
     ASSERT_EQ(profile.samples_size(), 1);
     values.emplace_back(reader.Type(profile), profile.samples(0).values(0));
-    EXPECT_THAT(reader.Functions(profile.samples(0)),
-                ElementsAre("pipe_read", "read", "loop", "app+0x3006"));
+    EXPECT_THAT(reader.Functions(profile.samples(0)), ElementsAre("pipe_read", "read", "loop", "app+0x3006"));
     EXPECT_THAT(
         reader.Attributes(profile.samples(0).attribute_indices()),
         UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "disk"), Pair("offcpu.cause", "pipe"),
