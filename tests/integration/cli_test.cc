@@ -240,9 +240,9 @@ TEST_F(Cli, FullDiskLeavesNoHalfFile) {
 }
 
 TEST_F(Cli, AFileThatCannotBeWrittenTakesNoOtherWithIt) {
-  std::filesystem::create_directory(Path("directory.folded"));
-  EXPECT_EQ(Run({"record", "-o", Path("directory.folded"), "-o", Path("out.folded"), "--", "sleep", "0.1"}), kFailed);
-  EXPECT_THAT(errors_, HasSubstr("directory.folded"));
+  std::filesystem::create_symlink("/dev/full", Path("full.folded"));
+  EXPECT_EQ(Run({"record", "-o", Path("full.folded"), "-o", Path("out.folded"), "--", "sleep", "0.1"}), kFailed);
+  EXPECT_THAT(errors_, HasSubstr("full.folded"));
   EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("sleep"));
   EXPECT_THAT(output_, HasSubstr("\nrecorded "));
 }

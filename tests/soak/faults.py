@@ -1,5 +1,6 @@
 """What goes wrong."""
 
+import os
 import pathlib
 import signal
 import time
@@ -23,13 +24,13 @@ class Faults:
     def full_disk(self, seconds):
         self.collector.go()  # or nothing would be written
         filler = self.service.spool / "filler"
-        with open(filler, "wb") as file:
-            try:
-                while True:
-                    file.write(bytes(1 << 16))
-                    file.flush()
-            except OSError:
+        file = os.open(filler, os.O_WRONLY | os.O_CREAT)
+        try:
+            while os.write(file, bytes(1 << 16)):
                 pass
+        except OSError:
+            pass  # no space left
+        os.close(file)
         time.sleep(seconds)
         filler.unlink()
         self.collector.come()
