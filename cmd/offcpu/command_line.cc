@@ -1,9 +1,11 @@
 #include "offcpu/command_line.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -168,7 +170,9 @@ int RunCommandLine(std::vector<std::string> arguments, const std::vector<Verb>& 
     if (has_command && chosen()->command == nullptr) throw CLI::ValidationError("only record runs a command", 1);
   } catch (const CLI::CallForHelp&) {
     const bool is_written = std::fputs(FitColumns(app.help(), kHelpColumns).c_str(), stdout) >= 0;
-    return is_written && std::fflush(stdout) == 0 ? kExitOk : kExitFailed;
+    if (is_written && std::fflush(stdout) == 0) return kExitOk;
+    std::fprintf(stderr, "offcpu: cannot write to the standard output: %s\n", std::strerror(errno));
+    return kExitFailed;
   } catch (const CLI::Success& success) {  // --version
     return app.exit(success);
   } catch (const CLI::ParseError& error) {

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 namespace offcpu {
-
 namespace {
 
 // Only what is known: source files and lines, and what was inlined.

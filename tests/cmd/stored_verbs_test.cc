@@ -61,9 +61,10 @@ class StoredVerbsTest : public ::testing::Test {
 
 TEST_F(StoredVerbsTest, AStandardOutputThatTakesNothingIsAnError) {
   for (const char* to : {">/dev/full", ">&-"}) {
-    const std::string report = std::string("report waits.pb.gz ") + to;
-    EXPECT_EQ(Run(report + " 2>errors; code=$?; cat errors; exit $code; true"), 1) << to;
-    EXPECT_THAT(output_, StartsWith("offcpu: cannot write to the standard output: ")) << to;
+    for (const char* words : {"report waits.pb.gz ", "--help ", "help report "}) {
+      EXPECT_EQ(Run(std::string(words) + to + " 2>errors; code=$?; cat errors; exit $code; true"), 1) << words << to;
+      EXPECT_THAT(output_, StartsWith("offcpu: cannot write to the standard output: ")) << words << to;
+    }
   }
 }
 
