@@ -48,6 +48,7 @@ __noinline int send_capture(__u64 cookie, __u32 wanted, __u32 context, __u32 is_
 		return WIRE_NO_USER_NO_BUFFER;
 	}
 	record = &buffer->record;
+	record->head.at_ns = bpf_ktime_get_ns();
 	fill_registers(record->head.registers, regs);
 	record->head.in_syscall = is_in_syscall(regs);
 	record->head.is_32_bit = is_32_bit(regs);

@@ -227,6 +227,7 @@ struct wire_capture {
 	struct wire_code code;
 	uint64_t walked;      /* id of the stack as the BPF programs have walked it; 0: they have not */
 	uint64_t walked_code; /* the code hash by which they have */
+	uint64_t at_ns;	      /* CLOCK_MONOTONIC */
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t above;	     /* wire_above */
 	uint16_t in_syscall; /* rcx and r11 hold the system call's rip and rflags */
@@ -234,7 +235,7 @@ struct wire_capture {
 	struct wire_piece
 		pieces[WIRE_PIECES]; /* their bytes follow behind the stack's, one after the other */
 };
-WIRE_ASSERT(sizeof(struct wire_capture) == 280);
+WIRE_ASSERT(sizeof(struct wire_capture) == 288);
 
 /*
  * Unwind rows that the BPF programs walk user stacks by, each for one address of one version of the code: see

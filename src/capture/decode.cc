@@ -150,6 +150,7 @@ std::optional<Event> DecodeCapture(std::span<const std::byte> record) {
                      .code = {.sequence = head.code.sequence, .hash = head.code.hash},
                      .walked = head.walked,
                      .walked_code = head.walked_code,
+                     .at_ns = head.at_ns,
                      .registers = {},
                      .in_syscall = head.in_syscall != 0,
                      .is_32_bit = head.is_32_bit != 0,

@@ -112,6 +112,7 @@ struct CaptureEvent {
   CodeVersion code;
   uint64_t walked = 0;       // id of the stack as the BPF programs have walked it; 0: they have not
   uint64_t walked_code = 0;  // the hash of the code by which they have
+  uint64_t at_ns = 0;        // CLOCK_MONOTONIC
   Registers registers;
   bool in_syscall = false;       // rcx and r11 are void
   bool is_32_bit = false;        // the thread runs code of i386

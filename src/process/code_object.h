@@ -21,6 +21,7 @@ enum class CodeKind : uint8_t {
   kElf,        // an ELF object, which is a Module (module.h)
   kOtherFile,  // a file of another form, which says nothing of its frames: only the path is known
   kPerfMap,    // what a process has made itself; `file` is the perf map that names it (perf_map.h)
+  kRuntime,    // functions of a language runtime, which is a RuntimeCode (runtimes/runtime.h)
 };
 
 class CodeObject : public std::enable_shared_from_this<CodeObject> {

@@ -19,6 +19,7 @@
 #include "recorder/look.h"
 #include "recorder/shared_files.h"
 #include "recorder/target.h"
+#include "runtimes/runtime.h"
 
 namespace offcpu {
 
@@ -26,6 +27,7 @@ namespace offcpu {
 struct CaptureCode {
   std::shared_ptr<const AddressSpace> space;
   bool whole = true;  // false: the process had more code mapped, of which nothing is known
+  std::shared_ptr<Runtime> runtime{};  // of the process; null: it has none that is known
 };
 
 class KnownCode {

@@ -1,7 +1,5 @@
 #include "recorder/look.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "process/executable.h"
 #include "process/owner.h"
 #include "process/proc_file.h"
+#include "recorder/thread_cpu.h"
 
 namespace offcpu {
 namespace {
@@ -48,12 +47,6 @@ std::shared_ptr<const AddressSpace> Composed(pid_t tid, const ProcessVersion& ve
 bool SameCode(const CodeVersion& before, const CodeVersion& after) {
   if (before.sequence != 0 && before.sequence == after.sequence) return true;
   return before.hash == after.hash;
-}
-
-uint64_t ThreadCpuNs() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 ProcessLook Look(const ProcessKey& process, pid_t tid, const AddressSpace* previous, const DescribeFunction& describe,

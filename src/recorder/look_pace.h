@@ -21,6 +21,8 @@ class LookPace {
   }
   // Another look may begin then; not later than now: at once.
   uint64_t next_ns() const { return paid_ns_ - std::min(paid_ns_, kAtOnceNs * kPart); }
+  // As if no look had ever been made.
+  bool is_paid(uint64_t now_ns) const { return paid_ns_ <= now_ns; }
 
  private:
   uint64_t paid_ns_ = 0;  // when all that was spent has been allowed for

@@ -14,6 +14,8 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
     : config_(config),
       hooks_(std::move(hooks)),
       targets_(config.targets, TargetsHooks(), now_ns),
+      runtime_reads_(targets_, [this](const CaptureEvent& capture, const CaptureCode& code) { Walk(capture, code); },
+                     config.targets.waiting_bytes, now_ns),
       windows_(config.windows, WindowsHooks(), now_ns),
       live_(targets_, LiveHooks(), config.unread_batches, now_ns),
       walkers_(config.unwind, config.max_frames),
@@ -22,12 +24,16 @@ Pipeline::Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns)
 
 Targets::Hooks Pipeline::TargetsHooks() {
   return {.look = hooks_.look,
+          .find_runtime = hooks_.find_runtime,
           .owner = hooks_.owner,
           .readers = hooks_.readers,
           .forget_code_list = hooks_.forget_definition,
           .void_code = [this](uint64_t hash) { known_stacks_.Distrust(hash); },
           .files = hooks_.files,
-          .walk = [this](const CaptureEvent& capture, const CaptureCode& code) { Walk(capture, code); },
+          .walk =
+              [this](CaptureEvent&& capture, const CaptureCode& code) {
+                runtime_reads_.Take(std::move(capture), code);
+              },
           .give_up = [this](uint64_t cookie, NoUserStack reason) { GiveUp(cookie, reason); },
           .describe = [this](const ProcessInfo& process) { windows_.Describe(process); }};
 }
@@ -119,6 +125,7 @@ void Pipeline::GiveUp(uint64_t cookie, NoUserStack reason) {
 
 void Pipeline::Tick(uint64_t now_ns) {
   targets_.Tick(now_ns);
+  runtime_reads_.Tick(now_ns);
   windows_.Tick(now_ns);
   live_.Tick(now_ns);
 }
@@ -161,6 +168,7 @@ Profile Pipeline::TakeClosed(std::vector<Drop> drops) {
 Profile Pipeline::Finish(std::vector<Drop> drops) {
   live_.Finish();
   targets_.GiveUpAll();
+  runtime_reads_.WalkAll();
   return windows_.Finish(targets_.Describe(), WithCounted(std::move(drops)));
 }
 

@@ -18,6 +18,7 @@
 #include "recorder/live.h"
 #include "recorder/live_path.h"
 #include "recorder/look.h"
+#include "recorder/runtime_reads.h"
 #include "recorder/targets.h"
 #include "recorder/walk_capture.h"
 #include "recorder/window_book.h"
@@ -40,6 +41,7 @@ class Pipeline {
   struct Hooks {
     std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
         look;
+    std::function<std::shared_ptr<Runtime>(int32_t tid, const AddressSpace&)> find_runtime;
     std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
     std::function<void(int32_t tid, const StackHint&)> hint;
     std::function<void(uint64_t id)> forget_definition;
@@ -67,7 +69,7 @@ class Pipeline {
   // Takes in finished looks and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
   // No look is under way: nothing more will come of waiting.
-  bool idle() const { return targets_.idle() && live_.idle(); }
+  bool idle() const { return targets_.idle() && live_.idle() && runtime_reads_.idle(); }
 
   // How many readings of targets have come to an end; also those that were given up.
   uint64_t readings() const;
@@ -125,6 +127,7 @@ class Pipeline {
   const PipelineConfig config_;
   const Hooks hooks_;
   Targets targets_;
+  RuntimeReads runtime_reads_;
   WindowBook windows_;
   LivePath live_;
   Walkers walkers_;

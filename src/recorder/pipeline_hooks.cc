@@ -5,10 +5,12 @@
 
 #include "capture/stack_ids.h"
 #include "process/control_groups.h"
+#include "process/memory.h"
 #include "process/owner.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/own_vdso.h"
+#include "runtimes/find_runtime.h"
 
 namespace offcpu {
 
@@ -22,6 +24,13 @@ Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const s
           [describe = listing.describe, modules, files](const ProcessKey& process, int32_t tid,
                                                         const std::shared_ptr<const AddressSpace>& previous) {
             return LookAtProcess(process, tid, previous.get(), describe, *modules, files.get());
+          },
+      .find_runtime =
+          [](int32_t tid, const AddressSpace& space) {
+            const ProcessMemory memory(tid);
+            std::shared_ptr<Runtime> runtime = FindRuntime(space, memory);
+            if (runtime != nullptr) runtime->Read(memory, {});  // what is there now is known before the first capture
+            return runtime;
           },
       .read_stacks =
           [listing](const std::vector<WaitingThread>& threads) {

@@ -14,12 +14,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "process/memory.h"
 #include "process/owner.h"
 #include "recorder/clocks.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
 #include "recorder/look.h"
+#include "recorder/runtime_reads.h"
 #include "recorder/walk_capture.h"
+#include "runtimes/find_runtime.h"
+#include "runtimes/runtime.h"
 #include "unwind/walk.h"
 
 namespace offcpu {
@@ -39,6 +43,7 @@ struct Snapshot {
   std::string name;
   NoUserStack failed = NoUserStack::kNone;  // why nothing can be walked
   std::shared_ptr<const AddressSpace> space;
+  std::shared_ptr<Runtime> runtime;  // null: none that is known
   CodeVersion code;
   std::vector<WaitingThread> threads;  // those asked for, as they were when their stack was read
   std::vector<LiveStack> stacks;       // parallel to `threads`
@@ -60,12 +65,24 @@ void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapsh
   }
 }
 
+std::vector<uint64_t> WordsOf(const std::vector<LiveStack>& stacks, const Runtime& runtime) {
+  std::vector<uint64_t> words;
+  for (const LiveStack& stack : stacks) {
+    const std::vector<uint64_t> own = RuntimeWords(stack.capture, runtime);
+    words.insert(words.end(), own.begin(), own.end());
+  }
+  return words;
+}
+
 // Where the kernel tells no code version, the code is that of the stacks if it was the same before and after.
 Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_bytes, const Listing& listing,
-                      ModuleCache& modules) {
+                      ModuleCache& modules, std::shared_ptr<Runtime> runtime) {
   const WaitingThread& thread = threads.front();
   const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
+  const ProcessMemory memory(thread.tid);
+  if (runtime == nullptr && before.space != nullptr) runtime = FindRuntime(*before.space, memory);
+  if (runtime != nullptr) runtime->Read(memory, {});
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
   ReadStaleAgain(stack_bytes, listing, &snapshot);
   const ProcessLook look =
@@ -74,6 +91,8 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   if (look.outcome != LookOutcome::kSeen) return snapshot;
   const bool same_around = before.outcome == LookOutcome::kSeen && before.space->SameCode(*look.space);
   if (look.code.hash == 0 && !same_around) return snapshot;
+  if (runtime != nullptr) runtime->Read(memory, WordsOf(snapshot.stacks, *runtime));
+  snapshot.runtime = std::move(runtime);
   snapshot.failed = NoUserStack::kNone;
   snapshot.space = look.space;
   snapshot.code = look.code;
@@ -104,7 +123,7 @@ Found WalkStack(const Snapshot& snapshot, size_t index, Walkers& walkers) {
   }
   found.space = snapshot.space;
   WalkTrace trace;
-  if (!WalkCapture(live.capture, {snapshot.space}, walkers, &found.stack, &trace))
+  if (!WalkCapture(live.capture, {.space = snapshot.space, .runtime = snapshot.runtime}, walkers, &found.stack, &trace))
     found.missing = NoUserStack::kUnreadable;
   found.pcs = std::move(trace.pcs);
   return found;
@@ -193,8 +212,9 @@ class Reading {
   std::shared_ptr<const Snapshot> TakeInTime(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     if (is_stuck_) return nullptr;
     const auto snapshot = std::make_shared<Snapshot>();
-    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_] {
-      *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules);
+    const auto take = [snapshot, threads, stack_bytes, listing = listing_, modules = modules_,
+                       runtime = runtime_] {
+      *snapshot = TakeSnapshot(threads, stack_bytes, listing, *modules, runtime);
     };
     is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)}, take);
     return is_stuck_ ? nullptr : snapshot;
@@ -203,6 +223,7 @@ class Reading {
   bool ReadSome(const std::vector<WaitingThread>& threads, size_t stack_bytes) {
     const std::shared_ptr<const Snapshot> snapshot = TakeInTime(threads, stack_bytes);
     if (snapshot != nullptr && !snapshot->name.empty()) name_ = snapshot->name;
+    if (snapshot != nullptr && snapshot->runtime != nullptr) runtime_ = snapshot->runtime;
     bool again = false;
     for (size_t i = 0; i < threads.size(); ++i) {
       State& state = states_[threads[i].tid];
@@ -213,7 +234,15 @@ class Reading {
       }
       again |= state.again;
     }
+    ReadNames(threads.front().tid);
     return again;
+  }
+
+  // Of the functions of a runtime that the walks have met.
+  void ReadNames(pid_t tid) {
+    if (runtime_ == nullptr || !runtime_->HasUnread() || is_stuck_) return;
+    is_stuck_ = !read_({.owner = OwnerOf(pid_), .id = static_cast<uint64_t>(pid_)},
+                       [tid, runtime = runtime_] { runtime->Read(ProcessMemory(tid), {}); });
   }
 
   static void Keep(Found found, State* state) {
@@ -247,6 +276,7 @@ class Reading {
   const std::shared_ptr<ModuleCache> modules_;
   std::map<pid_t, State> states_;  // by tid
   std::string name_;
+  std::shared_ptr<Runtime> runtime_;  // of the process, once a look has found it
 };
 
 }  // namespace

@@ -83,8 +83,9 @@ void Targets::OnCapture(CaptureEvent&& event) {
   Target* target = FindOrAdd(process, event.tid, {});
   if (target == nullptr) return hooks_.give_up(event.cookie, NoUserStack::kOverload);
   // What is known already serves even a process that is gone.
-  if (const std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) return hooks_.walk(event, *code);
-  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, event, target->refused);
+  if (const std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) 
+    return HandOn(*target, std::move(event), *code);
+  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
   Wait(process, *target, std::move(event));
 }
 
@@ -131,8 +132,12 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
   // The job holds copies only: it may be abandoned and outlive this.
   const ReadTaken taken = Read(
       process, OwnerOf(process),
-      [this, process, number, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
+      [this, process, number, tid = target.tid, previous, look = hooks_.look, runtime = target.runtime,
+       find_runtime = hooks_.find_runtime]() -> ReaderThreads::Completion {
         auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
+        result->runtime = runtime;
+        if (runtime == nullptr && result->space != nullptr && find_runtime != nullptr)
+          result->runtime = find_runtime(tid, *result->space);
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
@@ -233,6 +238,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
 void Targets::OnLateLook(Target& target, const ProcessLook& look) {
   if (look.outcome != LookOutcome::kSeen) return;
   code_.Learn(target, look);
+  target.runtime = look.runtime;
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
 
@@ -243,13 +249,15 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
   code_.Learn(target, look);
+  target.runtime = look.runtime;
   const size_t asked = target.asked;
   const size_t count = target.waiting.size();
   // A walk may ask for another look, which may be refused; then nothing waits any more.
   for (size_t i = 0; i < count && !target.waiting.empty(); ++i) {
     CaptureEvent event = TakeWaiting(target);
     if (i < asked || target.Find(code_.Trusted(event.code)) != nullptr) {
-      hooks_.walk(event, CodeAtLook(target, code_, event, look, same_around));
+      CaptureCode code = CodeAtLook(target, code_, event, look, same_around);
+      HandOn(target, std::move(event), std::move(code));
     } else {  // it came while the look was under way, and may match the next one
       waiting_bytes_ += event.bytes();
       target.waiting.push_back(std::move(event));
@@ -265,9 +273,15 @@ void Targets::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
   while (!target.waiting.empty()) WalkPartOrGiveUp(target, TakeWaiting(target), reason);
 }
 
-void Targets::WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason) {
-  if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code)) return hooks_.walk(event, *code);
+void Targets::WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason) {
+  if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code))
+    return HandOn(target, std::move(event), *code);
   hooks_.give_up(event.cookie, reason);
+}
+
+void Targets::HandOn(const Target& target, CaptureEvent&& event, CaptureCode code) {
+  code.runtime = target.runtime;
+  hooks_.walk(std::move(event), code);
 }
 
 void Targets::VoidCode(uint64_t hash) {

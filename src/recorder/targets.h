@@ -46,13 +46,15 @@ class Targets {
     // Runs on reader threads, may block for ever and owns all that it uses.
     std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
         look;
+    // Likewise. The language runtime of a process that a look has seen; null if it has none, or the hook is null.
+    std::function<std::shared_ptr<Runtime>(int32_t tid, const AddressSpace&)> find_runtime;
     std::function<uid_t(pid_t)> owner;  // of a process; does not block
     std::shared_ptr<ReaderPool> readers;
     std::function<void(uint64_t hash)> forget_code_list;
     std::function<void(uint64_t hash)> void_code;  // see KnownCode
     std::shared_ptr<SharedFiles> files;
     // What becomes of captures.
-    std::function<void(const CaptureEvent&, const CaptureCode&)> walk;
+    std::function<void(CaptureEvent&&, const CaptureCode&)> walk;
     std::function<void(uint64_t cookie, NoUserStack reason)> give_up;
     // A process that there is no room for any more, as it is known.
     std::function<void(const ProcessInfo&)> describe;
@@ -122,7 +124,8 @@ class Targets {
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
   void VoidCode(uint64_t hash);
   // Part of a stack is better than none.
-  void WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason);
+  void WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason);
+  void HandOn(const Target& target, CaptureEvent&& event, CaptureCode code);
 
   const TargetsConfig config_;
   const Hooks hooks_;

@@ -38,6 +38,7 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& 
   if (begin > UINT64_MAX - size) return false;
   const SpanMemory memory(begin, capture.stack);
   const Registers registers = capture.is_32_bit ? AsI386(capture.registers) : capture.registers;
+  const std::unique_ptr<MadeCode> made = code.runtime != nullptr ? code.runtime->CodeAt(capture.at_ns) : nullptr;
   walkers.For(capture).Walk(*code.space, registers, capture.in_syscall,
                             {.memory = memory,
                              .begin = begin,
@@ -45,7 +46,7 @@ bool WalkCapture(const CaptureEvent& capture, const CaptureCode& code, Walkers& 
                              .more = capture.more,
                              .unread = capture.unread,
                              .pieces = capture.pieces},
-                            out, trace);
+                            out, trace, made.get());
   if (!code.whole && HasLeftCode(*out)) out->end = EndReason::kMapsChanged;
   return true;
 }

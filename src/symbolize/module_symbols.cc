@@ -89,6 +89,7 @@ ModuleNames ReadNames(const CodeObject& code, Addresses addresses, const std::st
     case CodeKind::kPerfMap:
       return ReadMap(code, addresses);
     case CodeKind::kOtherFile:
+    case CodeKind::kRuntime:
       break;
   }
   return None(addresses);

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -21,6 +23,8 @@ class NamePool {
   std::string_view Intern(std::string_view name, std::string_view coarse);
   // The same as the only line of a frame.
   std::span<const FrameLine> InternLine(std::string_view name, std::string_view coarse);
+  // The lines of a frame, whose texts are in the pool.
+  std::span<const FrameLine> AddLines(std::vector<FrameLine> lines) { return names_.Add(std::move(lines)); }
 
  private:
   std::string_view Add(std::string_view name);

@@ -20,6 +20,7 @@
 #include "profile/left_out_name.h"
 #include "profile/losses.h"
 #include "profile/lost_stacks.h"
+#include "runtimes/runtime.h"
 #include "symbolize/demangle.h"
 #include "symbolize/kernel_symbols.h"
 #include "symbolize/module_symbols.h"
@@ -102,6 +103,7 @@ class Namer {
   using Names = absl::flat_hash_map<uint64_t, std::string>;  // by lookup address
 
   void NameFrames(const CodeObject& code, FrameNames& frames);
+  void NameRuntime(const RuntimeCode& code, FrameNames& frames);
   void NameAnonymous(FrameNames& frames);
   // Reads the names of those addresses that are not cached. False: they could not be read in time.
   bool Read(const CodeObject& code, const FrameNames& frames, Names* names);
@@ -203,6 +205,25 @@ void Namer::NameFrames(const CodeObject& code, FrameNames& frames) {
   }
 }
 
+// A runtime has read its names when the stacks were captured.
+void Namer::NameRuntime(const RuntimeCode& code, FrameNames& frames) {
+  constexpr std::string_view kNotRead = "[name not read]";
+  const std::string_view module = pool_.Intern(code.path, code.path);
+  const uid_t owner = code.memory.owner();
+  for (auto& [number, frame] : frames) {
+    std::vector<CodeLine> found = code.LinesAt(number);
+    frame.module = module;
+    frame.named = !found.empty();
+    if (found.empty()) ++not_read_;
+    std::vector<FrameLine> lines;
+    for (const CodeLine& line : found) {
+      const std::string_view function = Keep(owner, line.function, kLeftOut).back().function;
+      lines.push_back({.function = function, .file = pool_.Intern(line.file, ""), .line = line.line});
+    }
+    frame.lines = found.empty() ? pool_.InternLine(kNotRead, kNotRead) : pool_.AddLines(std::move(lines));
+  }
+}
+
 void Namer::NameAnonymous(FrameNames& frames) {
   for (auto& [address, frame] : frames) frame.lines = pool_.InternLine(HexAddress("[unknown] ", address), "[unknown]");
 }
@@ -212,6 +233,8 @@ std::vector<NamedUserStack> Namer::NameUserStacks(std::vector<UserStackEntry>& s
   for (auto& [code, frames] : names) {
     if (code == nullptr) {
       NameAnonymous(frames);
+    } else if (const RuntimeCode* runtime = AsRuntimeCode(code)) {
+      NameRuntime(*runtime, frames);
     } else {
       NameFrames(*code, frames);
     }

@@ -198,6 +198,12 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
   if (ra.failed()) return EndAt(ra, state);
   const uint64_t pc = row.mangled_ra ? WithoutSignature(machine, ra.value) : ra.value;
   if (pc == 0) return state->guessed ? EndReason::kGuessedEnd : EndReason::kComplete;
+  const StackValue sp = row.sp.place == Place::kUndefined ? cfa : Evaluate(row.sp, cfa.value, copy, *state);
+  if (sp.failed()) return EndAt(sp, state);
+  if (sp.value != cfa.value) {
+    if (sp.value <= state->sp || sp.value % machine.word_bytes != 0) return EndReason::kBadCfa;
+    if (const std::optional<EndReason> gone = EndBeyond(copy, sp.value)) return EndAt(Failed(*gone, sp.value), state);
+  }
   // Compilers leave a rule in place for a moment after the slot is gone; only who needs the value may complain.
   // Both follow from registers of this frame.
   const bool fp_moves = row.fp.place != Place::kUnchanged;
@@ -213,7 +219,7 @@ std::optional<EndReason> Apply(const Row& row, const StackCopy& copy, FrameState
     state->extra_known = !extra.failed();
   }
   state->pc = pc;
-  state->sp = cfa.value;
+  state->sp = sp.value;
   state->exact = row.signal;
   state->full = false;
   state->source = row.source;

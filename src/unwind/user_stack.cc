@@ -26,6 +26,8 @@ std::string_view Name(FrameSource source) {
       return "trampoline";
     case FrameSource::kDebugFrame:
       return "debug_frame";
+    case FrameSource::kRuntime:
+      return "runtime";
   }
   return "?";
 }

@@ -20,8 +20,16 @@ enum class FrameKind : uint8_t {
 };
 
 // How a frame was found: from the saved registers (the leaf), or by the rule that led to it from its callee.
-enum class FrameSource : uint8_t { kRegisters, kSFrame, kEhFrame, kFramePointer, kSignalTrampoline, kDebugFrame };
-inline constexpr int kFrameSourceCount = 6;
+enum class FrameSource : uint8_t {
+  kRegisters,
+  kSFrame,
+  kEhFrame,
+  kFramePointer,
+  kSignalTrampoline,
+  kDebugFrame,
+  kRuntime,  // what a runtime knows of the code that it has made
+};
+inline constexpr int kFrameSourceCount = 7;
 
 // Why a walk ended. Only kComplete says that the last frame is the outermost one, and only where that is proven:
 // kGuessedEnd is what looks like an end to a guess.
@@ -47,7 +55,8 @@ enum class EndReason : uint8_t {
 };
 inline constexpr int kEndReasonCount = 15;
 
-std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame"
+std::string_view Name(FrameSource source);  // "registers", "sframe", "eh_frame", "fp", "trampoline", "debug_frame",
+                                    // "runtime"
 std::string_view Name(EndReason reason);    // "complete", "stack copy", "no row", ...
 
 struct Frame {

@@ -243,6 +243,25 @@ void Walker::Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace) {
   trace->steps.push_back({.lookup_pc = lookup_pc, .row = found.row, .is_end = found.ends});
 }
 
+// Nothing of it is told to the BPF programs: what lies at an address of such code changes, and what an interpreter runs
+// does not show in addresses.
+std::optional<std::optional<EndReason>> Walker::StepInMadeCode(const StackCopy& copy, FrameState* state,
+                                                               KeptFrames* kept, WalkTrace* trace,
+                                                               bool* may_skip) const {
+  const std::optional<MadeFrame> found = made_->Find(*state, copy);
+  if (!found) return std::nullopt;
+  Frame frame = found->frame;
+  frame.source = state->source;
+  kept->Add(frame, state->pc);
+  *may_skip |= !found->is_proven;
+  if (trace != nullptr) {
+    trace->is_fixed = trace->is_followable = false;
+    if (!kept->is_cut()) trace->steps.push_back({.lookup_pc = state->lookup_pc()});
+  }
+  if (!found->row) return EndReason::kGeneratedCode;
+  return Apply(*found->row, copy, state);
+}
+
 // Holes are also what assemblers leave that write no tables: functions that call nobody, have no frame, and leave the
 // register as it was in the caller, or use it for something else. One that was interrupted tells itself apart from code
 // that keeps a frame pointer by its caller, which is of compiled and described code; of the others it is of their own.
@@ -259,6 +278,13 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
     if (!is_in_callees) code = space.Find(pc);
     if (code == nullptr) return kept->count() == 0 ? EndReason::kNotMapped : EndReason::kBadReturnAddress;
     if (kept->count() == most) return EndReason::kFrameLimit;
+    if (code->module == nullptr && made_ != nullptr) {
+      if (const auto stepped = StepInMadeCode(copy, state, kept, trace, &may_skip)) {
+        if (*stepped) return **stepped == EndReason::kComplete && may_skip ? EndReason::kGuessedEnd : **stepped;
+        leaf_in_hole = false;
+        continue;
+      }
+    }
     if (std::optional<EndReason> end = LookUp(*code, copy, state, &found)) return *end;
     if (leaf_in_hole && !IsGuess(found)) return EndReason::kNoRow;
     const bool is_by_fp = IsGuess(found) && found.row.cfa.reg == machine_->fp;
@@ -280,7 +306,8 @@ EndReason Walker::Run(const AddressSpace& space, const StackCopy& copy, FrameSta
 }
 
 void Walker::Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
-                  UserStack* out, WalkTrace* trace) {
+                  UserStack* out, WalkTrace* trace, const MadeCode* made) {
+  made_ = made;
   const auto walk = [&](RowFinder* rows) {
     out->frames.clear();
     if (trace != nullptr) *trace = {};

@@ -16,6 +16,7 @@
 #include "process/machine.h"
 #include "unwind/apply.h"
 #include "unwind/kept_frames.h"
+#include "unwind/made_code.h"
 #include "unwind/row.h"
 #include "unwind/row_finder.h"
 #include "unwind/stack_copy.h"
@@ -65,9 +66,10 @@ class Walker {
                   size_t max_frames = kMaxFrames);
 
   // Fills `out`, whose buffers are used again. `in_syscall`: the thread entered the kernel by a system call, so that
-  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame.
+  // some registers hold no values of the program. A leaf that lies in no executable mapping yields no frame. `made`:
+  // what is known of code that the process has made, if anything.
   void Walk(const AddressSpace& space, const Registers& registers, bool in_syscall, const StackCopy& copy,
-            UserStack* out, WalkTrace* trace = nullptr);
+            UserStack* out, WalkTrace* trace = nullptr, const MadeCode* made = nullptr);
 
   // What the last walk needed, if it ended as `stack copy`, `other stack` or `stack not read`.
   const NeededStack& needed() const { return needed_; }
@@ -91,6 +93,9 @@ class Walker {
 
   EndReason Run(const AddressSpace& space, const StackCopy& copy, FrameState* state, KeptFrames* kept,
                 WalkTrace* trace);
+  // Goes on from a frame that a runtime knows. Nothing: it does not. Sets `may_skip` if what is known is not proven.
+  std::optional<std::optional<EndReason>> StepInMadeCode(const StackCopy& copy, FrameState* state, KeptFrames* kept,
+                                                         WalkTrace* trace, bool* may_skip) const;
   static void Trace(const Found& found, uint64_t lookup_pc, WalkTrace* trace);
   std::optional<EndReason> LookUp(const MappedCode& code, const StackCopy& copy, FrameState* state, Found* found);
   std::optional<EndReason> LookUpTrampoline(const MappedCode& code, const StackCopy& copy, FrameState* state,
@@ -109,6 +114,7 @@ class Walker {
   RowFinder rows_;
   std::optional<RowFinder> extra_rows_;  // with .eh_frame before SFrame; only if the order has it behind
   RowFinder* asked_ = nullptr;           // the one of both that serves this walk
+  const MadeCode* made_ = nullptr;       // likewise
   NeededStack needed_;
   WalkStats stats_;
 };

@@ -1,0 +1,167 @@
+#include "runtimes/hotspot/hotspot.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "runtimes/hotspot/frame_rows.h"
+#include "runtimes/hotspot/vm_structs.h"
+#include "runtimes/paged_memory.h"
+
+namespace offcpu {
+
+// What the walk of one stack asks.
+class HotSpotStack final : public MadeCode {
+ public:
+  HotSpotStack(HotSpot& vm, uint64_t captured_ns) : vm_(vm), captured_ns_(captured_ns) {}
+
+  std::optional<MadeFrame> Find(const FrameState& state, const StackCopy& copy) const override {
+    if (!vm_.MayBeCode(state.lookup_pc())) return std::nullopt;
+    const std::optional<HotSpot::Known> known = vm_.Find(state.lookup_pc());
+    if (!known) return std::nullopt;
+    const Blob& blob = known->blob;
+    MadeFrame made;
+    made.frame.code = vm_.functions_.get();
+    made.frame.kind = blob.kind == BlobKind::kInterpreter ? FrameKind::kInterpreted : FrameKind::kGenerated;
+    const bool was_there = known->first_ns <= captured_ns_ && captured_ns_ <= known->last_ns;
+    // Where code was interrupted, its frame may not be there yet, or not any more.
+    made.is_proven = was_there && !state.exact;
+    made.row = RowOf(blob, state);
+    made.frame.address = FunctionOf(blob, state, copy);
+    return made;
+  }
+
+ private:
+  bool IsCallStub(const FrameState& state) const { return state.pc == vm_.call_stub_return_; }
+
+  // Nothing: the frame's caller is not known.
+  std::optional<Row> RowOf(const Blob& blob, const FrameState& state) const {
+    // What this virtual thread was called by lies in the heap.
+    if (vm_.continuation_return_ != 0 && state.pc == vm_.continuation_return_) return std::nullopt;
+    switch (blob.kind) {
+      case BlobKind::kInterpreter:
+        return InterpretedRow();
+      case BlobKind::kStubs:
+        return IsCallStub(state) ? CallStubRow() : StubRow();
+      case BlobKind::kCompiled:
+      case BlobKind::kNative:
+      case BlobKind::kOther:
+        break;
+    }
+    const bool has_frame = !state.exact || (blob.frame_complete >= 0 &&
+                                            state.pc - blob.begin >= static_cast<uint64_t>(blob.frame_complete));
+    if (blob.frame_words < 2 || !has_frame) return std::nullopt;
+    return CompiledRow(blob);
+  }
+
+  uint64_t FunctionOf(const Blob& blob, const FrameState& state, const StackCopy& copy) const {
+    const auto word = [&](uint64_t address) { return ReadWord(copy.memory, address, sizeof(uint64_t)).value_or(0); };
+    switch (blob.kind) {
+      case BlobKind::kInterpreter: {
+        const auto slot = [&](int32_t words) { return state.fp + static_cast<uint64_t>(int64_t{words} * kJavaWord); };
+        return vm_.functions_->Interpreted(word(slot(kInterpretedMethod)), word(slot(kInterpretedBcp)));
+      }
+      case BlobKind::kCompiled:
+      case BlobKind::kNative: {
+        const bool is_deoptimized = !state.exact && (state.pc == blob.deopt || state.pc == blob.deopt_mh);
+        const uint64_t pc = is_deoptimized ? word(state.sp + static_cast<uint64_t>(int64_t{blob.orig_pc})) : state.pc;
+        return vm_.functions_->Compiled(blob, pc, state.exact);
+      }
+      case BlobKind::kStubs:
+      case BlobKind::kOther:
+        break;
+    }
+    return vm_.functions_->Stub(blob, IsCallStub(state));
+  }
+
+  HotSpot& vm_;
+  const uint64_t captured_ns_;
+};
+
+absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
+                                                       const std::map<std::string, uint64_t, std::less<>>& symbols,
+                                                       Clock clock) {
+  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const absl::StatusOr<VmStructs> structs = VmStructs::Read(paged, symbols);
+  if (!structs.ok()) return structs.status();
+  const absl::StatusOr<HotSpotLayout> layout = HotSpotLayout::Of(*structs, paged);
+  if (!layout.ok()) return layout.status();
+  std::shared_ptr<HotSpot> vm(new HotSpot(*layout, clock));
+  vm->low_ = paged.ReadValue<uint64_t>(layout->low_bound).value_or(0);
+  vm->high_ = paged.ReadValue<uint64_t>(layout->high_bound).value_or(0);
+  vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
+  if (vm->low_ >= vm->high_ || !vm->MayBeCode(vm->call_stub_return_))
+    return absl::UnavailableError("the virtual machine has not made its code yet");
+  if (layout->continuation_return != 0)
+    vm->continuation_return_ = paged.ReadValue<uint64_t>(layout->continuation_return).value_or(0);
+  return vm;
+}
+
+void HotSpot::Read(const Memory& memory, std::span<const uint64_t> words) {
+  const uint64_t began_ns = clock_();
+  const PagedMemory paged(memory, kMaxPagesOfRead);
+  const CodeCache cache = CodeCache::Read(layout_, paged);
+  std::vector<Blob> blobs;
+  std::vector<uint64_t> free;
+  std::vector<uint64_t> sorted(words.begin(), words.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (const uint64_t word : sorted) {
+    if (!blobs.empty() && blobs.back().Contains(word)) continue;
+    if (std::optional<Blob> blob = cache.Find(word)) {
+      blobs.push_back(*std::move(blob));
+    } else {
+      free.push_back(word);
+    }
+  }
+  bool read_all = false;
+  {
+    std::lock_guard lock(mutex_);
+    for (const uint64_t address : free) LearnFree(address);
+    for (const Blob& blob : blobs) Learn(blob, began_ns);
+    read_all = !std::exchange(has_read_all_, true);
+  }
+  // What is there from the beginning on is known before the next stack is captured.
+  if (read_all) {
+    const CodeCache unpaged = CodeCache::Read(layout_, memory);
+    std::vector<Blob> all;
+    unpaged.ForEach([&all](const Blob& blob) { all.push_back(blob); });
+    std::lock_guard lock(mutex_);
+    for (const Blob& blob : all) Learn(blob, began_ns);
+  }
+  functions_->Read(layout_, paged, cache);
+}
+
+void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {
+  const auto known = blobs_.find(blob.begin);
+  if (known != blobs_.end() && known->second.blob == blob) {
+    known->second.last_ns = std::max(known->second.last_ns, began_ns);
+    return;
+  }
+  LearnFree(blob.begin);
+  blobs_.erase(blobs_.lower_bound(blob.begin), blobs_.lower_bound(blob.end));
+  if (blobs_.size() >= kMaxKnownBlobs) blobs_.clear();
+  blobs_.emplace(blob.begin, Known{.blob = blob, .first_ns = clock_(), .last_ns = began_ns});
+}
+
+// A blob that was known there is gone.
+void HotSpot::LearnFree(uint64_t address) {
+  auto after = blobs_.upper_bound(address);
+  if (after == blobs_.begin()) return;
+  --after;
+  if (after->second.blob.Contains(address)) blobs_.erase(after);
+}
+
+std::optional<HotSpot::Known> HotSpot::Find(uint64_t address) const {
+  std::lock_guard lock(mutex_);
+  auto after = blobs_.upper_bound(address);
+  if (after == blobs_.begin()) return std::nullopt;
+  const Known& known = std::prev(after)->second;
+  return known.blob.Contains(address) ? std::optional(known) : std::nullopt;
+}
+
+std::unique_ptr<MadeCode> HotSpot::CodeAt(uint64_t captured_ns) {
+  return std::make_unique<HotSpotStack>(*this, captured_ns);
+}
+
+}  // namespace offcpu

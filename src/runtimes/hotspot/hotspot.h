@@ -1,0 +1,79 @@
+// A Java virtual machine of the HotSpot family (OpenJDK, Temurin and others), started with any options: whose frames its
+// compiled, interpreted and generated code has, and what their functions are called. Needs no agent, no option and no
+// help of the virtual machine; see layout.h for what is gone by.
+//
+// Only the stack copy is of the moment of a capture. What the code cache has is read before and after it. A blob that
+// is the same in both readings was there in between, as its number (compile_id) is never given twice. Of one that was
+// seen only after, everything speaks for it but that: a walk through it is marked as a guess.
+#ifndef OFFCPU_RUNTIMES_HOTSPOT_HOTSPOT_H_
+#define OFFCPU_RUNTIMES_HOTSPOT_HOTSPOT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "process/memory.h"
+#include "runtimes/hotspot/code_cache.h"
+#include "runtimes/hotspot/java_functions.h"
+#include "runtimes/hotspot/layout.h"
+#include "runtimes/runtime.h"
+
+namespace offcpu {
+
+inline constexpr size_t kMaxKnownBlobs = 1 << 17;
+inline constexpr size_t kMaxPagesOfRead = 4096;  // of the process, by one call of Read
+
+class HotSpot final : public Runtime {
+ public:
+  using Clock = uint64_t (*)();  // CLOCK_MONOTONIC, ns
+
+  // `symbols`: see VmStructs. Blocks as the memory does. An error says why this virtual machine is not served.
+  static absl::StatusOr<std::shared_ptr<HotSpot>> Open(const Memory& memory,
+                                                       const std::map<std::string, uint64_t, std::less<>>& symbols,
+                                                       Clock clock);
+
+  bool MayBeCode(uint64_t word) const override { return word >= low_ && word < high_; }
+  void Read(const Memory& memory, std::span<const uint64_t> words) override;
+  bool HasUnread() const override { return functions_->HasUnread(); }
+  std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) override;
+
+ private:
+  friend class HotSpotStack;
+
+  struct Known {
+    Blob blob;
+    uint64_t first_ns = 0;  // when the first reading that has found it had ended
+    uint64_t last_ns = 0;   // when the last one began
+  };
+
+  HotSpot(const HotSpotLayout& layout, Clock clock) : layout_(layout), clock_(clock) {}
+  void Learn(const Blob& blob, uint64_t began_ns);
+  void LearnFree(uint64_t address);
+  // The blob that the address is in, as it is known now.
+  std::optional<Known> Find(uint64_t address) const;
+
+  const HotSpotLayout layout_;
+  const Clock clock_;
+  uint64_t low_ = 0;  // [low_, high_): the code cache, as far as it may ever grow
+  uint64_t high_ = 0;
+  uint64_t call_stub_return_ = 0;
+  uint64_t continuation_return_ = 0;  // 0: none yet
+  const std::shared_ptr<JavaFunctions> functions_ = std::make_shared<JavaFunctions>();
+
+  mutable std::mutex mutex_;  // guards what follows
+  absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
+  bool has_read_all_ = false;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RUNTIMES_HOTSPOT_HOTSPOT_H_

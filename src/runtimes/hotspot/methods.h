@@ -1,0 +1,63 @@
+// The names of Java methods, and the lines they were at: of a method that is interpreted by where its byte code is, of a
+// compiled one by the scopes of the instruction, which lead from the innermost function that was inlined there
+// outwards. Reads the process, some time after the stack was captured: every link is checked, and what does not fit
+// has no name.
+#ifndef OFFCPU_RUNTIMES_HOTSPOT_METHODS_H_
+#define OFFCPU_RUNTIMES_HOTSPOT_METHODS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "process/memory.h"
+#include "runtimes/hotspot/code_cache.h"
+#include "runtimes/hotspot/layout.h"
+#include "runtimes/runtime.h"
+
+namespace offcpu {
+
+inline constexpr size_t kMaxSymbolBytes = 4096;        // of the name of a class, a method or a file; longer ones are cut
+inline constexpr size_t kMaxInlined = 256;             // functions of one instruction
+inline constexpr size_t kMaxPcDescs = 1 << 16;         // of one method
+inline constexpr size_t kMaxLineEntries = 1 << 16;     // of one method
+
+// What stays the same as long as the method does: another class at the same place has another one.
+struct MethodIdentity {
+  uint64_t const_method = 0;
+  uint64_t constants = 0;
+  uint64_t holder = 0;
+  uint64_t class_name = 0;
+  int64_t name_index = 0;
+
+  bool operator==(const MethodIdentity&) const = default;
+};
+
+class Methods {
+ public:
+  Methods(const HotSpotLayout& layout, const Memory& memory) : layout_(layout), memory_(memory) {}
+
+  // Nothing: there is no method.
+  std::optional<MethodIdentity> Identify(uint64_t method) const;
+  // The function that an interpreter runs at the byte code `bcp`. Nothing: it is none of that method.
+  std::optional<CodeLine> Interpreted(uint64_t method, uint64_t bcp) const;
+  // Those of an instruction of a method's blob, innermost first. `exact`: it was interrupted there, and the functions
+  // are those of the next place that the blob tells of; else it is what a call returns to. Empty: they are not known.
+  std::vector<CodeLine> Compiled(const Blob& blob, uint64_t pc, bool exact) const;
+
+ private:
+  std::optional<CodeLine> LineOf(uint64_t method, std::optional<int64_t> bci) const;
+  std::optional<std::string> SymbolAt(uint64_t symbol) const;
+  std::optional<std::string> PoolSymbol(uint64_t constants, int64_t index) const;
+  uint32_t LineNumber(uint64_t const_method, int64_t bci) const;
+  // The offset of the scope at `pc`; nothing: the blob does not tell of it.
+  std::optional<int64_t> ScopeAt(const Blob& blob, uint64_t pc, bool exact) const;
+
+  const HotSpotLayout& layout_;
+  const Memory& memory_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RUNTIMES_HOTSPOT_METHODS_H_

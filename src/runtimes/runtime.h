@@ -1,0 +1,61 @@
+// A language runtime in a process: what it knows of the code that it has made and of the functions that it runs there.
+// What it knows lies in the process's memory and goes away, so it is read soon after a stack was captured, and what is
+// not there any more has no name. find_runtime.h finds out which runtime a process has.
+//
+// Threads: Read may block for ever and belongs on a reader thread; all else is for any thread. A runtime belongs to one
+// process and is told nothing of others.
+#ifndef OFFCPU_RUNTIMES_RUNTIME_H_
+#define OFFCPU_RUNTIMES_RUNTIME_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "process/code_object.h"
+#include "process/memory.h"
+#include "unwind/made_code.h"
+
+namespace offcpu {
+
+// A function, and the place in its source.
+struct CodeLine {
+  std::string function;
+  std::string file;   // "": not known
+  uint32_t line = 0;  // 0: not known
+
+  bool operator==(const CodeLine&) const = default;
+};
+
+// What frames of a runtime's functions are in. Their addresses are numbers that the runtime has given them.
+class RuntimeCode : public CodeObject {
+ public:
+  using CodeObject::CodeObject;
+
+  // The functions of a frame, innermost first: each was inlined into the next. Empty: they are not known (yet).
+  virtual std::vector<CodeLine> LinesAt(uint64_t address) const = 0;
+};
+
+// Null unless it is one.
+inline const RuntimeCode* AsRuntimeCode(const CodeObject* code) {
+  return code != nullptr && code->kind() == CodeKind::kRuntime ? static_cast<const RuntimeCode*>(code) : nullptr;
+}
+
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+
+  // May a word of a stack be an address of the runtime's code?
+  virtual bool MayBeCode(uint64_t word) const = 0;
+  // Reads what `words` of captured stacks lead to, and the functions that walks have met since the last call.
+  virtual void Read(const Memory& memory, std::span<const uint64_t> words) = 0;
+  // Have walks met functions that have not been read?
+  virtual bool HasUnread() const = 0;
+  // For a walk of what was captured then, by CLOCK_MONOTONIC. Lives no longer than this.
+  virtual std::unique_ptr<MadeCode> CodeAt(uint64_t captured_ns) = 0;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RUNTIMES_RUNTIME_H_
