@@ -8,11 +8,14 @@
 #include "pprof/pprof_functions.h"
 #include "pprof/pprof_labels.h"
 #include "process/module.h"
+#include "runtimes/runtime.h"
 
 namespace offcpu {
 namespace {
 
 int32_t FrameType(const CodeObject* code, OtlpDictionary& dictionary) {
+  if (const RuntimeCode* runtime = AsRuntimeCode(code))
+    return dictionary.Attribute(kOtlpFrameType, runtime->language());
   const Module* module = AsModule(code);
   return module == nullptr ? 0 : dictionary.Attribute(kOtlpFrameType, module->is_go ? "go" : "native");
 }

@@ -73,6 +73,8 @@ absl::Status PprofTables::ReadMapping(std::string_view bytes, PprofBudget& held)
     std::shared_ptr<CodeObject> code;
     if (IsPerfMapPath(*path)) {
       code = std::make_shared<CodeObject>(CodeKind::kPerfMap);
+    } else if (IsRuntimePath(*path)) {
+      code = std::make_shared<CodeObject>(CodeKind::kOtherFile);
     } else {
       code = std::make_shared<Module>();
     }

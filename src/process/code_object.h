@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "process/file_identity.h"
@@ -23,6 +24,9 @@ enum class CodeKind : uint8_t {
   kPerfMap,    // what a process has made itself; `file` is the perf map that names it (perf_map.h)
   kRuntime,    // functions of a language runtime, which is a RuntimeCode (runtimes/runtime.h)
 };
+
+// Is that what stands for a path where functions are in no file, but known to a runtime: "[jvm]"?
+inline bool IsRuntimePath(std::string_view path) { return path == "[jvm]"; }
 
 class CodeObject : public std::enable_shared_from_this<CodeObject> {
  public:

@@ -26,9 +26,9 @@ Pipeline::Hooks PipelineHooks(const std::shared_ptr<Programs>& programs, const s
             return LookAtProcess(process, tid, previous.get(), describe, *modules, files.get());
           },
       .find_runtime =
-          [](int32_t tid, const AddressSpace& space) {
+          [modules](int32_t tid, const AddressSpace& space) {
             const ProcessMemory memory(tid);
-            std::shared_ptr<Runtime> runtime = FindRuntime(space, memory);
+            std::shared_ptr<Runtime> runtime = FindRuntime(space, memory, modules->LeaseFor(OwnerOf(tid)));
             if (runtime != nullptr) runtime->Read(memory, {});  // what is there now is known before the first capture
             return runtime;
           },

@@ -81,7 +81,8 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   const ProcessMemory memory(thread.tid);
-  if (runtime == nullptr && before.space != nullptr) runtime = FindRuntime(*before.space, memory);
+  if (runtime == nullptr && before.space != nullptr) 
+    runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid)));
   if (runtime != nullptr) runtime->Read(memory, {});
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
   ReadStaleAgain(stack_bytes, listing, &snapshot);

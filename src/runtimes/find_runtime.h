@@ -8,12 +8,13 @@
 
 #include "process/address_space.h"
 #include "process/memory.h"
+#include "process/memory_budget.h"
 #include "runtimes/runtime.h"
 
 namespace offcpu {
 
-// Null: it has none that is known here, or one of a form that is not.
-std::shared_ptr<Runtime> FindRuntime(const AddressSpace& space, const Memory& memory);
+// Null: it has none that is known here, or one of a form that is not. `room`: for what is kept of it.
+std::shared_ptr<Runtime> FindRuntime(const AddressSpace& space, const Memory& memory, MemoryLease room);
 
 }  // namespace offcpu
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "process/code_object.h"
@@ -33,6 +34,8 @@ class RuntimeCode : public CodeObject {
  public:
   using CodeObject::CodeObject;
 
+  // As OpenTelemetry's attribute profile.frame.type has it: "jvm".
+  virtual std::string_view language() const = 0;
   // The functions of a frame, innermost first: each was inlined into the next. Empty: they are not known (yet).
   virtual std::vector<CodeLine> LinesAt(uint64_t address) const = 0;
 };

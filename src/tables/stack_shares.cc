@@ -14,12 +14,10 @@ constexpr std::string_view kNoTable =
     "code without unwind tables: install or keep .eh_frame or .sframe, or build it with -fno-omit-frame-pointer";
 
 constexpr std::string_view kGenerated =
-    "code that the program has compiled itself: start it with frame pointers, if it can be, as Java with "
-    "-XX:+PreserveFramePointer";
+    "code that the program has compiled itself: start it with frame pointers, if it has such an option";
 
 constexpr std::string_view kGuessed =
-    "perhaps whole, perhaps code without frame pointers: start or build it with them, as Java with "
-    "-XX:+PreserveFramePointer";
+    "perhaps whole, perhaps code without frame pointers: build or start it with them";
 
 std::string GapName(NoUserStack missing, EndReason end) {
   if (missing != NoUserStack::kNone) return DropName(missing, false);

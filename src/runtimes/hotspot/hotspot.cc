@@ -81,13 +81,13 @@ class HotSpotStack final : public MadeCode {
 
 absl::StatusOr<std::shared_ptr<HotSpot>> HotSpot::Open(const Memory& memory,
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
-                                                       Clock clock) {
+                                                       Clock clock, MemoryLease room) {
   const PagedMemory paged(memory, kMaxPagesOfRead);
   const absl::StatusOr<VmStructs> structs = VmStructs::Read(paged, symbols);
   if (!structs.ok()) return structs.status();
   const absl::StatusOr<HotSpotLayout> layout = HotSpotLayout::Of(*structs, paged);
   if (!layout.ok()) return layout.status();
-  std::shared_ptr<HotSpot> vm(new HotSpot(*layout, clock));
+  std::shared_ptr<HotSpot> vm(new HotSpot(*layout, clock, std::move(room)));
   vm->low_ = paged.ReadValue<uint64_t>(layout->low_bound).value_or(0);
   vm->high_ = paged.ReadValue<uint64_t>(layout->high_bound).value_or(0);
   vm->call_stub_return_ = paged.ReadValue<uint64_t>(layout->call_stub_return).value_or(0);
@@ -139,8 +139,9 @@ void HotSpot::Learn(const Blob& blob, uint64_t began_ns) {
     return;
   }
   LearnFree(blob.begin);
-  blobs_.erase(blobs_.lower_bound(blob.begin), blobs_.lower_bound(blob.end));
-  if (blobs_.size() >= kMaxKnownBlobs) blobs_.clear();
+  Forget(blobs_.lower_bound(blob.begin), blobs_.lower_bound(blob.end));
+  if (blobs_.size() >= kMaxKnownBlobs) Forget(blobs_.begin(), blobs_.end());
+  if (!room_.Grow(kBytesEach)) return;
   blobs_.emplace(blob.begin, Known{.blob = blob, .first_ns = clock_(), .last_ns = began_ns});
 }
 
@@ -149,7 +150,13 @@ void HotSpot::LearnFree(uint64_t address) {
   auto after = blobs_.upper_bound(address);
   if (after == blobs_.begin()) return;
   --after;
-  if (after->second.blob.Contains(address)) blobs_.erase(after);
+  if (after->second.blob.Contains(address)) Forget(after, std::next(after));
+}
+
+void HotSpot::Forget(absl::btree_map<uint64_t, Known>::iterator begin,
+                     absl::btree_map<uint64_t, Known>::iterator end) {
+  room_.Shrink(static_cast<size_t>(std::distance(begin, end)) * kBytesEach);
+  blobs_.erase(begin, end);
 }
 
 std::optional<HotSpot::Known> HotSpot::Find(uint64_t address) const {

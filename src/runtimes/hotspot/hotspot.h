@@ -22,6 +22,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "process/memory.h"
+#include "process/memory_budget.h"
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/java_functions.h"
 #include "runtimes/hotspot/layout.h"
@@ -29,17 +30,17 @@
 
 namespace offcpu {
 
-inline constexpr size_t kMaxKnownBlobs = 1 << 17;
+inline constexpr size_t kMaxKnownBlobs = 1 << 17;  // all are forgotten when there are more
 inline constexpr size_t kMaxPagesOfRead = 4096;  // of the process, by one call of Read
 
 class HotSpot final : public Runtime {
  public:
   using Clock = uint64_t (*)();  // CLOCK_MONOTONIC, ns
 
-  // `symbols`: see VmStructs. Blocks as the memory does. An error says why this virtual machine is not served.
+  // `symbols`: see VmStructs. `room`: for all that is kept of it. Blocks as the memory does. An error says why this virtual machine is not served.
   static absl::StatusOr<std::shared_ptr<HotSpot>> Open(const Memory& memory,
                                                        const std::map<std::string, uint64_t, std::less<>>& symbols,
-                                                       Clock clock);
+                                                       Clock clock, MemoryLease room = {});
 
   bool MayBeCode(uint64_t word) const override { return word >= low_ && word < high_; }
   void Read(const Memory& memory, std::span<const uint64_t> words) override;
@@ -55,8 +56,15 @@ class HotSpot final : public Runtime {
     uint64_t last_ns = 0;   // when the last one began
   };
 
-  HotSpot(const HotSpotLayout& layout, Clock clock) : layout_(layout), clock_(clock) {}
+  HotSpot(const HotSpotLayout& layout, Clock clock, MemoryLease room)
+      : layout_(layout),
+        clock_(clock),
+        functions_(std::make_shared<JavaFunctions>(room.Another())),
+        room_(std::move(room)) {}
+  static constexpr size_t kBytesEach = sizeof(Known) + 64;  // with its name and its part of a node
+
   void Learn(const Blob& blob, uint64_t began_ns);
+  void Forget(absl::btree_map<uint64_t, Known>::iterator begin, absl::btree_map<uint64_t, Known>::iterator end);
   void LearnFree(uint64_t address);
   // The blob that the address is in, as it is known now.
   std::optional<Known> Find(uint64_t address) const;
@@ -67,10 +75,11 @@ class HotSpot final : public Runtime {
   uint64_t high_ = 0;
   uint64_t call_stub_return_ = 0;
   uint64_t continuation_return_ = 0;  // 0: none yet
-  const std::shared_ptr<JavaFunctions> functions_ = std::make_shared<JavaFunctions>();
+  const std::shared_ptr<JavaFunctions> functions_;
 
   mutable std::mutex mutex_;  // guards what follows
   absl::btree_map<uint64_t, Known> blobs_;  // by the begin of their code
+  MemoryLease room_;                        // of which they take kBytesEach
   bool has_read_all_ = false;
 };
 

@@ -40,13 +40,13 @@ uint64_t JavaFunctions::Intern(const Key& key, const Blob* blob, std::string_vie
     if (key.kind == Kind::kInterpreted || !function.is_read) Want(known->second, &function);
     return known->second;
   }
-  if (functions_.size() >= kMaxJavaFunctions) return kNoRoom;
+  if (functions_.size() >= kMaxJavaFunctions || !memory.Grow(kBytesEach)) return kNoRoom;
   const uint64_t number = functions_.size();
   numbers_.emplace(key, number);
   Function& function = functions_.emplace_back(Function{.key = key});
   if (blob != nullptr) function.blob = *blob;
   if (!name.empty()) {
-    function.lines = Only(name);
+    if (memory.Grow(BytesOf(Only(name)))) function.lines = Only(name);
     function.is_read = true;
   } else {
     Want(number, &function);
@@ -101,14 +101,8 @@ void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine> lines, const Met
   if (lines.empty() || has_changed) lines = Only(kJavaUnloaded);
   // From now on the place has the new method, under another number.
   if (has_changed) numbers_.erase(function.key);
-  name_bytes_ += BytesOf(lines);
-  name_bytes_ -= BytesOf(function.lines);
-  if (name_bytes_ > kMaxJavaNameBytes) {
-    name_bytes_ -= BytesOf(lines);
-    lines = Only(kJavaNoRoom);
-    name_bytes_ += BytesOf(lines);
-  }
-  function.lines = std::move(lines);
+  memory.Shrink(BytesOf(function.lines));
+  function.lines = memory.Grow(BytesOf(lines)) ? std::move(lines) : std::vector<CodeLine>();
   function.identity = identity;
   function.is_read = true;
 }
@@ -116,7 +110,8 @@ void JavaFunctions::Keep(uint64_t number, std::vector<CodeLine> lines, const Met
 std::vector<CodeLine> JavaFunctions::LinesAt(uint64_t number) const {
   std::lock_guard lock(mutex_);
   if (number == kNoRoom || number >= functions_.size()) return Only(kJavaNoRoom);
-  return functions_[number].lines;
+  const Function& function = functions_[number];
+  return function.is_read && function.lines.empty() ? Only(kJavaNoRoom) : function.lines;
 }
 
 }  // namespace offcpu

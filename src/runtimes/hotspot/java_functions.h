@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "process/memory_budget.h"
 #include "runtimes/hotspot/code_cache.h"
 #include "runtimes/hotspot/methods.h"
 #include "runtimes/runtime.h"
@@ -24,13 +25,13 @@
 namespace offcpu {
 
 inline constexpr size_t kMaxJavaFunctions = 1 << 17;          // of one virtual machine
-inline constexpr size_t kMaxJavaNameBytes = 32 << 20;         // of all of them
 inline constexpr std::string_view kJavaUnloaded = "[java: unloaded]";
 inline constexpr std::string_view kJavaNoRoom = "[java: no room for the name]";
 
 class JavaFunctions final : public RuntimeCode {
  public:
-  JavaFunctions() : RuntimeCode(CodeKind::kRuntime, "[jvm]") {}
+  // `room`: for all that it keeps.
+  explicit JavaFunctions(MemoryLease room = {}) : RuntimeCode(CodeKind::kRuntime, "[jvm]") { memory = std::move(room); }
 
   // The numbers of functions: kNoRoom stands for all those beyond the limit.
   static constexpr uint64_t kNoRoom = 0;
@@ -42,6 +43,7 @@ class JavaFunctions final : public RuntimeCode {
   void Read(const HotSpotLayout& layout, const Memory& memory, const CodeCache& cache);
   bool HasUnread() const;
 
+  std::string_view language() const override { return "jvm"; }
   std::vector<CodeLine> LinesAt(uint64_t number) const override;
 
  private:
@@ -67,6 +69,7 @@ class JavaFunctions final : public RuntimeCode {
     bool is_read = false;
     bool is_wanted = false;     // in `wanted_`
   };
+  static constexpr size_t kBytesEach = sizeof(Function) + sizeof(std::pair<Key, uint64_t>) + 8;
 
   uint64_t Intern(const Key& key, const Blob* blob, std::string_view name);
   void Want(uint64_t number, Function* function);
@@ -74,11 +77,10 @@ class JavaFunctions final : public RuntimeCode {
                              MethodIdentity* identity) const;
   void Keep(uint64_t number, std::vector<CodeLine> lines, const MethodIdentity& identity);
 
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  // guards what follows, and `memory`
   absl::flat_hash_map<Key, uint64_t> numbers_;
   std::vector<Function> functions_ = {Function()};  // by number; the first one is kNoRoom
   std::vector<uint64_t> wanted_;
-  size_t name_bytes_ = 0;
 };
 
 }  // namespace offcpu

@@ -1,0 +1,124 @@
+// Names and lines of Java methods, as a virtual machine keeps them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtimes/hotspot/code_cache.h"
+#include "runtimes/hotspot/layout.h"
+#include "runtimes/hotspot/methods.h"
+#include "runtimes/hotspot/vm_structs.h"
+#include "tests/runtimes/fake_vm.h"
+
+namespace offcpu {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class HotSpotMethods : public ::testing::TestWithParam<int> {
+ protected:
+  // Bytes that UNSIGNED5 has for small values: since JDK 20 it leaves out 0.
+  uint8_t U5(uint8_t value) const { return static_cast<uint8_t>(value + (GetParam() >= 20 ? 1 : 0)); }
+
+  Methods Named() {
+    layout_ = *HotSpotLayout::Of(*VmStructs::Read(vm_.memory(), vm_.symbols()), vm_.memory());
+    return Methods(layout_, vm_.memory());
+  }
+  Blob BlobAt(uint64_t code) {
+    Named();
+    return *CodeCache::Read(layout_, vm_.memory()).Find(code);
+  }
+
+  FakeVm vm_{GetParam()};
+  HotSpotLayout layout_;
+};
+INSTANTIATE_TEST_SUITE_P(Jdk, HotSpotMethods, testing::Values(17, 25));
+
+TEST_P(HotSpotMethods, InterpretedOneHasTheLineOfItsByteCode) {
+  // Two lines: 87 from byte code 0 on, 88 from 5 on.
+  const uint64_t method = vm_.AddMethod({.lines = {0xff, U5(0), U5(174), 5 << 3 | 1, 0}});
+  const uint64_t code = vm_.BytecodeOf(method);
+  const Methods methods = Named();
+  EXPECT_EQ(methods.Interpreted(method, code),
+            (CodeLine{.function = "com.shop.Inventory.reserve", .file = "Inventory.java", .line = 87}));
+  EXPECT_EQ(methods.Interpreted(method, code + 4)->line, 87u);
+  EXPECT_EQ(methods.Interpreted(method, code + 5)->line, 88u);
+  EXPECT_EQ(methods.Interpreted(method, code + 39)->line, 88u);
+  EXPECT_EQ(methods.Interpreted(method, code + 40), std::nullopt);  // behind its last one
+  EXPECT_EQ(methods.Interpreted(method, code - 1), std::nullopt);
+}
+
+TEST_P(HotSpotMethods, NativeOneHasNoLine) {
+  const uint64_t method = vm_.AddMethod({.name = "park", .lines = {1 << 3 | 1, 0}, .access = 0x101});
+  EXPECT_EQ(Named().Interpreted(method, 0),
+            (CodeLine{.function = "com.shop.Inventory.park", .file = "Inventory.java"}));
+}
+
+TEST_P(HotSpotMethods, HiddenClassIsWrittenAsItsOwnToolsDo) {
+  const uint64_t method = vm_.AddMethod({.class_name = "a/Waits$$Lambda+0x00007f00", .name = "run"});
+  EXPECT_EQ(Named().Interpreted(method, vm_.BytecodeOf(method))->function, "a.Waits$$Lambda/0x00007f00.run");
+}
+
+TEST_P(HotSpotMethods, WhatIsNoMethodHasNoName) {
+  const Methods methods = Named();
+  EXPECT_EQ(methods.Interpreted(0, 0), std::nullopt);
+  EXPECT_EQ(methods.Interpreted(FakeVm::kBase + 1, 0), std::nullopt);
+  EXPECT_EQ(methods.Interpreted(FakeVm::kBase + FakeVm::kBytes, 0), std::nullopt);
+  const uint64_t nothing = vm_.Take(88);  // all 0
+  EXPECT_EQ(methods.Interpreted(nothing, 0), std::nullopt);
+}
+
+// At 0x20 `inner` is inlined into `outer`, at its byte code 7; at 0x40 there is `outer` alone.
+TEST_P(HotSpotMethods, InlinedOnesComeFirst) {
+  const uint64_t outer = vm_.AddMethod({.name = "outer", .lines = {7 << 3 | 7, 0}});  // line 7 from byte code 7 on
+  const uint64_t inner = vm_.AddMethod({.name = "inner", .lines = {0 << 3 | 3, 0}});  // line 3
+  const uint64_t code = vm_.AddBlob({.method = outer,
+                                     .pcs = {{0x20, 4}, {0x40, 1}},
+                                     .scopes = {0,                       // no scope begins there
+                                                U5(0), U5(1), U5(7 + 1),  // nobody's: the first method, byte code 7
+                                                U5(1), U5(2), U5(2 + 1)}, // of the one at 1: the second one, at 2
+                                     .metadata = {outer, inner}});
+  const Methods methods = Named();
+  const Blob blob = BlobAt(code);
+  const CodeLine outer_line = {.function = "com.shop.Inventory.outer", .file = "Inventory.java", .line = 7};
+  const CodeLine inner_line = {.function = "com.shop.Inventory.inner", .file = "Inventory.java", .line = 3};
+  EXPECT_THAT(methods.Compiled(blob, code + 0x20, /*exact=*/false), ElementsAre(inner_line, outer_line));
+  EXPECT_THAT(methods.Compiled(blob, code + 0x40, /*exact=*/false), ElementsAre(outer_line));
+  // No call returns there.
+  EXPECT_THAT(methods.Compiled(blob, code + 0x21, /*exact=*/false), IsEmpty());
+  // Code that was interrupted is of the functions of the next place.
+  EXPECT_THAT(methods.Compiled(blob, code + 0x11, /*exact=*/true), ElementsAre(inner_line, outer_line));
+  EXPECT_THAT(methods.Compiled(blob, code + 0x21, /*exact=*/true), ElementsAre(outer_line));
+  EXPECT_THAT(methods.Compiled(blob, code + 0x41, /*exact=*/true), IsEmpty());
+}
+
+TEST_P(HotSpotMethods, ScopesThatGoInCirclesHaveNoName) {
+  const uint64_t method = vm_.AddMethod({});
+  const uint64_t code = vm_.AddBlob({.method = method,
+                                     .pcs = {{0x20, 1}},
+                                     .scopes = {0, U5(1), U5(1), U5(1)},  // it is inlined into itself
+                                     .metadata = {method}});
+  const Methods methods = Named();
+  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x20, /*exact=*/false), IsEmpty());
+}
+
+TEST_P(HotSpotMethods, WrapperOfANativeOneIsNamedByIt) {
+  const uint64_t method = vm_.AddMethod({.name = "park", .access = 0x101});
+  const uint64_t code = vm_.AddBlob({.name = "native nmethod", .method = method});
+  const Methods methods = Named();
+  EXPECT_THAT(methods.Compiled(BlobAt(code), code + 0x33, /*exact=*/false),
+              ElementsAre(CodeLine{.function = "com.shop.Inventory.park", .file = "Inventory.java"}));
+}
+
+TEST_P(HotSpotMethods, AnotherClassHasAnotherIdentity) {
+  const uint64_t method = vm_.AddMethod({}), other = vm_.AddMethod({});
+  const Methods methods = Named();
+  EXPECT_EQ(methods.Identify(method), methods.Identify(method));
+  EXPECT_NE(methods.Identify(method), methods.Identify(other));
+}
+
+}  // namespace
+}  // namespace offcpu
