@@ -133,11 +133,11 @@ TEST(StatsJsonTest, HasTheFieldsByTheirNames) {
       R"({"intervals":1,"cookies":2,"captures":3,"capture_ns":21,"capture_longest_ns":22,"kernel_stacks":4,"walked_at_switch":23,"summed_at_switch":30,"proven_walks":24,"walk_misses":{"new stack":31,"new code":32,"no row":33,"no memory":34},"told_rows":35,"told_stacks":36,"live_stacks":13,"walks":5,"processes":6,"walk_ends":{"complete":0,"stack copy":7,)"))
       << text;
   EXPECT_NE(
-      text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0})"),
+      text.find(R"("frames_by_source":{"registers":0,"sframe":8,"eh_frame":0,"fp":0,"trampoline":0,"debug_frame":0,"runtime":0})"),
       std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with(
-      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"own_programs_ns":24,"own_process_ns":25,"own_memory_bytes":26,"host_cpu_ns":27,"cpu_budget_ppm":28,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
+      R"("complete_walks_by_source":{"registers":0,"sframe":0,"eh_frame":9,"fp":0,"trampoline":0,"debug_frame":0,"runtime":0},"sample_ns":14,"sample_most_ns":23,"not_drawn":15,"slept_throughout":10,"oncpu_period_ns":16,"oncpu_samples":17,"suspended_ns":18,"clock_forward_ns":19,"clock_back_ns":20,"own_programs_ns":24,"own_process_ns":25,"own_memory_bytes":26,"host_cpu_ns":27,"cpu_budget_ppm":28,"drops":[{"reason":"ring \"full\"","count":11,"ns":12}]})"))
       << text;
 }
 
