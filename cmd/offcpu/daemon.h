@@ -2,29 +2,29 @@
 #ifndef OFFCPU_CMD_OFFCPU_DAEMON_H_
 #define OFFCPU_CMD_OFFCPU_DAEMON_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "offcpu/flag.h"
 
 namespace offcpu {
 
-namespace control {
-class Reply;
-class Request;
-}  // namespace control
-
 // --socket, whose default it sets.
 Flag SocketFlag(std::string* path);
 
-// Gives each reply to `take` until it returns false.
-absl::Status AskDaemon(const std::string& path, control::Request request,
-                       absl::FunctionRef<bool(const control::Reply& reply)> take);
+// What the service answers to a GET of `target`; src/daemon/requests.h has what there is.
+absl::StatusOr<std::string> AskDaemon(const std::string& path, const std::string& target);
 
-// All chunks of the answer together.
-absl::StatusOr<std::string> AskDaemonForBytes(const std::string& path, const control::Request& request);
+struct DumpWanted {
+  uint64_t since_unix_ns = 0;  // 0: from the oldest window, to now
+  uint64_t until_unix_ns = 0;
+  std::vector<int> pids;  // none: of all, as with the next one
+  std::vector<std::string> comms;
+};
+std::string DumpTarget(const DumpWanted& wanted);
 
 // Whether what the service did not do, because it is not there, may not be asked, or cannot, might be done without it.
 bool IsWorthDoingWithout(const absl::Status& service);

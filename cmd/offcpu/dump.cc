@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,7 +15,6 @@
 #include "offcpu/time_flags.h"
 #include "offcpu/verb.h"
 #include "pprof/pprof_reader.h"
-#include "proto/control.pb.h"
 
 namespace offcpu {
 namespace {
@@ -27,26 +27,24 @@ struct DumpFlags {
 };
 
 // What the service need not send: it knows processes and names of threads. The filter decides all the same.
-void NarrowDown(const ProfileFilter& filter, control::DumpRequest* dump) {
-  std::vector<int32_t> pids;
+void NarrowDown(const ProfileFilter& filter, DumpWanted* dump) {
+  std::vector<int> pids;
   bool is_by_number = true;
   for (const LabelFilter& one : filter.labels) {
-    int32_t pid = 0;
-    if (one.label == RowLabel::kComm) dump->add_comms(one.pattern);
+    int pid = 0;
+    if (one.label == RowLabel::kComm) dump->comms.push_back(one.pattern);
     if (one.label != RowLabel::kPid) continue;
     is_by_number = absl::SimpleAtoi(one.pattern, &pid) && is_by_number;
     pids.push_back(pid);
   }
-  if (is_by_number) dump->mutable_pids()->Assign(pids.begin(), pids.end());
+  if (is_by_number) dump->pids = std::move(pids);
 }
 
 absl::StatusOr<NamedProfile> FetchProfile(const std::string& socket, const TimeSpan& span,
                                           const ProfileFilter& filter) {
-  control::Request request;
-  request.mutable_dump()->set_since_unix_ns(span.since_unix_ns);
-  request.mutable_dump()->set_until_unix_ns(span.until_unix_ns);
-  NarrowDown(filter, request.mutable_dump());
-  const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket, request);
+  DumpWanted wanted = {.since_unix_ns = span.since_unix_ns, .until_unix_ns = span.until_unix_ns};
+  NarrowDown(filter, &wanted);
+  const absl::StatusOr<std::string> bytes = AskDaemon(socket, DumpTarget(wanted));
   if (!bytes.ok()) return bytes.status();
   return ParsePprof(*bytes);
 }

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/write_file.h"
 #include "offcpu/exit_code.h"
 #include "tables/columns.h"
 
@@ -37,13 +38,8 @@ struct {
   volatile sig_atomic_t redraw = 0;
 } state;
 
-void Write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) return;  // it has gone, and so has who would read an error
-    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(written, 0)));
-  }
-}
+// If the terminal has gone, nobody would read an error.
+void Write(std::string_view bytes) { WriteAll(STDOUT_FILENO, bytes); }
 
 void TakeOver() {
   state.is_entered = 1;  // from here on there is something to give back

@@ -54,7 +54,7 @@ void CountFunctions(const Module& module, SFrameReport* report) {
 void OpenTable(const Module& module, SFrameReport* report) {
   absl::StatusOr<std::unique_ptr<SFrameTable>> table = SFrameTable::Open(module.sframe, module.code);
   if (!table.ok()) {
-    report->sframe = "damaged";
+    report->sframe = absl::IsUnimplemented(table.status()) ? "other" : "damaged";
     report->why = std::string(table.status().message());
     return;
   }
@@ -101,6 +101,7 @@ SFrameReport ReportSFrame(const Module& asked) {
       break;
     case SFrameVersion::kNone:
     case SFrameVersion::kUnknown:
+    case SFrameVersion::kBigEndian:
     case SFrameVersion::kV3:
       OpenTable(module, &report);
       break;

@@ -1,7 +1,8 @@
 // What the SFrame tables of objects are worth: pure functions from modules to figures, text and JSON.
 //   [{"path", "build_id", "sframe", "functions", "damaged_functions", "rows", "covered_bytes", "code_bytes",
 //   "eh_frame"}]
-// "sframe" is "V1", "V2", "V3", "none" or "damaged"; the figures of a table are there for V3 only.
+// "sframe" is "V1", "V2", "V3", "none", "damaged" or "other", which is not read; the figures of a table are there for
+// V3 only.
 #ifndef OFFCPU_CMD_OFFCPU_SFRAME_REPORT_H_
 #define OFFCPU_CMD_OFFCPU_SFRAME_REPORT_H_
 
@@ -22,7 +23,7 @@ struct SFrameReport {
   std::string path;
   std::string build_id;
   std::string_view sframe = "none";
-  std::string why;  // of "damaged"
+  std::string why;  // of "damaged" and "other"
   uint64_t functions = 0;
   uint64_t damaged_functions = 0;
   uint64_t rows = 0;

@@ -5,10 +5,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
-#include "proto/control.pb.h"
 #include "recorder/operands.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
@@ -26,11 +26,8 @@ struct StacksFlags {
 };
 
 absl::StatusOr<std::string> AskForStacks(const StacksFlags& flags) {
-  control::Request request;
-  request.mutable_stacks()->set_pid(flags.pid);
-  request.mutable_stacks()->set_unwind(flags.unwind);
-  request.mutable_stacks()->set_json(flags.as_json);
-  return AskDaemonForBytes(flags.socket, request);
+  return AskDaemon(flags.socket,
+                   absl::StrCat("/stacks?pid=", flags.pid, "&unwind=", flags.unwind, "&json=", flags.as_json ? 1 : 0));
 }
 
 absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {

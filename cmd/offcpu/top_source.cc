@@ -6,7 +6,6 @@
 #include "offcpu/daemon.h"
 #include "offcpu/record_flags.h"
 #include "pprof/pprof_reader.h"
-#include "proto/control.pb.h"
 #include "recorder/clocks.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
@@ -32,11 +31,11 @@ class ServiceSource : public TopSource {
 
  private:
   absl::StatusOr<NamedProfile> Ask(const TopSelection& selection) {
-    control::Request request;
-    request.mutable_dump()->set_since_unix_ns(unix_time_.UnixOf(since_boot_ns_));
-    for (const int pid : selection.pids) request.mutable_dump()->add_pids(pid);
-    for (const std::string& comm : selection.comms) request.mutable_dump()->add_comms(comm);
-    const absl::StatusOr<std::string> bytes = AskDaemonForBytes(socket_, request);
+    const absl::StatusOr<std::string> bytes =
+        AskDaemon(socket_, DumpTarget({.since_unix_ns = unix_time_.UnixOf(since_boot_ns_),
+                                       .until_unix_ns = 0,
+                                       .pids = selection.pids,
+                                       .comms = selection.comms}));
     if (!bytes.ok()) return bytes.status();
     absl::StatusOr<NamedProfile> profile = ParsePprof(*bytes);
     if (!profile.ok() || profile->duration_ns == 0) return profile;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "process/owned_fd.h"
@@ -36,15 +35,7 @@ class Writer {
 
   // Zero, or the errno of the first error.
   int Flush() {
-    std::string_view rest = buffer_;
-    while (error_ == 0 && !rest.empty()) {
-      ssize_t n = write(fd_, rest.data(), rest.size());
-      if (n >= 0) {
-        rest.remove_prefix(static_cast<size_t>(n));
-      } else if (errno != EINTR) {
-        error_ = errno;
-      }
-    }
+    if (error_ == 0) error_ = WriteAll(fd_, buffer_);
     buffer_.clear();
     return error_;
   }
@@ -55,7 +46,7 @@ class Writer {
   int error_ = 0;
 };
 
-int WriteAll(int fd, absl::FunctionRef<void(ByteSink)> write) {
+int WritePieces(int fd, absl::FunctionRef<void(ByteSink)> write) {
   Writer writer(fd);
   write([&](std::string_view bytes) { writer.Append(bytes); });
   return writer.Flush();
@@ -64,7 +55,7 @@ int WriteAll(int fd, absl::FunctionRef<void(ByteSink)> write) {
 absl::Status WriteDirectly(const std::string& path, absl::FunctionRef<void(ByteSink)> write) {
   OwnedFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
   if (!fd) return Error(errno, "cannot open", path);
-  int error = WriteAll(fd.get(), write);
+  int error = WritePieces(fd.get(), write);
   return error == 0 ? absl::OkStatus() : Error(error, "cannot write", path);
 }
 
@@ -87,7 +78,7 @@ absl::Status Replace(const std::string& path, const mode_t* mode, absl::Function
   OwnedFd fd = CreateBeside(path, temporary);
   if (!fd) return Error(errno, "cannot create a file beside", path);
   int error = mode == nullptr || fchmod(fd.get(), *mode & 07777) == 0 ? 0 : errno;
-  if (error == 0) error = WriteAll(fd.get(), write);
+  if (error == 0) error = WritePieces(fd.get(), write);
   int close_error = CloseFd(fd);
   if (error == 0) error = close_error;
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;
@@ -98,9 +89,18 @@ absl::Status Replace(const std::string& path, const mode_t* mode, absl::Function
 
 }  // namespace
 
+int WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno != EINTR) return errno;
+    if (n > 0) bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  return 0;
+}
+
 absl::Status WriteFile(const std::string& path, absl::FunctionRef<void(ByteSink)> write) {
   if (path == "-" || path == "/dev/stdout") {
-    int error = WriteAll(STDOUT_FILENO, write);
+    int error = WritePieces(STDOUT_FILENO, write);
     return error == 0 ? absl::OkStatus() : Error(error, "cannot write", "the standard output");
   }
   struct stat st;

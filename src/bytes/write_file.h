@@ -7,12 +7,16 @@
 #define OFFCPU_BYTES_WRITE_FILE_H_
 
 #include <string>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "bytes/byte_sink.h"
 
 namespace offcpu {
+
+// Writes all bytes to a descriptor that blocks. Zero, or the errno of the first failure. Safe in a signal handler.
+int WriteAll(int fd, std::string_view bytes);
 
 // `write` gets a sink for the file's bytes. The status names the path.
 absl::Status WriteFile(const std::string& path, absl::FunctionRef<void(ByteSink)> write);

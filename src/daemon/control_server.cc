@@ -5,11 +5,16 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "daemon/control_socket.h"
+#include "daemon/socket_io.h"
 #include "process/start_thread.h"
 
 namespace offcpu {
@@ -26,22 +31,24 @@ bool HasGone(int fd) {
   return poll(&socket, 1, 0) > 0 && (socket.revents & (POLLHUP | POLLERR)) != 0;
 }
 
+absl::Status SendAnswer(int fd, const HttpResponse& answer, Deadline deadline) {
+  const absl::Status sent = SendAll(fd, HttpHeadOf(answer), deadline);
+  return sent.ok() && answer.body != nullptr ? SendAll(fd, *answer.body, deadline) : sent;
+}
+
 }  // namespace
 
-ControlServer::ControlServer(OwnedFd listener, const ControlLimits& limits, AnswerRequest answer,
-                             FormatError format_error)
+ControlServer::ControlServer(OwnedFd listener, const ControlLimits& limits, AnswerRequest answer)
     : listener_(std::move(listener)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       answer_(std::move(answer)),
-      format_error_(std::move(format_error)),
       next_limits_(limits) {
   fcntl(listener_.get(), F_SETFL, O_NONBLOCK);  // who gave up in the meantime is not waited for
 }
 
 absl::StatusOr<std::unique_ptr<ControlServer>> ControlServer::Start(OwnedFd listener, const ControlLimits& limits,
-                                                                    AnswerRequest answer, FormatError format_error) {
-  std::unique_ptr<ControlServer> server(
-      new ControlServer(std::move(listener), limits, std::move(answer), std::move(format_error)));
+                                                                    AnswerRequest answer) {
+  std::unique_ptr<ControlServer> server(new ControlServer(std::move(listener), limits, std::move(answer)));
   absl::StatusOr<std::thread> thread = StartThread("control", [self = server.get()] { self->Loop(); });
   if (!thread.ok()) return thread.status();
   server->thread_ = *std::move(thread);
@@ -111,7 +118,7 @@ void ControlServer::Poll(std::vector<pollfd>& polled) const {
 ControlServer::Clock::time_point ControlServer::LatestOf(const Connection& connection) const {
   const std::chrono::nanoseconds whole = limits_.timeout;
   return connection.since +
-         (connection.request.has_begun() ? whole : std::min<std::chrono::nanoseconds>(whole, limits_.silence));
+         (!connection.bytes.empty() ? whole : std::min<std::chrono::nanoseconds>(whole, limits_.silence));
 }
 
 void ControlServer::ServeUnanswered(const std::vector<pollfd>& polled) {
@@ -130,7 +137,7 @@ void ControlServer::ServeUnanswered(const std::vector<pollfd>& polled) {
 
 // Whether it goes on.
 bool ControlServer::Read(Connection& connection) {
-  const absl::StatusOr<bool> is_whole = connection.request.Read(connection.socket.get());
+  const absl::StatusOr<bool> is_whole = TakeRequest(connection);
   if (is_whole.ok() && *is_whole) {
     connection.state = State::kWaiting;
     return true;
@@ -140,6 +147,32 @@ bool ControlServer::Read(Connection& connection) {
   Refuse(connection.socket,
          is_whole.ok() ? absl::DeadlineExceededError("timed out: no whole request has come") : is_whole.status());
   return false;
+}
+
+// Takes what is there now, without waiting. True: the request is whole.
+absl::StatusOr<bool> ControlServer::TakeRequest(Connection& connection) {
+  std::array<char, 16384> piece;
+  std::string& bytes = connection.bytes;
+  while (true) {
+    const ssize_t got = recv(connection.socket.get(), piece.data(), piece.size(), MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return false;
+    if (got < 0) return absl::UnavailableError(strerror(errno));
+    if (got == 0) return absl::UnavailableError("the connection was closed");
+    // The end may have begun in what came before, and is looked for in no byte twice.
+    const size_t seen = bytes.size() - std::min<size_t>(bytes.size(), 2);
+    bytes.append(piece.data(), static_cast<size_t>(got));
+    if (!absl::ascii_isupper(static_cast<unsigned char>(bytes.front())))
+      return absl::InvalidArgumentError("this is no HTTP request");
+    const size_t rest = HttpHeadLength(std::string_view(bytes).substr(seen));
+    if ((rest == 0 ? bytes.size() : seen + rest) > kMaxRequestBytes)
+      return absl::InvalidArgumentError(absl::StrCat("the request is longer than ", kMaxRequestBytes, " bytes"));
+    if (rest == 0) continue;
+    absl::StatusOr<HttpRequest> request = ParseHttpRequest(std::string_view(bytes).substr(0, seen + rest));
+    if (!request.ok()) return request.status();
+    connection.request = *std::move(request);
+    return true;
+  }
 }
 
 void ControlServer::Accept() {
@@ -232,24 +265,18 @@ ControlServer::Connections::iterator ControlServer::NextToAnswer() {
 
 void ControlServer::Answer(Connection& connection, std::chrono::nanoseconds timeout) {
   const int fd = connection.socket.get();
-  absl::Status failed;
-  std::optional<Deadline> end;  // of the answer, from its first message on
-  const auto send = [&](std::string_view message) {
-    if (!failed.ok()) return failed;
-    if (!end.has_value()) end = Clock::now() + timeout;
-    failed = WriteFrame(fd, message, *end);
-    if (absl::IsDeadlineExceeded(failed)) ++late_answers_;
-    return failed;
-  };
-  answer_(connection.request.message(), send, [this, fd] { return stopping_ || HasGone(fd); });
+  {
+    const HttpResponse answer = answer_(connection.request, [this, fd] { return stopping_ || HasGone(fd); });
+    if (absl::IsDeadlineExceeded(SendAnswer(fd, answer, Clock::now() + timeout))) ++late_answers_;
+  }
   shutdown(fd, SHUT_RDWR);
   connection.done = true;
   eventfd_write(wake_.get(), 1);
 }
 
 // There is room for it in the socket's buffer.
-void ControlServer::Refuse(const OwnedFd& socket, const absl::Status& why) const {
-  WriteFrame(socket.get(), format_error_(why), Clock::now() + kAtOnce).IgnoreError();
+void ControlServer::Refuse(const OwnedFd& socket, const absl::Status& why) {
+  SendAnswer(socket.get(), ErrorAnswer(why), Clock::now() + kAtOnce).IgnoreError();
 }
 
 void ControlServer::Reap(bool all) {

@@ -1,4 +1,7 @@
-// The control socket: takes connections, checks who is there, reads one request of each and has it answered.
+// The control socket: takes connections, checks who is there, reads one request of HTTP of each and has it answered.
+//
+// Not the server of http_connections.h: here each client is a user, and users share what there is; there any process
+// may connect, no client is known, and answers may wait for an hour.
 //
 // Members of the group may connect as often as they like, and say what they like. One thread has all connections until
 // their requests are whole, and waits for none of them. An answer has a thread of its own: a client that takes it
@@ -25,21 +28,21 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "daemon/framing.h"
+#include "daemon/http_request.h"
+#include "daemon/http_response.h"
 #include "process/owned_fd.h"
 #include "process/reader_pool.h"
 
 namespace offcpu {
 
-inline constexpr size_t kMaxRequestBytes = 64u << 10;
-inline constexpr size_t kMaxAnswers = 48;      // a thread each, of the 128 tasks that the service's unit allows
-inline constexpr size_t kOurAnswers = 8;       // of these, the ones that only root and the service's user have
+inline constexpr size_t kMaxRequestBytes = 64u << 10;  // of its head; what follows it is not read
+inline constexpr size_t kMaxAnswers = 48;              // a thread each, of the 128 tasks that the service's unit allows
+inline constexpr size_t kOurAnswers = 8;               // of these, the ones that only root and the service's user have
 inline constexpr size_t kMaxUnanswered = 128;  // connections that are not being answered: of ours, and of all others
 
 struct ControlLimits {
@@ -56,19 +59,14 @@ struct ControlStats {
   uint64_t no_room = 0;        // for one more connection of a user
 };
 
-// Sends one message to the client. Once it has failed, it fails for good.
-using SendReply = std::function<absl::Status(std::string_view message)>;
 // Answers a request. Called from many threads. `is_cancelled`: the client has gone, or the server ends.
-using AnswerRequest =
-    std::function<void(std::string_view request, const SendReply& send, const IsCancelled& is_cancelled)>;
-// Makes the reply to a client that is not served.
-using FormatError = std::function<std::string(const absl::Status& status)>;
+using AnswerRequest = std::function<HttpResponse(const HttpRequest& request, const IsCancelled& is_cancelled)>;
 
 class ControlServer {
  public:
   // ResourceExhausted if its thread cannot be started.
   static absl::StatusOr<std::unique_ptr<ControlServer>> Start(OwnedFd listener, const ControlLimits& limits,
-                                                              AnswerRequest answer, FormatError format_error);
+                                                              AnswerRequest answer);
   // Calls off what is being answered, and closes all connections.
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
@@ -87,13 +85,14 @@ class ControlServer {
     bool is_ours = false;
     State state = State::kReading;
     Clock::time_point since;  // that it is there
-    IncomingFrame request{kMaxRequestBytes};
-    std::thread thread;  // of the answer
+    std::string bytes;        // of the request, as far as it has come
+    HttpRequest request;      // once it is whole
+    std::thread thread;       // of the answer
     std::atomic<bool> done{false};
   };
   using Connections = std::list<Connection>;
 
-  ControlServer(OwnedFd listener, const ControlLimits& limits, AnswerRequest answer, FormatError format_error);
+  ControlServer(OwnedFd listener, const ControlLimits& limits, AnswerRequest answer);
 
   void Loop();
   void Poll(std::vector<pollfd>& polled) const;
@@ -101,19 +100,19 @@ class ControlServer {
   // Those that `polled` tells of, in the order of the list.
   void ServeUnanswered(const std::vector<pollfd>& polled);
   bool Read(Connection& connection);
+  static absl::StatusOr<bool> TakeRequest(Connection& connection);
   void Accept();
   void Admit(OwnedFd socket);
   void KeepWithinBounds(bool is_ours);
   void BeginAnswers();
   Connections::iterator NextToAnswer();
   void Answer(Connection& connection, std::chrono::nanoseconds timeout);
-  void Refuse(const OwnedFd& socket, const absl::Status& why) const;
+  static void Refuse(const OwnedFd& socket, const absl::Status& why);
   void Reap(bool all);
 
   const OwnedFd listener_;
   const OwnedFd wake_;
   const AnswerRequest answer_;
-  const FormatError format_error_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> late_requests_{0};
   std::atomic<uint64_t> late_answers_{0};

@@ -12,7 +12,6 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "daemon/http_answers.h"
 #include "process/start_thread.h"
 
 namespace offcpu {
@@ -21,40 +20,6 @@ namespace {
 constexpr int kAcceptAtOnce = 16;                        // then those that are there have their turn
 constexpr std::chrono::milliseconds kWithoutFiles(100);  // until it is tried again
 constexpr std::chrono::milliseconds kLook(1000);         // at the latest
-
-const char* PhraseOf(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 301:
-      return "Moved Permanently";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
-std::string HeadOf(const HttpResponse& answer) {
-  std::string head = absl::StrCat("HTTP/1.1 ", answer.status, " ", PhraseOf(answer.status), "\r\n");
-  for (const auto& [name, value] : answer.fields) absl::StrAppend(&head, name, ": ", value, "\r\n");
-  if (!answer.type.empty()) absl::StrAppend(&head, "Content-Type: ", answer.type, "\r\n");
-  absl::StrAppend(&head, "X-Content-Type-Options: nosniff\r\nConnection: close\r\nContent-Length: ",
-                  answer.body == nullptr ? 0 : answer.body->size(), "\r\n\r\n");
-  return head;
-}
 
 // Closing with bytes unread would take back what was answered.
 void ReadOff(int socket) {
@@ -261,7 +226,7 @@ bool HttpConnections::Reply(Connection& connection, HttpResponse answer) {
   ++answered_;
   connection.state = State::kWriting;
   connection.since = Clock::now();
-  connection.bytes = HeadOf(answer);
+  connection.bytes = HttpHeadOf(answer);
   connection.body = connection.is_bodiless ? nullptr : std::move(answer.body);
   if (!Write(connection)) return false;
   size_t bytes = 0;

@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "daemon/http_access.h"
 #include "daemon/http_request.h"
+#include "daemon/http_response.h"
 #include "daemon/tls.h"
 #include "process/owned_fd.h"
 
@@ -38,13 +39,6 @@ struct HttpLimits {
   std::chrono::milliseconds head_time{5'000};
   std::chrono::milliseconds answer_time{30'000};  // for a client to take it
   size_t answer_bytes = 8u << 20;  // that wait to be taken; beyond it the oldest answer goes, and never the newest
-};
-
-struct HttpResponse {
-  int status = 200;
-  std::string type;  // of the body
-  std::vector<std::pair<std::string, std::string>> fields;
-  std::shared_ptr<const std::string> body;
 };
 
 // Requests that were answered, and connections that were ended from our side without an answer.

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "daemon/http_answers.h"
 #include "process/start_thread.h"
 #include "recorder/clocks.h"
 
@@ -17,14 +16,12 @@ namespace {
 constexpr std::chrono::seconds kClientPatience(45);  // of a client, until its profile is made
 
 HttpResponse AnswerOf(const absl::Status& status) {
-  const bool is_for_later =
-      status.code() == absl::StatusCode::kDeadlineExceeded || status.code() == absl::StatusCode::kResourceExhausted;
-  return Refusal(is_for_later ? 503 : 500, std::string(status.message()));
+  return Refusal(HttpStatusOf(status), std::string(status.message()));
 }
 
 const char* TypeOf(OutputFormat format) {
   if (format == OutputFormat::kHtml) return "text/html; charset=utf-8";
-  return format == OutputFormat::kText ? kTextType : "application/octet-stream";
+  return format == OutputFormat::kText ? kTextType : kBytesType;
 }
 
 // Beside the page's own policy. Nobody keeps it, and no other page has it in a frame.

@@ -4,7 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
 namespace offcpu {
@@ -32,15 +34,35 @@ bool IsTarget(std::string_view text) {
          });
 }
 
-void SetTarget(std::string_view target, HttpRequest& request) {
+// %41 becomes A; nothing if there are no two digits behind a '%'.
+std::optional<std::string> PercentDecoded(std::string_view text) {
+  std::string value;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const std::string digits(text.substr(i + 1, 2));
+    if (text[i] != '%') {
+      value += text[i];
+    } else if (digits.size() == 2 && std::all_of(digits.begin(), digits.end(), absl::ascii_isxdigit)) {
+      value += absl::HexStringToBytes(digits);
+      i += 2;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return value;
+}
+
+absl::Status SetTarget(std::string_view target, HttpRequest& request) {
   const size_t mark = target.find('?');
   request.path = target.substr(0, mark);
-  if (mark == std::string_view::npos) return;
+  if (mark == std::string_view::npos) return absl::OkStatus();
   const std::string text(target.substr(mark + 1));
   for (const absl::string_view part : absl::StrSplit(text, '&', absl::SkipEmpty())) {
     const std::pair<std::string, std::string> pair = absl::StrSplit(part, absl::MaxSplits('=', 1));
-    request.query.push_back(pair);
+    std::optional<std::string> value = PercentDecoded(pair.second);
+    if (!value.has_value()) return absl::InvalidArgumentError("a value of the query has a '%' without two digits");
+    request.query.emplace_back(pair.first, *std::move(value));
   }
+  return absl::OkStatus();
 }
 
 absl::Status SetFirstLine(std::string_view line, HttpRequest& request) {
@@ -52,8 +74,7 @@ absl::Status SetFirstLine(std::string_view line, HttpRequest& request) {
   request.method = line.substr(0, first);
   if (!IsToken(request.method) || !IsTarget(target) || (version != "HTTP/1.1" && version != "HTTP/1.0"))
     return absl::InvalidArgumentError("this is no HTTP request");
-  SetTarget(target, request);
-  return absl::OkStatus();
+  return SetTarget(target, request);
 }
 
 }  // namespace
@@ -93,6 +114,19 @@ absl::StatusOr<HttpRequest> ParseHttpRequest(std::string_view head) {
     }
   }
   return request;
+}
+
+std::string PercentEncoded(std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+        absl::string_view("-._~,*").find(c) != absl::string_view::npos) {
+      text += c;
+    } else {
+      absl::StrAppend(&text, "%", absl::BytesToHexString(absl::string_view(&c, 1)));
+    }
+  }
+  return text;
 }
 
 }  // namespace offcpu

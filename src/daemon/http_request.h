@@ -1,5 +1,5 @@
-// The head of an HTTP/1.x request: its first line and what of its fields the service asks for. Pure; nothing is
-// decoded, because nothing that is served needs it.
+// The head of an HTTP/1.x request: its first line and what of its fields the service asks for. Pure. Decodes values of
+// the query, and nothing else: no path that is served needs it.
 #ifndef OFFCPU_DAEMON_HTTP_REQUEST_H_
 #define OFFCPU_DAEMON_HTTP_REQUEST_H_
 
@@ -30,6 +30,9 @@ size_t HttpHeadLength(std::string_view bytes);
 
 // InvalidArgument if `head` is none, or says twice which host is asked or who asks.
 absl::StatusOr<HttpRequest> ParseHttpRequest(std::string_view head);
+
+// As a value of a query, which it comes back from.
+std::string PercentEncoded(std::string_view value);
 
 }  // namespace offcpu
 

@@ -15,7 +15,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "bytes/utf8.h"
-#include "daemon/http_answers.h"
 #include "daemon/metrics.h"
 #include "recorder/clocks.h"
 
@@ -112,10 +111,6 @@ int PortOf(const OwnedFd& listener) {
 
 HttpResponse Moved(const char* where) {
   return {.status = 301, .type = "", .fields = {{"Location", where}}, .body = nullptr};
-}
-
-HttpResponse Whole(const char* type, std::string body) {
-  return {.type = type, .fields = {}, .body = std::make_shared<const std::string>(std::move(body))};
 }
 
 // A point in time as whole seconds since 1970; 0 if it is not said.
@@ -226,7 +221,7 @@ std::optional<HttpResponse> HttpServer::Serve(HttpConnections::Id id, const Http
     answer.fields.emplace_back("WWW-Authenticate", "Basic realm=\"offcpud: the token\"");
     return answer;
   }
-  if (request.path == "/metrics") return Whole("text/plain; version=0.0.4; charset=utf-8", Metrics());
+  if (request.path == "/metrics") return WholeAnswer("text/plain; version=0.0.4; charset=utf-8", Metrics());
   if (request.path == "/") return Moved("/live");
   if (request.path == "/live") return Take(id, PageRequestOf(request, ReadClocks().unix_ns));
   if (request.path == "/debug/pprof") return Moved("/debug/pprof/");
@@ -242,8 +237,8 @@ HttpResponse HttpServer::Health() const {
 
 std::optional<HttpResponse> HttpServer::ServeProfile(HttpConnections::Id id, const HttpRequest& request,
                                                      const std::string& name) {
-  if (name.empty()) return Whole("text/html; charset=utf-8", kIndex);
-  if (name == "cmdline") return Whole(kTextType, "offcpud");
+  if (name.empty()) return WholeAnswer("text/html; charset=utf-8", kIndex);
+  if (name == "cmdline") return WholeAnswer(kTextType, "offcpud");
   if (name != "offcpu" && name != "block")
     return Refusal(404, absl::StrCat("no profile ", Printable(name), ": there are offcpu and block"));
   return Take(id, ProfileRequestOf(name, request));

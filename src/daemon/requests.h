@@ -1,25 +1,29 @@
-// What clients of the control socket ask for (proto/control.proto), answered from a recording. Any thread.
+// What clients of the control socket ask for, answered from a recording. Any thread.
+//   /status                               how the service is doing, as text; as JSON with json=1
+//   /dump?since_ns=&until_ns=&pid=&comm=  pprof of the windows that have something of this time since 1970 (0: from the
+//                                         oldest, to now), the running one too. Windows are whole. pid and comm, where
+//                                         * and ? stand for others, may come again: only rows of these, if there are
+//                                         any
+//   /stacks?pid=&unwind=                  where every thread of a process stands now, as text; as JSON with json=1
+//
+// Refuses what it does not know, a name in the query too: a client that is newer wants more than it would get.
 #ifndef OFFCPU_DAEMON_REQUESTS_H_
 #define OFFCPU_DAEMON_REQUESTS_H_
 
 #include <chrono>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
-#include "absl/status/status.h"
-#include "daemon/control_server.h"
+#include "absl/status/statusor.h"
 #include "daemon/dumps.h"
+#include "daemon/http_request.h"
+#include "daemon/http_response.h"
 #include "daemon/recording.h"
+#include "daemon/service_status.h"
 #include "daemon/stack_requests.h"
 #include "daemon/window_export.h"
 
 namespace offcpu {
-
-inline constexpr uint32_t kControlVersion = 1;
-
-// A Reply with an Error in it.
-std::string ErrorReply(const absl::Status& status);
 
 class Requests {
  public:
@@ -27,14 +31,15 @@ class Requests {
   Requests(Recording& recording, Dumps& dumps, StackRequests& stacks, const WindowExport& window_export,
            std::string version);
 
-  void Answer(std::string_view request, const SendReply& send, const IsCancelled& is_cancelled);
+  HttpResponse Answer(const HttpRequest& request, const IsCancelled& is_cancelled);
 
  private:
-  std::string StatusReply() const;
-  uint64_t BootOf(uint64_t unix_ns) const;
-  void SendDump(const DumpSelection& selection, const SendReply& send, const IsCancelled& is_cancelled);
-  void SendStacks(const control::StacksRequest& request, const SendReply& send, const IsCancelled& is_cancelled);
-  static absl::Status SendChunks(std::string_view bytes, const SendReply& send);
+  absl::StatusOr<HttpResponse> TryAnswer(const HttpRequest& request, const IsCancelled& is_cancelled);
+  absl::StatusOr<HttpResponse> StatusAnswer(const HttpRequest& request) const;
+  ServiceStatus Status() const;
+  absl::StatusOr<HttpResponse> Dump(const HttpRequest& request, const IsCancelled& is_cancelled);
+  absl::StatusOr<DumpSelection> SelectionOf(const HttpRequest& request);
+  absl::StatusOr<HttpResponse> Stacks(const HttpRequest& request, const IsCancelled& is_cancelled);
 
   Recording& recording_;
   Dumps& dumps_;

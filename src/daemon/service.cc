@@ -255,11 +255,11 @@ absl::Status RunService(const ServiceHooks& hooks, const std::string& version) {
   (*blocked)->Configure(!config->http.listen.empty(), exporting->idle);
   StackRequests stacks(hooks.readers, hooks.modules(), LoadListing);
   Requests requests(**recording, dumps, stacks, window_export, version);
-  const auto answer = [&requests](std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
-    requests.Answer(request, send, is_cancelled);
+  const auto answer = [&requests](const HttpRequest& request, const IsCancelled& is_cancelled) {
+    return requests.Answer(request, is_cancelled);
   };
   const absl::StatusOr<std::unique_ptr<ControlServer>> server =
-      ControlServer::Start(*std::move(socket), limits, answer, ErrorReply);
+      ControlServer::Start(*std::move(socket), limits, answer);
   if (!server.ok()) return server.status();
   Log(LogLevel::kInfo, absl::StrCat("recording; offcpud ", version));
   NotifyReady("recording");

@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "proto/control.pb.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 #include "tables/thread_stacks.h"
@@ -15,22 +14,20 @@ constexpr std::chrono::milliseconds kReadDeadline(2000);  // for some threads, o
 
 }  // namespace
 
-absl::StatusOr<std::string> StackRequests::Format(const control::StacksRequest& request, Clock::time_point deadline,
+absl::StatusOr<std::string> StackRequests::Format(const StacksWanted& wanted, Clock::time_point deadline,
                                                   const IsCancelled& is_cancelled) {
-  const absl::StatusOr<UnwindOrder> unwind = ParseUnwindOrder(request.unwind());
-  if (!unwind.ok()) return unwind.status();
   const absl::StatusOr<Turns::Turn> turn = turns_.Await("stacks", deadline, is_cancelled);
   if (!turn.ok()) return turn.status();
   const absl::StatusOr<Listing> listing = SharedListing();
   if (!listing.ok()) return listing.status();
   const TimedRead read = TimedReadOn(readers_, kReadDeadline, is_cancelled);
   absl::StatusOr<ProcessStacks> stacks =
-      ReadProcessStacks(request.pid(), *unwind, *listing, modules_, read, is_cancelled);
+      ReadProcessStacks(wanted.pid, wanted.unwind, *listing, modules_, read, is_cancelled);
   if (!stacks.ok()) return stacks.status();
   SymbolizerOptions naming;
   naming.timed_read = read;
   std::string text;
-  const auto write = request.json() ? WriteThreadStacksJson : WriteThreadStacks;
+  const auto write = wanted.json ? WriteThreadStacksJson : WriteThreadStacks;
   write(Name(std::move(stacks->profile), naming), stacks->pcs, [&text](std::string_view piece) { text += piece; });
   return text;
 }

@@ -20,12 +20,15 @@
 #include "recorder/listing.h"
 #include "symbolize/name_cache.h"
 #include "symbolize/symbolizer.h"
+#include "unwind/unwind_order.h"
 
 namespace offcpu {
 
-namespace control {
-class StacksRequest;
-}  // namespace control
+struct StacksWanted {
+  int pid = 0;
+  UnwindOrder unwind;
+  bool json = false;
+};
 
 class StackRequests {
  public:
@@ -39,7 +42,7 @@ class StackRequests {
       : readers_(std::move(readers)), modules_(std::move(modules)), load_(std::move(load)) {}
 
   // As text. ResourceExhausted if its turn has not come by `deadline`, Cancelled as soon as `is_cancelled` says so.
-  absl::StatusOr<std::string> Format(const control::StacksRequest& request, Clock::time_point deadline,
+  absl::StatusOr<std::string> Format(const StacksWanted& wanted, Clock::time_point deadline,
                                      const IsCancelled& is_cancelled);
 
  private:

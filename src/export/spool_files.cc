@@ -11,23 +11,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "bytes/write_file.h"
 
 namespace offcpu {
 namespace {
 
 // Zero, or an errno.
-int WriteAll(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(n));
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
 int Sync(const OwnedFd& fd) { return fsync(fd.get()) == 0 ? 0 : errno; }
 
 // A file that was not there before. What has its name is ours and left over, or nobody's.

@@ -25,7 +25,7 @@ struct ContextWord {
 
 struct Machine {
   uint16_t elf_machine = 0;  // EM_*
-  uint8_t sframe_abi = 0;    // little-endian; see sframe_section.h. 0: SFrame does not know the machine
+  uint8_t sframe_abi = 0;    // of SFrame's header. 0: SFrame does not know the machine
   uint8_t word_bytes = 8;    // of an address; 8 or 4
 
   // Registers by their DWARF numbers. Those that rules may name are below `pc`.

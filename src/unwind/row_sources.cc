@@ -15,7 +15,7 @@ namespace {
 using Opened = absl::StatusOr<std::unique_ptr<RowTable>>;
 
 Opened OpenSFrame(const Module& module, const Machine& machine) {
-  return SFrameTable::Open(module.sframe, module.code, static_cast<SFrameAbi>(machine.sframe_abi));
+  return SFrameTable::Open(module.sframe, module.code, machine);
 }
 
 size_t EstimateEhFrame(const ModuleTable& table) {

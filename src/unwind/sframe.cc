@@ -22,15 +22,18 @@ bool IsWithin(std::span<const CodeRange> code, const SFrameFunction& function) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SFrameTable>> SFrameTable::Open(const ModuleTable& table,
-                                                               std::span<const CodeRange> code, SFrameAbi abi) {
-  std::unique_ptr<SFrameTable> result(new SFrameTable(MachineOf(abi)));
+                                                               std::span<const CodeRange> code,
+                                                               const Machine& machine) {
+  std::unique_ptr<SFrameTable> result(new SFrameTable(machine));
   std::span<const std::byte> rest = table.bytes;
   uint64_t address = table.address;
   // What a linker left unused of a table's segment is zeros, and no header. The first one must be there.
   do {
     absl::StatusOr<SFrameSection> section = SFrameSection::Parse(rest, address);
     if (!section.ok()) return section.status();
-    if (section->header().abi != abi) return absl::InvalidArgumentError("SFrame: not the ABI of this object");
+    if (section->header().machine != &machine) {
+      return absl::InvalidArgumentError("SFrame: not the machine of this object");
+    }
     if (absl::Status added = result->AddSection(*section, code); !added.ok()) return added;
     const uint64_t size = section->size() + (-section->size() & (kSectionAlign - 1));
     address += size;
@@ -150,7 +153,7 @@ void SFrameTable::Prepare(Entry& entry) {
     Add(from->start, outcome, row);
   }
   Row row;
-  if (function.rows == 0) Add(0, ToRow(header, function, &row), row);
+  if (function.rows == 0) Add(0, FindOutcome::kFound, RowlessRow(header, function));
   if (rows.damaged()) {
     if (starts_.size() == begin) Add(0, FindOutcome::kCorrupt, row);
     prepared_.back().outcome = FindOutcome::kCorrupt;
@@ -169,7 +172,7 @@ bool SFrameTable::FpWasInFrame(const Entry& entry, uint32_t before, const ValueR
         starts_[entry.prepared + number] >= starts_[entry.prepared + before]) {
       return false;
     }
-    if (earlier.fp == fp && !IsBelowStack(*machine_, earlier.cfa, fp)) return true;
+    if (earlier.fp == fp && !IsBelowStack(machine_, earlier.cfa, fp)) return true;
   }
   return false;
 }
@@ -196,7 +199,7 @@ FindOutcome SFrameTable::FindIn(Entry& entry, uint64_t address, Row* row) {
   row->signal = function.signal;
   row->mangled_ra = found.mangled_ra;
   row->source = FrameSource::kSFrame;
-  const bool popped = machine_ != nullptr && IsBelowStack(*machine_, found.cfa, found.fp);
+  const bool popped = IsBelowStack(machine_, found.cfa, found.fp);
   if (popped && FpWasInFrame(entry, number, found.fp)) {
     row->fp = {.offset = 0, .place = Place::kUnchanged, .reg = 0};
   }

@@ -1,7 +1,7 @@
 // Rows from an object's .sframe section, Version 3: a search over the functions that it describes. The format itself is
 // read by sframe_section.h. One thread. Refers to the bytes of the table, which must outlive it.
 //
-// Rows come with the register numbers of the table's ABI; those of s390x have no form in row.h.
+// Rows come with the register numbers of the table's machine.
 #ifndef OFFCPU_UNWIND_SFRAME_H_
 #define OFFCPU_UNWIND_SFRAME_H_
 
@@ -28,10 +28,10 @@ inline constexpr size_t kMaxSFramePrepared = 1 << 18;
 class SFrameTable final : public RowTable {
  public:
   // `table`: a section, or several as lld puts them behind one another, each at a multiple of 8. `code`: what may be
-  // executed. Fails if a header is damaged or of another ABI; Unimplemented for other versions. What is damaged in a
-  // function costs that function.
+  // executed. Fails if a header is damaged or of another machine; Unimplemented for what SFrameSection does not
+  // read. What is damaged in a function costs that function.
   static absl::StatusOr<std::unique_ptr<SFrameTable>> Open(const ModuleTable& table, std::span<const CodeRange> code,
-                                                           SFrameAbi abi = SFrameAbi::kAmd64);
+                                                           const Machine& machine = kX86_64);
 
   // At most what Open takes for a table.
   static size_t Estimate(const ModuleTable& table);
@@ -69,7 +69,7 @@ class SFrameTable final : public RowTable {
     FindOutcome outcome = FindOutcome::kCorrupt;  // of who looks it up
   };
 
-  explicit SFrameTable(const Machine* machine) : machine_(machine) {}
+  explicit SFrameTable(const Machine& machine) : machine_(machine) {}
   absl::Status AddSection(const SFrameSection& section, std::span<const CodeRange> code);
   void Sort();
   const Entry* EntryAt(uint64_t address) const;
@@ -78,7 +78,7 @@ class SFrameTable final : public RowTable {
   FindOutcome FindIn(Entry& entry, uint64_t address, Row* row);
   bool FpWasInFrame(const Entry& entry, uint32_t before, const ValueRule& fp) const;
 
-  const Machine* machine_;  // null: of s390x
+  const Machine& machine_;
   std::vector<SFrameSection> sections_;
   std::vector<Entry> index_;      // sorted, not overlapping, none empty
   std::vector<uint64_t> begins_;  // of the same functions: what is searched is small

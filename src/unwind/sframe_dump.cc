@@ -8,32 +8,17 @@
 namespace offcpu {
 namespace {
 
-absl::string_view NameOf(SFrameAbi abi) {
-  switch (abi) {
-    case SFrameAbi::kAArch64Big:
-      return "aarch64 big-endian";
-    case SFrameAbi::kAArch64Little:
-      return "aarch64";
-    case SFrameAbi::kAmd64:
-      return "x86-64";
-    case SFrameAbi::kS390x:
-      return "s390x";
-  }
-  return "unknown";
-}
-
-std::string RegisterName(SFrameAbi abi, uint32_t reg) {
+std::string RegisterName(const Machine* machine, uint32_t reg) {
   static constexpr absl::string_view kAmd64[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
                                                  "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-  if (abi == SFrameAbi::kAmd64) return reg < 16 ? std::string(kAmd64[reg]) : absl::StrCat("reg", reg);
-  if (abi == SFrameAbi::kS390x) return absl::StrCat("r", reg);
+  if (machine == &kX86_64) return reg < 16 ? std::string(kAmd64[reg]) : absl::StrCat("reg", reg);
   return reg == 31 ? "sp" : absl::StrCat("x", reg);
 }
 
 // rbp-8, *(cfa-16), or - if there is no rule.
-std::string Text(SFrameAbi abi, const SFrameRule& rule) {
+std::string Text(const Machine* machine, const SFrameRule& rule) {
   if (rule.base == SFrameRule::Base::kNone) return "-";
-  const std::string base = rule.base == SFrameRule::Base::kCfa ? "cfa" : RegisterName(abi, rule.reg);
+  const std::string base = rule.base == SFrameRule::Base::kCfa ? "cfa" : RegisterName(machine, rule.reg);
   const std::string value = absl::StrFormat("%s%+d", base, rule.offset);
   return rule.deref ? absl::StrCat("*(", value, ")") : value;
 }
@@ -50,11 +35,11 @@ std::string Text(uint32_t number, const SFrameFunction& function) {
 }
 
 // A row of a function with blocks holds in each of them: its start is no address.
-std::string Text(SFrameAbi abi, const SFrameFunction& function, const SFrameRow& row) {
+std::string Text(const Machine* machine, const SFrameFunction& function, const SFrameRow& row) {
   std::string text = function.block_size != 0 ? absl::StrFormat("  +0x%x", row.start)
                                               : absl::StrFormat("  0x%x", function.begin + row.start);
   if (row.outermost) return absl::StrCat(text, " outermost");
-  absl::StrAppend(&text, " cfa ", Text(abi, row.cfa), " fp ", Text(abi, row.fp), " ra ", Text(abi, row.ra));
+  absl::StrAppend(&text, " cfa ", Text(machine, row.cfa), " fp ", Text(machine, row.fp), " ra ", Text(machine, row.ra));
   if (row.mangled_ra) absl::StrAppend(&text, " mangled");
   return text;
 }
@@ -64,12 +49,12 @@ std::string Text(SFrameAbi abi, const SFrameFunction& function, const SFrameRow&
 void DumpSFrame(const SFrameTable& table, absl::FunctionRef<void(std::string_view)> line) {
   for (const SFrameSection& section : table.sections()) {
     const SFrameHeader& header = section.header();
-    line(absl::StrFormat("SFrame V3, %s, %d functions, %d rows%s", NameOf(header.abi), header.functions, header.rows,
-                         header.sorted ? ", sorted" : ""));
+    line(absl::StrFormat("SFrame V3, %s, %d functions, %d rows%s", header.machine == &kX86_64 ? "x86-64" : "aarch64",
+                         header.functions, header.rows, header.sorted ? ", sorted" : ""));
     section.ForEach([&](uint32_t number, const SFrameFunction& function) {
       line(Text(number, function));
       SFrameSection::Rows rows(section, function);
-      while (std::optional<SFrameRow> row = rows.Next()) line(Text(header.abi, function, *row));
+      while (std::optional<SFrameRow> row = rows.Next()) line(Text(header.machine, function, *row));
       if (rows.damaged() && !function.damaged) line("  damaged");
     });
   }

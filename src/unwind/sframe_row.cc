@@ -45,29 +45,27 @@ FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, co
   row->ra = {};
   row->fp = {};
   if (from.outermost) return FindOutcome::kFound;
-  const Machine* machine = MachineOf(header.abi);
-  if (machine == nullptr || from.doubtful_ra) return FindOutcome::kExpression;
-  if (!ToCfaRule(*machine, from.cfa, &row->cfa)) return FindOutcome::kExpression;
-  if (IsMistakenPltGot(*machine, function, from)) row->cfa.offset = 8;
+  if (from.doubtful_ra) return FindOutcome::kExpression;
+  const Machine& machine = *header.machine;
+  if (!ToCfaRule(machine, from.cfa, &row->cfa)) return FindOutcome::kExpression;
+  if (IsMistakenPltGot(machine, function, from)) row->cfa.offset = 8;
   if (from.ra.base == SFrameRule::Base::kNone) {  // not saved yet
-    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine->ra};
-  } else if (!ToValueRule(*machine, from.ra, &row->ra)) {
+    row->ra = {.offset = 0, .place = Place::kInRegister, .reg = machine.ra};
+  } else if (!ToValueRule(machine, from.ra, &row->ra)) {
     return FindOutcome::kExpression;
   }
   if (from.fp.base == SFrameRule::Base::kNone) {
     row->fp.place = Place::kUnchanged;
-  } else if (!ToValueRule(*machine, from.fp, &row->fp)) {
+  } else if (!ToValueRule(machine, from.fp, &row->fp)) {
     row->fp = {};  // unknown from there on
   }
   return FindOutcome::kFound;
 }
 
-FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, Row* row) {
-  const Machine* machine = MachineOf(header.abi);
-  if (machine == nullptr) return FindOutcome::kExpression;
-  *row = function.signal ? KernelContextRow(*machine) : Row();  // else the outermost
-  row->source = FrameSource::kSFrame;
-  return FindOutcome::kFound;
+Row RowlessRow(const SFrameHeader& header, const SFrameFunction& function) {
+  Row row = function.signal ? KernelContextRow(*header.machine) : Row();  // else the outermost
+  row.source = FrameSource::kSFrame;
+  return row;
 }
 
 }  // namespace offcpu

@@ -12,8 +12,8 @@ namespace offcpu {
 // what was meant; else kFound.
 FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, const SFrameRow& from, Row* row);
 
-// The same for a function without rows.
-FindOutcome ToRow(const SFrameHeader& header, const SFrameFunction& function, Row* row);
+// The rules of a function without rows.
+Row RowlessRow(const SFrameHeader& header, const SFrameFunction& function);
 
 }  // namespace offcpu
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
-#include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -14,6 +12,7 @@ namespace offcpu {
 namespace {
 
 constexpr uint16_t kMagic = 0xdee2;
+constexpr uint16_t kReversedMagic = 0xe2de;
 constexpr uint64_t kHeaderBytes = 28;
 constexpr uint64_t kFunctionBytes = 16;  // an element of the index
 constexpr uint64_t kAttributeBytes = 5;  // in front of a function's rows
@@ -22,48 +21,32 @@ constexpr uint8_t kFlagSorted = 0x1;
 constexpr uint8_t kFlagPcRelative = 0x4;
 constexpr int kMaxWords = 6;
 constexpr int kLargestWord = 4;
-constexpr int kCfaBias390 = 160;  // of s390x: the caller's stack pointer is that much below the CFA
-constexpr int kCfaScale390 = 8;
-
-uint16_t Reversed(uint16_t value) { return __builtin_bswap16(value); }
-uint32_t Reversed(uint32_t value) { return __builtin_bswap32(value); }
-uint64_t Reversed(uint64_t value) { return __builtin_bswap64(value); }
-uint8_t Reversed(uint8_t value) { return value; }
 
 // The value at `at`, which must fit.
 template <typename T>
-T Read(std::span<const std::byte> bytes, uint64_t at, bool swap) {
-  std::make_unsigned_t<T> value;
+T Read(std::span<const std::byte> bytes, uint64_t at) {
+  T value;
   std::memcpy(&value, bytes.data() + at, sizeof(value));
-  return static_cast<T>(swap ? Reversed(value) : value);
+  return value;
 }
 
-bool MaySignReturnAddresses(SFrameAbi abi) { return MachineOf(abi) == &kAArch64; }
-
-bool IsBigEndian(SFrameAbi abi) { return abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kS390x; }
-
-struct AbiRegisters {
-  uint32_t sp;
-  uint32_t fp;
-};
-
-AbiRegisters RegistersOf(SFrameAbi abi) {
-  const Machine* machine = MachineOf(abi);
-  if (machine == nullptr) return {.sp = 15, .fp = 11};  // s390x
-  return {.sp = machine->sp, .fp = machine->fp};
+// Null: none whose stacks are walked.
+const Machine* MachineOf(uint8_t abi) {
+  for (const Machine* machine : {&kX86_64, &kAArch64}) {
+    if (machine->sframe_abi == abi) return machine;
+  }
+  return nullptr;
 }
+
+bool MaySignReturnAddresses(const SFrameHeader& header) { return header.machine == &kAArch64; }
 
 SFrameRule AtCfa(int64_t offset) { return {.base = SFrameRule::Base::kCfa, .deref = true, .reg = 0, .offset = offset}; }
-
-int64_t CfaOffset(SFrameAbi abi, int64_t word) {
-  return abi == SFrameAbi::kS390x ? word * kCfaScale390 + kCfaBias390 : word;
-}
 
 // The data words of a row. Offsets are signed; what else they hold is not.
 class Words {
  public:
-  Words(std::span<const std::byte> bytes, uint64_t at, int size, int count, bool swap)
-      : bytes_(bytes), at_(at), size_(size), left_(count), swap_(swap) {}
+  Words(std::span<const std::byte> bytes, uint64_t at, int size, int count)
+      : bytes_(bytes), at_(at), size_(size), left_(count) {}
 
   int left() const { return left_; }
   int size() const { return size_; }
@@ -78,24 +61,22 @@ class Words {
     --left_;
     const uint64_t at = at_;
     at_ += static_cast<uint64_t>(size_);
-    if (size_ == 1) return Read<One>(bytes_, at, swap_);
-    return size_ == 2 ? int64_t{Read<Two>(bytes_, at, swap_)} : int64_t{Read<Four>(bytes_, at, swap_)};
+    if (size_ == 1) return Read<One>(bytes_, at);
+    return size_ == 2 ? int64_t{Read<Two>(bytes_, at)} : int64_t{Read<Four>(bytes_, at)};
   }
 
   std::span<const std::byte> bytes_;
   uint64_t at_;
   int size_;
   int left_;
-  bool swap_;
 };
 
 // Words in a fixed order; 0 for RA or FP: not saved.
 bool TakeDefaultRules(const SFrameHeader& header, bool base_sp, Words& words, SFrameRow* row) {
-  const AbiRegisters registers = RegistersOf(header.abi);
   row->cfa = {.base = SFrameRule::Base::kRegister,
               .deref = false,
-              .reg = base_sp ? registers.sp : registers.fp,
-              .offset = CfaOffset(header.abi, words.TakeOffset())};
+              .reg = base_sp ? header.machine->sp : header.machine->fp,
+              .offset = words.TakeOffset()};
   for (auto [fixed, rule] : {std::pair(header.fixed_ra, &row->ra), std::pair(header.fixed_fp, &row->fp)}) {
     const int64_t offset = fixed == 0 ? words.TakeOffset() : 0;
     if (offset != 0) *rule = AtCfa(offset);
@@ -118,9 +99,8 @@ bool TakeFlexibleRule(Words& words, SFrameRule* rule) {
   return is_register || control == 0x2;
 }
 
-bool TakeFlexibleRules(const SFrameHeader& header, Words& words, SFrameRow* row) {
+bool TakeFlexibleRules(Words& words, SFrameRow* row) {
   if (!TakeFlexibleRule(words, &row->cfa) || row->cfa.base != SFrameRule::Base::kRegister) return false;
-  row->cfa.offset = CfaOffset(header.abi, row->cfa.offset);
   const int before_ra = words.left();
   if (!TakeFlexibleRule(words, &row->ra)) return false;
   const bool has_ra = before_ra - words.left() > 1;
@@ -137,33 +117,23 @@ absl::Status CheckVersion(std::span<const std::byte> bytes) {
       return absl::OkStatus();
     case SFrameVersion::kNone:
       return Damaged("no header");
+    case SFrameVersion::kBigEndian:
+      return absl::UnimplementedError("SFrame: big-endian");
     default:
       return absl::UnimplementedError(absl::StrCat("SFrame: version ", std::to_integer<int>(bytes[2])));
   }
 }
 
-// Is this ABI's return address where it always is?
-bool RightFixedRa(const SFrameHeader& header) { return header.fixed_ra == (header.abi == SFrameAbi::kAmd64 ? -8 : 0); }
+// Is this machine's return address where it always is?
+bool RightFixedRa(const SFrameHeader& header) { return header.fixed_ra == (header.machine->call_pushes ? -8 : 0); }
 
 }  // namespace
 
-const Machine* MachineOf(SFrameAbi abi) {
-  switch (abi) {
-    case SFrameAbi::kAmd64:
-      return &kX86_64;
-    case SFrameAbi::kAArch64Big:
-    case SFrameAbi::kAArch64Little:
-      return &kAArch64;
-    case SFrameAbi::kS390x:
-      break;
-  }
-  return nullptr;
-}
-
 SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes) {
   if (bytes.size() < 4) return SFrameVersion::kNone;
-  const uint16_t magic = Read<uint16_t>(bytes, 0, false);
-  if (magic != kMagic && magic != Reversed(kMagic)) return SFrameVersion::kNone;
+  const uint16_t magic = Read<uint16_t>(bytes, 0);
+  if (magic == kReversedMagic) return SFrameVersion::kBigEndian;
+  if (magic != kMagic) return SFrameVersion::kNone;
   switch (std::to_integer<int>(bytes[2])) {
     case 1:
       return SFrameVersion::kV1;
@@ -178,7 +148,7 @@ SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes) {
 
 template <typename T>
 T SFrameSection::Get(uint64_t at) const {
-  return Read<T>(bytes_, at, swap_);
+  return Read<T>(bytes_, at);
 }
 
 absl::StatusOr<SFrameSection> SFrameSection::Parse(std::span<const std::byte> bytes, uint64_t address) {
@@ -187,13 +157,11 @@ absl::StatusOr<SFrameSection> SFrameSection::Parse(std::span<const std::byte> by
   SFrameSection section;
   section.bytes_ = bytes;
   section.address_ = address;
-  section.swap_ = section.Get<uint16_t>(0) != kMagic;
   const uint8_t flags = section.Get<uint8_t>(3);
-  const uint8_t abi = section.Get<uint8_t>(4);
   if ((flags & ~kFlagSorted) != kFlagPcRelative) return Damaged("unknown flags");
-  if (abi < 1 || abi > 4) return Damaged("unknown ABI");
   SFrameHeader& header = section.header_;
-  header.abi = static_cast<SFrameAbi>(abi);
+  header.machine = MachineOf(section.Get<uint8_t>(4));
+  if (header.machine == nullptr) return Damaged("unknown ABI");
   header.sorted = (flags & kFlagSorted) != 0;
   header.fixed_fp = section.Get<int8_t>(5);
   header.fixed_ra = section.Get<int8_t>(6);
@@ -203,8 +171,6 @@ absl::StatusOr<SFrameSection> SFrameSection::Parse(std::span<const std::byte> by
   const uint64_t parts_at = kHeaderBytes + section.Get<uint8_t>(7);
   header.index_at = parts_at + section.Get<uint32_t>(20);
   header.rows_at = parts_at + section.Get<uint32_t>(24);
-  const bool big_endian = section.swap_ == (std::endian::native == std::endian::little);
-  if (big_endian != IsBigEndian(header.abi)) return Damaged("byte order of another ABI");
   if (!RightFixedRa(header)) return Damaged("return address at an unknown place");
   if (header.index_at + kFunctionBytes * header.functions > header.rows_at) return Damaged("functions overlap rows");
   if (section.size() > bytes.size()) return Damaged("truncated");
@@ -228,7 +194,7 @@ SFrameFunction SFrameSection::Function(uint32_t number) const {
   const bool blocks = (info & 0x10) != 0;
   const bool key_b = (info & 0x20) != 0;
   if (start_code > 2 || (info & 0x40) != 0 || info2 > 1 || blocks != (block_size != 0)) return function;
-  if (key_b && !MaySignReturnAddresses(header_.abi)) return function;
+  if (key_b && !MaySignReturnAddresses(header_)) return function;
   const uint16_t rows = Get<uint16_t>(from);
   const uint8_t start_size = static_cast<uint8_t>(1 << start_code);
   if (uint64_t{rows} * (start_size + 1u) > header_.row_bytes - attributes - kAttributeBytes) return function;
@@ -280,7 +246,7 @@ inline bool SFrameSection::Rows::TakeHead(Head* head) {
   if (head->count() > kMaxWords || head->size_code() == 3 || size - head->words_at < word_bytes) return false;
   const bool inside = function_.block_size != 0 ? head->start < function_.block_size : head->start <= function_.size;
   if (!inside || head->start < start_) return false;
-  if (head->mangled_ra() && !MaySignReturnAddresses(section_.header_.abi)) return false;
+  if (head->mangled_ra() && !MaySignReturnAddresses(section_.header_)) return false;
   start_ = head->start;
   at_ = head->words_at + word_bytes;
   return true;
@@ -299,10 +265,10 @@ bool SFrameSection::Rows::Take(SFrameRow* row) {
   row->outermost = head.count() == 0;
   if (row->outermost) return true;
   const SFrameHeader& header = section_.header_;
-  Words words(section_.bytes_, head.words_at, 1 << head.size_code(), head.count(), section_.swap_);
+  Words words(section_.bytes_, head.words_at, 1 << head.size_code(), head.count());
   if (header.fixed_ra != 0) row->ra = AtCfa(header.fixed_ra);
   if (header.fixed_fp != 0) row->fp = AtCfa(header.fixed_fp);
-  return function_.flexible ? TakeFlexibleRules(header, words, row)
+  return function_.flexible ? TakeFlexibleRules(words, row)
                             : TakeDefaultRules(header, (head.info & 1) != 0, words, row);
 }
 

@@ -1,6 +1,6 @@
-// Reads one SFrame section, Version 3: header, functions and their rows as rules. Byte order and ABI are what the
-// section says. Every byte is taken as hostile: a header that does not fit is refused, a damaged function or row is
-// named as such, and walking over all rows takes no more steps than the section has bytes.
+// Reads one SFrame section, Version 3, of x86-64 or AArch64, little-endian: header, functions and their rows as rules.
+// The machine is what the section says. Every byte is taken as hostile: a header that does not fit is refused, a
+// damaged function or row is named as such, and walking over all rows takes no more steps than the section has bytes.
 //
 // A view of the bytes, which must outlive it; safe from any thread. Does not look anything up (sframe.h), and knows
 // nothing of the code that is described.
@@ -18,18 +18,14 @@
 
 namespace offcpu {
 
-enum class SFrameVersion : uint8_t { kNone, kV1, kV2, kV3, kUnknown };
+enum class SFrameVersion : uint8_t { kNone, kV1, kV2, kV3, kUnknown, kBigEndian };
 // By the first bytes alone; kNone: no SFrame section begins here.
 SFrameVersion SFrameVersionOf(std::span<const std::byte> bytes);
 
-enum class SFrameAbi : uint8_t { kAArch64Big = 1, kAArch64Little = 2, kAmd64 = 3, kS390x = 4 };
-// Null: none whose stacks are walked.
-const Machine* MachineOf(SFrameAbi abi);
-
 struct SFrameHeader {
-  SFrameAbi abi = SFrameAbi::kAmd64;
-  bool sorted = false;  // as the section claims
-  int8_t fixed_fp = 0;  // the caller's FP and RA are at the CFA plus this; 0: each row says where
+  const Machine* machine = &kX86_64;  // never null
+  bool sorted = false;                // as the section claims
+  int8_t fixed_fp = 0;                // the caller's FP and RA are at the CFA plus this; 0: each row says where
   int8_t fixed_ra = 0;
   uint32_t functions = 0;
   uint32_t rows = 0;
@@ -82,7 +78,8 @@ struct SFrameRow {
 
 class SFrameSection {
  public:
-  // Parses the section that `bytes` begins with; they may go on behind it. Unimplemented for other versions.
+  // Parses the section that `bytes` begins with; they may go on behind it. Unimplemented for other versions, and for
+  // big-endian sections, such as those of s390x.
   static absl::StatusOr<SFrameSection> Parse(std::span<const std::byte> bytes, uint64_t address);
 
   const SFrameHeader& header() const { return header_; }
@@ -102,7 +99,6 @@ class SFrameSection {
 
   std::span<const std::byte> bytes_;
   uint64_t address_ = 0;
-  bool swap_ = false;  // not the byte order of this machine
   SFrameHeader header_;
 };
 

@@ -4,24 +4,6 @@
 #define CODE 0x400000ULL
 #define PAGES(count) ((count)*4096ULL)
 
-/* What was written: mappings, and behind them the thread. */
-struct description {
-	const struct wire_mapping *mappings;
-	__u32 count;
-	const struct wire_task *task;
-};
-
-static struct description describe(struct task_struct *task)
-{
-	struct description told = {.mappings = list_with(describe_task, task)};
-
-	if (!told.mappings)
-		return told;
-	told.count = (host.seq_bytes - sizeof(struct wire_task)) / sizeof(struct wire_mapping);
-	told.task = (const struct wire_task *)(host.seq + host.seq_bytes - sizeof(struct wire_task));
-	return told;
-}
-
 /* A process with a mapping of a file's code and one of its data. */
 static struct task_struct *new_program(void)
 {

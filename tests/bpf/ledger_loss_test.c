@@ -16,25 +16,10 @@ static void begin(void)
 	begin_script();
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(100));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(100));
 	at(0);
 	record();
 	sleep_on(0, SLEEP, NULL);
-}
-
-static void come_at(__u64 ns)
-{
-	at(ns);
-	wake(task);
-	run_on(0, task);
-}
-
-static void leave_at(__u64 ns, __u32 state)
-{
-	at(ns);
-	sleep_on(0, state, NULL);
 }
 
 TEST(Losses, EachReasonHasASum)
@@ -70,10 +55,10 @@ TEST(JoinedAway, TimeSinceTheLastEventIsLost)
 {
 	begin();
 	host.below_cgroups = 0;
-	come_at(100);
+	come_at(task, 100);
 	leave_at(300, SLEEP);
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 1);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 1000);
 	leave_at(1500, TASK_DEAD);
@@ -87,13 +72,13 @@ TEST(JoinedAway, TimeSinceTheLastEventIsLost)
 TEST(JoinedAway, ThreadThatJoinsBetweenEventsLosesNothingOfWhatIsSeen)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	host.below_cgroups = 0;
 	leave_at(500, SLEEP);
-	come_at(600);
+	come_at(task, 600);
 	leave_at(700, SLEEP);
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(account()->blocked_ns, 400);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 600); /* since it came at 400 */
 }
@@ -101,13 +86,13 @@ TEST(JoinedAway, ThreadThatJoinsBetweenEventsLosesNothingOfWhatIsSeen)
 TEST(JoinedAway, TimeThatIsBookedIsNotLost)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	leave_at(500, SLEEP);
 	host.below_cgroups = 0;
-	come_at(600);
+	come_at(task, 600);
 	leave_at(700, SLEEP);
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(account()->blocked_ns, 400);
 	EXPECT_EQ(account()->on_cpu_ns, 100);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 500);
@@ -118,12 +103,12 @@ TEST(JoinedAway, NothingBeforeTheStartIsLost)
 	begin();
 	control.phase = WIRE_WAITING;
 	host.below_cgroups = 0;
-	come_at(100);
+	come_at(task, 100);
 	leave_at(300, SLEEP);
 	at(400);
 	record();
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 600);
 }
 
@@ -132,15 +117,15 @@ TEST(JoinedAway, CountsNoTimeWithoutAnAccount)
 	begin();
 	settings->ledger = 0;
 	host.below_cgroups = 0;
-	come_at(100);
+	come_at(task, 100);
 	leave_at(300, SLEEP);
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).ns, 0);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 	leave_at(1500, SLEEP);
-	come_at(1800);
+	come_at(task, 1800);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 300);
 }
 
@@ -148,10 +133,10 @@ TEST(JoinedAway, CountsNoTimeWithoutAnAccount)
 TEST(NoAccount, ThreadThatHasNoneGetsOneFromItsWaitOn)
 {
 	begin();
-	come_at(50);
+	come_at(task, 50);
 	leave_at(100, SLEEP);
 	host_clear(&accounts);
-	come_at(400);
+	come_at(task, 400);
 	ASSERT_TRUE(account());
 	EXPECT_EQ(account()->since_ns, SCRIPT_START + 100);
 	leave_at(1000, TASK_DEAD);
@@ -165,7 +150,7 @@ TEST(NoAccount, AccountThatBeginsWithALostWaitAddsUp)
 	begin();
 	settings->min_wait_ns = 401;
 	host_clear(&accounts);
-	come_at(400);
+	come_at(task, 400);
 	leave_at(1000, TASK_DEAD);
 	EXPECT_EQ(account()->since_ns, SCRIPT_START);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_BELOW_MIN_WAIT], 400);
@@ -177,11 +162,11 @@ TEST(NoAccount, ThreadThatJoinedAwayGetsOneWhereItCame)
 {
 	begin();
 	host.below_cgroups = 0;
-	come_at(100);
+	come_at(task, 100);
 	leave_at(300, SLEEP);
 	host_clear(&accounts);
 	host.below_cgroups = 1;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 1);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 0);
 	leave_at(1500, TASK_DEAD);
@@ -200,9 +185,9 @@ TEST(JoinedAway, ThreadThatIsNewLosesItsTimeSinceItWasMade)
 	run_on(0, task);
 	leave_at(1200, SLEEP);
 	host.below_cgroups = 1;
-	come_at(2000);
+	come_at(task, 2000);
 	leave_at(2500, SLEEP);
-	come_at(3000);
+	come_at(task, 3000);
 	leave_at(3300, TASK_DEAD);
 	EXPECT_EQ(account()->since_ns, SCRIPT_START + 2000);
 	EXPECT_EQ(account()->lost_ns[WIRE_COUNT_JOINED_AWAY], 0);
@@ -216,7 +201,7 @@ TEST(NoAccount, AccountThatCannotBeMadeIsCounted)
 	begin();
 	host_clear(&accounts);
 	host.no_storage = 1;
-	come_at(400);
+	come_at(task, 400);
 	EXPECT_FALSE(account());
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_LOST).count, 1);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
@@ -228,7 +213,7 @@ TEST(NoAccount, WithoutTheLedgerThereAreNone)
 	host_clear(&accounts);
 	settings->ledger = 0;
 	host.no_storage = 1;
-	come_at(400);
+	come_at(task, 400);
 	leave_at(500, TASK_DEAD);
 	EXPECT_EQ(host_count(&accounts), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_LOST).count, 0);

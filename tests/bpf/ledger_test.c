@@ -20,9 +20,7 @@ static void begin(void)
 	begin_script();
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(5 * MILLISECOND));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(5 * MILLISECOND));
 	at(BEFORE(3 * MILLISECOND));
 	sleep_on(0, SLEEP, NULL);
 }
@@ -31,19 +29,6 @@ static void record_at_0(void)
 {
 	at(0);
 	record();
-}
-
-static void come_at(__u64 ns)
-{
-	at(ns);
-	wake(task);
-	run_on(0, task);
-}
-
-static void leave_at(__u64 ns, __u32 state)
-{
-	at(ns);
-	sleep_on(0, state, NULL);
 }
 
 static void expect_terms(const struct wire_account *told, __u64 on_cpu, __u64 stolen_ns, __u64 blocked,
@@ -77,7 +62,7 @@ TEST(Ledger, SleepIsCutAtTheStart)
 {
 	begin();
 	record_at_0();
-	come_at(100);
+	come_at(task, 100);
 	expect_terms(account(), 0, 0, 100, 0);
 	EXPECT_EQ(account()->arrived_ns, SCRIPT_START + 100);
 	EXPECT_EQ(account()->out_ns, 0);
@@ -89,7 +74,7 @@ TEST(Ledger, SleepIsCutAtTheStart)
 TEST(Ledger, RunIsCutAtTheStart)
 {
 	begin();
-	come_at(BEFORE(2000));
+	come_at(task, BEFORE(2000));
 	record_at_0();
 	leave_at(700, SLEEP);
 	expect_terms(account(), 700, 0, 0, 0);
@@ -100,14 +85,14 @@ TEST(Ledger, RunIsCutAtTheStart)
 TEST(Ledger, RunOverTheStartIsNoLessThanNothing)
 {
 	begin();
-	come_at(BEFORE(2000));
+	come_at(task, BEFORE(2000));
 	script.stolen_ns[0] = 1000;
 	record_at_0();
 	leave_at(1700, SLEEP);
 	expect_terms(account(), 700, 0, 0, 0);
 
 	begin();
-	come_at(BEFORE(2000));
+	come_at(task, BEFORE(2000));
 	script.stolen_ns[0] = 1000;
 	record_at_0();
 	leave_at(100, SLEEP);
@@ -117,9 +102,7 @@ TEST(Ledger, RunOverTheStartIsNoLessThanNothing)
 TEST(Ledger, RunThatBeginsAtTheStartIsCountedWithWhatWasStolen)
 {
 	begin();
-	at(0);
-	wake(task);
-	run_on(0, task);
+	come_at(task, 0);
 	record();
 	script.stolen_ns[0] = 400;
 	leave_at(1000, SLEEP);
@@ -132,7 +115,7 @@ TEST(Ledger, WhatIsStolenIsCountedByTheCpuOfTheRun)
 	script.stolen_ns[0] = 5000;
 	script.stolen_ns[1] = 300;
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	script.stolen_ns[1] = 9999;
 	script.stolen_ns[0] = 5100;
 	leave_at(2000, SLEEP);
@@ -149,7 +132,7 @@ TEST(Ledger, WhatIsStolenIsCountedByTheCpuOfTheRun)
 TEST(Ledger, RunningThreadIsOnItsCpuSinceItWasLastCharged)
 {
 	begin();
-	come_at(BEFORE(2000));
+	come_at(task, BEFORE(2000));
 	host_clear(&accounts);
 	script.stolen_ns[0] = 50;
 	at(BEFORE(1000));
@@ -193,7 +176,7 @@ TEST(Ledger, AccountIsSentWhenTheThreadDies)
 {
 	begin();
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	leave_at(1500, TASK_DEAD);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 1);
 	expect_terms(sent_account(0), 500, 0, 1000, 0);
@@ -207,7 +190,7 @@ TEST(Ledger, AccountThatFindsNoRoomIsCounted)
 {
 	begin();
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	host.rings_are_busy = 1;
 	leave_at(1500, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_LOST).count, 1);
@@ -217,7 +200,7 @@ TEST(Ledger, AccountThatFindsNoRoomIsCounted)
 TEST(Ledger, AccountIsNotSentWhenTheThreadDiesBeforeTheStart)
 {
 	begin();
-	come_at(BEFORE(1000));
+	come_at(task, BEFORE(1000));
 	leave_at(BEFORE(500), TASK_DEAD);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
@@ -232,16 +215,14 @@ TEST(Ledger, EachAccountThatIsMadeIsSettledOnce)
 	list(task);
 	other = host_new_process(20);
 	list(other);
-	come_at(BEFORE(1000));
+	come_at(task, BEFORE(1000));
 	fork_thread(task, host_new_process(30));
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_MADE).count, 3);
 	record_at_0();
 	leave_at(1500, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
 	settings->own_tgid = 20; /* not recorded */
-	at(2000);
-	wake(other);
-	run_on(0, other);
+	come_at(other, 2000);
 	end_recording();
 	fork_thread(other, host_new_process(40));
 	list_account(other);
@@ -256,7 +237,7 @@ TEST(Ledger, DeadThreadThatIsNotRecordedIsSettled)
 	begin();
 	record_at_0();
 	settings->own_tgid = 10;
-	come_at(1000);
+	come_at(task, 1000);
 	leave_at(1500, TASK_DEAD);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_ACCOUNT_SETTLED).count, 1);
@@ -267,11 +248,11 @@ TEST(Ledger, AfterTheEndSumsStayAndTheDeadAreSentWithTheirCharge)
 {
 	begin();
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	leave_at(1500, SLEEP);
 	at(1600);
 	end_recording();
-	come_at(1700);
+	come_at(task, 1700);
 	leave_at(2000, TASK_DEAD);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 1);
 	expect_terms(sent_account(0), 500, 0, 1000, 0);
@@ -286,7 +267,7 @@ TEST(Ledger, AfterTheEndNothingIsSentOfTheLiving)
 	record_at_0();
 	at(1600);
 	end_recording();
-	come_at(1700);
+	come_at(task, 1700);
 	leave_at(2000, SLEEP);
 	EXPECT_EQ(sent_records(WIRE_ACCOUNT), 0);
 	EXPECT_EQ(account()->charged_ns, 0);
@@ -297,9 +278,9 @@ TEST(Exec, AccountBeginsAnewAtTheLastSwitch)
 {
 	begin();
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	leave_at(1500, SLEEP);
-	come_at(2000);
+	come_at(task, 2000);
 	at(2200);
 	task->self_exec_id = 2;
 	host_name(task, "other");
@@ -320,7 +301,7 @@ TEST(Exec, AccountBeginsAnewWithAnotherNumber)
 {
 	begin();
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	task->pid = 9;
 	renew_account(account(), task, SCRIPT_START + 1000);
 	EXPECT_EQ(sent_account(0)->process.tid, 10);
@@ -364,7 +345,7 @@ TEST(Exec, AccountOfTheCommandBeginsThere)
 	begin();
 	settings->command_tgid = 10;
 	record_at_0();
-	come_at(1000);
+	come_at(task, 1000);
 	script.stolen_ns[0] = 100;
 	at(1500);
 	sched_process_exec(NULL, task, 10, NULL);

@@ -17,9 +17,7 @@ static void begin(__u64 random, bool ends_at_switch)
 	begin_script();
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(100));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(100));
 	at(0);
 	record();
 	if (this_cpu())
@@ -35,9 +33,7 @@ static __u64 wait_ns(__u32 index)
 static void wait_for(__u64 ns)
 {
 	sleep_on(0, SLEEP, NULL);
-	at(script.ns + ns - SCRIPT_START);
-	wake(task);
-	run_on(0, task);
+	come_at(task, script.ns + ns - SCRIPT_START);
 	at(script.ns + 50 - SCRIPT_START);
 }
 

@@ -150,6 +150,21 @@ static inline void run_on(__u32 cpu, struct task_struct *next)
 	switch_cpu(cpu, next, false, script.running[cpu]->pid ? SLEEP : 0);
 }
 
+/* The thread wants to run at this time, and runs on CPU 0 at once. */
+static inline void come_at(struct task_struct *task, __u64 ns)
+{
+	at(ns);
+	wake(task);
+	run_on(0, task);
+}
+
+/* Who runs on CPU 0 leaves it at this time, in this state. */
+static inline void leave_at(__u64 ns, __u32 state)
+{
+	at(ns);
+	sleep_on(0, state, NULL);
+}
+
 /* Who runs on CPU 0 sleeps for so long, and is back. */
 static inline void sleep_for(struct task_struct *task, __u64 ns)
 {

@@ -11,26 +11,11 @@ static void begin(void)
 	settings->ends_at_switch = settings->has_stamps = 1;
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(100));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(100));
 	at(0);
 	record();
 	at(100);
 	sleep_on(0, SLEEP, NULL);
-}
-
-static void come_at(__u64 ns)
-{
-	at(ns);
-	wake(task);
-	run_on(0, task);
-}
-
-static void leave_at(__u64 ns, __u32 state)
-{
-	at(ns);
-	sleep_on(0, state, NULL);
 }
 
 /* A thread that programs do not see runs on the CPU. */
@@ -61,7 +46,7 @@ TEST(HiddenTasks, ArrivalBehindAHiddenThreadIsToldAtTheExitOfTheScheduler)
 TEST(Arrival, ReleasedThreadIsOfTheProcessThatItWasOf)
 {
 	begin();
-	come_at(200);
+	come_at(task, 200);
 	leave_at(300, 0);
 	host_release(task, 4711);
 	at(400);
@@ -74,7 +59,7 @@ TEST(HiddenTasks, ArrivalThatWasToldIsNotToldAgain)
 {
 	begin();
 	control.hides_tasks = 1;
-	come_at(300);
+	come_at(task, 300);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 0);
 	EXPECT_EQ(this_cpu()->told_tid, 10);
@@ -89,7 +74,7 @@ TEST(HiddenTasks, ArrivalOfOneThreadIsNotTakenForAnothers)
 	control.hides_tasks = 1;
 	other = host_new_process(11);
 	list(other);
-	come_at(300);
+	come_at(task, 300);
 	hide_runner(400);
 	at(500);
 	run_on(0, other);
@@ -105,7 +90,7 @@ TEST(HiddenTasks, ExitTellsEveryArrivalOtherwise)
 	begin();
 	settings->ends_at_switch = 0;
 	control.hides_tasks = 1;
-	come_at(300);
+	come_at(task, 300);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 }
 
@@ -123,7 +108,7 @@ TEST(HiddenTasks, ExitThatIsNoSwitchTellsNothing)
 static void come_untold(void)
 {
 	hide_runner(200);
-	come_at(400);
+	come_at(task, 400);
 	leave_at(1000, SLEEP);
 }
 
@@ -134,7 +119,7 @@ TEST(UntoldArrival, LengthOfItsWaitIsCounted)
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_ARRIVAL_UNTOLD).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_ARRIVAL_UNTOLD).ns, 300);
-	come_at(1500);
+	come_at(task, 1500);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 500); /* the next one's is known */
 }
 
@@ -151,7 +136,7 @@ TEST(UntoldArrival, WaitThatEndedByTheStartIsNone)
 {
 	begin();
 	hide_runner(200);
-	come_at(400);
+	come_at(task, 400);
 	record();
 	leave_at(1000, SLEEP);
 	EXPECT_EQ(counted(WIRE_COUNT_ARRIVAL_UNTOLD).count, 0);
@@ -189,7 +174,7 @@ TEST(UntoldArrival, IsNoneIfTheThreadMayNotHaveBeenRecordedThen)
 TEST(UntoldArrival, ArrivalThatWasToldIsNone)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	leave_at(1000, SLEEP);
 	EXPECT_EQ(counted(WIRE_COUNT_ARRIVAL_UNTOLD).count, 0);
 }
@@ -198,13 +183,13 @@ TEST(Joining, ThreadThatHasRunInBetweenHasNoKnownWait)
 {
 	begin();
 	task->sched_info.pcount++;
-	come_at(400);
+	come_at(task, 400);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).ns, 0);
 	EXPECT_EQ(find_stamp(task)->out_ns, 0); /* it waits no more */
 	leave_at(500, SLEEP);
-	come_at(800);
+	come_at(task, 800);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 300);
 }
 
@@ -215,22 +200,22 @@ TEST(Joining, ThreadThatWasInNoRecordedGroupWhenItLeftIsNotRecordedWhenItComes)
 	begin();
 	settings->cgroups = settings->selects = 1;
 	host.below_cgroups = 0;
-	come_at(400);
+	come_at(task, 400);
 	leave_at(500, SLEEP);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1); /* left before, when it was recorded */
 	host.below_cgroups = 1;
-	come_at(800);
+	come_at(task, 800);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 	EXPECT_EQ(counted(WIRE_COUNT_JOINED_AWAY).count, 0);
 	leave_at(900, SLEEP);
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(sent_interval(1)->blocked_ns, 100);
 }
 
 TEST(Death, NumberIsFreeForAnotherThread)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	EXPECT_TRUE(placed_stamp(task));
 	leave_at(500, TASK_DEAD);
 	EXPECT_FALSE(placed_stamp(task));
@@ -240,7 +225,7 @@ TEST(Death, NumberIsFreeForAnotherThread)
 TEST(Death, NumberOfAThreadThatIsNotRecordedIsFreeToo)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	settings->own_tgid = 10;
 	leave_at(500, TASK_DEAD);
 	EXPECT_TRUE(has_free_place(task));
@@ -250,7 +235,7 @@ TEST(Death, StampStaysAfterTheEnd)
 {
 	begin();
 	end_recording();
-	come_at(400);
+	come_at(task, 400);
 	leave_at(500, TASK_DEAD);
 	EXPECT_TRUE(placed_stamp(task));
 }
@@ -259,7 +244,7 @@ TEST(Death, StampStaysAfterTheEnd)
 TEST(Death, NewThreadOfTheNumberBeginsAnew)
 {
 	begin();
-	come_at(400);
+	come_at(task, 400);
 	leave_at(500, TASK_DEAD);
 	at(600);
 	task = fork_thread(task, host_new_process(10));

@@ -8,9 +8,7 @@ static void begin(void)
 	begin_script();
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(100));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(100));
 }
 
 /* The thread is charged until 100, and the next one comes at 140. Its own wait ends the same way. */
@@ -22,9 +20,7 @@ static void expect_search_in_waits(void)
 	script.search_ns = 40;
 	at(100);
 	sleep_on(0, SLEEP, NULL);
-	at(300);
-	wake(task);
-	run_on(0, task);
+	come_at(task, 300);
 	ASSERT_EQ(sent_records(WIRE_INTERVAL), 1);
 	EXPECT_EQ(sent_interval(0)->end_ns, SCRIPT_START + 340);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 200);
@@ -51,9 +47,7 @@ TEST(SwitchClock, TimeThatIsStolenIsNoPartOfAWait)
 	script.stolen_ns[0] = 90;
 	at(100);
 	sleep_on(0, SLEEP, NULL);
-	at(300);
-	wake(task);
-	run_on(0, task);
+	come_at(task, 300);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 200);
 }
 
@@ -94,9 +88,7 @@ TEST(SwitchClock, IdleTimeOfACpuIsNoted)
 	at(100);
 	sleep_on(0, SLEEP, NULL);
 	EXPECT_EQ(cpu->idle_since_ns, host.now_ns);
-	at(350);
-	wake(task);
-	run_on(0, task);
+	come_at(task, 350);
 	EXPECT_EQ(cpu->idle_since_ns, 0);
 	EXPECT_EQ(cpu->idle_ns, 250);
 }

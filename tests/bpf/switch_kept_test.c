@@ -9,19 +9,10 @@ static void begin_with(bool preempt, __u32 state)
 	begin_script();
 	task = host_new_process(10);
 	list(task);
-	at(BEFORE(100));
-	wake(task);
-	run_on(0, task);
+	come_at(task, BEFORE(100));
 	at(0);
 	record();
 	switch_cpu(0, script.idle[0], preempt, state);
-}
-
-static void come_at(__u64 ns)
-{
-	at(ns);
-	wake(task);
-	run_on(0, task);
 }
 
 static const __u32 losses[] = {WIRE_COUNT_BELOW_MIN_WAIT, WIRE_COUNT_ABOVE_MAX_WAIT, WIRE_COUNT_OTHER_KIND};
@@ -29,7 +20,7 @@ static const __u32 losses[] = {WIRE_COUNT_BELOW_MIN_WAIT, WIRE_COUNT_ABOVE_MAX_W
 /* The wait that ends at this time has a record, or it is lost for this one reason. */
 static void expect_told_at(__u64 ns)
 {
-	come_at(ns);
+	come_at(task, ns);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 	for (int i = 0; i < 3; i++)
 		EXPECT_EQ(counted(losses[i]).count, 0);
@@ -37,7 +28,7 @@ static void expect_told_at(__u64 ns)
 
 static void expect_lost_at(__u64 ns, __u32 reason)
 {
-	come_at(ns);
+	come_at(task, ns);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 	for (int i = 0; i < 3; i++) {
 		EXPECT_EQ(counted(losses[i]).count, losses[i] == reason);
@@ -90,10 +81,10 @@ TEST(WaitLengths, LostWaitIsOver)
 {
 	settings->min_wait_ns = 1000;
 	begin_with(false, SLEEP);
-	come_at(500);
+	come_at(task, 500);
 	at(2000);
 	sleep_on(0, SLEEP, NULL);
-	come_at(3500);
+	come_at(task, 3500);
 	ASSERT_EQ(sent_records(WIRE_INTERVAL), 1);
 	EXPECT_EQ(sent_interval(0)->blocked_ns, 1500);
 }
@@ -116,7 +107,7 @@ TEST(WaitKinds, OthersAreLost)
 static __u32 kind_after(bool preempt, __u32 state)
 {
 	begin_with(preempt, state);
-	come_at(1000);
+	come_at(task, 1000);
 	return sent_interval(sent_records(WIRE_INTERVAL) - 1)->kind;
 }
 
@@ -143,7 +134,7 @@ TEST(WaitKinds, YieldIsASystemCall)
 {
 	begin_with(false, 0);
 	host_regs(task)->orig_ax = 24;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(sent_interval(0)->kind, WIRE_KIND_YIELDED);
 	EXPECT_EQ(sent_interval(0)->syscall, 24);
 }
@@ -152,22 +143,22 @@ TEST(WaitKinds, YieldIsASystemCall)
 TEST(WaitKinds, ThrottledThreadIsToldAsSuch)
 {
 	begin_with(false, SLEEP);
-	come_at(1000);
+	come_at(task, 1000);
 	task->se.cfs_rq->throttle_count = 1;
 	at(2000);
 	preempt_on(0, NULL);
 	task->se.cfs_rq->throttle_count = 0;
-	come_at(3000);
+	come_at(task, 3000);
 	EXPECT_EQ(sent_interval(1)->kind, WIRE_KIND_THROTTLED);
 	at(4000);
 	task->se.cfs_rq->throttle_count = 1;
 	sleep_on(0, SLEEP, NULL); /* which would sleep as well if it were not throttled */
-	come_at(5000);
+	come_at(task, 5000);
 	EXPECT_EQ(sent_interval(2)->kind, WIRE_KIND_SLEEPING);
 	task->prio = 99;
 	at(6000);
 	preempt_on(0, NULL);
-	come_at(7000);
+	come_at(task, 7000);
 	EXPECT_EQ(sent_interval(3)->kind, WIRE_KIND_PREEMPTED);
 }
 
@@ -175,7 +166,7 @@ TEST(UserSide, KernelThreadHasNone)
 {
 	begin_with(false, SLEEP);
 	task->flags |= PF_IO_WORKER;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(sent_interval(0)->no_user, WIRE_NO_USER_KERNEL_THREAD);
 	EXPECT_EQ(sent_interval(0)->syscall, -1);
 }
@@ -189,13 +180,13 @@ TEST(UserSide, WithoutTaskWorkItIsWhatWasCapturedWhenTheThreadLeft)
 	begin_with(false, SLEEP);
 	state = host_value(&tasks, task, 0);
 	state->cookie = 77;
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(sent_interval(0)->cookie, 77);
 	EXPECT_EQ(sent_interval(0)->no_user, WIRE_USER_PENDING);
 	EXPECT_EQ(state->cookie, 0);
 	at(2000);
 	sleep_on(0, SLEEP, NULL);
-	come_at(3000);
+	come_at(task, 3000);
 	EXPECT_EQ(sent_interval(1)->cookie, 0);
 	EXPECT_EQ(sent_interval(1)->no_user, WIRE_NO_USER_UNSUPPORTED);
 	settings->can_read_user = 1;
@@ -204,12 +195,12 @@ TEST(UserSide, WithoutTaskWorkItIsWhatWasCapturedWhenTheThreadLeft)
 	host.rings_are_busy = 1; /* no capture */
 	sleep_on(0, SLEEP, NULL);
 	host.rings_are_busy = 0;
-	come_at(5000);
+	come_at(task, 5000);
 	EXPECT_EQ(sent_interval(2)->no_user, WIRE_NO_USER_BUDGET);
 	task->flags |= PF_USER_WORKER;
 	at(6000);
 	sleep_on(0, SLEEP, NULL);
-	come_at(7000);
+	come_at(task, 7000);
 	EXPECT_EQ(sent_interval(3)->no_user, WIRE_NO_USER_KERNEL_THREAD);
 }
 
@@ -218,11 +209,11 @@ TEST(Wakers, OnlyWaitsThatSomebodyEndsHaveAnUnknownOne)
 {
 	waker_settings->enabled = 1;
 	begin_with(true, 0);
-	come_at(1000);
+	come_at(task, 1000);
 	EXPECT_EQ(counted(WIRE_COUNT_WAKER_UNKNOWN).count, 0);
 	at(2000);
 	sleep_on(0, SLEEP, NULL);
-	come_at(2700);
+	come_at(task, 2700);
 	EXPECT_EQ(counted(WIRE_COUNT_WAKER_UNKNOWN).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_WAKER_UNKNOWN).ns, 700);
 	at(3000);

@@ -15,19 +15,6 @@ static void begin(void)
 	task->__state = SLEEP;
 }
 
-static void come_at(__u64 ns)
-{
-	at(ns);
-	wake(task);
-	run_on(0, task);
-}
-
-static void leave_at(__u64 ns, __u32 state)
-{
-	at(ns);
-	sleep_on(0, state, NULL);
-}
-
 static void record_at_0(void)
 {
 	at(0);
@@ -46,9 +33,9 @@ TEST(Waiting, NothingIsToldBeforeTheStart)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	leave_at(BEFORE(400), SLEEP);
-	come_at(BEFORE(300));
+	come_at(task, BEFORE(300));
 	EXPECT_EQ(host_records(&intervals), 0);
 	EXPECT_EQ(stamp()->out_ns, 0);
 	EXPECT_EQ(stamp()->has_run, 1);
@@ -59,7 +46,7 @@ TEST(Waiting, WaitOverTheStartIsToldFromTheStart)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	leave_at(BEFORE(400), SLEEP);
 	at(BEFORE(100));
 	wake(task);
@@ -89,10 +76,10 @@ TEST(Waiting, RunningThreadHasNoWait)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	record_at_0();
 	leave_at(100, SLEEP);
-	come_at(300);
+	come_at(task, 300);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 	expect_wait(0, 300, 200, 0);
 }
@@ -112,7 +99,7 @@ TEST(Waiting, ListingKeepsAStamp)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	leave_at(BEFORE(400), TASK_UNINTERRUPTIBLE);
 	task->__state = 0;
 	list(task);
@@ -143,7 +130,7 @@ TEST(NewThread, IsToldAtTheSwitchAlike)
 	run_on(0, task);
 	expect_wait(0, 160, 0, 60);
 	leave_at(200, SLEEP);
-	come_at(270);
+	come_at(task, 270);
 	expect_wait(1, 270, 70, 0);
 }
 
@@ -153,12 +140,12 @@ TEST(NewThread, WhoseCreationWasNotSeenIsToldIfItHasAPlace)
 	begin();
 	settings->ends_at_switch = settings->has_stamps = 1;
 	record_at_0();
-	come_at(100);
+	come_at(task, 100);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 1);
 	EXPECT_EQ(sent_interval(0)->kind, WIRE_KIND_OTHER); /* nothing says how it began */
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 0);
 	leave_at(200, SLEEP);
-	come_at(270);
+	come_at(task, 270);
 	expect_wait(1, 270, 70, 0);
 }
 
@@ -167,12 +154,12 @@ TEST(NoStorage, WaitOfAThreadWithoutStorageIsCounted)
 	begin();
 	settings->ends_at_switch = 1;
 	record_at_0();
-	come_at(100);
+	come_at(task, 100);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).ns, 0);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 	leave_at(200, SLEEP);
-	come_at(270);
+	come_at(task, 270);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 2);
 }
 
@@ -183,7 +170,7 @@ TEST(NoStorage, ThreadWhosePlaceIsTakenIsCountedToo)
 	settings->ends_at_switch = settings->has_stamps = 1;
 	list(host_new_process(10 + 65536));
 	record_at_0();
-	come_at(100);
+	come_at(task, 100);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 1);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 }
@@ -194,10 +181,10 @@ TEST(NoStorage, ThreadThatIsFirstSeenLeavingTakesItsPlace)
 	begin();
 	settings->ends_at_switch = settings->has_stamps = 1;
 	task->sched_info.pcount = 5;
-	come_at(BEFORE(100));
+	come_at(task, BEFORE(100));
 	record_at_0();
 	leave_at(100, SLEEP);
-	come_at(300);
+	come_at(task, 300);
 	expect_wait(0, 300, 200, 0);
 }
 
@@ -208,7 +195,7 @@ TEST(NoStorage, HiddenThreadIsNotCounted)
 	settings->ends_at_switch = settings->has_stamps = 1;
 	task->sched_info.pcount = 5;
 	record_at_0();
-	come_at(100);
+	come_at(task, 100);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 0);
 	EXPECT_EQ(sent_records(WIRE_INTERVAL), 0);
 }
@@ -219,7 +206,7 @@ TEST(NoStorage, StorageIsMadeWhereTheThreadIsCurrent)
 	task->sched_info.pcount = 5;
 	record_at_0();
 	host.no_storage = 1;
-	come_at(100);
+	come_at(task, 100);
 	EXPECT_EQ(counted(WIRE_COUNT_NO_STORAGE).count, 1);
 	leave_at(150, SLEEP);
 	host.no_storage = 0;
@@ -235,18 +222,18 @@ TEST(Ended, StampsStayWhatTheyAre)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	record_at_0();
 	leave_at(100, SLEEP);
 	at(200);
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	EXPECT_EQ(stamp()->out_ns, SCRIPT_START + 100);
 	leave_at(400, TASK_UNINTERRUPTIBLE);
 	EXPECT_EQ(stamp()->out_ns, SCRIPT_START + 100);
 	EXPECT_EQ(stamp()->out_state, SLEEP);
 	control.phase = WIRE_LISTING;
-	come_at(500);
+	come_at(task, 500);
 	leave_at(600, SLEEP);
 	EXPECT_EQ(stamp()->out_ns, SCRIPT_START + 100);
 	EXPECT_EQ(host_records(&intervals), 0);
@@ -262,12 +249,12 @@ TEST(Ended, ProgramThatWaitedAtTheEndIsKept)
 	list(task);
 	record_at_0();
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	state = host_value(&tasks, task, 0);
 	EXPECT_EQ(state->late_exec_id, 7);
 	task->self_exec_id = 7;
 	leave_at(400, SLEEP);
-	come_at(500);
+	come_at(task, 500);
 	EXPECT_EQ(state->late_exec_id, 7);
 }
 
@@ -275,12 +262,12 @@ TEST(Ended, WhoDiesThenIsCountedWithTheWaitOfTheEnd)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	record_at_0();
 	leave_at(100, SLEEP);
 	at(250);
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	leave_at(400, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 1);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).ns, 150);
@@ -290,11 +277,11 @@ TEST(Ended, WhoLeftWithTheEndIsNotCounted)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	record_at_0();
 	leave_at(250, SLEEP);
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	leave_at(400, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 0);
 }
@@ -306,7 +293,7 @@ TEST(Ended, WaitOverAllOfTheRecordingIsCountedSo)
 	record_at_0();
 	at(250);
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	leave_at(400, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).ns, 250);
 }
@@ -315,7 +302,7 @@ TEST(Ended, WhoRanAtTheEndWasNotWaiting)
 {
 	begin();
 	list(task);
-	come_at(BEFORE(500));
+	come_at(task, BEFORE(500));
 	record_at_0();
 	at(250);
 	end_recording();
@@ -344,11 +331,11 @@ TEST(Ended, WhoLivesOnIsNotCounted)
 	record_at_0();
 	at(250);
 	end_recording();
-	come_at(300);
+	come_at(task, 300);
 	leave_at(400, SLEEP);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 0);
 	control.phase = WIRE_LISTING; /* who is seen then is listed */
-	come_at(500);
+	come_at(task, 500);
 	leave_at(600, TASK_DEAD);
 	EXPECT_EQ(counted(WIRE_COUNT_GONE_AT_END).count, 0);
 }

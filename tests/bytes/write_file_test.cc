@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -142,6 +143,31 @@ TEST_F(WriteFileTest, AFullDeviceIsAnError) {
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("/dev/full"));
   EXPECT_FALSE(Write("/dev/full", "x").ok());
+}
+
+TEST(WriteAllTest, SaysWhatFailed) {
+  const OwnedFd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  EXPECT_EQ(WriteAll(full.get(), "x"), ENOSPC);
+  EXPECT_EQ(WriteAll(full.get(), ""), 0) << "there is nothing to write";
+  EXPECT_EQ(WriteAll(-1, "x"), EBADF);
+}
+
+// A pipe takes 64 KiB at a time.
+TEST(WriteAllTest, GoesOnUntilAllIsTaken) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  OwnedFd read_end(ends[0]);
+  OwnedFd write_end(ends[1]);
+  std::string taken;
+  std::thread reader([&] {
+    char piece[1000];
+    for (ssize_t n; (n = read(read_end.get(), piece, sizeof(piece))) > 0;) taken.append(piece, static_cast<size_t>(n));
+  });
+  const std::string bytes(300'000, 'x');
+  EXPECT_EQ(WriteAll(write_end.get(), bytes), 0);
+  write_end.reset();
+  reader.join();
+  EXPECT_EQ(taken, bytes);
 }
 
 // A file system of 64 KiB.

@@ -2,6 +2,7 @@
 
 #include <asm/unistd_64.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -54,6 +55,17 @@ TEST(SystemCallsTest, OneWithoutANameIsANumber) {
 TEST(SystemCallsTest, ANumberComesBackFromItsName) {
   for (int32_t number = kNoSystemCall; number < kSystemCalls; ++number) {
     EXPECT_EQ(SystemCallNumber(SystemCallName(number)), number);
+  }
+}
+
+// Files have names, and AArch64 has none that x86-64 lacks: these are from the kernel's asm-generic/unistd.h.
+TEST(SystemCallsTest, NamesOfAArch64AreKnown) {
+  for (const std::string name :
+       {"io_setup", "getdents64", "pselect6", "ppoll", "newfstatat", "futex", "nanosleep", "epoll_pwait", "renameat",
+        "recvmmsg", "wait4", "fadvise64", "sync_file_range", "clone3", "epoll_pwait2", "futex_waitv"}) {
+    const std::optional<int32_t> number = SystemCallNumber(name);
+    ASSERT_TRUE(number.has_value()) << name;
+    EXPECT_EQ(SystemCallName(*number), name);
   }
 }
 

@@ -78,10 +78,15 @@ TEST_F(SFrameReportTest, OlderVersions) {
   }
 }
 
-TEST_F(SFrameReportTest, Damaged) {
+TEST_F(SFrameReportTest, TablesThatAreNotRead) {
   sframe.version = 9;
   module.sframe = sframe.Table();
-  EXPECT_EQ(ReportSFrame(module).sframe, "damaged");
+  EXPECT_THAT(Json(), HasSubstr(R"("sframe":"other","why":"SFrame: version 9",)"));
+  std::swap(module.sframe.bytes[0], module.sframe.bytes[1]);
+  EXPECT_THAT(Json(), HasSubstr(R"("sframe":"other","why":"SFrame: big-endian",)"));
+}
+
+TEST_F(SFrameReportTest, Damaged) {
   module.sframe.bytes = {std::byte{1}};
   EXPECT_EQ(ReportSFrame(module).sframe, "damaged");
   EXPECT_THAT(Json(), HasSubstr(R"("sframe":"damaged","why":")"));

@@ -27,10 +27,10 @@ TEST_F(ControlServerTest, WhoHasBegunHasTimeForTheRest) {
   OwnedFd slow;
   while (!slow) {  // its first byte may come too late
     slow = Connect();
-    if (send(slow.get(), "\1", 1, MSG_NOSIGNAL) != 1 || AskOnce("a") != "re: a" || IsAnswered(slow)) slow.reset();
+    if (send(slow.get(), "G", 1, MSG_NOSIGNAL) != 1 || AskOnce("a") != "re: a" || IsAnswered(slow)) slow.reset();
   }
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  ASSERT_EQ(send(slow.get(), "\0\0\0b", 4, MSG_NOSIGNAL), 4);
+  ASSERT_TRUE(SendAll(slow.get(), Get("b").substr(1), InTime()).ok());
   EXPECT_EQ(AnswerTo(slow), "re: b");
 }
 
@@ -39,7 +39,7 @@ TEST_F(ControlServerTest, SilentConnectionsKeepNobodyOut) {
   std::vector<OwnedFd> silent;
   for (int i = 0; i < 400; ++i) {
     silent.push_back(Connect());
-    ASSERT_EQ(send(silent.back().get(), "\1", i % 2, MSG_NOSIGNAL), i % 2);  // or says no more than a byte
+    ASSERT_EQ(send(silent.back().get(), "G", i % 2, MSG_NOSIGNAL), i % 2);  // or says no more than a byte
   }
   EXPECT_EQ(AskOnce("a"), "re: a");
   EXPECT_GE(server_->stats().no_room, 400 - kMaxUnanswered);
@@ -52,14 +52,14 @@ TEST_F(ControlServerTest, SilentConnectionsKeepNobodyOut) {
 class LastingAnswers : public ControlServerTest {
  protected:
   LastingAnswers() {
-    answer_ = [this](std::string_view request, const SendReply& send, const IsCancelled& is_cancelled) {
+    answer_ = [this](const HttpRequest& request, const IsCancelled& is_cancelled) {
       {
         const std::lock_guard lock(mutex_);
-        begun_.emplace_back(request);
+        begun_.push_back(request.path.substr(1));
       }
-      while (request != "quick" && !let_go_ && !is_cancelled())
+      while (request.path != "/quick" && !let_go_ && !is_cancelled())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      send("re: " + std::string(request)).IgnoreError();
+      return Echo(request);
     };
   }
   std::vector<std::string> begun() {
@@ -69,8 +69,8 @@ class LastingAnswers : public ControlServerTest {
   // Then the server has read every client that has asked.
   void AwaitReading() {
     const OwnedFd wrong = ConnectAs(0);
-    EXPECT_EQ(write(wrong.get(), "\xff\xff\xff\xff", 4), 4);
-    EXPECT_THAT(AnswerTo(wrong), HasSubstr("error: a message of 4294967295 bytes"));
+    EXPECT_EQ(write(wrong.get(), "?", 1), 1);
+    EXPECT_EQ(AnswerTo(wrong), "error: this is no HTTP request");
   }
   // Then the server is answering every client that has asked and can be answered.
   void AwaitTurn() { EXPECT_EQ(AskOnce("quick"), "re: quick"); }
@@ -124,12 +124,12 @@ TEST_F(LastingAnswers, RootHasPlacesThatNobodyTakes) {
   EXPECT_TRUE(Await([&] { return BegunOf("member") == kMaxAnswers - kOurAnswers; }));
   for (size_t i = 0; i < kOurAnswers; ++i) clients.push_back(ConnectAs(0, "root"));
   EXPECT_TRUE(Await([&] { return BegunOf("root") == kOurAnswers; }));
-  clients.push_back(ConnectAs(0, "one more"));
+  clients.push_back(ConnectAs(0, "one-more"));
   AwaitReading();
   EXPECT_EQ(BegunOf("member"), kMaxAnswers - kOurAnswers);
   // The next place is root's, who came last.
   clients[0].reset();
-  EXPECT_TRUE(Await([&] { return BegunOf("one more") == 1; }));
+  EXPECT_TRUE(Await([&] { return BegunOf("one-more") == 1; }));
   EXPECT_EQ(BegunOf("member"), kMaxAnswers - kOurAnswers);
   let_go_ = true;
   for (size_t i = 1; i < clients.size(); ++i) EXPECT_THAT(AnswerTo(clients[i]), HasSubstr("re: "));
@@ -178,7 +178,7 @@ TEST_F(LastingAnswers, MembersLeaveRootItsRoom) {
   const OwnedFd root = ConnectAs(0);
   for (int i = 0; i < 130; ++i) clients.push_back(ConnectAs(kStranger));
   AwaitTurn();
-  ASSERT_TRUE(WriteFrame(root.get(), "quick", InTime()).ok());
+  ASSERT_TRUE(SendAll(root.get(), Get("quick"), InTime()).ok());
   EXPECT_EQ(AnswerTo(root), "re: quick");
   let_go_ = true;
 }

@@ -1,4 +1,4 @@
-// A control server that answers with what it was asked, and clients of it.
+// A control server that answers with what it was asked, the path behind its slash, and clients of it.
 #ifndef OFFCPU_TESTS_DAEMON_CONTROL_SERVER_FIXTURE_H_
 #define OFFCPU_TESTS_DAEMON_CONTROL_SERVER_FIXTURE_H_
 
@@ -9,18 +9,21 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 
 #include "daemon/control_client.h"
 #include "daemon/control_server.h"
 #include "daemon/control_socket.h"
+#include "daemon/socket_io.h"
 #include "gtest/gtest.h"
 #include "thread_user.h"
 
@@ -47,20 +50,19 @@ class ControlServerTest : public ::testing::Test {
   void Serve(const ControlLimits& limits) {
     absl::StatusOr<OwnedFd> listener = ListenAt(path_, limits.group);
     ASSERT_TRUE(listener.ok()) << listener.status();
-    absl::StatusOr<std::unique_ptr<ControlServer>> server =
-        ControlServer::Start(*std::move(listener), limits, answer_,
-                             [](const absl::Status& status) { return "error: " + std::string(status.message()); });
+    absl::StatusOr<std::unique_ptr<ControlServer>> server = ControlServer::Start(*std::move(listener), limits, answer_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
 
-  std::string AskOnce(const std::string& request) const {
-    std::string answer = "nothing";
-    const absl::Status status = Ask(path_, request, std::chrono::seconds(20), [&answer](const std::string& reply) {
-      answer = reply;
-      return false;
-    });
-    return status.ok() ? answer : std::string(status.message());
+  std::string AskOnce(const std::string& what) const {
+    const absl::StatusOr<std::string> answer = Ask(path_, "/" + what, std::chrono::seconds(20));
+    return answer.ok() ? *answer : std::string(answer.status().message());
+  }
+  static std::string Get(const std::string& what) { return "GET /" + what + " HTTP/1.1\r\n\r\n"; }
+
+  static HttpResponse Echo(const HttpRequest& request) {
+    return WholeAnswer(kTextType, "re: " + request.path.substr(1));
   }
 
   OwnedFd Connect() const {
@@ -76,12 +78,17 @@ class ControlServerTest : public ::testing::Test {
   OwnedFd ConnectAs(uid_t uid, std::optional<std::string> request = std::nullopt) const {
     const ThreadUser as(uid, kGroup);
     OwnedFd fd = Connect();
-    if (request.has_value()) WriteFrame(fd.get(), *request, InTime()).IgnoreError();  // it may have been refused by now
+    if (request.has_value())
+      SendAll(fd.get(), Get(*request), InTime()).IgnoreError();  // it may have been refused by now
     return fd;
   }
+  // The body alone, or "error: " and why not.
   static std::string AnswerTo(const OwnedFd& fd) {
-    const absl::StatusOr<std::string> answer = ReadFrame(fd.get(), 1000, InTime());
-    return answer.ok() ? *answer : std::string(answer.status().message());
+    std::string all;
+    absl::StatusOr<std::string> piece;
+    while ((piece = ReceivePiece(fd.get(), InTime())).ok() && !piece->empty()) all += *piece;
+    const std::string body = all.substr(std::min(all.size(), HttpHeadLength(all)));
+    return (all.starts_with("HTTP/1.1 200 ") ? "" : "error: ") + body.substr(0, body.find('\n'));
   }
   static Deadline InTime() { return std::chrono::steady_clock::now() + std::chrono::seconds(20); }
   static bool IsAnswered(const OwnedFd& fd) {
@@ -97,18 +104,9 @@ class ControlServerTest : public ::testing::Test {
     return true;
   }
 
-  static std::string ReadToEnd(int fd) {
-    std::string all;
-    std::array<char, 4096> piece;
-    for (ssize_t got; (got = read(fd, piece.data(), piece.size())) > 0;) all.append(piece.data(), got);
-    return all;
-  }
-
   std::string directory_;
   std::string path_;
-  AnswerRequest answer_ = [](std::string_view request, const SendReply& send, const IsCancelled&) {
-    send("re: " + std::string(request)).IgnoreError();
-  };
+  AnswerRequest answer_ = [](const HttpRequest& request, const IsCancelled&) { return Echo(request); };
   std::unique_ptr<ControlServer> server_;
 };
 

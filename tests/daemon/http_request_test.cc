@@ -9,6 +9,7 @@ namespace offcpu {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 
 constexpr char kHead[] =
@@ -27,6 +28,27 @@ TEST(HttpRequestTest, AHeadIsTakenApart) {
   EXPECT_EQ(request->Query("second"), std::nullopt);
   EXPECT_EQ(request->host, "127.0.0.1:7071");
   EXPECT_EQ(request->authorization, "");
+}
+
+TEST(HttpRequestTest, ValuesOfTheQueryAreDecoded) {
+  const auto query = [](const std::string& text) {
+    const auto request = ParseHttpRequest("GET /a%41?" + text + " HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(!request.ok() || request->path == "/a%41") << "no path is";
+    return request.ok() ? request->query : decltype(request->query)();
+  };
+  EXPECT_THAT(query("a=%41%7e&b=%25%26%3D"), ElementsAre(Pair("a", "A~"), Pair("b", "%&=")));
+  EXPECT_THAT(query("a=b+c&%41=%C3%a9"), ElementsAre(Pair("a", "b+c"), Pair("%41", "\xc3\xa9")));
+  for (const char* text : {"a=%", "a=%4", "a=%4g", "a=%%41", "a=% 1"}) EXPECT_THAT(query(text), IsEmpty()) << text;
+}
+
+TEST(HttpRequestTest, AnyValueComesBackFromItsCode) {
+  EXPECT_EQ(PercentEncoded("a*b,c.d-e_f~"), "a*b,c.d-e_f~");
+  EXPECT_EQ(PercentEncoded("kworker/0:1 %&="), "kworker%2f0%3a1%20%25%26%3d");
+  std::string all;
+  for (int byte = 0; byte < 256; ++byte) all += static_cast<char>(byte);
+  const auto request = ParseHttpRequest("GET /?x=" + PercentEncoded(all) + " HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(request.ok());
+  EXPECT_EQ(request->Query("x"), all);
 }
 
 TEST(HttpRequestTest, WhoAsksIsInAField) {

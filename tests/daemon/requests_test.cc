@@ -1,5 +1,7 @@
 #include "daemon/requests.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <future>
 #include <memory>
@@ -11,14 +13,17 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "pprof/pprof_reader.h"
-#include "proto/control.pb.h"
 
 namespace offcpu {
 namespace {
 
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
+using ::testing::Not;
+using ::testing::Pair;
+using ::testing::StartsWith;
 
 class RequestsTest : public ::testing::Test {
  protected:
@@ -31,37 +36,24 @@ class RequestsTest : public ::testing::Test {
     requests_ = std::make_unique<Requests>(*recording_, *dumps_, stacks_, window_export_, "1.2");
   }
 
-  std::vector<control::Reply> Answer(const std::string& request) {
-    std::vector<control::Reply> replies;
-    const auto send = [&replies](std::string_view message) {
-      replies.emplace_back();
-      EXPECT_TRUE(replies.back().ParseFromArray(message.data(), static_cast<int>(message.size())));
-      return absl::OkStatus();
-    };
-    requests_->Answer(request, send, [] { return false; });
-    return replies;
+  HttpResponse Get(const std::string& target) {
+    const absl::StatusOr<HttpRequest> request = ParseHttpRequest("GET " + target + " HTTP/1.1\r\n\r\n");
+    EXPECT_TRUE(request.ok()) << target;
+    return requests_->Answer(*request, [] { return false; });
   }
-
-  static control::Request Version1() {
-    control::Request request;
-    request.set_version(1);
-    return request;
+  // "404 12 no such thing": the status of HTTP, the code and the text.
+  std::string Refused(const std::string& target) {
+    const HttpResponse answer = Get(target);
+    EXPECT_THAT(answer.fields, ElementsAre(Pair("Offcpu-Code", testing::_))) << target;
+    return std::to_string(answer.status) + " " + (answer.fields.empty() ? "" : answer.fields[0].second) + " " +
+           *answer.body;
   }
 
   // Dumps all windows, and the running one.
-  NamedProfile Dump(const control::DumpRequest& dump) {
-    control::Request request = Version1();
-    *request.mutable_dump() = dump;
-    std::string bytes;
-    bool last = false;
-    for (const control::Reply& reply : Answer(request.SerializeAsString())) {
-      EXPECT_TRUE(reply.has_chunk()) << reply.error().message();
-      EXPECT_FALSE(last);
-      bytes += reply.chunk().data();
-      last = reply.chunk().last();
-    }
-    EXPECT_TRUE(last);
-    absl::StatusOr<NamedProfile> read = ParsePprof(bytes);
+  NamedProfile Dump(const std::string& query = "") {
+    const HttpResponse answer = Get("/dump?" + query);
+    EXPECT_EQ(answer.status, 200) << *answer.body;
+    absl::StatusOr<NamedProfile> read = ParsePprof(*answer.body);
     EXPECT_TRUE(read.ok()) << read.status();
     return read.ok() ? *std::move(read) : NamedProfile();
   }
@@ -80,35 +72,30 @@ uint64_t BlockedNs(const NamedProfile& profile) {
   return sum;
 }
 
-TEST_F(RequestsTest, WhatIsNoRequestIsRefused) {
-  for (const std::string request : {"", "\xff\xff", "\x08\x01"}) {
-    const std::vector<control::Reply> replies = Answer(request);
-    ASSERT_THAT(replies, SizeIs(1));
-    EXPECT_TRUE(replies[0].has_error());
-  }
-  control::Request next;
-  next.set_version(2);
-  next.mutable_status();
-  EXPECT_THAT(Answer(next.SerializeAsString()).at(0).error().message(), HasSubstr("another version"));
+TEST_F(RequestsTest, WhatIsNotKnownIsRefused) {
+  EXPECT_THAT(Refused("/stop"), StartsWith("404 12 this offcpud does not know /stop"));
+  EXPECT_THAT(Refused("/"), StartsWith("404 12 this offcpud does not know /"));
+  EXPECT_EQ(Refused("/dump?pod=a"), "404 12 this offcpud does not know pod of /dump\n");
+  EXPECT_EQ(Refused("/status?pid=1"), "404 12 this offcpud does not know pid of /status\n");
+  EXPECT_EQ(Refused("/stacks?pid=1&all"), "404 12 this offcpud does not know all of /stacks\n");
+  HttpRequest post = {.method = "POST", .path = "/status"};
+  EXPECT_EQ(requests_->Answer(post, [] { return false; }).status, 404);
 }
 
-TEST_F(RequestsTest, EveryBeginningOfARequestIsAnswered) {
-  control::Request request = Version1();
-  request.mutable_dump()->add_pids(7);
-  request.mutable_dump()->add_comms("abc");
-  const std::string bytes = request.SerializeAsString();
-  for (size_t size = 0; size < bytes.size(); ++size) EXPECT_THAT(Answer(bytes.substr(0, size)), SizeIs(1)) << size;
+TEST_F(RequestsTest, WhatIsNoNumberIsRefused) {
+  for (const std::string target : {"/dump?pid=x", "/dump?since_ns=-1", "/dump?until_ns=18446744073709551616",
+                                   "/dump?pid=", "/dump?pid=2147483648", "/stacks", "/stacks?pid=1x"})
+    EXPECT_THAT(Refused(target), StartsWith("400 3 ")) << target;
+  EXPECT_THAT(Refused("/stacks?pid=1&unwind=dwarf"), StartsWith("400 3 "));
 }
 
 TEST_F(RequestsTest, ADumpHasTheRunningWindowInIt) {
-  EXPECT_EQ(BlockedNs(Dump({})), 1u + 1000);
-  EXPECT_EQ(BlockedNs(Dump({})), 1u + 2 + 2000);
+  EXPECT_EQ(BlockedNs(Dump()), 1u + 1000);
+  EXPECT_EQ(BlockedNs(Dump()), 1u + 2 + 2000);
 }
 
 TEST_F(RequestsTest, ADumpOfThePastDoesNotEndTheRunningWindow) {
-  control::DumpRequest dump;
-  dump.set_until_unix_ns(1);
-  EXPECT_THAT(Dump(dump).rows, IsEmpty());
+  EXPECT_THAT(Dump("until_ns=1").rows, IsEmpty());
   EXPECT_EQ(kernel_.cuts, 0u);
 }
 
@@ -122,37 +109,27 @@ TEST_F(RequestsTest, ADumpOfTheLastSecondsIsThatWhateverBecameOfTheClock) {
     return clocks;
   });
   requests_ = std::make_unique<Requests>(*recording_, *dumps_, stacks_, window_export_, "1.2");
-  EXPECT_EQ(BlockedNs(Dump({})), 1u + 1000) << "the window of before";
+  EXPECT_EQ(BlockedNs(Dump()), 1u + 1000) << "the window of before";
   for (const uint64_t step : {kHour, uint64_t{0} - kHour}) {
     set_by_ns = step;
     const uint64_t now = ReadClocks().unix_ns + set_by_ns;
-    control::DumpRequest dump;
-    dump.set_since_unix_ns(now - 60'000'000'000);
-    const NamedProfile all = Dump(dump);
+    const NamedProfile all = Dump("since_ns=" + std::to_string(now - 60'000'000'000));
     EXPECT_GT(all.duration_ns, 1u) << "what was recorded before the step, too, was within the last minute";
     EXPECT_NEAR(static_cast<double>(all.start_unix_ns), static_cast<double>(now), 60e9);
-    dump.set_since_unix_ns(now + 60'000'000'000);
-    EXPECT_THAT(Dump(dump).rows, IsEmpty());
+    EXPECT_THAT(Dump("since_ns=" + std::to_string(now + 60'000'000'000)).rows, IsEmpty());
   }
 }
 
 TEST_F(RequestsTest, ADumpCanBeOfSomeProcessesAndThreads) {
-  control::DumpRequest dump;
-  dump.add_comms("wor*");
-  EXPECT_EQ(BlockedNs(Dump(dump)), 1u);
-  dump.add_pids(11);
-  EXPECT_THAT(Dump(dump).rows, IsEmpty());
-  dump.add_pids(10);
-  EXPECT_EQ(BlockedNs(Dump(dump)), 1u + 2 + 3);
+  EXPECT_EQ(BlockedNs(Dump("comm=wor%2A")), 1u);
+  EXPECT_THAT(Dump("comm=wor*&pid=11").rows, IsEmpty());
+  EXPECT_EQ(BlockedNs(Dump("comm=wor*&pid=11&pid=10")), 1u + 2 + 3);
+  EXPECT_EQ(BlockedNs(Dump("comm=nobody&comm=wor*")), 1u + 2 + 3 + 4);
 }
 
 TEST_F(RequestsTest, ACutThatFailsIsTheAnswer) {
   kernel_.refuse_cut = true;
-  control::Request request = Version1();
-  request.mutable_dump();
-  const std::vector<control::Reply> replies = Answer(request.SerializeAsString());
-  ASSERT_THAT(replies, SizeIs(1));
-  EXPECT_EQ(replies[0].error().message(), "the window could not be cut");
+  EXPECT_THAT(Refused("/dump"), EndsWith(" the window could not be cut\n"));
 }
 
 TEST_F(RequestsTest, DumpsAreCalledOff) {
@@ -169,47 +146,51 @@ TEST_F(RequestsTest, DumpsAreCalledOff) {
 
 TEST_F(RequestsTest, ManyDumpsAtOnceAreAllWhole) {
   std::vector<std::future<NamedProfile>> dumps;
-  for (int i = 0; i < 20; ++i) dumps.push_back(std::async(std::launch::async, [this] { return Dump({}); }));
+  for (int i = 0; i < 20; ++i) dumps.push_back(std::async(std::launch::async, [this] { return Dump(); }));
   for (auto& dump : dumps) EXPECT_GE(BlockedNs(dump.get()), 1001u);
 }
 
 TEST_F(RequestsTest, TheStatusSumsUpTheWindows) {
-  Dump({});
-  Dump({});
-  control::Request request = Version1();
-  request.mutable_status();
-  const std::vector<control::Reply> replies = Answer(request.SerializeAsString());
-  ASSERT_THAT(replies, SizeIs(1));
-  const control::Status& status = replies[0].status();
-  EXPECT_EQ(status.version(), "1.2");
-  EXPECT_EQ(status.intervals(), 4u);
-  EXPECT_EQ(status.walks(), 2u);
-  EXPECT_EQ(status.processes(), 1u);
-  ASSERT_EQ(status.walk_ends_size(), 1);
-  EXPECT_EQ(status.walk_ends(0).name(), "complete");
-  EXPECT_EQ(status.walk_ends(0).count(), 2u);
-  const control::SwitchWalks& walks = status.walks_at_switch();
-  EXPECT_EQ(walks.walked(), 14u);
-  EXPECT_EQ(walks.summed(), 12u);
-  EXPECT_EQ(walks.proven(), 2u);
-  ASSERT_EQ(walks.misses_size(), 2);
-  EXPECT_EQ(walks.misses(0).name(), "new stack");
-  EXPECT_EQ(walks.misses(0).count(), 4u);
-  EXPECT_EQ(walks.misses(1).name(), "no row");
-  EXPECT_EQ(walks.told_rows(), 30u) << "of two windows the most";
-  EXPECT_EQ(walks.told_stacks(), 4u);
-  EXPECT_EQ(status.windows(), 0u) << "the first has not ended";
-  EXPECT_EQ(status.windows_limit(), 60u);
-  EXPECT_EQ(status.window_ns(), 3600'000'000'000u);
-  EXPECT_EQ(status.memory_limit_bytes(), 256u << 20);
-  EXPECT_GT(status.memory_bytes(), 1u << 20);
-  EXPECT_GT(status.cpu_ns(), 0u);
-  EXPECT_EQ(status.cost().programs_ns(), 500'000'000u);  // of two windows
-  EXPECT_EQ(status.cost().captures_ns(), 1'000'000'000u);
-  EXPECT_EQ(status.cost().process_ns(), 250'000'000u);
-  EXPECT_EQ(status.cost().host_cpu_ns(), 8'000'000'000u);
-  EXPECT_EQ(status.cost().budget_ppm(), 5'000u) << "what it is now, whatever it was in these windows";
-  EXPECT_EQ(status.cost().threshold_ns(), 37'000u);
+  Dump();
+  Dump();
+  const HttpResponse answer = Get("/status?json=1");
+  EXPECT_EQ(answer.type, "application/json");
+  for (
+      const std::string field : {
+          R"("version":"1.2")",
+          R"("memory_limit_bytes":268435456)",
+          R"("window_ns":3600000000000)",
+          R"("windows":0,)",  // the first has not ended
+          R"("windows_limit":60)",
+          R"("processes":1,"intervals":4)",
+          R"("walks_at_switch":{"walked":14,"summed":12,"proven":2,"misses":[{"name":"new stack","count":4,"ns":0},)",
+          R"("told_rows":30,"told_stacks":4})",  // of two windows the most
+          R"("walks":2,"walk_ends":[{"name":"complete","count":2,"ns":0}])",
+          // The sum of two windows. The budget is what it is now, whatever it was in them.
+          R"("cost":{"programs_ns":500000000,"captures_ns":1000000000,"process_ns":250000000,"host_cpu_ns":8000000000,)"
+          R"("budget_ppm":5000,"threshold_ns":37000})",
+          R"("last_error":""})",
+      })
+    EXPECT_THAT(*answer.body, HasSubstr(field));
+  EXPECT_THAT(*answer.body, Not(HasSubstr(R"("export")"))) << "nothing is exported";
+}
+
+TEST_F(RequestsTest, TheStatusIsTextToo) {
+  Dump();
+  Dump();
+  const HttpResponse answer = Get("/status");
+  EXPECT_EQ(answer.type, kTextType);
+  for (const std::string& line : {
+           "offcpud       1.2, pid " + std::to_string(getpid()) + ", up for ",
+           std::string("windows       0 of 60, 3600 s each, "),
+           std::string(": 4 intervals of 1 processes\n"),
+           std::string("\n  sampled     waits below 37.0 us, now\n"),
+           std::string("\nat switches   14 waits walked, without captures; 12 summed there; 2 proven\n"
+                       "  not so      4 new stack, "),
+           std::string("\n  known       30 unwind rows and 4 user stacks in the kernel\n"
+                       "user walks    2\n  ended       complete 100.0 %\n"),
+       })
+    EXPECT_THAT(*answer.body, HasSubstr(line));
 }
 
 }  // namespace

@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "proto/control.pb.h"
 
 namespace offcpu {
 namespace {
 
 using Clock = StackRequests::Clock;
+
+const UnwindOrder kByFramePointer = {.sources = {FrameSource::kFramePointer}};
 
 bool Never() { return false; }
 
@@ -23,10 +24,7 @@ class StackRequestsTest : public ::testing::Test {
  protected:
   std::future<absl::Status> Ask(int pid, Clock::duration patience = std::chrono::hours(1), IsCancelled gone = Never) {
     return std::async(std::launch::async, [this, pid, patience, gone = std::move(gone)] {
-      control::StacksRequest request;
-      request.set_pid(pid);
-      request.set_unwind("fp");
-      return requests_.Format(request, Clock::now() + patience, gone).status();
+      return requests_.Format({.pid = pid, .unwind = kByFramePointer}, Clock::now() + patience, gone).status();
     });
   }
   void AwaitListed(size_t count) {
@@ -99,10 +97,8 @@ TEST_F(StackRequestsTest, WhatCannotBeLoadedIsTriedAgain) {
                            ++loads;
                            return absl::UnavailableError("no memory");
                          });
-  control::StacksRequest request;
-  request.set_unwind("fp");
   for (int i = 1; i <= 3; ++i) {
-    EXPECT_EQ(requests.Format(request, Clock::now() + std::chrono::seconds(1), Never).status(),
+    EXPECT_EQ(requests.Format({.unwind = kByFramePointer}, Clock::now() + std::chrono::seconds(1), Never).status(),
               absl::UnavailableError("no memory"));
     EXPECT_EQ(loads, i);
   }

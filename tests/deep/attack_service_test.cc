@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "proto/control.pb.h"
 #include "tests/daemon/thread_user.h"
 #include "tests/deep/hung_mount.h"
 #include "tests/harness/confined_service.h"
@@ -110,17 +109,9 @@ class AttackServiceTest : public ::testing::Test {
     if (!said.empty()) send(fd.get(), said.data(), said.size(), MSG_NOSIGNAL);
     return fd;
   }
-  // As it is framed on the socket.
-  static std::string Framed(const control::Request& request) {
-    const std::string message = request.SerializeAsString();
-    return std::string{static_cast<char>(message.size()), 0, 0, 0} + message;
-  }
+  static std::string Get(const std::string& target) { return "GET " + target + " HTTP/1.1\r\n\r\n"; }
   static std::string StacksRequest(const Target& target) {
-    control::Request request;
-    request.set_version(1);
-    request.mutable_stacks()->set_pid(target.pid());
-    request.mutable_stacks()->set_unwind("eh_frame");
-    return Framed(request);
+    return Get("/stacks?unwind=eh_frame&pid=" + std::to_string(target.pid()));
   }
   // A value of /metrics, by all before it.
   uint64_t Metric(const std::string& name) const {
@@ -257,19 +248,16 @@ TEST_F(AttackServiceTest, MembersOfTheGroupKeepNobodyFromAsking) {
         connections.push_back(Connect(StacksRequest(*hanging[i % 2])));
       }
       const ThreadUser other(kMember + 1, kGroup);
-      connections.push_back(Connect("\1"));
-      connections.push_back(Connect("\1"));
+      connections.push_back(Connect("G"));
+      connections.push_back(Connect("G"));
     }
   };
-  control::Request status;
-  status.set_version(1);
-  status.mutable_status();
   for (int round = 0; round < 5; ++round) {
     attack();
     const Answer answer = service_->Ask({"status"}, seconds(60));
     ASSERT_EQ(answer.code, 0) << answer.errors << service_->Account();
     const ThreadUser third(kMember + 2, kGroup);
-    const OwnedFd member = Connect(Framed(status));
+    const OwnedFd member = Connect(Get("/status"));
     pollfd answered = {.fd = member.get(), .events = POLLIN, .revents = 0};
     ASSERT_EQ(poll(&answered, 1, 60'000), 1) << "another member";
   }

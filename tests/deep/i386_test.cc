@@ -6,9 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "classify/system_calls.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
+#include "tests/harness/deep_chain.h"
 #include "tests/harness/harness.h"
 
 namespace offcpu::integration {
@@ -41,30 +40,6 @@ class I386 : public testing::Test {
     if (!KernelRuns(target)) GTEST_SKIP() << "this kernel runs no programs of 32 bits";
   }
 };
-
-// "module 0xoffset" of every frame beyond deep_sleep, as the target prints its chain.
-std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames) {
-  std::vector<std::string> chain;
-  bool beyond = false;
-  for (const NamedFrame& frame : frames) {
-    if (beyond) {
-      std::array<char, 32> offset = {};
-      std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
-      chain.push_back(std::string(frame.module_name) + offset.data());
-    }
-    beyond = beyond || frame.name() == "deep_sleep";
-  }
-  return chain;
-}
-
-// What libgcc's unwinder has found in the target.
-std::vector<std::string> PrintedChain(const Target& target, const std::string& thread) {
-  std::vector<std::string> chain;
-  for (const std::string& line : target.Lines("chain")) {
-    if (line.rfind(thread + " ", 0) == 0) chain.push_back(line.substr(thread.size() + 1));
-  }
-  return chain;
-}
 
 TEST_F(I386, StacksAreWhole) {
   const std::unique_ptr<Target> target = Target::Start({"deep_32", "--seconds", "1"});

@@ -1,39 +1,17 @@
 // Kernel threads are recorded if they are selected, whatever the host has them do.
 #include <gtest/gtest.h>
 
-#include <memory>
-
-#include "tests/harness/harness.h"
+#include "tests/harness/selection.h"
 
 namespace offcpu::integration {
 namespace {
 
-// Two of one kind, of which one is selected.
-class Selection : public testing::Test {
+class SelectionOfHost : public SelectionTest {
  protected:
-  void SetUp() override {
-    wanted_ = Target::Start({"waits", "--seconds", "2"});
-    other_ = Target::Start({"waits", "--seconds", "2"});
-    ASSERT_NE(wanted_, nullptr);
-    ASSERT_NE(other_, nullptr);
-  }
-
-  Recording RecordBoth(const RecordConfig& config) {
-    other_->Go();
-    Recording recording = Record(config, *wanted_);
-    other_->AwaitDone();
-    return recording;
-  }
-
-  static uint64_t NsOf(const Recording& recording, pid_t pid) {
-    return recording.Sum([pid](const StackRow& row) { return row.process->key.pid == pid; }).ns;
-  }
-
-  std::unique_ptr<Target> wanted_;
-  std::unique_ptr<Target> other_;
+  SelectionOfHost() : SelectionTest("2") {}
 };
 
-TEST_F(Selection, KernelThreadsIfAskedFor) {
+TEST_F(SelectionOfHost, KernelThreadsIfAskedFor) {
   const auto is_kernel = [](const StackRow& row) { return row.user->missing == NoUserStack::kKernelThread; };
   // Threads of io_uring, which run in the kernel alone as well, are their program's.
   const auto is_kernels_own = [&](const StackRow& row) { return is_kernel(row) && !row.comm.starts_with("iou-"); };

@@ -12,6 +12,7 @@
 #include "process/container.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/pod_of_kubernetes.h"
+#include "tests/harness/selection.h"
 
 namespace offcpu::integration {
 namespace {
@@ -20,34 +21,14 @@ constexpr uint64_t kMostOfIt = 200'000'000;  // of what one thread waits in a ru
 
 bool Any(const StackRow&) { return true; }
 
-// Two of one kind, of which one is selected.
-class Selection : public testing::Test {
+class Selection : public SelectionTest {
  protected:
-  void SetUp() override {
-    wanted_ = Target::Start({"waits", "--seconds", "0.4"});
-    other_ = Target::Start({"waits", "--seconds", "0.4"});
-    ASSERT_NE(wanted_, nullptr);
-    ASSERT_NE(other_, nullptr);
-  }
-
-  Recording RecordBoth(const RecordConfig& config) {
-    other_->Go();
-    Recording recording = Record(config, *wanted_);
-    other_->AwaitDone();
-    return recording;
-  }
-
-  static uint64_t NsOf(const Recording& recording, pid_t pid) {
-    return recording.Sum([pid](const StackRow& row) { return row.process->key.pid == pid; }).ns;
-  }
+  Selection() : SelectionTest("0.4") {}
 
   void ExpectOnlyWanted(const Recording& recording) {
     EXPECT_GT(NsOf(recording, wanted_->pid()), kMostOfIt) << recording.DropsText();
     EXPECT_EQ(recording.Sum(Any).ns, NsOf(recording, wanted_->pid()));
   }
-
-  std::unique_ptr<Target> wanted_;
-  std::unique_ptr<Target> other_;
 };
 
 TEST_F(Selection, WholeHostIsEverybodyButTheRecorder) {

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -13,35 +11,12 @@
 #include "classify/system_calls.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
+#include "tests/harness/deep_chain.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/record_until.h"
 
 namespace offcpu::integration {
 namespace {
-
-// "module 0xoffset" of every frame beyond deep_sleep, as the target prints its chain.
-std::vector<std::string> FramesBeyondSleep(const std::vector<NamedFrame>& frames) {
-  std::vector<std::string> chain;
-  bool beyond = false;
-  for (const NamedFrame& frame : frames) {
-    if (beyond) {
-      std::array<char, 32> offset = {};
-      std::snprintf(offset.data(), offset.size(), " %#llx", static_cast<unsigned long long>(frame.address));
-      chain.push_back(std::string(frame.module_name) + offset.data());
-    }
-    beyond = beyond || frame.name() == "deep_sleep";
-  }
-  return chain;
-}
-
-// What libgcc's unwinder has found in the target.
-std::vector<std::string> PrintedChain(const Target& target, const std::string& thread) {
-  std::vector<std::string> chain;
-  for (const std::string& line : target.Lines("chain")) {
-    if (line.starts_with(thread + " ")) chain.push_back(line.substr(thread.size() + 1));
-  }
-  return chain;
-}
 
 // Waits of both threads have all of the chain, and none has a part of it that is wrong.
 void ExpectPrintedChains(const std::vector<std::string>& words, size_t levels) {

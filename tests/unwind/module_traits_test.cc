@@ -42,6 +42,7 @@ TEST(ModuleTraitsTest, SFrameThatIsPassedOverSaysNothing) {
   EXPECT_TRUE(uses({0xe2, 0xde, 1, 0}));
   EXPECT_TRUE(uses({0xe2, 0xde, 2, 0}));
   EXPECT_TRUE(uses({0xe2, 0xde, 4, 4}));
+  EXPECT_TRUE(uses({0xde, 0xe2, 3, 4})) << "big-endian";
   EXPECT_TRUE(uses(std::vector<uint8_t>(28))) << "what a linker leaves of an empty section";
 }
 

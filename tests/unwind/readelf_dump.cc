@@ -82,18 +82,17 @@ void AddTo(const Patterns& patterns, const std::string& line, ReadelfFunction* f
   }
 }
 
-std::string RegisterName(SFrameAbi abi, uint32_t reg) {
-  const bool is_aarch64 = abi == SFrameAbi::kAArch64Big || abi == SFrameAbi::kAArch64Little;
-  const uint32_t sp = is_aarch64 ? 31 : abi == SFrameAbi::kAmd64 ? 7 : 15;
-  const uint32_t fp = is_aarch64 ? 29 : abi == SFrameAbi::kAmd64 ? 6 : 11;
+std::string RegisterName(const Machine* machine, uint32_t reg) {
+  const uint32_t sp = machine == &kAArch64 ? 31 : 7;
+  const uint32_t fp = machine == &kAArch64 ? 29 : 6;
   return reg == sp ? "sp" : reg == fp ? "fp" : "r" + std::to_string(reg);
 }
 
-std::string Text(SFrameAbi abi, const SFrameRule& rule, const char* none) {
+std::string Text(const Machine* machine, const SFrameRule& rule, const char* none) {
   if (rule.base == SFrameRule::Base::kNone) return none;
   const bool on_cfa = rule.base == SFrameRule::Base::kCfa;
   const std::string text =
-      (on_cfa ? "c" : RegisterName(abi, rule.reg)) + (rule.offset < 0 ? "" : "+") + std::to_string(rule.offset);
+      (on_cfa ? "c" : RegisterName(machine, rule.reg)) + (rule.offset < 0 ? "" : "+") + std::to_string(rule.offset);
   return rule.deref && !on_cfa ? "(" + text + ")" : text;
 }
 
@@ -130,9 +129,9 @@ ReadelfFunction AsReadelf(const SFrameSection& section, const SFrameFunction& fu
     ReadelfRow text = {.start = row->start + (result.blocks ? 0 : function.begin), .undefined = row->outermost};
     if (!row->outermost) {
       text.mangled = row->mangled_ra;
-      text.cfa = Text(header.abi, row->cfa, "?");
-      text.fp = Text(header.abi, row->fp, "u");
-      text.ra = Text(header.abi, row->ra, "u");
+      text.cfa = Text(header.machine, row->cfa, "?");
+      text.fp = Text(header.machine, row->fp, "u");
+      text.ra = Text(header.machine, row->ra, "u");
       if (row->ra == SFrameRule{.base = SFrameRule::Base::kCfa, .deref = true, .reg = 0, .offset = header.fixed_ra}) {
         text.ra = "f";
       }

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "process/machine.h"
 #include "process/module.h"
-#include "unwind/sframe_section.h"
 
 namespace offcpu {
 
@@ -26,10 +26,8 @@ class SFrameBuilder {
   static constexpr uint8_t kKeyB = 0x20;
   static constexpr uint8_t kSignal = 0x80;
 
-  explicit SFrameBuilder(SFrameAbi abi_of_all = SFrameAbi::kAmd64) : abi(static_cast<uint8_t>(abi_of_all)) {
-    big_endian = abi_of_all == SFrameAbi::kAArch64Big || abi_of_all == SFrameAbi::kS390x;
-    fixed_ra = abi_of_all == SFrameAbi::kAmd64 ? -8 : 0;
-  }
+  explicit SFrameBuilder(const Machine& machine = kX86_64)
+      : abi(machine.sframe_abi), fixed_ra(&machine == &kX86_64 ? -8 : 0) {}
 
   // A function whose rows, already encoded, are `rows`. Returns the offset of its attributes.
   uint32_t Function(uint64_t begin, uint32_t size, uint8_t info, const std::vector<std::vector<uint8_t>>& rows,
@@ -96,13 +94,10 @@ class SFrameBuilder {
     uint32_t attributes = 0;
   };
 
-  void Put(std::vector<uint8_t>& out, uint64_t value, int size) const {
-    for (int i = 0; i < size; ++i) {
-      out.push_back(static_cast<uint8_t>(value >> 8 * (big_endian ? size - 1 - i : i)));
-    }
+  static void Put(std::vector<uint8_t>& out, uint64_t value, int size) {
+    for (int i = 0; i < size; ++i) out.push_back(static_cast<uint8_t>(value >> 8 * i));
   }
 
-  bool big_endian = false;
   std::vector<IndexElement> index;
 };
 

@@ -29,8 +29,8 @@ Row OnStack(uint64_t begin, uint64_t end, int32_t offset) {
 
 // A table with what it refers to.
 struct Opened {
-  Opened(ModuleTable bytes, std::vector<CodeRange> code, SFrameAbi abi = SFrameAbi::kAmd64) : module(std::move(bytes)) {
-    auto opened = SFrameTable::Open(module, code, abi);
+  Opened(ModuleTable bytes, std::vector<CodeRange> code, const Machine& machine = kX86_64) : module(std::move(bytes)) {
+    auto opened = SFrameTable::Open(module, code, machine);
     EXPECT_TRUE(opened.ok()) << opened.status();
     if (opened.ok()) table = *std::move(opened);
   }
@@ -411,13 +411,12 @@ TEST(SFrameTableTest, TablesThatAreRefused) {
   bytes.version = 3;
   bytes.flags = 0;
   EXPECT_EQ(CodeOf(bytes.Table()), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(CodeOf(SFrameBuilder(SFrameAbi::kAArch64Little).Table()), absl::StatusCode::kInvalidArgument)
-      << "of another machine";
+  EXPECT_EQ(CodeOf(SFrameBuilder(kAArch64).Table()), absl::StatusCode::kInvalidArgument) << "of another machine";
 }
 
 TEST(SFrameTableTest, FunctionsOfAArch64) {
   const SFrameObject object = ReadSFrameObject(SFrameFixture("aarch64.elf"));
-  Opened opened(object.table, object.code, SFrameAbi::kAArch64Little);
+  Opened opened(object.table, object.code, kAArch64);
   const Row leaf = opened.RowAt(0x4000b0);
   EXPECT_EQ(leaf.cfa, (CfaRule{.offset = 0, .addend = 0, .reg = kAArch64Sp, .deref = false}));
   EXPECT_EQ(leaf.ra, (ValueRule{.offset = 0, .place = Place::kInRegister, .reg = kX30}));
@@ -432,20 +431,13 @@ TEST(SFrameTableTest, FunctionsOfAArch64) {
 }
 
 TEST(SFrameTableTest, TheTrampolineOfAArch64) {
-  SFrameBuilder bytes(SFrameAbi::kAArch64Big);
+  SFrameBuilder bytes(kAArch64);
   bytes.Function(0x1000, 8, SFrameBuilder::kSignal, {});
-  Opened opened(bytes.Table(), {SFrameBuilder::kCode}, SFrameAbi::kAArch64Big);
+  Opened opened(bytes.Table(), {SFrameBuilder::kCode}, kAArch64);
   const Row row = opened.RowAt(0x1000);
   EXPECT_EQ(row.cfa, KernelContextRow(kAArch64).cfa);
   EXPECT_EQ(row.ra, KernelContextRow(kAArch64).ra);
   EXPECT_TRUE(row.signal);
-}
-
-TEST(SFrameTableTest, RowsOfS390xHaveNoForm) {
-  const SFrameObject object = ReadSFrameObject(SFrameFixture("s390x.elf"));
-  Opened opened(object.table, object.code, SFrameAbi::kS390x);
-  EXPECT_EQ(opened.table->functions(), 4u);
-  EXPECT_EQ(opened.OutcomeAt(0x10000b0), FindOutcome::kExpression);
 }
 
 TEST(SFrameTableTest, WorkOfALookUp) {
