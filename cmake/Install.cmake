@@ -5,7 +5,7 @@ install(TARGETS offcpud RUNTIME DESTINATION ${CMAKE_INSTALL_SBINDIR})
 install(FILES packaging/offcpud.toml DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/offcpud)
 install(FILES packaging/systemd/offcpud.service packaging/systemd/offcpud.socket DESTINATION lib/systemd/system)
 install(FILES packaging/systemd/offcpud.sysusers DESTINATION lib/sysusers.d RENAME offcpud.conf)
-install(FILES packaging/waiting-for-work.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu)
+install(FILES packaging/waiting-for-work.conf packaging/causes.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu)
 install(FILES packaging/grafana/offcpud.json DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/grafana)
 install(FILES packaging/prometheus/offcpud.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/offcpu/prometheus)
 install(FILES docs/offcpu.1 docs/offcpu-record.1 docs/offcpu-top.1 docs/offcpu-report.1 docs/offcpu-doctor.1

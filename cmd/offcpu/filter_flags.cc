@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "classify/glob_match.h"
+#include "classify/idle_patterns.h"
 #include "classify/wait_cause.h"
 
 namespace offcpu {
@@ -49,11 +51,23 @@ std::string Letters(const std::string& text) {
   return letters;
 }
 
+// Families first, then the causes that the kernel shows, then those that the shipped patterns name.
+std::vector<std::string> CauseNames() {
+  std::vector<std::string> names;
+  const auto add = [&names](std::string_view name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  };
+  for (int i = 0; i < kWaitCauseCount; ++i) add(Family(static_cast<WaitCause>(i)));
+  for (int i = 0; i < kWaitCauseCount; ++i) add(Name(static_cast<WaitCause>(i)));
+  for (const IdlePattern& pattern : DefaultIdlePatterns()) {
+    if (!pattern.wait.empty()) add(pattern.wait);
+  }
+  return names;
+}
+
 // The pattern, as a cause is written that has the same letters; InvalidArgument if no cause is like it.
 absl::StatusOr<std::string> CausePattern(const std::string& text) {
-  std::vector<std::string> names;
-  names.reserve(kWaitCauseCount);
-  for (int i = 0; i < kWaitCauseCount; ++i) names.emplace_back(Name(static_cast<WaitCause>(i)));
+  const std::vector<std::string> names = CauseNames();
   for (const std::string& name : names) {
     if (Matches(text, name)) return text;
   }
@@ -109,7 +123,8 @@ void AddFilterFlags(FilterFlags* values, std::vector<Flag>* flags) {
           {"--container", &values->containers, "Only this container, by its id or the first digits of it", "ID"},
           {"--cgroup", &values->cgroups, "Only this control group (v2) and those below it", "PATH"},
           {"--unit", &values->units, "Only this unit of systemd; nginx is nginx.service", "UNIT"},
-          {"--cause", &values->causes, "Only waits for this: lock, sleep, network, poll, preempted, ...", "CAUSE"},
+          {"--cause", &values->causes, "Only waits for this: mutex, sleep, network, ..., or a family of causes: lock",
+           "CAUSE"},
           {"--focus", &values->focus,
            "Only stacks with a function that this regular expression (of RE2) is found in, user or kernel", "REGEX"},
           {"--ignore", &values->ignore, "No stacks with such a function", "REGEX"},

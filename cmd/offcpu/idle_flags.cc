@@ -1,17 +1,25 @@
 #include "offcpu/idle_flags.h"
 
+#include <algorithm>
+
 #include "classify/idle_match.h"
 
 namespace offcpu {
 
 void AddIdleFlags(const std::string& what, IdleFlags* values, std::vector<Flag>* flags) {
   flags->push_back({"--idle", &values->idle, what, "HOW", {.one_of = {"show", "count"}}});
-  flags->push_back({"--idle-patterns", &values->patterns,
-                    "Tell waits for work by these patterns, too; waits that are stored are judged anew", "FILE"});
+  flags->push_back(
+      {"--idle-patterns", &values->patterns,
+       "Name waits, and tell those for work, by these patterns, too; waits that are stored are judged anew", "FILE"});
 }
 
 void MarkStoredIdle(const IdleFlags& flags, const IdlePatterns& patterns, NamedProfile* profile) {
-  if (!profile->idle_is_told || !flags.patterns.empty()) MarkIdle(patterns, profile);
+  const auto is_named = [](const NamedRow& row) { return !row.wait.empty(); };
+  if (!profile->idle_is_told || !flags.patterns.empty()) {
+    MarkIdle(patterns, profile);
+  } else if (std::none_of(profile->rows.begin(), profile->rows.end(), is_named)) {
+    NameWaits(patterns, profile);
+  }
 }
 
 }  // namespace offcpu

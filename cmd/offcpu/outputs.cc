@@ -73,7 +73,7 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
            {.one_of = RowValueNames(true)}},
           {"--by", &values->by,
            "Print a table by process, command, thread, cause, syscall, container, unit, cgroup, pod, comm, kind,\n"
-           "idle or another label of .json files; without it programs, or stacks of what is selected",
+           "wait, idle or another label of .json files; without it programs, or stacks of what is selected",
            "LABEL"},
           {"--time-unit",
            &values->time_unit,

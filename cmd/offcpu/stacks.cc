@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "classify/idle_match.h"
 #include "offcpu/daemon.h"
 #include "offcpu/outputs.h"
 #include "offcpu/verb.h"
@@ -34,7 +35,9 @@ absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
   absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
   if (!stacks.ok()) return stacks.status();
   const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
-  write(Symbolize(std::move(stacks->profile)), stacks->pcs, ToStdout);
+  NamedProfile profile = Symbolize(std::move(stacks->profile));
+  NameWaits(DefaultIdlePatterns(), &profile);
+  write(profile, stacks->pcs, ToStdout);
   return absl::OkStatus();
 }
 

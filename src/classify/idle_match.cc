@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -106,6 +107,16 @@ bool IsInterruptible(const IdleWait& wait) {
   return !wait.kernel.empty() && wait.kernel.front().named;
 }
 
+// `cause`: that of the wait.
+bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait, WaitCause cause) {
+  if (!pattern.syscalls.empty() && !Has(pattern.syscalls, wait.syscall)) return false;
+  if (pattern.wait.empty() && !IsInterruptible(wait)) return false;
+  if (!pattern.processes.empty() && !MatchesAny(pattern.processes, wait.process)) return false;
+  if (!pattern.threads.empty() && !MatchesAny(pattern.threads, wait.thread)) return false;
+  if (pattern.causes.empty()) return cause == CauseOf(WaitKind::kSleeping, wait.syscall, {});
+  return Has(pattern.causes, cause);
+}
+
 // A frame for each function: to a pattern, those that were inlined are no others.
 std::vector<NamedFrame> FrameForEachFunction(std::span<const NamedFrame> frames) {
   std::vector<NamedFrame> functions;
@@ -119,61 +130,69 @@ std::vector<NamedFrame> FrameForEachFunction(std::span<const NamedFrame> frames)
   return functions;
 }
 
-// Rows that share what decides share the work.
-class Marker {
+// What a row has in common with others that are judged alike: whichever thread it is, and whatever ended it.
+RowKey SharedKey(const ProfileRow& row) {
+  return {.process = row.process,
+          .comm = row.comm,
+          .kernel_stack = row.kernel_stack,
+          .user_stack = row.user_stack,
+          .kind = row.kind,
+          .syscall = row.syscall};
+}
+
+enum class Kind : uint8_t { kForWork, kNames };
+
+// Finds what the first pattern that a row matches says of it. Rows that share what decides share the work, and stacks
+// are looked at only for rows that match all else.
+class Finder {
  public:
-  Marker(const IdlePatterns& patterns, const NamedProfile& profile)
-      : patterns_(patterns), profile_(profile), by_stack_(profile.user_stacks.size()) {
-    for (const IdlePattern& pattern : patterns) names_.emplace_back(profile.names->Add(pattern.name));
+  // Asks the patterns of one kind. `patterns` and `profile` must outlive this.
+  Finder(const IdlePatterns& patterns, Kind kind, const NamedProfile& profile) : profile_(profile), causes_(profile) {
+    for (const IdlePattern& pattern : patterns) {
+      if (pattern.wait.empty() != (kind == Kind::kForWork)) continue;
+      patterns_.push_back(&pattern);
+      texts_.push_back(profile.names->Add(kind == Kind::kForWork ? pattern.name : pattern.wait));
+    }
   }
 
+  // "": no pattern matches.
   std::string_view Of(const ProfileRow& row) {
-    const RowKey key = {.process = row.process,  // whichever thread it is, and whatever ended it
-                        .comm = row.comm,
-                        .kernel_stack = row.kernel_stack,
-                        .user_stack = row.user_stack,
-                        .kind = row.kind,
-                        .syscall = row.syscall};
-    const auto [it, inserted] = known_.try_emplace(key);
+    const auto [it, inserted] = known_.try_emplace(SharedKey(row));
     if (inserted) it->second = Find(row);
     return it->second;
   }
 
  private:
-  struct OfStack {
-    bool is_known = false;
-    std::vector<size_t> patterns;  // that have such a stack
-  };
-
-  const std::vector<size_t>& WithStack(uint32_t index) {
-    OfStack& stack = by_stack_[index];
-    const NamedUserStack& user = profile_.user_stacks[index];
-    if (std::exchange(stack.is_known, true)) return stack.patterns;
-    const std::vector<NamedFrame> frames = FrameForEachFunction(user.frames);
-    for (size_t i = 0; i < patterns_.size(); ++i) {
-      const std::vector<IdleStack>& stacks = patterns_[i].stacks;
-      const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, frames); };
-      if (std::any_of(stacks.begin(), stacks.end(), matches)) stack.patterns.push_back(i);
-    }
-    return stack.patterns;
-  }
-
   std::string_view Find(const ProfileRow& row) {
     const IdleWait wait = {.process = profile_.processes[row.process].name,
                            .thread = profile_.comms[row.comm],
                            .kind = row.kind,
                            .syscall = row.syscall,
                            .kernel = profile_.kernel_stacks[row.kernel_stack].frames};
-    for (const size_t pattern : WithStack(row.user_stack)) {
-      if (MatchesWait(patterns_[pattern], wait)) return names_[pattern];
+    const WaitCause cause = causes_.Of(row);
+    std::vector<NamedFrame> frames;  // of the user stack, once a pattern asks for it
+    for (size_t i = 0; i < patterns_.size(); ++i) {
+      if (!MatchesWait(*patterns_[i], wait, cause)) continue;
+      if (frames.empty()) frames = FrameForEachFunction(profile_.user_stacks[row.user_stack].frames);
+      if (HasStack(row.user_stack, frames, i)) return texts_[i];
     }
     return "";
   }
 
-  const IdlePatterns& patterns_;
+  // `frames`: those of the stack.
+  bool HasStack(uint32_t stack, std::span<const NamedFrame> frames, size_t pattern) {
+    const auto [it, inserted] = has_stack_.try_emplace({stack, pattern});
+    if (!inserted) return it->second;
+    const std::vector<IdleStack>& stacks = patterns_[pattern]->stacks;
+    const auto matches = [&](const IdleStack& wanted) { return MatchesStack(wanted, frames); };
+    return it->second = std::any_of(stacks.begin(), stacks.end(), matches);
+  }
+
   const NamedProfile& profile_;
-  std::vector<std::string_view> names_;  // of the patterns
-  std::vector<OfStack> by_stack_;
+  std::vector<const IdlePattern*> patterns_;
+  std::vector<std::string_view> texts_;  // what they say; parallel to patterns_
+  WaitCauses causes_;
+  absl::flat_hash_map<std::pair<uint32_t, size_t>, bool> has_stack_;
   absl::flat_hash_map<RowKey, std::string_view> known_;
 };
 
@@ -192,18 +211,24 @@ bool MatchesStack(const IdleStack& stack, std::span<const NamedFrame> frames) {
 }
 
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait) {
-  if (!Has(pattern.syscalls, wait.syscall) || !IsInterruptible(wait)) return false;
-  if (!pattern.processes.empty() && !MatchesAny(pattern.processes, wait.process)) return false;
-  if (!pattern.threads.empty() && !MatchesAny(pattern.threads, wait.thread)) return false;
-  const WaitCause cause = CauseOf(wait.kind, wait.syscall, wait.kernel);
-  if (pattern.causes.empty()) return cause == CauseOf(WaitKind::kSleeping, wait.syscall, {});
-  return Has(pattern.causes, cause);
+  return MatchesWait(pattern, wait, CauseOf(wait.kind, wait.syscall, wait.kernel));
 }
 
 void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile) {
-  Marker marker(patterns, *profile);
-  for (NamedRow& row : profile->rows) row.idle = marker.Of(row);
+  Finder finder(patterns, Kind::kForWork, *profile);
+  for (NamedRow& row : profile->rows) row.idle = finder.Of(row);
   profile->idle_is_told = true;
+  NameWaits(patterns, profile);
+}
+
+void NameWaits(const IdlePatterns& patterns, NamedProfile* profile) {
+  Finder finder(patterns, Kind::kNames, *profile);
+  WaitCauses causes(*profile);
+  for (NamedRow& row : profile->rows) {
+    if (row.kind == WaitKind::kRunning) continue;
+    row.wait = finder.Of(row);
+    if (row.wait.empty()) row.wait = Name(causes.Of(row));
+  }
 }
 
 }  // namespace offcpu

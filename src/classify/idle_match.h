@@ -1,7 +1,7 @@
-// Does a wait match a pattern of waiting for work? It must be one that can be interrupted, in the system call and for
-// the cause that the pattern is of, and every frame from the pattern's outermost function down to the leaf must be one
-// that the pattern names. Callers further out do not matter. What is not known never matches: no stack, frames that are
-// missing or have no name where one is asked for. Pure functions.
+// Does a wait match a pattern? It must be in the system call and for the cause that the pattern is of, and every frame
+// from the pattern's outermost function down to the leaf must be one that the pattern names. Callers further out do not
+// matter. If it is a pattern of waiting for work, the wait must be one that can be interrupted. What is not known never
+// matches: no stack, frames that are missing or have no name where one is asked for. Pure functions.
 #ifndef OFFCPU_CLASSIFY_IDLE_MATCH_H_
 #define OFFCPU_CLASSIFY_IDLE_MATCH_H_
 
@@ -27,8 +27,11 @@ struct IdleWait {
 };
 bool MatchesWait(const IdlePattern& pattern, const IdleWait& wait);
 
-// Marks each row that waits for work with what it waits in. Marks from before are replaced.
+// Marks each row that waits for work with what it waits in, and names the waits. Marks from before are replaced.
 void MarkIdle(const IdlePatterns& patterns, NamedProfile* profile);
+
+// Names what each wait is (NamedRow::wait): by the first pattern with a name for it, or else by its cause alone.
+void NameWaits(const IdlePatterns& patterns, NamedProfile* profile);
 
 }  // namespace offcpu
 

@@ -37,12 +37,16 @@ absl::StatusOr<std::vector<std::string>> ParseNames(std::string_view text) {
   return names;
 }
 
-absl::StatusOr<WaitCause> ParseCause(const std::string& name) {
+// A family stands for all of its causes.
+absl::StatusOr<std::vector<WaitCause>> ParseCause(const std::string& name) {
+  std::vector<WaitCause> causes;
   for (int i = 0; i < kWaitCauseCount; ++i) {
     const auto cause = static_cast<WaitCause>(i);
-    if (Name(cause) == name && cause != WaitCause::kPreempted && cause != WaitCause::kThrottled) return cause;
+    if (cause == WaitCause::kPreempted || cause == WaitCause::kThrottled) continue;
+    if (Name(cause) == name || Family(cause) == name) causes.push_back(cause);
   }
-  return Wrong(absl::StrCat("no cause is called '", name, "'"));
+  if (causes.empty()) return Wrong(absl::StrCat("no cause is called '", name, "'"));
+  return causes;
 }
 
 // "<NAME>". There are functions whose names only begin and end so.
@@ -173,7 +177,9 @@ class Draft {
     if (is_ending()) return CheckEnding();
     const bool is_empty = keys_.empty() && pattern_.stacks.empty();
     if (off_) return is_empty ? absl::OkStatus() : Wrong("a pattern that is off has nothing else");
-    if (pattern_.syscalls.empty()) return Wrong("a pattern has a line 'syscall = ...'");
+    const bool is_any = !pattern_.wait.empty() && !pattern_.causes.empty();
+    if (pattern_.syscalls.empty() && !is_any)
+      return Wrong("a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
     if (pattern_.stacks.empty()) return Wrong("a pattern has a line 'stack = ...'");
     return absl::OkStatus();
   }
@@ -193,9 +199,20 @@ class Draft {
       return SetSystemCalls(names);
     } else if (key == "cause") {
       return SetCauses(names);
+    } else if (key == "wait") {
+      return SetWait(names);
     } else {
-      return Wrong(absl::StrCat("nothing is called '", key, "': there are process, thread, syscall, cause and stack"));
+      return Wrong(
+          absl::StrCat("nothing is called '", key, "': there are process, thread, syscall, cause, wait and stack"));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status SetWait(const std::vector<std::string>& names) {
+    if (names.size() != 1) return Wrong("a wait has one name");
+    if (names.front().size() > kMaxWaitBytes)
+      return Wrong(absl::StrCat("the name of a wait has at most ", kMaxWaitBytes, " bytes"));
+    pattern_.wait = names.front();
     return absl::OkStatus();
   }
 
@@ -210,9 +227,9 @@ class Draft {
 
   absl::Status SetCauses(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
-      const absl::StatusOr<WaitCause> cause = ParseCause(name);
-      if (!cause.ok()) return cause.status();
-      pattern_.causes.push_back(*cause);
+      const absl::StatusOr<std::vector<WaitCause>> causes = ParseCause(name);
+      if (!causes.ok()) return causes.status();
+      pattern_.causes.insert(pattern_.causes.end(), causes->begin(), causes->end());
     }
     return absl::OkStatus();
   }
@@ -330,12 +347,13 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text;
 }
 
-constexpr char kShippedName[] = "waiting-for-work.conf";
+constexpr char kShippedName[] = "shipped";
 
 const Parser& Shipped() {
   static const Parser* const kParser = [] {
     auto* parser = new Parser(nullptr);
-    ParseLines(kDefaultIdlePatterns, kShippedName, *parser).IgnoreError();  // a test holds it right
+    ParseLines(kDefaultIdlePatterns, kShippedName, *parser).IgnoreError();  // a test holds both right
+    ParseLines(kDefaultCausePatterns, kShippedName, *parser).IgnoreError();
     return parser;
   }();
   return *kParser;

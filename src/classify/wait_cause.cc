@@ -39,25 +39,26 @@ constexpr Rule kByFunction[] = {
     {"do_freezer_trap", WaitCause::kFrozen},
     {"__refrigerator", WaitCause::kFrozen},
     // Locks.
-    {"futex_*", WaitCause::kLock},
-    {"__futex_*", WaitCause::kLock},
-    {"do_futex", WaitCause::kLock},
-    {"__mutex_lock*", WaitCause::kLock},
-    {"mutex_lock*", WaitCause::kLock},
-    {"__ww_mutex_lock*", WaitCause::kLock},
-    {"rwsem_down_*", WaitCause::kLock},
-    {"down_read*", WaitCause::kLock},
-    {"down_write*", WaitCause::kLock},
-    {"percpu_rwsem_wait", WaitCause::kLock},
-    {"__percpu_down_*", WaitCause::kLock},
-    {"percpu_down_*", WaitCause::kLock},
-    {"__down*", WaitCause::kLock},
-    {"rt_mutex_slowlock*", WaitCause::kLock},
-    {"flock_lock_inode_wait", WaitCause::kLock},
-    {"posix_lock_inode_wait", WaitCause::kLock},
-    {"locks_lock_inode_wait", WaitCause::kLock},
-    {"do_semtimedop", WaitCause::kLock},
-    {"__do_semtimedop", WaitCause::kLock},
+    {"futex_lock_pi*", WaitCause::kMutex},
+    {"futex_*", WaitCause::kFutex},
+    {"__futex_*", WaitCause::kFutex},
+    {"do_futex", WaitCause::kFutex},
+    {"__mutex_lock*", WaitCause::kKernelLock},
+    {"mutex_lock*", WaitCause::kKernelLock},
+    {"__ww_mutex_lock*", WaitCause::kKernelLock},
+    {"rwsem_down_*", WaitCause::kKernelLock},
+    {"down_read*", WaitCause::kKernelLock},
+    {"down_write*", WaitCause::kKernelLock},
+    {"percpu_rwsem_wait", WaitCause::kKernelLock},
+    {"__percpu_down_*", WaitCause::kKernelLock},
+    {"percpu_down_*", WaitCause::kKernelLock},
+    {"__down*", WaitCause::kKernelLock},
+    {"rt_mutex_slowlock*", WaitCause::kKernelLock},
+    {"flock_lock_inode_wait", WaitCause::kFileLock},
+    {"posix_lock_inode_wait", WaitCause::kFileLock},
+    {"locks_lock_inode_wait", WaitCause::kFileLock},
+    {"do_semtimedop", WaitCause::kSemaphore},
+    {"__do_semtimedop", WaitCause::kSemaphore},
     // Time.
     {"do_nanosleep", WaitCause::kSleep},
     {"hrtimer_nanosleep*", WaitCause::kSleep},
@@ -163,11 +164,11 @@ constexpr Rule kByFunction[] = {
 
 // Calls that can wait for one thing only. Others (read, write, ioctl) are for the stack to tell.
 constexpr Rule kBySystemCall[] = {
-    {"futex", WaitCause::kLock},
-    {"futex_*", WaitCause::kLock},
-    {"flock", WaitCause::kLock},
-    {"semop", WaitCause::kLock},
-    {"semtimedop", WaitCause::kLock},
+    {"futex", WaitCause::kFutex},
+    {"futex_*", WaitCause::kFutex},
+    {"flock", WaitCause::kFileLock},
+    {"semop", WaitCause::kSemaphore},
+    {"semtimedop", WaitCause::kSemaphore},
     {"nanosleep", WaitCause::kSleep},
     {"clock_nanosleep", WaitCause::kSleep},
     {"poll", WaitCause::kPoll},
@@ -278,6 +279,12 @@ bool IsPageFault(int32_t syscall, std::span<const NamedFrame> kernel) {
   return syscall == kNoSystemCall && any(kFault) && !any(kCall);
 }
 
+// The kernel waits for a futex with priority inheritance by an rt_mutex, which has other users of its own.
+bool IsOwnedFutex(const NamedFrame& frame, std::span<const NamedFrame> kernel) {
+  const auto is_call = [](const NamedFrame& caller) { return Matches(caller.name(), "futex_lock_pi*"); };
+  return Matches(frame.name(), "rt_mutex_*") && std::any_of(kernel.begin(), kernel.end(), is_call);
+}
+
 // The cause where a thread left the CPU as one that can run. Most were made to. But one that has called the scheduler
 // itself was about to wait, and has been woken on its way: it left for what it was to wait for.
 WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
@@ -292,9 +299,22 @@ WaitCause CauseOfRunnable(std::span<const NamedFrame> kernel) {
 
 std::string_view Name(WaitCause cause) {
   constexpr std::array<std::string_view, kWaitCauseCount> kNames = {
-      "lock",  "sleep", "block I/O",  "file",      "network",   "poll",   "pipe",
-      "child", "vfork", "page fault", "preempted", "throttled", "frozen", "other"};
+      "futex", "mutex", "file lock", "semaphore", "kernel lock", "sleep",     "block I/O", "file",   "network",
+      "poll",  "pipe",  "child",     "vfork",     "page fault",  "preempted", "throttled", "frozen", "other"};
   return kNames[static_cast<size_t>(cause)];
+}
+
+std::string_view Family(WaitCause cause) {
+  switch (cause) {
+    case WaitCause::kFutex:
+    case WaitCause::kMutex:
+    case WaitCause::kFileLock:
+    case WaitCause::kSemaphore:
+    case WaitCause::kKernelLock:
+      return "lock";
+    default:
+      return Name(cause);
+  }
 }
 
 WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> kernel) {
@@ -307,6 +327,7 @@ WaitCause CauseOf(WaitKind kind, int32_t syscall, std::span<const NamedFrame> ke
   if (IsFreezerTrap(kind, kernel)) return WaitCause::kFrozen;
   if (IsPageFault(syscall, kernel)) return WaitCause::kPageFault;
   for (const NamedFrame& frame : kernel) {
+    if (IsOwnedFutex(frame, kernel)) return WaitCause::kMutex;
     if (const std::optional<WaitCause> cause = Find(frame.name(), kByFunction)) return *cause;
   }
   return Find(SystemCallName(syscall), kBySystemCall).value_or(WaitCause::kOther);

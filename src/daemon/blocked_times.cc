@@ -3,8 +3,10 @@
 #include <malloc.h>
 
 #include <chrono>
+#include <string_view>
 
 #include "classify/idle.h"
+#include "classify/wait_cause.h"
 #include "process/start_thread.h"
 #include "profile/losses.h"
 #include "profile/merge.h"
@@ -19,6 +21,23 @@ uint64_t BlockedNs(const Windows& window) {
     for (const ProfileRow& row : piece->rows) sum += row.blocked_ns;
   }
   return sum;
+}
+
+// Those that the kernel shows and those that the patterns name. A thread that is preempted or throttled is not blocked.
+std::vector<BlockedBy> CausesOf(const IdlePatterns& patterns) {
+  std::vector<BlockedBy> all;
+  const auto add = [&all](WaitCause cause, std::string_view name) {
+    if (cause == WaitCause::kPreempted || cause == WaitCause::kThrottled) return;
+    all.push_back({std::string(Family(cause)), std::string(name)});
+  };
+  for (int i = 0; i < kWaitCauseCount; ++i) add(static_cast<WaitCause>(i), Name(static_cast<WaitCause>(i)));
+  for (const IdlePattern& pattern : patterns) {
+    if (pattern.wait.empty()) continue;
+    for (const WaitCause cause : pattern.causes) add(cause, pattern.wait);
+    if (!pattern.causes.empty()) continue;
+    for (const int32_t syscall : pattern.syscalls) add(CauseOf(WaitKind::kSleeping, syscall, {}), pattern.wait);
+  }
+  return all;
 }
 
 }  // namespace
@@ -43,7 +62,9 @@ BlockedTimes::~BlockedTimes() {
 
 void BlockedTimes::Configure(bool is_wanted, IdlePatterns patterns) {
   auto next = std::make_shared<const IdlePatterns>(std::move(patterns));
+  const std::vector<BlockedBy> causes = CausesOf(*next);
   const std::lock_guard lock(mutex_);
+  for (const BlockedBy& by : causes) sums_.times.try_emplace(by);
   is_wanted_ = is_wanted;
   patterns_ = std::move(next);
 }
@@ -77,9 +98,9 @@ void BlockedTimes::Loop() {
     malloc_trim(0);  // it was much, and the next window is far
     lock.lock();
     if (stop_) return;  // names may be missing
-    for (size_t i = 0; i < kWaitCauseCount; ++i) {
-      sums_.work_ns[i] += added.work_ns[i];
-      sums_.idle_ns[i] += added.idle_ns[i];
+    for (const auto& [by, time] : added.times) {
+      sums_.times[by].work_ns += time.work_ns;
+      sums_.times[by].idle_ns += time.idle_ns;
     }
     AddDrops(added.lost_names, sums_.lost_names);
   }
@@ -94,8 +115,9 @@ BlockedSums BlockedTimes::SumsOf(const Windows& window, const IdlePatterns& patt
   BlockedSums sums;
   for (const NamedRow& row : profile.rows) {
     if (row.blocked_ns == 0) continue;
-    auto& of_all_causes = IsIdle(row) ? sums.idle_ns : sums.work_ns;
-    of_all_causes[static_cast<size_t>(causes.Of(row))] += row.blocked_ns;
+    const WaitCause cause = causes.Of(row);
+    BlockedTime& time = sums.times[{std::string(Family(cause)), std::string(causes.NameOf(row))}];
+    (IsIdle(row) ? time.idle_ns : time.work_ns) += row.blocked_ns;
   }
   for (const Drop& drop : profile.stats.drops) {
     if (drop.reason == InfoOf(LossId::kNamesNotRead).name || drop.reason == InfoOf(LossId::kNameMemoryShare).name)

@@ -6,30 +6,44 @@
 #ifndef OFFCPU_DAEMON_BLOCKED_TIMES_H_
 #define OFFCPU_DAEMON_BLOCKED_TIMES_H_
 
-#include <array>
 #include <atomic>
+#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "classify/idle_patterns.h"
-#include "classify/wait_cause.h"
 #include "daemon/window_store.h"
 #include "process/reader_pool.h"
 #include "symbolize/name_cache.h"
 
 namespace offcpu {
 
+// The waits for one cause.
+struct BlockedTime {
+  uint64_t work_ns = 0;  // waits that kept the thread from its work
+  uint64_t idle_ns = 0;  // waits for work
+};
+
+// A cause of waits, and its family: classify/wait_cause.h.
+struct BlockedBy {
+  std::string family;
+  std::string cause;
+
+  auto operator<=>(const BlockedBy&) const = default;
+};
+
 struct BlockedSums {
-  std::array<uint64_t, kWaitCauseCount> work_ns = {};  // by WaitCause: waits that kept the thread from its work
-  std::array<uint64_t, kWaitCauseCount> idle_ns = {};  // waits for work
+  std::map<BlockedBy, BlockedTime> times;  // those that there can be, also where there was none
   uint64_t not_told_ns = 0;
   std::vector<Drop> lost_names;  // of functions
 };

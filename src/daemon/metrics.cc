@@ -109,17 +109,17 @@ void AddTimes(const RecordingTotals& totals, Families& to) {
   to.Value(static_cast<double>(totals.cpu_ns) / kNsPerSecond);
 }
 
-// Waiting for a CPU has no cause but that, and is apart.
+// Waiting for a CPU has no cause but that, and is apart. `cause` is the family, `wait` the cause itself.
 void AddBlocked(const BlockedSums& blocked, Families& to) {
   to.Counter("offcpud_blocked_seconds_total", "Blocked time of windows that have ended, by cause; idle: for work.");
-  for (size_t i = 0; i < kWaitCauseCount; ++i) {
-    const auto cause = static_cast<WaitCause>(i);
-    if (cause == WaitCause::kPreempted || cause == WaitCause::kThrottled) continue;  // such a thread is not blocked
-    const std::string name(Name(cause));
-    to.Value(static_cast<double>(blocked.work_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "false"}});
-    to.Value(static_cast<double>(blocked.idle_ns[i]) / kNsPerSecond, {{"cause", name}, {"idle", "true"}});
+  const auto add = [&to](const BlockedBy& by, const char* idle, uint64_t ns) {
+    to.Value(static_cast<double>(ns) / kNsPerSecond, {{"cause", by.family}, {"wait", by.cause}, {"idle", idle}});
+  };
+  for (const auto& [by, time] : blocked.times) {
+    add(by, "false", time.work_ns);
+    add(by, "true", time.idle_ns);
   }
-  to.Value(static_cast<double>(blocked.not_told_ns) / kNsPerSecond, {{"cause", "not told"}, {"idle", "false"}});
+  add({"not told", "not told"}, "false", blocked.not_told_ns);
 }
 
 // Sums of weights are no whole numbers. What is rounded is the sum up to a bucket, which never falls from one bucket to

@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "classify/idle_match.h"
 #include "recorder/process_stacks.h"
 #include "symbolize/symbolizer.h"
 #include "tables/thread_stacks.h"
@@ -35,7 +36,9 @@ absl::StatusOr<std::string> StackRequests::Format(const StacksWanted& wanted, Cl
 // Who comes second finds most names.
 NamedProfile StackRequests::Name(Profile profile, const SymbolizerOptions& options) {
   const std::lock_guard lock(naming_);
-  return Symbolize(std::move(profile), options, &names_);
+  NamedProfile named = Symbolize(std::move(profile), options, &names_);
+  NameWaits(DefaultIdlePatterns(), &named);
+  return named;
 }
 
 absl::StatusOr<Listing> StackRequests::SharedListing() {

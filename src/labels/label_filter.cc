@@ -12,13 +12,18 @@
 namespace offcpu {
 namespace {
 
+bool IsMet(const LabelFilter& filter, const RowLabelValues& values) {
+  if (Matches(filter.pattern, TextOf(values, filter.label))) return true;
+  return filter.label == RowLabel::kCause && Matches(filter.pattern, TextOf(values, RowLabel::kWait));
+}
+
 bool IsKept(const std::vector<LabelFilter>& filters, const RowLabelValues& values) {
   std::array<bool, kRowLabelCount> is_asked = {};
   std::array<bool, kRowLabelCount> is_met = {};
   for (const LabelFilter& filter : filters) {
     const auto label = static_cast<size_t>(filter.label);
     is_asked[label] = true;
-    is_met[label] = is_met[label] || Matches(filter.pattern, TextOf(values, filter.label));
+    is_met[label] = is_met[label] || IsMet(filter, values);
   }
   return is_asked == is_met;
 }

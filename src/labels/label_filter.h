@@ -11,7 +11,8 @@
 
 namespace offcpu {
 
-// "cgroup=/system.slice/*": rows whose label is like that.
+// "cgroup=/system.slice/*": rows whose label is like that. A cause may be a family ("lock") or one cause of it
+// ("mutex").
 struct LabelFilter {
   RowLabel label;
   std::string pattern;

@@ -74,7 +74,10 @@ RowLabelValues RowLabels::OfRow(const NamedRow& row) {
   At(RowLabel::kComm, values).text = profile_.comms[row.comm];
   FillControlGroup(row.control_group, values);
   At(RowLabel::kKind, values).text = Name(row.kind);
-  if (row.kind != WaitKind::kRunning) At(RowLabel::kCause, values).text = Name(causes_.Of(row));
+  if (row.kind != WaitKind::kRunning) {
+    At(RowLabel::kCause, values).text = Family(causes_.Of(row));
+    At(RowLabel::kWait, values).text = causes_.NameOf(row);
+  }
   const auto [call, is_new] = system_calls_.try_emplace(row.syscall);
   if (is_new) call->second = SystemCallName(row.syscall);
   At(RowLabel::kSystemCall, values).text = call->second;

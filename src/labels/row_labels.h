@@ -32,6 +32,7 @@ enum class RowLabel : uint8_t {
   kUnit,
   kKind,
   kCause,
+  kWait,
   kSystemCall,
   kIdle
 };
@@ -70,7 +71,8 @@ inline constexpr std::array<RowLabelInfo, kRowLabelCount> kRowLabels = {{
     {.label = RowLabel::kKind, .name = "kind", .attribute = "offcpu.kind"},
     {.label = RowLabel::kCause,
      .name = "cause",
-     .attribute = "offcpu.cause"},  // of the wait; told by the kind, the next and the kernel stack
+     .attribute = "offcpu.cause"},  // the family of the cause; told by the kind, the system call and the kernel stack
+    {.label = RowLabel::kWait, .name = "wait", .attribute = "offcpu.wait"},  // the cause; told by the user stack, too
     {.label = RowLabel::kSystemCall, .name = "syscall", .attribute = "offcpu.syscall"},  // of the stay
     {.label = RowLabel::kIdle,
      .name = "idle",

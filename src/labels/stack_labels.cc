@@ -29,8 +29,8 @@ void AppendOutermostFirst(const std::vector<NamedFrame>& frames, std::vector<std
 
 }  // namespace
 
-std::string WaitLabel(WaitCause cause, int32_t syscall) {
-  return absl::StrCat(std::string(Name(cause)), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
+std::string WaitLabel(std::string_view cause, int32_t syscall) {
+  return absl::StrCat(Printable(cause), syscall == kNoSystemCall ? "" : " in ", SystemCallName(syscall));
 }
 
 std::string EndLabel(const NamedUserStack& stack) {

@@ -48,7 +48,7 @@ std::string ProgramLabel(const ProcessInfo& process);
 std::string ProcessLabel(const ProcessInfo& process);
 
 // "lock in futex", "page fault".
-std::string WaitLabel(WaitCause cause, int32_t syscall);
+std::string WaitLabel(std::string_view cause, int32_t syscall);
 
 }  // namespace offcpu
 

@@ -176,7 +176,8 @@ class Writer {
     std::vector<int32_t> attributes;
     VisitLabels(labels_.OfRow(row), [&](const RowLabelInfo& info, const RowLabelValue& value) {
       if (info.is_of_resource || !options_.labels.Has(info.label)) return;
-      if (info.label == RowLabel::kCause && value.text == Name(WaitCause::kOther)) return;
+      const bool is_cause = info.label == RowLabel::kCause || info.label == RowLabel::kWait;
+      if (is_cause && value.text == Name(WaitCause::kOther)) return;
       if (info.label == RowLabel::kIdle && phase == kRunnable) return;
       attributes.push_back(info.is_number ? dictionary.Attribute(info.attribute, value.number, "")
                                           : dictionary.Attribute(info.attribute, value.text));

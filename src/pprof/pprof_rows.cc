@@ -228,6 +228,7 @@ absl::Status PprofRows::Add(std::string_view bytes) {
   row.max_ns = static_cast<uint64_t>(labels->max_ns);
   SetErrors(*labels, &row);
   row.idle = Idle(labels->text(RowLabel::kIdle));
+  row.wait = labels->text(RowLabel::kWait);
   profile_.rows.push_back(std::move(row));
   return absl::OkStatus();
 }

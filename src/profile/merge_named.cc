@@ -116,7 +116,7 @@ class ProcessNumbers {
 };
 
 // Turns recordings into windows whose stacks are numbers, which MergeProfiles can join, and what that makes of them
-// back. The numbers of user stacks are of a stack and of what the row waits for work in.
+// back. The numbers of user stacks are of a stack and of what has been judged of the row.
 class NamedMerger {
  public:
   void Add(NamedProfile& profile) {
@@ -152,7 +152,18 @@ class NamedMerger {
   }
 
  private:
-  using Marked = std::pair<uint64_t, std::string_view>;  // number of a stack, and NamedRow::idle
+  // The number of a stack, and what has been judged of a row.
+  struct Marked {
+    uint64_t stack = 0;
+    std::string_view idle;
+    std::string_view wait;
+
+    bool operator==(const Marked&) const = default;
+    template <typename H>
+    friend H AbslHashValue(H h, const Marked& of) {
+      return H::combine(std::move(h), of.stack, of.idle, of.wait);
+    }
+  };
 
   uint64_t NumberOf(const Marked& marked) {
     const auto [it, is_new] = marked_numbers_.try_emplace(marked, marked_.size() + 1);
@@ -165,31 +176,32 @@ class NamedMerger {
     std::vector<uint64_t> numbers;
     for (const NamedUserStack& stack : profile.user_stacks) numbers.push_back(stacks_.Of(stack));
     absl::flat_hash_map<uint64_t, uint32_t> index;
-    const auto index_of = [&](uint32_t user_stack, std::string_view idle) {
-      const uint64_t number = NumberOf({numbers[user_stack], idle});
+    const auto index_of = [&](uint32_t user_stack, std::string_view idle, std::string_view wait) {
+      const uint64_t number = NumberOf({numbers[user_stack], idle, wait});
       const auto [it, is_new] = index.try_emplace(number, static_cast<uint32_t>(window.user_stacks.size()));
       if (is_new) window.user_stacks.push_back({.stack = {.frames = {{.address = number}}}});
       return it->second;
     };
     for (const NamedRow& row : profile.rows) {
       ProfileRow& added = window.rows.emplace_back(row);
-      added.user_stack = index_of(row.user_stack, row.idle);
+      added.user_stack = index_of(row.user_stack, row.idle, row.wait);
     }
     for (WakerChain& chain : window.wakers) {
-      for (WakerLink& link : chain) link.user_stack = index_of(link.user_stack, "");
+      for (WakerLink& link : chain) link.user_stack = index_of(link.user_stack, "", "");
     }
   }
 
   void TakeUserStacks(Profile& merged, NamedProfile& profile) const {
     absl::flat_hash_map<uint64_t, uint32_t> index;
     const auto index_of = [&](uint32_t in_merged) {
-      const uint64_t number = MarkedOf(merged.user_stacks[in_merged]).first;
+      const uint64_t number = MarkedOf(merged.user_stacks[in_merged]).stack;
       const auto [it, is_new] = index.try_emplace(number, static_cast<uint32_t>(profile.user_stacks.size()));
       if (is_new) profile.user_stacks.push_back(stacks_.user(number));
       return it->second;
     };
     for (const ProfileRow& row : merged.rows) {
-      NamedRow& taken = profile.rows.emplace_back(NamedRow{row, MarkedOf(merged.user_stacks[row.user_stack]).second});
+      const Marked& marked = MarkedOf(merged.user_stacks[row.user_stack]);
+      NamedRow& taken = profile.rows.emplace_back(NamedRow{row, marked.idle, marked.wait});
       taken.user_stack = index_of(row.user_stack);
     }
     for (WakerChain& chain : merged.wakers) {

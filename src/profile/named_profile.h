@@ -90,6 +90,7 @@ struct NamedUserStack {
 
 struct NamedRow : ProfileRow {
   std::string_view idle;  // the pattern of waiting for work that it matches, "" if it is no such wait
+  std::string_view wait;  // what the wait is, as exactly as is known: "mutex"; "" where nothing has judged it
 };
 
 struct NamedProfile : ProfileFacts {

@@ -22,6 +22,7 @@
 namespace offcpu {
 
 std::string_view LabelsName(const TableBy& by) {
+  if (by.label == RowLabel::kWait) return "cause";
   return by.is_without_digits ? "thread" : InfoOf(by.label.value_or(RowLabel::kProcess)).name;
 }
 
@@ -42,6 +43,7 @@ std::vector<LabelSums> SumByLabel(const NamedProfile& profile, std::span<const N
 absl::StatusOr<TableBy> ParseTableBy(const std::string& name) {
   if (name == "process") return TableBy{.apart = RowsApart::kProcesses};
   if (name == "command") return TableBy{};
+  if (name == "cause") return TableBy{.label = RowLabel::kWait};  // the label `cause` has only the family
   if (name == "thread") return TableBy{.label = RowLabel::kComm, .is_without_digits = true};
   const absl::StatusOr<RowLabel> label = ParseRowLabel(name);
   if (label.ok()) return TableBy{.label = *label};

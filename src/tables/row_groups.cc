@@ -49,10 +49,14 @@ std::string NameOf(const std::set<std::string>& names, std::string (*folded)(std
 void RowGroup::Add(const NamedRow& added) {
   if (rows.empty()) {
     row = added;
+    wait = added.wait;
     most_ns = added.wall_ns();
   } else {
     row.RowSums::Add(added);
-    if (added.wall_ns() > most_ns) static_cast<RowKey&>(row) = added.key();
+    if (added.wall_ns() > most_ns) {
+      static_cast<RowKey&>(row) = added.key();
+      wait = added.wait;
+    }
     most_ns = std::max(most_ns, added.wall_ns());
   }
   processes.insert(added.process);

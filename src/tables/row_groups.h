@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,7 @@ enum class RowsApart : uint8_t {
 
 struct RowGroup {
   ProfileRow row;                               // the sums; the key is that of the row with most time
+  std::string_view wait;                        // what that is (NamedRow::wait)
   uint64_t most_ns = 0;                         // of that row
   std::set<uint32_t> processes;                 // indices into the profile
   std::set<uint32_t> comms;                     // likewise

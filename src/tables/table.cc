@@ -86,10 +86,12 @@ std::string LeafLine(const NamedProfile& profile, const ProfileRow& row) {
   return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
 }
 
-// "lock in futex", "on a CPU in read", "on a CPU".
-std::string WhatOf(const ProfileRow& stack, WaitCauses& causes) {
-  if (stack.kind != WaitKind::kRunning) return WaitLabel(causes.Of(stack), stack.syscall);
-  const std::string syscall = SystemCallName(stack.syscall);
+// "mutex in futex", "on a CPU in read", "on a CPU".
+std::string WhatOf(const RowGroup& stack, WaitCauses& causes) {
+  const ProfileRow& row = stack.row;
+  if (row.kind != WaitKind::kRunning)
+    return WaitLabel(stack.wait.empty() ? Name(causes.Of(row)) : stack.wait, row.syscall);
+  const std::string syscall = SystemCallName(row.syscall);
   return syscall.empty() ? "on a CPU" : absl::StrCat("on a CPU in ", syscall);
 }
 
@@ -271,8 +273,7 @@ void WriteStackTable(const NamedProfile& profile, Rows rows, const TableOptions&
     const std::string figures = absl::StrFormat("#%d  %s, %s  %s", i + 1, ValueText(stack.row, options.value),
                                                 FormatPercent(amount(stack), total), CountText(stack.row));
     WriteStackHead(
-        figures,
-        absl::StrCat(WhoText(profile, stack), ", ", WhichThreads(profile, stack), ": ", WhatOf(stack.row, causes)),
+        figures, absl::StrCat(WhoText(profile, stack), ", ", WhichThreads(profile, stack), ": ", WhatOf(stack, causes)),
         options, sink);
     WriteFrames(UserLabels(profile.user_stacks[stack.row.user_stack]), options, sink);
     const std::vector<std::string> kernel = KernelLabels(profile.kernel_stacks[stack.row.kernel_stack]);

@@ -40,15 +40,12 @@ std::string_view StateOf(const NamedProfile& profile, const ProfileRow& row) {
   return IsRunning(profile, row) ? "running" : Name(row.kind);
 }
 
-WaitCause CauseOf(const NamedProfile& profile, const ProfileRow& row) {
-  return CauseOf(row.kind, row.syscall, profile.kernel_stacks[row.kernel_stack].frames);
-}
-
 // "" if the state says as much.
-std::string WaitOf(const NamedProfile& profile, const ProfileRow& row) {
-  const WaitCause cause = CauseOf(profile, row);
+std::string WaitOf(const NamedProfile& profile, const NamedRow& row) {
+  WaitCauses causes(profile);
+  const WaitCause cause = causes.Of(row);
   const bool says_more = cause != WaitCause::kOther || row.syscall != kNoSystemCall;
-  return says_more && cause != WaitCause::kPreempted ? WaitLabel(cause, row.syscall) : "";
+  return says_more && cause != WaitCause::kPreempted ? WaitLabel(causes.NameOf(row), row.syscall) : "";
 }
 
 // "#12  0x00007f0000001010  ": as wide for each frame of a stack.
@@ -161,14 +158,16 @@ void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
   json.EndArray();
 }
 
-void WriteThreadJson(const NamedProfile& profile, const FramePcs& pcs, const ProfileRow& row, JsonWriter& json) {
+void WriteThreadJson(const NamedProfile& profile, const FramePcs& pcs, const NamedRow& row, JsonWriter& json) {
   json.BeginObject();
   json.Key("tid");
   json.Signed(row.tid);
   json.Field("comm", profile.comms[row.comm]);
   json.Field("state", StateOf(profile, row));
   if (!IsRunning(profile, row)) {
-    json.Field("cause", Name(CauseOf(profile, row)));
+    WaitCauses causes(profile);
+    json.Field("cause", Family(causes.Of(row)));
+    json.Field("wait", causes.NameOf(row));
     if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
   }
   if (row.total_ns() != 0) json.Field("off_cpu_ns", row.total_ns());
@@ -196,7 +195,7 @@ void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, Byt
   json.Field("name", process.name);
   json.Key("threads");
   json.BeginArray();
-  for (const ProfileRow& row : profile.rows) WriteThreadJson(profile, pcs, row, json);
+  for (const NamedRow& row : profile.rows) WriteThreadJson(profile, pcs, row, json);
   json.EndArray();
   json.EndObject();
   sink("\n");

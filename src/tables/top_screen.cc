@@ -181,7 +181,7 @@ class Drawing {
     if (stack->thread != stack->process) process = absl::StrCat(stack->thread, " (", process, ")");
     const std::string who = absl::StrCat("stack of ", process, ": ");
     if (state_.stack.has_value() && SelectedStack() == stacks_.size()) return who + "no wait in this interval";
-    return absl::StrCat(who, std::string(Name(stack->kind)), ", cause ", std::string(Name(stack->cause)), ", longest ",
+    return absl::StrCat(who, std::string(Name(stack->kind)), ", cause ", stack->cause, ", longest ",
                         FormatDuration(stack->sums.max_ns));
   }
 

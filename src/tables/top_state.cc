@@ -23,8 +23,9 @@ constexpr ptrdiff_t kFar = PTRDIFF_MAX / 2;
 std::string TextOf(const TopStack& stack) {
   std::string text = absl::StrCat(stack.pid);
   const auto add = [&text](std::string_view name) { (text += '\n') += name; };
-  for (const std::string_view name : {std::string_view(stack.process), std::string_view(stack.thread), Name(stack.kind),
-                                      Name(stack.cause), std::string_view(stack.waits_in)})
+  for (const std::string_view name :
+       {std::string_view(stack.process), std::string_view(stack.thread), Name(stack.kind),
+        std::string_view(stack.cause), std::string_view(stack.cause_family), std::string_view(stack.waits_in)})
     add(name);
   for (const std::string& frame : stack.frames) add(frame);
   return absl::AsciiStrToLower(text);

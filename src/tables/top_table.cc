@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -64,7 +65,7 @@ class StackSums {
     for (const NamedKernelStack& stack : profile.kernel_stacks) kernel_.push_back(KernelLabels(stack));
   }
 
-  void Add(const ProfileRow& row) {
+  void Add(const NamedRow& row) {
     TopStack stack = Describe(row);
     auto [it, inserted] = index_.try_emplace(
         {row.process, row.comm, absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in}, stacks_.size());
@@ -75,15 +76,17 @@ class StackSums {
     }
     stacks_[it->second].sums.Add(row);
     kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
-    causes_[it->second][static_cast<size_t>(wait_causes_.Of(row))] += row.total_ns();
+    causes_[it->second][{Family(wait_causes_.Of(row)), wait_causes_.NameOf(row)}] += row.total_ns();
   }
 
   std::vector<TopStack> Take() {
     for (size_t i = 0; i < stacks_.size(); ++i) {
       const auto kind = std::max_element(kinds_[i].begin(), kinds_[i].end());
       stacks_[i].kind = static_cast<WaitKind>(kind - kinds_[i].begin());
-      const auto cause = std::max_element(causes_[i].begin(), causes_[i].end());
-      stacks_[i].cause = static_cast<WaitCause>(cause - causes_[i].begin());
+      const auto is_less = [](const auto& a, const auto& b) { return a.second < b.second; };
+      const auto [family, cause] = std::max_element(causes_[i].begin(), causes_[i].end(), is_less)->first;
+      stacks_[i].cause = Printable(cause);
+      stacks_[i].cause_family = family;
     }
     return std::move(stacks_);
   }
@@ -111,7 +114,7 @@ class StackSums {
   std::vector<TopStack> stacks_;
   // Nanoseconds; parallel to stacks_.
   std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;
-  std::vector<std::array<uint64_t, kWaitCauseCount>> causes_;
+  std::vector<std::map<std::pair<std::string_view, std::string_view>, uint64_t>> causes_;  // by family and cause
   WaitCauses wait_causes_;
 };
 
@@ -161,7 +164,8 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
   json.Field("process", stack.process);
   json.Field("thread", stack.thread);
   json.Field("kind", Name(stack.kind));
-  json.Field("cause", Name(stack.cause));
+  json.Field("cause", stack.cause_family);
+  json.Field("wait", stack.cause);
   WriteSums(stack.sums, json);
   json.Key("kernel_frames");
   json.Bool(stack.is_kernel);
@@ -194,7 +198,7 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
                     .drops = profile.stats.drops,
                     .processes = SumProcesses(profile, rows)};
   StackSums stacks(profile);
-  for (const ProfileRow& row : rows) {
+  for (const NamedRow& row : rows) {
     if (row.kind == WaitKind::kRunning) continue;
     table.sums.Add(row);
     stacks.Add(row);

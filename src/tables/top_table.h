@@ -29,7 +29,8 @@ struct TopStack {
   std::string process;
   std::string thread;
   WaitKind kind = WaitKind::kSleeping;  // that most of its time is of
-  WaitCause cause = WaitCause::kOther;  // likewise
+  std::string cause;                    // likewise
+  std::string cause_family;             // of that: classify/wait_cause.h
   // The innermost one first. Without those of the C library at either end, if there are others; those of the kernel if
   // there are none at all; a label in brackets for a stack, or the end of one, that is missing.
   std::vector<std::string> frames;

@@ -41,7 +41,7 @@ TEST(IdlePatterns, AllThatAPatternCanSay) {
       "process = server* | other\n"
       "  thread  =  pool-?  \n"
       "syscall = futex | epoll_wait\r\n"
-      "cause   = lock | page fault\n"
+      "cause   = futex | page fault\n"
       "stack   = Pool::Wait; [inlined | ns::(anonymous namespace)::other]; pthread_cond_wait\n"
       "stack   = loop; epoll_wait; ...\n"
       "[second]\n"
@@ -53,7 +53,7 @@ TEST(IdlePatterns, AllThatAPatternCanSay) {
   EXPECT_THAT(first.processes, ElementsAre("server*", "other"));
   EXPECT_THAT(first.threads, ElementsAre("pool-?"));
   EXPECT_THAT(first.syscalls, ElementsAre(__NR_futex, __NR_epoll_wait));
-  EXPECT_THAT(first.causes, ElementsAre(WaitCause::kLock, WaitCause::kPageFault));
+  EXPECT_THAT(first.causes, ElementsAre(WaitCause::kFutex, WaitCause::kPageFault));
   ASSERT_THAT(first.stacks, SizeIs(2));
   const IdleStack& pool = first.stacks[0];
   EXPECT_FALSE(pool.own_callees);
@@ -78,7 +78,7 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\nstack = f\n[a]\n"), "f:4: 'a' is there twice");
   EXPECT_EQ(ErrorOf("[a]\nstack f\n"), "f:2: a line is [NAME], KEY = VALUE or a comment that begins with #");
   EXPECT_EQ(ErrorOf("[a]\nstacks = f\n"),
-            "f:2: nothing is called 'stacks': there are process, thread, syscall, cause and stack");
+            "f:2: nothing is called 'stacks': there are process, thread, syscall, cause, wait and stack");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\nsyscall = write\n"), "f:3: syscall is there twice");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = reed\n"), "f:2: no system call is called 'reed'");
   EXPECT_EQ(ErrorOf("[a]\ncause = locks\n"), "f:2: no cause is called 'locks'");
@@ -99,7 +99,8 @@ TEST(IdlePatterns, AnErrorSaysWhereAndWhat) {
   EXPECT_EQ(ErrorOf("[a]\nstack = f; [g]; ...\n"),
             "f:2: in front of ... is a function that must be there and have a name");
   EXPECT_EQ(ErrorOf("[a]\nsyscall = read\n\n[b]\n"), "f:1: a pattern has a line 'stack = ...'");
-  EXPECT_EQ(ErrorOf("\n[a]\nstack = f\n"), "f:2: a pattern has a line 'syscall = ...'");
+  EXPECT_EQ(ErrorOf("\n[a]\nstack = f\n"),
+            "f:2: a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'");
   EXPECT_EQ(ErrorOf("[a]\noff\nstack = f\n"), "f:1: a pattern that is off has nothing else");
 }
 
@@ -264,18 +265,59 @@ TEST(IdlePatterns, Files) {
   EXPECT_EQ(std::string(ReadIdlePatterns({"/"}).status().message()), "/ is a directory: name a regular file");
 }
 
-// What is compiled in is the file that is installed, and all of it is right.
-TEST(IdlePatterns, Shipped) {
-  std::ifstream file(std::string(OFFCPU_SOURCE_DIR) + "/packaging/waiting-for-work.conf");
+std::string TextOf(const std::string& file_name) {
+  std::ifstream file(std::string(OFFCPU_SOURCE_DIR) + "/packaging/" + file_name);
   std::stringstream text;
   text << file.rdbuf();
-  EXPECT_EQ(text.str(), kDefaultIdlePatterns);
+  return text.str();
+}
+
+size_t PatternsIn(const std::string& text) {
+  std::stringstream lines(text);
   size_t names = 0;
-  for (std::string line; std::getline(text, line);) names += line.starts_with('[') && !line.starts_with("[<") ? 1 : 0;
-  const IdlePatterns patterns = Parsed(text.str());
-  EXPECT_THAT(patterns, SizeIs(names));
-  EXPECT_THAT(DefaultIdlePatterns(), SizeIs(names));
-  for (const IdlePattern& pattern : patterns) EXPECT_NE(pattern.name.find(": "), std::string::npos) << pattern.name;
+  for (std::string line; std::getline(lines, line);) names += line.starts_with('[') && !line.starts_with("[<") ? 1 : 0;
+  return names;
+}
+
+// What is compiled in are the files that are installed, and all of them is right.
+TEST(IdlePatterns, Shipped) {
+  const std::string for_work = TextOf("waiting-for-work.conf");
+  const std::string causes = TextOf("causes.conf");
+  EXPECT_EQ(for_work, kDefaultIdlePatterns);
+  EXPECT_EQ(causes, kDefaultCausePatterns);
+  const IdlePatterns all = DefaultIdlePatterns();
+  EXPECT_THAT(all, SizeIs(PatternsIn(for_work) + PatternsIn(causes)));
+  for (const IdlePattern& pattern : all) EXPECT_NE(pattern.name.find(": "), std::string::npos) << pattern.name;
+  for (const IdlePattern& pattern : Parsed(for_work)) EXPECT_EQ(pattern.wait, "") << pattern.name;
+  for (const IdlePattern& pattern : Parsed(causes)) EXPECT_NE(pattern.wait, "") << pattern.name;
+}
+
+TEST(IdlePatterns, ThatNameWaits) {
+  const IdlePatterns patterns = Parsed(
+      "[a]\nwait = mutex of the cache\ncause = lock\nstack = f\n"
+      "[b]\nwait = queue\ncause = futex | poll\nsyscall = futex\nstack = f\n");
+  ASSERT_THAT(patterns, SizeIs(2));
+  EXPECT_EQ(patterns[0].wait, "mutex of the cache");
+  EXPECT_THAT(patterns[0].syscalls, SizeIs(0)) << "any";
+  EXPECT_THAT(patterns[0].causes, ElementsAre(WaitCause::kFutex, WaitCause::kMutex, WaitCause::kFileLock,
+                                              WaitCause::kSemaphore, WaitCause::kKernelLock))
+      << "a family is all of its causes";
+  EXPECT_THAT(patterns[1].causes, ElementsAre(WaitCause::kFutex, WaitCause::kPoll));
+}
+
+TEST(IdlePatterns, ErrorsOfNamesOfWaits) {
+  const auto error = [](const std::string& text) {
+    IdlePatterns patterns;
+    return std::string(AddIdlePatterns(text, "f", &patterns).message());
+  };
+  constexpr char kNoCall[] = "f:1: a pattern has a line 'syscall = ...', or lines 'wait = ...' and 'cause = ...'";
+  EXPECT_EQ(error("[a]\nwait = mutex\nstack = f\n"), kNoCall);
+  EXPECT_EQ(error("[a]\ncause = futex\nstack = f\n"), kNoCall) << "a wait for work has its call";
+  EXPECT_EQ(error("[a]\nwait = a | b\n"), "f:2: a wait has one name");
+  EXPECT_EQ(error("[a]\nwait =\n"), "f:2: a name is empty");
+  const std::string longest(kMaxWaitBytes, 'w');
+  EXPECT_EQ(error("[a]\nwait = " + longest + "\ncause = futex\nstack = f\n"), "");
+  EXPECT_EQ(error("[a]\nwait = " + longest + "w\n"), "f:2: the name of a wait has at most 64 bytes");
 }
 
 }  // namespace

@@ -26,17 +26,40 @@ struct Example {
 };
 
 const Example kExamples[] = {
-    {WaitCause::kLock,
+    {WaitCause::kFutex,
      WaitKind::kSleeping,
      __NR_futex,
      {"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
       "do_syscall_64", "entry_SYSCALL_64_after_hwframe"}},
-    {WaitCause::kLock,  // of the kernel: what the call is for comes later
+    {WaitCause::kMutex,  // with priority inheritance
+     WaitKind::kSleeping,
+     __NR_futex,
+     {"__schedule", "schedule", "rt_mutex_schedule", "rt_mutex_slowlock_block.constprop.0", "futex_lock_pi", "do_futex",
+      "__x64_sys_futex", "do_syscall_64"}},
+    {WaitCause::kMutex,  // likewise, on 6.18
+     WaitKind::kOpen,
+     __NR_futex,
+     {"rt_mutex_schedule", "futex_lock_pi", "do_futex", "__x64_sys_futex", "do_syscall_64"}},
+    {WaitCause::kKernelLock,  // an rt_mutex that is the kernel's own
+     WaitKind::kDisk,
+     __NR_write,
+     {"__schedule", "schedule", "rt_mutex_schedule", "rt_mutex_slowlock_block.constprop.0", "rt_mutex_slowlock",
+      "i2c_transfer", "vfs_write", "do_syscall_64"}},
+    {WaitCause::kKernelLock,  // for the memory of the process, before it waits for its futex
+     WaitKind::kDisk,
+     __NR_futex,
+     {"__schedule", "schedule", "schedule_preempt_disabled", "rwsem_down_read_slowpath", "down_read",
+      "fixup_user_fault", "futex_lock_pi", "do_futex", "__x64_sys_futex", "do_syscall_64"}},
+    {WaitCause::kSemaphore,
+     WaitKind::kSleeping,
+     __NR_semop,
+     {"__schedule", "schedule", "__do_semtimedop", "do_semtimedop", "__x64_sys_semop", "do_syscall_64"}},
+    {WaitCause::kKernelLock,  // of the kernel: what the call is for comes later
      WaitKind::kDisk,
      __NR_write,
      {"__schedule", "schedule", "schedule_preempt_disabled", "rwsem_down_write_slowpath", "down_write",
       "ext4_buffered_write_iter", "vfs_write", "ksys_write", "do_syscall_64"}},
-    {WaitCause::kLock,
+    {WaitCause::kFileLock,
      WaitKind::kSleeping,
      __NR_flock,
      {"__schedule", "schedule", "flock_lock_inode_wait", "locks_lock_inode_wait", "__do_sys_flock", "do_syscall_64"}},
@@ -146,12 +169,12 @@ const Example kExamples[] = {
      {"__schedule", "schedule", "exit_to_user_mode_loop", "irqentry_exit_to_user_mode",
       "asm_sysvec_apic_timer_interrupt"}},
     {WaitCause::kPreempted, WaitKind::kYielded, __NR_sched_yield, {"__schedule", "schedule", "__x64_sys_sched_yield"}},
-    {WaitCause::kLock,  // woken between its decision to wait and the wait
+    {WaitCause::kFutex,  // woken between its decision to wait and the wait
      WaitKind::kPreempted,
      __NR_futex,
      {"__schedule", "schedule", "futex_wait_queue", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
       "do_syscall_64"}},
-    {WaitCause::kLock,  // likewise, from 6.15 on
+    {WaitCause::kFutex,  // likewise, from 6.15 on
      WaitKind::kPreempted,
      __NR_futex,
      {"__schedule", "schedule", "futex_do_wait", "__futex_wait", "futex_wait", "do_futex", "__x64_sys_futex",
@@ -226,7 +249,7 @@ TEST(WaitCauseTest, IsToldByTheStack) {
 
 TEST(WaitCauseTest, WithoutAStackIsToldByTheSystemCall) {
   const std::pair<int32_t, WaitCause> calls[] = {
-      {__NR_futex, WaitCause::kLock},           {__NR_nanosleep, WaitCause::kSleep},
+      {__NR_futex, WaitCause::kFutex},          {__NR_nanosleep, WaitCause::kSleep},
       {__NR_io_getevents, WaitCause::kBlockIo}, {__NR_fdatasync, WaitCause::kFile},
       {__NR_accept, WaitCause::kNetwork},       {__NR_epoll_pwait, WaitCause::kPoll},
       {__NR_waitid, WaitCause::kChild},         {__NR_vfork, WaitCause::kVfork},
@@ -263,7 +286,7 @@ TEST(WaitCauseTest, RowsOfOneStackDifferByKindAndSystemCall) {
   row.kind = WaitKind::kYielded;
   EXPECT_EQ(causes.Of(row), WaitCause::kPreempted);
   row = {.kernel_stack = 1, .kind = WaitKind::kSleeping, .syscall = __NR_futex};
-  EXPECT_EQ(causes.Of(row), WaitCause::kLock);
+  EXPECT_EQ(causes.Of(row), WaitCause::kFutex);
   row.syscall = __NR_poll;
   EXPECT_EQ(causes.Of(row), WaitCause::kPoll);
 }
@@ -273,6 +296,31 @@ TEST(WaitCauseTest, EveryCauseHasItsOwnName) {
   for (int i = 0; i < kWaitCauseCount; ++i) names.insert(Name(static_cast<WaitCause>(i)));
   EXPECT_EQ(names.size(), static_cast<size_t>(kWaitCauseCount));
   EXPECT_FALSE(names.contains(""));
+}
+
+// What files had before there were causes for it.
+TEST(WaitCauseTest, LocksAreAFamilyAndOthersAreTheirOwn) {
+  std::set<WaitCause> locks;
+  for (int i = 0; i < kWaitCauseCount; ++i) {
+    const auto cause = static_cast<WaitCause>(i);
+    if (Family(cause) == "lock") {
+      locks.insert(cause);
+    } else {
+      EXPECT_EQ(Family(cause), Name(cause));
+    }
+  }
+  EXPECT_EQ(locks, (std::set<WaitCause>{WaitCause::kFutex, WaitCause::kMutex, WaitCause::kFileLock,
+                                        WaitCause::kSemaphore, WaitCause::kKernelLock}));
+}
+
+TEST(WaitCauseTest, WhatHasBeenJudgedIsTheName) {
+  NamedProfile profile;
+  profile.kernel_stacks = {{.frames = KernelFrames({"schedule", "futex_wait", "do_futex"})}};
+  WaitCauses causes(profile);
+  NamedRow row = {{{.kernel_stack = 0, .kind = WaitKind::kSleeping, .syscall = __NR_futex}, {}}};
+  EXPECT_EQ(causes.NameOf(row), "futex");
+  row.wait = "join";
+  EXPECT_EQ(causes.NameOf(row), "join");
 }
 
 }  // namespace

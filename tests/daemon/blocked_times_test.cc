@@ -9,7 +9,6 @@
 #include <thread>
 #include <utility>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "process/module.h"
 #include "process/owned_fd.h"
@@ -17,8 +16,6 @@
 
 namespace offcpu {
 namespace {
-
-using ::testing::Each;
 
 // Without stacks: the system call says what they wait for.
 Profile AProfile(uint64_t lock_ns, uint64_t sleep_ns) {
@@ -54,8 +51,7 @@ Windows AWindowWithModules(int modules) {
 
 uint64_t Total(const BlockedSums& sums) {
   uint64_t total = sums.not_told_ns;
-  for (const uint64_t ns : sums.work_ns) total += ns;
-  for (const uint64_t ns : sums.idle_ns) total += ns;
+  for (const auto& [by, time] : sums.times) total += time.work_ns + time.idle_ns;
   return total;
 }
 
@@ -65,18 +61,34 @@ BlockedSums Await(const BlockedTimes& times, uint64_t total) {
   return times.sums();
 }
 
-uint64_t Of(const BlockedSums& sums, WaitCause cause) { return sums.work_ns[static_cast<size_t>(cause)]; }
-
 TEST(BlockedTimesTest, AreByCause) {
   const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
   times->Configure(true, {});
   times->Add(AWindow(100, 20));
   times->Add(AWindow(3, 1));
   const BlockedSums sums = Await(*times, 124);
-  EXPECT_EQ(Of(sums, WaitCause::kLock), 103u);
-  EXPECT_EQ(Of(sums, WaitCause::kSleep), 21u);
+  EXPECT_EQ(sums.times.at({"lock", "futex"}).work_ns, 103u);
+  EXPECT_EQ(sums.times.at({"sleep", "sleep"}).work_ns, 21u);
   EXPECT_EQ(Total(sums), 124u) << "waiting for a CPU has no cause";
-  EXPECT_THAT(sums.idle_ns, Each(0u));
+  for (const auto& [by, time] : sums.times) EXPECT_EQ(time.idle_ns, 0u) << by.cause;
+}
+
+// A counter that is there from the beginning shows its first growth, too.
+TEST(BlockedTimesTest, HaveEachCauseThatThereCanBe) {
+  const std::unique_ptr<BlockedTimes> times = *BlockedTimes::Start();
+  IdlePatterns patterns;
+  ASSERT_TRUE(AddIdlePatterns("[a]\nwait = row\ncause = futex | poll\nstack = f\n"
+                              "[b]\nwait = nap\nsyscall = nanosleep\nstack = f\n"
+                              "[for work]\nsyscall = read\nstack = f\n",
+                              "f", &patterns)
+                  .ok());
+  times->Configure(true, patterns);
+  const BlockedSums sums = times->sums();
+  EXPECT_EQ(Total(sums), 0u);
+  for (const BlockedBy& by : {BlockedBy{"lock", "futex"}, BlockedBy{"lock", "kernel lock"}, BlockedBy{"lock", "row"},
+                              BlockedBy{"poll", "row"}, BlockedBy{"sleep", "nap"}, BlockedBy{"other", "other"}})
+    EXPECT_TRUE(sums.times.contains(by)) << by.family << " " << by.cause;
+  EXPECT_FALSE(sums.times.contains({"preempted", "preempted"})) << "that is not blocked";
 }
 
 TEST(BlockedTimesTest, NothingIsNamedThatIsNotWanted) {

@@ -138,16 +138,17 @@ TEST(MetricsTest, BlockedTimeIsByCauseAndWhetherItIsForWork) {
   FakeKernel kernel;
   const std::unique_ptr<Recording> recording = *Recording::Start({}, StartFake(kernel));
   BlockedSums blocked;
-  blocked.work_ns[0] = 2'000'000'000;  // lock
-  blocked.idle_ns[5] = 3'000'000'000;  // poll
+  blocked.times[{"lock", "mutex"}].work_ns = 2'000'000'000;
+  blocked.times[{"poll", "poll"}].idle_ns = 3'000'000'000;
   blocked.not_told_ns = 4'000'000'000;
   const std::string text = FormatMetrics(*recording, WindowExport(), blocked, HttpStats(), ControlStats(), "1");
   EXPECT_THAT(text, HasSubstr("# TYPE offcpud_blocked_seconds_total counter\n"
-                              "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"false\"} 2\n"
-                              "offcpud_blocked_seconds_total{cause=\"lock\",idle=\"true\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",idle=\"false\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",idle=\"true\"} 3\n"));
-  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"not told\",idle=\"false\"} 4\n"));
+                              "offcpud_blocked_seconds_total{cause=\"lock\",wait=\"mutex\",idle=\"false\"} 2\n"
+                              "offcpud_blocked_seconds_total{cause=\"lock\",wait=\"mutex\",idle=\"true\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",wait=\"poll\",idle=\"false\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("\noffcpud_blocked_seconds_total{cause=\"poll\",wait=\"poll\",idle=\"true\"} 3\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\noffcpud_blocked_seconds_total{cause=\"not told\",wait=\"not told\",idle=\"false\"} 4\n"));
   EXPECT_THAT(text, Not(HasSubstr("cause=\"preempted\"")));
 }
 

@@ -114,7 +114,7 @@ TEST_F(Monitoring, WhatDashboardAndAlertsNameIsServedFromTheStart) {
   }
   EXPECT_GT(reasons, 3u);
   for (const std::string& cause : Matches(asked, "cause=\\\\?\"([^\"\\\\]+)\\\\?\""))
-    EXPECT_THAT(served, HasSubstr("offcpud_blocked_seconds_total{cause=\"" + cause + "\",idle=\"false\"} "));
+    EXPECT_THAT(served, HasSubstr("offcpud_blocked_seconds_total{cause=\"" + cause + "\",wait=\""));
 }
 
 // The counters move once in a window. Grafana's $__rate_interval is a minute where nobody says more, in which they move
@@ -144,7 +144,8 @@ TEST_F(Monitoring, WaitsForWorkAreApart) {
     return at == std::string::npos ? 0 : std::stod(metrics.substr(at + name.size()));
   };
   EXPECT_TRUE(Await([&] {
-    return seconds("cause=\"sleep\",idle=\"true\"") > 0.1 && seconds("cause=\"poll\",idle=\"false\"") > 0.1;
+    return seconds("cause=\"sleep\",wait=\"sleep\",idle=\"true\"") > 0.1 &&
+           seconds("cause=\"poll\",wait=\"poll\",idle=\"false\"") > 0.1;
   })) << Metrics();
 }
 

@@ -27,7 +27,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const offcpu::NamedFrame frame = {{}, false, {&line, 1}, "m"};
   const std::vector<offcpu::NamedFrame> frames(40, frame);
   for (const offcpu::IdlePattern& pattern : patterns) {
-    if (pattern.name.empty() || pattern.syscalls.empty() || pattern.stacks.empty()) std::abort();
+    const bool is_of_any_wait = pattern.syscalls.empty() && (pattern.wait.empty() || pattern.causes.empty());
+    if (pattern.name.empty() || is_of_any_wait || pattern.stacks.empty()) std::abort();
     for (const offcpu::IdleStack& stack : pattern.stacks) {
       const bool is_right = !stack.frames.empty() && stack.frames.size() <= offcpu::kMaxIdleFrames &&
                             IsCertain(stack.frames.back()) && (!stack.own_callees || IsCertain(stack.frames.front()));

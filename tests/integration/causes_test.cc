@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "classify/idle_match.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
 #include "symbolize/symbolizer.h"
@@ -35,6 +36,13 @@ struct Expected {
   const char* function;
   std::set<std::string> causes;
   std::set<std::string> syscalls;  // "" for none
+};
+
+// What a wait below a function of a thread is called.
+struct Named {
+  const char* thread;
+  const char* function;
+  std::string wait;
 };
 
 bool IsWait(const StackRow& row) { return row.row->kind == WaitKind::kSleeping || row.row->kind == WaitKind::kDisk; }
@@ -74,15 +82,53 @@ void ExpectCauses(const Recording& recording, const Target& target, const std::v
   }
 }
 
+// Names waits as `offcpu record` does, and expects that what is blocked below the function of a thread is called so.
+// The program measures all that its thread is off the CPU there, wherever that is preempted.
+void ExpectWaits(Recording* recording, const Target& target, const std::vector<Named>& all) {
+  NameWaits(DefaultIdlePatterns(), &recording->profile);
+  for (const Named& expected : all) {
+    const auto is_at = [&](const StackRow& row) { return row.comm == expected.thread && row.Has(expected.function); };
+    std::map<std::string, uint64_t> named;
+    for (const StackRow& row : recording->Rows(is_at)) named[std::string(row.row->wait)] += row.row->blocked_ns;
+    const Measure measured = target.Measured(expected.thread, expected.function);
+    std::printf("%-12s %5llu waits, %.3f ms measured:", expected.thread, (unsigned long long)measured.count,
+                static_cast<double>(measured.ns) / 1e6);
+    for (const auto& [name, ns] : named) std::printf("  %s %.3f ms", name.c_str(), static_cast<double>(ns) / 1e6);
+    std::printf("\n");
+    uint64_t blocked_ns = 0;
+    for (const auto& [name, ns] : named) blocked_ns += ns;
+    ASSERT_GT(blocked_ns, measured.ns / 2) << expected.thread << " hardly waits: no test\n" << recording->DropsText();
+    EXPECT_GE(static_cast<double>(named[expected.wait]), 0.99 * static_cast<double>(blocked_ns)) << expected.thread;
+    // The way from the program's clock to the switch and back is off the CPU to neither of both clocks of the kernel.
+    const auto is_of_thread = [&](const StackRow& row) { return row.comm == expected.thread; };
+    EXPECT_GE(recording->Sum(is_of_thread).ns, measured.ns * 95 / 100) << recording->DropsText();
+  }
+}
+
+TEST(Causes, OfWaitsForOtherThreadsAreTheirOwn) {
+  const std::unique_ptr<Target> target = Target::Start({"primitives", "--seconds", "2"});
+  ASSERT_NE(target, nullptr);
+  Recording recording = Record(Unthrottled({target->pid()}), *target);
+  ExpectWaits(&recording, *target,
+              {{"p_mutex", "wait_in_mutex", "mutex"},
+               {"p_rwlock", "wait_in_rwlock", "read-write lock"},
+               {"p_condvar", "wait_in_condvar", "condition variable"},
+               {"p_semaphore", "wait_in_semaphore", "semaphore"},
+               {"p_barrier", "wait_in_barrier", "barrier"},
+               {"p_join", "wait_in_join", "join"},
+               {"p_once", "wait_in_once", "once"},
+               {"p_sleep", "wait_in_sleep", "sleep"}});
+}
+
 TEST(Causes, OfTheUsualWaits) {
   const std::unique_ptr<Target> target = Target::Start({"waits", "--seconds", "2"});
   ASSERT_NE(target, nullptr);
   const Recording recording = Record(Unthrottled({target->pid()}), *target);
   ExpectCauses(recording, *target,
                {{"w_nanosleep", "wait_in_nanosleep", {"sleep"}, {"nanosleep", "clock_nanosleep"}},
-                {"w_futex", "wait_in_futex", {"lock"}, {"futex"}},
-                {"w_mutex", "wait_in_mutex", {"lock"}, {"futex"}},
-                {"w_condvar", "wait_in_condvar", {"lock"}, {"futex"}},
+                {"w_futex", "wait_in_futex", {"futex"}, {"futex"}},
+                {"w_mutex", "wait_in_mutex", {"futex"}, {"futex"}},
+                {"w_condvar", "wait_in_condvar", {"futex"}, {"futex"}},
                 {"w_pipe", "wait_in_pipe", {"pipe"}, {"read"}},
                 {"w_poll", "wait_in_poll", {"poll"}, {"poll"}},
                 {"w_epoll", "wait_in_epoll", {"poll"}, {"epoll_wait"}}});
@@ -99,7 +145,7 @@ TEST(Causes, OfTheOtherWaits) {
       {"c_select", "wait_in_select", {"poll"}, {"select", "pselect6"}},
       {"c_eventfd", "wait_in_eventfd", {"pipe"}, {"read"}},
       {"c_timerfd", "wait_in_timerfd", {"sleep"}, {"read"}},
-      {"c_flock", "wait_in_flock", {"lock"}, {"flock"}},
+      {"c_flock", "wait_in_flock", {"file lock"}, {"flock"}},
       {"c_waitpid", "wait_in_waitpid", {"child"}, {"wait4"}},
       {"c_spawn", "wait_in_spawn", {"vfork"}, {"clone", "clone3"}},
       {"c_vfork", "wait_in_vfork", {"vfork"}, {"vfork"}},
@@ -287,7 +333,7 @@ TEST(Causes, OfOpenWaitsAreThoseOfTheOthers) {
     seen[row.comm].insert(std::string(Name(causes.Of(*row.row))) + " in " + SystemCallName(row.row->syscall));
   }
   EXPECT_EQ(seen["reader"], std::set<std::string>{"pipe in read"});
-  EXPECT_EQ(seen["waiter"], std::set<std::string>{"lock in futex"});
+  EXPECT_EQ(seen["waiter"], std::set<std::string>{"futex in futex"});
   EXPECT_EQ(seen["big"], std::set<std::string>{"pipe in read"});
 }
 

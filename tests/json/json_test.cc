@@ -157,7 +157,7 @@ TEST(ProfileJsonTest, AStackHasItsRowAndBothHalves) {
   fake.profile.rows[0].syscall = 0;
   EXPECT_TRUE(ProfileJson(fake).starts_with(
       R"({"start_unix_ns":1,"duration_ns":2,"total_ns":111,"host":"h","stacks":[{"pid":10,"process":"server","comm":"worker",)"
-      R"("kind":"disk","cause":"pipe","syscall":"read","count":1,"blocked_ns":100,"runnable_ns":11,"max_ns":111,"user":[)"
+      R"("kind":"disk","cause":"pipe","wait":"pipe","syscall":"read","count":1,"blocked_ns":100,"runnable_ns":11,"max_ns":111,"user":[)"
       R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
       R"({"name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],"user_end":"stack copy",)"
       R"("kernel":["schedule","pipe_read"]}],)"

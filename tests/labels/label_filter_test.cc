@@ -37,6 +37,21 @@ TEST_F(LabelFilterTest, FiltersOfOneLabelAreOrAndOfSeveralAnd) {
   EXPECT_EQ(Kept({"comm=nobody"}), (std::vector<uint64_t>{}));
 }
 
+TEST_F(LabelFilterTest, ACauseIsAFamilyOrOneOfIt) {
+  const uint32_t futex = fake_.Kernel({"schedule", "futex_wait", "do_futex"});
+  fake_.Row(0, 0, fake_.User({"lock"}), futex, 1);
+  fake_.Row(0, 0, fake_.User({"join"}), futex, 2);
+  fake_.Row(0, 0, fake_.User({"wait"}), futex, 3);
+  std::vector<NamedRow>& rows = fake_.profile.rows;
+  rows[rows.size() - 3].wait = "mutex";
+  rows[rows.size() - 2].wait = "join";
+  EXPECT_EQ(Kept({"cause=lock"}), (std::vector<uint64_t>{1, 2, 3}));
+  EXPECT_EQ(Kept({"cause=mutex"}), (std::vector<uint64_t>{1}));
+  EXPECT_EQ(Kept({"cause=mutex", "cause=futex"}), (std::vector<uint64_t>{1, 3})) << "that nothing has judged";
+  EXPECT_EQ(Kept({"wait=join"}), (std::vector<uint64_t>{2}));
+  EXPECT_EQ(Kept({"wait=lock"}), (std::vector<uint64_t>{})) << "that is no cause, only a family";
+}
+
 TEST_F(LabelFilterTest, MarksOfWaitsForWorkStayWithTheirRows) {
   fake_.Idle({"", "a pool", ""});
   KeepRows({*ParseLabelFilter("pid=11")}, &fake_.profile);

@@ -88,10 +88,11 @@ TEST(OtlpLimitTest, AStackThatFitsNoRequestIsNamed) {
     for (const otlp::Sample& sample : profile->samples()) {
       if (reader.Functions(sample) != std::vector<std::string>{"[too large]"}) continue;
       ++found;
-      EXPECT_THAT(reader.Attributes(sample.attribute_indices()),
-                  UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "sleeping"),
-                                       Pair("offcpu.cause", "pipe"), Pair("offcpu.no_user_stack", "too large"),
-                                       Pair("offcpu.no_kernel_stack", "too large")));
+      EXPECT_THAT(
+          reader.Attributes(sample.attribute_indices()),
+          UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "sleeping"),
+                               Pair("offcpu.cause", "pipe"), Pair("offcpu.wait", "pipe"),
+                               Pair("offcpu.no_user_stack", "too large"), Pair("offcpu.no_kernel_stack", "too large")));
     }
   }
   EXPECT_EQ(found, 1);

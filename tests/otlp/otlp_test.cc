@@ -43,10 +43,10 @@ TEST(OtlpTest, EachValueIsAProfile) {
     ASSERT_EQ(profile.samples_size(), 1);
     values.emplace_back(reader.Type(profile), profile.samples(0).values(0));
     EXPECT_THAT(reader.Functions(profile.samples(0)), ElementsAre("pipe_read", "read", "loop", "app+0x3006"));
-    EXPECT_THAT(
-        reader.Attributes(profile.samples(0).attribute_indices()),
-        UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "disk"), Pair("offcpu.cause", "pipe"),
-                             Pair("offcpu.syscall", "read"), Pair("offcpu.user_end", "complete")));
+    EXPECT_THAT(reader.Attributes(profile.samples(0).attribute_indices()),
+                UnorderedElementsAre(Pair("thread.name", "worker"), Pair("offcpu.kind", "disk"),
+                                     Pair("offcpu.cause", "pipe"), Pair("offcpu.wait", "pipe"),
+                                     Pair("offcpu.syscall", "read"), Pair("offcpu.user_end", "complete")));
   }
   EXPECT_THAT(values, ElementsAre(Pair("off_cpu/nanoseconds", 5001), Pair("contentions/count", 2),
                                   Pair("blocked/nanoseconds", 5000), Pair("runnable/nanoseconds", 1)));

@@ -107,6 +107,14 @@ TEST_F(IdleTest, PprofKeepsEveryRow) {
   EXPECT_LT(Written(OutputFormat::kPprof).size(), bytes.size()) << "the label";
 }
 
+TEST_F(IdleTest, PprofKeepsWhatWaitsAre) {
+  fake_.profile.rows[0].wait = "lock of mine";
+  const absl::StatusOr<NamedProfile> stored = ParsePprof(Written(OutputFormat::kPprof));
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(stored->rows[0].wait, "lock of mine");
+  EXPECT_NE(stored->rows[1].wait, "") << "its cause";
+}
+
 // Patterns by which nothing waits for work are not the same as none.
 TEST_F(IdleTest, PprofSaysWhetherItIsToldAtAll) {
   fake_.Idle({"", "", "", ""});

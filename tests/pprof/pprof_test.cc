@@ -82,7 +82,7 @@ TEST(PprofTest, ARowIsASample) {
   EXPECT_THAT(file.Labels(0),
               UnorderedElementsAre(Pair("pid", "10"), Pair("process", "server"), Pair("comm", "worker"),
                                    Pair("container", "3f5c0b1e2a77"), Pair("kind", "disk"), Pair("cause", "pipe"),
-                                   Pair("syscall", "read"), Pair("user_end", "complete")));
+                                   Pair("wait", "pipe"), Pair("syscall", "read"), Pair("user_end", "complete")));
 }
 
 // What tells no samples apart is no label: a store that adds up windows has one sample a stack.

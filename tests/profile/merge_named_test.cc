@@ -130,6 +130,16 @@ TEST(MergeNamedTest, ImagesOfOneProcessStayApart) {
   EXPECT_EQ(merged.rows[1].count, 4u);
 }
 
+TEST(MergeNamedTest, WhatWaitsAreStaysAndKeepsThemApart) {
+  NamedProfile mutex = OneReader();
+  mutex.rows[0].wait = mutex.names->Add("mutex");
+  NamedProfile join = OneReader();
+  join.rows[0].wait = join.names->Add("join");
+  const NamedProfile merged = Merge(mutex, join);
+  ASSERT_THAT(merged.rows, SizeIs(2));
+  EXPECT_THAT((std::vector<std::string_view>{merged.rows[0].wait, merged.rows[1].wait}), ElementsAre("mutex", "join"));
+}
+
 TEST(MergeNamedTest, WaitsForWorkStayMarkedAndApart) {
   NamedProfile idle = OneReader();
   idle.rows[0].idle = idle.names->Add("a pool");

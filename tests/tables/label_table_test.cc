@@ -84,6 +84,13 @@ TEST_F(LabelTableTest, WaitsForWorkMayBeHidden) {
   EXPECT_THAT(TableBy("idle", kNoLimit), HasSubstr(" 40.0 %    4.00 ms    3.00 ms    1.00 ms  a pool\n"));
 }
 
+TEST(TableByTest, CausesAreThemselvesAndNotTheirFamilies) {
+  const absl::StatusOr<TableBy> by = ParseTableBy("cause");
+  ASSERT_TRUE(by.ok()) << by.status();
+  EXPECT_EQ(by->label, RowLabel::kWait);
+  EXPECT_EQ(LabelsName(*by), "cause");
+}
+
 TEST_F(LabelTableTest, SumsHaveTheirErrors) {
   fake_ = SampledProfile();
   EXPECT_EQ(Table(RowLabel::kProcess),

@@ -62,7 +62,7 @@ TEST_F(TableTest, SixteenBackendsAreOneRow) {
             "do_semtimedop\n");
   EXPECT_EQ(Stacks(),
             "#1  16.0 ms, 80.0 %  count 16, average 1.00 ms, longest 1.00 ms  postgres (16 processes), "
-            "thread postgres: lock\n"
+            "thread postgres: semaphore\n"
             "        main\n"
             "        LWLockAcquire\n"
             "        semop\n"
@@ -70,7 +70,7 @@ TEST_F(TableTest, SixteenBackendsAreOneRow) {
             "        do_semtimedop\n"
             "        schedule\n"
             "\n"
-            "#2  4.00 ms, 20.0 %  count 1, average 4.00 ms, longest 4.00 ms  psql (200), thread psql: lock\n"
+            "#2  4.00 ms, 20.0 %  count 1, average 4.00 ms, longest 4.00 ms  psql (200), thread psql: semaphore\n"
             "        main\n"
             "        LWLockAcquire\n"
             "        semop\n"
@@ -111,18 +111,18 @@ TEST_F(TableTest, ThreadsOfAPoolAreOneRow) {
     fake_.Row(process, fake_.Comm("pool-" + std::to_string(i + 9)), user, kernel, 1'000'000);
   fake_.Row(process, fake_.Comm("main"), user, kernel, 1'000'000);
   EXPECT_NE(Stacks().find("#1  3.00 ms, 75.0 %  count 3, average 1.00 ms, longest 1.00 ms  server (10), threads "
-                          "pool-*: lock\n"),
+                          "pool-*: futex\n"),
             std::string::npos)
       << Stacks();
   EXPECT_NE(Processes().find("server                 10       2 "), std::string::npos) << Processes();
   for (size_t i = 0; i < 4; ++i) fake_.profile.rows[i].tid = 11 + static_cast<int32_t>(i);
-  EXPECT_NE(Stacks().find("server (10), 3 threads pool-*: lock\n"), std::string::npos) << Stacks();
-  EXPECT_NE(Stacks().find("server (10), thread main (14): lock\n"), std::string::npos) << Stacks();
+  EXPECT_NE(Stacks().find("server (10), 3 threads pool-*: futex\n"), std::string::npos) << Stacks();
+  EXPECT_NE(Stacks().find("server (10), thread main (14): futex\n"), std::string::npos) << Stacks();
   EXPECT_TRUE(Processes().starts_with("PROCESS               PID THREADS "));
   EXPECT_NE(Processes().find("server                 10       4 "), std::string::npos) << Processes();
   const std::string apart = Stacks({.apart = RowsApart::kThreads});
   EXPECT_NE(apart.find("#4 "), std::string::npos) << apart;
-  EXPECT_NE(apart.find("server (10), thread pool-10 (12): lock\n"), std::string::npos) << apart;
+  EXPECT_NE(apart.find("server (10), thread pool-10 (12): futex\n"), std::string::npos) << apart;
 }
 
 TEST_F(TableTest, LinesFitTheTerminalAndStacksAreFoldedInTheMiddle) {

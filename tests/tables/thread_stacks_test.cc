@@ -47,7 +47,7 @@ TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
   EXPECT_EQ(
       Json({{0x7f0000001010, 0x401011}}),
       R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
-      R"("cause":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
+      R"("cause":"pipe","wait":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
       R"({"name":"pipe_read","address":"0x20"}],"user":[)"
       R"({"pc":"0x7f0000001010","name":"read","module":"libx.so","address":"0x10","source":"registers"},)"
       R"({"pc":"0x401011","name":"main","module":"libx.so","address":"0x11","source":"eh_frame"}],)"
@@ -85,14 +85,14 @@ TEST_F(ThreadStacksTest, ThreadsThatWaitAlikeAreOneEntry) {
   EXPECT_EQ(Text(),
             "10 server: 16 threads\n"
             "\n"
-            "12 threads pool-*  sleeping  lock  off the CPU for 1.00 s to 12.0 s\n"
+            "12 threads pool-*  sleeping  futex  off the CPU for 1.00 s to 12.0 s\n"
             "  tids 100 101 102 103 104 105 106 107 108 109 and 2 more\n" +
                 stack +
                 "\n"
-                "200 pool-99  disk  lock  off the CPU for 5 ns\n" +
+                "200 pool-99  disk  futex  off the CPU for 5 ns\n" +
                 stack +
                 "\n"
-                "201 main  sleeping  lock\n" +
+                "201 main  sleeping  futex\n" +
                 stack +
                 "\n"
                 "2 threads busy*  running\n"
@@ -118,9 +118,9 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
             "  [no user stack: stale]\n");
   EXPECT_EQ(
       Json(),
-      R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","cause":"other","kernel":[],"user":[)"
+      R"({"pid":10,"name":"server","threads":[{"tid":10,"comm":"server","state":"disk","cause":"other","wait":"other","kernel":[],"user":[)"
       R"({"name":"read","module":"libx.so","address":"0x10","source":"registers"}],"user_end":"stack copy"},)"
-      R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","off_cpu_ns":999,)"
+      R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","wait":"preempted","off_cpu_ns":999,)"
       R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
       "\n");
 }

@@ -186,7 +186,7 @@ TEST_F(TopTableTest, Json) {
       R"("slept_throughout":3,"idle":[],"all_processes":1,)"
       R"("processes":[{"pid":10,"name":"server","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,)"
       R"("count_error":0,"ns_error":0,"blocked_error":0,"runnable_error":0,"draws":0}],"stacks":[{"pid":10,"process":"server","thread":"worker","kind":"sleeping",)"
-      R"("cause":"pipe","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,"count_error":0,"ns_error":0,"blocked_error":0,"runnable_error":0,"draws":0,)"
+      R"("cause":"pipe","wait":"pipe","count":1,"blocked_ns":40,"runnable_ns":2,"max_ns":42,"count_error":0,"ns_error":0,"blocked_error":0,"runnable_error":0,"draws":0,)"
       R"("kernel_frames":false,"frames":["read \"a\"","main"],"waits_in":"pipe_read"}],)"
       R"("drops":[{"reason":"more","count":1,"ns":2},{"reason":"less","count":9,"ns":1}]})"
       "\n");
