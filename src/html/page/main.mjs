@@ -26,7 +26,7 @@ import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
 import { showLinks } from './live.mjs';
 import { showDetails, tipLines, told } from './details.mjs';
-import { showLegend } from './legend.mjs';
+import { fitLegend, showLegend } from './legend.mjs';
 import { sidesOf, sidesText } from './sides.mjs';
 import { usefulGroups } from './labels.mjs';
 import { wakersText } from './totals.mjs';
@@ -58,8 +58,23 @@ class App {
       hover: (node, event) => this.hover(this.wakers.view, node, event),
     });
     this.tree = new TreeView(at('tree'), { zoom, select });
+    this.makePanels();
+    if (profile.times !== null) this.showTimes();
+    this.controls = new Controls(profile, document, {
+      change: (part) => this.change(part),
+      type: (query) => this.change({ query }, true),
+    });
+    fitLegend(at('legend'), profile);
+    at('recording').textContent = recordingText(profile);
+    at('summary').textContent = summaryText(profile);
+    if (profile.before !== null) nameComparison();
+    window.addEventListener('hashchange', () => this.read());
+    document.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  makePanels() {
     this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
-    this.filters = new Filters(profile, at('filter'), at('filters'), {
+    this.filters = new Filters(this.profile, at('filter'), at('filters'), {
       change: (filters) => this.change({ filters }),
       hide: (hidden) => this.change({ hidden }),
     });
@@ -70,16 +85,6 @@ class App {
     });
     this.save = new SaveMenu(at('save-folded'), at('save-svg'));
     closeMenusOnLeave(document);
-    if (profile.times !== null) this.showTimes();
-    this.controls = new Controls(profile, document, {
-      change: (part) => this.change(part),
-      type: (query) => this.change({ query }, true),
-    });
-    at('recording').textContent = recordingText(profile);
-    at('summary').textContent = summaryText(profile);
-    if (profile.before !== null) nameComparison();
-    window.addEventListener('hashchange', () => this.read());
-    document.addEventListener('keydown', (event) => this.key(event));
   }
 
   showTimes() {
@@ -132,6 +137,7 @@ class App {
   show(state) {
     const old = this.state;
     this.state = state;
+    this.tip.hide();
     this.controls.show(state);
     at('live').hidden = !this.profile.header.live;
     if (this.profile.header.live) showLinks(this.profile, at('live'), state.span);

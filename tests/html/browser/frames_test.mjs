@@ -130,6 +130,9 @@ await user.does({
     await choose('colors', 'module');
     await until("!document.getElementById('legend').innerText.includes('user')");
     await shows('legend', 'libx.so');
+    // The page has kernel, missing and who woke; nothing is interpreted, and there are no samples.
+    assert.deepEqual((await text('legend')).split('\n').filter((line) => line !== ''),
+      ['libx.so', 'kernel', 'missing', 'woken by', 'group', 'blocked', 'runnable']);
   },
   async 'recursion is merged when asked for'() {
     await click('#recursion');

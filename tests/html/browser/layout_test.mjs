@@ -74,6 +74,15 @@ await user.does({
       }
     }
   },
+  async 'functions have their names on a narrow screen, too'() {
+    await size(400, 800);
+    await user.click('#tab-functions');
+    const names = await browser.run(`Array.from(document.querySelectorAll('#all-functions td.name'),
+      (e) => { const { left, right } = e.getBoundingClientRect(); return [left, right]; })`);
+    assert.ok(names.length >= 5, `${names.length} functions`);
+    for (const [left, right] of names) assert.ok(left >= 0 && right <= 400 && right - left > 200, `${left} to ${right}`);
+    await user.click('#tab-graph');
+  },
   async 'menus lie on the screen, also on a narrow one'() {
     for (const width of [400, 1400]) {
       await size(width, 800);
