@@ -117,8 +117,8 @@ struct wire_interval {
 };
 WIRE_ASSERT(sizeof(struct wire_interval) == 128);
 
-/* Intervals that are alike, in one second and in one window, each with its user stack walked and shorter than
- * WIRE_SUM_MOST_NS. */
+/* Intervals that are alike, in one column of time and in one window, each with its user stack walked and
+ * shorter than WIRE_SUM_MOST_NS. */
 struct wire_sum {
 	struct wire_interval interval; /* its type is WIRE_SUM; its times are sums, `end_ns` is the last
 					  one's; all else is of the first */
@@ -483,7 +483,7 @@ struct wire_config {
 	uint32_t per_thread;			       /* and what is of different threads */
 	uint32_t has_stamps;			       /* there is an array of them, see stamp.bpf.h */
 	uint32_t user_salt;			       /* see users.bpf.h */
-	uint32_t reserved;
+	uint32_t sum_ns; /* and what is in different stretches of time; 0: seconds */
 };
 WIRE_ASSERT(sizeof(struct wire_config) == 184);
 

@@ -22,6 +22,7 @@
 #include "offcpu/record_flags.h"
 #include "offcpu/stored.h"
 #include "offcpu/verb.h"
+#include "profile/time_table.h"
 #include "recorder/operands.h"
 #include "recorder/recorder.h"
 #include "symbolize/symbolizer.h"
@@ -156,6 +157,8 @@ ExitCode RunRecord(const RecordFlags& flags) {
   if (!length_ns.ok()) return Fail(length_ns.status());
   absl::StatusOr<RecordConfig> config = RecordConfigOf(flags);
   if (!config.ok()) return Fail(config.status());
+  constexpr uint64_t kUsualLengthNs = 60'000'000'000;  // of a recording that somebody ends
+  config->column_ns = TimeTable::ColumnFor(*length_ns != 0 ? *length_ns : kUsualLengthNs);
 
   const EndSignals signals;
   std::optional<Child> child;

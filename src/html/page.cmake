@@ -4,11 +4,12 @@
 # those that others import first, without their imports and exports; so their top-level names must differ, which the
 # browser's parser checks.
 set(page_modules
-    format data errors labels plumbing child_index rows view layout regex matcher search times sides sandwich causes wakers scale change
+    format data errors labels frames rows plumbing owner modules recursion child_index view layout regex matcher search
+    axis times sides sandwich causes wakers scale change parts
     state
-    colors
+    colors paint
     # with a page
-    tree details totals flame table filters controls heat span live main)
+    tree details totals flame table filters controls heat span live tip menus legend export svg copy actions save main)
 set(page_dir ${CMAKE_CURRENT_LIST_DIR}/page)
 file(READ ${page_dir}/page.html OFFCPU_PAGE_BODY)
 file(READ ${page_dir}/page.css OFFCPU_PAGE_STYLE)

@@ -58,9 +58,9 @@ std::string OurValues(bool with_samples) {
 absl::Status ReadGrid(const pb::Profile& header, TimeGrid* grid) {
   if (!header.has_times()) return absl::OkStatus();
   const auto column_ns = static_cast<uint64_t>(header.times().column_ns());
-  const uint64_t seconds = column_ns / TimeTable::kLeastColumnNs;
-  const bool is_width = column_ns % TimeTable::kLeastColumnNs == 0 && std::has_single_bit(seconds) &&
-                        seconds <= uint64_t{1} << TimeTable::kMaxShift;
+  const uint64_t least_columns = column_ns / TimeTable::kLeastColumnNs;
+  const bool is_width = column_ns % TimeTable::kLeastColumnNs == 0 && std::has_single_bit(least_columns) &&
+                        least_columns <= uint64_t{1} << TimeTable::kMaxShift;
   // A column before the start at most, and not after what a counter of nanoseconds holds.
   constexpr int64_t kLatestNs = int64_t{1} << 60;
   if (!is_width || std::abs(header.times().begin_ns() / 2) > kLatestNs / 2)

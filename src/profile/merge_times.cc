@@ -56,9 +56,11 @@ void MergedTimes::Add(const Profile& window, const ProfileRow& row, size_t to) {
     untimed_[to] = true;
     return;
   }
-  const uint64_t half = TimeTable::kLeastColumnNs / 2;
-  const uint64_t begin = (BeginOf(window) - origin_ns_ + half) / TimeTable::kLeastColumnNs;
   const int shift = TimeTable::ShiftOf(window.times.column_ns);
+  // Windows begin at multiples of a second, or of their columns if these are narrower.
+  const int unit_shift = std::min(shift, TimeTable::kSecondShift);
+  const uint64_t unit_ns = TimeTable::kLeastColumnNs << unit_shift;
+  const uint64_t begin = (BeginOf(window) - origin_ns_ + unit_ns / 2) / unit_ns << unit_shift;
   for (const TimeSlice& slice : *slices)
     table_->Add(static_cast<uint32_t>(to), begin + (uint64_t{slice.column} << shift), slice);
 }

@@ -1,7 +1,7 @@
 // The times of several profiles in one grid of columns: as wide as the widest of theirs, or wider where they would be
-// too many. Profiles of one recording share its columns; those of others are up to half a second beside theirs, and all
-// of what they have is kept. A row that is without times in one of the profiles is without times in what is made: the
-// times of a row are of all that it has.
+// too many. Profiles of one recording share its columns; those of others are up to half a second beside theirs, or half
+// a column if these are narrower, and all of what they have is kept. A row that is without times in one of the profiles
+// is without times in what is made: the times of a row are of all that it has.
 #ifndef OFFCPU_PROFILE_MERGE_TIMES_H_
 #define OFFCPU_PROFILE_MERGE_TIMES_H_
 

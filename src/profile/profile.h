@@ -142,7 +142,7 @@ struct ProfileStats {
 
 // The columns that the times of rows are in: see time_slices.h.
 struct TimeGrid {
-  uint64_t column_ns = 0;  // how wide each is: some seconds; 0: no row has times
+  uint64_t column_ns = 0;  // how wide each is; 0: no row has times
   int64_t begin_ns = 0;    // of column 0, since the start; below 0: before it
 
   bool operator==(const TimeGrid&) const = default;

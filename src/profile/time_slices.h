@@ -1,4 +1,4 @@
-// When a row has what it has: its sums by columns of time, each a second long at first. Plain values; pure.
+// When a row has what it has: its sums by columns of time, all of one length. Plain values; pure.
 //
 // A wait lies in all the columns that it lasts in, to the nanosecond, and counts in the one that it ends in. One that
 // was drawn has the time that it stands for where it was itself. Columns are counted from some instant; see TimeGrid

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 
 namespace offcpu {
 
 int TimeTable::ShiftOf(uint64_t column_ns) {
   return std::clamp(static_cast<int>(std::bit_width(column_ns / kLeastColumnNs)) - 1, 0, kMaxShift);
+}
+
+uint64_t TimeTable::ColumnFor(uint64_t length_ns) {
+  uint64_t column_ns = kLeastColumnNs;
+  // Recordings reach a column at either end beside their length.
+  while (column_ns < kSecondNs && length_ns / column_ns + 2 > kMaxNarrowColumns) column_ns *= 2;
+  return column_ns;
 }
 
 uint32_t TimeTable::AddRow() {
@@ -17,9 +23,13 @@ uint32_t TimeTable::AddRow() {
 }
 
 void TimeTable::Add(uint32_t row, const Stretch& stretch) {
-  // What lasted for days must not take up all there is for a moment.
-  const auto columns = [&] { return ColumnOfEnd(stretch.end_ns, column_ns()) - stretch.begin_ns() / column_ns(); };
-  while (shift_ < kMaxShift && columns() > max_slices_ / 4) Widen();
+  // What lasted for days must not take up all there is for a moment, and columns have numbers of 32 bits.
+  const auto is_too_long = [&] {
+    const uint64_t last = ColumnOfEnd(stretch.end_ns, column_ns());
+    const uint64_t columns = last - stretch.begin_ns() / column_ns();
+    return last > UINT32_MAX || columns > (shift_ < kSecondShift ? kMaxNarrowColumns : max_slices_ / 4);
+  };
+  while (shift_ < kMaxShift && is_too_long()) Widen();
   // All of it in the columns as they are now: they may become wider meanwhile.
   const int shift = shift_;
   SpreadOut(stretch, column_ns(), [&](TimeSlice slice) {
@@ -39,24 +49,25 @@ void TimeTable::Put(uint32_t row, const TimeSlice& slice) {
   slices.Add(slice);
   slices_ += slices.size() - before;
   used_rows_ += before == 0;
-  while (shift_ < kMaxShift && slices_ > std::max(max_slices_, used_rows_)) Widen();
+  first_ = std::min(first_, slice.column);
+  last_ = std::max(last_, slice.column);
+  while (shift_ < kMaxShift && HasTooMany()) Widen();
+}
+
+bool TimeTable::HasTooMany() const {
+  if (shift_ < kSecondShift && last_ - first_ >= kMaxNarrowColumns) return true;
+  return slices_ > std::max(max_slices_, used_rows_);
 }
 
 void TimeTable::Widen() {
   ++shift_;
+  if (used_rows_ != 0) first_ /= 2;
+  last_ /= 2;
   slices_ = 0;
   for (TimeSlices& slices : rows_) {
     slices.Widen();
     slices_ += slices.size();
   }
-}
-
-uint32_t TimeTable::FirstColumn() const {
-  uint32_t first = std::numeric_limits<uint32_t>::max();
-  for (const TimeSlices& slices : rows_) {
-    if (slices.size() != 0) first = std::min(first, slices.begin()->column);
-  }
-  return used_rows_ == 0 ? 0 : first;
 }
 
 }  // namespace offcpu

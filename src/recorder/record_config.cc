@@ -60,6 +60,7 @@ ProgramsConfig ProgramsConfigOf(const RecordConfig& config) {
   programs.proof_odds = config.proof_odds;
   programs.sums = config.sums;
   programs.per_thread = config.per_thread;
+  programs.column_ns = config.column_ns;
   programs.interval_ring_bytes = config.interval_ring_bytes;
   programs.capture_ring_bytes = config.capture_ring_bytes;
   programs.task_works_per_second = config.task_works_per_second;
@@ -74,6 +75,7 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.unwind = config.unwind;
   settings.max_frames = config.max_frames;
   settings.windows.window.per_thread = config.per_thread;
+  settings.windows.window.column_ns = config.column_ns;
   settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
   settings.windows.window.wakers = config.wakers;
   settings.windows.open_waits = OpenWaitsConfigOf(config);

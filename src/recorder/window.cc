@@ -19,7 +19,7 @@ Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kern
       kernel_stacks_(kernel_stacks),
       control_groups_(control_groups),
       stacks_({}),
-      table_({}),
+      table_({.column_ns = config.column_ns}),
       joiner_({.wait_ns = config.join_ns, .remember_ns = config.wakers ? config.join_ns : Joiner::Limits().remember_ns},
               stacks_, table_) {}
 

@@ -26,6 +26,7 @@ namespace offcpu {
 struct WindowConfig {
   uint64_t oncpu_period_ns = 0;        // what an on-CPU sample stands for
   bool per_thread = false;             // rows tell the threads of a process apart
+  uint64_t column_ns = 1'000'000'000;  // see RecordConfig
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
   bool wakers = false;                 // stacks are needed as long after as a wait lasts
 };
@@ -79,7 +80,7 @@ class Window {
   uint32_t InternKernelStack(uint64_t id);
   uint32_t InternControlGroup(uint64_t id);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
-  // The sum of several waits, which lie in one second.
+  // The sum of several waits, which lie in one column of time.
   Interval SumOf(const IntervalEvent& event, WaitKind kind);
   void CountCookie(int32_t tid, uint64_t cookie);
 

@@ -1,4 +1,4 @@
-/* Which intervals may be added up with others, and in which second and with which times. */
+/* Which intervals may be added up with others, and in which column of time and with which times. */
 #include "tests/bpf/host/programs.h"
 
 /* In the middle of second 50, where a wait of 1000 ns ends. */
@@ -11,6 +11,7 @@ static __u64 stack;
 static void begin(void)
 {
 	settings->sums = 1;
+	settings->sum_ns = 0;
 	times = (struct times){.end_ns = NOON, .waited_ns = 1000, .runnable_ns = 100};
 	side = (struct user_side){.user_stack = 7};
 	stack = 8;
@@ -18,7 +19,7 @@ static void begin(void)
 
 static bool may_be_summed(void)
 {
-	return can_be_summed(&times, stack, side, second_that_ends(times.end_ns));
+	return can_be_summed(&times, stack, side, column_that_ends(times.end_ns));
 }
 
 /* A wait of that length that ends then. */
@@ -85,12 +86,27 @@ TEST(SumConditions, WaitOfNoTimeIsNot)
 	EXPECT_FALSE(may_be_summed_at(NOON, 0));
 }
 
-/* The last instant of a second belongs to it. */
-TEST(SumConditions, SecondEndsWithItsLastInstant)
+/* The last instant of a column belongs to it. */
+TEST(SumConditions, ColumnEndsWithItsLastInstant)
 {
-	EXPECT_EQ(second_that_ends(50 * SECOND), 49);
-	EXPECT_EQ(second_that_ends(50 * SECOND + 1), 50);
-	EXPECT_EQ(second_that_ends(51 * SECOND), 50);
+	settings->sum_ns = 0;
+	EXPECT_EQ(column_that_ends(50 * SECOND), 49);
+	EXPECT_EQ(column_that_ends(50 * SECOND + 1), 50);
+	EXPECT_EQ(column_that_ends(51 * SECOND), 50);
+	settings->sum_ns = 250 * MILLISECOND;
+	EXPECT_EQ(column_that_ends(50 * SECOND), 199);
+	EXPECT_EQ(column_that_ends(50 * SECOND + 1), 200);
+	EXPECT_EQ(column_that_ends(50 * SECOND + 250 * MILLISECOND), 200);
+	EXPECT_EQ(column_that_ends(50 * SECOND + 250 * MILLISECOND + 1), 201);
+}
+
+TEST(SumConditions, WaitLiesInOneColumnOfItsLength)
+{
+	begin();
+	settings->sum_ns = 250 * MILLISECOND;
+	EXPECT_TRUE(may_be_summed_at(NOON, 1000));
+	EXPECT_TRUE(may_be_summed_at(NOON + 1000, 1000));
+	EXPECT_FALSE(may_be_summed_at(NOON + 999, 1000));
 }
 
 TEST(SumConditions, WaitLiesInOneSecond)

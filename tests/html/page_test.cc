@@ -208,6 +208,17 @@ TEST_F(BrowserTest, ShowsIt) {
   EXPECT_EQ(Browse("page_test.mjs " + Path("page.html")), 0);
 }
 
+TEST_F(BrowserTest, TheGraphIsInTheFirstScreen) {
+  WritePage();
+  WriteTimes();
+  EXPECT_EQ(Browse("layout_test.mjs " + Path("page.html") + " " + Path("times.html")), 0);
+}
+
+TEST_F(BrowserTest, DoesWhatIsAskedOfOneFunction) {
+  WritePage();
+  EXPECT_EQ(Browse("frames_test.mjs " + Path("page.html")), 0);
+}
+
 TEST_F(BrowserTest, ShowsWhatChanged) {
   WritePage();
   EXPECT_EQ(Browse("both_test.mjs " + Path("both.html")), 0);
@@ -236,11 +247,11 @@ TEST_F(BrowserTest, AnybodyCanUseIt) {
   WriteTimes();
   std::string views;
   for (const std::string page : {"page", "both", "hostile"})
-    for (const std::string state :
-         {"", "layout=flame&idle=1", "tab=tree&find=main", "tab=functions&frame=1&only=cause:lock"})
+    for (const std::string state : {"", "layout=flame&idle=1&colors=kind", "tab=tree&find=main&only=frame:main",
+                                    "tab=functions&frame=1&only=cause:lock&hide=work"})
       views += " '" + Path(page + ".html#") + state + "'";
   for (const std::string page : {"times", "live"})
-    for (const std::string state : {"", "span=2-5", "span=7-9&with=2-5&tab=functions"})
+    for (const std::string state : {"", "span=2-5", "heat=0", "span=7-9&with=2-5&tab=functions"})
       views += " '" + Path(page + ".html#") + state + "'";
   EXPECT_EQ(Browse("axe_test.mjs" + views), 0);
 }

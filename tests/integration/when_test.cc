@@ -57,7 +57,11 @@ class Waiter {
   std::vector<std::pair<uint64_t, uint64_t>> wakes_;
 };
 
-RecordConfig ConfigFor(const Waiter& waiter) { return Unthrottled({waiter.pid()}); }
+RecordConfig ConfigFor(const Waiter& waiter, uint64_t column_ns = kSecond) {
+  RecordConfig config = Unthrottled({waiter.pid()});
+  config.column_ns = column_ns;
+  return config;
+}
 
 // All that a profile has of each column.
 std::map<uint32_t, TimeSlice> ColumnsOf(const Profile& profile) {
@@ -81,24 +85,28 @@ uint64_t ColumnAt(const Profile& profile, uint64_t boot_ns) {
 }
 
 // `ends`: of waits that ended, which are all but those that the recording ended, or its windows.
-void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends) {
-  ASSERT_EQ(profile.times.column_ns, kSecond);
+void ExpectItsTimes(const Profile& profile, const Waiter& waiter, uint64_t ends, uint64_t column_ns = kSecond) {
+  ASSERT_EQ(profile.times.column_ns, column_ns);
   EXPECT_LE(profile.times.begin_ns, 0);
-  EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(kSecond));
+  EXPECT_GT(profile.times.begin_ns, -static_cast<int64_t>(column_ns));
   const std::map<uint32_t, TimeSlice> columns = ColumnsOf(profile);
-  for (const auto& [column, slice] : columns) EXPECT_LE(slice.blocked_ns + slice.runnable_ns, kSecond) << column;
+  for (const auto& [column, slice] : columns) EXPECT_LE(slice.blocked_ns + slice.runnable_ns, column_ns) << column;
   const uint64_t first_wake = ColumnAt(profile, waiter.wakes().front().first);
   ASSERT_GE(first_wake, 2u);
   for (uint32_t column = 1; column < first_wake; ++column) {
     ASSERT_TRUE(columns.contains(column)) << column;
-    EXPECT_EQ(columns.at(column).blocked_ns, kSecond) << column;
+    EXPECT_EQ(columns.at(column).blocked_ns, column_ns) << column;
   }
   EXPECT_EQ(ends, waiter.wakes().size());
 }
 
-TEST(When, AWaitLiesInTheSecondsThatItLasts) {
+// Columns of a second, and of a 64th of one.
+class WhenInColumns : public ::testing::TestWithParam<uint64_t> {};
+INSTANTIATE_TEST_SUITE_P(Widths, WhenInColumns, ::testing::Values(kSecond, kSecond / 64));
+
+TEST_P(WhenInColumns, AWaitLiesInThoseThatItLasts) {
   Waiter waiter;
-  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter));
+  absl::StatusOr<std::unique_ptr<Recorder>> recorder = Recorder::Start(ConfigFor(waiter, GetParam()));
   ASSERT_TRUE(recorder.ok()) << recorder.status();
   std::this_thread::sleep_for(milliseconds(3300));
   waiter.Wake();
@@ -114,7 +122,7 @@ TEST(When, AWaitLiesInTheSecondsThatItLasts) {
     for (const TimeSlice& slice : slices) ends[slice.column] += slice.count;
     all_ends += row.count;
   }
-  ExpectItsTimes(*profile, waiter, all_ends);
+  ExpectItsTimes(*profile, waiter, all_ends, GetParam());
   for (const auto& [earliest_ns, latest_ns] : waiter.wakes()) {
     uint64_t found = 0;
     for (uint64_t column = ColumnAt(*profile, earliest_ns); column <= ColumnAt(*profile, latest_ns); ++column)

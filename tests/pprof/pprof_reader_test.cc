@@ -662,13 +662,15 @@ TEST(PprofReaderTest, TimesThatAreNotThoseOfTheRowAreDamage) {
 TEST(PprofReaderTest, ColumnsAreThoseThatAreWritten) {
   pb::Profile message;
   ASSERT_TRUE(message.ParseFromString(MessageOf(WithTimes())));
-  for (const int64_t column_ns :
-       std::initializer_list<int64_t>{0, -1, 1, 500'000'000, 3'000'000'000, 1'000'000'001, INT64_MAX, INT64_MIN}) {
+  for (const int64_t column_ns : std::initializer_list<int64_t>{0, -1, 1, 7'812'500, 15'625'001, 46'875'000,
+                                                                3'000'000'000, 1'000'000'001, INT64_MAX, INT64_MIN}) {
     message.mutable_times()->set_column_ns(column_ns);
     ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");
   }
-  message.mutable_times()->set_column_ns(int64_t{1'000'000'000} << 31);
-  EXPECT_TRUE(ParsePprof(message.SerializeAsString()).ok()) << "the widest";
+  for (const int64_t column_ns : {int64_t{15'625'000}, int64_t{1'000'000'000}, int64_t{1'000'000'000} << 31}) {
+    message.mutable_times()->set_column_ns(column_ns);
+    EXPECT_TRUE(ParsePprof(message.SerializeAsString()).ok()) << column_ns << ": the narrowest, a second, the widest";
+  }
   for (const int64_t begin_ns : {INT64_MAX, INT64_MIN}) {
     message.mutable_times()->set_begin_ns(begin_ns);
     ExpectError(message.SerializeAsString(), absl::StatusCode::kDataLoss, "columns of time that offcpu does not write");

@@ -477,6 +477,29 @@ TEST_F(JoinerTest, WaitsThatAreAddedUpKeepTheirTimes) {
   }
 }
 
+// What lies in one second, but in different columns, is not one stretch.
+TEST_F(JoinerTest, WaitsAreAddedUpInTheColumnsOfTheTable) {
+  OffCpuTable table({.column_ns = 250'000'000});
+  Joiner joiner(kLimits, stacks_, table);
+  const uint32_t stack = Stack(1);
+  for (uint64_t i = 1; i <= 8; ++i) {  // of 0.1 s each, two to a column
+    Interval interval = Wait(5, 100'000'000);
+    interval.when = {{.end_ns = i * 125'000'000, .blocked_ns = 100'000'000, .sums = TimeSlice::Of(0, interval.row)}};
+    const size_t before = joiner.waiting_bytes();
+    joiner.Add(std::move(interval));
+    if (i > 1) {
+      EXPECT_EQ(joiner.waiting_bytes() - before, i % 2 == 1 ? sizeof(Stretch) : 0) << i;
+    }
+  }
+  joiner.Resolve(5, stack);
+  stacks_.InternKernel(0);
+  const Profile profile = table.Finish(stacks_, {});
+  EXPECT_EQ(profile.times.column_ns, 250'000'000u);
+  const auto slices = UnpackTimes(profile.rows.at(0).times).value();
+  ASSERT_EQ(slices.size(), 4u);
+  for (const TimeSlice& slice : slices) EXPECT_EQ(slice.blocked_ns, 200'000'000u);
+}
+
 TEST_F(JoinerTest, BytesOfTimesAreBounded) {
   const auto add = [this](uint64_t second) {
     Interval interval = Wait(5, 1);

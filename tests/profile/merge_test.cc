@@ -416,6 +416,26 @@ TEST_F(MergeTimesTest, TheWidestColumnsAreThoseOfAll) {
             (Times{{-1'500'000'000, 21}, {2'500'000'000, 21}, {6'500'000'000, 7}, {10'500'000'000, 7}}));
 }
 
+// Two recordings with columns of a 64th of a second, the second one 7 ms beside those of the first.
+TEST_F(MergeTimesTest, NarrowColumnsStayNarrow) {
+  constexpr uint64_t kLeast = 15'625'000;
+  const Profile merged =
+      Merge({TimedWindow(100 * kSecond, {0, 1, 64}, kLeast), TimedWindow(101 * kSecond + 7'000'000, {0, 2}, kLeast)});
+  EXPECT_EQ(merged.times.column_ns, kLeast);
+  const int64_t begin_ns = -7'812'500;
+  EXPECT_EQ(
+      TimesOf(merged),
+      (Times{
+          {begin_ns, 7}, {begin_ns + 15'625'000, 7}, {begin_ns + 1'000'000'000, 14}, {begin_ns + 1'031'250'000, 7}}));
+}
+
+TEST_F(MergeTimesTest, NarrowColumnsBesideSecondsAreSeconds) {
+  const Profile merged =
+      Merge({TimedWindow(100 * kSecond, {0, 1}), TimedWindow(102 * kSecond, {0, 1, 40, 64}, 15'625'000)});
+  EXPECT_EQ(merged.times.column_ns, kSecond);
+  EXPECT_EQ(TimesOf(merged), (Times{{-500'000'000, 7}, {500'000'000, 7}, {1'500'000'000, 14}, {2'500'000'000, 14}}));
+}
+
 TEST_F(MergeTimesTest, ProfilesWithoutTimesHaveNone) {
   EXPECT_EQ(Merge({Window(1, 0), Window(2, 0)}).times, TimeGrid());
   Profile old = Window(5, 0);

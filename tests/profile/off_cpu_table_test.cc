@@ -354,6 +354,23 @@ TEST_F(OffCpuTableTest, TimesAddUpToTheSums) {
   }
 }
 
+TEST_F(OffCpuTableTest, ColumnsMayBeNarrower) {
+  OffCpuTable table({.column_ns = 31'250'000});
+  EXPECT_EQ(table.column_ns(), 31'250'000u);
+  ProfileRow row = Wait(20'000'000, 7);
+  row.user_stack = stacks_.InternUser({});
+  for (const uint64_t end_ns : {uint64_t{10'000'000'000}, uint64_t{10'500'000'000}}) {
+    const Stretch when = {.end_ns = end_ns, .blocked_ns = row.blocked_ns, .sums = TimeSlice::Of(0, row)};
+    table.Add(row, {&when, 1});
+  }
+  const Profile profile = table.Finish(stacks_, {});
+  EXPECT_EQ(profile.times.column_ns, 31'250'000u);
+  EXPECT_EQ(profile.times.begin_ns, 9'968'750'000);
+  const std::vector<TimeSlice> slices = UnpackTimes(profile.rows.at(0).times).value();
+  ASSERT_THAT(slices, SizeIs(2));
+  EXPECT_EQ(slices[1].column, 16u);
+}
+
 TEST_F(OffCpuTableTest, WithoutAPlaceInTimeThereAreNoColumns) {
   Add(Wait(100, 10), stacks_.InternUser({}));
   const Profile profile = table_.Finish(stacks_, {});

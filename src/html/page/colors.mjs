@@ -1,4 +1,5 @@
-// The colors of bars, by what a frame is (KIND), for a light and for a dark screen. Text has a contrast of at least 4.5
+// The colors of bars, by what a frame is (KIND) or by the file that it is in (`files`, those with most first, the last
+// one of all others), for a light and for a dark screen. Text has a contrast of at least 4.5
 // to 1 with each; a test computes it. No color says anything alone: kinds also differ in their edges, parts of time in
 // their patterns. In two recordings that are compared, bars have the color of their change (`changes`, from -3 to 3 as
 // change.mjs has it), and its sign before their names. In the heat map, causes have the colors of `causes`, those with
@@ -6,6 +7,7 @@
 
 const LIGHT = {
   kinds: ['#f5cd9a', '#a9cbee', '#b5dfa6', '#e4e4e4', '#d8c2f0', '#f1efdc'],
+  files: ['#f5cd9a', '#c3e3a1', '#f2e38c', '#9fdcd2', '#f0b7a8', '#d3cd9c', '#eadfd6'],
   text: '#111111',
   match: '#ffa3e0',
   edge: '#3a3a3a',
@@ -28,6 +30,7 @@ const LIGHT = {
 
 const DARK = {
   kinds: ['#6b4715', '#1e4672', '#2a561f', '#474747', '#523375', '#39382a'],
+  files: ['#6b4715', '#3d5a1c', '#5f5410', '#1b5850', '#74382a', '#55512a', '#4f453d'],
   text: '#ffffff',
   match: '#8c1f6d',
   edge: '#d0d0d0',

@@ -31,10 +31,12 @@ export class Controls {
       groups: groups.filter((key, i) => groups.indexOf(key) === i),
       hideIdle: this.at('idle').checked,
       fold: this.at('fold').checked,
+      mergesRecursion: this.at('recursion').checked,
       wakers: this.at('wakers').checked,
       whole: this.at('whole').checked,
       normalised: this.at('normalised').checked,
       layout: this.at('layout').value,
+      colors: this.at('colors').value,
     };
   }
 
@@ -44,12 +46,15 @@ export class Controls {
     this.at('by1').value = state.groups[1] ?? '';
     this.at('idle').checked = state.hideIdle;
     this.at('fold').checked = state.fold;
+    this.at('recursion').checked = state.mergesRecursion;
     this.at('wakers').checked = state.wakers;
     this.at('whole').checked = state.whole;
     this.at('whole').disabled = !state.wakers;
     this.at('normalised').checked = state.normalised;
     this.at('normalised-label').hidden = this.profile.before === null && state.other === null;
     this.at('layout').value = state.layout;
+    this.at('colors').value = state.colors;
+    this.at('colors-label').hidden = this.profile.before !== null || state.other !== null;
     if (this.at('query').value !== state.query) this.at('query').value = state.query;
     for (const tab of ['graph', 'tree', 'functions']) {
       this.at(`tab-${tab}`).setAttribute('aria-selected', String(tab === state.tab));

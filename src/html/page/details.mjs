@@ -73,7 +73,7 @@ export function detailLines(view, node, value) {
   const module = node === 0 ? '' : view.module(view.frame[node]);
   const lines = [
     ['what', `${KIND_SENTENCES[kind]}${isFrameOfWaker ? ', of who ended the wait' : ''}`],
-    ['module', module],
+    ['file', module],
     ...(view.before === null ? amountLines(view, node, isTime) : changeLines(view, node, isTime)),
     ['cause', causeWords(view, node, 'cause', isTime)],
     ['system call', causeWords(view, node, 'syscall', isTime)],
@@ -124,10 +124,19 @@ function wholeWords(view, one) {
   return before === 0 ? 'there was nothing before' : `${shareWords(one.change, before)} of all that there was before`;
 }
 
-export function showDetails(root, view, node, value) {
-  const list = detailLines(view, node, value);
-  root.replaceChildren(
-    element('h2', {}, element('bdi', {}, view.nodeName(node))),
-    element('dl', {}, ...list.flatMap(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
-  );
+// What stands at the pointer: name, how much, share, file.
+export function tipLines(view, node, value) {
+  const { isTime } = valueOf(value);
+  const module = node === 0 ? '' : view.module(view.frame[node]);
+  const kind = node === 0 ? KIND.thread : view.kind(view.frame[node]);
+  const where = module === '' ? KIND_SENTENCES[kind] : module;
+  if (view.before !== null) return [view.nodeName(node), changeWords(nodeChange(view, node), isTime, view.scale), where];
+  const amount = `${formatAmount(view.exact(node), isTime)}${errorWords(view.error(node), view.total[node])}`;
+  return [view.nodeName(node), `${amount}, ${formatPercent(view.total[node], view.total[0])} of all`, where];
+}
+
+export function showDetails(name, list, view, node, value) {
+  const lines = detailLines(view, node, value);
+  name.textContent = view.nodeName(node);
+  list.replaceChildren(...lines.flatMap(([key, text]) => [element('dt', {}, key), element('dd', {}, text)]));
 }

@@ -1,4 +1,6 @@
-// Filters: which there are, with a button that takes each away, and a form for another one.
+// Filters: which there are, with a button that takes each away, and a form for another one. Functions that are left out
+// of stacks stand beside them.
+import { FRAME_KEY } from './frames.mjs';
 import { groupColumn, groupOf, usefulGroups } from './labels.mjs';
 import { element } from './tree.mjs';
 import { valueOf } from './rows.mjs';
@@ -7,7 +9,7 @@ import { labelAmounts } from './totals.mjs';
 const MOST_TEXTS = 500;
 
 export class Filters {
-  // on: {change(filters)}
+  // on: {change(filters), hide(names)}
   constructor(profile, form, list, on) {
     this.profile = profile;
     this.list = list;
@@ -22,12 +24,16 @@ export class Filters {
     });
   }
 
-  set(view, filters, value) {
+  set(view, { filters, hidden, value }) {
     this.view = view;
     this.filters = filters;
     this.isTime = valueOf(value).isTime;
     this.fill();
-    this.list.replaceChildren(...filters.map((filter, i) => this.chip(filter, i)));
+    const without = (list, i) => list.filter((_, at) => at !== i);
+    this.list.replaceChildren(
+      ...filters.map((filter, i) => chip(wordsOf(filter), filter.text, () => this.change(without(filters, i)))),
+      ...hidden.map((name, i) => chip('left out: ', name, () => this.on.hide(without(hidden, i)))),
+    );
   }
 
   // The texts of the chosen label, those with most first.
@@ -53,11 +59,15 @@ export class Filters {
     const texts = filters.map((filter) => JSON.stringify(filter));
     this.on.change(filters.filter((filter, i) => texts.indexOf(texts[i]) === i));
   }
+}
 
-  chip({ key, text, not }, index) {
-    const what = `${not ? 'without' : 'only'} ${groupOf(key).title} `;
-    const button = element('button', { type: 'button', 'aria-label': `remove the filter ${what}${text}` }, '×');
-    button.addEventListener('click', () => this.change(this.filters.filter((_, i) => i !== index)));
-    return element('li', {}, what, element('bdi', {}, text), ' ', button);
-  }
+function wordsOf({ key, not }) {
+  const what = key === FRAME_KEY ? 'stacks with' : groupOf(key).title;
+  return `${not ? 'without' : 'only'} ${what} `;
+}
+
+function chip(what, text, remove) {
+  const button = element('button', { type: 'button', 'aria-label': `remove the filter ${what}${text}` }, '×');
+  button.addEventListener('click', remove);
+  return element('li', {}, what, element('bdi', {}, text), ' ', button);
 }

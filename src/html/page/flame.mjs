@@ -1,10 +1,12 @@
 // The graph: bars on a canvas that is as large as what is seen of it, and drawn anew when that changes. It draws, says
 // what is pointed at, and moves with the keys; what is done with that is up to who made it.
 import { KIND } from './data.mjs';
+import { barColor } from './paint.mjs';
 import { colorsOf } from './colors.mjs';
 import { fitted } from './format.mjs';
+import { isSplit } from './parts.mjs';
 import { barAt, layOut } from './layout.mjs';
-import { markOf, nodeChange, stepOf } from './change.mjs';
+import { markOf, nodeChange } from './change.mjs';
 
 export const ROW_PIXELS = 21;
 const STRIP_PIXELS = 4;
@@ -12,7 +14,7 @@ const MIN_LETTERS = 10; // of a name: with less room, it stands behind a sign al
 const FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export class FlameGraph {
-  // on: {select(node), zoom(node), hover(node)}
+  // on: {select(node), zoom(node), hover(node, event)}
   constructor(scroller, on) {
     this.scroller = scroller;
     this.canvas = scroller.querySelector('canvas');
@@ -26,15 +28,16 @@ export class FlameGraph {
     new ResizeObserver(() => this.show()).observe(scroller);
     scroller.addEventListener('scroll', () => this.draw());
     this.canvas.addEventListener('click', (event) => this.click(event));
-    this.canvas.addEventListener('mousemove', (event) => on.hover(this.nodeAt(event)));
-    this.canvas.addEventListener('mouseleave', () => on.hover(-1));
+    this.canvas.addEventListener('contextmenu', (event) => this.pick(event));
+    this.canvas.addEventListener('mousemove', (event) => on.hover(this.nodeAt(event), event));
+    this.canvas.addEventListener('mouseleave', (event) => on.hover(-1, event));
     this.canvas.addEventListener('keydown', (event) => this.key(event));
   }
 
-  // matches: by node, or null
-  set(view, zoom, selected, matches, isFlame) {
+  // matches, files: as barColor takes them
+  set(view, zoom, selected, { matches, isFlame, files }) {
     const isTurned = isFlame !== (this.isFlame ?? false);
-    Object.assign(this, { view, zoom, selected, matches, isFlame });
+    Object.assign(this, { view, zoom, selected, matches, isFlame, files });
     this.show();
     // The root is seen first.
     if (isTurned) this.scroller.scrollTop = isFlame ? this.height : 0;
@@ -89,19 +92,19 @@ export class FlameGraph {
     const kind = node === 0 ? KIND.thread : this.view.kind(frame);
     const isMatch = this.matches !== null && this.matches[node] === 1;
     const change = this.view.before === null ? null : nodeChange(this.view, node);
-    context.fillStyle = isMatch ? colors.match : colors.kinds[kind];
-    if (change !== null) context.fillStyle = colors.changes[stepOf(change) + 3];
+    context.fillStyle = barColor(colors, this.view, node, this);
     context.fillRect(x, y, width, ROW_PIXELS - 1);
     const strip = y + ROW_PIXELS - 1 - STRIP_PIXELS;
-    if (change === null) this.drawParts(brush, node, x, strip, width);
-    else drawSides(brush, change, x, strip, width);
+    const hasStrip = change !== null || isSplit(this.view, node);
+    if (change !== null) drawSides(brush, change, x, strip, width);
+    else if (hasStrip) this.drawParts(brush, node, x, strip, width);
     if (width < 6) return;
     drawEdge(brush, kind, this.view.isWaker[node] === 1, x, y, width);
     if (isMatch || node === this.selected) this.drawFrame(brush, node, change !== null, x, y, width);
     const text = labelOf(this.view.nodeName(node), change, Math.floor((width - 10) / letter), kind);
     if (text === '') return;
     context.fillStyle = colors.text;
-    context.fillText(text, x + 7, y + (ROW_PIXELS - STRIP_PIXELS) / 2, width - 9);
+    context.fillText(text, x + 7, y + (ROW_PIXELS - (hasStrip ? STRIP_PIXELS : 0)) / 2, width - 9);
   }
 
   // The color of a change stays, also of what was searched for.
@@ -143,6 +146,15 @@ export class FlameGraph {
     if (node >= 0) this.on.zoom(node);
   }
 
+  // Selects without zooming in.
+  pick(event) {
+    const node = this.nodeAt(event);
+    if (node < 0) return;
+    event.preventDefault();
+    this.canvas.focus();
+    this.select(node);
+  }
+
   select(node) {
     this.selected = node;
     const level = this.bars.level[this.bars.node.indexOf(node)];
@@ -173,6 +185,7 @@ export class FlameGraph {
       this.on.zoom(Math.max(this.view.parent[this.zoom], 0));
     } else if (event.key === 'Home') {
       this.on.zoom(0);
+      this.select(0);
     } else {
       return;
     }

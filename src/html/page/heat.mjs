@@ -1,6 +1,7 @@
-// The heat map: a line for each process, which opens into its threads, and a cell for each second. A span of it is
+// The heat map: a line for each process, which opens into its threads, and a cell for each column of time. A span of it is
 // chosen by pointer or keys. Above the lines there is the time, also while they are scrolled. It draws and says what is
 // chosen; what is done with that is up to who made it.
+import { axisMarks } from './axis.mjs';
 import { cellCauses, columnTime, heatMap, isUnsampled } from './times.mjs';
 import { colorsOf, mixed } from './colors.mjs';
 import { errorWords } from './errors.mjs';
@@ -11,10 +12,11 @@ const AXIS_PIXELS = 18;
 const WORDS_PIXELS = 16; // above the axis, where two spans are compared
 const LEAST_CELL_PIXELS = 3;
 const HATCH_PIXELS = 6; // between the lines of what was not sampled
+const AXIS_LETTERS = 15; // between two marks
 const HEAT_FONT = '12px ui-monospace, "DejaVu Sans Mono", monospace';
 
 export class HeatMap {
-  // on: {span([from, to] or null), tell(words)}
+  // on: {span([from, to] or null), tell([name, line...] or null, where: {clientX, clientY})}
   constructor(profile, scroller, legend, on) {
     Object.assign(this, { profile, scroller, legend, on, turned: new Set(), cell: { line: 0, bin: 0 } });
     this.canvas = scroller.querySelector('canvas');
@@ -26,8 +28,10 @@ export class HeatMap {
     this.canvas.addEventListener('pointermove', (event) => this.move(event));
     this.canvas.addEventListener('pointerup', (event) => this.release(event));
     this.canvas.addEventListener('pointercancel', () => this.drop());
+    this.canvas.addEventListener('pointerleave', () => on.tell(null));
     this.canvas.addEventListener('keydown', (event) => this.key(event));
     for (const type of ['focus', 'blur']) this.canvas.addEventListener(type, () => this.draw());
+    this.canvas.addEventListener('blur', () => on.tell(null));
   }
 
   // span, other: what is chosen, and what that is or will be compared with, or null; isTime: of the value
@@ -52,6 +56,7 @@ export class HeatMap {
     this.width = width;
     this.head = AXIS_PIXELS + (this.other === null ? 0 : WORDS_PIXELS);
     this.height = this.head + this.map.lines.length * LINE_PIXELS;
+    this.scroller.style.maxHeight = `${this.height}px`;
     const ratio = window.devicePixelRatio || 1;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(this.height * ratio);
@@ -102,7 +107,8 @@ export class HeatMap {
       if (line.cells[bin] === 0) continue;
       const share = Math.sqrt(line.cells[bin] / map.most);
       context.fillStyle = mixed(colors.nothing, colors.causes[map.colors[line.causes[bin]]], 0.3 + 0.7 * share);
-      const [from, to] = [this.x(bin), this.x(bin + 1)];
+      // At whole pixels: else cells that are alike would not meet without a seam.
+      const [from, to] = [this.x(bin), this.x(bin + 1)].map(Math.round);
       context.fillRect(from, y, Math.max(to - from - (to - from > 5 ? 1 : 0), 1), LINE_PIXELS - 1);
     }
   }
@@ -138,11 +144,13 @@ export class HeatMap {
   }
 
   drawAxis(context, colors, end) {
-    const step = Math.max(1, Math.ceil((this.letter * 11 * this.map.bins) / (this.width - this.gutter)));
+    const { columnNs, beginNs } = this.profile.times;
+    const { bins, binColumns } = this.map;
+    const binNs = columnNs * binColumns;
+    const most = (this.width - this.gutter) / (this.letter * AXIS_LETTERS);
     context.fillStyle = colors.ink;
-    for (let bin = 0; bin < this.map.bins; bin += step) {
-      const x = this.x(bin);
-      const text = columnTime(this.profile, bin * this.map.binColumns);
+    for (const { ns, text } of axisMarks(this.profile, beginNs, beginNs + bins * binNs, most)) {
+      const x = this.x((ns - beginNs) / binNs);
       if (x + text.length * this.letter > this.width) break;
       context.fillRect(x, end - 6, 1, 6);
       context.fillText(text, x + 3, end - AXIS_PIXELS / 2 - 1);
@@ -224,7 +232,7 @@ export class HeatMap {
     if (!this.map) return;
     const at = this.at(event);
     if (this.pressed) this.show(this.pressed.bin, at.bin);
-    else if (at.isOnLine && !at.isName) this.on.tell(this.words(at));
+    this.on.tell(at.isOnLine && !at.isName ? this.words(at) : null, event);
   }
 
   release(event) {
@@ -264,15 +272,22 @@ export class HeatMap {
     scroller.scrollTop = Math.min(Math.max(scroller.scrollTop, y - room), y);
   }
 
+  // [name, line...]
   words({ line, bin }) {
     const { map, isTime } = this;
     const one = map.lines[line];
-    if (one === undefined) return '';
+    if (one === undefined) return null;
     const when = columnTime(this.profile, bin * map.binColumns);
+    if (isUnsampled(this.profile, one, bin)) return [one.text, `${when}: ${unsampledWords(this.profile)}`];
     const causes = cellCauses(map, one, bin).map(([text, amount]) => `${text} ${formatAmount(Math.round(amount), isTime)}`);
-    if (isUnsampled(this.profile, one, bin)) return `${one.text}, ${when}: ${unsampledWords(this.profile)}`;
     const error = errorWords({ variance: one.variance[bin], draws: one.draws[bin] }, one.cells[bin]);
-    return `${one.text}, ${when}: ${formatAmount(Math.round(one.cells[bin]), isTime)}${error}${causes.length > 0 ? ': ' : ''}${causes.join(', ')}`;
+    return [one.text, `${when}: ${formatAmount(Math.round(one.cells[bin]), isTime)}${error}`, ...causes];
+  }
+
+  tellCell() {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const { line, bin } = this.cell;
+    this.on.tell(this.words(this.cell), { clientX: left + this.x(bin), clientY: top + this.head + (line + 1) * LINE_PIXELS });
   }
 
   key(event) {
@@ -286,7 +301,7 @@ export class HeatMap {
       this.scrollTo(cell.line);
       if (this.anchor !== null) this.show(this.anchor, cell.bin);
       else this.draw();
-      this.on.tell(this.words(cell));
+      this.tellCell();
     } else if (event.key === 'Enter' && this.span !== null && (this.anchor ?? null) !== null) {
       this.anchor = null;
       this.on.span(this.span);
@@ -307,4 +322,9 @@ export class HeatMap {
 
 function unsampledWords({ header }) {
   return `nothing sampled: at most ${formatDuration(header.unsampled_ns)}`;
+}
+
+// What is at a place as one sentence, to be read aloud.
+export function spoken([name, amount, ...causes]) {
+  return `${name}, ${amount}${causes.length > 0 ? ': ' : ''}${causes.join(', ')}`;
 }

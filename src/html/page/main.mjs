@@ -1,28 +1,39 @@
 // The page: a state, what follows from it, and how it changes. The address has the state, so that each change is one
 // step back.
 import { decode, unpack } from './data.mjs';
+import { Actions } from './actions.mjs';
 import { Controls } from './controls.mjs';
 import { Filters } from './filters.mjs';
 import { FlameGraph } from './flame.mjs';
-import { HeatMap } from './heat.mjs';
+import { HeatMap, spoken } from './heat.mjs';
 import { FunctionTable } from './table.mjs';
+import { Tip } from './tip.mjs';
 import { TreeView, element } from './tree.mjs';
 import { buildView } from './view.mjs';
 import { buildWakers, hasWakers } from './wakers.mjs';
 import { causeButtons, hiddenText, recordingText, summaryText, totalText, undrawnText } from './totals.mjs';
 import { changeWords, scaledChange } from './change.mjs';
+import { closeMenusOnLeave } from './menus.mjs';
 import { compile, search } from './search.mjs';
 import { defaultState, fromHash, nodeOf, toHash, tokensOf } from './state.mjs';
 import { formatAmount, formatPercent } from './format.mjs';
+import { SaveMenu } from './save.mjs';
 import { SpanForm } from './span.mjs';
+import { named } from './frames.mjs';
 import { plumbingFrames } from './plumbing.mjs';
+import { rankedModules } from './modules.mjs';
 import { scaleOf } from './scale.mjs';
 import { selectRows, usefulValues, valueOf } from './rows.mjs';
 import { showLinks } from './live.mjs';
-import { showDetails, told } from './details.mjs';
+import { showDetails, tipLines, told } from './details.mjs';
+import { fitLegend, showLegend } from './legend.mjs';
 import { sidesOf, sidesText } from './sides.mjs';
 import { usefulGroups } from './labels.mjs';
 import { wakersText } from './totals.mjs';
+
+// What of the state makes another tree.
+const OF_THE_VIEW = ['value', 'groups', 'filters', 'hidden', 'hideIdle', 'fold', 'mergesRecursion', 'wakers', 'normalised',
+  'span', 'other'];
 
 const at = (id) => document.getElementById(id);
 
@@ -30,7 +41,7 @@ class App {
   constructor(profile) {
     this.profile = profile;
     this.plumbing = plumbingFrames(profile.frames);
-    this.nothing = new Uint8Array(profile.frames.count);
+    this.modules = rankedModules(profile);
     this.known = {
       values: usefulValues(profile).map(({ name }) => name),
       groups: usefulGroups(profile).map(({ key }) => key),
@@ -39,25 +50,41 @@ class App {
     this.defaults = defaultState(profile);
     const zoom = (node) => this.change({ zoom: tokensOf(this.view, node) });
     const select = (node) => this.select(node);
-    this.graph = new FlameGraph(at('graph'), { zoom, select, hover: (node) => this.hover(this.view, node) });
+    this.tip = new Tip(at('tip'));
+    this.graph = new FlameGraph(at('graph'), { zoom, select, hover: (node, event) => this.hover(this.view, node, event) });
     this.wakers = new FlameGraph(at('wakers-graph'), {
       zoom: (node) => this.drawWakers(node),
       select: (node) => this.tell(this.wakers.view, node),
-      hover: (node) => this.hover(this.wakers.view, node),
+      hover: (node, event) => this.hover(this.wakers.view, node, event),
     });
     this.tree = new TreeView(at('tree'), { zoom, select });
-    this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
-    this.filters = new Filters(profile, at('filter'), at('filters'), { change: (filters) => this.change({ filters }) });
+    this.makePanels();
     if (profile.times !== null) this.showTimes();
     this.controls = new Controls(profile, document, {
       change: (part) => this.change(part),
       type: (query) => this.change({ query }, true),
     });
+    fitLegend(at('legend'), profile);
     at('recording').textContent = recordingText(profile);
     at('summary').textContent = summaryText(profile);
     if (profile.before !== null) nameComparison();
     window.addEventListener('hashchange', () => this.read());
     document.addEventListener('keydown', (event) => this.key(event));
+  }
+
+  makePanels() {
+    this.table = new FunctionTable(at('panel-functions'), { choose: (frame) => this.change({ frame }) });
+    this.filters = new Filters(this.profile, at('filter'), at('filters'), {
+      change: (filters) => this.change({ filters }),
+      hide: (hidden) => this.change({ hidden }),
+    });
+    this.actions = new Actions(at('actions'), {
+      filter: (filter) => this.filters.change([...this.state.filters, filter]),
+      hide: (name) => this.change({ hidden: [...new Set([...this.state.hidden, name])] }),
+      around: (frame) => this.change({ tab: 'functions', frame }),
+    });
+    this.save = new SaveMenu(at('save-folded'), at('save-svg'));
+    closeMenusOnLeave(document);
   }
 
   showTimes() {
@@ -68,14 +95,21 @@ class App {
     });
     this.heat = new HeatMap(this.profile, at('heat'), at('heat-legend'), {
       span: (one) => this.spanForm.choose(one),
-      tell: (words) => {
-        at('heat-told').textContent = words;
-      },
+      tell: (lines, where) => this.tellHeat(lines, where),
     });
+    at('heat-fold').addEventListener('click', () => this.change({ showsHeat: !this.state.showsHeat }));
+  }
+
+  tellHeat(lines, where) {
+    if (lines === null) return this.tip.hide();
+    at('heat-told').textContent = spoken(lines);
+    this.tip.show(lines, where);
   }
 
   showSpan() {
     const { state } = this;
+    at('heat-fold').setAttribute('aria-expanded', String(state.showsHeat));
+    for (const id of ['heat', 'heat-legend']) at(id).hidden = !state.showsHeat;
     const { isTime } = valueOf(state.value);
     this.spanForm.set(state);
     this.heat.set(state, this.spanForm.marks(), isTime);
@@ -103,12 +137,14 @@ class App {
   show(state) {
     const old = this.state;
     this.state = state;
+    this.tip.hide();
     this.controls.show(state);
     at('live').hidden = !this.profile.header.live;
     if (this.profile.header.live) showLinks(this.profile, at('live'), state.span);
     if (this.profile.times !== null) this.showSpan();
     const isSame = (key) => JSON.stringify(old?.[key]) === JSON.stringify(state[key]);
-    const isSameView = ['value', 'groups', 'filters', 'hideIdle', 'fold', 'wakers', 'normalised', 'span', 'other'].every(isSame);
+    const isSameView = OF_THE_VIEW.every(isSame);
+    this.files = state.colors === 'module' ? this.modules : null;
     if (!isSameView) this.build();
     const zoom = nodeOf(this.view, state.zoom);
     if (!isSameView || zoom !== this.zoom) this.selected = zoom;
@@ -121,14 +157,19 @@ class App {
 
   build() {
     const { profile, state } = this;
-    const { groups } = state;
     const sides = sidesOf(profile, state);
     const selection = selectRows(profile, state, sides);
-    const skip = state.fold ? this.plumbing : this.nothing;
+    this.skip = this.leftOut();
     const scale = sides.before === null ? null : scaleOf(sides, state.normalised);
     at('legend').hidden = scale !== null;
     at('legend-change').hidden = scale === null;
-    this.view = buildView(profile, selection, { groups, skip, withWakers: state.wakers, scale });
+    this.view = buildView(profile, selection, {
+      groups: state.groups,
+      skip: this.skip,
+      withWakers: state.wakers,
+      isMerging: state.mergesRecursion,
+      scale,
+    });
     const words = [totalText(profile, selection, state.value, scale), sidesText(profile, state)];
     at('total').textContent = words.filter((text) => text !== '').join(', ');
     at('hidden').textContent = hiddenText(profile, selection, state.value, scale);
@@ -138,7 +179,14 @@ class App {
         this.change({ filters: [...others, { key: 'cause', text, not: false }] });
       }),
     );
-    this.filters.set(this.view, state.filters, state.value);
+    this.filters.set(this.view, state);
+  }
+
+  // By frame: 1 of those that stacks do not show.
+  leftOut() {
+    const { frames } = this.profile;
+    const isHidden = named(frames, this.state.hidden);
+    return this.state.fold ? isHidden.map((mark, frame) => mark | this.plumbing[frame]) : isHidden;
   }
 
   find() {
@@ -175,8 +223,11 @@ class App {
     const { state, view, zoom } = this;
     const { isTime } = valueOf(state.value);
     at('wakers-panel').hidden = !state.wakers || !hasWakers(this.profile);
+    showLegend(at('legend'), this.files);
+    const look = { matches: this.matches, files: this.files, isFlame: state.layout === 'flame' };
+    this.save.set(view, zoom, look, at('total').textContent, state.value);
     if (state.tab === 'graph') {
-      this.graph.set(view, zoom, this.selected, this.matches, state.layout === 'flame');
+      this.graph.set(view, zoom, this.selected, look);
       if (this.graph.bars) at('undrawn').textContent = undrawnText(view, this.graph.bars, state.value);
     } else if (state.tab === 'tree') {
       this.tree.set(view, zoom, this.matches, isTime);
@@ -194,6 +245,7 @@ class App {
       return element('li', {}, button);
     });
     at('path').replaceChildren(...steps);
+    at('path').parentElement.scrollLeft = at('path').scrollWidth; // the end of it says where one is
   }
 
   select(node) {
@@ -203,7 +255,8 @@ class App {
   }
 
   tell(view, node) {
-    showDetails(at('details'), view, node, this.state.value);
+    showDetails(at('details-name'), at('details-list'), view, node, this.state.value);
+    this.actions.set(view, node, this.state);
     at('told').textContent = told(view, node, valueOf(this.state.value).isTime);
   }
 
@@ -211,26 +264,23 @@ class App {
   showWakers() {
     const { state, view } = this;
     if (state.tab !== 'graph' || at('wakers-panel').hidden) return;
-    const skip = state.fold ? this.plumbing : this.nothing;
     const apart = state.groups.includes('process');
-    const wakers = buildWakers(view, this.selected, { skip, isWhole: state.whole, apart });
+    const wakers = buildWakers(view, this.selected, { skip: this.skip, isWhole: state.whole, apart });
     at('wakers-title').textContent = wakersText(wakers, state.value);
     this.drawWakers(0, wakers);
   }
 
   drawWakers(zoom, view = this.wakers.view) {
     const matches = this.matcher === null ? null : (this.search(view, 0)?.nodes ?? null);
-    this.wakers.set(view, zoom, zoom, matches, false);
+    this.wakers.set(view, zoom, zoom, { matches, files: this.files, isFlame: false });
   }
 
   // What is pointed at is shown once a frame, however fast the pointer moves.
-  hover(view, node) {
-    if (this.hovered?.view === view && this.hovered.node === node) return;
-    this.hovered = { view, node };
+  hover(view, node, event) {
     cancelAnimationFrame(this.pending);
     this.pending = requestAnimationFrame(() => {
-      if (node >= 0 && node < view.count) showDetails(at('details'), view, node, this.state.value);
-      else showDetails(at('details'), this.view, this.selected, this.state.value);
+      if (node >= 0 && node < view.count) this.tip.show(tipLines(view, node, this.state.value), event);
+      else this.tip.hide();
     });
   }
 

@@ -1,6 +1,7 @@
 // Which rows are shown, and with what figures: filters, waits for work, and the value that is asked for.
 import { addError, errorsOf, noError } from './errors.mjs';
 import { groupColumn } from './labels.mjs';
+import { FRAME_KEY, withFrame } from './frames.mjs';
 
 // Which sums each value is made of, in the order in which a bar is split.
 export const VALUES = [
@@ -37,13 +38,26 @@ export function matchingRows(profile, filters) {
   const keep = new Uint8Array(profile.rows.count).fill(1);
   const keys = new Set(filters.map(({ key }) => key));
   for (const key of keys) {
-    const { codes, texts } = groupColumn(profile, key);
     const wanted = filters.filter((f) => f.key === key && !f.not).map((f) => f.text);
     const unwanted = filters.filter((f) => f.key === key && f.not).map((f) => f.text);
-    const isKept = texts.map((t) => (wanted.length === 0 || wanted.includes(t)) && !unwanted.includes(t));
-    for (let row = 0; row < keep.length; ++row) if (!isKept[codes[row]]) keep[row] = 0;
+    const isKept = key === FRAME_KEY ? frameTest(profile, wanted, unwanted) : labelTest(profile, key, wanted, unwanted);
+    for (let row = 0; row < keep.length; ++row) if (!isKept(row)) keep[row] = 0;
   }
   return keep;
+}
+
+function labelTest(profile, key, wanted, unwanted) {
+  const { codes, texts } = groupColumn(profile, key);
+  const isKept = texts.map((t) => (wanted.length === 0 || wanted.includes(t)) && !unwanted.includes(t));
+  return (row) => isKept[codes[row]];
+}
+
+// By the names of functions that a stack has, or has not.
+function frameTest(profile, wanted, unwanted) {
+  const { stack } = profile.rows;
+  const isWanted = wanted.length === 0 ? null : withFrame(profile, wanted);
+  const isUnwanted = withFrame(profile, unwanted);
+  return (row) => (isWanted === null || isWanted[stack[row]] === 1) && isUnwanted[stack[row]] === 0;
 }
 
 // What one recording has of the rows: {amount(part, row), shown(row), hidden(row), error(row)}.

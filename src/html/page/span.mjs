@@ -15,8 +15,8 @@ export class SpanForm {
     this.text = form.querySelector('#span-text');
     this.seconds = profile.times.columnNs / 1e9;
     for (const field of [this.from, this.to]) {
-      field.step = this.seconds;
-      field.max = profile.times.columns * this.seconds;
+      field.step = 'any';
+      field.max = Math.ceil(profile.times.columns * this.seconds);
     }
     this.all.addEventListener('click', () => on.change({ span: null, other: null }));
     this.compare.addEventListener('click', () => this.toggle());
@@ -26,12 +26,9 @@ export class SpanForm {
     });
   }
 
-  // Whole columns, and at least one.
   read() {
     const { columns } = this.profile.times;
-    const from = Math.min(Math.max(Math.floor(Number(this.from.value) / this.seconds), 0), columns - 1);
-    const to = Math.min(Math.max(Math.ceil(Number(this.to.value) / this.seconds), from + 1), columns);
-    this.choose([from, to]);
+    this.choose(columnsOf(Number(this.from.value), Number(this.to.value), this.seconds, columns));
   }
 
   // A span, chosen here or in the heat map; null: all of it, or not to compare after all.
@@ -58,8 +55,8 @@ export class SpanForm {
     this.state = state;
     const { columns } = this.profile.times;
     const [from, to] = state.span ?? [0, columns];
-    this.from.value = from * this.seconds;
-    this.to.value = to * this.seconds;
+    this.from.value = secondsText(from * this.seconds);
+    this.to.value = secondsText(to * this.seconds);
     this.all.hidden = state.span === null;
     this.compare.hidden = state.span === null;
     const isComparing = this.isChoosing || state.other !== null;
@@ -74,4 +71,17 @@ export class SpanForm {
     if (map?.untimed > 0n) words.push(`of ${formatAmount(map.untimed, isTime)} it is not known when it was`);
     this.text.textContent = words.join('; ');
   }
+}
+
+// To the millisecond, as fields show them.
+function secondsText(seconds) {
+  return String(Number(seconds.toFixed(3)));
+}
+
+// Whole columns that a span of seconds lies in, and at least one. What the fields show of a column is that column.
+export function columnsOf(fromSeconds, toSeconds, seconds, columns) {
+  const rounding = 0.0006 / seconds;
+  const from = Math.min(Math.max(Math.floor(fromSeconds / seconds + rounding), 0), columns - 1);
+  const to = Math.min(Math.max(Math.ceil(toSeconds / seconds - rounding), from + 1), columns);
+  return [from, to];
 }

@@ -1,6 +1,7 @@
 // The table of functions: themselves, and with what they call; and of one of them, who calls it and what it calls.
 import { changedFunctions, changedNeighbours, nodeChange, ratioWords, shareWords, signed } from './change.mjs';
 import { formatAmount, formatExact, formatPercent } from './format.mjs';
+import { OWNER, owners } from './owner.mjs';
 import { errorWords } from './errors.mjs';
 import { functions, neighbours } from './sandwich.mjs';
 import { element } from './tree.mjs';
@@ -13,7 +14,7 @@ export class FunctionTable {
   constructor(root, on) {
     this.root = root;
     this.on = on;
-    this.sorted = null; // the name of a column
+    this.sorted = null; // the name of a column; null: the program's own functions come first
   }
 
   set(view, zoom, matcher, frame, isTime) {
@@ -97,30 +98,37 @@ export class FunctionTable {
   }
 
   table(list) {
-    const columns = [...this.columns('self', 'Self'), ...this.columns('total', 'Total')];
-    const by = columns.find(({ name }) => name !== undefined && name === this.sorted) ?? columns[0];
-    list.sort((a, b) => descending(by.order(a), by.order(b)));
+    const columns = [...this.columns('total', 'Total'), ...this.columns('self', 'Self')];
+    const by = columns.find(({ name }) => name !== undefined && name === this.sorted);
+    const sorted = sortedLines(list, (by ?? columns[0]).order, by === undefined ? this.ownersOf() : null);
     const heads = columns.map((column) => this.head(column, column === by));
-    const lines = list.slice(0, MOST_LINES).map((line) => this.line(line, columns));
+    const lines = sorted.slice(0, MOST_LINES).map((line) => this.line(line, columns));
     const first = list.length > MOST_LINES ? `the first ${MOST_LINES} of ` : '';
     const second = this.view.before !== null && this.view.scale.isRate ? ', figures of a second' : '';
+    const own = { title: 'Function', name: null, order: true, tip: "the program's own functions first, by total" };
     return element(
       'table',
       { className: 'functions', id: 'all-functions' },
       element('caption', {}, `${first}${list.length} functions${second}`),
-      element('thead', {}, element('tr', {}, ...heads, element('th', { scope: 'col' }, 'Function'))),
+      element('thead', {}, element('tr', {}, ...heads, this.head(own, by === undefined, 'other'))),
       element('tbody', {}, ...lines),
     );
   }
 
-  head({ title, name, order }, isSorted) {
+  head({ title, name, order, tip = '' }, isSorted, way = 'descending') {
     if (!order) return element('th', { scope: 'col' }, title);
-    const button = element('button', { type: 'button' }, title);
+    const button = element('button', { type: 'button', title: tip }, title);
     button.addEventListener('click', () => {
       this.sorted = name;
       this.show();
     });
-    return element('th', { scope: 'col', 'aria-sort': isSorted ? 'descending' : 'none' }, button);
+    return element('th', { scope: 'col', 'aria-sort': isSorted ? way : 'none' }, button);
+  }
+
+  ownersOf() {
+    const { profile } = this.view;
+    profile.owners ??= owners(profile.frames);
+    return profile.owners;
   }
 
   line(line, columns) {
@@ -135,6 +143,12 @@ export class FunctionTable {
     button.addEventListener('click', () => this.on.choose(frame));
     return element('span', {}, button, module === '' ? '' : element('bdi', { className: 'module' }, ` ${module}`));
   }
+}
+
+// The largest first; where owners are given, by frame, those of the program first.
+export function sortedLines(list, amount, ownerOfFrame) {
+  const owner = ({ frame }) => (ownerOfFrame === null ? OWNER.program : ownerOfFrame[frame]);
+  return [...list].sort((a, b) => owner(a) - owner(b) || descending(amount(a), amount(b)));
 }
 
 function descending(a, b) {

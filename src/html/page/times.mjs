@@ -2,6 +2,7 @@
 // the recording began; what it shows is exact: waits have in each column what they lasted in it, and count in the
 // column in which they ended.
 import { figures } from './data.mjs';
+import { timeOfDay } from './axis.mjs';
 import { groupColumn } from './labels.mjs';
 import { errorOfSlice } from './errors.mjs';
 import { formatDuration } from './format.mjs';
@@ -206,12 +207,13 @@ export function cellCauses(map, line, bin) {
     .sort((a, b) => b[1] - a[1]);
 }
 
-// When a column begins: "16:10:52" of the day, or how long after the start if nobody knows when that was.
+// When a column begins: "16:10:52" of the day, to the millisecond if columns are shorter than a second, or how long after
+// the start if nobody knows when that was.
 export function columnTime({ header, times }, column) {
   const ns = times.beginNs + column * times.columnNs;
   const startMs = Number(BigInt(header.start_unix_ns) / 1000000n);
   if (startMs === 0) return ns <= 0 ? '0 s' : formatDuration(ns);
-  return new Date(Math.round((startMs + ns / 1e6) / 1000) * 1000).toISOString().slice(11, 19);
+  return timeOfDay(startMs + ns / 1e6, times.columnNs < 1e9 ? 1 : 1000);
 }
 
 // "16:10:52 to 16:10:55 UTC, 3 s"

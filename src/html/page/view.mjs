@@ -3,6 +3,7 @@
 import { TreeBuilder } from './child_index.mjs';
 import { KIND, figures } from './data.mjs';
 import { groupColumn } from './labels.mjs';
+import { dropUnused, earlierCall } from './recursion.mjs';
 import { noError } from './errors.mjs';
 
 export class View {
@@ -68,12 +69,13 @@ export class View {
   }
 }
 
-// options: {groups: [key], skip: by frame, withWakers, scale: as scale.mjs makes it, if two recordings are compared}
-export function buildView(profile, selection, { groups, skip, withWakers, scale }) {
+// options: {groups: [key], skip: by frame, withWakers, isMerging: recursion is one call, scale: as scale.mjs makes it, if
+// two recordings are compared}
+export function buildView(profile, selection, { groups, skip, withWakers, isMerging, scale }) {
   const view = new View(profile, selection);
   const builder = new TreeBuilder(profile.nodes.parent.length + selection.rows.length);
   const groupNodes = placeInGroups(view, builder, groups);
-  const place = stackPlacer(profile, builder, skip);
+  const place = stackPlacer(profile, builder, skip, isMerging);
   const order = Uint32Array.from(selection.rows.keys()).sort((a, b) => groupNodes[a] - groupNodes[b] || a - b);
   view.rowNode = new Int32Array(selection.rows.length); // by index into selection.rows
   for (const i of order) {
@@ -82,6 +84,7 @@ export function buildView(profile, selection, { groups, skip, withWakers, scale 
     if (withWakers && profile.rows.waker[row] !== 0) node = placeWaker(profile, builder, skip, node, row);
     view.rowNode[i] = node;
   }
+  if (isMerging) dropUnused(builder, view.rowNode);
   finish(view, builder, scale);
   markWakers(view);
   return view;
@@ -116,12 +119,17 @@ function mergedNodes({ parent, frame }, skip) {
 }
 
 // Rows of one group must come one behind the other: what is known of the nodes of its stacks is kept until the next.
-function stackPlacer(profile, builder, skip) {
+function stackPlacer(profile, builder, skip, isMerging) {
   const { parent, frame } = profile.nodes;
-  const merged = mergedNodes(profile.nodes, skip);
+  const merged = isMerging ? null : mergedNodes(profile.nodes, skip);
   const placed = new Int32Array(parent.length);
   const stamp = new Int32Array(parent.length).fill(-1);
   const pending = [];
+  const below = (group, node, next) => {
+    if (!isMerging) return merged[next] === 1 ? builder.child(node, frame[next]) : builder.append(node, frame[next]);
+    const earlier = earlierCall(builder, group, node, frame[next]);
+    return earlier >= 0 ? earlier : builder.child(node, frame[next]);
+  };
   return (group, stack) => {
     let at = stack;
     pending.length = 0;
@@ -132,9 +140,7 @@ function stackPlacer(profile, builder, skip) {
     let node = at === 0 ? group : placed[at];
     while (pending.length > 0) {
       const next = pending.pop();
-      if (skip[frame[next]] === 0) {
-        node = merged[next] === 1 ? builder.child(node, frame[next]) : builder.append(node, frame[next]);
-      }
+      if (skip[frame[next]] === 0) node = below(group, node, next);
       placed[next] = node;
       stamp[next] = group;
     }

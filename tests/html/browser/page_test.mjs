@@ -232,15 +232,18 @@ const steps = {
   async 'keys lead to all that can be used'() {
     await click('#wakers');
     await browser.run("document.getElementById('title').tabIndex = -1; document.getElementById('title').focus()");
+    await browser.run("document.querySelectorAll('details.menu').forEach((menu) => { menu.open = true; })");
     const reached = [];
-    for (let at = ''; at !== 'SUMMARY' && reached.length < 60; reached.push(at)) {
+    for (let at = ''; at !== 'Keys' && reached.length < 80; reached.push(at)) {
       await browser.press('Tab');
-      at = await browser.run(`((e) => (e.tagName === 'SUMMARY' ? e.tagName : e.closest('[id]')?.id ?? e.tagName))(
+      at = await browser.run(`((e) => (e.tagName === 'SUMMARY' ? e.innerText : e.closest('[id]')?.id ?? e.tagName))(
         document.activeElement)`);
     }
-    const all = ['causes', 'value', 'by0', 'by1', 'idle', 'fold', 'wakers', 'whole', 'layout', 'filter-key',
-      'filter-text', 'query', 'path', 'tab-graph', 'graph', 'wakers-graph'];
+    const all = ['causes', 'value', 'by0', 'by1', 'idle', 'View', 'layout', 'colors', 'fold', 'recursion', 'wakers',
+      'whole', 'Filter', 'filter-key', 'filter-text', 'Save', 'save-folded', 'save-svg', 'query', 'path', 'tab-graph',
+      'graph', 'wakers-graph', 'actions', 'How complete the recording is', 'Keys'];
     assert.deepEqual(all.filter((id) => !reached.includes(id)), []);
+    assert.equal(await browser.run("document.querySelectorAll('details.menu[open]').length"), 0, 'menus close behind one');
     await focus('#tab-graph');
     await browser.press('ArrowRight');
     await shows('tree', 'server (10)');

@@ -6,6 +6,8 @@ import { Browser } from './browser.mjs';
 const [page, png, state = '', size = '1200,800', mode = 'light'] = process.argv.slice(2);
 const browser = await Browser.open('chromium', size);
 try {
+  const [width, height] = size.split(',').map(Number);
+  await browser.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
   await browser.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: mode }] });
   await browser.open(`${page}#${state}`);
   const { cssContentSize } = await browser.send('Page.getLayoutMetrics');

@@ -32,13 +32,13 @@ export class User {
     this.browser.run(`Array.from(Array.from(document.querySelectorAll('#all-functions tbody tr'))
       .find((r) => r.querySelector('bdi').innerText === ${quoted(name)}).cells, (c) => c.innerText)`);
 
-  // Until a good part of the graph has a color, "r,g,b".
+  // Until the graph has as much of a color, "r,g,b", as a bar that is a twelfth of it.
   isPainted = (color) =>
     this.until(`(() => { const c = document.querySelector('#graph canvas');
       const { data } = c.getContext('2d').getImageData(0, 0, c.width, c.height);
       let count = 0;
       for (let i = 0; i < data.length; i += 4) if (data.slice(i, i + 3).join() === '${color}') count++;
-      return count > 2000; })()`);
+      return count > (c.width / 12 - 10) * 8; })()`);
 
   isDark = (isDark) =>
     this.browser.send('Emulation.setEmulatedMedia', {

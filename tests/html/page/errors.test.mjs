@@ -92,7 +92,7 @@ test('each value has the error of its own', () => {
 });
 
 test('an exact recording has no errors', () => {
-  const profile = made(ROWS.map(({ error, ...row }) => row), { ...HEADER, unsampled_ns: 0 });
+  const profile = made(ROWS.map((row) => ({ ...row, error: undefined })), { ...HEADER, unsampled_ns: 0 });
   assert.equal(profile.errors, null);
   assert.equal(viewOf(profile).variance, null);
   assert.doesNotMatch(totalText(profile, select(profile), 'off_cpu', null), /±/);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import test from 'node:test';
 import { readFileSync } from 'node:fs';
 import { barAt, layOut } from '../../../src/html/page/layout.mjs';
-import { buildView } from '../../../src/html/page/view.mjs';
 import { colorsOf, contrast } from '../../../src/html/page/colors.mjs';
 import { compile, search } from '../../../src/html/page/search.mjs';
 import { decode, unpack } from '../../../src/html/page/data.mjs';
@@ -13,8 +12,9 @@ import { formatDuration, formatExact, formatPercent, formatTime } from '../../..
 import { functions, neighbours, selfOf } from '../../../src/html/page/sandwich.mjs';
 import { foldDigits, foldNumbers, groupColumn, usefulGroups } from '../../../src/html/page/labels.mjs';
 import { hiddenText, undrawnText } from '../../../src/html/page/totals.mjs';
-import { isPlumbing, plumbingFrames } from '../../../src/html/page/plumbing.mjs';
+import { isPlumbing } from '../../../src/html/page/plumbing.mjs';
 import { madeProfile, packed } from './made_profile.mjs';
+import { find, folded, viewOf } from './shown.mjs';
 import { selectRows, usefulValues } from '../../../src/html/page/rows.mjs';
 import { shares } from '../../../src/html/page/causes.mjs';
 
@@ -34,30 +34,6 @@ const ROWS = [
 
 function made(rows = ROWS, header = {}) {
   return decode(madeProfile(rows, header));
-}
-
-function viewOf(profile, part = {}) {
-  const state = { ...defaultState(profile), ...part };
-  const skip = state.fold ? plumbingFrames(profile.frames) : new Uint8Array(profile.frames.count);
-  const selection = selectRows(profile, state);
-  return buildView(profile, selection, { groups: state.groups, skip, withWakers: state.wakers });
-}
-
-// All leaves as folded stacks; who woke is the leaf of those that he woke.
-function folded(view) {
-  const lines = [];
-  for (let node = 1; node < view.count; ++node) {
-    let self = view.exact(node);
-    for (const child of view.childrenOf(node)) self -= view.exact(child);
-    const names = view.path(node).map((at) => view.nodeName(at));
-    if (self > 0n) lines.push(`${names.join(';')} ${self}`);
-  }
-  return lines.sort();
-}
-
-function find(view, name) {
-  for (let node = 1; node < view.count; ++node) if (view.nodeName(node) === name) return node;
-  throw new Error(`no ${name}`);
 }
 
 test('what is packed is unpacked', async () => {
@@ -274,9 +250,10 @@ test('a state is its address', () => {
   assert.equal(toHash(defaults, defaults), '');
   assert.deepEqual(fromHash('', defaults, known), defaults);
   const state = {
-    ...defaults, tab: 'tree', layout: 'flame', value: 'count', groups: ['cause'], hideIdle: false, fold: false,
-    wakers: false, query: 'a&b=#"<é', zoom: ['=a/b (1)', '12'], frame: 3,
-    filters: [{ key: 'cause', text: 'x:&y', not: true }, { key: 'thread', text: '', not: false }],
+    ...defaults, tab: 'tree', layout: 'flame', colors: 'kind', showsHeat: false, value: 'count', groups: ['cause'],
+    hideIdle: false, fold: false, mergesRecursion: true, hidden: ['a/b&c', '[x]'], wakers: false, query: 'a&b=#"<é', zoom: ['=a/b (1)', '12'], frame: 3,
+    filters: [{ key: 'cause', text: 'x:&y', not: true }, { key: 'thread', text: '', not: false },
+      { key: 'frame', text: 'std::a<b>&c', not: false }],
   };
   assert.deepEqual(fromHash(`#${toHash(state, defaults)}`, defaults, known), state);
   assert.deepEqual(fromHash('#by=', defaults, known).groups, []);
@@ -334,8 +311,8 @@ test('names are shortened by what says least', () => {
 test('text can be read on every color', () => {
   assert.equal(contrast('#000000', '#ffffff'), 21);
   for (const isDark of [false, true]) {
-    const { kinds, text, match, strip, blocked, runnable, cpu } = colorsOf(isDark);
-    for (const color of [...kinds, match]) assert.ok(contrast(color, text) >= 4.5, color);
+    const { kinds, files, text, match, strip, blocked, runnable, cpu } = colorsOf(isDark);
+    for (const color of [...kinds, ...files, match]) assert.ok(contrast(color, text) >= 4.5, color);
     for (const color of [blocked, runnable, cpu]) assert.ok(contrast(color, strip) >= 3, color);
     const { changes, found, chosen, before, after } = colorsOf(isDark);
     assert.equal(changes.length, 7);
@@ -354,8 +331,9 @@ test('the legend has the colors of the bars, and all text of the page can be rea
     Array.from(set.matchAll(/--(\w+): (#\w+)/g), ([, name, color]) => [name, color])));
   assert.equal(sets.length, 2);
   sets.forEach((set, i) => {
-    const { kinds, match, blocked, runnable, cpu, changes, before, after } = colorsOf(i === 1);
+    const { kinds, files, match, blocked, runnable, cpu, changes, before, after } = colorsOf(i === 1);
     assert.deepEqual([set.user, set.kernel, set.interpreted, set.missing, set.waker, set.thread], kinds);
+    assert.deepEqual([0, 1, 2, 3, 4, 5, 6].map((rank) => set[`file${rank}`]), files);
     assert.deepEqual([set.match, set.blocked, set.runnable, set.cpu], [match, blocked, runnable, cpu]);
     const shown = ['shrank3', 'shrank2', 'shrank1', 'same', 'grew1', 'grew2', 'grew3'].map((name) => set[name]);
     assert.deepEqual([...shown, set.before, set.after], [...changes, before, after]);
