@@ -28,7 +28,7 @@
 #include "recorder/ledger_maker.h"
 #include "recorder/listing.h"
 #include "recorder/pipeline.h"
-#include "recorder/pipeline_hooks.h"
+#include "recorder/recorded_host.h"
 #include "recorder/recorded_threads.h"
 #include "recorder/scheduler_clock.h"
 #include "recorder/turn_times.h"
@@ -116,7 +116,7 @@ class RecorderImpl final : public Recorder {
         clock_(features.rq_clock),
         modules_(std::move(modules)),
         queue_(config.queue_bytes),
-        pipeline_(PipelineConfigOf(config, features), PipelineHooks(programs_, modules_, readers),
+        pipeline_(PipelineConfigOf(config, features), RecordedHost(programs_, modules_, readers),
                   NowNs(CLOCK_MONOTONIC)),
         drops_before_(NameDrops({}, {}, modules_->stats())) {
     for (const TaskDescription& task : threads_.Tasks()) pipeline_.Expect(task.process, task.tid);

@@ -22,12 +22,12 @@ CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEven
 
 }  // namespace
 
-Targets::Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns)
+Targets::Targets(const TargetsConfig& config, std::shared_ptr<Host> host, Stacks& stacks, uint64_t now_ns)
     : config_(config),
-      hooks_(std::move(hooks)),
-      readers_(hooks_.readers, config.deadline),
-      code_({.forget_list = hooks_.forget_code_list, .void_code = [this](uint64_t hash) { VoidCode(hash); }},
-            hooks_.files),
+      host_(std::move(host)),
+      stacks_(stacks),
+      readers_(host_->readers(), config.deadline),
+      code_(*host_),
       now_ns_(now_ns) {}
 
 Target* Targets::Find(const ProcessKey& process) const {
@@ -64,7 +64,7 @@ void Targets::EvictExited() {
     if (target->looking || !target->waiting.empty()) {
       exited_.push_back(process);
     } else {
-      hooks_.describe(target->Named());
+      evicted_.push_back(target->Named());
       targets_.erase(process);
     }
   }
@@ -81,10 +81,13 @@ void Targets::OnExec(const ProcessKey& process) {
 void Targets::OnCapture(CaptureEvent&& event) {
   const ProcessKey process = event.process;
   Target* target = FindOrAdd(process, event.tid, {});
-  if (target == nullptr) return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+  if (target == nullptr) return stacks_.Fail(event.cookie, NoUserStack::kOverload);
   // What is known already serves even a process that is gone.
-  if (const std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) return hooks_.walk(event, *code);
-  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, event, target->refused);
+  if (std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) {
+    ready_.push_back({std::move(event), *std::move(code)});
+    return;
+  }
+  if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
   Wait(process, *target, std::move(event));
 }
 
@@ -106,7 +109,7 @@ bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
 void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
   if (waiting_bytes_ + event.bytes() > config_.waiting_bytes) {
     ++stats_.waiting_over_limit;
-    return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+    return stacks_.Fail(event.cookie, NoUserStack::kOverload);
   }
   waiting_bytes_ += event.bytes();
   target.waiting.push_back(std::move(event));
@@ -131,8 +134,8 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
   // The job holds copies only: it may be abandoned and outlive this.
   const ReadTaken taken = Read(
       process, OwnerOf(process),
-      [this, process, number, tid = target.tid, previous, look = hooks_.look]() -> ReaderThreads::Completion {
-        auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
+      [this, process, number, tid = target.tid, previous, host = host_]() -> ReaderThreads::Completion {
+        auto result = std::make_shared<ProcessLook>(host->Look(process, tid, previous.get()));
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
@@ -191,9 +194,9 @@ bool Targets::IsStuck(const ProcessKey& process) const {
 // for a free thread asks often.
 uid_t Targets::OwnerOf(const ProcessKey& process) {
   Target* target = Find(process);
-  if (target == nullptr) return hooks_.owner(process.pid);
+  if (target == nullptr) return host_->OwnerOf(process.pid);
   if (target->owner_at_ns == 0 || now_ns_ - target->owner_at_ns > kOwnerKnownForNs) {
-    target->owner = hooks_.owner(process.pid);
+    target->owner = host_->OwnerOf(process.pid);
     target->owner_at_ns = now_ns_;
   }
   return target->owner;
@@ -232,7 +235,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
 // It was only slow, and what it has seen is true of its time.
 void Targets::OnLateLook(Target& target, const ProcessLook& look) {
   if (look.outcome != LookOutcome::kSeen) return;
-  code_.Learn(target, look);
+  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
 
@@ -242,20 +245,18 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   // can be wrong only if a library was exchanged for another and back in between.
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
-  code_.Learn(target, look);
-  const size_t asked = target.asked;
-  const size_t count = target.waiting.size();
-  // A walk may ask for another look, which may be refused; then nothing waits any more.
-  for (size_t i = 0; i < count && !target.waiting.empty(); ++i) {
-    CaptureEvent event = TakeWaiting(target);
-    if (i < asked || target.Find(code_.Trusted(event.code)) != nullptr) {
-      hooks_.walk(event, CodeAtLook(target, code_, event, look, same_around));
+  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
+  std::deque<CaptureEvent> waiting = std::exchange(target.waiting, {});
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    CaptureEvent& event = waiting[i];
+    if (i < target.asked || target.Find(code_.Trusted(event.code)) != nullptr) {
+      waiting_bytes_ -= event.bytes();
+      CaptureCode code = CodeAtLook(target, code_, event, look, same_around);
+      ready_.push_back({std::move(event), std::move(code)});
     } else {  // it came while the look was under way, and may match the next one
-      waiting_bytes_ += event.bytes();
       target.waiting.push_back(std::move(event));
     }
   }
-  if (target.looking) target.asked = target.waiting.size();
   if (!target.waiting.empty()) Ask(process, target);
 }
 
@@ -265,14 +266,22 @@ void Targets::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
   while (!target.waiting.empty()) WalkPartOrGiveUp(target, TakeWaiting(target), reason);
 }
 
-void Targets::WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason) {
-  if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code)) return hooks_.walk(event, *code);
-  hooks_.give_up(event.cookie, reason);
+void Targets::WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason) {
+  if (std::optional<CaptureCode> code = code_.FindPart(target, event.code)) {
+    ready_.push_back({std::move(event), *std::move(code)});
+  } else {
+    stacks_.Fail(event.cookie, reason);
+  }
+}
+
+void Targets::OnCodeList(CodeListEvent&& event) {
+  const uint64_t hash = event.hash;
+  if (!code_.Learn(std::move(event))) VoidCode(hash);
 }
 
 void Targets::VoidCode(uint64_t hash) {
   for (auto& [process, target] : targets_) target->ForgetVersion(hash);
-  hooks_.void_code(hash);
+  stacks_.known().Distrust(hash);
 }
 
 void Targets::Tick(uint64_t now_ns) {
@@ -289,7 +298,7 @@ void Targets::Tick(uint64_t now_ns) {
 void Targets::GiveUpAll() {
   for (auto& [process, target] : targets_) {
     const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
-    while (!target->waiting.empty()) hooks_.give_up(TakeWaiting(*target).cookie, reason);
+    while (!target->waiting.empty()) stacks_.Fail(TakeWaiting(*target).cookie, reason);
   }
 }
 

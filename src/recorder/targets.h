@@ -1,7 +1,7 @@
 // Who the targets are: the processes that are recorded, the looks at them, and the captures that wait for a look. A
 // process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
-// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture is
-// handed on exactly once: with the code that it is walked with, or given up with a reason.
+// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture goes
+// on exactly once: it is ready, with the code that it is walked with, or given up, which Stacks learns.
 //
 // A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.
 //
@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -26,8 +27,9 @@
 #include "capture/events.h"
 #include "process/reader_threads.h"
 #include "profile/profile.h"
+#include "recorder/host.h"
 #include "recorder/known_code.h"
-#include "recorder/look.h"
+#include "recorder/stacks.h"
 #include "recorder/target.h"
 
 namespace offcpu {
@@ -40,39 +42,33 @@ struct TargetsConfig {
   std::chrono::milliseconds deadline{1000};  // for one look at a process, or one other reading of it
 };
 
+struct ReadyCapture {
+  CaptureEvent event;
+  CaptureCode code;  // that it is walked with
+};
+
 class Targets {
  public:
-  struct Hooks {
-    // Runs on reader threads, may block for ever and owns all that it uses.
-    std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
-        look;
-    std::function<uid_t(pid_t)> owner;  // of a process; does not block
-    std::shared_ptr<ReaderPool> readers;
-    std::function<void(uint64_t hash)> forget_code_list;
-    std::function<void(uint64_t hash)> void_code;  // see KnownCode
-    std::shared_ptr<SharedFiles> files;
-    // What becomes of captures.
-    std::function<void(const CaptureEvent&, const CaptureCode&)> walk;
-    std::function<void(uint64_t cookie, NoUserStack reason)> give_up;
-    // A process that there is no room for any more, as it is known.
-    std::function<void(const ProcessInfo&)> describe;
-  };
   struct Stats {
     uint64_t over_limit = 0;          // times that there was no room for another process
     uint64_t waiting_over_limit = 0;  // captures that there was no room for
   };
 
-  // `now_ns`: as of Tick.
-  Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns);
+  // `stacks` must outlive it. `now_ns`: as of Tick.
+  Targets(const TargetsConfig& config, std::shared_ptr<Host> host, Stacks& stacks, uint64_t now_ns);
   Targets(const Targets&) = delete;
   Targets& operator=(const Targets&) = delete;
 
   // Something has happened to a thread of the process. `comm`: the thread's name, "" if that is not known.
   void HearOf(const ProcessKey& process, int32_t tid, const std::string& comm) { FindOrAdd(process, tid, comm); }
   void OnCapture(CaptureEvent&& event);
-  void OnCodeList(CodeListEvent&& event) { code_.Learn(std::move(event)); }
+  void OnCodeList(CodeListEvent&& event);
   void OnExec(const ProcessKey& process);
   void OnExit(const ProcessKey& process) { exited_.push_back(process); }
+  // Captures that have become ready since it was last called, in the order in which they have.
+  std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
+  // Processes that there is no room for any more, as they are known; likewise.
+  std::vector<ProcessInfo> TakeEvicted() { return std::exchange(evicted_, {}); }
   // A walk with all of the process's code left that code.
   void LookAgain(const ProcessKey& process);
 
@@ -122,15 +118,18 @@ class Targets {
   void Refuse(Target& target, NoUserStack reason, uint64_t until_ns);
   void VoidCode(uint64_t hash);
   // Part of a stack is better than none.
-  void WalkPartOrGiveUp(Target& target, const CaptureEvent& event, NoUserStack reason);
+  void WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason);
 
   const TargetsConfig config_;
-  const Hooks hooks_;
+  const std::shared_ptr<Host> host_;
+  Stacks& stacks_;
   ReaderThreads readers_;
   KnownCode code_;
   absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
   absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free, or for their pace
   std::deque<ProcessKey> exited_;
+  std::vector<ReadyCapture> ready_;
+  std::vector<ProcessInfo> evicted_;
   size_t waiting_bytes_ = 0;
   uint64_t windows_ = 0;  // begun after the first
   uint64_t now_ns_;
