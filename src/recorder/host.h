@@ -45,7 +45,7 @@ class Host {
   // See ControlGroups::Find.
   virtual std::optional<std::string> ControlGroupPath(uint64_t id) = 0;
 
-  // Of the BPF programs; see Programs.
+  // What follows asks the BPF programs; see Programs.
   virtual void SetStackHint(int32_t tid, const StackHint& hint) = 0;
   virtual void ForgetDefinition(uint64_t id) = 0;
   virtual wire_hash_key hash_key() const = 0;

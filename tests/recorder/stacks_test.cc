@@ -127,7 +127,7 @@ TEST_F(StacksTest, OutcomesAreBoundedInFrames) {
   EXPECT_NE(stacks_->Find(101), nullptr);
 }
 
-// Whoever waits gets it all the same.
+// Those that wait get it all the same.
 TEST_F(StacksTest, AnOutcomeThatFindsNoRoomIsNews) {
   Make({.outcomes = 0, .frames = 0});
   stacks_->Resolve(kCookie, AStack(1));
