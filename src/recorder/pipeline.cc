@@ -27,7 +27,7 @@ void Pipeline::Handle(Event event) {
 
 // A walk may ask for another look, which may make more captures ready.
 void Pipeline::PassOn() {
-  for (const ProcessInfo& process : targets_.TakeEvicted()) windows_.Describe(process);
+  for (const ProcessInfo& process : targets_.table().TakeEvicted()) windows_.Describe(process);
   windows_.stats().live_stacks += live_.TakeRead();
   for (auto ready = targets_.TakeReady(); !ready.empty(); ready = targets_.TakeReady()) {
     for (const ReadyCapture& capture : ready) Walk(capture.event, capture.code);
@@ -94,11 +94,11 @@ uint64_t Pipeline::readings() const {
 
 absl::Status Pipeline::Cut(uint64_t end_ns, const std::vector<WaitingThread>& threads) {
   if (end_ns <= windows_.begin_ns()) return absl::InternalError("the scheduler's clock does not go on");
-  targets_.BeginWindow();
+  targets_.table().BeginWindow();
   stacks_.BeginWindow(threads);
   std::vector<WaitingThread> waiting;
   for (const WaitingThread& thread : threads) {
-    targets_.HearOfInWindow(thread.process);
+    targets_.table().HearOfInWindow(thread.process);
     // Who has come back meanwhile says so itself.
     if (thread.open.has_value() && !thread.came_back) waiting.push_back(thread);
   }
@@ -115,9 +115,9 @@ void Pipeline::AddOpenWaits(const std::vector<WaitingThread>& first, const std::
 }
 
 Profile Pipeline::TakeClosed(std::vector<Drop> drops) {
-  Profile profile = windows_.TakeClosed(targets_.Describe(), WithCounted(std::move(drops)));
+  Profile profile = windows_.TakeClosed(targets_.table().Describe(), WithCounted(std::move(drops)));
   stacks_.ForgetOtherWindows();
-  targets_.Forget();
+  targets_.table().Forget();
   return profile;
 }
 
@@ -125,7 +125,7 @@ Profile Pipeline::Finish(std::vector<Drop> drops) {
   live_.Finish();
   targets_.GiveUpAll();
   PassOn();
-  return windows_.Finish(targets_.Describe(), WithCounted(std::move(drops)));
+  return windows_.Finish(targets_.table().Describe(), WithCounted(std::move(drops)));
 }
 
 std::vector<Drop> Pipeline::WithCounted(std::vector<Drop> drops) {
@@ -137,8 +137,8 @@ std::vector<Drop> Pipeline::WithCounted(std::vector<Drop> drops) {
 
 std::vector<Drop> Pipeline::CountedDrops() const {
   return {DropOf(LossId::kUndecodable, undecodable_),
-          DropOf(LossId::kTooManyProcesses, targets_.stats().over_limit),
-          DropOf(LossId::kTooManyWaitingStacks, targets_.stats().waiting_over_limit),
+          DropOf(LossId::kTooManyProcesses, targets_.table().over_limit()),
+          DropOf(LossId::kTooManyWaitingStacks, targets_.waiting_over_limit()),
           DropOf(LossId::kTargetStuck, targets_.reader_stats().stuck),
           DropOf(LossId::kTargetNotRead, targets_.reader_stats().not_begun),
           DropOf(LossId::kReaderNotStarted, host_->readers()->stats().not_started),
@@ -151,8 +151,8 @@ std::vector<Drop> Pipeline::CountedDrops() const {
 }
 
 Pipeline::Kept Pipeline::kept() const {
-  return {.targets = targets_.size(),
-          .exited = targets_.exited(),
+  return {.targets = targets_.table().targets().size(),
+          .exited = targets_.table().exited(),
           .kernel_stacks = windows_.kernel_stacks(),
           .live_waits = stacks_.waits(),
           .reported_waits = windows_.reported_waits()};

@@ -1,6 +1,7 @@
 #include "recorder/targets.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace offcpu {
@@ -28,46 +29,15 @@ Targets::Targets(const TargetsConfig& config, std::shared_ptr<Host> host, Stacks
       stacks_(stacks),
       readers_(host_->readers(), config.deadline),
       code_(*host_),
+      table_(config.processes),
       now_ns_(now_ns) {}
-
-Target* Targets::Find(const ProcessKey& process) const {
-  const auto found = targets_.find(process);
-  return found != targets_.end() ? found->second.get() : nullptr;
-}
 
 // A new process is looked at before its first capture comes: it may not live long. Should it end before that, its main
 // thread's events have its name.
 Target* Targets::FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm) {
-  Target* target = Find(process);
-  const bool is_new = target == nullptr;
-  if (is_new) {
-    if (targets_.size() >= config_.processes) EvictExited();
-    if (targets_.size() >= config_.processes) {
-      ++stats_.over_limit;
-      return nullptr;
-    }
-    target = targets_.emplace(process, std::make_unique<Target>(process)).first->second.get();
-  }
-  target->tid = tid;
-  target->heard_in = windows_;
-  if (tid == process.pid && !comm.empty()) target->main_comm = comm;
-  if (is_new) Ask(process, *target);
-  return target;
-}
-
-void Targets::EvictExited() {
-  for (size_t left = exited_.size(); left > 0 && targets_.size() >= config_.processes; --left) {
-    const ProcessKey process = exited_.front();
-    exited_.pop_front();
-    const Target* target = Find(process);
-    if (target == nullptr) continue;
-    if (target->looking || !target->waiting.empty()) {
-      exited_.push_back(process);
-    } else {
-      evicted_.push_back(target->Named());
-      targets_.erase(process);
-    }
-  }
+  const TargetTable::Heard heard = table_.HearOf(process, tid, comm);
+  if (heard.is_new) Ask(process, *heard.target);
+  return heard.target;
 }
 
 // The program that called execve is gone; it makes no exit event under its old key.
@@ -108,7 +78,7 @@ bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
 
 void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
   if (waiting_bytes_ + event.bytes() > config_.waiting_bytes) {
-    ++stats_.waiting_over_limit;
+    ++waiting_over_limit_;
     return stacks_.Fail(event.cookie, NoUserStack::kOverload);
   }
   waiting_bytes_ += event.bytes();
@@ -154,7 +124,7 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
 // Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. A process that
 // has such code is looked at again, for the captures to come.
 void Targets::LookAgain(const ProcessKey& process) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr || now_ns_ < target->look_again_ns) return;
   if (!MayBeLookedAt(process, *target)) return;
   target->look_again_ns = now_ns_ + kLookAgainNs;
@@ -179,21 +149,21 @@ ReadTaken Targets::Read(const ProcessKey& process, uid_t owner, ReaderThreads::J
 }
 
 void Targets::CountStuck(const ProcessKey& process, bool hangs) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr) return;
   size_t& reads = target->stuck_reads;
   reads = hangs ? reads + 1 : reads - std::min<size_t>(reads, 1);
 }
 
 bool Targets::IsStuck(const ProcessKey& process) const {
-  const Target* target = Find(process);
+  const Target* target = table_.Find(process);
   return target != nullptr && target->stuck_reads != 0;
 }
 
 // It may have changed since it was last asked for, because root's process may go over to another user; and who waits
 // for a free thread asks often.
 uid_t Targets::OwnerOf(const ProcessKey& process) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr) return host_->OwnerOf(process.pid);
   if (target->owner_at_ns == 0 || now_ns_ - target->owner_at_ns > kOwnerKnownForNs) {
     target->owner = host_->OwnerOf(process.pid);
@@ -203,7 +173,7 @@ uid_t Targets::OwnerOf(const ProcessKey& process) {
 }
 
 void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr) return;
   target->pace.Spend(look.cpu_ns, now_ns_);
   const bool given_up = !target->looking || target->looks != number;
@@ -280,7 +250,7 @@ void Targets::OnCodeList(CodeListEvent&& event) {
 }
 
 void Targets::VoidCode(uint64_t hash) {
-  for (auto& [process, target] : targets_) target->ForgetVersion(hash);
+  for (const auto& [process, target] : table_.targets()) target->ForgetVersion(hash);
   stacks_.known().Distrust(hash);
 }
 
@@ -291,34 +261,15 @@ void Targets::Tick(uint64_t now_ns) {
   const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
   unasked_.clear();
   for (const ProcessKey& process : again) {
-    if (Target* target = Find(process)) Ask(process, *target);
+    if (Target* target = table_.Find(process)) Ask(process, *target);
   }
 }
 
 void Targets::GiveUpAll() {
-  for (auto& [process, target] : targets_) {
+  for (const auto& [process, target] : table_.targets()) {
     const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
     while (!target->waiting.empty()) stacks_.Fail(TakeWaiting(*target).cookie, reason);
   }
-}
-
-void Targets::HearOfInWindow(const ProcessKey& process) {
-  if (Target* target = Find(process)) target->heard_in = windows_;
-}
-
-void Targets::Forget() {
-  absl::erase_if(targets_, [this](const auto& entry) {
-    const Target& target = *entry.second;
-    return target.heard_in != windows_ && !target.looking && target.waiting.empty();
-  });
-  std::erase_if(exited_, [this](const ProcessKey& process) { return !targets_.contains(process); });
-}
-
-std::vector<ProcessInfo> Targets::Describe() const {
-  std::vector<ProcessInfo> processes;
-  processes.reserve(targets_.size());
-  for (const auto& [process, target] : targets_) processes.push_back(target->Named());
-  return processes;
 }
 
 }  // namespace offcpu

@@ -104,7 +104,7 @@ TEST_F(TargetsTest, WhoeverIsHeardOfIsLookedAtOnce) {
   for (int i = 0; i < 10; ++i) targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
-  EXPECT_THAT(targets_->Describe(), SizeIs(1));
+  EXPECT_THAT(targets_->table().Describe(), SizeIs(1));
 }
 
 TEST_F(TargetsTest, OfAProcessThatIsGoneCapturesAreGivenUp) {
@@ -123,11 +123,11 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyProcesses) {
   Settle();
   OnCapture(ACapture(1, kVersion1, kOther));
   EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kOverload)));
-  EXPECT_EQ(targets_->stats().over_limit, 1u);
+  EXPECT_EQ(targets_->table().over_limit(), 1u);
   targets_->OnExit(kProcess);
   targets_->HearOf(kOther, kOther.pid, "");
-  EXPECT_EQ(targets_->stats().over_limit, 1u) << "who has ended makes room";
-  const std::vector<ProcessInfo> evicted = targets_->TakeEvicted();
+  EXPECT_EQ(targets_->table().over_limit(), 1u) << "who has ended makes room";
+  const std::vector<ProcessInfo> evicted = targets_->table().TakeEvicted();
   ASSERT_THAT(evicted, SizeIs(1));
   EXPECT_EQ(evicted[0].name, "leader");
   Settle();
@@ -139,7 +139,7 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyBytesThatWait) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   EXPECT_THAT(given_up_, ElementsAre(Pair(3, NoUserStack::kOverload)));
-  EXPECT_EQ(targets_->stats().waiting_over_limit, 1u);
+  EXPECT_EQ(targets_->waiting_over_limit(), 1u);
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
 }
@@ -288,12 +288,12 @@ TEST_F(TargetsTest, WhoIsNotHeardOfInAWindowIsForgotten) {
     targets_->HearOf(process, process.pid, "");
   }
   Settle();
-  targets_->BeginWindow();
-  targets_->HearOfInWindow(kOther);
-  targets_->HearOfInWindow({.pid = 300});  // not known, and not worth a look
-  targets_->Forget();
-  EXPECT_EQ(targets_->size(), 1u);
-  EXPECT_EQ(targets_->Describe()[0].key, kOther);
+  targets_->table().BeginWindow();
+  targets_->table().HearOfInWindow(kOther);
+  targets_->table().HearOfInWindow({.pid = 300});  // not known, and not worth a look
+  targets_->table().Forget();
+  EXPECT_EQ(targets_->table().targets().size(), 1u);
+  EXPECT_EQ(targets_->table().Describe()[0].key, kOther);
 }
 
 }  // namespace
