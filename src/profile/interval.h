@@ -15,8 +15,9 @@ namespace offcpu {
 // Who ended it; as WakerLink, but that its user stack comes with a capture too.
 struct IntervalWaker {
   WakerLink link;
-  uint64_t cookie = 0;                       // as in Interval; 0 for an interrupt
-  NoUserStack missing = NoUserStack::kNone;  // likewise
+  bool has_user_stack = false;  // as in Interval, as the next two are
+  uint64_t cookie = 0;          // 0 for an interrupt
+  NoUserStack missing = NoUserStack::kNone;
 
   bool operator==(const IntervalWaker&) const = default;
 };

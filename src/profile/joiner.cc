@@ -62,7 +62,9 @@ void Joiner::GiveUpMissing(Interval& interval) {
     user_stack = stacks_.InternMissing(reason == NoUserStack::kNone ? NoUserStack::kLost : reason);
   };
   if (!interval.has_user_stack) give_up(interval.missing, interval.cookie, interval.row.user_stack);
-  for (IntervalWaker& waker : interval.wakers) give_up(waker.missing, waker.cookie, waker.link.user_stack);
+  for (IntervalWaker& waker : interval.wakers) {
+    if (!waker.has_user_stack) give_up(waker.missing, waker.cookie, waker.link.user_stack);
+  }
 }
 
 void Joiner::Add(Interval interval) {
@@ -76,14 +78,8 @@ void Joiner::Add(Interval interval) {
 void Joiner::Settle(Interval&& interval) {
   ProfileRow& row = interval.row;
   uint64_t unknown = 0;
-  VisitStacks(interval, [&](uint64_t& cookie, uint32_t& user_stack) {
-    if (cookie == 0) return;
-    if (const std::optional<uint32_t> outcome = FindOutcome(cookie)) {
-      cookie = 0;
-      user_stack = *outcome;
-    } else if (unknown == 0) {
-      unknown = cookie;
-    }
+  VisitStacks(interval, [&unknown](uint64_t cookie, uint32_t) {
+    if (unknown == 0) unknown = cookie;
   });
   if (unknown != 0) return Wait(std::move(interval), FindOrAddStay(unknown));
   if (!interval.wakers.empty()) {
@@ -119,37 +115,39 @@ void Joiner::Wait(Interval&& interval, Stay& stay) {
     bytes_ += BytesOf(stay);
     return;
   }
-  CountWanted(interval, stay.cookie, true);
+  Want(interval, stay.cookie);
   stay.wakers += interval.wakers.size();
   stay.stretches += interval.when.size();
   waiting.push_back(std::move(interval));
   bytes_ += BytesOf(stay);
 }
 
-void Joiner::CountWanted(const Interval& interval, uint64_t waits_for, bool begins) {
+void Joiner::Want(const Interval& interval, uint64_t waits_for) {
   if (interval.wakers.empty()) return;
   VisitStacks(interval, [&](uint64_t cookie, uint32_t) {
-    if (cookie == 0 || cookie == waits_for) return;
-    if (begins) {
-      ++wanted_[cookie];
-    } else if (auto it = wanted_.find(cookie); it != wanted_.end() && --it->second == 0) {
-      wanted_.erase(it);
-    }
+    if (cookie != 0 && cookie != waits_for) ++wanted_[cookie].stacks;
+  });
+}
+
+void Joiner::TakeWanted(Interval& interval, uint64_t waited_for) {
+  if (interval.wakers.empty()) return;
+  VisitStacks(interval, [&](uint64_t& cookie, uint32_t& user_stack) {
+    if (cookie == 0 || cookie == waited_for) return;
+    const auto wanted = wanted_.find(cookie);
+    if (wanted == wanted_.end()) return;
+    const std::optional<uint32_t> outcome = wanted->second.user_stack;
+    if (--wanted->second.stacks == 0) wanted_.erase(wanted);
+    if (!outcome.has_value()) return;
+    cookie = 0;
+    user_stack = *outcome;
   });
 }
 
 void Joiner::Resolve(uint64_t cookie, uint32_t user_stack) {
-  if (cookie == 0 || !outcome_by_cookie_.try_emplace(cookie, user_stack).second) return;
-  outcomes_.push_back({.cookie = cookie, .made_ns = now_ns_});
-  while (outcomes_.size() > limits_.outcomes) MakeRoomForOutcomes();
-  auto it = stay_by_cookie_.find(cookie);
-  if (it != stay_by_cookie_.end()) Release(it->second, user_stack);
-}
-
-std::optional<uint32_t> Joiner::FindOutcome(uint64_t cookie) const {
-  const auto found = outcome_by_cookie_.find(cookie);
-  if (found == outcome_by_cookie_.end()) return std::nullopt;
-  return found->second;
+  const auto wanted = wanted_.find(cookie);
+  if (wanted != wanted_.end() && !wanted->second.user_stack.has_value()) wanted->second.user_stack = user_stack;
+  const auto stay = stay_by_cookie_.find(cookie);
+  if (stay != stay_by_cookie_.end()) Release(stay->second, user_stack);
 }
 
 void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
@@ -159,7 +157,7 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
   stay_by_cookie_.erase(waited_for);
   stays_.erase(stay);
   for (Interval& interval : intervals) {
-    CountWanted(interval, waited_for, false);
+    TakeWanted(interval, waited_for);
     VisitStacks(interval, [&](uint64_t& cookie, uint32_t& stack) {
       if (cookie != waited_for) return;
       cookie = 0;
@@ -171,34 +169,9 @@ void Joiner::Release(std::list<Stay>::iterator stay, uint32_t user_stack) {
 
 void Joiner::GiveUpOldest(NoUserStack reason) { Release(stays_.begin(), stacks_.InternMissing(reason)); }
 
-// Forgets the oldest outcome that no interval waits for; if the first few are all waited for, the next one.
-void Joiner::MakeRoomForOutcomes() {
-  constexpr int kLookedAt = 16;
-  for (int i = 0; i < kLookedAt && wanted_.contains(outcomes_.front().cookie); ++i) {
-    outcomes_.push_back({.cookie = outcomes_.front().cookie, .made_ns = now_ns_});
-    outcomes_.pop_front();
-  }
-  ForgetOldestOutcome();
-}
-
-void Joiner::ForgetOldestOutcome() {
-  outcome_by_cookie_.erase(outcomes_.front().cookie);
-  outcomes_.pop_front();
-}
-
 void Joiner::Advance(uint64_t now_ns, NoUserStack reason) {
   now_ns_ = std::max(now_ns_, now_ns);
-  while (!stays_.empty() && now_ns_ - stays_.front().touched_ns > limits_.wait_ns) {
-    GiveUpOldest(reason);
-  }
-  while (!outcomes_.empty() && now_ns_ - outcomes_.front().made_ns > limits_.remember_ns) {
-    if (wanted_.contains(outcomes_.front().cookie)) {
-      outcomes_.push_back({.cookie = outcomes_.front().cookie, .made_ns = now_ns_});
-      outcomes_.pop_front();
-    } else {
-      ForgetOldestOutcome();
-    }
-  }
+  while (!stays_.empty() && now_ns_ - stays_.front().touched_ns > limits_.wait_ns) GiveUpOldest(reason);
 }
 
 void Joiner::Flush(NoUserStack reason) {

@@ -1,16 +1,16 @@
-// Joins intervals with the user stacks of their stays. An interval waits under its cookie; the capture of that cookie
-// releases all that wait, and answers those that come after it for a while. Who is known to have ended the interval has
-// a stay of its own: the interval waits under one cookie at a time until it has the stacks of all. Every interval
-// reaches the table exactly once, with its stacks or with the reasons why it has none.
+// The room in which intervals wait for the user stacks of their stays. An interval waits under its cookie; the outcome
+// of that cookie releases all that wait. Who is known to have ended the interval has a stay of its own: the interval
+// waits under one cookie at a time until it has the stacks of all. Every interval reaches the table exactly once, with
+// its stacks or with the reasons why it has none.
 //
-// Waiting is bounded in stays, in bytes and in time, remembering in number and in time; time is what the caller says in
-// Advance, and does not move otherwise. One thread; no locks, no I/O. Does not walk and does not know what a stack is.
+// Waiting is bounded in stays, in bytes and in time; time is what the caller says in Advance, and does not move
+// otherwise. One thread; no locks, no I/O. Remembers no outcome for intervals to come: an interval that is added must
+// have the stacks that are known already. Does not walk and does not know what a stack is.
 #ifndef OFFCPU_PROFILE_JOINER_H_
 #define OFFCPU_PROFILE_JOINER_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <optional>
 #include <vector>
@@ -28,8 +28,6 @@ class Joiner {
     size_t stays = 1u << 17;            // that wait at one time
     size_t bytes = 64u << 20;           // that they take
     uint64_t wait_ns = 10'000'000'000;  // after the last interval of a stay
-    size_t outcomes = 1u << 17;         // that are remembered
-    uint64_t remember_ns = 10'000'000'000;
   };
 
   // Both tables must outlive the joiner.
@@ -40,15 +38,13 @@ class Joiner {
   // If there is no room for all that wait, the oldest are given up, for kOverload.
   void Add(Interval interval);
   // `user_stack` is an index of the stack table: of a stack, or of the reason why the capture yielded none. A cookie's
-  // first outcome stays.
+  // first outcome stays with those that wait.
   void Resolve(uint64_t cookie, uint32_t user_stack);
-  // Lets time pass: gives up what has waited too long, forgets old outcomes. A time before the last one is ignored.
+  // Lets time pass: gives up what has waited too long. A time before the last one is ignored.
   void Advance(uint64_t now_ns, NoUserStack reason = NoUserStack::kLost);
   // Gives up all that waits.
   void Flush(NoUserStack reason = NoUserStack::kPending);
 
-  // The outcome of a cookie, as far as it is remembered.
-  std::optional<uint32_t> FindOutcome(uint64_t cookie) const;
   // Also by an interval that waits for another one first.
   bool IsWaitedFor(uint64_t cookie) const { return stay_by_cookie_.contains(cookie) || wanted_.contains(cookie); }
 
@@ -63,24 +59,25 @@ class Joiner {
     size_t wakers;                    // of all intervals, as the stretches are
     size_t stretches;
   };
-  struct Outcome {
-    uint64_t cookie;
-    uint64_t made_ns;
+  // A cookie that is wanted by intervals which wait for another one first.
+  struct Wanted {
+    uint32_t stacks = 0;                 // of them
+    std::optional<uint32_t> user_stack;  // its outcome, if that came meanwhile
   };
 
   static size_t BytesOf(const Stay& stay);
   Stay& FindOrAddStay(uint64_t cookie);
   // Gives it the reasons why stacks will not come in place of those stacks.
   void GiveUpMissing(Interval& interval);
-  // Takes what is known of its stacks by now; into the table if that is all, else it waits.
+  // Into the table if all of its stacks are known, else it waits.
   void Settle(Interval&& interval);
   void Wait(Interval&& interval, Stay& stay);
-  // A waiting interval wants these cookies too, or does not any more.
-  void CountWanted(const Interval& interval, uint64_t waits_for, bool begins);
+  // The interval waits for `waits_for`, and wants its other cookies too.
+  void Want(const Interval& interval, uint64_t waits_for);
+  // It waits for `waited_for` no more. Takes the outcomes of the others that came meanwhile.
+  void TakeWanted(Interval& interval, uint64_t waited_for);
   void Release(std::list<Stay>::iterator stay, uint32_t user_stack);
   void GiveUpOldest(NoUserStack reason);
-  void MakeRoomForOutcomes();
-  void ForgetOldestOutcome();
 
   Limits limits_;
   StackTable& stacks_;
@@ -89,9 +86,7 @@ class Joiner {
   size_t bytes_ = 0;
   std::list<Stay> stays_;  // by touched_ns
   absl::flat_hash_map<uint64_t, std::list<Stay>::iterator> stay_by_cookie_;
-  absl::flat_hash_map<uint64_t, uint32_t> wanted_;  // by intervals that wait for another one first
-  std::deque<Outcome> outcomes_;                    // by made_ns
-  absl::flat_hash_map<uint64_t, uint32_t> outcome_by_cookie_;
+  absl::flat_hash_map<uint64_t, Wanted> wanted_;  // by cookie
 };
 
 }  // namespace offcpu

@@ -23,11 +23,11 @@ struct FramesHash {
 
 }  // namespace
 
-StackTable::StackTable(const Limits& limits) : limits_(limits), user_index_(0, Hash{&user_}, Equal{&user_}) {}
-
-size_t StackTable::Hash::operator()(const UserStack& stack) const {
+size_t UserStackHash::operator()(const UserStack& stack) const {
   return absl::Hash<FramesHash>{}(FramesHash{&stack.frames});
 }
+
+StackTable::StackTable(const Limits& limits) : limits_(limits), user_index_(0, Hash{&user_}, Equal{&user_}) {}
 
 uint32_t StackTable::AddUser(UserStackEntry entry) {
   user_.push_back(std::move(entry));

@@ -21,6 +21,11 @@
 
 namespace offcpu {
 
+// Hashes what IsSameStack compares, but for the end.
+struct UserStackHash {
+  size_t operator()(const UserStack& stack) const;
+};
+
 class StackTable {
  public:
   struct Limits {
@@ -65,7 +70,7 @@ class StackTable {
     using is_transparent = void;
     const std::vector<UserStackEntry>* entries;
     size_t operator()(uint32_t index) const { return (*this)((*entries)[index].stack); }
-    size_t operator()(const UserStack& stack) const;
+    size_t operator()(const UserStack& stack) const { return UserStackHash()(stack); }
   };
   struct Equal {
     using is_transparent = void;

@@ -1,7 +1,5 @@
 #include "recorder/clocks.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -17,12 +15,6 @@ namespace {
 // Clocks that are read one after another differ by what came between the readings. Nobody sets a clock by so little.
 constexpr int64_t kApartNs = 10'000'000;
 
-uint64_t Read(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
-
 int64_t Difference(uint64_t a, uint64_t b) { return static_cast<int64_t>(a - b); }
 
 // What `clock` has done beside another one, which has gone on by `other_ns`.
@@ -32,15 +24,21 @@ uint64_t GoneOn(uint64_t before, uint64_t now, uint64_t other_ns) {
 
 }  // namespace
 
+uint64_t NowNs(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
 Clocks ReadClocks() {
   constexpr int kTries = 8;
   constexpr uint64_t kAtOnceNs = 20'000;
   Clocks best;
   uint64_t best_ns = UINT64_MAX;
   for (int i = 0; i < kTries && best_ns > kAtOnceNs; ++i) {
-    const uint64_t before = Read(CLOCK_MONOTONIC);
-    const Clocks now = {.unix_ns = Read(CLOCK_REALTIME), .boot_ns = Read(CLOCK_BOOTTIME), .monotonic_ns = before};
-    const uint64_t took_ns = Read(CLOCK_MONOTONIC) - before;
+    const uint64_t before = NowNs(CLOCK_MONOTONIC);
+    const Clocks now = {.unix_ns = NowNs(CLOCK_REALTIME), .boot_ns = NowNs(CLOCK_BOOTTIME), .monotonic_ns = before};
+    const uint64_t took_ns = NowNs(CLOCK_MONOTONIC) - before;
     if (took_ns >= best_ns) continue;
     best_ns = took_ns;
     best = now;

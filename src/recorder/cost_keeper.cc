@@ -19,43 +19,44 @@ double Seconds(uint64_t ns) { return static_cast<double>(ns) / kNsPerSecond; }
 
 }  // namespace
 
-CostKeeper::CostKeeper(const CostKeeperConfig& config, Hooks hooks)
+CostKeeper::CostKeeper(const CostKeeperConfig& config, CostReading begin)
     : config_(config),
-      hooks_(std::move(hooks)),
-      last_(hooks_.read()),
+      last_(std::move(begin)),
       began_ns_(last_.at_ns),
       looked_(last_),
       window_began_ns_(last_.at_ns),
       control_(last_.users.size()) {}
 
-void CostKeeper::Read() {
-  CostReading now = hooks_.read();
+void CostKeeper::Add(CostReading&& now) {
   AddCost(CostBetween(last_, now), window_);
   last_ = std::move(now);
 }
 
-void CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
+bool CostKeeper::Control(const CostReading& before, uint64_t elapsed_ns) {
   const std::vector<uint64_t> thresholds_ns = control_.thresholds_ns();
   const double budget = static_cast<double>(config_.budget_ppm) / kPpm * config_.cpus;
   control_.Look(ShareCosts(UsersBetween(before, last_), WaitCostsBetween(before, last_)), Seconds(elapsed_ns), budget);
-  if (control_.thresholds_ns() == thresholds_ns) return;
-  hooks_.set_thresholds(control_.thresholds_ns());
+  if (control_.thresholds_ns() == thresholds_ns) return false;
   threshold_ns_.store(control_.longest_ns(), std::memory_order_relaxed);
   longest_threshold_ns_ = std::max(longest_threshold_ns_, control_.longest_ns());
+  return true;
 }
 
-void CostKeeper::Tick(uint64_t now_ns) {
-  const std::lock_guard lock(mutex_);
+bool CostKeeper::IsDue(uint64_t now_ns) const {
   const uint64_t period_ns = now_ns - began_ns_ < kFirstLooksNs ? kFirstLookPeriodNs : kLookPeriodNs;
-  if (!config_.adapts_sample || now_ns < looked_.at_ns + period_ns) return;
-  Read();
-  if (last_.at_ns - began_ns_ > kUnjudgedNs) Control(looked_, last_.at_ns - looked_.at_ns);
-  looked_ = last_;
+  return config_.adapts_sample && now_ns >= looked_.at_ns + period_ns;
 }
 
-void CostKeeper::Tell(ProfileStats& stats) {
-  const std::lock_guard lock(mutex_);
-  Read();
+bool CostKeeper::Look(CostReading now) {
+  Add(std::move(now));
+  const bool is_judged = last_.at_ns - began_ns_ > kUnjudgedNs;
+  const bool changes = is_judged && Control(looked_, last_.at_ns - looked_.at_ns);
+  looked_ = last_;
+  return changes;
+}
+
+void CostKeeper::Tell(CostReading now, ProfileStats& stats) {
+  Add(std::move(now));
   stats.own_programs_ns = window_.programs_ns;
   stats.capture_ns = window_.captures_ns;
   stats.own_process_ns = window_.process_ns;

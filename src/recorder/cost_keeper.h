@@ -1,15 +1,12 @@
 // What recording has cost since it began, and how the short waits of each user are sampled so that it keeps its budget,
 // which is a part of all CPUs of the host. What does not depend on how many waits are recorded counts as cost, but
 // lowers nothing: what the BPF programs take at each switch, and the threads that look for something to do. Where the
-// sample is fixed, nothing is changed and the cost is only reported. Thread-safe; Tick is for one thread.
+// sample is fixed, nothing is changed and the cost is only reported. One thread, but for threshold_ns.
 #ifndef OFFCPU_RECORDER_COST_KEEPER_H_
 #define OFFCPU_RECORDER_COST_KEEPER_H_
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <mutex>
-#include <optional>
 #include <vector>
 
 #include "profile/profile.h"
@@ -26,33 +23,31 @@ struct CostKeeperConfig {
 
 class CostKeeper {
  public:
-  struct Hooks {
-    std::function<CostReading()> read;
-    std::function<void(const std::vector<uint64_t>& thresholds_ns)> set_thresholds;  // of the users
-  };
   // Recording begins.
-  CostKeeper(const CostKeeperConfig& config, Hooks hooks);
+  CostKeeper(const CostKeeperConfig& config, CostReading begin);
 
-  // Looks at the cost twice a second at first, and every second later. The first second lowers nothing: processes are
-  // looked at, and their unwind tables are read. CLOCK_MONOTONIC.
-  void Tick(uint64_t now_ns);
+  // Is it time for a look at the cost? Twice a second at first, and every second later. CLOCK_MONOTONIC.
+  bool IsDue(uint64_t now_ns) const;
+  // Looks at it. True if thresholds_ns changes. The first second lowers nothing: processes are looked at, and their
+  // unwind tables are read.
+  bool Look(CostReading now);
+  // T of each user; see SamplingControl.
+  std::vector<uint64_t> thresholds_ns() const { return control_.thresholds_ns(); }
 
   // The longest T of a user now; 0: all waits of all users are recorded, or the sample is fixed. Any thread.
   uint64_t threshold_ns() const { return threshold_ns_.load(std::memory_order_relaxed); }
 
   // A window ends: what was recorded in it has cost this.
-  void Tell(ProfileStats& stats);
+  void Tell(CostReading now, ProfileStats& stats);
 
  private:
-  void Read();
-  void Control(const CostReading& before, uint64_t elapsed_ns);
+  void Add(CostReading&& now);
+  bool Control(const CostReading& before, uint64_t elapsed_ns);
   uint64_t HostNs(uint64_t began_ns, uint64_t end_ns) const { return (end_ns - began_ns) * config_.cpus; }
 
   const CostKeeperConfig config_;
-  const Hooks hooks_;
   std::atomic<uint64_t> threshold_ns_{0};
-  std::mutex mutex_;
-  CostReading last_;  // guarded by mutex_, as what follows is
+  CostReading last_;
   const uint64_t began_ns_;
   CostReading looked_;  // at the last look
   uint64_t window_began_ns_;

@@ -10,29 +10,33 @@ constexpr size_t kMaxListEntries = 1 << 18;  // in all of them: 12 MiB
 
 }  // namespace
 
-void KnownCode::Learn(CodeListEvent&& list) {
-  if (void_.Contains(list.hash)) return;
+bool KnownCode::Learn(CodeListEvent&& list) {
+  if (void_.Contains(list.hash)) return true;
   const auto known = lists_.find(list.hash);
   if (known != lists_.end()) {
-    if (known->second != list.mappings) Void(list.hash);
-    return;
+    if (known->second == list.mappings) return true;
+    Void(list.hash);
+    return false;
   }
   list_entries_ += list.mappings.size();
   if (lists_.size() >= kMaxLists || list_entries_ > kMaxListEntries) {
-    for (const auto& [hash, mappings] : lists_) hooks_.forget_list(hash);
+    for (const auto& [hash, mappings] : lists_) host_.ForgetDefinition(hash);
     lists_.clear();
     list_entries_ = list.mappings.size();
   }
   lists_.emplace(list.hash, std::move(list.mappings));
+  return true;
 }
 
-void KnownCode::Learn(Target& target, const ProcessLook& look) {
+bool KnownCode::Learn(Target& target, const ProcessLook& look) {
   // A child that is gone before it is looked at has the same.
-  if (look.code.hash != 0 && !look.mappings.empty()) Learn(CodeListEvent{look.code.hash, look.mappings});
+  const bool has_list = look.code.hash != 0 && !look.mappings.empty();
+  const bool agrees = !has_list || Learn(CodeListEvent{look.code.hash, look.mappings});
   target.Remember(Trusted(look.code), look.mappings, look.space);
   for (const CodeMapping& mapping : look.mappings) {
     if (const MappedCode* piece = target.FindPiece(mapping)) files_->Learn(mapping, *piece);
   }
+  return agrees;
 }
 
 void KnownCode::Void(uint64_t hash) {
@@ -41,7 +45,6 @@ void KnownCode::Void(uint64_t hash) {
   const auto known = lists_.find(hash);
   list_entries_ -= known->second.size();
   lists_.erase(known);
-  hooks_.void_code(hash);
 }
 
 CodeVersion KnownCode::Trusted(const CodeVersion& version) const {

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
 #include "profile/void_names.h"
+#include "recorder/host.h"
 #include "recorder/look.h"
 #include "recorder/shared_files.h"
 #include "recorder/target.h"
@@ -32,17 +32,13 @@ struct CaptureCode {
 
 class KnownCode {
  public:
-  struct Hooks {
-    std::function<void(uint64_t hash)> forget_list;  // it is forgotten, and has to be sent again
-    // Two lists have it: what was made of either may be the other's.
-    std::function<void(uint64_t hash)> void_code;
-  };
-  // `files` learn what looks have found.
-  KnownCode(Hooks hooks, std::shared_ptr<SharedFiles> files) : hooks_(std::move(hooks)), files_(std::move(files)) {}
+  // `host` must outlive it. Its files learn what looks have found.
+  explicit KnownCode(Host& host) : host_(host), files_(host.files()) {}
 
-  void Learn(CodeListEvent&& list);
-  // `look` is one that has seen `target`.
-  void Learn(Target& target, const ProcessLook& look);
+  // False: the hash has become void, because two lists have it. What was made of either may be the other's.
+  [[nodiscard]] bool Learn(CodeListEvent&& list);
+  // Likewise of the hash of `look`, which is one that has seen `target`.
+  [[nodiscard]] bool Learn(Target& target, const ProcessLook& look);
 
   // The code of exactly this version, if all of it is known. `target` remembers it.
   std::optional<CaptureCode> FindWhole(Target& target, const CodeVersion& version) const;
@@ -57,7 +53,7 @@ class KnownCode {
  private:
   void Void(uint64_t hash);
 
-  const Hooks hooks_;
+  Host& host_;
   const std::shared_ptr<SharedFiles> files_;
   absl::flat_hash_map<uint64_t, std::vector<CodeMapping>> lists_;  // by code hash
   size_t list_entries_ = 0;                                        // in all of them

@@ -82,7 +82,7 @@ std::vector<uint64_t> NameOf(const WalkTrace& trace) {
 bool KnownStacks::Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace) {
   const uint64_t code_hash = capture.code.hash;
   if (!learns() || code_hash == 0 || !EndsByItsPath(stack, trace)) return false;
-  const uint64_t id = hooks_.id(code_hash, NameOf(trace));
+  const uint64_t id = host_.StackIdOf(code_hash, NameOf(trace));
   if (IsWrong(capture, id, trace)) {
     ++wrong_;
     Distrust(code_hash);
@@ -110,7 +110,7 @@ void KnownStacks::Tell(uint64_t code_hash, uint64_t id, const UserStack& stack, 
     return;
   }
   Keep(id, {.code_hash = code_hash, .pcs = NameOf(trace), .stack = stack});
-  hooks_.tell({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
+  host_.TellWalk({.code_hash = code_hash, .stack_id = id, .rows = *std::move(rows)});
 }
 
 void KnownStacks::Distrust(uint64_t code_hash) {
@@ -136,7 +136,7 @@ void KnownStacks::Keep(uint64_t id, Known&& known) {
 }
 
 void KnownStacks::Forget() {
-  hooks_.forget();
+  host_.ForgetWalks();
   before_ = std::exchange(told_, {});
 }
 

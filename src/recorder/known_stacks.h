@@ -17,37 +17,31 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <span>
-#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
-#include "capture/user_rows.h"
 #include "process/module.h"
 #include "profile/void_names.h"
+#include "recorder/host.h"
 #include "unwind/walk.h"
 
 namespace offcpu {
 
 class KnownStacks {
  public:
-  struct Hooks {
-    std::function<uint64_t(uint64_t code_hash, std::span<const uint64_t> pcs)> id;  // see UserStackId
-    std::function<void(const ToldWalk&)> tell;  // null: no user stacks are walked there
-    std::function<void()> forget;               // forgets all that `tell` has told
-  };
   struct Limits {
     size_t stacks = 1 << 16;
     size_t frames = 1 << 19;
     uint64_t windows = 16;  // after so many it is all learned anew: programs come to an end
   };
-  explicit KnownStacks(Hooks hooks) : KnownStacks(std::move(hooks), {}) {}
-  KnownStacks(Hooks hooks, const Limits& limits) : hooks_(std::move(hooks)), limits_(limits) {}
+  // `host` must outlive it.
+  explicit KnownStacks(Host& host) : KnownStacks(host, {}) {}
+  KnownStacks(Host& host, const Limits& limits) : host_(host), learns_(host.WalksUserStacks()), limits_(limits) {}
 
-  bool learns() const { return hooks_.tell != nullptr; }
+  // False: no user stacks are walked by BPF programs.
+  bool learns() const { return learns_; }
   // `stack` and `trace`: of the walk of `capture`. True if it proves that of a BPF program.
   bool Learn(const CaptureEvent& capture, const UserStack& stack, const WalkTrace& trace);
   // Null: it was forgotten, or its code is distrusted. Valid until the next Learn, Distrust or BeginWindow.
@@ -80,7 +74,8 @@ class KnownStacks {
   void Keep(uint64_t id, Known&& known);
   void Forget();
 
-  const Hooks hooks_;
+  Host& host_;
+  const bool learns_;
   const Limits limits_;
   Generation told_;
   Generation before_;     // told before that: ids of it may still be under way

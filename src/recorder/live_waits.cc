@@ -1,7 +1,5 @@
 #include "recorder/live_waits.h"
 
-#include <algorithm>
-
 namespace offcpu {
 namespace {
 
@@ -10,18 +8,9 @@ constexpr uint64_t kNoCpu = uint64_t{0xffff} << 48;
 
 // Reading again what could not be read in time would only lose another reader.
 bool MayBeTriedAgain(const LiveWait& wait) {
-  if (wait.stack.has_value()) return false;
+  if (wait.stack != nullptr) return false;
   return wait.failed == NoUserStack::kStale || wait.failed == NoUserStack::kOnCpu ||
          wait.failed == NoUserStack::kOverload || wait.failed == NoUserStack::kUnreadableProcess;
-}
-
-void KeepCode(LiveWait& wait) {
-  for (const Frame& frame : wait.stack->frames) {
-    if (frame.code == nullptr) continue;
-    const auto is_it = [&frame](const auto& code) { return code.get() == frame.code; };
-    if (std::any_of(wait.code.begin(), wait.code.end(), is_it)) continue;
-    wait.code.push_back(frame.code->shared_from_this());
-  }
 }
 
 }  // namespace
@@ -68,9 +57,8 @@ void LiveWaits::Link(LiveWait& wait, int32_t tid, uint64_t capture_cookie) {
 
 const LiveWait* LiveWaits::Resolve(uint64_t cookie, const UserStack& stack) {
   LiveWait* wait = FindByCookie(cookie);
-  if (wait == nullptr || wait->stack.has_value()) return nullptr;
-  wait->stack = stack;
-  KeepCode(*wait);
+  if (wait == nullptr || wait->stack != nullptr) return nullptr;
+  wait->stack = pool_.Share(stack);
   return wait;
 }
 

@@ -6,15 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/waiting_thread.h"
 #include "process/identity.h"
-#include "process/module.h"
 #include "profile/profile.h"
+#include "recorder/stack_pool.h"
 
 namespace offcpu {
 
@@ -24,9 +22,8 @@ struct LiveWait {
   uint64_t cookie = 0;                      // its stack is resolved under this
   uint64_t capture_cookie = 0;              // or under this: of the capture that was made when it had ended; 0: none
   NoUserStack failed = NoUserStack::kNone;  // unless the stack is known
-  std::optional<UserStack> stack;           // once it is known
-  std::vector<std::shared_ptr<const CodeObject>> code;  // of the stack's frames
-  uint64_t window = 0;                                  // the last one in which its thread was in it
+  SharedStack stack;                        // null until it is known
+  uint64_t window = 0;                      // the last one in which its thread was in it
 };
 
 class LiveWaits {
@@ -57,6 +54,7 @@ class LiveWaits {
   void ForgetCookies(const LiveWait& wait);
 
   const size_t max_threads_;  // all are forgotten when there are more
+  StackPool pool_;
   uint64_t cookies_ = 0;
   uint64_t windows_ = 0;
   absl::flat_hash_map<int32_t, LiveWait> by_tid_;

@@ -1,24 +1,22 @@
-// Events in, a Profile out for every window: the worker's half of a recording. Wires its owners together: the targets
-// hand captures on to be walked, the walks' stacks go to the book of windows, and the live path adds the stacks of
-// threads that still wait. One thread, no libbpf. What may block runs on reader threads, and nothing else waits for it.
+// Events in, a Profile out for every window: the worker's half of a recording. It passes things on between its owners,
+// none of which calls it: captures that the targets have made ready are walked, the stacks of the walks go to Stacks,
+// and the book of windows takes in what is new there. The live path adds the stacks of threads that still wait. One
+// thread, no libbpf. What may block runs on reader threads, and nothing else waits for it.
 #ifndef OFFCPU_RECORDER_PIPELINE_H_
 #define OFFCPU_RECORDER_PIPELINE_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "capture/events.h"
-#include "process/control_groups.h"
 #include "profile/profile.h"
-#include "recorder/known_stacks.h"
-#include "recorder/live.h"
+#include "recorder/host.h"
 #include "recorder/live_path.h"
-#include "recorder/look.h"
 #include "recorder/runtime_reads.h"
+#include "recorder/stacks.h"
 #include "recorder/targets.h"
 #include "recorder/walk_capture.h"
 #include "recorder/window_book.h"
@@ -30,31 +28,15 @@ struct PipelineConfig {
   UnwindOrder unwind;
   size_t max_frames = kMaxFrames;  // of a user stack
   TargetsConfig targets;
+  Stacks::Limits stacks;
   WindowBookConfig windows;
   size_t unread_batches = 4096;  // of threads that wait for their stacks to be read
 };
 
 class Pipeline {
  public:
-  // What the pipeline asks of others. `look` and `read_stacks` run on reader threads, may block for ever and own all
-  // that they use; see targets.h and live_path.h.
-  struct Hooks {
-    std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
-        look;
-    std::function<std::shared_ptr<Runtime>(int32_t tid, const AddressSpace&)> find_runtime;
-    std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)> read_stacks;
-    std::function<void(int32_t tid, const StackHint&)> hint;
-    std::function<void(uint64_t id)> forget_definition;
-    wire_hash_key hash_key = {};  // that kernel stacks are named under
-    KnownStacks::Hooks known_stacks;
-    std::function<uid_t(pid_t)> owner;  // of a process; does not block
-    ControlGroups::Find control_group;
-    std::shared_ptr<SharedFiles> files = std::make_shared<SharedFiles>(kMaxSharedPieces);  // that looks may ask
-    std::shared_ptr<ReaderPool> readers;  // that both of the first run on
-  };
-
   // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
-  Pipeline(const PipelineConfig& config, Hooks hooks, uint64_t now_ns);
+  Pipeline(const PipelineConfig& config, std::shared_ptr<Host> host, uint64_t now_ns);
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
 
@@ -69,7 +51,7 @@ class Pipeline {
   // Takes in finished looks and lets time pass. Any clock that does not go back.
   void Tick(uint64_t now_ns);
   // No look is under way: nothing more will come of waiting.
-  bool idle() const { return targets_.idle() && live_.idle() && runtime_reads_.idle(); }
+  bool idle() const { return targets_.idle() && runtime_reads_.idle() && live_.idle(); }
 
   // How many readings of targets have come to an end; also those that were given up.
   uint64_t readings() const;
@@ -108,24 +90,20 @@ class Pipeline {
   void On(KernelStackEvent&& event) { windows_.Define(std::move(event)); }
   void On(CodeListEvent&& event) { targets_.OnCodeList(std::move(event)); }
   void On(CaptureEvent&& event);
-  void On(const CaptureFailedEvent& event) { GiveUp(event.cookie, event.reason); }
+  void On(const CaptureFailedEvent& event) { stacks_.Fail(event.cookie, event.reason); }
   void On(const ExecEvent& event) { targets_.OnExec(event.process); }
   void On(const ExitEvent& event) { targets_.OnExit(event.process); }
 
-  Targets::Hooks TargetsHooks();
-  WindowBook::Hooks WindowsHooks();
-  LivePath::Hooks LiveHooks();
-
-  void FindStack(const IntervalEvent& event, Window& window, Interval* interval);
+  // Walks what is ready, and gives what has become known to those that wait for it.
+  void PassOn();
   void Walk(const CaptureEvent& capture, const CaptureCode& code);
-  void Resolve(uint64_t cookie, const UserStack& stack);
-  void GiveUp(uint64_t cookie, NoUserStack reason);
   std::vector<Drop> CountedDrops() const;
   // `drops`, and what the pipeline has counted since it was last asked.
   std::vector<Drop> WithCounted(std::vector<Drop> drops);
 
   const PipelineConfig config_;
-  const Hooks hooks_;
+  const std::shared_ptr<Host> host_;
+  Stacks stacks_;
   Targets targets_;
   RuntimeReads runtime_reads_;
   WindowBook windows_;
@@ -134,7 +112,6 @@ class Pipeline {
   // Reused by every walk.
   UserStack scratch_;
   WalkTrace trace_;
-  KnownStacks known_stacks_;
   // In all windows.
   uint64_t walks_ = 0;
   uint64_t undecodable_ = 0;

@@ -1,6 +1,5 @@
 #include "recorder/process_stacks.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -257,10 +256,7 @@ class Reading {
 
   ProcessStacks Result() {
     ProcessStacks result;
-    timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    result.profile.start_unix_ns =
-        static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+    result.profile.start_unix_ns = NowNs(CLOCK_REALTIME);
     const ProcessKey key = states_.empty() ? ProcessKey{.pid = pid_} : states_.begin()->second.found.thread.process;
     if (name_.empty() && !states_.empty()) name_ = states_.begin()->second.found.thread.comm;
     result.profile.processes.push_back({.key = key, .name = name_});

@@ -77,7 +77,8 @@ PipelineConfig PipelineConfigOf(const RecordConfig& config, const KernelFeatures
   settings.windows.window.per_thread = config.per_thread;
   settings.windows.window.column_ns = config.column_ns;
   settings.windows.window.oncpu_period_ns = OnCpuPeriodNs(config);
-  settings.windows.window.wakers = config.wakers;
+  // The stacks of wakers are needed as long after as a wait lasts.
+  if (config.wakers) settings.stacks.remember_ns = settings.windows.window.join_ns;
   settings.windows.open_waits = OpenWaitsConfigOf(config);
   settings.targets.code_hash = features.mm_tree;
   settings.targets.deadline = std::chrono::milliseconds(config.target_deadline_ms);

@@ -29,17 +29,17 @@ std::vector<uint64_t> RuntimeWords(const CaptureEvent& capture, const Runtime& r
   return words;
 }
 
-void RuntimeReads::Take(CaptureEvent&& capture, const CaptureCode& code) {
-  const bool may_need = code.runtime != nullptr &&
-                        (code.runtime->HasUnread() || !RuntimeWords(capture, *code.runtime).empty());
-  if (!may_need) return walk_(capture, code);
-  const ProcessKey key = capture.process;
+void RuntimeReads::Add(ReadyCapture&& capture) {
+  const std::shared_ptr<Runtime>& runtime = capture.code.runtime;
+  const size_t bytes = capture.event.bytes();
+  const bool may_need = runtime != nullptr && (runtime->HasUnread() || !RuntimeWords(capture.event, *runtime).empty());
+  if (!may_need || bytes_ + bytes > max_bytes_) return ready_.push_back(std::move(capture));
+  const ProcessKey key = capture.event.process;
   Process& process = processes_[key];
-  process.runtime = code.runtime;
-  process.tid = capture.tid;
-  if (bytes_ + capture.bytes() > max_bytes_) return walk_(capture, code);
-  bytes_ += capture.bytes();
-  process.waiting.push_back({std::move(capture), code});
+  process.runtime = runtime;
+  process.tid = capture.event.tid;
+  bytes_ += bytes;
+  process.waiting.push_back(std::move(capture));
   Ask(key, process);
 }
 
@@ -48,7 +48,7 @@ void RuntimeReads::Ask(const ProcessKey& key, Process& process) {
   std::vector<uint64_t> words;
   size_t count = 0;
   for (; count < process.waiting.size() && words.size() < kMaxRuntimeWords; ++count) {
-    const std::vector<uint64_t> own = RuntimeWords(process.waiting[count].capture, *process.runtime);
+    const std::vector<uint64_t> own = RuntimeWords(process.waiting[count].event, *process.runtime);
     words.insert(words.end(), own.begin(), own.end());
   }
   // The job holds copies only: it may be abandoned and outlive this.
@@ -62,7 +62,7 @@ void RuntimeReads::Ask(const ProcessKey& key, Process& process) {
       },
       [this, key] { OnRead(key, 0); });
   if (taken == ReadTaken::kFull) return;  // at the next tick
-  if (taken == ReadTaken::kUserStuck) return WalkSome(process, count);
+  if (taken == ReadTaken::kUserStuck) return MakeReady(process, count);
   process.is_being_read = true;
   process.asked = count;
 }
@@ -74,15 +74,14 @@ void RuntimeReads::OnRead(const ProcessKey& key, uint64_t cpu_ns) {
   Process& process = found->second;
   process.pace.Spend(cpu_ns, now_ns_);
   if (!std::exchange(process.is_being_read, false)) return;
-  WalkSome(process, process.asked);
+  MakeReady(process, process.asked);
 }
 
-void RuntimeReads::WalkSome(Process& process, size_t count) {
+void RuntimeReads::MakeReady(Process& process, size_t count) {
   for (count = std::min(count, process.waiting.size()); count > 0; --count) {
-    const Waiting next = std::move(process.waiting.front());
+    bytes_ -= process.waiting.front().event.bytes();
+    ready_.push_back(std::move(process.waiting.front()));
     process.waiting.pop_front();
-    bytes_ -= next.capture.bytes();
-    walk_(next.capture, next.code);
   }
 }
 
@@ -100,8 +99,8 @@ bool RuntimeReads::idle() const {
   return std::all_of(processes_.begin(), processes_.end(), [](const auto& entry) { return entry.second.is_done(); });
 }
 
-void RuntimeReads::WalkAll() {
-  for (auto& [key, process] : processes_) WalkSome(process, process.waiting.size());
+void RuntimeReads::EndWaiting() {
+  for (auto& [key, process] : processes_) MakeReady(process, process.waiting.size());
 }
 
 }  // namespace offcpu

@@ -1,6 +1,6 @@
 // Captures of processes with a language runtime, between the moment at which their code is known and their walk: what
 // the runtime has made is read first, as its code changes while the mappings stay. One reading serves all captures that
-// came before it. A capture whose stack has no word that could be such code is walked at once, and so is one that there
+// came before it. A capture whose stack has no word that could be such code is ready at once, and so is one that there
 // is no room for: its walk goes by what was read before.
 //
 // Also has the names read of functions that walks have met. One thread; readings run on reader threads.
@@ -12,13 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "capture/events.h"
-#include "recorder/known_code.h"
 #include "recorder/look_pace.h"
 #include "recorder/targets.h"
 #include "runtimes/runtime.h"
@@ -32,32 +31,27 @@ std::vector<uint64_t> RuntimeWords(const CaptureEvent& capture, const Runtime& r
 
 class RuntimeReads {
  public:
-  using Walk = std::function<void(const CaptureEvent&, const CaptureCode&)>;
-
   // `targets` must outlive it. `max_bytes`: of stacks that wait. `now_ns`: as of Tick.
-  RuntimeReads(Targets& targets, Walk walk, size_t max_bytes, uint64_t now_ns)
-      : targets_(targets), walk_(std::move(walk)), max_bytes_(max_bytes), now_ns_(now_ns) {}
+  RuntimeReads(Targets& targets, size_t max_bytes, uint64_t now_ns)
+      : targets_(targets), max_bytes_(max_bytes), now_ns_(now_ns) {}
   RuntimeReads(const RuntimeReads&) = delete;
   RuntimeReads& operator=(const RuntimeReads&) = delete;
 
-  // Has the capture walked with this code, now or later.
-  void Take(CaptureEvent&& capture, const CaptureCode& code);
+  void Add(ReadyCapture&& capture);
+  // Captures that may be walked now, since it was last called.
+  std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
   // Any clock that does not go back.
   void Tick(uint64_t now_ns);
   // Nothing is being read, or is to be.
   bool idle() const;
-  // Walks all that wait.
-  void WalkAll();
+  // Makes all ready that wait.
+  void EndWaiting();
 
  private:
-  struct Waiting {
-    CaptureEvent capture;
-    CaptureCode code;
-  };
   struct Process {
     std::shared_ptr<Runtime> runtime;
     pid_t tid = 0;  // by which it is read
-    std::deque<Waiting> waiting;
+    std::deque<ReadyCapture> waiting;
     size_t asked = 0;  // how many of them a reading under way is for
     bool is_being_read = false;
     LookPace pace;
@@ -67,13 +61,13 @@ class RuntimeReads {
 
   void Ask(const ProcessKey& key, Process& process);
   void OnRead(const ProcessKey& key, uint64_t cpu_ns);
-  void WalkSome(Process& process, size_t count);
+  void MakeReady(Process& process, size_t count);
 
   Targets& targets_;
-  const Walk walk_;
   const size_t max_bytes_;
   uint64_t now_ns_;
   size_t bytes_ = 0;
+  std::vector<ReadyCapture> ready_;
   absl::flat_hash_map<ProcessKey, Process> processes_;  // that are read, or were not long ago
 };
 

@@ -2,8 +2,9 @@
 
 #include <linux/perf_event.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "recorder/clocks.h"
 
 namespace offcpu {
 
@@ -26,9 +27,7 @@ uint64_t SchedulerClock::ReadNs() const {
     uint64_t enabled_ns;
   } reading = {};
   if (event_) return read(event_.get(), &reading, sizeof(reading)) == sizeof(reading) ? reading.enabled_ns : 0;
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+  return NowNs(CLOCK_MONOTONIC);
 }
 
 }  // namespace offcpu

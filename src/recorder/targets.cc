@@ -1,6 +1,7 @@
 #include "recorder/targets.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 namespace offcpu {
@@ -22,52 +23,21 @@ CaptureCode CodeAtLook(Target& target, const KnownCode& known, const CaptureEven
 
 }  // namespace
 
-Targets::Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns)
+Targets::Targets(const TargetsConfig& config, std::shared_ptr<Host> host, Stacks& stacks, uint64_t now_ns)
     : config_(config),
-      hooks_(std::move(hooks)),
-      readers_(hooks_.readers, config.deadline),
-      code_({.forget_list = hooks_.forget_code_list, .void_code = [this](uint64_t hash) { VoidCode(hash); }},
-            hooks_.files),
+      host_(std::move(host)),
+      stacks_(stacks),
+      readers_(host_->readers(), config.deadline),
+      code_(*host_),
+      table_(config.processes),
       now_ns_(now_ns) {}
-
-Target* Targets::Find(const ProcessKey& process) const {
-  const auto found = targets_.find(process);
-  return found != targets_.end() ? found->second.get() : nullptr;
-}
 
 // A new process is looked at before its first capture comes: it may not live long. Should it end before that, its main
 // thread's events have its name.
 Target* Targets::FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm) {
-  Target* target = Find(process);
-  const bool is_new = target == nullptr;
-  if (is_new) {
-    if (targets_.size() >= config_.processes) EvictExited();
-    if (targets_.size() >= config_.processes) {
-      ++stats_.over_limit;
-      return nullptr;
-    }
-    target = targets_.emplace(process, std::make_unique<Target>(process)).first->second.get();
-  }
-  target->tid = tid;
-  target->heard_in = windows_;
-  if (tid == process.pid && !comm.empty()) target->main_comm = comm;
-  if (is_new) Ask(process, *target);
-  return target;
-}
-
-void Targets::EvictExited() {
-  for (size_t left = exited_.size(); left > 0 && targets_.size() >= config_.processes; --left) {
-    const ProcessKey process = exited_.front();
-    exited_.pop_front();
-    const Target* target = Find(process);
-    if (target == nullptr) continue;
-    if (target->looking || !target->waiting.empty()) {
-      exited_.push_back(process);
-    } else {
-      hooks_.describe(target->Named());
-      targets_.erase(process);
-    }
-  }
+  const TargetTable::Heard heard = table_.HearOf(process, tid, comm);
+  if (heard.is_new) Ask(process, *heard.target);
+  return heard.target;
 }
 
 // The program that called execve is gone; it makes no exit event under its old key.
@@ -81,10 +51,12 @@ void Targets::OnExec(const ProcessKey& process) {
 void Targets::OnCapture(CaptureEvent&& event) {
   const ProcessKey process = event.process;
   Target* target = FindOrAdd(process, event.tid, {});
-  if (target == nullptr) return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+  if (target == nullptr) return stacks_.Fail(event.cookie, NoUserStack::kOverload);
   // What is known already serves even a process that is gone.
-  if (const std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) 
-    return HandOn(*target, std::move(event), *code);
+  if (std::optional<CaptureCode> code = code_.FindWhole(*target, event.code)) {
+    MakeReady(*target, std::move(event), *std::move(code));
+    return;
+  }
   if (!MayBeLookedAt(process, *target)) return WalkPartOrGiveUp(*target, std::move(event), target->refused);
   Wait(process, *target, std::move(event));
 }
@@ -106,8 +78,8 @@ bool Targets::MayBeLookedAt(const ProcessKey& process, Target& target) const {
 
 void Targets::Wait(const ProcessKey& process, Target& target, CaptureEvent&& event) {
   if (waiting_bytes_ + event.bytes() > config_.waiting_bytes) {
-    ++stats_.waiting_over_limit;
-    return hooks_.give_up(event.cookie, NoUserStack::kOverload);
+    ++waiting_over_limit_;
+    return stacks_.Fail(event.cookie, NoUserStack::kOverload);
   }
   waiting_bytes_ += event.bytes();
   target.waiting.push_back(std::move(event));
@@ -132,12 +104,11 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
   // The job holds copies only: it may be abandoned and outlive this.
   const ReadTaken taken = Read(
       process, OwnerOf(process),
-      [this, process, number, tid = target.tid, previous, look = hooks_.look, runtime = target.runtime,
-       find_runtime = hooks_.find_runtime]() -> ReaderThreads::Completion {
-        auto result = std::make_shared<ProcessLook>(look(process, tid, previous));
+      [this, process, number, tid = target.tid, previous, runtime = target.runtime,
+       host = host_]() -> ReaderThreads::Completion {
+        auto result = std::make_shared<ProcessLook>(host->Look(process, tid, previous.get()));
         result->runtime = runtime;
-        if (runtime == nullptr && result->space != nullptr && find_runtime != nullptr)
-          result->runtime = find_runtime(tid, *result->space);
+        if (runtime == nullptr && result->space != nullptr) result->runtime = host->FindRuntime(tid, *result->space);
         return [this, process, number, result] { OnLook(process, number, std::move(*result)); };
       },
       [this, process, number] { OnLook(process, number, {.outcome = LookOutcome::kStuck}); });
@@ -156,7 +127,7 @@ void Targets::Ask(const ProcessKey& process, Target& target) {
 // Code in memory that may also be written can be mapped without a change of the hash: see code.bpf.h. A process that
 // has such code is looked at again, for the captures to come.
 void Targets::LookAgain(const ProcessKey& process) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr || now_ns_ < target->look_again_ns) return;
   if (!MayBeLookedAt(process, *target)) return;
   target->look_again_ns = now_ns_ + kLookAgainNs;
@@ -181,31 +152,31 @@ ReadTaken Targets::Read(const ProcessKey& process, uid_t owner, ReaderThreads::J
 }
 
 void Targets::CountStuck(const ProcessKey& process, bool hangs) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr) return;
   size_t& reads = target->stuck_reads;
   reads = hangs ? reads + 1 : reads - std::min<size_t>(reads, 1);
 }
 
 bool Targets::IsStuck(const ProcessKey& process) const {
-  const Target* target = Find(process);
+  const Target* target = table_.Find(process);
   return target != nullptr && target->stuck_reads != 0;
 }
 
 // It may have changed since it was last asked for, because root's process may go over to another user; and who waits
 // for a free thread asks often.
 uid_t Targets::OwnerOf(const ProcessKey& process) {
-  Target* target = Find(process);
-  if (target == nullptr) return hooks_.owner(process.pid);
+  Target* target = table_.Find(process);
+  if (target == nullptr) return host_->OwnerOf(process.pid);
   if (target->owner_at_ns == 0 || now_ns_ - target->owner_at_ns > kOwnerKnownForNs) {
-    target->owner = hooks_.owner(process.pid);
+    target->owner = host_->OwnerOf(process.pid);
     target->owner_at_ns = now_ns_;
   }
   return target->owner;
 }
 
 void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& look) {
-  Target* target = Find(process);
+  Target* target = table_.Find(process);
   if (target == nullptr) return;
   target->pace.Spend(look.cpu_ns, now_ns_);
   const bool given_up = !target->looking || target->looks != number;
@@ -237,7 +208,7 @@ void Targets::OnLook(const ProcessKey& process, uint64_t number, ProcessLook&& l
 // It was only slow, and what it has seen is true of its time.
 void Targets::OnLateLook(Target& target, const ProcessLook& look) {
   if (look.outcome != LookOutcome::kSeen) return;
-  code_.Learn(target, look);
+  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
   target.runtime = look.runtime;
   if (target.refused == NoUserStack::kTargetStuck) target.refused = NoUserStack::kNone;
 }
@@ -248,22 +219,19 @@ void Targets::OnSeen(const ProcessKey& process, Target& target, const ProcessLoo
   // can be wrong only if a library was exchanged for another and back in between.
   const std::shared_ptr<const AddressSpace> previous = target.newest();
   const bool same_around = previous != nullptr ? previous->SameCode(*look.space) : !config_.code_hash;
-  code_.Learn(target, look);
+  if (!code_.Learn(target, look)) VoidCode(look.code.hash);
   target.runtime = look.runtime;
-  const size_t asked = target.asked;
-  const size_t count = target.waiting.size();
-  // A walk may ask for another look, which may be refused; then nothing waits any more.
-  for (size_t i = 0; i < count && !target.waiting.empty(); ++i) {
-    CaptureEvent event = TakeWaiting(target);
-    if (i < asked || target.Find(code_.Trusted(event.code)) != nullptr) {
+  std::deque<CaptureEvent> waiting = std::exchange(target.waiting, {});
+  for (size_t i = 0; i < waiting.size(); ++i) {
+    CaptureEvent& event = waiting[i];
+    if (i < target.asked || target.Find(code_.Trusted(event.code)) != nullptr) {
+      waiting_bytes_ -= event.bytes();
       CaptureCode code = CodeAtLook(target, code_, event, look, same_around);
-      HandOn(target, std::move(event), std::move(code));
+      MakeReady(target, std::move(event), std::move(code));
     } else {  // it came while the look was under way, and may match the next one
-      waiting_bytes_ += event.bytes();
       target.waiting.push_back(std::move(event));
     }
   }
-  if (target.looking) target.asked = target.waiting.size();
   if (!target.waiting.empty()) Ask(process, target);
 }
 
@@ -274,19 +242,26 @@ void Targets::Refuse(Target& target, NoUserStack reason, uint64_t until_ns) {
 }
 
 void Targets::WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason) {
-  if (const std::optional<CaptureCode> code = code_.FindPart(target, event.code))
-    return HandOn(target, std::move(event), *code);
-  hooks_.give_up(event.cookie, reason);
+  if (std::optional<CaptureCode> code = code_.FindPart(target, event.code)) {
+    MakeReady(target, std::move(event), *std::move(code));
+  } else {
+    stacks_.Fail(event.cookie, reason);
+  }
 }
 
-void Targets::HandOn(const Target& target, CaptureEvent&& event, CaptureCode code) {
+void Targets::MakeReady(const Target& target, CaptureEvent&& event, CaptureCode code) {
   code.runtime = target.runtime;
-  hooks_.walk(std::move(event), code);
+  ready_.push_back({std::move(event), std::move(code)});
+}
+
+void Targets::OnCodeList(CodeListEvent&& event) {
+  const uint64_t hash = event.hash;
+  if (!code_.Learn(std::move(event))) VoidCode(hash);
 }
 
 void Targets::VoidCode(uint64_t hash) {
-  for (auto& [process, target] : targets_) target->ForgetVersion(hash);
-  hooks_.void_code(hash);
+  for (const auto& [process, target] : table_.targets()) target->ForgetVersion(hash);
+  stacks_.known().Distrust(hash);
 }
 
 void Targets::Tick(uint64_t now_ns) {
@@ -296,34 +271,15 @@ void Targets::Tick(uint64_t now_ns) {
   const std::vector<ProcessKey> again(unasked_.begin(), unasked_.end());
   unasked_.clear();
   for (const ProcessKey& process : again) {
-    if (Target* target = Find(process)) Ask(process, *target);
+    if (Target* target = table_.Find(process)) Ask(process, *target);
   }
 }
 
 void Targets::GiveUpAll() {
-  for (auto& [process, target] : targets_) {
+  for (const auto& [process, target] : table_.targets()) {
     const NoUserStack reason = target->looking ? NoUserStack::kTargetStuck : NoUserStack::kOverload;
-    while (!target->waiting.empty()) hooks_.give_up(TakeWaiting(*target).cookie, reason);
+    while (!target->waiting.empty()) stacks_.Fail(TakeWaiting(*target).cookie, reason);
   }
-}
-
-void Targets::HearOfInWindow(const ProcessKey& process) {
-  if (Target* target = Find(process)) target->heard_in = windows_;
-}
-
-void Targets::Forget() {
-  absl::erase_if(targets_, [this](const auto& entry) {
-    const Target& target = *entry.second;
-    return target.heard_in != windows_ && !target.looking && target.waiting.empty();
-  });
-  std::erase_if(exited_, [this](const ProcessKey& process) { return !targets_.contains(process); });
-}
-
-std::vector<ProcessInfo> Targets::Describe() const {
-  std::vector<ProcessInfo> processes;
-  processes.reserve(targets_.size());
-  for (const auto& [process, target] : targets_) processes.push_back(target->Named());
-  return processes;
 }
 
 }  // namespace offcpu

@@ -1,12 +1,11 @@
-// Who the targets are: the processes that are recorded, the looks at them, and the captures that wait for a look. A
+// The processes that are recorded: the looks at them, and the captures that wait for a look. A
 // process is looked at when it is first heard of, because it may not live long, and again when a capture comes whose
-// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture is
-// handed on exactly once: with the code that it is walked with, or given up with a reason.
+// code is not known: at once, or when its pace allows it (look_pace.h), for which the capture waits. Each capture goes
+// on exactly once: it is ready, with the code that it is walked with, or given up, which Stacks learns.
 //
 // A capture is walked with the mappings of exactly its code version, or as far as they are known, or not at all.
 //
-// One thread. Looks run on reader threads, where they may block for ever; nothing here waits for them. Does not walk,
-// and knows nothing of windows but that a target which was not heard of in one can be forgotten.
+// One thread. Looks run on reader threads, where they may block for ever; nothing here waits for them. Does not walk.
 #ifndef OFFCPU_RECORDER_TARGETS_H_
 #define OFFCPU_RECORDER_TARGETS_H_
 
@@ -15,20 +14,21 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "capture/events.h"
 #include "process/reader_threads.h"
 #include "profile/profile.h"
+#include "recorder/host.h"
 #include "recorder/known_code.h"
-#include "recorder/look.h"
+#include "recorder/stacks.h"
 #include "recorder/target.h"
+#include "recorder/target_table.h"
 
 namespace offcpu {
 
@@ -40,41 +40,26 @@ struct TargetsConfig {
   std::chrono::milliseconds deadline{1000};  // for one look at a process, or one other reading of it
 };
 
+struct ReadyCapture {
+  CaptureEvent event;
+  CaptureCode code;  // that it is walked with
+};
+
 class Targets {
  public:
-  struct Hooks {
-    // Runs on reader threads, may block for ever and owns all that it uses.
-    std::function<ProcessLook(const ProcessKey&, int32_t tid, const std::shared_ptr<const AddressSpace>& previous)>
-        look;
-    // Likewise. The language runtime of a process that a look has seen; null if it has none, or the hook is null.
-    std::function<std::shared_ptr<Runtime>(int32_t tid, const AddressSpace&)> find_runtime;
-    std::function<uid_t(pid_t)> owner;  // of a process; does not block
-    std::shared_ptr<ReaderPool> readers;
-    std::function<void(uint64_t hash)> forget_code_list;
-    std::function<void(uint64_t hash)> void_code;  // see KnownCode
-    std::shared_ptr<SharedFiles> files;
-    // What becomes of captures.
-    std::function<void(CaptureEvent&&, const CaptureCode&)> walk;
-    std::function<void(uint64_t cookie, NoUserStack reason)> give_up;
-    // A process that there is no room for any more, as it is known.
-    std::function<void(const ProcessInfo&)> describe;
-  };
-  struct Stats {
-    uint64_t over_limit = 0;          // times that there was no room for another process
-    uint64_t waiting_over_limit = 0;  // captures that there was no room for
-  };
-
-  // `now_ns`: as of Tick.
-  Targets(const TargetsConfig& config, Hooks hooks, uint64_t now_ns);
+  // `stacks` must outlive it. `now_ns`: as of Tick.
+  Targets(const TargetsConfig& config, std::shared_ptr<Host> host, Stacks& stacks, uint64_t now_ns);
   Targets(const Targets&) = delete;
   Targets& operator=(const Targets&) = delete;
 
   // Something has happened to a thread of the process. `comm`: the thread's name, "" if that is not known.
   void HearOf(const ProcessKey& process, int32_t tid, const std::string& comm) { FindOrAdd(process, tid, comm); }
   void OnCapture(CaptureEvent&& event);
-  void OnCodeList(CodeListEvent&& event) { code_.Learn(std::move(event)); }
+  void OnCodeList(CodeListEvent&& event);
   void OnExec(const ProcessKey& process);
-  void OnExit(const ProcessKey& process) { exited_.push_back(process); }
+  void OnExit(const ProcessKey& process) { table_.OnExit(process); }
+  // Captures that have become ready since it was last called, in the order in which they have.
+  std::vector<ReadyCapture> TakeReady() { return std::exchange(ready_, {}); }
   // A walk with all of the process's code left that code.
   void LookAgain(const ProcessKey& process);
 
@@ -92,26 +77,17 @@ class Targets {
   // Gives up the captures that still wait.
   void GiveUpAll();
 
-  // Another window begins.
-  void BeginWindow() { ++windows_; }
-  // Only of targets that are known already.
-  void HearOfInWindow(const ProcessKey& process);
-  // All that happened before the window began has been handled. From processes that were not heard of since, no more
-  // will come; should it after all, they are met as if they were new.
-  void Forget();
-
-  std::vector<ProcessInfo> Describe() const;
-  const Stats& stats() const { return stats_; }
+  // The processes that are known, by window. From those that were not heard of since the last one began no more will
+  // come; should it after all, they are met as if they were new.
+  TargetTable& table() { return table_; }
+  const TargetTable& table() const { return table_; }
+  uint64_t waiting_over_limit() const { return waiting_over_limit_; }  // captures that there was no room for
   // Hashes of code that have become void: see KnownCode.
   uint64_t conflicts() const { return code_.conflicts(); }
   const ReaderStats& reader_stats() const { return readers_.stats(); }
-  size_t size() const { return targets_.size(); }
-  size_t exited() const { return exited_.size(); }
 
  private:
-  Target* Find(const ProcessKey& process) const;
   Target* FindOrAdd(const ProcessKey& process, int32_t tid, const std::string& comm);
-  void EvictExited();
   bool MayBeLookedAt(const ProcessKey& process, Target& target) const;
   void Wait(const ProcessKey& process, Target& target, CaptureEvent&& event);
   CaptureEvent TakeWaiting(Target& target);
@@ -125,19 +101,19 @@ class Targets {
   void VoidCode(uint64_t hash);
   // Part of a stack is better than none.
   void WalkPartOrGiveUp(Target& target, CaptureEvent&& event, NoUserStack reason);
-  void HandOn(const Target& target, CaptureEvent&& event, CaptureCode code);
+  void MakeReady(const Target& target, CaptureEvent&& event, CaptureCode code);
 
   const TargetsConfig config_;
-  const Hooks hooks_;
+  const std::shared_ptr<Host> host_;
+  Stacks& stacks_;
   ReaderThreads readers_;
   KnownCode code_;
-  absl::flat_hash_map<ProcessKey, std::unique_ptr<Target>> targets_;
+  TargetTable table_;
   absl::flat_hash_set<ProcessKey> unasked_;  // wait for a reader thread to be free, or for their pace
-  std::deque<ProcessKey> exited_;
+  std::vector<ReadyCapture> ready_;
   size_t waiting_bytes_ = 0;
-  uint64_t windows_ = 0;  // begun after the first
+  uint64_t waiting_over_limit_ = 0;
   uint64_t now_ns_;
-  Stats stats_;
 };
 
 }  // namespace offcpu

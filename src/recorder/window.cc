@@ -12,16 +12,28 @@ constexpr size_t kMaxControlGroups = 1 << 14;
 
 }  // namespace
 
-Window::Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks,
+Window::Window(uint64_t begin_ns, const WindowConfig& config, const Stacks& user_stacks, KernelStacks& kernel_stacks,
                ControlGroups& control_groups)
     : begin_ns_(begin_ns),
       config_(config),
+      user_stacks_(user_stacks),
       kernel_stacks_(kernel_stacks),
       control_groups_(control_groups),
       stacks_({}),
       table_({.column_ns = config.column_ns}),
-      joiner_({.wait_ns = config.join_ns, .remember_ns = config.wakers ? config.join_ns : Joiner::Limits().remember_ns},
-              stacks_, table_) {}
+      joiner_({.wait_ns = config.join_ns}, stacks_, table_) {}
+
+void Window::Add(const IntervalEvent& event, const EventStack& stack, const WaitPart& part, WaitKind kind) {
+  Interval interval = IntervalOf(event, part, kind);
+  interval.cookie = stack.cookie;
+  interval.missing = stack.missing;
+  if (stack.stack != nullptr) UseStack(stack, interval);
+  if (stack.id != 0) {
+    stats_.walked_at_switch += event.waits;
+    if (event.waits > 1) stats_.summed_at_switch += event.waits;
+  }
+  Join(std::move(interval));
+}
 
 Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
   CountCookie(event.tid, event.cookie);
@@ -33,8 +45,6 @@ Interval Window::IntervalOf(const IntervalEvent& event, const WaitPart& part, Wa
   const RowSums sums =
       RowSums::OfWait(part.blocked_ns, part.runnable_ns, event.blocked_ns + event.runnable_ns, event.sample_ns);
   return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
-          .cookie = event.cookie,
-          .missing = event.missing,
           .wakers = kind == WaitKind::kOpen ? std::vector<IntervalWaker>() : WakersOf(event),
           .when = {{.end_ns = part.end_ns,
                     .blocked_ns = part.blocked_ns,
@@ -49,19 +59,42 @@ Interval Window::SumOf(const IntervalEvent& event, WaitKind kind) {
                         .max_ns = event.longest_ns};
   stats_.run_queue.Add(event.longest_runnable_ns, sums);
   return {.row = {KeyOf(event, InternKernelStack(event.kernel_stack), kind), sums},
-          .cookie = event.cookie,
-          .missing = event.missing,
           .wakers = {},
           .when = {{.end_ns = event.end_ns, .sums = TimeSlice::Of(0, sums)}}};
 }
 
-void Window::UseStack(uint64_t id, const UserStack& stack, Interval* interval) {
-  const auto [known, is_new] = user_stack_by_id_.try_emplace(id);
-  if (is_new) known->second = stacks_.InternUser(stack);
-  interval->row.user_stack = known->second;
-  interval->has_user_stack = true;
-  interval->cookie = 0;
-  interval->missing = NoUserStack::kNone;
+void Window::UseStack(const EventStack& stack, Interval& interval) {
+  if (stack.id == 0) {
+    interval.row.user_stack = stacks_.InternUser(*stack.stack);
+  } else {
+    const auto [known, is_new] = user_stack_by_id_.try_emplace(stack.id);
+    if (is_new) known->second = stacks_.InternUser(*stack.stack);
+    interval.row.user_stack = known->second;
+  }
+  interval.has_user_stack = true;
+}
+
+void Window::Join(Interval&& interval) {
+  const auto join = [this](uint64_t& cookie, NoUserStack missing, uint32_t& user_stack, bool& has_user_stack) {
+    if (cookie == 0 || missing != NoUserStack::kNone) return;
+    const StackOutcome* outcome = user_stacks_.Find(cookie);
+    if (outcome == nullptr) return;
+    user_stack = IndexOf(*outcome);
+    has_user_stack = true;
+    cookie = 0;
+  };
+  join(interval.cookie, interval.missing, interval.row.user_stack, interval.has_user_stack);
+  for (IntervalWaker& waker : interval.wakers)
+    join(waker.cookie, waker.missing, waker.link.user_stack, waker.has_user_stack);
+  joiner_.Add(std::move(interval));
+}
+
+uint32_t Window::IndexOf(const StackOutcome& outcome) {
+  return outcome.stack != nullptr ? stacks_.InternUser(outcome.stack->stack) : stacks_.InternMissing(outcome.missing);
+}
+
+void Window::TakeIn(const StackNews& news) {
+  if (joiner_.IsWaitedFor(news.cookie)) joiner_.Resolve(news.cookie, IndexOf(news.outcome));
 }
 
 template <typename AnyEvent>
@@ -107,11 +140,11 @@ void Window::Add(const SampleEvent& event) {
   CountCookie(event.tid, event.cookie);
   const uint32_t kernel_stack = event.in_user ? stacks_.InternUserMode() : InternKernelStack(event.kernel_stack);
   const RowSums sums = RowSums::OfSample(config_.oncpu_period_ns);
-  joiner_.Add({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), sums},
-               .cookie = event.cookie,
-               .missing = event.missing,
-               .wakers = {},
-               .when = {{.end_ns = event.at_ns + 1, .sums = TimeSlice::Of(0, sums)}}});
+  Join({.row = {KeyOf(event, kernel_stack, WaitKind::kRunning), sums},
+        .cookie = event.cookie,
+        .missing = event.missing,
+        .wakers = {},
+        .when = {{.end_ns = event.at_ns + 1, .sums = TimeSlice::Of(0, sums)}}});
 }
 
 void Window::CountCookie(int32_t tid, uint64_t cookie) {
@@ -128,23 +161,6 @@ uint32_t Window::InternKernelStack(uint64_t id) {
   if (!is_new) return index;
   if (const std::vector<uint64_t>* frames = kernel_stacks_.Find(id)) stacks_.DefineKernel(id, *frames);
   return index;
-}
-
-void Window::Resolve(uint64_t cookie, const UserStack& stack) { joiner_.Resolve(cookie, stacks_.InternUser(stack)); }
-
-void Window::ResolveMissing(uint64_t cookie, NoUserStack reason) {
-  joiner_.Resolve(cookie, stacks_.InternMissing(reason));
-}
-
-const UserStackEntry* Window::FindOutcome(uint64_t cookie) const {
-  const std::optional<uint32_t> outcome = joiner_.FindOutcome(cookie);
-  return outcome.has_value() ? &stacks_.user(*outcome) : nullptr;
-}
-
-void Window::Adopt(uint64_t cookie, const UserStackEntry& outcome) {
-  if (outcome.overflow) return joiner_.Resolve(cookie, stacks_.UserOverflow());
-  if (outcome.missing != NoUserStack::kNone) return ResolveMissing(cookie, outcome.missing);
-  Resolve(cookie, outcome.stack);
 }
 
 void Window::CountDrop(LossId loss, uint64_t count, uint64_t ns) {

@@ -1,6 +1,6 @@
 // What one window of a recording gathers: intervals and parts of intervals, joined with their user stacks and summed,
 // and what was counted meanwhile. Made anew for every window, so that nothing of it outlives its Profile. One thread.
-// Does not know which window an interval belongs to.
+// Does not know which window an interval belongs to, and asks Stacks which user stack it has.
 #ifndef OFFCPU_RECORDER_WINDOW_H_
 #define OFFCPU_RECORDER_WINDOW_H_
 
@@ -19,6 +19,7 @@
 #include "profile/losses.h"
 #include "profile/off_cpu_table.h"
 #include "profile/stack_table.h"
+#include "recorder/stacks.h"
 #include "recorder/wait_part.h"
 
 namespace offcpu {
@@ -28,33 +29,23 @@ struct WindowConfig {
   bool per_thread = false;             // rows tell the threads of a process apart
   uint64_t column_ns = 1'000'000'000;  // see RecordConfig
   uint64_t join_ns = 600'000'000'000;  // that an interval waits for its stack: a stay may last long
-  bool wakers = false;                 // stacks are needed as long after as a wait lasts
 };
 
 class Window {
  public:
-  // From `begin_ns` on, scheduler's clock; 0: since the recording began. The last two must outlive it.
-  Window(uint64_t begin_ns, const WindowConfig& config, KernelStacks& kernel_stacks, ControlGroups& control_groups);
+  // From `begin_ns` on, scheduler's clock; 0: since the recording began. The last three must outlive it.
+  Window(uint64_t begin_ns, const WindowConfig& config, const Stacks& user_stacks, KernelStacks& kernel_stacks,
+         ControlGroups& control_groups);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
 
   uint64_t begin_ns() const { return begin_ns_; }
 
-  // What `part` of the event's wait is here, for Add. What is open has not been ended by anybody yet.
-  Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
-  // The user stack of an interval is that of this id.
-  void UseStack(uint64_t id, const UserStack& stack, Interval* interval);
-  void Add(Interval interval) { joiner_.Add(std::move(interval)); }
+  // Adds `part` of the event's wait. What is open has not been ended by anybody yet.
+  void Add(const IntervalEvent& event, const EventStack& stack, const WaitPart& part, WaitKind kind);
   void Add(const SampleEvent& event);
-
-  // The outcome of a cookie's capture. The first one stays.
-  void Resolve(uint64_t cookie, const UserStack& stack);
-  void ResolveMissing(uint64_t cookie, NoUserStack reason);
-  // Null if it is not known. Valid until the next Resolve of this window.
-  const UserStackEntry* FindOutcome(uint64_t cookie) const;
-  // As another window knows it.
-  void Adopt(uint64_t cookie, const UserStackEntry& outcome);
-  bool IsWaitedFor(uint64_t cookie) const { return joiner_.IsWaitedFor(cookie); }
+  // Gives an outcome that came to those that wait for it.
+  void TakeIn(const StackNews& news);
   // No interval waits for its user stack.
   bool has_all_stacks() const { return joiner_.waiting_stays() == 0; }
   void Advance(uint64_t now_ns) { joiner_.Advance(now_ns); }
@@ -79,21 +70,27 @@ class Window {
   RowKey KeyOf(const AnyEvent& event, uint32_t kernel_stack, WaitKind kind);
   uint32_t InternKernelStack(uint64_t id);
   uint32_t InternControlGroup(uint64_t id);
+  uint32_t IndexOf(const StackOutcome& outcome);
+  Interval IntervalOf(const IntervalEvent& event, const WaitPart& part, WaitKind kind);
   std::vector<IntervalWaker> WakersOf(const IntervalEvent& event);
   // The sum of several waits, which lie in one column of time.
   Interval SumOf(const IntervalEvent& event, WaitKind kind);
+  void UseStack(const EventStack& stack, Interval& interval);
+  // Joins what is known of its stacks by now.
+  void Join(Interval&& interval);
   void CountCookie(int32_t tid, uint64_t cookie);
 
   const uint64_t begin_ns_;
   const WindowConfig config_;
+  const Stacks& user_stacks_;
   KernelStacks& kernel_stacks_;
   ControlGroups& control_groups_;
   absl::flat_hash_map<uint64_t, uint32_t> control_group_by_id_;
   StackTable stacks_;
   OffCpuTable table_;
   Joiner joiner_;
-  absl::flat_hash_map<uint64_t, uint32_t> user_stack_by_id_;
-  absl::flat_hash_map<int32_t, uint64_t> last_cookie_;  // by tid: a thread never comes back to an older one
+  absl::flat_hash_map<uint64_t, uint32_t> user_stack_by_id_;  // those that BPF programs have walked
+  absl::flat_hash_map<int32_t, uint64_t> last_cookie_;        // by tid: a thread never comes back to an older one
   std::vector<Drop> drops_;
   ProfileStats stats_;
 };

@@ -16,15 +16,21 @@ Profile FinishWindow(Window& window, const std::vector<ProcessInfo>& processes, 
 
 }  // namespace
 
-WindowBook::WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now_ns)
+WindowBook::WindowBook(const WindowBookConfig& config, Stacks& user_stacks, Host& host, uint64_t now_ns)
     : config_(config),
-      hooks_(std::move(hooks)),
-      kernel_stacks_(config.kernel_stacks, hooks_.forget_kernel_stack),
-      control_groups_(hooks_.control_group),
-      current_(std::make_unique<Window>(0, config.window, kernel_stacks_, control_groups_)),
+      hash_key_(host.hash_key()),
+      user_stacks_(user_stacks),
+      kernel_stacks_(config.kernel_stacks, [&host](uint64_t id) { host.ForgetDefinition(id); }),
+      control_groups_([&host](uint64_t id) { return host.ControlGroupPath(id); }),
       reported_(kMaxReportedThreads),
       now_ns_(now_ns) {
-  current_->Advance(now_ns);
+  current_ = WindowFrom(0);
+}
+
+std::unique_ptr<Window> WindowBook::WindowFrom(uint64_t begin_ns) {
+  auto window = std::make_unique<Window>(begin_ns, config_.window, user_stacks_, kernel_stacks_, control_groups_);
+  window->Advance(now_ns_);
+  return window;
 }
 
 void WindowBook::Add(const IntervalEvent& event) {
@@ -68,7 +74,6 @@ void WindowBook::Add(const SampleEvent& event) {
   Window* window = current_.get();
   if (event.at_ns <= window->begin_ns()) window = closing_.get();
   if (window == nullptr) return current_->CountDrop(LossId::kSampleLate, 1, config_.window.oncpu_period_ns);
-  ShareOutcome(event.cookie, *window);
   window->Add(event);
 }
 
@@ -99,27 +104,14 @@ void WindowBook::CountLost(LossId loss, const IntervalEvent& event, const WaitPa
 }
 
 void WindowBook::AddTo(Window& window, const IntervalEvent& event, const WaitPart& part, WaitKind kind) {
-  Interval interval = window.IntervalOf(event, part, kind);
-  hooks_.find_stack(event, window, &interval);
-  ShareOutcome(interval.cookie, window);
-  for (const IntervalWaker& waker : interval.wakers) ShareOutcome(waker.cookie, window);
-  window.Add(std::move(interval));
+  window.Add(event, user_stacks_.FindFor(event), part, kind);
 }
 
-void WindowBook::ShareOutcome(uint64_t cookie, Window& window) {
-  if (closing_ == nullptr || cookie == 0 || window.FindOutcome(cookie) != nullptr) return;
-  const Window& other = &window == closing_.get() ? *current_ : *closing_;
-  if (const UserStackEntry* outcome = other.FindOutcome(cookie)) window.Adopt(cookie, *outcome);
-}
-
-void WindowBook::Resolve(uint64_t cookie, const UserStack& stack) {
-  current_->Resolve(cookie, stack);
-  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->Resolve(cookie, stack);
-}
-
-void WindowBook::ResolveMissing(uint64_t cookie, NoUserStack reason) {
-  current_->ResolveMissing(cookie, reason);
-  if (closing_ != nullptr && closing_->IsWaitedFor(cookie)) closing_->ResolveMissing(cookie, reason);
+void WindowBook::TakeInNews() {
+  for (const StackNews& news : user_stacks_.TakeNews()) {
+    current_->TakeIn(news);
+    if (closing_ != nullptr) closing_->TakeIn(news);
+  }
 }
 
 void WindowBook::Describe(const ProcessInfo& process) {
@@ -135,7 +127,7 @@ void WindowBook::Tick(uint64_t now_ns) {
 
 std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThread>& first,
                                                     const std::vector<WaitingThread>& last) {
-  OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, hooks_.hash_key, reported_);
+  OpenWaits open = CloseOpenWaits(current_->begin_ns(), first, last, config_.open_waits, hash_key_, reported_);
   for (const KernelStackEvent& stack : open.kernel_stacks) {
     if (kernel_stacks_.IsVoid(stack.id)) continue;
     if (!current_->DefineKernelStack(stack)) VoidKernelStack(stack.id);
@@ -153,8 +145,7 @@ std::vector<IntervalEvent> WindowBook::AddOpenWaits(const std::vector<WaitingThr
 }
 
 void WindowBook::Cut(uint64_t end_ns) {
-  closing_ = std::exchange(current_, std::make_unique<Window>(end_ns, config_.window, kernel_stacks_, control_groups_));
-  current_->Advance(now_ns_);
+  closing_ = std::exchange(current_, WindowFrom(end_ns));
   close_by_ns_ = now_ns_ + config_.close_ns;
 }
 

@@ -3,24 +3,24 @@
 // It is kept until all that happened in it has been handled and its stacks are known, while the next one is filled. An
 // interval that reaches from the one into the other is shared out between them.
 //
-// One thread. Does not know where stacks come from: the caller reports the outcome of each cookie.
+// One thread. Asks Stacks which user stacks the waits have; does not know where they come from.
 #ifndef OFFCPU_RECORDER_WINDOW_BOOK_H_
 #define OFFCPU_RECORDER_WINDOW_BOOK_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "capture/events.h"
-#include "capture/stack_ids.h"
 #include "capture/waiting_thread.h"
 #include "process/control_groups.h"
 #include "profile/kernel_stacks.h"
 #include "profile/profile.h"
+#include "recorder/host.h"
 #include "recorder/open_waits.h"
 #include "recorder/reported_waits.h"
+#include "recorder/stacks.h"
 #include "recorder/wait_part.h"
 #include "recorder/window.h"
 
@@ -37,24 +37,17 @@ struct WindowBookConfig {
 
 class WindowBook {
  public:
-  struct Hooks {
-    // Finds a better cookie for an interval of this window than the event's own.
-    std::function<void(const IntervalEvent&, Window&, Interval*)> find_stack;
-    std::function<void(uint64_t id)> forget_kernel_stack;  // it has to be sent again
-    ControlGroups::Find control_group;
-    wire_hash_key hash_key = {};  // that kernel stacks are named under
-  };
-
-  // `now_ns`: as of Tick. What comes before the first one must not have waited since the clock began.
-  WindowBook(const WindowBookConfig& config, Hooks hooks, uint64_t now_ns);
+  // `user_stacks` and `host` must outlive it. `now_ns`: as of Tick. What comes before the first one must not have
+  // waited since the clock began.
+  WindowBook(const WindowBookConfig& config, Stacks& user_stacks, Host& host, uint64_t now_ns);
   WindowBook(const WindowBook&) = delete;
   WindowBook& operator=(const WindowBook&) = delete;
 
   void Add(const IntervalEvent& event);
   void Add(const SampleEvent& event);
   void Define(KernelStackEvent&& event);
-  void Resolve(uint64_t cookie, const UserStack& stack);
-  void ResolveMissing(uint64_t cookie, NoUserStack reason);
+  // Gives the outcomes that have become known to the intervals that wait for them.
+  void TakeInNews();
   // Describes a process of which nothing more will be learned.
   void Describe(const ProcessInfo& process);
   void Tick(uint64_t now_ns);
@@ -90,11 +83,11 @@ class WindowBook {
   // Counts as lost what of a wait lies in a window that is not open any more.
   void CountLost(LossId loss, const IntervalEvent& event, const WaitPart& part);
   void VoidKernelStack(uint64_t id);
-  // A stay may have intervals in two windows.
-  void ShareOutcome(uint64_t cookie, Window& window);
+  std::unique_ptr<Window> WindowFrom(uint64_t begin_ns);
 
   const WindowBookConfig config_;
-  const Hooks hooks_;
+  const wire_hash_key hash_key_;  // that kernel stacks are named under
+  Stacks& user_stacks_;
   KernelStacks kernel_stacks_;
   ControlGroups control_groups_;
   std::unique_ptr<Window> current_;

@@ -21,8 +21,7 @@ using Found = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;  // (process, u
 
 class JoinerTest : public ::testing::Test {
  protected:
-  static constexpr Joiner::Limits kLimits = {
-      .stays = 100, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000};
+  static constexpr Joiner::Limits kLimits = {.stays = 100, .bytes = 1u << 20, .wait_ns = 1000};
 
   void Limit(const Joiner::Limits& limits) { joiner_.emplace(limits, stacks_, table_); }
 
@@ -67,32 +66,36 @@ TEST_F(JoinerTest, OneCaptureReleasesAllThatWait) {
   EXPECT_EQ(Finish(), (Found{{{5, stack}, 32}, {{6, Missing(NoUserStack::kPending)}, 100}}));
 }
 
-TEST_F(JoinerTest, AnIntervalMayComeAfterItsCapture) {
-  uint32_t stack = Stack(1);
-  joiner_->Resolve(5, stack);
-  joiner_->Add(Wait(5, 10));
-  EXPECT_EQ(joiner_->waiting_stays(), 0u);
-  EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}}));
-}
-
-TEST_F(JoinerTest, ACaptureWithoutAStackReleasesTooAndTheFirstOutcomeStays) {
+TEST_F(JoinerTest, ACaptureWithoutAStackReleasesToo) {
   uint32_t gone = Missing(NoUserStack::kGone);
   joiner_->Add(Wait(5, 10));
   joiner_->Resolve(5, gone);
-  joiner_->Resolve(5, Stack(1));
-  joiner_->Add(Wait(5, 10));
-  EXPECT_EQ(Finish(), (Found{{{5, gone}, 22}}));
+  EXPECT_EQ(Finish(), (Found{{{5, gone}, 11}}));
 }
 
-TEST_F(JoinerTest, TellsWhatItKnowsOfACookie) {
+TEST_F(JoinerTest, AnOutcomeServesThoseThatWaitAndNoneThatComeLater) {
+  const uint32_t stack = Stack(1);
   joiner_->Add(Wait(5, 10));
   EXPECT_TRUE(joiner_->IsWaitedFor(5));
   EXPECT_FALSE(joiner_->IsWaitedFor(6));
-  EXPECT_EQ(joiner_->FindOutcome(5), std::nullopt);
-  const uint32_t stack = Stack(1);
   joiner_->Resolve(5, stack);
+  joiner_->Resolve(6, stack);
   EXPECT_FALSE(joiner_->IsWaitedFor(5));
-  EXPECT_EQ(joiner_->FindOutcome(5), stack);
+  for (const uint64_t cookie : {5, 6}) joiner_->Add(Wait(cookie, 10));
+  EXPECT_EQ(joiner_->waiting_stays(), 2u);
+  joiner_->Flush();
+  const uint32_t pending = Missing(NoUserStack::kPending);
+  EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}, {{5, pending}, 11}, {{6, pending}, 11}}));
+}
+
+TEST_F(JoinerTest, WhatIsKnownDoesNotWait) {
+  const uint32_t stack = Stack(1);
+  Interval interval = Wait(0, 10);
+  interval.row.user_stack = stack;
+  interval.has_user_stack = true;
+  joiner_->Add(interval);
+  EXPECT_EQ(joiner_->waiting_stays(), 0u);
+  EXPECT_EQ(Finish(), (Found{{{0, stack}, 11}}));
 }
 
 TEST_F(JoinerTest, WithoutACookieThereIsNothingToWaitFor) {
@@ -154,29 +157,8 @@ TEST_F(JoinerTest, TimeDoesNotGoBack) {
   EXPECT_EQ(joiner_->waiting_stays(), 1u);
 }
 
-TEST_F(JoinerTest, OutcomesAreForgottenAfterTheirTimeAndNotBefore) {
-  uint32_t stack = Stack(1);
-  joiner_->Resolve(5, stack);
-  joiner_->Resolve(6, stack);
-  joiner_->Advance(1000);
-  joiner_->Add(Wait(5, 10));
-  joiner_->Advance(1001);
-  joiner_->Add(Wait(6, 10));
-  joiner_->Flush();
-  EXPECT_EQ(Finish(), (Found{{{5, stack}, 11}, {{6, Missing(NoUserStack::kPending)}, 11}}));
-}
-
-TEST_F(JoinerTest, TheOldestOutcomeMakesRoom) {
-  Limit({.stays = 100, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 2, .remember_ns = 1000});
-  uint32_t stack = Stack(1);
-  for (uint64_t cookie : {5, 6, 7}) joiner_->Resolve(cookie, stack);
-  for (uint64_t cookie : {5, 6, 7}) joiner_->Add(Wait(cookie, 10));
-  joiner_->Flush();
-  EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kPending)}, 11}, {{6, stack}, 11}, {{7, stack}, 11}}));
-}
-
 TEST_F(JoinerTest, TheOldestStayMakesRoom) {
-  Limit({.stays = 2, .bytes = 1u << 20, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000});
+  Limit({.stays = 2, .bytes = 1u << 20, .wait_ns = 1000});
   joiner_->Add(Wait(5, 10));
   joiner_->Add(Wait(6, 10));
   EXPECT_EQ(joiner_->waiting_stays(), 2u);
@@ -189,7 +171,7 @@ TEST_F(JoinerTest, TheOldestStayMakesRoom) {
 }
 
 TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
-  Limit({.stays = 1000, .bytes = 10000, .wait_ns = 1000, .outcomes = 100, .remember_ns = 1000});
+  Limit({.stays = 1000, .bytes = 10000, .wait_ns = 1000});
   for (uint64_t cookie = 1; cookie <= 500; ++cookie) {
     joiner_->Add(Wait(cookie, 10));
     EXPECT_LE(joiner_->waiting_bytes(), 10000u);
@@ -205,8 +187,7 @@ TEST_F(JoinerTest, BytesAreBoundedAndGivenBack) {
 }
 
 TEST_F(JoinerTest, NoRoomAtAllStillKeepsTheTime) {
-  Limit({.stays = 0, .bytes = 0, .wait_ns = 0, .outcomes = 0, .remember_ns = 0});
-  joiner_->Resolve(5, Stack(1));
+  Limit({.stays = 0, .bytes = 0, .wait_ns = 0});
   joiner_->Add(Wait(5, 10));
   EXPECT_EQ(joiner_->waiting_stays(), 0u);
   EXPECT_EQ(Finish(), (Found{{{5, Missing(NoUserStack::kOverload)}, 11}}));
@@ -261,24 +242,38 @@ class JoinerWakersTest : public JoinerTest {
 
 TEST_F(JoinerWakersTest, AnIntervalWaitsForAllOfItsStacks) {
   const std::vector<uint32_t> stacks = {Stack(1), Stack(2), Stack(3)};
-  // In every order of their captures, some of them before the interval.
+  // In every order of their captures, some of them known with the interval.
   for (int before = 0; before <= 3; ++before) {
     std::vector<uint64_t> order = {0, 1, 2};
     do {
       StackTable stack_table({});
       OffCpuTable table({});
       Joiner joiner(kLimits, stack_table, table);
-      const auto resolve = [&](uint64_t index) {
+      const auto index_of = [&](uint64_t index) {
         UserStack stack;
         stack.frames.push_back({.code = nullptr, .address = index + 1});
-        joiner.Resolve(5 + index, stack_table.InternUser(stack));
+        return stack_table.InternUser(stack);
       };
-      for (int i = 0; i < before; ++i) resolve(order[static_cast<size_t>(i)]);
-      joiner.Add(Woken(5, {6, 7}));
+      Interval interval = Woken(5, {6, 7});
+      for (int i = 0; i < before; ++i) {
+        const uint64_t index = order[static_cast<size_t>(i)];
+        if (index == 0) {
+          interval.cookie = 0;
+          interval.has_user_stack = true;
+          interval.row.user_stack = index_of(index);
+        } else {
+          IntervalWaker& waker = interval.wakers[index - 1];
+          waker.cookie = 0;
+          waker.has_user_stack = true;
+          waker.link.user_stack = index_of(index);
+        }
+      }
+      joiner.Add(std::move(interval));
       for (int i = before; i < 3; ++i) {
+        const uint64_t index = order[static_cast<size_t>(i)];
         EXPECT_EQ(table.rows(), 0u);
-        EXPECT_TRUE(joiner.IsWaitedFor(5 + order[static_cast<size_t>(i)]));
-        resolve(order[static_cast<size_t>(i)]);
+        EXPECT_TRUE(joiner.IsWaitedFor(5 + index));
+        joiner.Resolve(5 + index, index_of(index));
       }
       EXPECT_EQ(joiner.waiting_stays(), 0u);
       EXPECT_EQ(joiner.waiting_bytes(), 0u);
@@ -317,30 +312,17 @@ TEST_F(JoinerWakersTest, WhatDoesNotComeIsMissingByItself) {
   EXPECT_EQ(FinishOne(), (std::vector<uint32_t>{own, Missing(NoUserStack::kLost), last}));
 }
 
-TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRemembered) {
+TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsKeptAsLongAsItIs) {
   const uint32_t waker = Stack(2);
   joiner_->Add(Woken(5, {6}));
   joiner_->Resolve(6, waker);
+  joiner_->Resolve(6, Stack(3));  // the first one stays
   for (uint64_t now = 900; now < 9000; now += 900) {
     joiner_->Advance(now);
     joiner_->Add(Wait(5, 1));  // its stay goes on
   }
   joiner_->Resolve(5, Stack(1));
-  joiner_->Advance(20'000);
-  EXPECT_EQ(joiner_->FindOutcome(6), std::nullopt);
-  stacks_.InternKernel(0);
-  const Profile profile = table_.Finish(stacks_, {});
-  ASSERT_EQ(profile.wakers.size(), 1u);
-  EXPECT_EQ(profile.wakers[0][0].user_stack, waker);
-}
-
-TEST_F(JoinerWakersTest, AnOutcomeThatIsWantedIsRememberedWhereThereIsNoRoom) {
-  Limit({.stays = 100, .bytes = 1 << 20, .wait_ns = 1000, .outcomes = 2, .remember_ns = 1000});
-  const uint32_t waker = Stack(2);
-  joiner_->Add(Woken(5, {6}));
-  joiner_->Resolve(6, waker);
-  for (uint64_t other = 100; other < 110; ++other) joiner_->Resolve(other, Stack(3));
-  joiner_->Resolve(5, Stack(1));
+  EXPECT_FALSE(joiner_->IsWaitedFor(6));
   stacks_.InternKernel(0);
   const Profile profile = table_.Finish(stacks_, {});
   ASSERT_EQ(profile.wakers.size(), 1u);
@@ -351,7 +333,7 @@ TEST_F(JoinerWakersTest, FlushAndNoRoomKeepTheTime) {
   joiner_->Add(Woken(5, {6, 7}));
   joiner_->Flush();
   const uint32_t pending = Missing(NoUserStack::kPending);
-  Limit({.stays = 0, .bytes = 0, .wait_ns = 1000, .outcomes = 0, .remember_ns = 1000});
+  Limit({.stays = 0, .bytes = 0, .wait_ns = 1000});
   joiner_->Add(Woken(15, {6, 7}));
   EXPECT_EQ(joiner_->waiting_stays(), 0u);
   EXPECT_EQ(joiner_->waiting_bytes(), 0u);
@@ -384,6 +366,7 @@ TEST_F(JoinerWakersTest, AnInterruptHasNothingToWaitFor) {
 
 // Intervals, captures and time in any order, against a model that knows only what was sent: with room for everything
 // each interval has its cookie's outcome; with too little, its outcome or a reason; no nanosecond is lost or doubled.
+// What the model knows of a cookie by then comes with the interval.
 class RandomJoinerTest : public JoinerTest, public ::testing::WithParamInterface<std::tuple<uint32_t, bool>> {};
 
 constexpr size_t kTightBytes = 2500;  // of some eight intervals
@@ -392,9 +375,9 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
   using Key = std::tuple<uint64_t, uint32_t, WaitKind, int32_t>;  // cookie, kernel stack, kind, system call
   auto [seed, tight] = GetParam();
   if (tight) {
-    Limit({.stays = 8, .bytes = kTightBytes, .wait_ns = 50, .outcomes = 8, .remember_ns = 50});
+    Limit({.stays = 8, .bytes = kTightBytes, .wait_ns = 50});
   } else {
-    Limit({.stays = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30, .outcomes = 10000, .remember_ns = 1u << 30});
+    Limit({.stays = 10000, .bytes = 64u << 20, .wait_ns = 1u << 30});
   }
   std::mt19937 random(seed);
   auto draw = [&](uint64_t limit) { return random() % limit; };
@@ -409,6 +392,11 @@ TEST_P(RandomJoinerTest, SumInIsSumOut) {
       Interval interval = Wait(cookie, draw(1000), static_cast<uint32_t>(draw(40)));
       interval.row.kind = static_cast<WaitKind>(draw(kWaitKindCount));
       interval.row.syscall = draw(8) == 0 ? 0 : 1;
+      if (const auto known = outcomes.find(cookie); known != outcomes.end()) {
+        interval.cookie = 0;
+        interval.has_user_stack = true;
+        interval.row.user_stack = known->second;
+      }
       joiner_->Add(interval);
       sent_ns[{cookie, interval.row.kernel_stack, interval.row.kind, interval.row.syscall}] += interval.row.total_ns();
       ++intervals;

@@ -19,9 +19,7 @@ class CostKeeperTest : public ::testing::Test {
  protected:
   // 2 CPUs, a budget of 1 %: 20 ms in a second. Three users.
   CostKeeper Keeper(bool adapts_sample = true) {
-    return CostKeeper({.budget_ppm = 10'000, .cpus = 2, .adapts_sample = adapts_sample},
-                      {.read = [this] { return now_; },
-                       .set_thresholds = [this](const std::vector<uint64_t>& set) { set_.push_back(set); }});
+    return CostKeeper({.budget_ppm = 10'000, .cpus = 2, .adapts_sample = adapts_sample}, now_);
   }
 
   // Half a second goes by in which recording the second user's waits has cost so much.
@@ -31,7 +29,7 @@ class CostKeeperTest : public ::testing::Test {
       now_.times.all_ns += recorded_ns;
       now_.times.recorded_ns += recorded_ns;
       now_.users[1].waits += 1000;
-      keeper.Tick(now_.at_ns);
+      if (keeper.IsDue(now_.at_ns) && keeper.Look(now_)) set_.push_back(keeper.thresholds_ns());
     }
   }
 
@@ -75,7 +73,7 @@ TEST_F(CostKeeperTest, FixedCostsLowerNothing) {
   }
   EXPECT_THAT(set_, IsEmpty());
   ProfileStats stats;
-  keeper.Tell(stats);
+  keeper.Tell(now_, stats);
   EXPECT_EQ(stats.own_process_ns, 20 * 400 * kMs);
   EXPECT_EQ(stats.own_programs_ns, 20 * 405 * kMs);
 }
@@ -94,7 +92,7 @@ TEST_F(CostKeeperTest, FixedSampleIsNotTouched) {
   Pass(keeper, 400 * kMs, 60);
   EXPECT_THAT(set_, IsEmpty());
   ProfileStats stats = {.sample_most_ns = 5};
-  keeper.Tell(stats);
+  keeper.Tell(now_, stats);
   EXPECT_EQ(stats.own_programs_ns, 60 * 400 * kMs);
   EXPECT_EQ(stats.cpu_budget_ppm, 0u);
   EXPECT_EQ(stats.sample_most_ns, 5u);
@@ -106,7 +104,7 @@ TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   now_.capture_ns += 70;
   now_.process_ns += 9;
   ProfileStats first;
-  keeper.Tell(first);
+  keeper.Tell(now_, first);
   EXPECT_EQ(first.own_programs_ns, 120 * kMs);
   EXPECT_EQ(first.own_process_ns, 9u);
   EXPECT_EQ(first.capture_ns, 70u);
@@ -116,11 +114,11 @@ TEST_F(CostKeeperTest, TellsEachWindowItsOwn) {
   EXPECT_EQ(first.sample_most_ns, 40'000u);
   Pass(keeper, 0, 10);
   ProfileStats second;
-  keeper.Tell(second);
+  keeper.Tell(now_, second);
   EXPECT_EQ(second.own_programs_ns, 0u);
   EXPECT_EQ(second.host_cpu_ns, 10 * kSecond);
   EXPECT_EQ(second.sample_most_ns, 40'000u) << "with which it began";
-  keeper.Tell(second = {});
+  keeper.Tell(now_, second = {});
   EXPECT_EQ(second.sample_most_ns, 0u);
 }
 

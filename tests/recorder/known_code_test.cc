@@ -1,11 +1,11 @@
 #include "recorder/known_code.h"
 
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/recorder/made_up_events.h"
+#include "tests/recorder/fake_host.h"
 
 namespace offcpu {
 namespace {
@@ -23,11 +23,17 @@ ProcessLook LookAt(uint64_t begin, const CodeVersion& version) {
 
 class KnownCodeTest : public ::testing::Test {
  protected:
-  std::set<uint64_t> forgotten_;
+  void Learn(CodeListEvent list) {
+    const uint64_t hash = list.hash;
+    if (!known_.Learn(std::move(list))) void_.push_back(hash);
+  }
+  void Learn(Target& target, const ProcessLook& look) {
+    if (!known_.Learn(target, look)) void_.push_back(look.code.hash);
+  }
+
+  FakeHost host_;
   std::vector<uint64_t> void_;
-  KnownCode known_{{.forget_list = [this](uint64_t hash) { forgotten_.insert(hash); },
-                    .void_code = [this](uint64_t hash) { void_.push_back(hash); }},
-                   std::make_shared<SharedFiles>(10)};
+  KnownCode known_{host_};
   Target target_{kProcess};
 };
 
@@ -38,7 +44,7 @@ TEST_F(KnownCodeTest, NothingIsKnownAtFirst) {
 
 TEST_F(KnownCodeTest, WhatALookHasSeenIsWhole) {
   const ProcessLook look = LookAt(kCode, kVersion1);
-  known_.Learn(target_, look);
+  Learn(target_, look);
   const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
   ASSERT_TRUE(code.has_value());
   EXPECT_EQ(code->space, look.space);
@@ -47,9 +53,9 @@ TEST_F(KnownCodeTest, WhatALookHasSeenIsWhole) {
 }
 
 TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
-  known_.Learn(target_, LookAt(kCode, kVersion1));
-  known_.Learn(target_, LookAt(0x50000, kVersion2));
-  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, LookAt(0x50000, kVersion2));
+  Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
   const std::optional<CaptureCode> code = known_.FindWhole(target_, {.sequence = 9, .hash = 33});
   ASSERT_TRUE(code.has_value());
   EXPECT_NE(code->space->Find(kCode), nullptr);
@@ -58,8 +64,8 @@ TEST_F(KnownCodeTest, AListIsPutTogetherOfPiecesThatWereSeen) {
 }
 
 TEST_F(KnownCodeTest, OfAListAPartMayBeKnown) {
-  known_.Learn(target_, LookAt(kCode, kVersion1));
-  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  Learn(target_, LookAt(kCode, kVersion1));
+  Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
   const CodeVersion both = {.sequence = 9, .hash = 33};
   EXPECT_FALSE(known_.FindWhole(target_, both).has_value());
   const std::optional<CaptureCode> code = known_.FindPart(target_, both);
@@ -79,22 +85,22 @@ TEST_F(KnownCodeTest, AFullListIsNotTheWhole) {
       code.push_back({.begin = kCode + i * 0x1000, .end = kCode + (i + 1) * 0x1000});
     }
     look.space = std::make_shared<AddressSpace>(code);
-    known_.Learn(target_, look);
-    known_.Learn({.hash = mappings, .mappings = look.mappings});
+    Learn(target_, look);
+    Learn({.hash = mappings, .mappings = look.mappings});
     EXPECT_EQ(known_.FindWhole(target_, {.sequence = 99, .hash = mappings}).has_value(), mappings < kMaxListedMappings);
   }
 }
 
 TEST_F(KnownCodeTest, AHashThatIsNotKnownHasNoList) {
-  known_.Learn(target_, LookAt(kCode, kVersion1));
-  known_.Learn({.hash = 0, .mappings = {MappingAt(kCode)}});
+  Learn(target_, LookAt(kCode, kVersion1));
+  Learn({.hash = 0, .mappings = {MappingAt(kCode)}});
   EXPECT_FALSE(known_.FindPart(target_, {.sequence = 9, .hash = 0}).has_value());
 }
 
 TEST_F(KnownCodeTest, AListMayComeAgain) {
-  known_.Learn(target_, LookAt(kCode, kVersion1));
-  for (int i = 0; i < 2; ++i) known_.Learn({.hash = kVersion1.hash, .mappings = {MappingAt(kCode)}});
-  known_.Learn(target_, LookAt(kCode, kVersion1));
+  Learn(target_, LookAt(kCode, kVersion1));
+  for (int i = 0; i < 2; ++i) Learn({.hash = kVersion1.hash, .mappings = {MappingAt(kCode)}});
+  Learn(target_, LookAt(kCode, kVersion1));
   EXPECT_THAT(void_, IsEmpty());
   EXPECT_EQ(known_.conflicts(), 0u);
 }
@@ -102,25 +108,25 @@ TEST_F(KnownCodeTest, AListMayComeAgain) {
 // Whichever comes second, and whether a look or a list tells it.
 TEST_F(KnownCodeTest, AHashOfTwoListsStandsForNone) {
   const CodeVersion version = {.sequence = 9, .hash = 33};
-  known_.Learn(target_, LookAt(kCode, kVersion1));
-  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
+  Learn(target_, LookAt(kCode, kVersion1));
+  Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
   ASSERT_TRUE(known_.FindPart(target_, version).has_value());
-  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
+  Learn({.hash = 33, .mappings = {MappingAt(kCode), MappingAt(0x50000)}});
   EXPECT_THAT(void_, ElementsAre(33));
   EXPECT_EQ(known_.conflicts(), 1u);
   EXPECT_FALSE(known_.FindPart(target_, version).has_value());
   EXPECT_EQ(known_.Trusted(version), (CodeVersion{.sequence = 9}));
   EXPECT_EQ(known_.Trusted(kVersion1), kVersion1);
-  known_.Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
+  Learn({.hash = 33, .mappings = {MappingAt(kCode)}});
   EXPECT_FALSE(known_.FindPart(target_, version).has_value()) << "not later, either";
   EXPECT_EQ(known_.conflicts(), 1u);
 }
 
 // What the look has read is the process's own; only the hash says nothing of it.
 TEST_F(KnownCodeTest, ALookVoidsAForgedHashAndIsTrueOfItsSequence) {
-  known_.Learn({.hash = kVersion1.hash, .mappings = {MappingAt(0x50000)}});
+  Learn({.hash = kVersion1.hash, .mappings = {MappingAt(0x50000)}});
   const ProcessLook look = LookAt(kCode, kVersion1);
-  known_.Learn(target_, look);
+  Learn(target_, look);
   EXPECT_THAT(void_, ElementsAre(kVersion1.hash));
   const std::optional<CaptureCode> code = known_.FindWhole(target_, kVersion1);
   ASSERT_TRUE(code.has_value());
@@ -131,10 +137,10 @@ TEST_F(KnownCodeTest, ALookVoidsAForgedHashAndIsTrueOfItsSequence) {
 TEST_F(KnownCodeTest, ListsAreForgottenAllAtOnceAndSaidToBe) {
   const std::vector<CodeMapping> many(kMaxListedMappings, MappingAt(kCode));
   constexpr uint64_t kLists = (1 << 18) / kMaxListedMappings;  // of this length there is room for
-  for (uint64_t hash = 1; hash <= kLists; ++hash) known_.Learn({.hash = hash, .mappings = many});
-  EXPECT_THAT(forgotten_, IsEmpty());
-  known_.Learn({.hash = kLists + 1, .mappings = many});
-  EXPECT_THAT(forgotten_, SizeIs(kLists));
+  for (uint64_t hash = 1; hash <= kLists; ++hash) Learn({.hash = hash, .mappings = many});
+  EXPECT_THAT(host_.forgotten, IsEmpty());
+  Learn({.hash = kLists + 1, .mappings = many});
+  EXPECT_THAT(host_.forgotten, SizeIs(kLists));
 }
 
 }  // namespace

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/stack_ids.h"
 #include "process/machine.h"
-#include "tests/recorder/made_up_events.h"
+#include "tests/recorder/fake_host.h"
 #include "unwind/apply.h"
 
 namespace offcpu {
@@ -21,6 +20,7 @@ constexpr uint64_t kCallerPc = 0x2010;
 class KnownStacksTest : public testing::Test {
  protected:
   KnownStacksTest() {
+    host_.walks = true;
     module_->matches_file = true;
     stack_.frames = {{.code = module_.get(), .address = kLeafPc},
                      {.code = module_.get(), .address = kCallerPc, .exact = false}};
@@ -36,24 +36,17 @@ class KnownStacksTest : public testing::Test {
             .fp = {.place = Place::kUnchanged}};
   }
 
-  KnownStacks Make(const KnownStacks::Limits& limits = {}) {
-    return KnownStacks(
-        {.id = [this](uint64_t code_hash, std::span<const uint64_t> pcs) { return IdOf(code_hash, pcs); },
-         .tell = [this](const ToldWalk& walk) { told_.push_back(walk); },
-         .forget = [this] { ++forgotten_; }},
-        limits);
-  }
-  uint64_t IdOf(uint64_t code_hash, std::span<const uint64_t> pcs) const {
-    return all_have_id_ != 0 ? all_have_id_ : UserStackId({.low = 1, .high = 2}, code_hash, pcs);
-  }
+  KnownStacks Make(const KnownStacks::Limits& limits = {}) { return KnownStacks(host_, limits); }
+  uint64_t IdOf(uint64_t code_hash, std::span<const uint64_t> pcs) const { return host_.StackIdOf(code_hash, pcs); }
   uint64_t id() const { return IdOf(kVersion1.hash, trace_.pcs); }
 
+  FakeHost host_;
+  std::vector<ToldWalk>& told_ = host_.told;
+  int& forgotten_ = host_.forgotten_walks;
+  uint64_t& all_have_id_ = host_.all_have_id;
   std::shared_ptr<Module> module_ = std::make_shared<Module>();
   UserStack stack_;
   WalkTrace trace_;
-  std::vector<ToldWalk> told_;
-  int forgotten_ = 0;
-  uint64_t all_have_id_ = 0;  // 0: each has its own
 };
 
 TEST_F(KnownStacksTest, ACompleteWalkIsToldAndFound) {
@@ -204,7 +197,8 @@ TEST_F(KnownStacksTest, AGuessMayLeadNowhereButNotAstray) {
 }
 
 TEST_F(KnownStacksTest, WhereNobodyWalksNothingIsLearned) {
-  KnownStacks known({.id = nullptr, .tell = nullptr, .forget = nullptr});
+  host_.walks = false;
+  KnownStacks known = Make();
   EXPECT_FALSE(known.learns());
   known.Learn(ACapture(1, kVersion1), stack_, trace_);
   known.BeginWindow();

@@ -2,45 +2,32 @@
 #ifndef OFFCPU_TESTS_RECORDER_PIPELINE_FIXTURE_H_
 #define OFFCPU_TESTS_RECORDER_PIPELINE_FIXTURE_H_
 
-#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "recorder/pipeline.h"
-#include "tests/recorder/made_up_events.h"
+#include "tests/recorder/fake_host.h"
 
 namespace offcpu {
 
 class PipelineTest : public ::testing::Test {
  protected:
-  static constexpr uint64_t kUntoldGroup = 77;
+  static constexpr uint64_t kUntoldGroup = FakeHost::kUntoldGroup;
 
   PipelineTest() { Make({}); }
 
+  // Another pipeline of the same processes, which are read as before.
   void Make(const PipelineConfig& config, const ReaderLimits& readers = {}) {
-    pipeline_ = std::make_unique<Pipeline>(
-        config,
-        Pipeline::Hooks{
-            .look = [processes = processes_](const ProcessKey& key, int32_t,
-                                             const auto&) { return processes->Look(key.pid); },
-            .read_stacks = [read =
-                                read_stacks_](const std::vector<WaitingThread>& threads) { return (*read)(threads); },
-            .hint = [this](int32_t tid, const StackHint& hint) { hints_[tid] = hint; },
-            .forget_definition = [this](uint64_t id) { forgotten_.insert(id); },
-            .owner = [this](pid_t pid) { return owners_.contains(pid) ? owners_[pid] : 0; },
-            .control_group =
-                [](uint64_t id) {
-                  return id == kUntoldGroup ? std::nullopt : std::optional("/group" + std::to_string(id));
-                },
-            .readers = std::make_shared<ReaderPool>(readers),
-        },
-        now_ns_);
+    auto host = std::make_shared<FakeHost>(readers);
+    host->processes = processes_;
+    if (host_ != nullptr) host->read = host_->read;
+    host_ = std::move(host);
+    pipeline_ = std::make_unique<Pipeline>(config, host_, now_ns_);
   }
 
   // Until no look is under way. Bounded by the readers' deadline.
@@ -87,14 +74,8 @@ class PipelineTest : public ::testing::Test {
   }
 
   using Outcomes = std::map<std::string, uint64_t>;
-  // A reader that is given up outlives the test, and has its own hold on what it runs.
-  using ReadStacks = std::function<std::vector<LiveStack>(const std::vector<WaitingThread>&)>;
-  std::shared_ptr<ReadStacks> read_stacks_ = std::make_shared<ReadStacks>(
-      [](const auto& threads) { return std::vector<LiveStack>(threads.size(), ALiveStack()); });
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
-  std::map<pid_t, uid_t> owners_;  // of processes; root, if it is not here
-  std::map<int32_t, StackHint> hints_;
-  std::set<uint64_t> forgotten_;
+  std::shared_ptr<FakeHost> host_;           // a reader that is given up outlives the test, and has its own hold on it
   uint64_t now_ns_ = 1'000'000'000'000'000;  // hosts run for weeks
   std::unique_ptr<Pipeline> pipeline_;
   Profile profile_;

@@ -359,7 +359,7 @@ TEST_F(PipelineTest, AUserWhoseProcessesHangBlindsHimselfOnly) {
   for (pid_t pid = 5000; pid < 5004; ++pid) {
     ProcessKey hanging = kProcess;
     hanging.pid = pid;
-    owners_[pid] = 1000;
+    host_->owners[pid] = 1000;
     processes_->Block(pid, released);
     hear_of(hanging);
   }
@@ -407,7 +407,7 @@ TEST_F(PipelineTest, AWindowThatIsTooSmallGrows) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 stack copy", 10}}));
-  EXPECT_EQ(hints_, (std::map<int32_t, StackHint>{{kProcess.pid, {.bytes = 0x20 + 64, .pieces = {}}}}))
+  EXPECT_EQ(host_->hints, (std::map<int32_t, StackHint>{{kProcess.pid, {.bytes = 0x20 + 64, .pieces = {}}}}))
       << "the outer frame ends 0x20 above the stack pointer";
 }
 
@@ -429,7 +429,7 @@ TEST_F(PipelineTest, WhatLiesFarAboveGetsAPieceOfItsOwn) {
   Settle();
   Finish();
   EXPECT_EQ(NsByOutcome(), (Outcomes{{"2 stack copy", 10}, {"2 guessed end", 20}}));
-  EXPECT_TRUE(hints_.empty()) << "a frame pointer asks for no piece";
+  EXPECT_TRUE(host_->hints.empty()) << "a frame pointer asks for no piece";
 }
 
 TEST_F(PipelineTest, AWindowDoesNotGrowWhereTheMemoryEnds) {
@@ -441,7 +441,7 @@ TEST_F(PipelineTest, AWindowDoesNotGrowWhereTheMemoryEnds) {
   pipeline_->Handle(std::move(capture));
   Settle();
   Finish();
-  EXPECT_TRUE(hints_.empty());
+  EXPECT_TRUE(host_->hints.empty());
 }
 
 TEST_F(PipelineTest, AStackAtTheEndOfTheAddressSpaceIsRefused) {
@@ -539,11 +539,11 @@ TEST_F(PipelineTest, AFullCodeListMayGoOn) {
 }
 
 TEST_F(PipelineTest, CodeListsThatAreForgottenAreAskedForAgain) {
-  for (uint64_t hash = 1; forgotten_.empty(); ++hash) {
+  for (uint64_t hash = 1; host_->forgotten.empty(); ++hash) {
     ASSERT_LT(hash, 1u << 20) << "unbounded";
     pipeline_->Handle(CodeListEvent{.hash = hash, .mappings = {}});
   }
-  EXPECT_TRUE(forgotten_.contains(1));
+  EXPECT_TRUE(host_->forgotten.contains(1));
 }
 
 TEST_F(PipelineTest, WhatStillWaitsAtTheEndIsNamed) {
@@ -599,7 +599,7 @@ TEST_F(PipelineTest, ALiveStackServesItsOwnWaitOnly) {
 
 TEST_F(PipelineTest, AStackThatCouldNotBeReadLeavesItsReason) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  *read_stacks_ = [](const auto& threads) {
+  host_->read = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kUnreadable});
   };
   pipeline_->ReadWaiting({AWaitingThread(40)});
@@ -627,7 +627,7 @@ TEST_F(PipelineTest, ALongWaitHasItsStackWhenItEndsMuchLater) {
 
 TEST_F(PipelineTest, ALongWaitWhoseStackCouldNotBeReadHasItsCapture) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  *read_stacks_ = [](const auto& threads) {
+  host_->read = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   pipeline_->ReadWaiting({AWaitingThread(40)});
@@ -654,7 +654,7 @@ TEST_F(PipelineTest, ALiveStackServesTheWholeStay) {
 
 TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  *read_stacks_ = [](const auto& threads) {
+  host_->read = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   pipeline_->Handle(AnInterval(7, 100));
@@ -668,7 +668,7 @@ TEST_F(PipelineTest, APendingCaptureIsStillAwaitedIfTheLiveStackFails) {
 TEST_F(PipelineTest, AWaitIsReadOnce) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
-  *read_stacks_ = [&read](const auto& threads) {
+  host_->read = [&read](const auto& threads) {
     read += threads.size();
     return std::vector<LiveStack>(threads.size(), ALiveStack());
   };
@@ -688,7 +688,7 @@ TEST_F(PipelineTest, ManyThreadsAreReadInBatchesThatWaitForAReader) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
   std::atomic<size_t> most = 0;
-  *read_stacks_ = [&](const auto& threads) {
+  host_->read = [&](const auto& threads) {
     read += threads.size();
     most = std::max<size_t>(most, threads.size());
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
@@ -709,7 +709,7 @@ TEST_F(PipelineTest, AStackThatCannotBeReadInTimeIsGivenUp) {
   Make({.targets = {.deadline = std::chrono::milliseconds(50)}});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::promise<void> release;
-  *read_stacks_ = [until = release.get_future().share()](const auto& threads) {
+  host_->read = [until = release.get_future().share()](const auto& threads) {
     until.wait();
     return std::vector<LiveStack>(threads.size());
   };

@@ -506,7 +506,7 @@ TEST_F(WindowsTest, AStayThatLastsIsPendingInItsWindowAndWaitedForInTheNext) {
 TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   std::atomic<size_t> read = 0;
-  *read_stacks_ = [&read](const auto& threads) {
+  host_->read = [&read](const auto& threads) {
     read += threads.size();
     return std::vector<LiveStack>(threads.size(), ALiveStack());
   };
@@ -527,7 +527,7 @@ TEST_F(WindowsTest, AStackThatWasReadServesEveryWindowOfItsWait) {
 // It ended after it was listed, and before it could be read: it has been captured on its way back.
 TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadHasTheStackOfItsCapture) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  *read_stacks_ = [](const auto& threads) {
+  host_->read = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 1050, .end_ns = kStart + 1050};
@@ -550,7 +550,7 @@ TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadHasTheStackOfItsCapture) {
 
 TEST_F(WindowsTest, AWaitThatEndsBeforeItIsReadAndLeavesNothingIsStale) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  *read_stacks_ = [](const auto& threads) {
+  host_->read = [](const auto& threads) {
     return std::vector<LiveStack>(threads.size(), {.missing = NoUserStack::kStale});
   };
   const AWait wait = {.tid = 7, .begin_ns = kStart + 100, .wake_ns = kStart + 1050, .end_ns = kStart + 1050};
@@ -622,7 +622,7 @@ TEST_F(WindowsTest, KernelStacksAreForgottenAtTheLimitAndAskedForAgain) {
   config_.windows.kernel_stacks = 2;
   Make(config_);
   for (const uint64_t id : {1, 2, 3}) pipeline_->Handle(KernelStackEvent{.id = id, .addresses = {id}});
-  EXPECT_THAT(forgotten_, ElementsAre(1));
+  EXPECT_THAT(host_->forgotten, ElementsAre(1));
   EXPECT_EQ(pipeline_->kept().kernel_stacks, 2u);
 }
 

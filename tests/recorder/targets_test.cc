@@ -2,14 +2,13 @@
 #include "recorder/targets.h"
 
 #include <map>
-#include <set>
-#include <string>
+#include <memory>
 #include <thread>
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/recorder/made_up_events.h"
+#include "tests/recorder/fake_host.h"
 
 namespace offcpu {
 namespace {
@@ -24,52 +23,55 @@ class TargetsTest : public ::testing::Test {
   TargetsTest() { Make({}); }
 
   void Make(const TargetsConfig& config, const ReaderLimits& readers = {}) {
-    targets_ = std::make_unique<Targets>(
-        config,
-        Targets::Hooks{
-            .look = [processes = processes_](const ProcessKey& key, int32_t,
-                                             const auto&) { return processes->Look(key.pid); },
-            .owner = [this](pid_t pid) { return owners_[pid]; },
-            .readers = std::make_shared<ReaderPool>(readers),
-            .forget_code_list = [](uint64_t) {},
-            .void_code = [this](uint64_t hash) { void_.push_back(hash); },
-            .files = std::make_shared<SharedFiles>(10),
-            .walk =
-                [this](const CaptureEvent& capture, const CaptureCode& code) {
-                  walked_.emplace(capture.cookie, code.whole);
-                  if (look_again_) targets_->LookAgain(capture.process);
-                },
-            .give_up = [this](uint64_t cookie, NoUserStack reason) { given_up_.emplace(cookie, reason); },
-            .describe = [this](const ProcessInfo& process) { described_.insert(process.name); },
-        },
-        now_ns_);
+    host_ = std::make_shared<FakeHost>(readers);
+    host_->processes = processes_;
+    host_->walks = true;
+    stacks_ = std::make_unique<Stacks>(Stacks::Limits(), *host_, now_ns_);
+    targets_ = std::make_unique<Targets>(config, host_, *stacks_, now_ns_);
   }
 
+  void OnCapture(CaptureEvent&& event) {
+    targets_->OnCapture(std::move(event));
+    PassOn();
+  }
+  void Tick() {
+    targets_->Tick(now_ns_);
+    PassOn();
+  }
   void Settle() {
     do {
       std::this_thread::yield();
-      targets_->Tick(now_ns_);
+      Tick();
     } while (!targets_->idle());
+  }
+  // As the pipeline does.
+  void PassOn() {
+    for (auto ready = targets_->TakeReady(); !ready.empty(); ready = targets_->TakeReady()) {
+      for (const ReadyCapture& capture : ready) {
+        walked_.emplace(capture.event.cookie, capture.code.whole);
+        if (look_again_) targets_->LookAgain(capture.event.process);
+      }
+    }
+    for (const StackNews& news : stacks_->TakeNews()) given_up_.emplace(news.cookie, news.outcome.missing);
   }
 
   uint64_t now_ns_ = 1'000'000'000'000'000;
   std::shared_ptr<FakeProcesses> processes_ = std::make_shared<FakeProcesses>();
-  std::map<pid_t, uid_t> owners_;                  // root, if it is not here
+  std::shared_ptr<FakeHost> host_;
   std::multimap<uint64_t, bool> walked_;           // by cookie: with the whole of its code
   std::multimap<uint64_t, NoUserStack> given_up_;  // by cookie
-  std::set<std::string> described_;
-  std::vector<uint64_t> void_;
-  bool look_again_ = false;  // every walk asks for another look
+  bool look_again_ = false;                        // every walk asks for another look
+  std::unique_ptr<Stacks> stacks_;
   std::unique_ptr<Targets> targets_;
 };
 
 TEST_F(TargetsTest, ACaptureWaitsForTheLook) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  targets_->OnCapture(ACapture(1, kVersion1));
+  OnCapture(ACapture(1, kVersion1));
   EXPECT_THAT(walked_, IsEmpty());
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true)));
-  targets_->OnCapture(ACapture(2, kVersion1));
+  OnCapture(ACapture(2, kVersion1));
   EXPECT_THAT(walked_, SizeIs(2)) << "its code is known";
   EXPECT_THAT(given_up_, IsEmpty());
 }
@@ -79,20 +81,20 @@ TEST_F(TargetsTest, AHashOfTwoListsStandsForNone) {
   const CodeMapping mapping = {.begin = kCode, .end = kCode + 0x1000, .device = 1, .changed_ns = 7};
   ProcessLook look = {.outcome = LookOutcome::kSeen, .code = kVersion1, .mappings = {mapping}, .space = SpaceAt(kCode)};
   processes_->Set(kProcess.pid, look);
-  targets_->OnCapture(ACapture(1, kVersion1));
+  OnCapture(ACapture(1, kVersion1));
   Settle();
   targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping}});
-  targets_->OnCapture(ACapture(2, kVersion2));
+  OnCapture(ACapture(2, kVersion2));
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
   targets_->OnCodeList({.hash = kVersion2.hash, .mappings = {mapping, mapping}});
-  EXPECT_THAT(void_, ElementsAre(kVersion2.hash));
+  EXPECT_EQ(host_->forgotten_walks, 1) << "of the BPF programs, by code that may be another one's";
   EXPECT_EQ(targets_->conflicts(), 1u);
   look.code = kVersion2;
   processes_->Set(kProcess.pid, look);
-  targets_->OnCapture(ACapture(3, kVersion2));
+  OnCapture(ACapture(3, kVersion2));
   EXPECT_THAT(walked_, SizeIs(2)) << "it waits for a look";
   Settle();
-  targets_->OnCapture(ACapture(4, kVersion2));
+  OnCapture(ACapture(4, kVersion2));
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true), Pair(4, true)))
       << "by the number that this process alone has";
 }
@@ -102,14 +104,14 @@ TEST_F(TargetsTest, WhoeverIsHeardOfIsLookedAtOnce) {
   for (int i = 0; i < 10; ++i) targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), 1);
-  EXPECT_THAT(targets_->Describe(), SizeIs(1));
+  EXPECT_THAT(targets_->table().Describe(), SizeIs(1));
 }
 
 TEST_F(TargetsTest, OfAProcessThatIsGoneCapturesAreGivenUp) {
   processes_->Set(kProcess.pid, {.outcome = LookOutcome::kGone});
-  targets_->OnCapture(ACapture(1, kVersion1));
+  OnCapture(ACapture(1, kVersion1));
   Settle();
-  targets_->OnCapture(ACapture(2, kVersion1));
+  OnCapture(ACapture(2, kVersion1));
   EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kGone), Pair(2, NoUserStack::kGone)));
   EXPECT_THAT(walked_, IsEmpty());
 }
@@ -119,13 +121,15 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyProcesses) {
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   targets_->HearOf(kProcess, kProcess.pid, "leader");
   Settle();
-  targets_->OnCapture(ACapture(1, kVersion1, kOther));
+  OnCapture(ACapture(1, kVersion1, kOther));
   EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kOverload)));
-  EXPECT_EQ(targets_->stats().over_limit, 1u);
+  EXPECT_EQ(targets_->table().over_limit(), 1u);
   targets_->OnExit(kProcess);
   targets_->HearOf(kOther, kOther.pid, "");
-  EXPECT_EQ(targets_->stats().over_limit, 1u) << "who has ended makes room";
-  EXPECT_THAT(described_, ElementsAre("leader"));
+  EXPECT_EQ(targets_->table().over_limit(), 1u) << "who has ended makes room";
+  const std::vector<ProcessInfo> evicted = targets_->table().TakeEvicted();
+  ASSERT_THAT(evicted, SizeIs(1));
+  EXPECT_EQ(evicted[0].name, "leader");
   Settle();
 }
 
@@ -133,9 +137,9 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyBytesThatWait) {
   const size_t size = ACapture(1, kVersion1).stack.size();
   Make({.waiting_bytes = 2 * size});
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   EXPECT_THAT(given_up_, ElementsAre(Pair(3, NoUserStack::kOverload)));
-  EXPECT_EQ(targets_->stats().waiting_over_limit, 1u);
+  EXPECT_EQ(targets_->waiting_over_limit(), 1u);
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true)));
 }
@@ -144,30 +148,34 @@ TEST_F(TargetsTest, ThereIsRoomForSoManyBytesThatWait) {
 TEST_F(TargetsTest, ALookThatIsAskedForMeanwhileLosesNothing) {
   look_again_ = true;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  for (uint64_t cookie = 1; cookie <= 5; ++cookie) targets_->OnCapture(ACapture(cookie, kVersion1));
+  for (uint64_t cookie = 1; cookie <= 5; ++cookie) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, SizeIs(5));
   EXPECT_THAT(given_up_, IsEmpty());
   EXPECT_EQ(processes_->looks_taken(kProcess.pid), 2);
 }
 
-// The look that the first walk asks for is refused: that gives up the other captures, each once.
-TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileGivesUpTheRestOnce) {
+// The look that the first walk asks for is refused. The other captures do not need it: the one that was made serves
+// them.
+TEST_F(TargetsTest, ALookThatIsRefusedMeanwhileLosesNothing) {
   // It holds for the look that does not hang, too, which may lose its CPU for a while.
   Make({.deadline = std::chrono::milliseconds(500)}, {.of_user = 1});
   std::promise<void> end;
-  owners_[kOther.pid] = 2000;
+  host_->owners[kOther.pid] = 2000;
   processes_->Block(kOther.pid, end.get_future().share());
   targets_->HearOf(kOther, kOther.pid, "");
   Settle();
   look_again_ = true;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
-  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
-  owners_[kProcess.pid] = 2000;  // whose reads hang
-  now_ns_ += 2'000'000'000;      // an owner is asked for again after a second
+  for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
+  host_->owners[kProcess.pid] = 2000;  // whose reads hang
+  now_ns_ += 2'000'000'000;            // an owner is asked for again after a second
   Settle();
-  EXPECT_THAT(walked_, ElementsAre(Pair(1, true)));
-  EXPECT_THAT(given_up_, ElementsAre(Pair(2, NoUserStack::kTargetStuck), Pair(3, NoUserStack::kTargetStuck)));
+  EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
+  EXPECT_THAT(given_up_, IsEmpty());
+  targets_->OnCapture(ACapture(4, kVersion2));
+  PassOn();
+  EXPECT_THAT(given_up_, ElementsAre(Pair(4, NoUserStack::kTargetStuck))) << "no look can serve it";
   end.set_value();
 }
 
@@ -179,12 +187,10 @@ class PacedTargetTest : public TargetsTest {
         {.outcome = outcome, .name = "leader", .code = kVersion1, .space = SpaceAt(kCode), .cpu_ns = cpu_ns});
   }
   // Each has code that no look sees.
-  void Capture(uint64_t cookie) {
-    targets_->OnCapture(ACapture(cookie, {.sequence = 100 + cookie, .hash = 100 + cookie}));
-  }
+  void Capture(uint64_t cookie) { OnCapture(ACapture(cookie, {.sequence = 100 + cookie, .hash = 100 + cookie})); }
   void Pass(uint64_t ns) {
     now_ns_ += ns;
-    targets_->Tick(now_ns_);
+    Tick();
   }
   int looks() const { return processes_->looks_taken(kProcess.pid); }
 };
@@ -203,7 +209,7 @@ TEST_F(PacedTargetTest, CapturesWaitForAProcessThatIsLookedAtOften) {
   Pass(LookPace::kLongestPauseNs / 2 - 1);
   EXPECT_FALSE(targets_->idle());
   EXPECT_EQ(looks(), 2);
-  targets_->OnCapture(ACapture(4, kVersion1));
+  OnCapture(ACapture(4, kVersion1));
   EXPECT_THAT(walked_, SizeIs(2)) << "what is known waits for nothing";
   Pass(1);
   Settle();
@@ -226,7 +232,7 @@ TEST_F(PacedTargetTest, WithoutCapturesNothingWaits) {
 TEST_F(PacedTargetTest, ALookThatHasToWaitLosesNothing) {
   look_again_ = true;
   SetLook(LookOutcome::kSeen, LookPace::kAtOnceNs + 1);
-  for (const uint64_t cookie : {1, 2, 3}) targets_->OnCapture(ACapture(cookie, kVersion1));
+  for (const uint64_t cookie : {1, 2, 3}) OnCapture(ACapture(cookie, kVersion1));
   Settle();
   EXPECT_THAT(walked_, ElementsAre(Pair(1, true), Pair(2, true), Pair(3, true)));
   EXPECT_THAT(given_up_, IsEmpty());
@@ -253,7 +259,7 @@ TEST_F(PacedTargetTest, ALookThatCameLateCounts) {
   end.set_value();
   while (targets_->reader_stats().late == 0) {
     std::this_thread::yield();
-    targets_->Tick(now_ns_);
+    Tick();
   }
   Capture(1);
   Pass(LookPace::kLongestPauseNs - 1);
@@ -267,8 +273,9 @@ TEST_F(TargetsTest, WhatStillWaitsIsGivenUpAtTheEnd) {
   std::promise<void> end;
   processes_->SetCode(kProcess.pid, kVersion1, SpaceAt(kCode));
   processes_->Block(kProcess.pid, end.get_future().share());
-  targets_->OnCapture(ACapture(1, kVersion1));
+  OnCapture(ACapture(1, kVersion1));
   targets_->GiveUpAll();
+  PassOn();
   EXPECT_THAT(given_up_, ElementsAre(Pair(1, NoUserStack::kTargetStuck)));
   end.set_value();
   Settle();
@@ -281,12 +288,12 @@ TEST_F(TargetsTest, WhoIsNotHeardOfInAWindowIsForgotten) {
     targets_->HearOf(process, process.pid, "");
   }
   Settle();
-  targets_->BeginWindow();
-  targets_->HearOfInWindow(kOther);
-  targets_->HearOfInWindow({.pid = 300});  // not known, and not worth a look
-  targets_->Forget();
-  EXPECT_EQ(targets_->size(), 1u);
-  EXPECT_EQ(targets_->Describe()[0].key, kOther);
+  targets_->table().BeginWindow();
+  targets_->table().HearOfInWindow(kOther);
+  targets_->table().HearOfInWindow({.pid = 300});  // not known, and not worth a look
+  targets_->table().Forget();
+  EXPECT_EQ(targets_->table().targets().size(), 1u);
+  EXPECT_EQ(targets_->table().Describe()[0].key, kOther);
 }
 
 }  // namespace

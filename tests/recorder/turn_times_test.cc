@@ -18,5 +18,14 @@ TEST(TurnTimesTest, WhatAllTurnsTakeIsNotCounted) {
   EXPECT_EQ(times.beyond_ns(), 21u) << "6 beyond the 4";
 }
 
+TEST(TurnTimesTest, TheThreadTakesMoreThanItsTurns) {
+  TurnTimes times;
+  times.Add(10);
+  times.SetAll(70);
+  times.SetAll(90);
+  EXPECT_EQ(times.all_ns(), 90u);
+  EXPECT_EQ(times.beyond_ns(), 0u);
+}
+
 }  // namespace
 }  // namespace offcpu

@@ -2,14 +2,13 @@
 #include "recorder/window_book.h"
 
 #include <map>
-#include <string>
 #include <vector>
 
 #include "capture/stack_ids.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profile/time_slices.h"
-#include "tests/recorder/made_up_events.h"
+#include "tests/recorder/fake_host.h"
 
 namespace offcpu {
 namespace {
@@ -47,13 +46,14 @@ class WindowBookTest : public ::testing::Test {
     return blocked;
   }
 
-  static WindowBook::Hooks Hooks() {
-    return {.find_stack = [](const IntervalEvent&, Window&, Interval*) {},
-            .forget_kernel_stack = [](uint64_t) {},
-            .control_group = [](uint64_t id) { return "/group" + std::to_string(id); }};
+  void Resolve(uint64_t cookie) {
+    stacks_.Resolve(cookie, AStack());
+    book_.TakeInNews();
   }
 
-  WindowBook book_{{}, Hooks(), 1};
+  FakeHost host_;
+  Stacks stacks_{{}, host_, 1};
+  WindowBook book_{{}, stacks_, host_, 1};
 };
 
 TEST_F(WindowBookTest, AnIntervalIsSharedOutBetweenTheWindows) {
@@ -73,7 +73,7 @@ TEST_F(WindowBookTest, BothWindowsGetTheStackOfAStay) {
   book_.Cut(kCutNs);
   book_.Add(EndingAt(kCutNs + 300, 1000, 1));
   EXPECT_FALSE(book_.IsClosed(true)) << "its stack is not known yet";
-  book_.Resolve(1, AStack());
+  Resolve(1);
   EXPECT_FALSE(book_.IsClosed(false)) << "events from before the cut may still come";
   ASSERT_TRUE(book_.IsClosed(true));
   for (const Profile& profile : {book_.TakeClosed({}, {}), book_.Finish({}, {})}) {
@@ -98,15 +98,48 @@ TEST_F(WindowBookTest, AWaitForACpuCountsInTheWindowThatItEndsIn) {
 }
 
 // The first interval of a stay was in the window before, and so was the outcome.
-TEST_F(WindowBookTest, AnOutcomeIsTakenOverFromTheOtherWindow) {
+TEST_F(WindowBookTest, AnOutcomeFromBeforeTheCutServesTheNextWindow) {
   book_.Add(EndingAt(kCutNs - 100, 50, 1));
-  book_.Resolve(1, AStack());
+  Resolve(1);
   book_.Cut(kCutNs);
   book_.Add(EndingAt(kCutNs + 300, 100, 1));
   book_.TakeClosed({}, {});
+  book_.Add(EndingAt(kCutNs + 500, 100, 1));  // of the same stay
   const Profile last = book_.Finish({}, {});
   ASSERT_THAT(last.rows, SizeIs(1));
+  EXPECT_EQ(last.rows[0].count, 2u);
   EXPECT_EQ(last.user_stacks[last.rows[0].user_stack].stack, AStack());
+}
+
+// It was open at the cut, and waits for its stack there. A BPF program has walked that when it ended.
+TEST_F(WindowBookTest, AWalkWhereAWaitEndsServesTheWindowThatItWasOpenIn) {
+  host_.walks = true;
+  Stacks stacks({}, host_, 1);
+  WindowBook book({}, stacks, host_, 1);
+  stacks.known().Learn(ACapture(1, kVersion1), AStack(), {.pcs = {9}, .steps = {{.lookup_pc = 9, .is_end = true}}});
+  ASSERT_THAT(host_.told, SizeIs(1));
+  WaitingThread thread = AWaitingThread(40);
+  thread.open->begin_ns = 100;
+  thread.open->blocked_ns = kCutNs - 100;
+  stacks.BeginWait(thread);
+  book.AddOpenWaits({thread}, {thread});
+  book.Cut(kCutNs);
+  EXPECT_FALSE(book.IsClosed(true));
+  IntervalEvent event = EndingAt(kCutNs + 300, kCutNs + 200, 0);
+  event.switches = 40;
+  event.user_stack = host_.told[0].stack_id;
+  book.Add(event);
+  book.TakeInNews();
+  ASSERT_TRUE(book.IsClosed(true));
+  const Profile first = book.TakeClosed({}, {});
+  const Profile last = book.Finish({}, {});
+  EXPECT_EQ(NsOf(first), kCutNs - 100);
+  EXPECT_EQ(NsOf(last), 300u);
+  for (const Profile* profile : {&first, &last}) {
+    ASSERT_THAT(profile->rows, SizeIs(1));
+    EXPECT_EQ(profile->user_stacks[profile->rows[0].user_stack].stack, AStack());
+  }
+  EXPECT_EQ(last.stats.walked_at_switch, 1u);
 }
 
 TEST_F(WindowBookTest, AWindowIsNotWaitedForForEver) {
@@ -195,7 +228,7 @@ TEST_F(WindowBookTest, AKernelStackOfTwoContentsIsNone) {
 
 // What is kept between windows has thrown the first away, and a window still has it.
 TEST_F(WindowBookTest, AKernelStackOfAWindowIsComparedToo) {
-  WindowBook book({.kernel_stacks = 1}, Hooks(), 1);
+  WindowBook book({.kernel_stacks = 1}, stacks_, host_, 1);
   book.Add(EndingAt(kCutNs - 100, 50, 0));
   book.Define({.id = 5, .addresses = {50, 51}});
   book.Define({.id = 6, .addresses = {60}});
@@ -209,7 +242,7 @@ TEST_F(WindowBookTest, AKernelStackOfAWindowIsComparedToo) {
 TEST_F(WindowBookTest, AVoidKernelStackIsNotThatOfAnOpenWait) {
   WaitingThread thread = AWaitingThread(1);
   thread.kernel = {50, 51};
-  const uint64_t id = KernelStackId({}, thread.kernel);
+  const uint64_t id = KernelStackId(host_.hash_key(), thread.kernel);
   book_.Define({.id = id, .addresses = {1}});
   book_.Define({.id = id, .addresses = {2}});
   thread.open->begin_ns = 100;

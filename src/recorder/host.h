@@ -1,0 +1,72 @@
+// What the pipeline asks of the host that it records: of the running BPF programs, of the targets and of the kernel. A
+// recording asks the real one (recorded_host.h), a test one that is made up.
+//
+// Threads: Look, FindRuntime and ReadStacks run on reader threads, where they may block for ever, and need a host that outlives the
+// pipeline. The worker calls all others, and they do not block.
+#ifndef OFFCPU_RECORDER_HOST_H_
+#define OFFCPU_RECORDER_HOST_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/events.h"
+#include "capture/stack_ids.h"
+#include "capture/user_rows.h"
+#include "capture/waiting_thread.h"
+#include "process/reader_pool.h"
+#include "recorder/live.h"
+#include "recorder/look.h"
+#include "recorder/shared_files.h"
+#include "runtimes/runtime.h"
+
+namespace offcpu {
+
+class Host {
+ public:
+  // Looks run on `readers`, and so do reads of stacks. Looks may ask `files`.
+  Host(std::shared_ptr<ReaderPool> readers, std::shared_ptr<SharedFiles> files)
+      : readers_(std::move(readers)), files_(std::move(files)) {}
+  virtual ~Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // See LookAtProcess; `previous` may be null.
+  virtual ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) = 0;
+  // The language runtime of a process that a look has seen; null if it has none.
+  virtual std::shared_ptr<Runtime> FindRuntime(int32_t, const AddressSpace&) { return nullptr; }
+  // See ReadLiveStacks.
+  virtual std::vector<LiveStack> ReadStacks(const std::vector<WaitingThread>& threads) = 0;
+
+  virtual uid_t OwnerOf(pid_t pid) = 0;
+  // See ControlGroups::Find.
+  virtual std::optional<std::string> ControlGroupPath(uint64_t id) = 0;
+
+  // What follows asks the BPF programs; see Programs.
+  virtual void SetStackHint(int32_t tid, const StackHint& hint) = 0;
+  virtual void ForgetDefinition(uint64_t id) = 0;
+  virtual wire_hash_key hash_key() const = 0;
+  virtual bool WalksUserStacks() const = 0;
+  virtual uint64_t StackIdOf(uint64_t code_hash, std::span<const uint64_t> pcs) const {
+    return UserStackId(hash_key(), code_hash, pcs);
+  }
+  virtual void TellWalk(const ToldWalk& walk) = 0;
+  virtual void ForgetWalks() = 0;
+
+  const std::shared_ptr<ReaderPool>& readers() const { return readers_; }
+  const std::shared_ptr<SharedFiles>& files() const { return files_; }
+
+ private:
+  const std::shared_ptr<ReaderPool> readers_;
+  const std::shared_ptr<SharedFiles> files_;
+};
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_HOST_H_

@@ -1,0 +1,62 @@
+#include "recorder/recorded_host.h"
+
+#include <utility>
+
+#include "process/control_groups.h"
+#include "process/memory.h"
+#include "process/owner.h"
+#include "recorder/listing.h"
+#include "recorder/own_vdso.h"
+#include "runtimes/find_runtime.h"
+
+namespace offcpu {
+namespace {
+
+class HostWithPrograms final : public Host {
+ public:
+  HostWithPrograms(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
+                   std::shared_ptr<ReaderPool> readers)
+      : Host(std::move(readers), std::make_shared<SharedFiles>(kMaxSharedPieces)),
+        programs_(std::move(programs)),
+        modules_(std::move(modules)),
+        listing_(ListingOf(programs_)),
+        find_control_group_(FindControlGroupsBelow(ControlGroupRoot().value_or(""))) {
+    LearnOwnVdso(listing_.describe, *modules_, *files());
+  }
+
+  ProcessLook Look(const ProcessKey& process, int32_t tid, const AddressSpace* previous) override {
+    return LookAtProcess(process, tid, previous, listing_.describe, *modules_, files().get());
+  }
+  std::shared_ptr<Runtime> FindRuntime(int32_t tid, const AddressSpace& space) override {
+    const ProcessMemory memory(tid);
+    std::shared_ptr<Runtime> runtime = offcpu::FindRuntime(space, memory, modules_->LeaseFor(OwnerOf(tid)));
+    if (runtime != nullptr) runtime->Read(memory, {});  // what is there now is known before the first capture
+    return runtime;
+  }
+  std::vector<LiveStack> ReadStacks(const std::vector<WaitingThread>& threads) override {
+    return ReadLiveStacks(threads, kLiveStackBytes, listing_.find, listing_.describe);
+  }
+  uid_t OwnerOf(pid_t pid) override { return offcpu::OwnerOf(pid); }
+  std::optional<std::string> ControlGroupPath(uint64_t id) override { return find_control_group_(id); }
+  void SetStackHint(int32_t tid, const StackHint& hint) override { programs_->SetStackHint(tid, hint); }
+  void ForgetDefinition(uint64_t id) override { programs_->ForgetDefinition(id); }
+  wire_hash_key hash_key() const override { return programs_->hash_key(); }
+  bool WalksUserStacks() const override { return programs_->WalksUserStacks(); }
+  void TellWalk(const ToldWalk& walk) override { programs_->TellWalk(walk); }
+  void ForgetWalks() override { programs_->ForgetWalks(); }
+
+ private:
+  const std::shared_ptr<Programs> programs_;
+  const std::shared_ptr<ModuleCache> modules_;
+  const Listing listing_;
+  const ControlGroups::Find find_control_group_;
+};
+
+}  // namespace
+
+std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
+                                   std::shared_ptr<ReaderPool> readers) {
+  return std::make_shared<HostWithPrograms>(std::move(programs), std::move(modules), std::move(readers));
+}
+
+}  // namespace offcpu

@@ -1,0 +1,20 @@
+// The host of a recording: its running BPF programs, the processes that it has, and its control groups.
+#ifndef OFFCPU_RECORDER_RECORDED_HOST_H_
+#define OFFCPU_RECORDER_RECORDED_HOST_H_
+
+#include <memory>
+
+#include "capture/programs.h"
+#include "process/module_cache.h"
+#include "process/reader_pool.h"
+#include "recorder/host.h"
+
+namespace offcpu {
+
+// Keeps alive what it is given: what runs on reader threads may outlive the recorder.
+std::shared_ptr<Host> RecordedHost(std::shared_ptr<Programs> programs, std::shared_ptr<ModuleCache> modules,
+                                   std::shared_ptr<ReaderPool> readers);
+
+}  // namespace offcpu
+
+#endif  // OFFCPU_RECORDER_RECORDED_HOST_H_

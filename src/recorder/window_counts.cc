@@ -1,0 +1,32 @@
+#include "recorder/window_counts.h"
+
+#include <utility>
+
+#include "recorder/drops.h"
+#include "recorder/window.h"
+
+namespace offcpu {
+
+WindowCounts::WindowCounts(const ModuleCacheStats& modules, uint64_t oncpu_period_ns)
+    : oncpu_period_ns_(oncpu_period_ns), drops_before_(NameDrops({}, {}, modules)) {}
+
+std::vector<Drop> WindowCounts::Drops(const Counters& counters, const EventQueueStats& queue,
+                                      const ModuleCacheStats& modules) {
+  std::vector<Drop> drops = NameDrops(counters, queue, modules, oncpu_period_ns_);
+  std::vector<Drop> since = DropsSince(drops_before_, drops);
+  drops_before_ = std::move(drops);
+  not_drawn_ = NotDrawn(counters) - not_drawn_before_;
+  not_drawn_before_ += not_drawn_;
+  capture_longest_ns_ = LongestCaptureNs(counters);
+  const std::array<uint64_t, kWalkMissCount> misses = WalkMisses(counters);
+  for (size_t i = 0; i < misses.size(); ++i) misses_[i] = misses[i] - std::exchange(misses_before_[i], misses[i]);
+  return since;
+}
+
+void WindowCounts::Tell(ProfileStats& stats) const {
+  stats.not_drawn = not_drawn_;
+  stats.walk_misses = misses_;
+  stats.capture_longest_ns = capture_longest_ns_;
+}
+
+}  // namespace offcpu
