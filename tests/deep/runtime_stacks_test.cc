@@ -9,12 +9,14 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "recorder/process_stacks.h"
+#include "runtimes/runtime.h"
 #include "tests/deep/comparison.h"
 #include "tests/harness/harness.h"
 #include "tests/harness/load.h"
@@ -132,9 +134,6 @@ gcc -O2 w.c -o w 2>log && exec ./w)";
 
 const std::vector<RealProgram>& Settings() {
   static const std::vector<RealProgram> settings = {
-      {"java", "/usr/bin/javac", std::string(kJava) + "J", 20},
-      {"java_compiled", "/usr/bin/javac", std::string(kJava) + "-Xcomp J", 20},
-      {"java_frame_pointer", "/usr/bin/javac", std::string(kJava) + "-Xcomp -XX:+PreserveFramePointer J", 20},
       {"ruby", "/usr/bin/ruby", kRuby, 9},
       {"perl", "/usr/bin/perl", "exec perl -e 'sub n { my $n = shift; $n ? n($n - 1) : sleep 100000 } n(5)'", 1},
       {"php", "/usr/bin/php", "exec php -r 'function n($n) { $n ? n($n - 1) : sleep(100000); } n(5);'", 1},
@@ -167,11 +166,21 @@ TEST_P(RuntimeStacks, CalledCompleteAreThoseOfElfutils) {
   EXPECT_EQ(CompareAll(GetParam()).wrong, 0u);
 }
 
-// How many frames each thread has by Java's own dump: a line that begins with the thread's name in quotes and has its
-// tid as nid, in hexadecimal or not, and a line "\tat ..." for each frame.
-std::map<pid_t, size_t> ByJstack(pid_t pid, size_t* nested) {
-  std::map<pid_t, size_t> frames;
-  const std::unique_ptr<Program> program = Program::Start({"jstack", std::to_string(pid)}, "/dev/null");
+// A function of a Java stack, as the virtual machine's own dump writes it: "J.nested", and "J.java:4" unless it is
+// native or its source is not known.
+struct DumpedFrame {
+  std::string function;
+  std::string place;
+
+  bool operator==(const DumpedFrame&) const = default;
+  friend void PrintTo(const DumpedFrame& frame, std::ostream* out) { *out << frame.function << " " << frame.place; }
+};
+
+// By tid: a line that begins with the thread's name in quotes and has its tid as nid, in hexadecimal or not, and a line
+// "\tat J.nested(J.java:4)" for each frame, with the module in front of the file.
+std::map<pid_t, std::vector<DumpedFrame>> ByJstack(const std::string& jstack, pid_t pid, size_t* nested) {
+  std::map<pid_t, std::vector<DumpedFrame>> threads;
+  const std::unique_ptr<Program> program = Program::Start({jstack, std::to_string(pid)}, "/dev/null");
   std::string output;
   if (program != nullptr) program->Wait(&output);
   pid_t tid = 0;
@@ -179,57 +188,85 @@ std::map<pid_t, size_t> ByJstack(pid_t pid, size_t* nested) {
   for (const std::string& line : std::vector<std::string>(absl::StrSplit(output, '\n'))) {
     const size_t nid = line.find(" nid=");
     if (line.starts_with('"')) tid = nid == std::string::npos ? 0 : std::stoi(line.substr(nid + 5), nullptr, 0);
-    if (tid != 0 && line.starts_with("\tat ")) ++frames[tid];
+    if (tid == 0 || !line.starts_with("\tat ")) continue;
+    const size_t open = line.find('(');
+    std::string place = line.substr(open + 1, line.rfind(')') - open - 1);
+    place = place.substr(place.rfind('/') + 1);
+    if (place.find(':') == std::string::npos) place.clear();
+    threads[tid].push_back({line.substr(4, open - 4), place});
     if (line.find("J.nested") != std::string::npos) ++*nested;
+  }
+  return threads;
+}
+
+// Those of the virtual machine's functions that are of Java.
+std::vector<DumpedFrame> JavaFrames(const UserStack& stack) {
+  std::vector<DumpedFrame> frames;
+  for (const Frame& frame : stack.frames) {
+    const RuntimeCode* code = AsRuntimeCode(frame.code);
+    if (code == nullptr) continue;
+    for (const CodeLine& line : code->LinesAt(frame.address)) {
+      if (line.function.find('.') == std::string::npos) continue;  // a stub
+      frames.push_back({line.function, line.line == 0 ? "" : absl::StrCat(line.file, ":", line.line)});
+    }
   }
   return frames;
 }
 
-class JavaStacks : public testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(FramePointers, JavaStacks, testing::Bool());
+struct JavaSetting {
+  std::string name;
+  std::string options;
+};
 
-// Code that is compiled without frame pointers leaves the register as it was in a caller further out, so that elfutils
-// leaves frames out. What is called complete has as many as Java says; with frame pointers all of them are complete.
-TEST_P(JavaStacks, CalledCompleteHaveTheFramesOfItsDump) {
-  if (!IsInstalled("javac") || !IsInstalled("jstack")) GTEST_SKIP() << "java is not installed";
-  const std::string options = GetParam() ? "-XX:+PreserveFramePointer " : "";
-  const RealProgram program = {"java", "", absl::StrCat(kJava, "-Xcomp -XX:-Inline ", options, "J"), 20};
-  const RunningProgram running(program);
-  // A dump is asked for by a signal that ends any process that does not know it: the compiler, and a machine that is
-  // not up yet.
-  const std::string exe = absl::StrCat("/proc/", running.pid(), "/exe");
-  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&exe] {
-    std::error_code error;
-    return std::filesystem::read_symlink(exe, error).filename() == "java";
-  })) << running.errors();
-  ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
-  constexpr size_t kNested = 11 + 36;  // in main and in eight threads
-  std::map<pid_t, size_t> dump;
-  size_t nested = 0;
-  ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&] {
-    dump = ByJstack(running.pid(), &nested);
-    return nested == kNested;
-  })) << running.errors();
-  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
-  ASSERT_TRUE(stacks.ok()) << stacks.status();
-  size_t complete = 0;
-  size_t threads = 0;
-  for (const ProfileRow& row : stacks->profile.rows) {
-    const UserStack& stack = stacks->profile.user_stacks[row.user_stack].stack;
-    if (!dump.contains(row.tid)) continue;
-    ++threads;
-    if (stack.end != EndReason::kComplete) continue;
-    ++complete;
-    EXPECT_GE(std::count_if(stack.frames.begin(), stack.frames.end(),
-                            [](const Frame& f) { return f.kind == FrameKind::kGenerated; }),
-              dump.at(row.tid))
-        << row.tid;
+class JavaStacks : public testing::TestWithParam<JavaSetting> {};
+INSTANTIATE_TEST_SUITE_P(
+    With, JavaStacks,
+    testing::Values(JavaSetting{"NoOptions", ""}, JavaSetting{"Interpreter", "-Xint"},
+                    JavaSetting{"CompilerForAll", "-Xcomp"}, JavaSetting{"FirstCompiler", "-Xcomp -XX:TieredStopAtLevel=1"},
+                    JavaSetting{"FramePointers", "-Xcomp -XX:+PreserveFramePointer"},
+                    JavaSetting{"AnotherCollector", "-XX:+UseZGC"}),
+    [](const auto& setting) { return setting.param.name; });
+
+// Of each Java virtual machine that is installed. All its threads that have Java's frames wait.
+TEST_P(JavaStacks, AreWholeAndThoseOfItsOwnDump) {
+  size_t machines = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/usr/lib/jvm")) {
+    const std::string home = entry.path().string();
+    if (entry.is_symlink() || !IsInstalled(home + "/bin/javac") || !IsInstalled(home + "/bin/jstack")) continue;
+    ++machines;
+    SCOPED_TRACE(home);
+    const RealProgram program = {
+        "java", "", absl::StrCat("PATH=", home, "/bin:$PATH; ", kJava, GetParam().options, " J"), 20};
+    const RunningProgram running(program);
+    // A dump is asked for by a signal that ends any process that does not know it: the compiler, and a machine that is
+    // not up yet.
+    const std::string exe = absl::StrCat("/proc/", running.pid(), "/exe");
+    ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&exe] {
+      std::error_code error;
+      return std::filesystem::read_symlink(exe, error).filename() == "java";
+    })) << running.errors();
+    ASSERT_TRUE(running.AwaitBlocked(program.threads)) << running.errors();
+    constexpr size_t kNested = 11 + 36;  // in main and in eight threads
+    std::map<pid_t, std::vector<DumpedFrame>> dump;
+    size_t nested = 0;
+    ASSERT_TRUE(HoldsWithin(std::chrono::seconds(60), [&] {
+      dump = ByJstack(home + "/bin/jstack", running.pid(), &nested);
+      return nested == kNested;
+    })) << running.errors();
+    const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(running.pid(), UnwindOrder());
+    ASSERT_TRUE(stacks.ok()) << stacks.status();
+    size_t threads = 0;
+    for (const ProfileRow& row : stacks->profile.rows) {
+      const UserStack& stack = stacks->profile.user_stacks[row.user_stack].stack;
+      const auto dumped = dump.find(row.tid);
+      if (dumped == dump.end() || stack.frames.empty()) continue;
+      ++threads;
+      EXPECT_EQ(Name(stack.end), Name(EndReason::kComplete)) << row.tid;
+      EXPECT_EQ(JavaFrames(stack), dumped->second) << row.tid;
+    }
+    EXPECT_GE(threads, 9u);
   }
-  std::printf("%zu of %zu threads of Java are complete\n", complete, threads);
-  EXPECT_GE(threads, 9u);
-  if (GetParam()) {
-    EXPECT_EQ(complete, threads);
-  }
+  if (machines == 0) GTEST_SKIP() << "java is not installed";
 }
 
 // Debian's musl has no tables. Behind the system call there is what gdb finds by the code: the function that has made
