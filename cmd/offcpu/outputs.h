@@ -25,6 +25,7 @@ struct OutputFlags {
   std::string value;  // empty: all the time there is
   std::string by;     // as ParseTableBy has it; empty: by program
   bool per_thread = false;
+  bool verbose = false;
   bool frame_sources = false;
   IdleFlags idle;
 };
@@ -35,6 +36,9 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
 
 // Not for a difference: it matches the threads of two recordings by their names.
 Flag PerThreadFlag(OutputFlags* values);
+
+// For verbs that print the tables of a profile.
+Flag VerboseFlag(OutputFlags* values);
 
 // The lines of the tables that are printed; a .txt file has more.
 inline constexpr size_t kPrintedProcesses = 20;
@@ -70,7 +74,8 @@ absl::Status FlushStdout();
 
 // Text for readers, as wide as the terminal; and the tables of a profile as that.
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write);
-absl::Status PrintTables(const OutputFlags& flags, const NamedProfile& profile, TextTables tables);
+// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out.
+absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host);
 
 }  // namespace offcpu
 

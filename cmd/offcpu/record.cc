@@ -141,7 +141,8 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
     return written;
   }
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
-  written.Update(PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks));
+  written.Update(PrintTables(flags.outputs, std::move(profile), has_groups ? TextTables::kGroups : TextTables::kStacks,
+                             IsWholeHost(flags) && filter.is_everything()));
   return written;
 }
 

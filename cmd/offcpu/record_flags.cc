@@ -135,6 +135,7 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
   AddOutputFlags("Waits for work, and threads that sleep throughout: show their stacks, or only count them",
                  &values->outputs, &flags);
   flags.push_back(PerThreadFlag(&values->outputs));
+  flags.push_back(VerboseFlag(&values->outputs));
   AddOnlyFlag(&values->filter, &flags);
   flags.push_back(
       {"SECONDS", &values->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded"});

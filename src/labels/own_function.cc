@@ -9,6 +9,8 @@
 namespace offcpu {
 namespace {
 
+constexpr std::string_view kStart = "_start";  // of a program, which calls the C library
+
 constexpr std::string_view kCLibraries[] = {"libc.so*", "libc-2.*",   "libpthread*", "ld-linux*",
                                             "ld-musl*", "libc.musl*", "[vdso]"};
 
@@ -54,7 +56,7 @@ constexpr std::string_view kBeginnings[] = {"std::",
 constexpr std::string_view kJavaPackages[] = {"java.", "javax.", "jdk.", "sun."};
 
 template <size_t kCount>
-bool IsOneOf(const std::string_view (&globs)[kCount], std::string_view name) {
+bool IsModule(const std::string_view (&globs)[kCount], std::string_view name) {
   return std::any_of(std::begin(globs), std::end(globs), [name](std::string_view glob) { return Matches(glob, name); });
 }
 
@@ -81,16 +83,16 @@ bool IsOfStandardLibrary(std::string_view function) {
 
 bool IsOwn(const NamedFrame& frame, std::string_view function) {
   const bool is_known = frame.named || !frame.module_name.empty();
-  if (frame.is_marker() || !is_known || function == "_start" || function == "Interpreter") return false;
+  if (frame.is_marker() || !is_known || function == kStart || function == "Interpreter") return false;
   // What a runtime interprets is the program, in whatever the runtime keeps its names.
-  const bool is_of_library = IsCLibrary(frame.module_name) || IsOneOf(kRuntimes, frame.module_name);
+  const bool is_of_library = IsCLibrary(frame.module_name) || IsModule(kRuntimes, frame.module_name);
   if (frame.kind == FrameKind::kInterpreted ? ComesWithInterpreter(function) : is_of_library) return false;
   return !IsOfStandardLibrary(function);
 }
 
 }  // namespace
 
-bool IsCLibrary(std::string_view module) { return IsOneOf(kCLibraries, module); }
+bool IsCLibrary(std::string_view module) { return IsModule(kCLibraries, module); }
 
 std::optional<size_t> FunctionsBelowOwn(const NamedUserStack& stack) {
   size_t below = 0;
@@ -101,6 +103,16 @@ std::optional<size_t> FunctionsBelowOwn(const NamedUserStack& stack) {
     }
   }
   return std::nullopt;
+}
+
+size_t FunctionsBelowShown(const NamedUserStack& stack) {
+  if (const std::optional<size_t> below = FunctionsBelowOwn(stack); below.has_value()) return *below;
+  size_t below = 0;
+  for (const NamedFrame& frame : stack.frames) {
+    if (!IsCLibrary(frame.module_name)) return frame.name() == kStart ? 0 : below;
+    below += frame.lines.size();
+  }
+  return 0;
 }
 
 }  // namespace offcpu

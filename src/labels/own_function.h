@@ -23,6 +23,10 @@ bool IsCLibrary(std::string_view module);
 // as UserLabels has them; nothing if none is its own.
 std::optional<size_t> FunctionsBelowOwn(const NamedUserStack& stack);
 
+// The same, for where a stack is shown on one line: without a function of the program's own, those below the innermost
+// one outside the C library, and if there is none, 0.
+size_t FunctionsBelowShown(const NamedUserStack& stack);
+
 }  // namespace offcpu
 
 #endif  // OFFCPU_LABELS_OWN_FUNCTION_H_

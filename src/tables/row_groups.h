@@ -44,7 +44,8 @@ inline bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.sa
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart);
 
 // A group for each stack of functions, whatever was waited for there, and whatever ended that. In the order of the
-// rows.
+// rows. Waits that went on at the end have stacks without the functions of the scheduler that they had called: they are
+// in the group of those that have ended at the same place, if there is one such group.
 std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart);
 
 // "postgres", or "kworker/*" of several names; the same of threads.

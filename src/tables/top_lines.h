@@ -46,9 +46,6 @@ std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue val
 // Whether anything in the table is an estimate: then all of it has columns for errors.
 inline bool HasErrors(const TopTable& table) { return table.sums.ns_variance > 0; }
 
-// The name of a function, without what says little.
-std::string TopFrameName(const std::string& name, size_t columns);
-
 // How many of `room` lines for two tables the first one gets: half, or what it needs, or what the second leaves.
 size_t ShareOfLines(size_t room, size_t first, size_t second);
 

@@ -10,6 +10,7 @@
 #include "labels/row_error.h"
 #include "tables/columns.h"
 #include "tables/error_column.h"
+#include "tables/stack_line.h"
 #include "tables/top_bars.h"
 #include "tables/top_lines.h"
 
@@ -202,7 +203,7 @@ class Drawing {
     constexpr size_t kFrameIndent = 2;
     const size_t columns = options_.columns - std::min(options_.columns, kFrameIndent);
     for (size_t i = 0; i < count; ++i)
-      Add(Plain(std::string(kFrameIndent, ' ') + ShortenedInside(TopFrameName(frames[i], kNoLimit), columns)));
+      Add(Plain(std::string(kFrameIndent, ' ') + ShortenedInside(ShortFrameName(frames[i], kNoLimit), columns)));
     if (is_cut && room > 0) Add(Quiet(absl::StrCat("  ", frames.size() - count, " more")));
   }
 

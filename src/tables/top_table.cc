@@ -12,20 +12,13 @@
 #include "bytes/utf8.h"
 #include "json/json_writer.h"
 #include "json/stats_json.h"
+#include "labels/own_function.h"
 #include "labels/row_error.h"
 #include "labels/stack_labels.h"
 #include "tables/keep_most.h"
 
 namespace offcpu {
 namespace {
-
-// Which wrapper of a system call it was tells less than who called it.
-bool IsCLibrary(std::string_view module) {
-  constexpr std::array<std::string_view, 6> kBeginnings = {"libc.so",  "libc-2.", "libpthread",
-                                                           "ld-linux", "ld-musl", "[vdso]"};
-  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [module](std::string_view beginning) { return module.starts_with(beginning); });
-}
 
 // Without what calls main, or a thread's own function: it is the same for all. The outermost frame of a program calls
 // the C library, that of a thread is in it.
@@ -39,11 +32,14 @@ std::span<const NamedFrame> WithoutStart(std::span<const NamedFrame> frames) {
 std::vector<std::string> UserFrames(const NamedUserStack& stack) {
   const std::string end = EndLabel(stack);
   std::span<const NamedFrame> shown = end.empty() ? WithoutStart(stack.frames) : stack.frames;
-  while (!shown.empty() && IsCLibrary(shown.front().module_name)) shown = shown.subspan(1);
   if (shown.empty()) shown = stack.frames;
+  size_t below = FunctionsBelowShown(stack);
   std::vector<std::string> frames;
   for (const NamedFrame& frame : shown) {
-    for (const FrameLine& line : frame.lines) frames.push_back(Printable(line.function));
+    for (const FrameLine& line : frame.lines) {
+      if (below == 0) frames.push_back(Printable(line.function));
+      below -= std::min<size_t>(below, 1);
+    }
   }
   if (!end.empty()) frames.push_back(end);
   return frames;

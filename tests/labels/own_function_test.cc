@@ -89,6 +89,12 @@ TEST(OwnFunction, IsNotThereInARuntimeAlone) {
   EXPECT_EQ(FunctionsBelowOwn(unknown), std::nullopt);
 }
 
+TEST(OwnFunction, OrElseALineBeginsOutsideTheCLibrary) {
+  EXPECT_EQ(FunctionsBelowShown(Stack({{"libc.so.6", "read"}, {"libstdc++.so.6", "std::f"}, {"server", "main"}})), 2u);
+  EXPECT_EQ(FunctionsBelowShown(Stack({{"libc.so.6", "read"}, {"python3.11", "_Py_read"}})), 1u);
+  EXPECT_EQ(FunctionsBelowShown(Stack({{"libc.so.6", "read"}, {"libc.so.6", "start_thread"}})), 0u);
+}
+
 // The executable of a stripped program has offsets in place of names.
 TEST(OwnFunction, NeedsNoName) {
   NamedUserStack stack = Stack({{"libc.so.6", "read"}, {"server", "server+0x1234"}});
