@@ -37,7 +37,8 @@ absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
   absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(flags.pid, unwind);
   if (!stacks.ok()) return stacks.status();
   const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
-  write(Symbolize(std::move(stacks->profile)), stacks->pcs, ToStdout);
+  write(Symbolize(std::move(stacks->profile)),
+        {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)}, ToStdout);
   return absl::OkStatus();
 }
 
