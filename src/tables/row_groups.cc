@@ -34,12 +34,6 @@ std::vector<uint32_t> SameStacks(const std::vector<Stack>& stacks, std::vector<s
   return first.Take();
 }
 
-std::vector<uint32_t> SameComms(const NamedProfile& profile) {
-  FirstIndices first;
-  for (const std::string& comm : profile.comms) first.Add(WithoutDigits(comm));
-  return first.Take();
-}
-
 // The kernel stack up to where it calls the scheduler.
 std::vector<std::string> CallersOfScheduler(const NamedKernelStack& stack) {
   std::vector<std::string> labels = KernelLabels(stack);
@@ -118,12 +112,23 @@ void LeaveOutNumbers(NamedProfile* before, NamedProfile* after) {
   }
 }
 
+std::vector<uint32_t> SameComms(const NamedProfile& profile) {
+  FirstIndices first;
+  for (const std::string& comm : profile.comms) first.Add(WithoutDigits(comm));
+  return first.Take();
+}
+
+std::string ProgramOf(const ProcessInfo& process) { return WithoutNumbers(process.name) + "\n" + process.executable; }
+
+std::string ProgramText(const std::set<std::string>& names) { return NameOf(names, WithoutNumbers); }
+
+std::string ThreadText(const std::set<std::string>& names) { return NameOf(names, WithoutDigits); }
+
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart) {
   FirstIndices first;
   for (size_t i = 0; i < profile.processes.size(); ++i) {
     const ProcessInfo& process = profile.processes[i];
-    first.Add(apart == RowsApart::kPrograms ? WithoutNumbers(process.name) + "\n" + process.executable
-                                            : std::to_string(i));
+    first.Add(apart == RowsApart::kPrograms ? ProgramOf(process) : std::to_string(i));
   }
   return first.Take();
 }
@@ -159,13 +164,13 @@ std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const N
 std::string ProgramText(const NamedProfile& profile, const RowGroup& group) {
   std::set<std::string> names;
   for (const uint32_t process : group.processes) names.insert(profile.processes[process].name);
-  return NameOf(names, WithoutNumbers);
+  return ProgramText(names);
 }
 
 std::string ThreadText(const NamedProfile& profile, const RowGroup& group) {
   std::set<std::string> names;
   for (const uint32_t comm : group.comms) names.insert(profile.comms[comm]);
-  return NameOf(names, WithoutDigits);
+  return ThreadText(names);
 }
 
 }  // namespace offcpu

@@ -8,6 +8,8 @@
 
 namespace offcpu {
 
+inline constexpr size_t kCauseColumns = 12;  // of the cause that stands before such a line
+
 // The name of a function, without what says little.
 std::string ShortFrameName(const std::string& name, size_t columns);
 

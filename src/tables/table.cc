@@ -42,7 +42,6 @@ constexpr size_t kInnerFrames = 9;
 constexpr size_t kMostInnerFrames = 20;
 constexpr size_t kCallersOfOwn = 2;
 constexpr size_t kWideColumns = 110;
-constexpr size_t kCauseColumns = 12;
 
 // Behind the indent.
 size_t RoomIn(const TableOptions& options) {

@@ -13,7 +13,7 @@
 namespace offcpu {
 namespace {
 
-constexpr size_t kStackColumn = 45;  // where the stack begins
+constexpr size_t kStackColumn = 48;  // where the stack begins
 constexpr size_t kMinStackColumns = 24;
 
 std::string LossText(const TopTable& table, const Rates& rates) {
@@ -94,8 +94,12 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
       absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept, unsampled)};
 }
 
+std::string PidText(int32_t pid, const std::set<int32_t>& pids) {
+  return pids.size() > 1 ? absl::StrCat("x", pids.size()) : absl::StrCat(pid);
+}
+
 std::string TopStackTitle(RowValue value, bool has_errors) {
-  return absl::StrFormat("%10s%s %-9s %7s %-15s %s", RateTitle(value), ErrorColumn(has_errors, kErrorTitle), "KIND",
+  return absl::StrFormat("%10s%s %-12s %7s %-15s %s", RateTitle(value), ErrorColumn(has_errors, kErrorTitle), "CAUSE",
                          "PID", "THREAD", "WHERE < ITS CALLERS | WAITS IN");
 }
 
@@ -103,8 +107,10 @@ std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue val
   const std::string error = ErrorColumn(has_errors, ErrorText(stack.sums, value));
   const size_t before = kStackColumn + ColumnsOf(error);
   const size_t room = columns < before + kMinStackColumns ? kMinStackColumns : columns - before;
-  return absl::StrFormat("%10s%s %s %7d %s %s", rates.Value(stack.sums, value), error, Cell(Name(stack.kind), 9),
-                         stack.pid, Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
+  return absl::StrFormat("%10s%s %s %7s %s %s", rates.Value(stack.sums, value), error,
+                         Cell(Shortened(Name(stack.cause), kCauseColumns), kCauseColumns),
+                         PidText(stack.pid, stack.pids), Cell(stack.thread, kThreadNameColumns),
+                         StackText(stack, room));
 }
 
 size_t ShareOfLines(size_t room, size_t first, size_t second) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ inline constexpr size_t kThreadNameColumns = 15;  // what the kernel keeps of it
 
 // Who recorded what, all that there was in a second, what is left out and lost.
 std::vector<std::string> TopHead(const TopTable& table, const std::string& time_of_day, const std::string& recorder);
+
+// "1234", or "x16" of the processes of a program.
+std::string PidText(int32_t pid, const std::set<int32_t>& pids);
 
 std::string TopStackTitle(RowValue value, bool has_errors);
 std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns, bool has_errors);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -55,21 +56,30 @@ std::vector<std::string> KernelFrames(std::vector<std::string> labels, const std
 // Sums rows by what is shown of them.
 class StackSums {
  public:
-  explicit StackSums(const NamedProfile& profile) : profile_(profile), wait_causes_(profile) {
+  StackSums(const NamedProfile& profile, RowsApart apart)
+      : profile_(profile),
+        has_programs_(apart == RowsApart::kPrograms),
+        same_process_(SameProcesses(profile, apart)),
+        same_comm_(SameComms(profile)),
+        wait_causes_(profile) {
     for (const NamedUserStack& stack : profile.user_stacks) user_.push_back(UserFrames(stack));
     for (const NamedKernelStack& stack : profile.kernel_stacks) kernel_.push_back(KernelLabels(stack));
   }
 
   void Add(const ProfileRow& row) {
     TopStack stack = Describe(row);
-    auto [it, inserted] = index_.try_emplace(
-        {row.process, row.comm, absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in}, stacks_.size());
+    auto [it, inserted] =
+        index_.try_emplace({same_process_[row.process], has_programs_ ? same_comm_[row.comm] : row.comm,
+                            absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in},
+                           stacks_.size());
     if (inserted) {
       stacks_.push_back(std::move(stack));
+      names_.emplace_back();
       kinds_.emplace_back();
       causes_.emplace_back();
     }
     stacks_[it->second].sums.Add(row);
+    if (has_programs_) AddNames(row, &stacks_[it->second], &names_[it->second]);
     kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
     causes_[it->second][static_cast<size_t>(wait_causes_.Of(row))] += row.total_ns();
   }
@@ -80,12 +90,26 @@ class StackSums {
       stacks_[i].kind = static_cast<WaitKind>(kind - kinds_[i].begin());
       const auto cause = std::max_element(causes_[i].begin(), causes_[i].end());
       stacks_[i].cause = static_cast<WaitCause>(cause - causes_[i].begin());
+      if (!has_programs_) continue;
+      stacks_[i].process = ProgramText(names_[i].processes);
+      stacks_[i].thread = ThreadText(names_[i].threads);
     }
     return std::move(stacks_);
   }
 
  private:
   using Key = std::tuple<uint32_t, uint32_t, std::string, bool, std::string>;
+  struct Names {
+    std::set<std::string> processes;
+    std::set<std::string> threads;
+  };
+
+  void AddNames(const ProfileRow& row, TopStack* stack, Names* names) const {
+    const ProcessInfo& process = profile_.processes[row.process];
+    stack->pids.insert(process.key.pid);
+    names->processes.insert(process.name);
+    names->threads.insert(profile_.comms[row.comm]);
+  }
 
   TopStack Describe(const ProfileRow& row) const {
     const ProcessInfo& process = profile_.processes[row.process];
@@ -96,27 +120,44 @@ class StackSums {
                       .waits_in = KernelLeaf(kernel_[row.kernel_stack])};
     stack.is_kernel =
         stack.frames.empty() || profile_.user_stacks[row.user_stack].missing == NoUserStack::kKernelThread;
+    if (has_programs_) stack.program = ProgramOf(process);
     if (stack.is_kernel) stack.frames = KernelFrames(kernel_[row.kernel_stack], stack.waits_in);
     return stack;
   }
 
   const NamedProfile& profile_;
+  const bool has_programs_;
+  const std::vector<uint32_t> same_process_;
+  const std::vector<uint32_t> same_comm_;
   std::vector<std::vector<std::string>> user_;
   std::vector<std::vector<std::string>> kernel_;
   absl::flat_hash_map<Key, size_t> index_;
   std::vector<TopStack> stacks_;
+  std::vector<Names> names_;  // parallel to stacks_, if there are programs
   // Nanoseconds; parallel to stacks_.
   std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;
   std::vector<std::array<uint64_t, kWaitCauseCount>> causes_;
   WaitCauses wait_causes_;
 };
 
-std::vector<TopProcess> SumProcesses(const NamedProfile& profile, std::span<const NamedRow> rows) {
+std::vector<TopProcess> SumProcesses(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart) {
+  const std::vector<uint32_t> same = SameProcesses(profile, apart);
+  std::vector<std::set<std::string>> names(profile.processes.size());
   std::vector<TopProcess> processes;
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
   for (const ProfileRow& row : rows) {
-    if (row.kind != WaitKind::kRunning) processes[row.process].sums.Add(row);
+    if (row.kind == WaitKind::kRunning) continue;
+    const ProcessInfo& process = profile.processes[row.process];
+    TopProcess& sum = processes[same[row.process]];
+    sum.sums.Add(row);
+    if (apart != RowsApart::kPrograms) continue;
+    sum.program = ProgramOf(process);
+    sum.pids.insert(process.key.pid);
+    std::set<std::string>& all = names[same[row.process]];
+    all.insert(process.name);
+    sum.name = ProgramText(all);
+    sum.pid = *sum.pids.begin();
   }
   std::erase_if(processes,
                 [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
@@ -168,7 +209,7 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
 
 }  // namespace
 
-TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle) {
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle, RowsApart apart) {
   const ShownRows shown(profile, hide_idle);
   std::vector<NamedRow> rows(shown.rows().begin(), shown.rows().end());
   uint64_t slept_throughout = profile.stats.slept_throughout;
@@ -188,15 +229,15 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
                     .slept_throughout = slept_throughout,
                     .idle = shown.is_less() ? shown.sums() : std::vector<IdleSum>(),
                     .drops = profile.stats.drops,
-                    .processes = SumProcesses(profile, rows)};
-  StackSums stacks(profile);
+                    .processes = SumProcesses(profile, rows, apart)};
+  StackSums stacks(profile, apart);
   for (const ProfileRow& row : rows) {
     if (row.kind == WaitKind::kRunning) continue;
     table.sums.Add(row);
     stacks.Add(row);
   }
   table.stacks = stacks.Take();
-  table.all_processes = table.processes.size();
+  for (const TopProcess& process : table.processes) table.all_processes += std::max<size_t>(process.pids.size(), 1);
   const auto amount = [value](const auto& item) { return ValueOf(item.sums, value); };
   KeepMost(table.processes, limit, amount);
   KeepMost(table.stacks, limit, amount);
