@@ -207,7 +207,8 @@ absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {
   return FlushStdout();
 }
 
-absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host) {
+absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host,
+                         const std::string& note) {
   const RowSums profilers = is_whole_host ? LeaveOutProfilers(&profile) : RowSums();
   const Terminal terminal = StdoutTerminal();
   FormatOptions options = FormatOptionsOf(flags, profile);
@@ -219,6 +220,7 @@ absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTab
   options.text_processes = options.text_is_short ? PrintedProcesses(terminal.lines) : kPrintedProcesses;
   return PrintWrapped([&](ByteSink sink) {
     WriteProfile(OutputFormat::kText, profile, options, sink);
+    if (!note.empty()) sink(absl::StrCat("selection     ", Printable(note), "\n"));
     WriteWhereTheRestIs(flags, profilers, options.text_is_short, sink);
   });
 }

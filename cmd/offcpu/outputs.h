@@ -74,8 +74,9 @@ absl::Status FlushStdout();
 
 // Text for readers, as wide as the terminal; and the tables of a profile as that.
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write);
-// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out.
-absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host);
+// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out. `note`: for the summary.
+absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host,
+                         const std::string& note = "");
 
 }  // namespace offcpu
 

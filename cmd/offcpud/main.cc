@@ -82,6 +82,9 @@ int Run(const Flags& flags) {
     if (!config.ok()) return Fail(config.status());
     const absl::StatusOr<offcpu::ExportConfig> exporting = offcpu::ExportConfigOf(*config, OFFCPU_VERSION);
     if (!exporting.ok()) return Fail(exporting.status());
+    // Without users and control groups that it names, the service would not start either.
+    const absl::Status found = offcpu::RecordConfigOf(*config).status();
+    if (flags.check_config && !found.ok()) return Fail(found);
     if (flags.print_config) std::fputs(offcpu::FormatConfig(*config).c_str(), stdout);
     return std::fflush(stdout) == 0 ? EX_OK : EX_IOERR;
   }

@@ -246,7 +246,8 @@ TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("not on 0.0.0.0"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"127.a.example:80\"\n"),
               HasSubstr("'127.a.example' is no address, as 127.0.0.1"));
-  EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"), HasSubstr("'' is no address"));
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"),
+              HasSubstr("':80' has no address: write \"127.0.0.1:80\" for this host alone"));
 }
 
 TEST(ConfigTest, OthersAreServedIfTheyShowWhoTheyAre) {

@@ -208,6 +208,10 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
     EXPECT_EQ(RunWords(Words(flags)), kBadConfig);
     EXPECT_THAT(errors_, HasSubstr("offcpud.toml:5:8: keep is from 1 to 10000"));
   }
+  WriteConfig("[record]\nusers = [\"nosuchuser\"]\n");
+  EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig) << "the start refuses it, too";
+  EXPECT_THAT(errors_, HasSubstr("no user is called nosuchuser"));
+  EXPECT_EQ(RunWords(Words({"--print-config"})), kOk) << errors_;
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--no-such-flag"}), kBadServiceUsage);
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("none"), "--check-config"}), kBadConfig);
 }
