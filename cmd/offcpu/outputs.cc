@@ -170,14 +170,16 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
   return absl::InvalidArgumentError("this recording does not keep threads apart: `offcpu record --per-thread` does");
 }
 
-absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile) {
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile, std::vector<std::string>* written) {
   const FormatOptions options = FormatOptionsOf(flags, profile);
-  absl::Status written;
+  absl::Status all;
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOfFile(flags, file);
-    written.Update(WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); }));
+    const absl::Status one = WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); });
+    if (one.ok() && written != nullptr) written->push_back(file);
+    all.Update(one);
   }
-  return written;
+  return all;
 }
 
 void TellHidden(const OutputFlags& flags, const std::string& line) {

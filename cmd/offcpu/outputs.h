@@ -63,7 +63,9 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
 // Is one of the files the standard output? Then nothing else goes there.
 bool WritesToStdout(const OutputFlags& flags);
 
-absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
+// Adds the files that could be written to `written`, unless that is null.
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile,
+                          std::vector<std::string>* written = nullptr);
 
 // Files of stacks have no place for the line that says what they do not hold: it goes to the standard error.
 void TellHidden(const OutputFlags& flags, const std::string& line);
@@ -74,7 +76,8 @@ absl::Status FlushStdout();
 
 // Text for readers, as wide as the terminal; and the tables of a profile as that.
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write);
-// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out. `note`: for the summary.
+// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out. `note`: for the summary,
+// which names the files of the flags as written.
 absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host,
                          const std::string& note = "");
 

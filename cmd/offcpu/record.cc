@@ -143,13 +143,15 @@ absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, 
   naming.idle = &idle;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
   KeepWanted(filter, &profile);
-  absl::Status written = WriteOutputs(flags.outputs, profile);
+  OutputFlags shown = flags.outputs;
+  shown.files.clear();
+  absl::Status written = WriteOutputs(flags.outputs, profile, &shown.files);
   if (WritesToStdout(flags.outputs)) {
     TellHidden(flags.outputs, IdleLine(SumIdle(profile)));
     return written;
   }
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
-  written.Update(PrintTables(flags.outputs, std::move(profile), has_groups ? TextTables::kGroups : TextTables::kStacks,
+  written.Update(PrintTables(shown, std::move(profile), has_groups ? TextTables::kGroups : TextTables::kStacks,
                              IsWholeHost(flags) && filter.is_everything(), note));
   return written;
 }

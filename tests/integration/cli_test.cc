@@ -252,6 +252,7 @@ TEST_F(Cli, AFileThatCannotBeWrittenTakesNoOtherWithIt) {
   EXPECT_THAT(errors_, HasSubstr("full.folded"));
   EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("sleep"));
   EXPECT_THAT(output_, HasSubstr("\nrecorded "));
+  EXPECT_THAT(output_, HasSubstr("\nwritten       " + Path("out.folded") + "\n")) << "and not the other";
 }
 
 TEST_F(Cli, CommandThatIsNotThere) {
