@@ -2,6 +2,7 @@
 /* The BPF programs that list threads when they are asked to: what they are, what is mapped in them, where
  * they wait, and where their time went. */
 #include "buffers.bpf.h"
+#include "clock.bpf.h"
 #include "code.bpf.h"
 #include "counters.bpf.h"
 #include "filter.bpf.h"
@@ -243,6 +244,19 @@ static __always_inline void fill_stamp(struct wire_thread *thread, struct task_s
 	thread->state = kind_of(BPF_CORE_READ(task, __state), syscall);
 }
 
+/* How long `task`, which must be off the CPU, has been so, without a stamp of it. Its runqueue's clocks stand
+ * still while the CPU is idle, but that of the caller's goes on. */
+static __always_inline __u64 time_off_cpu(struct task_struct *task)
+{
+	__u64 now, left;
+
+	if (!config.has_rq_clock)
+		return 0;
+	left = departure_ns(task, moment_of_switch(task));
+	now = scheduler_clock(bpf_get_current_task_btf());
+	return now > left ? now - left : 0;
+}
+
 /* Fills in the stacks of `task`, which must be off the CPU. */
 static __always_inline void fill_stacks(struct thread_record *record, struct task_struct *task)
 {
@@ -310,6 +324,7 @@ int list_threads(struct bpf_iter__task *ctx)
 	record->head.on_cpu = task->on_cpu || switches_of(task) != switches;
 	record->head.cookie = state ? state->cookie : 0;
 	fill_stamp(&record->head, task, stamp, system_call(task));
+	record->head.off_cpu_ns = record->head.on_cpu ? 0 : time_off_cpu(task);
 	if (!record->head.on_cpu)
 		fill_stacks(record, task);
 	if (task->on_cpu || switches_of(task) != switches) {

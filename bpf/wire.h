@@ -408,6 +408,8 @@ struct wire_thread {
 	uint64_t arrived_ns;   /* when it came to a CPU last */
 	uint64_t arrivals;     /* how often it has come to a CPU ever */
 	uint64_t new_arrivals; /* and since it left or was first seen; as for a stamp's age */
+	uint64_t off_cpu_ns; /* how long it has been off the CPU so far, perhaps less by what interrupts took;
+				0: not known */
 	uint64_t registers[WIRE_REGISTERS];
 	uint32_t on_cpu;     /* or on its way there or off: nothing more is known of it */
 	uint32_t has_run;    /* since the programs were loaded; until recording ended */
@@ -423,7 +425,7 @@ struct wire_thread {
 	char comm[WIRE_COMM_BYTES];
 	/* uint64_t frames[count], leaf first */
 };
-WIRE_ASSERT(sizeof(struct wire_thread) == 296);
+WIRE_ASSERT(sizeof(struct wire_thread) == 304);
 
 struct wire_counter {
 	uint64_t count;

@@ -70,7 +70,7 @@ ExitCode RunDump(const DumpFlags& flags) {
   TellSpan(*span, *profile);
   MarkStoredIdle(flags.outputs.idle, *idle, &*profile);
   KeepWanted(*filter, &*profile);
-  const absl::Status shown = ShowStored(flags.outputs, *profile);
+  const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
   return shown.ok() ? kExitOk : Fail(shown);
 }
 
@@ -84,6 +84,7 @@ Verb DumpVerb() {
   verb.flags.push_back(SocketFlag(&flags->socket));
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
+  verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =
       "The service keeps its recording in windows of a minute, or what its configuration says. A dump is of whole "
       "windows; the running one is in it up to now. Without -o it prints tables. Root may ask, and members of the "

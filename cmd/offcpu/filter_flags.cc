@@ -89,6 +89,11 @@ absl::Status AddOnly(const std::vector<std::string>& texts, ProfileFilter* filte
   for (const std::string& text : texts) {
     absl::StatusOr<LabelFilter> parsed = ParseLabelFilter(text);
     if (!parsed.ok()) return parsed.status();
+    if (parsed->label == RowLabel::kCause) {
+      absl::StatusOr<std::string> pattern = CausePattern(parsed->pattern);
+      if (!pattern.ok()) return pattern.status();
+      parsed->pattern = *std::move(pattern);
+    }
     filter->labels.push_back(*std::move(parsed));
   }
   return absl::OkStatus();

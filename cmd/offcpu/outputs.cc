@@ -9,21 +9,52 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "bytes/units.h"
+#include "bytes/utf8.h"
 #include "bytes/write_file.h"
 #include "tables/columns.h"
+#include "tables/profilers.h"
 
 namespace offcpu {
 namespace {
 
-// The width of the terminal that the standard output is, 80 at least; kNoLimit if it is none.
-size_t StdoutColumns() {
+// The terminal that the standard output is: 80 columns at least, 0 lines if it does not say. Without one, both have no
+// limit.
+struct Terminal {
+  size_t columns = kNoLimit;
+  size_t lines = kNoLimit;
+};
+
+Terminal StdoutTerminal() {
   constexpr size_t kMinColumns = 80;
-  if (isatty(STDOUT_FILENO) == 0) return kNoLimit;
+  if (isatty(STDOUT_FILENO) == 0) return {};
   winsize window = {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return kMinColumns;
-  return std::max<size_t>(window.ws_col, kMinColumns);
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) != 0) return {.columns = kMinColumns, .lines = 0};
+  return {.columns = std::max<size_t>(window.ws_col, kMinColumns), .lines = window.ws_row};
+}
+
+// So many that they stay on the screen together with the summary.
+size_t PrintedProcesses(size_t lines) {
+  constexpr size_t kOtherLines = 18;
+  constexpr size_t kFewest = 8;
+  if (lines == 0) return kPrintedProcesses;
+  return std::clamp(lines - std::min(lines, kOtherLines), kFewest, kPrintedProcesses);
+}
+
+// What is printed below the tables: where the rest is.
+void WriteWhereTheRestIs(const OutputFlags& flags, const RowSums& profilers, bool is_short, ByteSink sink) {
+  if (profilers.events() != 0) {
+    sink(absl::StrCat("left out      offcpu and offcpud, ", FormatDuration(profilers.total_ns()),
+                      " off a CPU: --only 'process=offcpu*' shows them\n"));
+  }
+  std::vector<std::string> files;
+  for (const std::string& file : flags.files) files.push_back(Printable(file));
+  if (!files.empty()) sink(absl::StrCat("written       ", absl::StrJoin(files, ", "), "\n"));
+  if (is_short) sink("more          --verbose: all counters, and where unwind tables lack\n");
 }
 
 int stdout_error = 0;  // the first one of ToStdout and FlushStdout
@@ -91,6 +122,11 @@ Flag PerThreadFlag(OutputFlags* values) {
           "Keep the threads of a process apart; of a stored recording only if it was made with this option"};
 }
 
+Flag VerboseFlag(OutputFlags* values) {
+  return {"--verbose", &values->verbose,
+          "On a terminal: print all counters and which modules' unwind tables were used, as elsewhere"};
+}
+
 FormatOptions FormatOptionsOf(const OutputFlags& flags, const ProfileFacts& profile) {
   FormatOptions options;
   options.folded.nanoseconds = flags.time_unit == "ns";
@@ -134,14 +170,16 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
   return absl::InvalidArgumentError("this recording does not keep threads apart: `offcpu record --per-thread` does");
 }
 
-absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile) {
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile, std::vector<std::string>* written) {
   const FormatOptions options = FormatOptionsOf(flags, profile);
-  absl::Status written;
+  absl::Status all;
   for (const std::string& file : flags.files) {
     const OutputFormat format = *FormatOfFile(flags, file);
-    written.Update(WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); }));
+    const absl::Status one = WriteFile(file, [&](ByteSink sink) { WriteProfile(format, profile, options, sink); });
+    if (one.ok() && written != nullptr) written->push_back(file);
+    all.Update(one);
   }
-  return written;
+  return all;
 }
 
 void TellHidden(const OutputFlags& flags, const std::string& line) {
@@ -167,18 +205,26 @@ absl::Status FlushStdout() {
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write) {
   std::string text;
   write([&text](std::string_view piece) { text += piece; });
-  ToStdout(Wrapped(text, StdoutColumns()));
+  ToStdout(Wrapped(text, StdoutTerminal().columns));
   return FlushStdout();
 }
 
-absl::Status PrintTables(const OutputFlags& flags, const NamedProfile& profile, TextTables tables) {
+absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host,
+                         const std::string& note) {
+  const RowSums profilers = is_whole_host ? LeaveOutProfilers(&profile) : RowSums();
+  const Terminal terminal = StdoutTerminal();
   FormatOptions options = FormatOptionsOf(flags, profile);
   options.text_tables = tables;
-  options.text_processes = kPrintedProcesses;
   options.text_stacks = kPrintedStacks;
   options.text_modules = kPrintedModules;
-  options.text_columns = StdoutColumns();
-  return PrintWrapped([&](ByteSink sink) { WriteProfile(OutputFormat::kText, profile, options, sink); });
+  options.text_columns = terminal.columns;
+  options.text_is_short = terminal.columns != kNoLimit && !flags.verbose;
+  options.text_processes = options.text_is_short ? PrintedProcesses(terminal.lines) : kPrintedProcesses;
+  return PrintWrapped([&](ByteSink sink) {
+    WriteProfile(OutputFormat::kText, profile, options, sink);
+    if (!note.empty()) sink(absl::StrCat("selection     ", Printable(note), "\n"));
+    WriteWhereTheRestIs(flags, profilers, options.text_is_short, sink);
+  });
 }
 
 }  // namespace offcpu

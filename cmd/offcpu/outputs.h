@@ -25,6 +25,7 @@ struct OutputFlags {
   std::string value;  // empty: all the time there is
   std::string by;     // as ParseTableBy has it; empty: by program
   bool per_thread = false;
+  bool verbose = false;
   bool frame_sources = false;
   IdleFlags idle;
 };
@@ -35,6 +36,9 @@ void AddOutputFlags(const std::string& idle, OutputFlags* values, std::vector<Fl
 
 // Not for a difference: it matches the threads of two recordings by their names.
 Flag PerThreadFlag(OutputFlags* values);
+
+// For verbs that print the tables of a profile.
+Flag VerboseFlag(OutputFlags* values);
 
 // The lines of the tables that are printed; a .txt file has more.
 inline constexpr size_t kPrintedProcesses = 20;
@@ -59,7 +63,9 @@ absl::Status CheckThreads(const OutputFlags& flags, const NamedProfile& profile)
 // Is one of the files the standard output? Then nothing else goes there.
 bool WritesToStdout(const OutputFlags& flags);
 
-absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile);
+// Adds the files that could be written to `written`, unless that is null.
+absl::Status WriteOutputs(const OutputFlags& flags, const NamedProfile& profile,
+                          std::vector<std::string>* written = nullptr);
 
 // Files of stacks have no place for the line that says what they do not hold: it goes to the standard error.
 void TellHidden(const OutputFlags& flags, const std::string& line);
@@ -70,7 +76,10 @@ absl::Status FlushStdout();
 
 // Text for readers, as wide as the terminal; and the tables of a profile as that.
 absl::Status PrintWrapped(absl::FunctionRef<void(ByteSink)> write);
-absl::Status PrintTables(const OutputFlags& flags, const NamedProfile& profile, TextTables tables);
+// `is_whole_host`: nothing of it was selected, so the profiler's own programs are left out. `note`: for the summary,
+// which names the files of the flags as written.
+absl::Status PrintTables(const OutputFlags& flags, NamedProfile profile, TextTables tables, bool is_whole_host,
+                         const std::string& note = "");
 
 }  // namespace offcpu
 

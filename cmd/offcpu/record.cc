@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bytes/utf8.h"
 #include "classify/idle.h"
 #include "offcpu/child.h"
@@ -85,6 +86,13 @@ bool AllEnded(const RecordConfig& config) {
 // What is to be said where no thread of a selection has waited.
 std::string NothingOf(const std::string& selection) { return absl::StrCat("no thread of ", selection, " has waited"); }
 
+// Nobody may notice a misspelled name before the recording is over. Empty if there is such a thread, or no name is
+// asked for.
+std::string NobodyOf(const RecordFlags& flags) {
+  if (flags.comms.empty() || HasThreadCalled(flags.comms)) return "";
+  return absl::StrCat("no thread is called ", absl::StrJoin(flags.comms, " or "));
+}
+
 class ProgressLine {
  public:
   // `selection`: as the user has typed it; empty: the whole host.
@@ -131,18 +139,21 @@ void WaitForEnd(const Recorder& recorder, const RecordConfig& config, const std:
 }
 
 absl::Status WriteResult(const RecordFlags& flags, const ProfileFilter& filter, const IdlePatterns& idle,
-                         Profile recorded) {
+                         const std::string& note, Profile recorded) {
   SymbolizerOptions naming;
   naming.idle = &idle;
   NamedProfile profile = Symbolize(std::move(recorded), naming);
   KeepWanted(filter, &profile);
-  absl::Status written = WriteOutputs(flags.outputs, profile);
+  OutputFlags shown = flags.outputs;
+  shown.files.clear();
+  absl::Status written = WriteOutputs(flags.outputs, profile, &shown.files);
   if (WritesToStdout(flags.outputs)) {
     TellHidden(flags.outputs, IdleLine(SumIdle(profile)));
     return written;
   }
   const bool has_groups = IsWholeHost(flags) || !flags.outputs.by.empty();
-  written.Update(PrintTables(flags.outputs, profile, has_groups ? TextTables::kGroups : TextTables::kStacks));
+  written.Update(PrintTables(shown, std::move(profile), has_groups ? TextTables::kGroups : TextTables::kStacks,
+                             IsWholeHost(flags) && filter.is_everything(), note));
   return written;
 }
 
@@ -176,11 +187,17 @@ ExitCode RunRecord(const RecordFlags& flags) {
     return error == ENOENT ? kExitCommandUnknown : kExitCannotRun;
   }
   const std::string selection = SelectionOf(flags);
+  const std::string nobody = NobodyOf(flags);
+  if (!nobody.empty()) std::fprintf(stderr, "offcpu: %s so far\n", nobody.c_str());
   WaitForEnd(**recorder, *config, selection, *length_ns, signals, child.has_value() ? &*child : nullptr);
   absl::StatusOr<Profile> profile = (*recorder)->Stop();
   if (!profile.ok()) return Fail(profile.status());
-  if (profile->rows.empty() && !selection.empty()) std::fprintf(stderr, "offcpu: %s\n", NothingOf(selection).c_str());
-  if (absl::Status status = WriteResult(flags, *filter, *idle, *std::move(profile)); !status.ok()) {
+  std::string note;
+  if (profile->rows.empty() && !selection.empty()) {
+    note = nobody.empty() || NobodyOf(flags).empty() ? NothingOf(selection) : nobody;
+    std::fprintf(stderr, "offcpu: %s\n", note.c_str());
+  }
+  if (absl::Status status = WriteResult(flags, *filter, *idle, note, *std::move(profile)); !status.ok()) {
     Fail(status);
     return kExitFailed;
   }

@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -11,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "bytes/duration.h"
 #include "bytes/percent.h"
+#include "classify/glob_match.h"
 #include "recorder/operands.h"
 #include "unwind/unwind_order.h"
 
@@ -135,6 +139,7 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values) {
   AddOutputFlags("Waits for work, and threads that sleep throughout: show their stacks, or only count them",
                  &values->outputs, &flags);
   flags.push_back(PerThreadFlag(&values->outputs));
+  flags.push_back(VerboseFlag(&values->outputs));
   AddOnlyFlag(&values->filter, &flags);
   flags.push_back(
       {"SECONDS", &values->seconds, "How long; without it until Ctrl-C, or until the end of what is recorded"});
@@ -158,6 +163,20 @@ std::string SelectionOf(const RecordFlags& flags) {
   add("--comm", flags.comms);
   add("--uid", flags.uids);
   return absl::StrJoin(words, " ");
+}
+
+bool HasThreadCalled(const std::vector<std::string>& globs) {
+  std::error_code error;
+  for (const auto& process : std::filesystem::directory_iterator("/proc", error)) {
+    std::error_code gone;
+    for (std::filesystem::directory_iterator task(process.path() / "task", gone), end; !gone && task != end;
+         task.increment(gone)) {
+      std::ifstream file(task->path() / "comm");
+      std::string comm;
+      if (std::getline(file, comm) && MatchesAny(globs, comm)) return true;
+    }
+  }
+  return false;
 }
 
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags) {

@@ -44,6 +44,8 @@ std::vector<Flag> RecordFlagsOf(RecordFlags* values);
 bool IsWholeHost(const RecordFlags& flags);
 // What is recorded, as flags: "--comm nosuch*"; empty: the whole host, or a command.
 std::string SelectionOf(const RecordFlags& flags);
+// Does a thread have a name that one of `globs` matches, now?
+bool HasThreadCalled(const std::vector<std::string>& globs);
 absl::StatusOr<RecordConfig> RecordConfigOf(const RecordFlags& flags);
 // In nanoseconds; 0: until a signal, or until what is recorded has ended.
 absl::StatusOr<uint64_t> RecordLength(const RecordFlags& flags);

@@ -61,7 +61,7 @@ ExitCode RunReport(const ReportFlags& flags) {
   absl::StatusOr<NamedProfile> profile = ReadFiles(flags, *span, *idle);
   if (!profile.ok()) return Fail(profile.status());
   KeepWanted(*filter, &*profile);
-  const absl::Status shown = ShowStored(flags.outputs, *profile);
+  const absl::Status shown = ShowStored(flags.outputs, *std::move(profile), filter->is_everything());
   return shown.ok() ? kExitOk : Fail(shown);
 }
 
@@ -79,6 +79,7 @@ Verb ReportVerb() {
   AddFilterFlags(&flags->filter, &verb.flags);
   AddOutputFlags("Waits for work: show their stacks, or only count them, as without it", &flags->outputs, &verb.flags);
   verb.flags.push_back(PerThreadFlag(&flags->outputs));
+  verb.flags.push_back(VerboseFlag(&flags->outputs));
   verb.footer =
       "Without -o it prints the 20 costliest processes and the 10 costliest stacks; a .txt file has 20 of each, "
       "the other forms have them all. No root is needed, nor the machine of the recording. Filters of one kind add "

@@ -37,7 +37,7 @@ absl::Status ReadAndPrint(const StacksFlags& flags, const UnwindOrder& unwind) {
   const auto write = flags.as_json ? WriteThreadStacksJson : WriteThreadStacks;
   NamedProfile profile = Symbolize(std::move(stacks->profile));
   NameWaits(DefaultIdlePatterns(), &profile);
-  write(profile, stacks->pcs, ToStdout);
+  write(profile, {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)}, ToStdout);
   return absl::OkStatus();
 }
 

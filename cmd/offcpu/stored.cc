@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -31,15 +32,17 @@ void KeepWanted(const ProfileFilter& filter, NamedProfile* profile) {
     std::fputs("offcpu: nothing that was recorded passes the filters\n", stderr);
 }
 
-absl::Status ShowStored(const OutputFlags& flags, const NamedProfile& profile) {
+absl::Status ShowStored(const OutputFlags& flags, NamedProfile profile, bool is_whole) {
   const bool has_samples = profile.stats.oncpu_period_ns != 0;
   if (absl::Status status = CheckValue(flags, has_samples); !status.ok()) return status;
   if (absl::Status status = CheckThreads(flags, profile); !status.ok()) return status;
-  const absl::Status shown =
-      flags.files.empty() ? PrintTables(flags, profile, TextTables::kGroupsAndStacks) : WriteOutputs(flags, profile);
+  const std::string hidden = IdleLine(SumIdle(profile));
+  const absl::Status shown = flags.files.empty()
+                                 ? PrintTables(flags, std::move(profile), TextTables::kGroupsAndStacks, is_whole)
+                                 : WriteOutputs(flags, profile);
   // What a full disk or a directory that is gone says is no wrong usage.
   if (!shown.ok()) return absl::InternalError(std::string(shown.message()));
-  TellHidden(flags, IdleLine(SumIdle(profile)));
+  TellHidden(flags, hidden);
   return absl::OkStatus();
 }
 

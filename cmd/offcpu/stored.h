@@ -21,8 +21,8 @@ absl::StatusOr<NamedProfile> ReadStored(const std::string& file, const IdleFlags
 void KeepWanted(const ProfileFilter& filter, NamedProfile* profile);
 
 // Writes the files that the flags name, or prints the tables. Internal if that fails, and InvalidArgument for a value
-// or threads that the profile does not have.
-absl::Status ShowStored(const OutputFlags& flags, const NamedProfile& profile);
+// or threads that the profile does not have. `is_whole`: no filter was given.
+absl::Status ShowStored(const OutputFlags& flags, NamedProfile profile, bool is_whole);
 
 }  // namespace offcpu
 

@@ -1,6 +1,9 @@
 #include "offcpu/time_flags.h"
 
 #include <chrono>
+#include <cstddef>
+#include <cstdio>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -8,6 +11,8 @@
 
 namespace offcpu {
 namespace {
+
+constexpr size_t kDateBytes = 10;  // "2026-01-31"
 
 // 0 for none.
 absl::StatusOr<uint64_t> MomentOf(const std::string& flag, const std::string& text, uint64_t now_unix_ns) {
@@ -43,7 +48,22 @@ absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns) {
 
 absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return SpanOf(flags, static_cast<uint64_t>(std::chrono::nanoseconds(now).count()));
+  const auto now_unix_ns = static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
+  std::fputs(YesterdayText(flags, now_unix_ns).c_str(), stderr);
+  return SpanOf(flags, now_unix_ns);
+}
+
+std::string YesterdayText(const TimeFlags& flags, uint64_t now_unix_ns) {
+  const std::string today = FormatMoment(now_unix_ns).substr(0, kDateBytes);
+  std::string text;
+  for (const auto& [flag, value] : {std::pair("--since", &flags.since), std::pair("--until", &flags.until)}) {
+    const bool is_time_of_day = value->find(':') != std::string::npos && value->find('-') == std::string::npos;
+    const absl::StatusOr<uint64_t> moment = MomentOf(flag, *value, now_unix_ns);
+    if (!is_time_of_day || !moment.ok() || FormatMoment(*moment).starts_with(today)) continue;
+    absl::StrAppend(&text, "offcpu: ", flag, " ", *value, " has not come today: taken as yesterday's, ",
+                    FormatMoment(*moment), "\n");
+  }
+  return text;
 }
 
 TimeSpan SpanOf(const ProfileFacts& profile) {

@@ -35,7 +35,12 @@ void AddTimeFlags(const std::string& what, TimeFlags* values, std::vector<Flag>*
 
 // InvalidArgument for what is no time, or begins after its end.
 absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags, uint64_t now_unix_ns);
+// The same, at this moment. Says on the standard error which day's time was taken, where it may be another one than was
+// meant.
 absl::StatusOr<TimeSpan> SpanOf(const TimeFlags& flags);
+
+// What it says: a line for each time of day that has not come yet today, since it is taken for yesterday's.
+std::string YesterdayText(const TimeFlags& flags, uint64_t now_unix_ns);
 
 // When a profile was recorded, from its start to its end; and what people read of it, in local time.
 TimeSpan SpanOf(const ProfileFacts& profile);

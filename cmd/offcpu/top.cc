@@ -23,6 +23,7 @@
 #include "offcpu/verb.h"
 #include "recorder/operands.h"
 #include "tables/columns.h"
+#include "tables/profilers.h"
 #include "tables/top_history.h"
 #include "tables/top_keys.h"
 #include "tables/top_screen.h"
@@ -77,7 +78,11 @@ class View {
   absl::Status Show(NamedProfile profile) {
     MarkStoredIdle(flags_.idle, idle_, &profile);
     const size_t limit = screen_ == nullptr ? kPrintedRows : kNoLimit;
-    Refresh refresh = {.table = MakeTopTable(profile, state_.value, limit, flags_.idle.hides()),
+    const bool is_whole_host = flags_.selection.pids.empty() && flags_.selection.comms.empty();
+    if (is_whole_host && !flags_.as_json) LeaveOutProfilers(&profile);
+    // Scripts get each process.
+    const RowsApart apart = flags_.as_json ? RowsApart::kProcesses : RowsApart::kPrograms;
+    Refresh refresh = {.table = MakeTopTable(profile, state_.value, limit, flags_.idle.hides(), apart),
                        .time_of_day = TimeOfDay()};
     if (screen_ == nullptr) return Print(refresh.table, refresh.time_of_day);
     history_.Add(refresh.table);
@@ -246,8 +251,10 @@ Verb TopVerb() {
   AddIdleFlags("Waits for work: show them, or only count them, as without it", &flags->idle, &verb.flags);
   verb.flags.push_back(SocketFlag(&flags->socket));
   verb.footer =
-      "Times are per second of the interval, and of all threads of a process together. A stack is shown from the "
-      "function outside the C library that waited outwards, then the function of the kernel that it waited in. The "
+      "Times are per second of the interval, and of all threads of a program together. Processes of one program "
+      "are one line, and so are threads whose names differ in a number; with --json each is apart. A stack is shown "
+      "from the innermost function of the program itself outwards, then the function of the kernel that it waited in. "
+      "The "
       "service, offcpud, is asked where it runs: root may ask, and members of its group. Where it does not, this "
       "records by itself, as root. Elsewhere than on a terminal each refresh is a block of text with the first 20 "
       "of each.\n"
@@ -255,7 +262,7 @@ Verb TopVerb() {
       "Keys: arrows, j and k, Page Up and Down, Home and End select a process, whose stacks are shown; Tab or "
       "Enter go to the stacks, of which the selected one is shown whole; Esc goes back. o, b, r and c sort by the "
       "time off the CPU, blocked, runnable, and by the number of waits. / filters by what is typed: a part of a "
-      "name of a process, thread, function or cause. Space or p pauses. q quits.\n"
+      "name of a process, thread, function or cause. Space or p pauses. ? shows the keys. q quits.\n"
       "\n"
       "Examples:\n"
       "  offcpu top                                     the whole host, every 2 seconds; q quits\n"

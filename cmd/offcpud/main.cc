@@ -6,10 +6,15 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
@@ -40,14 +45,37 @@ class ConfigFile {
 
   absl::StatusOr<offcpu::DaemonConfig> Read() {
     struct stat st;
-    if (!must_exist_ && lstat(path_.c_str(), &st) != 0 && errno == ENOENT) return offcpu::DaemonConfig();
-    must_exist_ = true;
-    const absl::StatusOr<std::string> text = offcpu::ReadRegularFile(path_);
-    if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
-    return offcpu::ParseConfig(*text, path_);
+    std::vector<std::string> paths;
+    if (must_exist_ || lstat(path_.c_str(), &st) == 0 || errno != ENOENT) paths.push_back(path_);
+    must_exist_ = !paths.empty();
+    if (absl::Status status = AddDropIns(&paths); !status.ok()) return status;
+    std::vector<offcpu::ConfigText> files;
+    for (const std::string& path : paths) {
+      absl::StatusOr<std::string> text = offcpu::ReadRegularFile(path);
+      if (!text.ok()) return absl::InvalidArgumentError(text.status().message());
+      files.push_back({.name = path, .text = *std::move(text)});
+    }
+    return offcpu::ParseConfig(files);
   }
 
  private:
+  // Files in the directory that is called as the file with .d behind it, by their names: what a package or an
+  // administrator adds without changing the file.
+  absl::Status AddDropIns(std::vector<std::string>* paths) const {
+    const std::string directory = path_ + ".d";
+    std::vector<std::string> found;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (entry->path().extension() == ".toml") found.push_back(entry->path().string());
+    }
+    if (error && error != std::errc::no_such_file_or_directory)
+      return absl::InvalidArgumentError(absl::StrCat(directory, ": ", error.message()));
+    std::sort(found.begin(), found.end());
+    paths->insert(paths->end(), found.begin(), found.end());
+    return absl::OkStatus();
+  }
+
   bool must_exist_;
   const std::string path_;
 };
@@ -82,6 +110,9 @@ int Run(const Flags& flags) {
     if (!config.ok()) return Fail(config.status());
     const absl::StatusOr<offcpu::ExportConfig> exporting = offcpu::ExportConfigOf(*config, OFFCPU_VERSION);
     if (!exporting.ok()) return Fail(exporting.status());
+    // Without users and control groups that it names, the service would not start either.
+    const absl::Status found = offcpu::RecordConfigOf(*config).status();
+    if (flags.check_config && !found.ok()) return Fail(found);
     if (flags.print_config) std::fputs(offcpu::FormatConfig(*config).c_str(), stdout);
     return std::fflush(stdout) == 0 ? EX_OK : EX_IOERR;
   }

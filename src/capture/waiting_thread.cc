@@ -58,6 +58,7 @@ WaitingThread FromWire(const wire_thread& wire) {
   thread.on_cpu = wire.on_cpu != 0;
   thread.cookie = wire.cookie;
   thread.out_ns = wire.out_ns;
+  thread.off_cpu_ns = wire.off_cpu_ns;
   thread.state = KindOf(wire.state);
   thread.is_kernel = wire.is_kernel != 0;
   thread.has_user = wire.has_user != 0;

@@ -32,9 +32,10 @@ struct WaitingThread {
   // How often it has ever left a CPU. The same number at two moments, at the later one of which it was not on a CPU:
   // it has not run in between.
   uint64_t switches = 0;
-  bool on_cpu = false;  // it runs, or is about to: it has no stacks then
-  uint64_t cookie = 0;  // of its stay, if a capture is pending
-  uint64_t out_ns = 0;  // stamp of its last leaving, scheduler's clock; 0: none
+  bool on_cpu = false;      // it runs, or is about to: it has no stacks then
+  uint64_t cookie = 0;      // of its stay, if a capture is pending
+  uint64_t out_ns = 0;      // stamp of its last leaving, scheduler's clock; 0: none
+  uint64_t off_cpu_ns = 0;  // for so long it has been off the CPU, without interrupts meanwhile; 0: not known
   WaitKind state = WaitKind::kOther;
   bool is_kernel = false;  // it never runs in user mode
   bool has_user = false;   // `registers` are set

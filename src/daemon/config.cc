@@ -339,24 +339,38 @@ class Writer {
   std::string text_;
 };
 
+// An error of several keys together: where the last file says something of it.
+absl::Status FailAtLast(std::span<const ConfigText> files, const std::vector<toml::table>& tables,
+                        std::string_view path, const std::string& what) {
+  for (size_t i = tables.size(); i-- > 0;) {
+    const auto node = tables[i].at_path(path);
+    if (!node) continue;
+    const toml::source_position where = node.node()->source().begin;
+    return absl::InvalidArgumentError(absl::StrCat(files[i].name, ":", where.line, ":", where.column, ": ", what));
+  }
+  return absl::InvalidArgumentError(what);
+}
+
 }  // namespace
 
-absl::StatusOr<DaemonConfig> ParseConfig(std::string_view text, const std::string& name) {
-  const toml::parse_result file = toml::parse(text, name);
-  if (!file) {
-    const toml::source_position where = file.error().source().begin;
-    return absl::InvalidArgumentError(
-        absl::StrCat(name, ":", where.line, ":", where.column, ": ", std::string(file.error().description())));
-  }
+absl::StatusOr<DaemonConfig> ParseConfig(std::span<const ConfigText> files) {
   DaemonConfig config;
-  Reader reader(file.table(), name);
-  VisitKeys(reader, config);
+  std::vector<toml::table> tables;
+  for (const ConfigText& file : files) {
+    toml::parse_result parsed = toml::parse(file.text, file.name);
+    if (!parsed) {
+      const toml::source_position where = parsed.error().source().begin;
+      return absl::InvalidArgumentError(
+          absl::StrCat(file.name, ":", where.line, ":", where.column, ": ", std::string(parsed.error().description())));
+    }
+    tables.push_back(std::move(parsed).table());
+    Reader reader(tables.back(), file.name);
+    VisitKeys(reader, config);
+    if (absl::Status status = reader.status(); !status.ok()) return status;
+  }
   if (config.record.max_wait_ns != 0 && config.record.max_wait_ns < config.record.min_wait_ns)
-    reader.Fail(file.table()["record"]["max_wait"].node()->source(), "max_wait is less than min_wait");
-  if (const std::string wrong = WrongWith(config.http); !wrong.empty())
-    reader.Fail(file.table()["http"].node()->source(), wrong);
-  absl::Status status = reader.status();
-  if (!status.ok()) return status;
+    return FailAtLast(files, tables, "record.max_wait", "max_wait is less than min_wait");
+  if (const std::string wrong = WrongWith(config.http); !wrong.empty()) return FailAtLast(files, tables, "http", wrong);
   return config;
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -79,8 +80,14 @@ struct DaemonConfig {
   bool operator==(const DaemonConfig&) const = default;
 };
 
+// A file, or one that adds to it: keys of a later one replace those of the ones before, lists as a whole.
+struct ConfigText {
+  std::string name;
+  std::string text;
+};
+
 // InvalidArgument with "NAME:LINE:COLUMN: what is wrong", one line.
-absl::StatusOr<DaemonConfig> ParseConfig(std::string_view text, const std::string& name);
+absl::StatusOr<DaemonConfig> ParseConfig(std::span<const ConfigText> files);
 
 // A file that says the same, every key in it.
 std::string FormatConfig(const DaemonConfig& config);

@@ -37,6 +37,10 @@ absl::Status CheckListen(const std::string& value) {
   if (!has_port || port == 0 || port > 65535)
     return absl::InvalidArgumentError(absl::StrCat("'", value, "' is not ADDRESS:PORT"));
   const std::string host = HostOf(value);
+  if (host.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", value, "' has no address: write \"127.0.0.1", value,
+                                                   "\" for this host alone, \"0.0.0.0", value, "\" for all networks"));
+  }
   in6_addr address = {};
   if (host == "localhost" || inet_pton(AF_INET, host.c_str(), &address) == 1) return absl::OkStatus();
   const bool is_bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';

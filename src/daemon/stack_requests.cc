@@ -29,7 +29,9 @@ absl::StatusOr<std::string> StackRequests::Format(const StacksWanted& wanted, Cl
   naming.timed_read = read;
   std::string text;
   const auto write = wanted.json ? WriteThreadStacksJson : WriteThreadStacks;
-  write(Name(std::move(stacks->profile), naming), stacks->pcs, [&text](std::string_view piece) { text += piece; });
+  write(Name(std::move(stacks->profile), naming),
+        {.pcs = std::move(stacks->pcs), .lock_owners = std::move(stacks->lock_owners)},
+        [&text](std::string_view piece) { text += piece; });
   return text;
 }
 

@@ -98,7 +98,9 @@ std::vector<std::string> WakerLabels(const NamedProfile& profile, const WakerCha
 
 std::string KernelLeaf(const std::vector<std::string>& labels) {
   if (labels.empty()) return "";
-  const auto is_scheduler = [](const std::string& label) { return label.find("schedule") != std::string::npos; };
+  const auto is_scheduler = [](const std::string& label) {
+    return label.find("schedule") != std::string::npos || label == "do_nanosleep";  // both only call it
+  };
   const auto leaf = std::find_if_not(labels.rbegin(), labels.rend(), is_scheduler);
   return leaf == labels.rend() ? labels.back() : *leaf;
 }

@@ -67,6 +67,7 @@ void WriteText(const NamedProfile& profile, const FormatOptions& options, ByteSi
   if (has_both) WriteStackTable(profile, shown.rows(), stacks, sink);
   WriteLedgerTable(profile, options.text_processes, sink);
   if (!profile.ledger.empty()) sink("\n");
+  if (options.text_is_short) return WriteShortSummary(profile, shown.is_less(), sink);
   WriteSummary(profile, shown.is_less(), sink);
   WriteIdleTable(shown.sums(), shown.is_less(), sink);
   if (has_both) sink("\n");

@@ -32,6 +32,7 @@ struct FormatOptions {
   bool text_per_thread = false;    // stacks of each thread
   size_t text_columns = kNoLimit;  // of the terminal
   size_t text_modules = 100;       // lines of the table of modules
+  bool text_is_short = false;      // of the summary only the first lines, no patterns of idle.h, no table of modules
   bool frame_sources = false;      // .folded and .txt: names of user frames end with how they were found
   bool html_live = false;          // .html: see PageOptions::live
   size_t html_stacks = PageOptions().max_stacks;

@@ -18,6 +18,7 @@
 #include "recorder/clocks.h"
 #include "recorder/listing.h"
 #include "recorder/live.h"
+#include "recorder/lock_owner.h"
 #include "recorder/look.h"
 #include "recorder/runtime_reads.h"
 #include "recorder/walk_capture.h"
@@ -46,6 +47,7 @@ struct Snapshot {
   CodeVersion code;
   std::vector<WaitingThread> threads;  // those asked for, as they were when their stack was read
   std::vector<LiveStack> stacks;       // parallel to `threads`
+  std::vector<int32_t> lock_owners;    // likewise
 };
 
 // Reads the stacks of threads that have run since they were listed once more, each by itself: threads of a busy process
@@ -59,6 +61,7 @@ void ReadStaleAgain(size_t stack_bytes, const Listing& listing, Snapshot* snapsh
       const std::optional<WaitingThread> now = listing.find(thread.tid);
       if (!now.has_value() || now->process != thread.process) break;
       thread = *now;
+      snapshot->lock_owners[i] = LockOwnersOf({thread}).front();
       stack = std::move(ReadLiveStacks({thread}, stack_bytes, listing.find, listing.describe).front());
     }
   }
@@ -80,9 +83,10 @@ Snapshot TakeSnapshot(const std::vector<WaitingThread>& threads, size_t stack_by
   const ProcessLook before = LookAtProcess(thread.process, thread.tid, nullptr, listing.describe, modules, nullptr);
   Snapshot snapshot = {.name = before.name, .failed = NoUserStack::kUnreadableProcess, .threads = threads};
   const ProcessMemory memory(thread.tid);
-  if (runtime == nullptr && before.space != nullptr) 
+  if (runtime == nullptr && before.space != nullptr)
     runtime = FindRuntime(*before.space, memory, modules.LeaseFor(OwnerOf(thread.tid)));
   if (runtime != nullptr) runtime->Read(memory, {});
+  snapshot.lock_owners = LockOwnersOf(threads);
   snapshot.stacks = ReadLiveStacks(threads, stack_bytes, listing.find, listing.describe);
   ReadStaleAgain(stack_bytes, listing, &snapshot);
   const ProcessLook look =
@@ -106,6 +110,7 @@ struct Found {
   std::shared_ptr<const AddressSpace> space;  // keeps the modules of `stack`
   std::vector<uint64_t> pcs;
   NoUserStack missing = NoUserStack::kOnCpu;
+  int32_t lock_owner = 0;
 };
 
 // Walks the stack of the thread at `index`.
@@ -115,6 +120,7 @@ Found WalkStack(const Snapshot& snapshot, size_t index, Walkers& walkers) {
   // What it ran through meanwhile is not known.
   if (live.missing == NoUserStack::kStale) found.thread.kernel.clear();
   if (live.missing != NoUserStack::kNone) return found;
+  found.lock_owner = snapshot.lock_owners[index];
   found.missing = snapshot.failed;
   if (snapshot.failed != NoUserStack::kNone) return found;
   if (live.capture.code.hash != snapshot.code.hash) {
@@ -139,13 +145,14 @@ void AddToProfile(Found found, ProcessStacks* result) {
   }
   profile.user_stacks.push_back({.stack = std::move(found.stack), .missing = found.missing});
   result->pcs.push_back(std::move(found.pcs));
+  result->lock_owners.push_back(found.lock_owner);
   profile.rows.push_back({{.tid = found.thread.tid,
                            .comm = index,
                            .kernel_stack = index,
                            .user_stack = index,
                            .kind = found.thread.state,
                            .syscall = found.thread.syscall},
-                          {.count = 1}});
+                          {.count = 1, .blocked_ns = found.thread.off_cpu_ns}});
 }
 
 // A kernel may keep a process from being looked at.
@@ -254,13 +261,25 @@ class Reading {
     if (has_stack || state->found.missing != NoUserStack::kNone) state->found = std::move(found);
   }
 
+  // For a mutex whose owner is known. Owners are read one after the other: those of threads that have not run since
+  // hold at one moment, now.
+  bool StillWaits(const Found& found) const {
+    if (found.lock_owner == 0) return true;
+    const std::optional<WaitingThread> now = listing_.find(found.thread.tid);
+    return now.has_value() && now->process == found.thread.process && now->switches == found.thread.switches &&
+           !now->on_cpu && now->state == WaitKind::kSleeping;
+  }
+
   ProcessStacks Result() {
     ProcessStacks result;
     result.profile.start_unix_ns = NowNs(CLOCK_REALTIME);
     const ProcessKey key = states_.empty() ? ProcessKey{.pid = pid_} : states_.begin()->second.found.thread.process;
     if (name_.empty() && !states_.empty()) name_ = states_.begin()->second.found.thread.comm;
     result.profile.processes.push_back({.key = key, .name = name_});
-    for (auto& [tid, state] : states_) AddToProfile(std::move(state.found), &result);
+    for (auto& [tid, state] : states_) {
+      if (!StillWaits(state.found)) state.found.lock_owner = 0;
+      AddToProfile(std::move(state.found), &result);
+    }
     return result;
   }
 

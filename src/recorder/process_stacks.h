@@ -19,11 +19,13 @@
 namespace offcpu {
 
 struct ProcessStacks {
-  // A row for each thread, by tid: what it is doing, without times. `user_stacks` and `kernel_stacks` are parallel to
-  // `rows`.
+  // A row for each thread, by tid: what it is doing, and for how long, if that is known. `user_stacks` and
+  // `kernel_stacks` are parallel to `rows`.
   Profile profile;
   // Parallel to profile.user_stacks: the program counters in the process, leaf first.
   std::vector<std::vector<uint64_t>> pcs;
+  // Parallel to profile.rows: the thread that holds the mutex which this one waits for; 0: none, or not known.
+  std::vector<int32_t> lock_owners;
 };
 
 // NotFound if there is no such process, Aborted if the kernel lists none of its threads all the same. A

@@ -1,12 +1,13 @@
 #include "tables/row_groups.h"
 
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_join.h"
 #include "bytes/name_numbers.h"
 #include "bytes/utf8.h"
+#include "labels/plumbing.h"
 #include "labels/stack_labels.h"
 
 namespace offcpu {
@@ -33,10 +34,49 @@ std::vector<uint32_t> SameStacks(const std::vector<Stack>& stacks, std::vector<s
   return first.Take();
 }
 
-std::vector<uint32_t> SameComms(const NamedProfile& profile) {
-  FirstIndices first;
-  for (const std::string& comm : profile.comms) first.Add(WithoutDigits(comm));
-  return first.Take();
+// The kernel stack up to where it calls the scheduler.
+std::vector<std::string> CallersOfScheduler(const NamedKernelStack& stack) {
+  std::vector<std::string> labels = KernelLabels(stack);
+  while (!labels.empty() && IsSchedulerCode(labels.back())) labels.pop_back();
+  return labels;
+}
+
+struct GroupKey {
+  uint32_t process = 0;
+  int32_t tid = 0;  // 0: threads share groups
+  uint32_t comm = 0;
+  uint32_t user_stack = 0;
+  uint32_t kernel_stack = 0;
+  bool is_remainder = false;
+
+  bool operator==(const GroupKey&) const = default;
+  template <typename H>
+  friend H AbslHashValue(H h, const GroupKey& key) {
+    return H::combine(std::move(h), key.process, key.tid, key.comm, key.user_stack, key.kernel_stack, key.is_remainder);
+  }
+};
+
+bool IsOpen(const RowGroup& group) {
+  return std::all_of(group.rows.begin(), group.rows.end(),
+                     [](const NamedRow* row) { return row->kind == WaitKind::kOpen; });
+}
+
+// Puts groups of open waits into the one of those that have ended at the same place. `places`: the keys of the groups,
+// with the kernel stacks up to the scheduler.
+void JoinOpenWaits(const std::vector<GroupKey>& places, std::vector<RowGroup>* groups) {
+  absl::flat_hash_map<GroupKey, std::vector<size_t>> ended;
+  for (size_t i = 0; i < groups->size(); ++i) {
+    if (!IsOpen((*groups)[i])) ended[places[i]].push_back(i);
+  }
+  for (size_t i = 0; i < groups->size(); ++i) {
+    RowGroup& group = (*groups)[i];
+    if (!IsOpen(group)) continue;
+    const auto it = ended.find(places[i]);
+    if (it == ended.end() || it->second.size() != 1) continue;
+    for (const NamedRow* row : group.rows) (*groups)[it->second.front()].Add(*row);
+    group.rows.clear();
+  }
+  std::erase_if(*groups, [](const RowGroup& group) { return group.rows.empty(); });
 }
 
 std::string NameOf(const std::set<std::string>& names, std::string (*folded)(std::string_view)) {
@@ -76,12 +116,23 @@ void LeaveOutNumbers(NamedProfile* before, NamedProfile* after) {
   }
 }
 
+std::vector<uint32_t> SameComms(const NamedProfile& profile) {
+  FirstIndices first;
+  for (const std::string& comm : profile.comms) first.Add(WithoutDigits(comm));
+  return first.Take();
+}
+
+std::string ProgramOf(const ProcessInfo& process) { return WithoutNumbers(process.name) + "\n" + process.executable; }
+
+std::string ProgramText(const std::set<std::string>& names) { return NameOf(names, WithoutNumbers); }
+
+std::string ThreadText(const std::set<std::string>& names) { return NameOf(names, WithoutDigits); }
+
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart) {
   FirstIndices first;
   for (size_t i = 0; i < profile.processes.size(); ++i) {
     const ProcessInfo& process = profile.processes[i];
-    first.Add(apart == RowsApart::kPrograms ? WithoutNumbers(process.name) + "\n" + process.executable
-                                            : std::to_string(i));
+    first.Add(apart == RowsApart::kPrograms ? ProgramOf(process) : std::to_string(i));
   }
   return first.Take();
 }
@@ -91,29 +142,39 @@ std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const N
   const std::vector<uint32_t> comms = SameComms(profile);
   const std::vector<uint32_t> users = SameStacks(profile.user_stacks, UserLabels);
   const std::vector<uint32_t> kernels = SameStacks(profile.kernel_stacks, KernelLabels);
-  absl::flat_hash_map<std::tuple<uint32_t, int32_t, uint32_t, uint32_t, uint32_t, bool>, size_t> index;
+  const std::vector<uint32_t> callers = SameStacks(profile.kernel_stacks, CallersOfScheduler);
+  absl::flat_hash_map<GroupKey, size_t> index;
   std::vector<RowGroup> groups;
+  std::vector<GroupKey> places;  // parallel to groups
   for (const NamedRow& row : rows) {
-    const int32_t tid = apart == RowsApart::kThreads ? row.tid : 0;
-    const auto [it, inserted] = index.try_emplace({processes[row.process], tid, comms[row.comm], users[row.user_stack],
-                                                   kernels[row.kernel_stack], IsRemainder(row)},
-                                                  groups.size());
-    if (inserted) groups.emplace_back();
+    GroupKey key = {.process = processes[row.process],
+                    .tid = apart == RowsApart::kThreads ? row.tid : 0,
+                    .comm = comms[row.comm],
+                    .user_stack = users[row.user_stack],
+                    .kernel_stack = kernels[row.kernel_stack],
+                    .is_remainder = IsRemainder(row)};
+    const auto [it, inserted] = index.try_emplace(key, groups.size());
+    if (inserted) {
+      groups.emplace_back();
+      key.kernel_stack = callers[row.kernel_stack];
+      places.push_back(key);
+    }
     groups[it->second].Add(row);
   }
+  JoinOpenWaits(places, &groups);
   return groups;
 }
 
 std::string ProgramText(const NamedProfile& profile, const RowGroup& group) {
   std::set<std::string> names;
   for (const uint32_t process : group.processes) names.insert(profile.processes[process].name);
-  return NameOf(names, WithoutNumbers);
+  return ProgramText(names);
 }
 
 std::string ThreadText(const NamedProfile& profile, const RowGroup& group) {
   std::set<std::string> names;
   for (const uint32_t comm : group.comms) names.insert(profile.comms[comm]);
-  return NameOf(names, WithoutDigits);
+  return ThreadText(names);
 }
 
 }  // namespace offcpu

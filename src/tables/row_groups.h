@@ -42,11 +42,20 @@ void LeaveOutNumbers(NamedProfile* before, NamedProfile* after);
 // Is this what is left of a wait for work, its time for a CPU (idle.h)? It belongs to no wait that is counted.
 inline bool IsRemainder(const ProfileRow& row) { return row.count == 0 && row.samples == 0 && row.max_ns == 0; }
 
-// By the index of a process, that of the first one which is the same to the reader.
+// By the index of a process, that of the first one which is the same to the reader; likewise of names of threads.
 std::vector<uint32_t> SameProcesses(const NamedProfile& profile, RowsApart apart);
+std::vector<uint32_t> SameComms(const NamedProfile& profile);
+
+// What makes a process the same program as another one: its name and its executable.
+std::string ProgramOf(const ProcessInfo& process);
+
+// What several names of one program, or of the threads of one pool, are called together.
+std::string ProgramText(const std::set<std::string>& names);
+std::string ThreadText(const std::set<std::string>& names);
 
 // A group for each stack of functions, whatever was waited for there, and whatever ended that. In the order of the
-// rows.
+// rows. Waits that went on at the end have stacks without the functions of the scheduler that they had called: they are
+// in the group of those that have ended at the same place, if there is one such group.
 std::vector<RowGroup> GroupStacks(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart);
 
 // "postgres", or "kworker/*" of several names; the same of threads.

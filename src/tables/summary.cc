@@ -18,6 +18,7 @@
 #include "classify/idle.h"
 #include "labels/row_error.h"
 #include "labels/row_value.h"
+#include "profile/losses.h"
 #include "tables/cost_text.h"
 #include "tables/row_groups.h"
 #include "tables/stack_shares.h"
@@ -87,15 +88,30 @@ std::string WhatClocksDid(const ProfileStats& stats) {
   return absl::StrJoin(events, ", ");
 }
 
+void WriteRecorded(const NamedProfile& profile, ByteSink sink) {
+  const ProfileStats& stats = profile.stats;
+  sink(absl::StrFormat("recorded      %s: %d intervals of %d %s, %d rows\n", FormatDuration(profile.duration_ns),
+                       stats.intervals, stats.processes, stats.processes == 1 ? "process" : "processes",
+                       profile.rows.size()));
+}
+
+void WriteClocks(const ProfileStats& stats, ByteSink sink) {
+  const std::string clocks = WhatClocksDid(stats);
+  if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
+}
+
+void WriteAccuracy(const NamedProfile& profile, const ShownRows& shown, ByteSink sink) {
+  sink(absl::StrCat("accuracy      ", AccuracyOf(profile, shown.rows()), "\n"));
+}
+
 // Most of what a user wants to know of a recording; if it is less, the largest gaps, and what to do about them.
-void WriteStackShares(const NamedProfile& profile, ByteSink sink) {
-  constexpr size_t kMostGaps = 3;
+void WriteStackShares(const NamedProfile& profile, size_t most_gaps, ByteSink sink) {
   const StackShares shares = SharesOf(profile);
   if (shares.ns == 0) return;
   sink(absl::StrFormat("with stacks   %s of the time off a CPU has all of its user stack\n",
                        FormatPercent(shares.complete_ns, shares.ns)));
   if (shares.complete_ns >= shares.ns / 100 * 99) return;
-  for (size_t i = 0; i < std::min(kMostGaps, shares.gaps.size()); ++i) {
+  for (size_t i = 0; i < std::min(most_gaps, shares.gaps.size()); ++i) {
     const StackGap& gap = shares.gaps[i];
     sink(absl::StrFormat("  %s %s%s%s\n", FormatPercent(gap.ns, shares.ns), gap.reason, gap.remedy.empty() ? "" : ": ",
                          gap.remedy));
@@ -154,17 +170,44 @@ void WriteWalkMisses(const ProfileStats& stats, ByteSink sink) {
   if (!misses.empty()) sink(absl::StrCat("  not so      ", absl::StrJoin(misses, ", "), "\n"));
 }
 
+// Is time missing in the profile with it?
+bool TakesTime(const Drop& drop) {
+  return std::any_of(kLosses.begin(), kLosses.end(),
+                     [&drop](const LossInfo& info) { return info.takes_time && info.name == drop.reason; });
+}
+
+// The losses that make times wrong, each with its own line. What only lacks a stack is in the shares of stacks.
+void WriteLostTime(const ProfileStats& stats, ByteSink sink) {
+  if (stats.drops.empty()) return sink("lost          nothing\n");
+  if (std::none_of(stats.drops.begin(), stats.drops.end(), TakesTime)) return sink("lost          no time\n");
+  for (const Drop& drop : stats.drops) {
+    if (!TakesTime(drop)) continue;
+    sink(absl::StrFormat("lost          %s: %d%s\n", Printable(drop.reason), drop.count,
+                         drop.ns == 0 ? "" : absl::StrCat(", ", FormatDuration(drop.ns))));
+  }
+}
+
 }  // namespace
 
+void WriteShortSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
+  constexpr size_t kMostGaps = 1;
+  const ShownRows shown(profile, hide_idle);
+  WriteRecorded(profile, sink);
+  if (hide_idle) WriteHidden(profile, shown, sink);
+  WriteStackShares(profile, kMostGaps, sink);
+  WriteClocks(profile.stats, sink);
+  WriteAccuracy(profile, shown, sink);
+  WriteLostTime(profile.stats, sink);
+}
+
 void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
+  constexpr size_t kMostGaps = 3;
   const ProfileStats& stats = profile.stats;
-  sink(absl::StrFormat("recorded      %s: %d intervals of %d processes, %d rows\n", FormatDuration(profile.duration_ns),
-                       stats.intervals, stats.processes, profile.rows.size()));
+  WriteRecorded(profile, sink);
   const ShownRows shown(profile, hide_idle);
   if (hide_idle) WriteHidden(profile, shown, sink);
-  WriteStackShares(profile, sink);
-  const std::string clocks = WhatClocksDid(stats);
-  if (!clocks.empty()) sink(absl::StrCat("meanwhile     ", clocks, "\n"));
+  WriteStackShares(profile, kMostGaps, sink);
+  WriteClocks(stats, sink);
   sink(absl::StrFormat("stacks        %d user, %d kernel; %d captures for %d stays\n",
                        Stacks(profile, &ProfileRow::user_stack), Stacks(profile, &ProfileRow::kernel_stack),
                        stats.captures, stats.cookies));
@@ -184,7 +227,7 @@ void WriteSummary(const NamedProfile& profile, bool hide_idle, ByteSink sink) {
                          FormatDuration(stats.capture_ns / stats.captures), FormatDuration(stats.capture_longest_ns)));
   }
   WriteCost(stats, sink);
-  sink(absl::StrCat("accuracy      ", AccuracyOf(profile, shown.rows()), "\n"));
+  WriteAccuracy(profile, shown, sink);
   if (stats.oncpu_period_ns != 0) {
     sink(absl::StrFormat("on a CPU      %d samples that stand for %s\n", stats.oncpu_samples,
                          FormatDuration(Total(profile.rows, RowValue::kCpu))));

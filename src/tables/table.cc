@@ -4,21 +4,27 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "bytes/name_numbers.h"
 #include "bytes/units.h"
 #include "classify/system_calls.h"
 #include "classify/wait_cause.h"
+#include "labels/own_function.h"
+#include "labels/plumbing.h"
 #include "labels/row_error.h"
 #include "labels/stack_labels.h"
 #include "tables/error_column.h"
 #include "tables/keep_most.h"
+#include "tables/stack_line.h"
 
 namespace offcpu {
 namespace {
@@ -28,10 +34,14 @@ using Rows = std::span<const NamedRow>;
 constexpr size_t kLeafFrames = 3;
 constexpr size_t kWakers = 3;  // of a stack
 constexpr const char* kIndent = "        ";
-// How many frames of a deep stack a terminal shows: few say what called it, more what it does.
-constexpr size_t kOuterFrames = 6;
-constexpr size_t kInnerFrames = 14;
-constexpr size_t kWideColumns = 100;
+constexpr const char* kOwnIndent = "      > ";  // before the program's own innermost function
+// How many frames of a deep stack a terminal shows: few say what called it, more what it does. Those around the
+// program's own function are among them, unless it is very far out.
+constexpr size_t kOuterFrames = 3;
+constexpr size_t kInnerFrames = 9;
+constexpr size_t kMostInnerFrames = 20;
+constexpr size_t kCallersOfOwn = 2;
+constexpr size_t kWideColumns = 110;
 
 // Behind the indent.
 size_t RoomIn(const TableOptions& options) {
@@ -70,20 +80,25 @@ std::string ValueText(const RowSums& sums, RowValue value) {
   return WithError(FormatValue(ValueOf(sums, value), value), sums, value);
 }
 
-// "read < do_io < main": from the leaf outwards.
-std::string UserLeaves(const NamedUserStack& stack) {
-  std::string line;
+// From the program's own function outwards.
+std::vector<std::string> UserLeaves(const NamedUserStack& stack) {
   std::vector<std::string> user = UserLabels(stack);
-  size_t shown = std::min(user.size(), kLeafFrames);
-  for (size_t i = 0; i < shown; ++i) absl::StrAppend(&line, i == 0 ? "" : " < ", user[user.size() - 1 - i]);
-  return line;
+  user.resize(user.size() - FunctionsBelowShown(stack));
+  std::reverse(user.begin(), user.end());
+  user.resize(std::min(user.size(), kLeafFrames));
+  return user;
 }
 
-// "read < do_io < main | pipe_read": with what it waited in.
-std::string LeafLine(const NamedProfile& profile, const ProfileRow& row) {
-  const std::string line = UserLeaves(profile.user_stacks[row.user_stack]);
+// "do_io < loop < main | pipe_read": with what it waited in. A terminal has as much of it as there is room for.
+std::string LeafLine(const NamedProfile& profile, const ProfileRow& row, size_t columns) {
+  const std::vector<std::string> user = UserLeaves(profile.user_stacks[row.user_stack]);
   const std::string kernel = KernelLeaf(KernelLabels(profile.kernel_stacks[row.kernel_stack]));
-  return kernel.empty() ? line : absl::StrCat(line, " | ", kernel);
+  if (columns != kNoLimit) return StackLine(user, kernel, columns);
+  return absl::StrCat(absl::StrJoin(user, " < "), kernel.empty() ? "" : " | ", kernel);
+}
+
+std::string CauseText(const ProfileRow& stack, WaitCauses& causes) {
+  return stack.kind == WaitKind::kRunning ? "on a CPU" : std::string(Name(causes.Of(stack)));
 }
 
 // "mutex in futex", "on a CPU in read", "on a CPU".
@@ -121,7 +136,7 @@ std::string LinkLine(const NamedProfile& profile, const WakerLink& link, bool ha
   if (link.interrupt) return absl::StrCat(std::string(kInterrupt), " | ", leaf);
   const std::string pid = has_pid ? absl::StrCat(" (", profile.processes[link.process].key.pid, ")") : "";
   return absl::StrCat(ThreadLabel(profile.comms[link.comm]), pid, ": ",
-                      UserLeaves(profile.user_stacks[link.user_stack]), " | ", leaf);
+                      absl::StrJoin(UserLeaves(profile.user_stacks[link.user_stack]), " < "), " | ", leaf);
 }
 
 // Waits that were ended in one way, by any number of processes.
@@ -189,17 +204,38 @@ std::string WhichThreads(const NamedProfile& profile, const RowGroup& group) {
   return absl::StrCat(group.comms.size() > 1 ? "threads " : "thread ", name);
 }
 
-// The frames of one part of a stack, outermost first. On a terminal the middle of a deep one is left out.
-void WriteFrames(const std::vector<std::string>& labels, const TableOptions& options, ByteSink sink) {
-  const bool is_folded = options.columns != kNoLimit && labels.size() > kOuterFrames + kInnerFrames + 1;
-  const size_t folded = is_folded ? labels.size() - kOuterFrames - kInnerFrames : 0;
+// The user frames, outermost first. On a terminal the middle of a deep stack is left out.
+void WriteUserFrames(const NamedUserStack& stack, const TableOptions& options, ByteSink sink) {
+  const std::vector<std::string> labels = UserLabels(stack);
+  const std::optional<size_t> below = FunctionsBelowOwn(stack);
+  const size_t own = below.has_value() ? labels.size() - 1 - *below : labels.size();
+  const size_t inner = std::clamp(below.value_or(0) + 1 + kCallersOfOwn, kInnerFrames, kMostInnerFrames);
+  const bool is_folded = options.columns != kNoLimit && labels.size() > kOuterFrames + inner + 1;
+  const size_t folded = is_folded ? labels.size() - kOuterFrames - inner : 0;
   for (size_t i = 0; i < labels.size(); ++i) {
     if (is_folded && i == kOuterFrames) {
       sink(absl::StrCat(kIndent, "... ", folded, " more ...\n"));
       i += folded;
     }
-    sink(absl::StrCat(kIndent, ShortenedInside(labels[i], RoomIn(options)), "\n"));
+    sink(absl::StrCat(i == own ? kOwnIndent : kIndent, ShortenedInside(labels[i], RoomIn(options)), "\n"));
   }
+}
+
+// The kernel's frames likewise. On a terminal, those at either end that every wait has are one line.
+void WriteKernelFrames(const NamedKernelStack& stack, const TableOptions& options, ByteSink sink) {
+  const std::vector<std::string> labels = KernelLabels(stack);
+  if (labels.empty()) return;
+  size_t begin = 0;
+  size_t end = labels.size();
+  if (options.columns != kNoLimit) {
+    while (begin < end && IsPlumbing(labels[begin])) ++begin;
+    while (end > begin && IsPlumbing(labels[end - 1])) --end;
+  }
+  const size_t folded = labels.size() - (end - begin);
+  sink(absl::StrCat(kIndent, "-- kernel",
+                    folded == 0 ? "" : absl::StrCat(", ", folded, " of system call entry and scheduler left out"),
+                    " --\n"));
+  for (size_t i = begin; i < end; ++i) sink(absl::StrCat(kIndent, ShortenedInside(labels[i], RoomIn(options)), "\n"));
 }
 
 // One line, or two where the terminal has no room for it.
@@ -210,7 +246,7 @@ void WriteStackHead(const std::string& figures, const std::string& who, const Ta
 }
 
 struct ProcessLine {
-  std::string name, pid, threads, off_cpu, error, blocked, runnable, on_cpu, stack;
+  std::string name, pid, threads, off_cpu, error, blocked, runnable, on_cpu, cause;
 };
 
 // Which columns there are.
@@ -219,20 +255,24 @@ struct ProcessColumns {
   bool has_samples = false;
 };
 
-// A narrow terminal has no room for all columns: what is blocked is the rest of the time.
-void WriteProcessLine(const ProcessLine& line, const ProcessColumns& columns, const TableOptions& options,
-                      ByteSink sink) {
+// A narrow terminal has no room for all columns: what is blocked is the rest of the time, and the cause says more than
+// the number of threads.
+// `stack`: gives the last column as wide as it is told.
+void WriteProcessLine(const ProcessLine& line, absl::FunctionRef<std::string(size_t)> stack,
+                      const ProcessColumns& columns, const TableOptions& options, ByteSink sink) {
   const bool has_limit = options.columns != kNoLimit;
   const bool is_wide = options.columns >= kWideColumns;
-  std::string text = absl::StrFormat("%-16s %8s %7s %10s", has_limit ? Cell(line.name, 16) : line.name, line.pid,
-                                     line.threads, line.off_cpu);
+  std::string text = absl::StrFormat("%-16s %8s", has_limit ? Cell(line.name, 16) : line.name, line.pid);
+  if (is_wide) absl::StrAppend(&text, absl::StrFormat(" %7s", line.threads));
+  absl::StrAppend(&text, absl::StrFormat(" %10s", line.off_cpu));
   text += ErrorColumn(columns.has_errors, line.error);
   if (is_wide) absl::StrAppend(&text, absl::StrFormat(" %10s", line.blocked));
-  if (is_wide || !columns.has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.runnable));
+  if (is_wide || !(columns.has_samples || columns.has_errors))
+    absl::StrAppend(&text, absl::StrFormat(" %10s", line.runnable));
   if (columns.has_samples) absl::StrAppend(&text, absl::StrFormat(" %10s", line.on_cpu));
-  text += "  ";
+  absl::StrAppend(&text, "  ", Cell(Shortened(line.cause, kCauseColumns), kCauseColumns), " ");
   const size_t room = has_limit ? options.columns - std::min(options.columns, ColumnsOf(text)) : kNoLimit;
-  sink(absl::StrCat(text, ShortenedInside(line.stack, room), "\n"));
+  sink(absl::StrCat(text, stack(room), "\n"));
 }
 
 }  // namespace
@@ -244,10 +284,12 @@ void WriteProcessTable(const NamedProfile& profile, Rows rows, const TableOption
            [&options](const ProcessSum& sum) { return ValueOf(sum.group.row, options.value); });
   const ProcessColumns columns = {.has_errors = SumOf(rows).ns_variance > 0,
                                   .has_samples = profile.stats.oncpu_period_ns != 0};
+  WaitCauses causes(profile);
   const bool has_tids = std::any_of(rows.begin(), rows.end(), [](const NamedRow& row) { return row.tid != 0; });
-  WriteProcessLine({"PROCESS", "PID", has_tids ? "THREADS" : "NAMES", "OFF-CPU", std::string(kErrorTitle), "BLOCKED",
-                    "RUNNABLE", "ON-CPU", "COSTLIEST STACK"},
-                   columns, options, sink);
+  WriteProcessLine(
+      {"PROCESS", "PID", has_tids ? "THREADS" : "NAMES", "OFF-CPU", std::string(kErrorTitle), "BLOCKED", "RUNNABLE",
+       "ON-CPU", "CAUSE"},
+      [](size_t room) { return Shortened("COSTLIEST STACK", room); }, columns, options, sink);
   for (const ProcessSum& sum : processes) {
     const RowGroup& group = sum.group;
     const std::string pid = group.processes.size() > 1 ? absl::StrCat(group.processes.size(), " procs")
@@ -256,8 +298,8 @@ void WriteProcessTable(const NamedProfile& profile, Rows rows, const TableOption
         {ProgramText(profile, group), pid, absl::StrCat(has_tids ? group.tids.size() : NamesIn(profile, group)),
          FormatDuration(group.row.total_ns()), ErrorText(group.row, RowValue::kOffCpu),
          FormatDuration(group.row.blocked_ns), FormatDuration(group.row.runnable_ns), FormatDuration(group.row.cpu_ns),
-         LeafLine(profile, sum.costliest)},
-        columns, options, sink);
+         CauseText(sum.costliest, causes)},
+        [&](size_t room) { return LeafLine(profile, sum.costliest, room); }, columns, options, sink);
   }
   if (count > processes.size()) sink(absl::StrCat("not shown: ", count - processes.size(), "\n"));
 }
@@ -268,17 +310,17 @@ void WriteStackTable(const NamedProfile& profile, Rows rows, const TableOptions&
   KeepMost(stacks, options.limit, amount);
   const uint64_t total = Total(rows, options.value);
   WaitCauses causes(profile);
+  const bool is_last_first = options.columns != kNoLimit;
   for (size_t i = 0; i < stacks.size(); ++i) {
-    const RowGroup& stack = stacks[i];
-    const std::string figures = absl::StrFormat("#%d  %s, %s  %s", i + 1, ValueText(stack.row, options.value),
+    const size_t rank = is_last_first ? stacks.size() - 1 - i : i;
+    const RowGroup& stack = stacks[rank];
+    const std::string figures = absl::StrFormat("#%d  %s, %s  %s", rank + 1, ValueText(stack.row, options.value),
                                                 FormatPercent(amount(stack), total), CountText(stack.row));
     WriteStackHead(
         figures, absl::StrCat(WhoText(profile, stack), ", ", WhichThreads(profile, stack), ": ", WhatOf(stack, causes)),
         options, sink);
-    WriteFrames(UserLabels(profile.user_stacks[stack.row.user_stack]), options, sink);
-    const std::vector<std::string> kernel = KernelLabels(profile.kernel_stacks[stack.row.kernel_stack]);
-    if (!kernel.empty()) sink(absl::StrCat(kIndent, "-- kernel --\n"));
-    WriteFrames(kernel, options, sink);
+    WriteUserFrames(profile.user_stacks[stack.row.user_stack], options, sink);
+    WriteKernelFrames(profile.kernel_stacks[stack.row.kernel_stack], options, sink);
     WriteWakers(profile, stack, options, sink);
     sink("\n");
   }

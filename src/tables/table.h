@@ -24,12 +24,15 @@ struct TableOptions {
   size_t columns = kNoLimit;  // of the terminal; without one, lines are as long as they get, and stacks are whole
 };
 
-// One line for each of the programs or processes with the most time, with the leaf of its costliest stack.
+// One line for each of the programs or processes with the most time, with the cause and the innermost functions of its
+// costliest stack, from the program's own function on.
 void WriteProcessTable(const NamedProfile& profile, std::span<const NamedRow> rows, const TableOptions& options,
                        ByteSink sink);
 
 // The costliest stacks of one thread name of one program or process, all kinds of wait together: times, then the frames
-// from the outermost one down to where the thread left the CPU. Numbers in names of threads tell none apart.
+// from the outermost one down to where the thread left the CPU, with a mark at the program's own function
+// (labels/own_function.h). Numbers in names of threads tell none apart. On a terminal the costliest comes last, where
+// it stays on the screen.
 void WriteStackTable(const NamedProfile& profile, std::span<const NamedRow> rows, const TableOptions& options,
                      ByteSink sink);
 

@@ -1,6 +1,7 @@
 #include "tables/thread_stacks.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -18,7 +19,9 @@
 #include "classify/wait_cause.h"
 #include "json/json_writer.h"
 #include "json/stack_json.h"
+#include "labels/own_function.h"
 #include "labels/stack_labels.h"
+#include "tables/deadlocks.h"
 #include "tables/row_groups.h"
 
 namespace offcpu {
@@ -28,8 +31,28 @@ ProcessInfo ProcessOf(const ProfileFacts& profile) {
   return profile.processes.empty() ? ProcessInfo() : profile.processes.front();
 }
 
-std::span<const uint64_t> PcsOf(const FramePcs& pcs, size_t index) {
-  return index < pcs.size() ? std::span<const uint64_t>(pcs[index]) : std::span<const uint64_t>();
+std::span<const uint64_t> PcsOf(const ThreadDetails& details, size_t index) {
+  return index < details.pcs.size() ? std::span<const uint64_t>(details.pcs[index]) : std::span<const uint64_t>();
+}
+
+// `row`: of the profile.
+int32_t LockOwnerOf(const NamedProfile& profile, const ThreadDetails& details, const NamedRow& row) {
+  const auto index = static_cast<size_t>(&row - profile.rows.data());
+  return index < details.lock_owners.size() ? details.lock_owners[index] : 0;
+}
+
+std::vector<std::vector<int32_t>> DeadlocksOf(const NamedProfile& profile, const ThreadDetails& details) {
+  std::vector<LockWait> waits;
+  for (const NamedRow& row : profile.rows)
+    waits.push_back({.tid = row.tid, .owner = LockOwnerOf(profile, details, row)});
+  return FindDeadlocks(waits);
+}
+
+// "1234 worker"
+std::string ThreadName(const NamedProfile& profile, int32_t tid) {
+  const auto row = std::find_if(profile.rows.begin(), profile.rows.end(),
+                                [tid](const NamedRow& candidate) { return candidate.tid == tid; });
+  return row == profile.rows.end() ? absl::StrCat(tid) : absl::StrCat(tid, " ", Printable(profile.comms[row->comm]));
 }
 
 bool IsRunning(const NamedProfile& profile, const ProfileRow& row) {
@@ -48,35 +71,40 @@ std::string WaitOf(const NamedProfile& profile, const NamedRow& row) {
   return says_more && cause != WaitCause::kPreempted ? WaitLabel(causes.NameOf(row), row.syscall) : "";
 }
 
-// "#12  0x00007f0000001010  ": as wide for each frame of a stack.
-std::string FrameHead(size_t number, uint64_t address) {
-  return absl::StrFormat("  %-4s 0x%016x  ", absl::StrCat("#", number), address);
+// "  #12  ", and "> #12  " for the program's own innermost function: as wide for each frame of a stack.
+std::string FrameHead(size_t number, bool is_own) {
+  return absl::StrFormat("%s%-4s ", is_own ? "> " : "  ", absl::StrCat("#", number));
 }
 
 // Returns how many frames there were.
 size_t WriteKernelFrames(const std::vector<NamedFrame>& frames, ByteSink sink) {
   if (frames.empty()) sink("  [unknown kernel stack]\n");
   for (size_t i = 0; i < frames.size(); ++i) {
-    sink(absl::StrCat(FrameHead(i, frames[i].address), Printable(frames[i].name()), "  [kernel]\n"));
+    sink(absl::StrFormat("%s%s%s  0x%016x\n", FrameHead(i, false), Printable(frames[i].name()),
+                         i == 0 ? "  [kernel]" : "", frames[i].address));
   }
   return frames.size();
 }
 
+// The module stands where it is another one than that of the frame before. Without a symbol it is in the name.
 void WriteUserFrames(const NamedUserStack& stack, std::span<const uint64_t> pcs, size_t number, ByteSink sink) {
+  std::optional<size_t> below = FunctionsBelowOwn(stack);
+  const auto is_own = [&below] { return below.has_value() && (*below)-- == 0; };
+  std::string_view module;
   for (size_t i = 0; i < stack.frames.size(); ++i) {
     const NamedFrame& frame = stack.frames[i];
     if (frame.is_marker()) {
+      is_own();  // it counts
       sink(absl::StrCat("  ", Printable(frame.name()), "\n"));
       continue;
     }
-    const std::string head =
-        i < pcs.size() ? FrameHead(number + i, pcs[i]) : absl::StrFormat("  %-4s ", absl::StrCat("#", number + i));
-    // Without a symbol the name is the module's and an offset already.
-    const bool has_module = !frame.module_name.empty() && frame.named;
-    const std::string module = has_module ? absl::StrCat("  ", Printable(frame.module_name)) : "";
+    const bool has_module = frame.named && !frame.module_name.empty() && frame.module_name != module;
+    module = frame.module_name;
     for (const FrameLine& line : frame.lines.first(frame.lines.size() - 1))
-      sink(absl::StrFormat("%s%s%s  (inlined)\n", std::string(head.size(), ' '), Printable(line.function), module));
-    sink(absl::StrFormat("%s%s%s  (%s)\n", head, Printable(frame.name()), module, Name(frame.source)));
+      sink(absl::StrFormat("%s     %s  (inlined)\n", is_own() ? "> " : "  ", Printable(line.function)));
+    sink(absl::StrCat(FrameHead(number + i, is_own()), Printable(frame.name()), has_module ? "  " : "",
+                      has_module ? Printable(module) : "", i < pcs.size() ? absl::StrFormat("  0x%016x", pcs[i]) : "",
+                      "  (", std::string(Name(frame.source)), ")\n"));
   }
   const std::string end = EndLabel(stack);
   if (!end.empty()) sink(absl::StrCat("  ", end, "\n"));
@@ -89,15 +117,15 @@ struct ThreadGroup {
   std::set<std::string> comms;
 };
 
-std::vector<ThreadGroup> GroupThreads(const NamedProfile& profile) {
+std::vector<ThreadGroup> GroupThreads(const NamedProfile& profile, const ThreadDetails& details) {
   std::vector<ThreadGroup> groups;
   absl::flat_hash_map<std::string, size_t> index;
   for (const NamedRow& row : profile.rows) {
     const std::string& comm = profile.comms[row.comm];
-    std::string key =
-        absl::StrCat(WithoutDigits(comm), "\n", std::string(StateOf(profile, row)), "\n", WaitOf(profile, row), "\n",
-                     absl::StrJoin(KernelLabels(profile.kernel_stacks[row.kernel_stack]), "\n"), "\n-\n",
-                     absl::StrJoin(UserLabels(profile.user_stacks[row.user_stack]), "\n"));
+    std::string key = absl::StrCat(WithoutDigits(comm), "\n", std::string(StateOf(profile, row)), "\n",
+                                   WaitOf(profile, row), "\n", LockOwnerOf(profile, details, row), "\n",
+                                   absl::StrJoin(KernelLabels(profile.kernel_stacks[row.kernel_stack]), "\n"), "\n-\n",
+                                   absl::StrJoin(UserLabels(profile.user_stacks[row.user_stack]), "\n"));
     const auto [it, inserted] = index.try_emplace(std::move(key), groups.size());
     if (inserted) groups.emplace_back();
     groups[it->second].threads.push_back(&row);
@@ -133,16 +161,35 @@ std::string TidsLine(const ThreadGroup& group) {
   return line;
 }
 
-void WriteThreads(const NamedProfile& profile, const FramePcs& pcs, const ThreadGroup& group, ByteSink sink) {
+// "  mutex held by 1235 writer"
+std::string HeldBy(const NamedProfile& profile, const ThreadDetails& details, const NamedRow& row) {
+  const int32_t owner = LockOwnerOf(profile, details, row);
+  if (owner == 0) return "";
+  return absl::StrCat("  mutex held by ", owner == row.tid ? "itself" : ThreadName(profile, owner));
+}
+
+// "deadlock: 12 worker waits for a mutex of 13 logger, which waits for one of 12 worker"
+std::string DeadlockLine(const NamedProfile& profile, const std::vector<int32_t>& circle) {
+  const std::string first = ThreadName(profile, circle.front());
+  if (circle.size() == 1) return absl::StrCat("deadlock: ", first, " waits for a mutex that it holds itself\n");
+  std::string line = absl::StrCat("deadlock: ", first);
+  for (size_t i = 1; i <= circle.size(); ++i) {
+    absl::StrAppend(&line, i == 1 ? " waits for a mutex of " : ", which waits for one of ",
+                    ThreadName(profile, circle[i % circle.size()]));
+  }
+  return line + "\n";
+}
+
+void WriteThreads(const NamedProfile& profile, const ThreadDetails& details, const ThreadGroup& group, ByteSink sink) {
   const NamedRow& row = *group.threads.front();
   const bool is_running = IsRunning(profile, row);
   const std::string wait = is_running ? "" : WaitOf(profile, row);
   sink(absl::StrCat("\n", WhichThreads(group), "  ", std::string(StateOf(profile, row)), wait.empty() ? "" : "  ", wait,
-                    HowLong(group), "\n"));
+                    HowLong(group), HeldBy(profile, details, row), "\n"));
   if (group.threads.size() > 1) sink(absl::StrCat(TidsLine(group), "\n"));
   if (is_running) return;
   const size_t frames = WriteKernelFrames(profile.kernel_stacks[row.kernel_stack].frames, sink);
-  WriteUserFrames(profile.user_stacks[row.user_stack], PcsOf(pcs, row.user_stack), frames, sink);
+  WriteUserFrames(profile.user_stacks[row.user_stack], PcsOf(details, row.user_stack), frames, sink);
 }
 
 void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
@@ -158,7 +205,7 @@ void WriteKernelJson(const NamedKernelStack& stack, JsonWriter& json) {
   json.EndArray();
 }
 
-void WriteThreadJson(const NamedProfile& profile, const FramePcs& pcs, const NamedRow& row, JsonWriter& json) {
+void WriteThreadJson(const NamedProfile& profile, const ThreadDetails& details, const NamedRow& row, JsonWriter& json) {
   json.BeginObject();
   json.Key("tid");
   json.Signed(row.tid);
@@ -171,31 +218,49 @@ void WriteThreadJson(const NamedProfile& profile, const FramePcs& pcs, const Nam
     if (row.syscall != kNoSystemCall) json.Field("syscall", SystemCallName(row.syscall));
   }
   if (row.total_ns() != 0) json.Field("off_cpu_ns", row.total_ns());
+  if (const int32_t owner = LockOwnerOf(profile, details, row); owner != 0) {
+    json.Key("lock_owner");
+    json.Signed(owner);
+  }
   WriteKernelJson(profile.kernel_stacks[row.kernel_stack], json);
-  WriteUserStackFields(profile.user_stacks[row.user_stack], PcsOf(pcs, row.user_stack), json);
+  WriteUserStackFields(profile.user_stacks[row.user_stack], PcsOf(details, row.user_stack), json);
   json.EndObject();
+}
+
+void WriteDeadlocksJson(const std::vector<std::vector<int32_t>>& deadlocks, JsonWriter& json) {
+  if (deadlocks.empty()) return;
+  json.Key("deadlocks");
+  json.BeginArray();
+  for (const std::vector<int32_t>& circle : deadlocks) {
+    json.BeginArray();
+    for (const int32_t tid : circle) json.Signed(tid);
+    json.EndArray();
+  }
+  json.EndArray();
 }
 
 }  // namespace
 
-void WriteThreadStacks(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink) {
+void WriteThreadStacks(const NamedProfile& profile, const ThreadDetails& details, ByteSink sink) {
   const ProcessInfo process = ProcessOf(profile);
   const size_t threads = profile.rows.size();
   sink(absl::StrFormat("%d %s: %d %s\n", process.key.pid, Printable(process.name), threads,
                        threads == 1 ? "thread" : "threads"));
-  for (const ThreadGroup& group : GroupThreads(profile)) WriteThreads(profile, pcs, group, sink);
+  for (const std::vector<int32_t>& circle : DeadlocksOf(profile, details)) sink(DeadlockLine(profile, circle));
+  for (const ThreadGroup& group : GroupThreads(profile, details)) WriteThreads(profile, details, group, sink);
 }
 
-void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink) {
+void WriteThreadStacksJson(const NamedProfile& profile, const ThreadDetails& details, ByteSink sink) {
   const ProcessInfo process = ProcessOf(profile);
   JsonWriter json(sink);
   json.BeginObject();
   json.Key("pid");
   json.Signed(process.key.pid);
   json.Field("name", process.name);
+  WriteDeadlocksJson(DeadlocksOf(profile, details), json);
   json.Key("threads");
   json.BeginArray();
-  for (const NamedRow& row : profile.rows) WriteThreadJson(profile, pcs, row, json);
+  for (const NamedRow& row : profile.rows) WriteThreadJson(profile, details, row, json);
   json.EndArray();
   json.EndObject();
   sink("\n");

@@ -1,7 +1,9 @@
 // The stacks of every thread of one process at one moment, for `offcpu stacks`: as text for people, leaf first, where
 // threads that wait alike are one entry with the tids of all, and as JSON for scripts, with an element for each:
-//   {"pid", "name", "threads": [{"tid", "comm", "state", "off_cpu_ns", "kernel": [{"name", "address"}], user stack}]}
-// with the fields of stack_json.h; "off_cpu_ns" is there only if it is known.
+//   {"pid", "name", "deadlocks": [[tid, ...]],
+//    "threads": [{"tid", "comm", "state", "off_cpu_ns", "lock_owner", "kernel": [{"name", "address"}], user stack}]}
+// with the fields of stack_json.h; "off_cpu_ns" and "lock_owner", a tid, are there only if they are known, and
+// "deadlocks" (deadlocks.h) only if there are some.
 //
 // The profile is of one process, and each of its rows is one thread: the kind is the state that it is in, the times say
 // how long it has been off the CPU so far (0: not known). A running thread has no stacks, NoUserStack::kOnCpu.
@@ -16,11 +18,14 @@
 
 namespace offcpu {
 
-// Where frames lie in the process, parallel to NamedProfile::user_stacks. What is missing in it is not shown.
-using FramePcs = std::vector<std::vector<uint64_t>>;
+// What a profile has no place for. What is missing in it is not shown.
+struct ThreadDetails {
+  std::vector<std::vector<uint64_t>> pcs;  // where frames lie in the process, parallel to NamedProfile::user_stacks
+  std::vector<int32_t> lock_owners;        // that hold the mutexes of waiting threads, parallel to the rows; 0: none
+};
 
-void WriteThreadStacks(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink);
-void WriteThreadStacksJson(const NamedProfile& profile, const FramePcs& pcs, ByteSink sink);
+void WriteThreadStacks(const NamedProfile& profile, const ThreadDetails& details, ByteSink sink);
+void WriteThreadStacksJson(const NamedProfile& profile, const ThreadDetails& details, ByteSink sink);
 
 }  // namespace offcpu
 

@@ -6,6 +6,10 @@
 
 namespace offcpu {
 
+TopHistory::Key TopHistory::KeyOf(const TopProcess& process) {
+  return process.program.empty() ? Key(process.pid, process.name) : Key(0, process.program);
+}
+
 void TopHistory::Add(const TopTable& table) {
   const Rates rates(table.duration_ns);
   Refresh& refresh = refreshes_.emplace_back(Refresh{.processes = {}, .is_sample = table.unsampled_most_ns != 0});
@@ -16,13 +20,13 @@ void TopHistory::Add(const TopTable& table) {
       costs.by_value[static_cast<size_t>(info.value)] =
           static_cast<float>(rates.PerSecond(ValueOf(process.sums, info.value)));
     }
-    refresh.processes.try_emplace({process.pid, process.name}, costs);
+    refresh.processes.try_emplace(KeyOf(process), costs);
   }
   if (refreshes_.size() > kMaxRefreshes) refreshes_.pop_front();
 }
 
 std::vector<std::optional<double>> TopHistory::Of(const TopProcess& process, RowValue value) const {
-  const Key key = {process.pid, process.name};
+  const Key key = KeyOf(process);
   bool is_estimate = process.sums.ns_variance > 0;
   for (const Refresh& refresh : refreshes_) {
     const auto it = refresh.processes.find(key);

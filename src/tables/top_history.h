@@ -29,7 +29,8 @@ class TopHistory {
   std::vector<std::optional<double>> Of(const TopProcess& process, RowValue value) const;
 
  private:
-  using Key = std::pair<int32_t, std::string>;
+  using Key = std::pair<int32_t, std::string>;  // a process, or 0 and a program
+  static Key KeyOf(const TopProcess& process);
   struct Costs {
     std::array<float, static_cast<size_t>(RowValue::kSamples)> by_value = {};
     bool is_estimate = false;

@@ -4,21 +4,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
 #include "bytes/units.h"
 #include "labels/row_error.h"
 #include "tables/columns.h"
 #include "tables/error_column.h"
+#include "tables/stack_line.h"
 
 namespace offcpu {
 namespace {
 
-constexpr size_t kMaxFrames = 8;     // of a stack: its line is to be read at a glance
-constexpr size_t kStackColumn = 45;  // where the stack begins
+constexpr size_t kStackColumn = 48;  // where the stack begins
 constexpr size_t kMinStackColumns = 24;
-constexpr size_t kMinLeafColumns = 14;  // of the function of the kernel
-constexpr size_t kMinNameColumns = 8;   // or a caller is not worth its place
-constexpr size_t kMaxNameColumns = 60;
 
 std::string LossText(const TopTable& table, const Rates& rates) {
   if (table.drops.empty()) return "lost nothing";
@@ -27,23 +23,10 @@ std::string LossText(const TopTable& table, const Rates& rates) {
   return absl::StrCat("lost or without a stack ", rates.Time(ns), ", most: ", table.drops.front().reason);
 }
 
-// As many callers as there is room for.
-std::string JoinFrames(const std::vector<std::string>& frames, size_t columns) {
-  std::string text;
-  for (size_t i = 0; i < std::min(frames.size(), kMaxFrames); ++i) {
-    const std::string before = i == 0 ? "" : " < ";
-    const size_t room = columns - std::min(columns, ColumnsOf(text) + before.size());
-    if (i != 0 && room < kMinNameColumns) break;
-    text += before + Shortened(TopFrameName(frames[i], kMaxNameColumns), room);
-  }
-  return text;
-}
-
 std::string StackText(const TopStack& stack, size_t columns) {
   const std::string kernel = "[kernel] ";
-  if (stack.is_kernel) return kernel + JoinFrames(stack.frames, columns - kernel.size());
-  const std::string end = " | " + Shortened(stack.waits_in, std::max(columns / 3, kMinLeafColumns));
-  return JoinFrames(stack.frames, columns - ColumnsOf(end)) + end;
+  if (stack.is_kernel) return kernel + StackLine(stack.frames, "", columns - kernel.size());
+  return StackLine(stack.frames, stack.waits_in, columns);
 }
 
 }  // namespace
@@ -111,12 +94,12 @@ std::vector<std::string> TopHead(const TopTable& table, const std::string& time_
       absl::StrCat(table.all_processes, " processes", idle, "; ", LossText(table, rates), slept, unsampled)};
 }
 
-std::string TopFrameName(const std::string& name, size_t columns) {
-  return Shortened(absl::StrReplaceAll(name, {{"(anonymous namespace)::", ""}}), columns);
+std::string PidText(int32_t pid, const std::set<int32_t>& pids) {
+  return pids.size() > 1 ? absl::StrCat("x", pids.size()) : absl::StrCat(pid);
 }
 
 std::string TopStackTitle(RowValue value, bool has_errors) {
-  return absl::StrFormat("%10s%s %-9s %7s %-15s %s", RateTitle(value), ErrorColumn(has_errors, kErrorTitle), "KIND",
+  return absl::StrFormat("%10s%s %-12s %7s %-15s %s", RateTitle(value), ErrorColumn(has_errors, kErrorTitle), "CAUSE",
                          "PID", "THREAD", "WHERE < ITS CALLERS | WAITS IN");
 }
 
@@ -124,8 +107,10 @@ std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue val
   const std::string error = ErrorColumn(has_errors, ErrorText(stack.sums, value));
   const size_t before = kStackColumn + ColumnsOf(error);
   const size_t room = columns < before + kMinStackColumns ? kMinStackColumns : columns - before;
-  return absl::StrFormat("%10s%s %s %7d %s %s", rates.Value(stack.sums, value), error, Cell(Name(stack.kind), 9),
-                         stack.pid, Cell(stack.thread, kThreadNameColumns), StackText(stack, room));
+  return absl::StrFormat("%10s%s %s %7s %s %s", rates.Value(stack.sums, value), error,
+                         Cell(Shortened(Name(stack.cause), kCauseColumns), kCauseColumns),
+                         PidText(stack.pid, stack.pids), Cell(stack.thread, kThreadNameColumns),
+                         StackText(stack, room));
 }
 
 size_t ShareOfLines(size_t room, size_t first, size_t second) {

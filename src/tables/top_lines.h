@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,14 +41,14 @@ inline constexpr size_t kThreadNameColumns = 15;  // what the kernel keeps of it
 // Who recorded what, all that there was in a second, what is left out and lost.
 std::vector<std::string> TopHead(const TopTable& table, const std::string& time_of_day, const std::string& recorder);
 
+// "1234", or "x16" of the processes of a program.
+std::string PidText(int32_t pid, const std::set<int32_t>& pids);
+
 std::string TopStackTitle(RowValue value, bool has_errors);
 std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue value, size_t columns, bool has_errors);
 
 // Whether anything in the table is an estimate: then all of it has columns for errors.
 inline bool HasErrors(const TopTable& table) { return table.sums.ns_variance > 0; }
-
-// The name of a function, without what says little.
-std::string TopFrameName(const std::string& name, size_t columns);
 
 // How many of `room` lines for two tables the first one gets: half, or what it needs, or what the second leaves.
 size_t ShareOfLines(size_t room, size_t first, size_t second);

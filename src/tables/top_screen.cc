@@ -1,7 +1,9 @@
 #include "tables/top_screen.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,13 +12,33 @@
 #include "labels/row_error.h"
 #include "tables/columns.h"
 #include "tables/error_column.h"
+#include "tables/stack_line.h"
 #include "tables/top_bars.h"
 #include "tables/top_lines.h"
 
 namespace offcpu {
 namespace {
 
-constexpr char kKeys[] = "arrows select  tab stacks  o b r c sort  / filter  space pause  q quit";
+constexpr char kKeys[] = "? keys  arrows select  tab stacks  o b r c sort  / filter  space pause  q quit";
+constexpr std::array<std::string_view, 18> kHelp = {
+    "offcpu top: the keys",
+    "",
+    "arrows, j, k       select a program: only its stacks are shown",
+    "Page Up, Page Down, Home, End",
+    "Tab, Enter         go to the stacks, and select one: it is shown whole",
+    "Esc                one step back",
+    "o, b, r, c         sort by the time off the CPU, blocked, runnable, or by the number of waits",
+    "/                  show only what has a text in a name, a function or the cause",
+    "Space, p           pause, and go on",
+    "q, Ctrl-C          quit",
+    "",
+    "All figures are per second, of all processes and threads of a program together;",
+    "x16 in place of a PID: so many processes. LONGEST is the longest wait.",
+    "±: the standard error of figures where short waits are only sampled.",
+    "WHERE begins with the program's own function; behind | is the kernel's.",
+    "blocked: until it is woken; runnable: until it has a CPU.",
+    "",
+    "any key: back"};
 constexpr size_t kOtherLines = 8;           // the head, the state, three titles, the keys
 constexpr size_t kAllFiguresColumns = 110;  // from here on there is room for all figures
 constexpr size_t kMinPictureColumns = 8;    // or a bar says nothing
@@ -53,6 +75,12 @@ class Drawing {
  public:
   Drawing(const TopTable& shown, const TopState& state, const TopHistory& history, const TopScreenOptions& options)
       : shown_(shown), state_(state), history_(history), options_(options), stacks_(StacksOf(shown, state)) {}
+
+  std::vector<StyledLine> Help() {
+    for (const std::string_view line : kHelp) Add(Plain(std::string(line)));
+    lines_.resize(options_.lines);
+    return std::move(lines_);
+  }
 
   std::vector<StyledLine> Lines() {
     const size_t room = options_.lines - std::min(options_.lines, kOtherLines);
@@ -133,8 +161,9 @@ class Drawing {
         is_wide() ? RateColumns(sums, rates_, has_errors_)
                   : absl::StrFormat("%10s%s %8s", rates_.Value(sums, time()),
                                     ErrorColumn(has_errors_, ErrorText(sums, time())), rates_.Count(sums.count));
-    const std::string text = absl::StrFormat("%7d %s %s %9s", process.pid, Cell(process.name, kThreadNameColumns),
-                                             figures, FormatDuration(sums.max_ns));
+    const std::string text =
+        absl::StrFormat("%7s %s %s %9s", PidText(process.pid, process.pids), Cell(process.name, kThreadNameColumns),
+                        figures, FormatDuration(sums.max_ns));
     StyledLine line = Plain(text);
     const size_t columns = PictureColumns(text);
     if (columns == 0) return line;
@@ -177,7 +206,7 @@ class Drawing {
   std::string StackTitle() const {
     const TopStack* stack = Whole();
     if (stack == nullptr) return "no stack";
-    std::string process = absl::StrCat(stack->process, " ", stack->pid);
+    std::string process = absl::StrCat(stack->process, " ", PidText(stack->pid, stack->pids));
     if (stack->thread != stack->process) process = absl::StrCat(stack->thread, " (", process, ")");
     const std::string who = absl::StrCat("stack of ", process, ": ");
     if (state_.stack.has_value() && SelectedStack() == stacks_.size()) return who + "no wait in this interval";
@@ -202,7 +231,7 @@ class Drawing {
     constexpr size_t kFrameIndent = 2;
     const size_t columns = options_.columns - std::min(options_.columns, kFrameIndent);
     for (size_t i = 0; i < count; ++i)
-      Add(Plain(std::string(kFrameIndent, ' ') + ShortenedInside(TopFrameName(frames[i], kNoLimit), columns)));
+      Add(Plain(std::string(kFrameIndent, ' ') + ShortenedInside(ShortFrameName(frames[i], kNoLimit), columns)));
     if (is_cut && room > 0) Add(Quiet(absl::StrCat("  ", frames.size() - count, " more")));
   }
 
@@ -220,7 +249,8 @@ class Drawing {
 
 std::vector<StyledLine> TopScreen(const TopTable& shown, const TopState& state, const TopHistory& history,
                                   const TopScreenOptions& options) {
-  return Drawing(shown, state, history, options).Lines();
+  Drawing drawing(shown, state, history, options);
+  return state.shows_keys ? drawing.Help() : drawing.Lines();
 }
 
 }  // namespace offcpu

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "tables/keep_most.h"
 
 namespace offcpu {
@@ -21,7 +23,7 @@ constexpr ptrdiff_t kFar = PTRDIFF_MAX / 2;
 
 // All the text of a stack that there is to find.
 std::string TextOf(const TopStack& stack) {
-  std::string text = absl::StrCat(stack.pid);
+  std::string text = stack.pids.empty() ? absl::StrCat(stack.pid) : absl::StrJoin(stack.pids, "\n");
   const auto add = [&text](std::string_view name) { (text += '\n') += name; };
   for (const std::string_view name :
        {std::string_view(stack.process), std::string_view(stack.thread), Name(stack.kind),
@@ -32,12 +34,15 @@ std::string TextOf(const TopStack& stack) {
 }
 
 std::vector<TopProcess> ProcessesOf(const std::vector<TopStack>& stacks) {
-  absl::flat_hash_map<std::pair<int32_t, std::string>, size_t> index;
+  absl::flat_hash_map<std::tuple<int32_t, std::string, std::string>, size_t> index;
   std::vector<TopProcess> processes;
   for (const TopStack& stack : stacks) {
-    const auto [it, inserted] = index.try_emplace({stack.pid, stack.process}, processes.size());
-    if (inserted) processes.push_back({.pid = stack.pid, .name = stack.process, .sums = {}});
+    const bool is_program = !stack.program.empty();
+    const auto [it, inserted] = index.try_emplace(
+        {is_program ? 0 : stack.pid, is_program ? "" : stack.process, stack.program}, processes.size());
+    if (inserted) processes.push_back({.pid = stack.pid, .name = stack.process, .sums = {}, .program = stack.program});
     processes[it->second].sums.Add(stack.sums);
+    processes[it->second].pids.insert(stack.pids.begin(), stack.pids.end());
   }
   return processes;
 }
@@ -95,6 +100,10 @@ TopAction SortBy(RowValue value, TopState* state) {
 
 TopAction PressLetter(const std::string& letter, const TopTable& shown, TopState* state) {
   if (letter == "q" || letter == "Q") return TopAction::kQuit;
+  if (letter == "?") {
+    state->shows_keys = true;
+    return TopAction::kDraw;
+  }
   if (letter == "o") return SortBy(RowValue::kOffCpu, state);
   if (letter == "b") return SortBy(RowValue::kBlocked, state);
   if (letter == "r") return SortBy(RowValue::kRunnable, state);
@@ -139,11 +148,19 @@ TopAction Type(const TopKey& key, TopState* state) {
 
 }  // namespace
 
-bool IsSame(const TopProcess& a, const TopProcess& b) { return a.pid == b.pid && a.name == b.name; }
+bool IsSame(const TopProcess& a, const TopProcess& b) {
+  return a.program == b.program && (!a.program.empty() || (a.pid == b.pid && a.name == b.name));
+}
+
+// Is it a stack of this process, or of a process of this program?
+bool IsOf(const TopStack& stack, const TopProcess& process) {
+  return IsSame(process, {.pid = stack.pid, .name = stack.process, .sums = {}, .program = stack.program});
+}
 
 bool IsSame(const TopStack& a, const TopStack& b) {
-  return a.pid == b.pid && a.process == b.process && a.thread == b.thread && a.is_kernel == b.is_kernel &&
-         a.waits_in == b.waits_in && a.frames == b.frames;
+  const TopProcess process = {.pid = b.pid, .name = b.process, .sums = {}, .program = b.program};
+  return IsOf(a, process) && a.thread == b.thread && a.is_kernel == b.is_kernel && a.waits_in == b.waits_in &&
+         a.frames == b.frames;
 }
 
 TopTable ShownOf(const TopTable& all, const TopState& state) {
@@ -163,14 +180,18 @@ std::vector<size_t> StacksOf(const TopTable& shown, const TopState& state) {
   std::vector<size_t> indices;
   for (size_t i = 0; i < shown.stacks.size(); ++i) {
     const TopStack& stack = shown.stacks[i];
-    if (!state.process.has_value() || (stack.pid == state.process->pid && stack.process == state.process->name))
-      indices.push_back(i);
+    if (!state.process.has_value() || IsOf(stack, *state.process)) indices.push_back(i);
   }
   return indices;
 }
 
 TopAction Press(const TopKey& key, const TopTable& shown, TopState* state) {
   if (state->is_typing) return Type(key, state);
+  // Any key goes back; q has its meaning, too.
+  if (state->shows_keys && key != TopKey{.text = "q"}) {
+    state->shows_keys = false;
+    return TopAction::kDraw;
+  }
   switch (key.kind) {
     case Kind::kText:
       return PressLetter(key.text, shown, state);

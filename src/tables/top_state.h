@@ -18,7 +18,8 @@ struct TopState {
   std::string filter;                  // a part of a name, whatever its case
   bool is_typing = false;              // the filter
   bool is_paused = false;
-  bool in_stacks = false;  // the keys move there, else in the processes
+  bool shows_keys = false;  // in place of the tables
+  bool in_stacks = false;   // the keys move there, else in the processes
   // What is selected stays so while it is not in the table: it may be back in the next one.
   std::optional<TopProcess> process;  // only its stacks are shown
   std::optional<TopStack> stack;

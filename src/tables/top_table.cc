@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -13,20 +14,13 @@
 #include "bytes/utf8.h"
 #include "json/json_writer.h"
 #include "json/stats_json.h"
+#include "labels/own_function.h"
 #include "labels/row_error.h"
 #include "labels/stack_labels.h"
 #include "tables/keep_most.h"
 
 namespace offcpu {
 namespace {
-
-// Which wrapper of a system call it was tells less than who called it.
-bool IsCLibrary(std::string_view module) {
-  constexpr std::array<std::string_view, 6> kBeginnings = {"libc.so",  "libc-2.", "libpthread",
-                                                           "ld-linux", "ld-musl", "[vdso]"};
-  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
-                     [module](std::string_view beginning) { return module.starts_with(beginning); });
-}
 
 // Without what calls main, or a thread's own function: it is the same for all. The outermost frame of a program calls
 // the C library, that of a thread is in it.
@@ -40,11 +34,14 @@ std::span<const NamedFrame> WithoutStart(std::span<const NamedFrame> frames) {
 std::vector<std::string> UserFrames(const NamedUserStack& stack) {
   const std::string end = EndLabel(stack);
   std::span<const NamedFrame> shown = end.empty() ? WithoutStart(stack.frames) : stack.frames;
-  while (!shown.empty() && IsCLibrary(shown.front().module_name)) shown = shown.subspan(1);
   if (shown.empty()) shown = stack.frames;
+  size_t below = FunctionsBelowShown(stack);
   std::vector<std::string> frames;
   for (const NamedFrame& frame : shown) {
-    for (const FrameLine& line : frame.lines) frames.push_back(Printable(line.function));
+    for (const FrameLine& line : frame.lines) {
+      if (below == 0) frames.push_back(Printable(line.function));
+      below -= std::min<size_t>(below, 1);
+    }
   }
   if (!end.empty()) frames.push_back(end);
   return frames;
@@ -60,21 +57,30 @@ std::vector<std::string> KernelFrames(std::vector<std::string> labels, const std
 // Sums rows by what is shown of them.
 class StackSums {
  public:
-  explicit StackSums(const NamedProfile& profile) : profile_(profile), wait_causes_(profile) {
+  StackSums(const NamedProfile& profile, RowsApart apart)
+      : profile_(profile),
+        has_programs_(apart == RowsApart::kPrograms),
+        same_process_(SameProcesses(profile, apart)),
+        same_comm_(SameComms(profile)),
+        wait_causes_(profile) {
     for (const NamedUserStack& stack : profile.user_stacks) user_.push_back(UserFrames(stack));
     for (const NamedKernelStack& stack : profile.kernel_stacks) kernel_.push_back(KernelLabels(stack));
   }
 
   void Add(const NamedRow& row) {
     TopStack stack = Describe(row);
-    auto [it, inserted] = index_.try_emplace(
-        {row.process, row.comm, absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in}, stacks_.size());
+    auto [it, inserted] =
+        index_.try_emplace({same_process_[row.process], has_programs_ ? same_comm_[row.comm] : row.comm,
+                            absl::StrJoin(stack.frames, "\n"), stack.is_kernel, stack.waits_in},
+                           stacks_.size());
     if (inserted) {
       stacks_.push_back(std::move(stack));
+      names_.emplace_back();
       kinds_.emplace_back();
       causes_.emplace_back();
     }
     stacks_[it->second].sums.Add(row);
+    if (has_programs_) AddNames(row, &stacks_[it->second], &names_[it->second]);
     kinds_[it->second][static_cast<size_t>(row.kind)] += row.total_ns();
     causes_[it->second][{Family(wait_causes_.Of(row)), wait_causes_.NameOf(row)}] += row.total_ns();
   }
@@ -87,12 +93,26 @@ class StackSums {
       const auto [family, cause] = std::max_element(causes_[i].begin(), causes_[i].end(), is_less)->first;
       stacks_[i].cause = Printable(cause);
       stacks_[i].cause_family = family;
+      if (!has_programs_) continue;
+      stacks_[i].process = ProgramText(names_[i].processes);
+      stacks_[i].thread = ThreadText(names_[i].threads);
     }
     return std::move(stacks_);
   }
 
  private:
   using Key = std::tuple<uint32_t, uint32_t, std::string, bool, std::string>;
+  struct Names {
+    std::set<std::string> processes;
+    std::set<std::string> threads;
+  };
+
+  void AddNames(const ProfileRow& row, TopStack* stack, Names* names) const {
+    const ProcessInfo& process = profile_.processes[row.process];
+    stack->pids.insert(process.key.pid);
+    names->processes.insert(process.name);
+    names->threads.insert(profile_.comms[row.comm]);
+  }
 
   TopStack Describe(const ProfileRow& row) const {
     const ProcessInfo& process = profile_.processes[row.process];
@@ -103,27 +123,44 @@ class StackSums {
                       .waits_in = KernelLeaf(kernel_[row.kernel_stack])};
     stack.is_kernel =
         stack.frames.empty() || profile_.user_stacks[row.user_stack].missing == NoUserStack::kKernelThread;
+    if (has_programs_) stack.program = ProgramOf(process);
     if (stack.is_kernel) stack.frames = KernelFrames(kernel_[row.kernel_stack], stack.waits_in);
     return stack;
   }
 
   const NamedProfile& profile_;
+  const bool has_programs_;
+  const std::vector<uint32_t> same_process_;
+  const std::vector<uint32_t> same_comm_;
   std::vector<std::vector<std::string>> user_;
   std::vector<std::vector<std::string>> kernel_;
   absl::flat_hash_map<Key, size_t> index_;
   std::vector<TopStack> stacks_;
+  std::vector<Names> names_;  // parallel to stacks_, if there are programs
   // Nanoseconds; parallel to stacks_.
   std::vector<std::array<uint64_t, kWaitKindCount>> kinds_;
   std::vector<std::map<std::pair<std::string_view, std::string_view>, uint64_t>> causes_;  // by family and cause
   WaitCauses wait_causes_;
 };
 
-std::vector<TopProcess> SumProcesses(const NamedProfile& profile, std::span<const NamedRow> rows) {
+std::vector<TopProcess> SumProcesses(const NamedProfile& profile, std::span<const NamedRow> rows, RowsApart apart) {
+  const std::vector<uint32_t> same = SameProcesses(profile, apart);
+  std::vector<std::set<std::string>> names(profile.processes.size());
   std::vector<TopProcess> processes;
   for (const ProcessInfo& process : profile.processes)
     processes.push_back({.pid = process.key.pid, .name = Printable(process.name), .sums = {}});
   for (const ProfileRow& row : rows) {
-    if (row.kind != WaitKind::kRunning) processes[row.process].sums.Add(row);
+    if (row.kind == WaitKind::kRunning) continue;
+    const ProcessInfo& process = profile.processes[row.process];
+    TopProcess& sum = processes[same[row.process]];
+    sum.sums.Add(row);
+    if (apart != RowsApart::kPrograms) continue;
+    sum.program = ProgramOf(process);
+    sum.pids.insert(process.key.pid);
+    std::set<std::string>& all = names[same[row.process]];
+    all.insert(process.name);
+    sum.name = ProgramText(all);
+    sum.pid = *sum.pids.begin();
   }
   std::erase_if(processes,
                 [](const TopProcess& process) { return process.sums.count == 0 && process.sums.total_ns() == 0; });
@@ -176,7 +213,7 @@ void WriteStack(const TopStack& stack, JsonWriter& json) {
 
 }  // namespace
 
-TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle) {
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle, RowsApart apart) {
   const ShownRows shown(profile, hide_idle);
   std::vector<NamedRow> rows(shown.rows().begin(), shown.rows().end());
   uint64_t slept_throughout = profile.stats.slept_throughout;
@@ -196,15 +233,15 @@ TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit,
                     .slept_throughout = slept_throughout,
                     .idle = shown.is_less() ? shown.sums() : std::vector<IdleSum>(),
                     .drops = profile.stats.drops,
-                    .processes = SumProcesses(profile, rows)};
-  StackSums stacks(profile);
+                    .processes = SumProcesses(profile, rows, apart)};
+  StackSums stacks(profile, apart);
   for (const NamedRow& row : rows) {
     if (row.kind == WaitKind::kRunning) continue;
     table.sums.Add(row);
     stacks.Add(row);
   }
   table.stacks = stacks.Take();
-  table.all_processes = table.processes.size();
+  for (const TopProcess& process : table.processes) table.all_processes += std::max<size_t>(process.pids.size(), 1);
   const auto amount = [value](const auto& item) { return ValueOf(item.sums, value); };
   KeepMost(table.processes, limit, amount);
   KeepMost(table.stacks, limit, amount);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,14 +14,17 @@
 #include "classify/wait_cause.h"
 #include "labels/row_value.h"
 #include "profile/named_profile.h"
+#include "tables/row_groups.h"
 
 namespace offcpu {
 
 // Sums over the interval; its length makes rates of them. Names have no control characters.
 struct TopProcess {
-  int32_t pid = 0;
+  int32_t pid = 0;  // of the first of them
   std::string name;
   RowSums sums;
+  std::string program = {};     // as ProgramOf in row_groups.h, where all processes of a program are one line
+  std::set<int32_t> pids = {};  // of those then
 };
 
 // Stacks that look the same to who reads them are one.
@@ -37,6 +41,9 @@ struct TopStack {
   bool is_kernel = false;  // the frames are the kernel's
   std::string waits_in;    // function of the kernel
   RowSums sums;
+  // As of processes.
+  std::string program = {};
+  std::set<int32_t> pids = {};
 };
 
 struct TopTable {
@@ -55,8 +62,10 @@ struct TopTable {
 };
 
 // With at most `limit` processes and as many stacks, the first by `value`. Waits for work that are marked are left out
-// if `hide_idle`, and so are threads that slept throughout, which are counted.
-TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle = true);
+// if `hide_idle`, and so are threads that slept throughout, which are counted. `apart`: kPrograms, where the threads of
+// a pool are one as well, or kProcesses.
+TopTable MakeTopTable(const NamedProfile& profile, RowValue value, size_t limit, bool hide_idle = true,
+                      RowsApart apart = RowsApart::kProcesses);
 
 // One object, on a line of its own.
 void WriteTopJson(const TopTable& table, ByteSink sink);

@@ -14,9 +14,9 @@ std::vector<std::string> TopText(const TopTable& table, const std::string& time_
   lines.emplace_back();
   lines.push_back(absl::StrFormat("%7s %-15s %s %9s", "PID", "PROCESS", RateTitles(HasErrors(table)), "LONGEST"));
   for (const TopProcess& process : table.processes) {
-    lines.push_back(absl::StrFormat("%7d %s %s %9s", process.pid, Cell(process.name, kThreadNameColumns),
-                                    RateColumns(process.sums, rates, HasErrors(table)),
-                                    FormatDuration(process.sums.max_ns)));
+    lines.push_back(
+        absl::StrFormat("%7s %s %s %9s", PidText(process.pid, process.pids), Cell(process.name, kThreadNameColumns),
+                        RateColumns(process.sums, rates, HasErrors(table)), FormatDuration(process.sums.max_ns)));
   }
   lines.emplace_back();
   lines.push_back(TopStackTitle(value, HasErrors(table)));

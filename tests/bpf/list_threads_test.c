@@ -70,6 +70,31 @@ TEST(ListThreads, TellsItsStampAndWhatTheKernelHasBookedSince)
 	EXPECT_EQ(told->cookie, 4711);
 }
 
+/* Its CPU has been idle since 9000 of its clock, of which interrupts have taken 1000, and the one that lists
+ * it goes on. */
+TEST(ListThreads, TellsHowLongAThreadHasBeenOffTheCpuWithoutAStamp)
+{
+	struct task_struct *task = new_sleeper(), *caller = host_new_thread(host_new_process(200), 200);
+
+	settings->has_rq_clock = 1;
+	storage_of(task)->stamp = (struct stamp){};
+	host.runqueues[0].clock = 9000;
+	host.runqueues[0].clock_task = 8000;
+	task->se.exec_start = 4500; /* of clock_task */
+	host.runqueues[1].clock = 20000;
+	caller->se.cfs_rq->rq = &host.runqueues[1];
+	host.current = caller;
+	EXPECT_EQ(list(task)->off_cpu_ns, 20000 - (9000 - (8000 - 4500)));
+	host.runqueues[1].clock = 100; /* has not been looked at for long */
+	EXPECT_EQ(list(task)->off_cpu_ns, 0);
+	host.runqueues[1].clock = 20000;
+	task->on_cpu = 1;
+	EXPECT_EQ(list(task)->off_cpu_ns, 0);
+	task->on_cpu = 0;
+	settings->has_rq_clock = 0;
+	EXPECT_EQ(list(task)->off_cpu_ns, 0);
+}
+
 /* It left to sleep, and is on its way to the disk by now. */
 TEST(ListThreads, TellsHowItLeftAndWhatItDoesNow)
 {
@@ -120,7 +145,7 @@ TEST(ListThreads, TellsBothStacksOfAThreadThatIsOffTheCpu)
 	host_regs(task)->ip = 1016;
 	told = list(task);
 	frames = (const __u64 *)(told + 1);
-	ASSERT_EQ(host.seq_bytes, 296 + 2 * 8);
+	ASSERT_EQ(host.seq_bytes, 304 + 2 * 8);
 	EXPECT_EQ(told->on_cpu, 0);
 	EXPECT_EQ(told->count, 2);
 	EXPECT_EQ(frames[0], 0x9000);
@@ -146,8 +171,8 @@ TEST(ListThreads, LongestKernelStackIsWhole)
 	host.task_count = WIRE_KERNEL_FRAMES;
 	host.task_frames[WIRE_KERNEL_FRAMES - 1] = 0x9999;
 	EXPECT_EQ(list(task)->count, 127);
-	frames = (const __u64 *)(host.seq + 296);
-	ASSERT_EQ(host.seq_bytes, 296 + 127 * 8);
+	frames = (const __u64 *)(host.seq + 304);
+	ASSERT_EQ(host.seq_bytes, 304 + 127 * 8);
 	EXPECT_EQ(frames[126], 0x9999);
 }
 
@@ -157,7 +182,7 @@ TEST(ListThreads, KernelStackThatCannotBeTakenIsEmpty)
 
 	host.task_count = -14;
 	EXPECT_EQ(list(task)->count, 0);
-	EXPECT_EQ(host.seq_bytes, 296);
+	EXPECT_EQ(host.seq_bytes, 304);
 	EXPECT_EQ(list(task)->has_user, 1);
 }
 
@@ -174,7 +199,7 @@ TEST(ListThreads, ThreadThatRunsHasNoStacks)
 	EXPECT_EQ(told->count, 0);
 	EXPECT_EQ(told->has_user, 0);
 	EXPECT_EQ(told->in_syscall, 0);
-	EXPECT_EQ(host.seq_bytes, 296);
+	EXPECT_EQ(host.seq_bytes, 304);
 }
 
 static struct task_struct *switching;
@@ -201,10 +226,10 @@ TEST(ListThreads, StacksOfAThreadThatRunsMeanwhileAreDropped)
 	EXPECT_EQ(told->on_cpu, 1);
 	EXPECT_EQ(told->count, 0);
 	EXPECT_EQ(told->has_user, 0);
-	EXPECT_EQ(host.seq_bytes, 296);
+	EXPECT_EQ(host.seq_bytes, 304);
 	host.on_task_stack = arrive_in_between;
 	EXPECT_EQ(list(switching)->on_cpu, 1);
-	EXPECT_EQ(host.seq_bytes, 296);
+	EXPECT_EQ(host.seq_bytes, 304);
 }
 
 TEST(ListThreads, ThreadsOfTheKernelHaveNoUserSide)

@@ -53,6 +53,7 @@ MATCHER_P3(WaitIs, blocked, runnable, throughout, "") {
 TEST(WaitingThreadTest, Decodes) {
   wire_thread wire = Sleeper();
   wire.cookie = 99;
+  wire.off_cpu_ns = 77;
   wire.has_user = 1;
   wire.in_syscall = 1;
   wire.syscall = 202;
@@ -66,6 +67,7 @@ TEST(WaitingThreadTest, Decodes) {
   EXPECT_EQ(thread.comm, "worker");
   EXPECT_EQ(thread.switches, 7u);
   EXPECT_EQ(thread.cookie, 99u);
+  EXPECT_EQ(thread.off_cpu_ns, 77u);
   EXPECT_EQ(thread.state, WaitKind::kSleeping);
   EXPECT_TRUE(thread.has_user);
   EXPECT_TRUE(thread.in_syscall);

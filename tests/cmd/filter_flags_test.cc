@@ -40,6 +40,7 @@ TEST(FilterFlagsTest, EachIsAShortFormOfALabel) {
   EXPECT_THAT(Labels({.comms = {"nginx*"}}), ElementsAre("comm=nginx*"));
   EXPECT_THAT(Labels({.causes = {"block*"}}), ElementsAre("cause=block*"));
   EXPECT_THAT(Labels({.only = {"exe=/bin/a", "pid=1?"}}), ElementsAre("exe=/bin/a", "pid=1?"));
+  EXPECT_THAT(Labels({.only = {"cause=block io"}}), ElementsAre("cause=block I/O")) << "as --cause has it";
 }
 
 TEST(FilterFlagsTest, AContainerByItsFirstDigits) {
@@ -73,6 +74,7 @@ TEST(FilterFlagsTest, PatternsOfFrames) {
 TEST(FilterFlagsTest, WhatNoRowCanHaveIsRefused) {
   EXPECT_THAT(Error({.causes = {"locks"}}), HasSubstr("no cause is called 'locks': there are lock, sleep, block I/O"));
   EXPECT_THAT(Error({.only = {"lock"}}), HasSubstr("LABEL=PATTERN"));
+  EXPECT_THAT(Error({.only = {"cause=loock"}}), HasSubstr("no cause is called 'loock'"));
   EXPECT_THAT(Error({.focus = {"("}}), HasSubstr("--focus: '(' is no regular expression: "));
   EXPECT_THAT(Error({.ignore = {"["}}), HasSubstr("--ignore: '[' is no regular expression: "));
 }

@@ -19,6 +19,7 @@
 namespace offcpu {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -90,9 +91,9 @@ TEST_F(TerminalTest, LinesFitAndSixteenBackendsAreOneRow) {
     rows += line.starts_with("postgres ") ? 1 : 0;
   }
   EXPECT_EQ(rows, 1u) << text;
-  EXPECT_THAT(text, HasSubstr("postgres         16 procs       1 "));
+  EXPECT_THAT(text, HasSubstr("postgres         16 procs    16.0 ms       0 ns  lock         semop < "));
   EXPECT_THAT(text, HasSubstr("\r\n    postgres (16 processes), thread postgres: lock\r\n")) << "below its figures";
-  EXPECT_THAT(text, HasSubstr("... 21 more ..."));
+  EXPECT_THAT(text, HasSubstr("... 29 more ..."));
   EXPECT_THAT(text, HasSubstr("xx::Function0\r\n        semop\r\n"));
   EXPECT_THAT(text, HasSubstr("99.9 % waiting for work, hidden"));
 }
@@ -101,7 +102,7 @@ TEST_F(TerminalTest, ByEveryKindOfTable) {
   for (const char* by : {"process", "command", "thread", "cause", "syscall", "container", "unit", "cgroup", "pod",
                          "exe", "pid", "image", "tid", "comm", "kind", "idle"}) {
     SCOPED_TRACE(by);
-    const std::string text = OnTerminal({"--by", by, "--idle=show"});
+    const std::string text = OnTerminal({"--by", by, "--idle=show", "--verbose"});
     for (const std::string& line : Lines(text)) EXPECT_LE(line.size(), 80u) << line;
     EXPECT_THAT(text, Not(HasSubstr("not shown"))) << text;
   }
@@ -109,8 +110,18 @@ TEST_F(TerminalTest, ByEveryKindOfTable) {
   EXPECT_THAT(OnTerminal({"--by", "container"}), HasSubstr("  0123456789abcdef01..ef0123456789abcdef\r\n"));
   EXPECT_THAT(OnTerminal({"--by", "cgroup"}), HasSubstr("  /kubepods.slice/ku..456789abcdef.scope\r\n"));
   EXPECT_THAT(OnTerminal({"--by", "pod"}), HasSubstr("  1b2c3d4e-0000-4111-8222-333344445555\r\n"));
-  EXPECT_THAT(OnTerminal({"--by", "process"}), HasSubstr("\npostgres             1015       1 "));
+  EXPECT_THAT(OnTerminal({"--by", "process", "--verbose"}), HasSubstr("\npostgres             1015 "));
   EXPECT_THAT(OnTerminal({"--by", "thread"}), HasSubstr("  THREAD\r\n100.0 %"));
+}
+
+// What stays on the screen is the end.
+TEST_F(TerminalTest, EndsWithAShortSummaryUnlessAllIsAskedFor) {
+  EXPECT_THAT(OnTerminal({}), EndsWith("lost          nothing\r\n"
+                                       "more          --verbose: all counters, and where unwind tables lack\r\n"));
+  EXPECT_THAT(OnTerminal({}), Not(HasSubstr("user walks")));
+  const std::string all = OnTerminal({"--verbose"});
+  EXPECT_THAT(all, HasSubstr("\r\nuser walks "));
+  EXPECT_THAT(all, Not(HasSubstr("\r\nmore  ")));
 }
 
 TEST_F(TerminalTest, ElsewhereNothingIsCut) {

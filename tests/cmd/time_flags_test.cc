@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "bytes/moment.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -57,6 +58,17 @@ TEST(TimeFlagsTest, WhatHasSomethingOfASpan) {
 }
 
 // A host that sleeps does not record, and time passes.
+TEST(TimeFlagsTest, ATimeOfDayThatHasNotComeSaysThatItIsYesterdays) {
+  const uint64_t noon = *ParseMoment("2026-01-31T12:00", 0);
+  EXPECT_EQ(YesterdayText({.since = "14:05", .until = ""}, noon),
+            "offcpu: --since 14:05 has not come today: taken as yesterday's, 2026-01-30 14:05:00\n");
+  EXPECT_EQ(YesterdayText({.since = "13:00", .until = "12:01"}, noon),
+            "offcpu: --since 13:00 has not come today: taken as yesterday's, 2026-01-30 13:00:00\n"
+            "offcpu: --until 12:01 has not come today: taken as yesterday's, 2026-01-30 12:01:00\n");
+  for (const char* meant : {"12:00", "11:59", "10m", "2026-01-30T14:05", "", "x:y"})
+    EXPECT_EQ(YesterdayText({.since = meant, .until = ""}, noon + kSecond), "") << meant;
+}
+
 TEST(TimeFlagsTest, ARecordingEndsWhenItWasOver) {
   ProfileFacts profile;
   profile.start_unix_ns = 1000;

@@ -12,12 +12,17 @@
 namespace offcpu {
 namespace {
 
+absl::StatusOr<DaemonConfig> ParseOne(const std::string& text) {
+  const ConfigText file = {.name = "f", .text = text};
+  return ParseConfig({&file, 1});
+}
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAreArray;
 
 std::string ErrorOf(const std::string& text) {
-  const absl::StatusOr<DaemonConfig> config = ParseConfig(text, "f");
+  const absl::StatusOr<DaemonConfig> config = ParseOne(text);
   return config.ok() ? "no error" : std::string(config.status().message());
 }
 
@@ -40,7 +45,7 @@ std::string Join(const std::vector<std::string>& lines) {
 }
 
 TEST(ConfigTest, AnEmptyFileIsAllDefaults) {
-  const absl::StatusOr<DaemonConfig> config = ParseConfig("", "f");
+  const absl::StatusOr<DaemonConfig> config = ParseOne("");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(*config, DaemonConfig());
 }
@@ -50,13 +55,13 @@ TEST(ConfigTest, TheShippedFileHasEveryKeyAtItsDefault) {
   const std::vector<std::string> shipped = SettingsOf(file, true);
   std::istringstream printed(FormatConfig({}));
   EXPECT_THAT(shipped, UnorderedElementsAreArray(SettingsOf(printed, false)));
-  const absl::StatusOr<DaemonConfig> config = ParseConfig(Join(shipped), "f");
+  const absl::StatusOr<DaemonConfig> config = ParseOne(Join(shipped));
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(*config, DaemonConfig());
 }
 
 TEST(ConfigTest, EveryKeyIsRead) {
-  const absl::StatusOr<DaemonConfig> config = ParseConfig(R"(
+  const absl::StatusOr<DaemonConfig> config = ParseOne(R"(
 [record]
 sample = "0"
 cpu_budget = "0.5%"
@@ -118,8 +123,7 @@ keep = 5
 size = "1MiB"
 [log]
 level = "debug"
-)",
-                                                          "f");
+)");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->record.sample_ns, 0u);
   EXPECT_EQ(config->record.cpu_budget_ppm, 5'000u);
@@ -172,7 +176,7 @@ level = "debug"
   EXPECT_EQ(config->files, (FileSettings{.directory = "/files", .keep = 5, .bytes = 1u << 20}));
   EXPECT_EQ(config->log_level, "debug");
   // What is printed says the same.
-  const absl::StatusOr<DaemonConfig> again = ParseConfig(FormatConfig(*config), "f");
+  const absl::StatusOr<DaemonConfig> again = ParseOne(FormatConfig(*config));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, *config);
 }
@@ -180,7 +184,7 @@ level = "debug"
 TEST(ConfigTest, TextsSurviveBeingPrinted) {
   DaemonConfig config;
   config.record.cgroups = {"a\"b\\c\n\x7f", "\xc3\xa9"};
-  const absl::StatusOr<DaemonConfig> again = ParseConfig(FormatConfig(config), "f");
+  const absl::StatusOr<DaemonConfig> again = ParseOne(FormatConfig(config));
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, config);
 }
@@ -246,7 +250,8 @@ TEST(ConfigTest, OnlyTheHostItselfMayBeServedOverHttp) {
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"0.0.0.0:80\"\n"), HasSubstr("not on 0.0.0.0"));
   EXPECT_THAT(ErrorOf("[http]\nlisten = \"127.a.example:80\"\n"),
               HasSubstr("'127.a.example' is no address, as 127.0.0.1"));
-  EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"), HasSubstr("'' is no address"));
+  EXPECT_THAT(ErrorOf("[http]\nlisten = \":80\"\n"),
+              HasSubstr("':80' has no address: write \"127.0.0.1:80\" for this host alone"));
 }
 
 TEST(ConfigTest, OthersAreServedIfTheyShowWhoTheyAre) {
@@ -286,11 +291,35 @@ TEST(ConfigTest, EveryBeginningOfAFileIsAConfigOrAnError) {
   config.record.comms = {"a", "b"};
   const std::string text = FormatConfig(config);
   for (size_t size = 0; size <= text.size(); ++size) {
-    const absl::StatusOr<DaemonConfig> parsed = ParseConfig(text.substr(0, size), "f");
+    const absl::StatusOr<DaemonConfig> parsed = ParseOne(text.substr(0, size));
     if (!parsed.ok()) {
       EXPECT_THAT(std::string(parsed.status().message()), HasSubstr("f:"));
     }
   }
+}
+
+// As /etc/offcpud/offcpud.toml.d/ has them.
+TEST(ConfigTest, ALaterFileReplacesKeysAndListsOfTheOnesBefore) {
+  const std::vector<ConfigText> files = {
+      {.name = "a", .text = "[record]\ncomms = [\"x\", \"y\"]\nmax_wait = \"1s\"\n[http]\nlisten = \"0.0.0.0:80\"\n"},
+      {.name = "b", .text = "[record]\ncomms = [\"z\"]\n"},
+      {.name = "c", .text = "[http]\ncertificate = \"/c\"\nkey = \"/k\"\nbearer_token_file = \"/t\"\n"}};
+  const absl::StatusOr<DaemonConfig> config = ParseConfig(files);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_THAT(config->record.comms, testing::ElementsAre("z"));
+  EXPECT_EQ(config->record.max_wait_ns, 1'000'000'000u);
+  EXPECT_EQ(config->http.listen, "0.0.0.0:80") << "what it needs may come from another file";
+  EXPECT_EQ(ParseConfig({}).value(), DaemonConfig());
+}
+
+TEST(ConfigTest, AnErrorSaysInWhichFileItIs) {
+  std::vector<ConfigText> files = {{.name = "a", .text = "[record]\nmax_wait = \"1ms\"\n"},
+                                   {.name = "b", .text = "[record]\n\nmin_wait = \"2ms\"\n"}};
+  EXPECT_EQ(ParseConfig(files).status().message(), "a:2:12: max_wait is less than min_wait");
+  files[1].text = "[http]\n[http]\n";
+  EXPECT_THAT(std::string(ParseConfig(files).status().message()), testing::StartsWith("b:2:1: "));
+  files[1].text = "[record]\nmin_weight = 1\n";
+  EXPECT_THAT(std::string(ParseConfig(files).status().message()), testing::StartsWith("b:2:1: "));
 }
 
 }  // namespace

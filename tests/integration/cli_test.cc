@@ -183,6 +183,13 @@ TEST_F(Cli, NoSuchProcess) {
 }
 
 // They are left out unless asked for, so one that is named would be a recording of nothing.
+// A misspelled name is noticed at once, and not after the minute that was recorded.
+TEST_F(Cli, ANameThatNoThreadHasIsNoticed) {
+  ASSERT_EQ(Run({"record", "--comm", "nosuch*", "0.2"}), kOk) << errors_;
+  EXPECT_EQ(errors_, "offcpu: no thread is called nosuch* so far\noffcpu: no thread is called nosuch*\n");
+  EXPECT_THAT(output_, HasSubstr("\nselection     no thread is called nosuch*\n"));
+}
+
 TEST_F(Cli, AKernelThreadMustBeAskedForTwice) {
   const std::string kthreadd = "2";
   if (ReadFile("/proc/2/comm") != "kthreadd\n") GTEST_SKIP() << "no kernel thread is in this pid namespace";
@@ -245,6 +252,7 @@ TEST_F(Cli, AFileThatCannotBeWrittenTakesNoOtherWithIt) {
   EXPECT_THAT(errors_, HasSubstr("full.folded"));
   EXPECT_THAT(ReadFile(Path("out.folded")), HasSubstr("sleep"));
   EXPECT_THAT(output_, HasSubstr("\nrecorded "));
+  EXPECT_THAT(output_, HasSubstr("\nwritten       " + Path("out.folded") + "\n")) << "and not the other";
 }
 
 TEST_F(Cli, CommandThatIsNotThere) {

@@ -220,6 +220,37 @@ TEST(ProcessStacksTest, OfAProgramWithoutTables) {
   for (const Frame& frame : stack.frames) EXPECT_THAT(frame.code->path, testing::EndsWith("/raw_fp"));
 }
 
+TEST(ProcessStacksTest, AThreadThatWaitsForAMutexSaysWhoHoldsIt) {
+  const std::unique_ptr<Target> target = Target::Start({"deadlock"});
+  ASSERT_NE(target, nullptr);
+  const auto ready = steady_clock::now();
+  std::this_thread::sleep_for(milliseconds(100));
+  const uint64_t at_least_ns = Ns(steady_clock::now() - ready);
+  const absl::StatusOr<ProcessStacks> stacks = ReadProcessStacks(target->pid(), UnwindOrder());
+  ASSERT_TRUE(stacks.ok()) << stacks.status();
+  const Profile& profile = stacks->profile;
+  ASSERT_EQ(stacks->lock_owners.size(), profile.rows.size());
+  std::map<int32_t, std::string> names;
+  for (const ProfileRow& row : profile.rows) names[row.tid] = profile.comms[row.comm];
+  std::map<std::string, std::string> owners;
+  for (size_t i = 0; i < profile.rows.size(); ++i) {
+    owners[names[profile.rows[i].tid]] = stacks->lock_owners[i] == 0 ? "" : names[stacks->lock_owners[i]];
+    if (profile.rows[i].tid == target->pid()) continue;  // it has looked at the others
+    // Without what interrupts have taken, and by a clock that is read once a tick.
+    EXPECT_GE(profile.rows[i].blocked_ns, at_least_ns / 2) << names[profile.rows[i].tid];
+  }
+  EXPECT_EQ(owners, (std::map<std::string, std::string>{{"deadlock", ""},
+                                                        {"plain-a", "plain-b"},
+                                                        {"plain-b", "plain-a"},
+                                                        {"recursive-a", "recursive-b"},
+                                                        {"recursive-b", "recursive-a"},
+                                                        {"robust-a", "robust-b"},
+                                                        {"robust-b", "robust-a"},
+                                                        {"holder", ""},
+                                                        {"waiter", "holder"},
+                                                        {"condition", ""}}));
+}
+
 TEST(OffcpuStacks, NamesWhatItCannotDo) {
   for (const std::string pid : {"0", "-1", "4194303", "x"}) {
     const auto program = Program::Start({BinDirectory() + "/offcpu", "stacks", pid}, "/dev/null");

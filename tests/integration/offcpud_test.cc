@@ -208,6 +208,21 @@ TEST_F(Daemon, ChecksAndPrintsItsConfiguration) {
     EXPECT_EQ(RunWords(Words(flags)), kBadConfig);
     EXPECT_THAT(errors_, HasSubstr("offcpud.toml:5:8: keep is from 1 to 10000"));
   }
+  // A file beside it adds to it.
+  std::filesystem::create_directory(Path("offcpud.toml.d"));
+  WriteConfig("[windows]\nkeep = 7\n");
+  std::ofstream(Path("offcpud.toml.d/10-more.toml")) << "[windows]\nkeep = 8\n";
+  std::ofstream(Path("offcpud.toml.d/README")) << "no configuration\n";
+  ASSERT_EQ(RunWords(Words({"--print-config"})), kOk) << errors_;
+  EXPECT_THAT(output_, HasSubstr("keep = 8\n"));
+  std::ofstream(Path("offcpud.toml.d/20-wrong.toml")) << "\nnonsense\n";
+  EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig);
+  EXPECT_THAT(errors_, HasSubstr("/offcpud.toml.d/20-wrong.toml:2:"));
+  std::filesystem::remove_all(Path("offcpud.toml.d"));
+  WriteConfig("[record]\nusers = [\"nosuchuser\"]\n");
+  EXPECT_EQ(RunWords(Words({"--check-config"})), kBadConfig) << "the start refuses it, too";
+  EXPECT_THAT(errors_, HasSubstr("no user is called nosuchuser"));
+  EXPECT_EQ(RunWords(Words({"--print-config"})), kOk) << errors_;
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--no-such-flag"}), kBadServiceUsage);
   EXPECT_EQ(RunWords({BinDirectory() + "/offcpud", "--config", Path("none"), "--check-config"}), kBadConfig);
 }

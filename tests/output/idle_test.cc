@@ -37,7 +37,9 @@ class IdleTest : public ::testing::Test {
 
 TEST_F(IdleTest, Tables) {
   const std::string text = Written(OutputFormat::kText);
-  EXPECT_THAT(text, HasSubstr("server                 10       1    3.50 ms    2.00 ms    1.50 ms  lock < work | "));
+  EXPECT_THAT(
+      text,
+      HasSubstr("server                 10       1    3.50 ms    2.00 ms    1.50 ms  poll         lock < work | "));
   EXPECT_THAT(text, Not(HasSubstr("pool                   11"))) << "nothing of it is left";
   EXPECT_THAT(text, HasSubstr("\nwaiting for work: 6 waits, 17.0 ms, hidden; --idle=show shows them\n\n#1  2.50 ms, "));
   EXPECT_THAT(text, HasSubstr("#2  1.00 ms, 28.6 %  for a CPU, woken to work  server (10), thread worker: "));

@@ -55,17 +55,17 @@ class TableTest : public ::testing::Test {
 TEST_F(TableTest, SixteenBackendsAreOneRow) {
   AddBackends();
   EXPECT_EQ(Processes(),
-            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
-            "postgres         16 procs       1    16.0 ms    16.0 ms       0 ns  semop < LWLockAcquire < main | "
-            "do_semtimedop\n"
-            "psql                  200       1    4.00 ms    4.00 ms       0 ns  semop < LWLockAcquire < main | "
-            "do_semtimedop\n");
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  CAUSE        COSTLIEST STACK\n"
+            "postgres         16 procs       1    16.0 ms    16.0 ms       0 ns  lock         semop < LWLockAcquire < "
+            "main | do_semtimedop\n"
+            "psql                  200       1    4.00 ms    4.00 ms       0 ns  lock         semop < LWLockAcquire < "
+            "main | do_semtimedop\n");
   EXPECT_EQ(Stacks(),
             "#1  16.0 ms, 80.0 %  count 16, average 1.00 ms, longest 1.00 ms  postgres (16 processes), "
             "thread postgres: semaphore\n"
             "        main\n"
             "        LWLockAcquire\n"
-            "        semop\n"
+            "      > semop\n"
             "        -- kernel --\n"
             "        do_semtimedop\n"
             "        schedule\n"
@@ -73,7 +73,7 @@ TEST_F(TableTest, SixteenBackendsAreOneRow) {
             "#2  4.00 ms, 20.0 %  count 1, average 4.00 ms, longest 4.00 ms  psql (200), thread psql: semaphore\n"
             "        main\n"
             "        LWLockAcquire\n"
-            "        semop\n"
+            "      > semop\n"
             "        -- kernel --\n"
             "        do_semtimedop\n"
             "        schedule\n"
@@ -127,7 +127,7 @@ TEST_F(TableTest, ThreadsOfAPoolAreOneRow) {
 
 TEST_F(TableTest, LinesFitTheTerminalAndStacksAreFoldedInTheMiddle) {
   AddBackends();
-  const std::string longest = "std::vector<" + std::string(90, 'x') + ">::push_back";
+  const std::string longest = "app::vector<" + std::string(90, 'x') + ">::push_back";
   std::vector<std::string> names = {longest};
   for (int i = 1; i < 60; ++i) names.push_back("f" + std::to_string(i));
   fake_.profile.stats.oncpu_period_ns = 1;
@@ -139,15 +139,68 @@ TEST_F(TableTest, LinesFitTheTerminalAndStacksAreFoldedInTheMiddle) {
     for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), columns) << line;
   }
   const std::string stacks = Stacks({.limit = 1, .columns = 80});
-  EXPECT_NE(stacks.find("        f59\n        f58\n        f57\n        f56\n        f55\n        f54\n"
-                        "        ... 40 more ...\n"
-                        "        f13\n"),
+  EXPECT_NE(stacks.find("        f59\n        f58\n        f57\n"
+                        "        ... 48 more ...\n"
+                        "        f8\n"),
             std::string::npos)
       << stacks;
-  EXPECT_NE(stacks.find("        f1\n        std::vector<xxx"), std::string::npos) << stacks;
-  EXPECT_NE(stacks.find("xx>::push_back\n        -- kernel --\n"), std::string::npos) << stacks;
+  EXPECT_NE(stacks.find("        f1\n      > app::vector<xxx"), std::string::npos) << stacks;
+  EXPECT_NE(stacks.find("xx>::push_back\n        -- kernel, 1 of system call entry and scheduler left out --\n"),
+            std::string::npos)
+      << stacks;
   EXPECT_EQ(Stacks({.limit = 1}).find("more ..."), std::string::npos) << "a file has all of it";
   EXPECT_NE(Stacks({.limit = 1}).find(longest), std::string::npos);
+}
+
+// As with 13 functions of a library between the program and its wait, and with none.
+TEST_F(TableTest, ATerminalShowsTheProgramsOwnFunctionAndItsCallers) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 60; ++i) names.push_back((i < 13 ? "std::f" : "f") + std::to_string(i));
+  fake_.Row(fake_.Process(1, "server"), fake_.Comm("server"),
+            fake_.User(std::vector<std::string_view>(names.begin(), names.end())),
+            fake_.Kernel({"__schedule", "schedule", "futex_wait", "do_syscall_64", "entry_SYSCALL_64_after_hwframe"}),
+            1'000'000);
+  const std::string shown = Stacks({.columns = 80});
+  EXPECT_NE(
+      shown.find("        f57\n        ... 41 more ...\n        f15\n        f14\n      > f13\n        std::f12\n"),
+      std::string::npos)
+      << shown;
+  EXPECT_NE(shown.find("        std::f0\n"
+                       "        -- kernel, 4 of system call entry and scheduler left out --\n"
+                       "        futex_wait\n\n"),
+            std::string::npos)
+      << shown;
+  EXPECT_NE(Stacks().find("        std::f0\n        -- kernel --\n        entry_SYSCALL_64_after_hwframe\n"),
+            std::string::npos)
+      << "a file has all of it";
+  EXPECT_NE(Processes().find("  f13 < f14 < f15 | futex_wait\n"), std::string::npos) << Processes();
+}
+
+// The end of what is printed is what stays on a screen.
+TEST_F(TableTest, OnATerminalTheCostliestStackComesLast) {
+  AddBackends();
+  const std::string shown = Stacks({.columns = 80});
+  EXPECT_LT(shown.find("#2  4.00 ms"), shown.find("#1  16.0 ms")) << shown;
+  EXPECT_LT(Stacks().find("#1  16.0 ms"), Stacks().find("#2  4.00 ms")) << "a file is read from its beginning";
+}
+
+// The stack of a wait that goes on lacks what it has called of the scheduler.
+TEST_F(TableTest, AnOpenWaitIsInTheRowOfThoseThatEndedAtItsPlace) {
+  const uint32_t process = fake_.Process(10, "server");
+  const uint32_t comm = fake_.Comm("worker");
+  const uint32_t user = fake_.User({"nanosleep", "main"});
+  fake_.Row(process, comm, user, fake_.Kernel({"__schedule", "schedule", "do_nanosleep", "hrtimer_nanosleep"}),
+            3'000'000);
+  const uint32_t open = fake_.Kernel({"hrtimer_nanosleep"});
+  fake_.Row(process, comm, user, open, 1'000'000, 0, WaitKind::kOpen);
+  EXPECT_TRUE(Stacks().starts_with("#1  4.00 ms, 100.0 %  count 2, ")) << Stacks();
+  EXPECT_EQ(Stacks().find("#2"), std::string::npos) << Stacks();
+  // Where it may be of two, or is somewhere else, it stays apart.
+  fake_.Row(process, comm, user, fake_.Kernel({"__schedule", "schedule", "mutex_lock", "hrtimer_nanosleep"}), 500'000);
+  EXPECT_NE(Stacks().find("#3"), std::string::npos) << Stacks();
+  fake_.profile.rows.pop_back();
+  fake_.profile.rows[1].user_stack = fake_.User({"usleep", "main"});
+  EXPECT_NE(Stacks().find("#2"), std::string::npos) << Stacks();
 }
 
 TEST_F(TableTest, ManyProcessesThatWakeAlikeAreOneWaker) {
@@ -248,12 +301,15 @@ TEST_F(TableTest, ProcessesAreSortedByTime) {
   fake_.Row(server, a, fake_.User({"poll", "main"}), kernel, 1'000'000);
   fake_.Row(server, b, fake_.User({"read", "fill", "loop", "main"}), kernel, 2'000'000, 500'000);
   EXPECT_EQ(Processes(),
-            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
-            "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
-            "client                 11       1    1.00 ms    1.00 ms       0 ns  [no user stack: lost] | pipe_read\n");
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  CAUSE        COSTLIEST STACK\n"
+            "server                 10       2    3.50 ms    3.00 ms     500 us  pipe         read < fill < loop | "
+            "pipe_read\n"
+            "client                 11       1    1.00 ms    1.00 ms       0 ns  pipe         [no user stack: lost] | "
+            "pipe_read\n");
   EXPECT_EQ(Processes(1),
-            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
-            "server                 10       2    3.50 ms    3.00 ms     500 us  read < fill < loop | pipe_read\n"
+            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE  CAUSE        COSTLIEST STACK\n"
+            "server                 10       2    3.50 ms    3.00 ms     500 us  pipe         read < fill < loop | "
+            "pipe_read\n"
             "not shown: 1\n");
 }
 
@@ -285,13 +341,14 @@ TEST_F(TableTest, WhatRunsHasAColumnAndNoKernelStackInUserMode) {
   row.cpu_ns = 20'000'000;
   fake_.profile.stats.oncpu_period_ns = 10'000'000;
   fake_.profile.stats.oncpu_samples = 2;
-  EXPECT_EQ(Processes(20, RowValue::kWall),
-            "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE     ON-CPU  COSTLIEST STACK\n"
-            "server                 10       1    5.00 ms    5.00 ms       0 ns    20.0 ms  work < main\n");
+  EXPECT_EQ(
+      Processes(20, RowValue::kWall),
+      "PROCESS               PID   NAMES    OFF-CPU    BLOCKED   RUNNABLE     ON-CPU  CAUSE        COSTLIEST STACK\n"
+      "server                 10       1    5.00 ms    5.00 ms       0 ns    20.0 ms  on a CPU     work < main\n");
   EXPECT_TRUE(Stacks(1, RowValue::kWall)
                   .starts_with("#1  20.0 ms, 80.0 %  2 samples  server (10), thread worker: on a CPU\n"
                                "        main\n"
-                               "        work\n"
+                               "      > work\n"
                                "\n"))
       << Stacks(1, RowValue::kWall);
   EXPECT_NE(Summary().find("on a CPU      2 samples that stand for 20.0 ms\n"), std::string::npos);
@@ -316,7 +373,7 @@ TEST_F(TableTest, StacksAreSortedByTimeWithTheKindsAddedUp) {
       Stacks(),
       "#1  3.00 ms, 75.0 %  count 2, average 1.50 ms, longest 2.00 ms  server (10), thread worker?: pipe in read\n"
       "        main\n"
-      "        read\n"
+      "      > read\n"
       "        -- kernel --\n"
       "        pipe_read\n"
       "        schedule\n"
@@ -373,6 +430,40 @@ TEST_F(TableTest, TheSummaryCountsWalksAndLosses) {
             "lost or without a stack\n"
             "  no user stack: budget                        12  1.20 ms\n"
             "  row table full                                3  \n");
+}
+
+// For a terminal: the counters and what only lacks a stack are left to --verbose.
+TEST_F(TableTest, TheShortSummarySaysWhetherTimeIsMissing) {
+  const auto summary = [this] {
+    std::string text;
+    WriteShortSummary(fake_.profile, true, [&](std::string_view bytes) { text += bytes; });
+    return text;
+  };
+  ProfileStats& stats = fake_.profile.stats;
+  fake_.profile.duration_ns = 10'000'000'000;
+  stats.intervals = 50;
+  stats.processes = 1;
+  stats.cookies = stats.captures = stats.walks = 40;
+  const std::string head =
+      "recorded      10.0 s: 50 intervals of 1 process, 0 rows\n"
+      "accuracy      every wait recorded\n";
+  EXPECT_EQ(summary(), head + "lost          nothing\n");
+  stats.drops = {{"no user stack: budget", 12, 1'200'000}, {"module file unreadable", 1, 0}};
+  EXPECT_EQ(summary(), head + "lost          no time\n");
+  stats.drops.push_back({"interval ring full", 3, 0});
+  stats.drops.push_back({"interval ring busy", 2, 5'000'000});
+  EXPECT_EQ(summary(), head +
+                           "lost          interval ring full: 3\n"
+                           "lost          interval ring busy: 2, 5.00 ms\n");
+  const uint32_t process = fake_.Process(10, "server");
+  fake_.Row(process, fake_.Comm("a"), fake_.Missing(NoUserStack::kBudget), fake_.Kernel({"schedule"}), 400);
+  fake_.Row(process, fake_.Comm("a"), fake_.Missing(NoUserStack::kExec), fake_.Kernel({"schedule"}), 100);
+  fake_.Row(process, fake_.Comm("a"), fake_.User({"main"}), fake_.Kernel({"schedule"}), 500);
+  EXPECT_NE(summary().find("with stacks   50.0 % of the time off a CPU has all of its user stack\n"
+                           "  40.0 % no user stack: budget: "),
+            std::string::npos)
+      << summary();
+  EXPECT_EQ(summary().find("exec"), std::string::npos) << "only the largest gap";
 }
 
 TEST_F(TableTest, TheSummaryCountsGuessedEndsApart) {
@@ -439,16 +530,20 @@ TEST_F(TableTest, AnEmptyRecordingLostNothing) {
 // A row without an error is as it is in a table of exact ones, with a blank.
 TEST_F(TableTest, EstimatesHaveTheirErrors) {
   fake_ = SampledProfile();
-  EXPECT_EQ(Processes(),
-            "PROCESS               PID   NAMES    OFF-CPU        ±    BLOCKED   RUNNABLE  COSTLIEST STACK\n"
-            "server                 10       1    90.0 ms     ±2 %    68.0 ms    22.0 ms  read < main | pipe_read\n"
-            "client                 20       1    20.1 ms  ±0.4 %?    20.1 ms    40.0 us  poll < main | pipe_read\n");
+  EXPECT_EQ(
+      Processes(),
+      "PROCESS               PID   NAMES    OFF-CPU        ±    BLOCKED   RUNNABLE  CAUSE        COSTLIEST STACK\n"
+      "server                 10       1    90.0 ms     ±2 %    68.0 ms    22.0 ms  pipe         read < main | "
+      "pipe_read\n"
+      "client                 20       1    20.1 ms  ±0.4 %?    20.1 ms    40.0 us  pipe         poll < main | "
+      "pipe_read\n");
   fake_.profile.rows.pop_back();
-  EXPECT_NE(Processes().find("client                 20       1    20.0 ms             20.0 ms       0 ns  poll"),
+  EXPECT_NE(Processes().find(
+                "client                 20       1    20.0 ms             20.0 ms       0 ns  pipe         poll"),
             std::string::npos)
       << Processes();
   fake_.profile.rows.pop_back();
-  EXPECT_NE(Processes().find("client                 20       1    20.0 ms    20.0 ms       0 ns  poll"),
+  EXPECT_NE(Processes().find("client                 20       1    20.0 ms    20.0 ms       0 ns  pipe         poll"),
             std::string::npos)
       << "nothing in the table is an estimate: " << Processes();
 }

@@ -18,14 +18,14 @@ class ThreadStacksTest : public ::testing::Test {
     fake_.Row(process_, fake_.Comm(comm), user, kernel, off_ns, 0, state);
     fake_.profile.rows.back().tid = tid;
   }
-  std::string Text(const FramePcs& pcs = {}) {
+  std::string Text(const ThreadDetails& details = {}) {
     std::string text;
-    WriteThreadStacks(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
+    WriteThreadStacks(fake_.profile, details, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
-  std::string Json(const FramePcs& pcs = {}) {
+  std::string Json(const ThreadDetails& details = {}) {
     std::string text;
-    WriteThreadStacksJson(fake_.profile, pcs, [&](std::string_view bytes) { text += bytes; });
+    WriteThreadStacksJson(fake_.profile, details, [&](std::string_view bytes) { text += bytes; });
     return text;
   }
 
@@ -36,16 +36,16 @@ class ThreadStacksTest : public ::testing::Test {
 TEST_F(ThreadStacksTest, AWaitingThreadHasItsKernelFramesAboveItsUserFrames) {
   Thread(11, "worker", fake_.User({"read", "main"}), fake_.Kernel({"schedule", "pipe_read"}), 12'340'000'000);
   fake_.profile.rows[0].syscall = 0;
-  EXPECT_EQ(Text({{0x7f0000001010, 0x401011}}),
+  EXPECT_EQ(Text({.pcs = {{0x7f0000001010, 0x401011}}}),
             "10 server: 1 thread\n"
             "\n"
             "11 worker  sleeping  pipe in read  off the CPU for 12.3 s\n"
-            "  #0   0x0000000000000020  schedule  [kernel]\n"
-            "  #1   0x0000000000000020  pipe_read  [kernel]\n"
-            "  #2   0x00007f0000001010  read  libx.so  (registers)\n"
-            "  #3   0x0000000000401011  main  libx.so  (eh_frame)\n");
+            "  #0   schedule  [kernel]  0x0000000000000020\n"
+            "  #1   pipe_read  0x0000000000000020\n"
+            "> #2   read  libx.so  0x00007f0000001010  (registers)\n"
+            "  #3   main  0x0000000000401011  (eh_frame)\n");
   EXPECT_EQ(
-      Json({{0x7f0000001010, 0x401011}}),
+      Json({.pcs = {{0x7f0000001010, 0x401011}}}),
       R"({"pid":10,"name":"server","threads":[{"tid":11,"comm":"worker","state":"sleeping",)"
       R"("cause":"pipe","wait":"pipe","syscall":"read","off_cpu_ns":12340000000,"kernel":[{"name":"schedule","address":"0x20"},)"
       R"({"name":"pipe_read","address":"0x20"}],"user":[)"
@@ -59,10 +59,10 @@ TEST_F(ThreadStacksTest, FramesThatWereLeftOutHaveNoAddress) {
   const uint32_t user = fake_.User({"read", "[7 frames left out]", "main"}, EndReason::kFrameLimit);
   fake_.profile.user_stacks[user].frames[1].kind = FrameKind::kMarker;
   Thread(11, "deep", user, fake_.Kernel({"schedule"}), 0);
-  EXPECT_THAT(Text({{0x401010, 0, 0x401030}}),
-              testing::EndsWith("  #1   0x0000000000401010  read  libx.so  (registers)\n"
+  EXPECT_THAT(Text({.pcs = {{0x401010, 0, 0x401030}}}),
+              testing::EndsWith("> #1   read  libx.so  0x0000000000401010  (registers)\n"
                                 "  [7 frames left out]\n"
-                                "  #3   0x0000000000401030  main  libx.so  (eh_frame)\n"
+                                "  #3   main  0x0000000000401030  (eh_frame)\n"
                                 "  [truncated: frame limit]\n"));
 }
 
@@ -78,10 +78,10 @@ TEST_F(ThreadStacksTest, ThreadsThatWaitAlikeAreOneEntry) {
   Thread(202, "busy1", fake_.Missing(NoUserStack::kOnCpu), fake_.Kernel({}), 0, WaitKind::kOther);
   Thread(203, "busy2", fake_.Missing(NoUserStack::kOnCpu), fake_.Kernel({}), 0, WaitKind::kOther);
   const std::string stack =
-      "  #0   0x0000000000000020  schedule  [kernel]\n"
-      "  #1   0x0000000000000020  futex_wait  [kernel]\n"
-      "  #2   lock  libx.so  (registers)\n"
-      "  #3   run  libx.so  (eh_frame)\n";
+      "  #0   schedule  [kernel]  0x0000000000000020\n"
+      "  #1   futex_wait  0x0000000000000020\n"
+      "> #2   lock  libx.so  (registers)\n"
+      "  #3   run  (eh_frame)\n";
   EXPECT_EQ(Text(),
             "10 server: 16 threads\n"
             "\n"
@@ -110,11 +110,11 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
             "\n"
             "10 server  disk\n"
             "  [unknown kernel stack]\n"
-            "  #0   read  libx.so  (registers)\n"
+            "> #0   read  libx.so  (registers)\n"
             "  [truncated: stack copy]\n"
             "\n"
             "11 quick  preempted  off the CPU for 999 ns\n"
-            "  #0   0x0000000000000020  schedule  [kernel]\n"
+            "  #0   schedule  [kernel]  0x0000000000000020\n"
             "  [no user stack: stale]\n");
   EXPECT_EQ(
       Json(),
@@ -123,6 +123,57 @@ TEST_F(ThreadStacksTest, WhatIsMissingHasItsReason) {
       R"({"tid":11,"comm":"quick","state":"preempted","cause":"preempted","wait":"preempted","off_cpu_ns":999,)"
       R"("kernel":[{"name":"schedule","address":"0x20"}],"user":[],"no_user_stack":"stale"}]})"
       "\n");
+}
+
+TEST_F(ThreadStacksTest, AModuleIsNamedWhereItIsAnother) {
+  const uint32_t user = fake_.User({"read", "fill", "main", "start"});
+  fake_.profile.user_stacks[user].frames[0].module_name = "libc.so.6";
+  fake_.profile.user_stacks[user].frames[3].module_name = "libc.so.6";
+  Thread(11, "worker", user, fake_.Kernel({"schedule"}), 0);
+  EXPECT_THAT(Text(), testing::EndsWith("  #1   read  libc.so.6  (registers)\n"
+                                        "> #2   fill  libx.so  (eh_frame)\n"
+                                        "  #3   main  (eh_frame)\n"
+                                        "  #4   start  libc.so.6  (eh_frame)\n"));
+}
+
+TEST_F(ThreadStacksTest, AThreadSaysWhoHoldsItsMutex) {
+  const uint32_t kernel = fake_.Kernel({"futex_wait"});
+  const uint32_t user = fake_.User({"lock"});
+  for (int32_t tid = 11; tid <= 14; ++tid) Thread(tid, tid == 14 ? "idle" : "worker", user, kernel, 2'000'000'000);
+  const std::string stack =
+      "  #0   futex_wait  [kernel]  0x0000000000000020\n"
+      "> #1   lock  libx.so  (registers)\n";
+  EXPECT_EQ(Text({.lock_owners = {13, 13, 99, 0}}),
+            "10 server: 4 threads\n"
+            "\n"
+            "2 threads worker  sleeping  lock  off the CPU for 2.00 s  mutex held by 13 worker\n"
+            "  tids 11 12\n" +
+                stack +
+                "\n"
+                "13 worker  sleeping  lock  off the CPU for 2.00 s  mutex held by 99\n" +
+                stack +
+                "\n"
+                "14 idle  sleeping  lock  off the CPU for 2.00 s\n" +
+                stack);
+  const std::string json = Json({.lock_owners = {13, 13, 99, 0}});
+  EXPECT_THAT(json, testing::HasSubstr(R"({"tid":11,"comm":"worker","state":"sleeping","cause":"lock",)"
+                                       R"("off_cpu_ns":2000000000,"lock_owner":13,"kernel":)"));
+  EXPECT_THAT(json, testing::Not(testing::HasSubstr("deadlocks")));
+}
+
+TEST_F(ThreadStacksTest, ADeadlockIsNamed) {
+  const uint32_t user = fake_.User({"lock"});
+  for (int32_t tid = 11; tid <= 13; ++tid)
+    Thread(tid, tid == 12 ? "logger" : "worker", user, fake_.Kernel({"futex_wait"}), 0);
+  EXPECT_THAT(
+      Text({.lock_owners = {12, 11, 13}}),
+      testing::StartsWith("10 server: 3 threads\n"
+                          "deadlock: 11 worker waits for a mutex of 12 logger, which waits for one of 11 worker\n"
+                          "deadlock: 13 worker waits for a mutex that it holds itself\n"
+                          "\n"
+                          "11 worker  sleeping  lock  mutex held by 12 logger\n"));
+  EXPECT_THAT(Json({.lock_owners = {12, 11, 13}}),
+              testing::StartsWith(R"({"pid":10,"name":"server","deadlocks":[[11,12],[13]],"threads":[)"));
 }
 
 TEST_F(ThreadStacksTest, ARunningThreadHasNoStacks) {
@@ -139,16 +190,16 @@ TEST_F(ThreadStacksTest, ARunningThreadHasNoStacks) {
 TEST_F(ThreadStacksTest, NumbersOfTwoDigitsStayInTheColumn) {
   Thread(11, "deep", fake_.User({"leaf"}), fake_.Kernel(std::vector<std::string_view>(10, "k")), 0);
   fake_.profile.user_stacks[0].frames[0].module_name = "";  // JIT code
-  EXPECT_TRUE(
-      Text({{0x10}}).ends_with("  #9   0x0000000000000020  k  [kernel]\n"
-                               "  #10  0x0000000000000010  leaf  (registers)\n"))
-      << Text({{0x10}});
+  EXPECT_TRUE(Text({.pcs = {{0x10}}})
+                  .ends_with("  #9   k  0x0000000000000020\n"
+                             "> #10  leaf  0x0000000000000010  (registers)\n"))
+      << Text({.pcs = {{0x10}}});
 }
 
 TEST_F(ThreadStacksTest, AFrameWithoutASymbolNamesItsModuleOnce) {
   Thread(11, "stripped", fake_.User({"libx.so+0x10"}), fake_.Kernel({}), 0);
   fake_.profile.user_stacks[0].frames[0].named = false;
-  EXPECT_TRUE(Text().ends_with("  #0   libx.so+0x10  (registers)\n")) << Text();
+  EXPECT_TRUE(Text().ends_with("> #0   libx.so+0x10  (registers)\n")) << Text();
 }
 
 TEST_F(ThreadStacksTest, NamesOfTheTargetCannotMoveTheCursor) {
@@ -157,8 +208,8 @@ TEST_F(ThreadStacksTest, NamesOfTheTargetCannotMoveTheCursor) {
             "10 server: 1 thread\n"
             "\n"
             "11 a?b  sleeping\n"
-            "  #0   0x0000000000000020  schedule  [kernel]\n"
-            "  #1   c?[2J  libx.so  (registers)\n");
+            "  #0   schedule  [kernel]  0x0000000000000020\n"
+            "> #1   c?[2J  libx.so  (registers)\n");
 }
 
 TEST_F(ThreadStacksTest, AProcessWithoutThreads) {

@@ -99,16 +99,16 @@ TEST_F(TopScreenTest, AScreenOf80By24) {
                                    "    PID PROCESS          OFF-CPU/s  WAITS/s   LONGEST off-CPU      before",
                                    "   1234 server              2.05 s      1.0    4.00 s #########///           -#",
                                    "     77 kworker/u8:2        500 ms      0.5    1.00 s ###                    ##",
-                                   " OFF-CPU/s KIND          PID THREAD          WHERE < ITS CALLERS | WAITS IN",
-                                   "    2.00 s sleeping     1234 worker          fill < Loop < main | pipe_read",
-                                   "    500 ms sleeping       77 kworker/u8:2    [kernel] pipe_read < ksys_read",
-                                   "   50.0 ms sleeping     1234 logger          flush < main | pipe_read",
+                                   " OFF-CPU/s CAUSE            PID THREAD          WHERE < ITS CALLERS | WAITS IN",
+                                   "    2.00 s pipe            1234 worker          fill < Loop | pipe_read",
+                                   "    500 ms pipe              77 kworker/u8:2    [kernel] pipe_read < ksys_read",
+                                   "   50.0 ms pipe            1234 logger          flush < main | pipe_read",
                                    "stack of worker (server 1234): sleeping, cause pipe, longest 4.00 s",  //
                                    "  pipe_read [kernel]",
                                    "  fill",  //
                                    "  Loop",  //
                                    "  main", "", "", "", "", "", "", "",
-                                   "arrows select  tab stacks  o b r c sort  / filter  space pause  q quit"));
+                                   "? keys  arrows select  tab stacks  o b r c sort  / filter  space pause  q quit"));
 }
 
 TEST_F(TopScreenTest, AWideScreenHasAllFigures) {
@@ -175,6 +175,19 @@ TEST_F(TopScreenTest, TheFilterAndThePauseAreTold) {
   Type("\r ");
   EXPECT_EQ(Lines()[3], "sorted by off-CPU  paused  filter /LOG  passed by 50.0 ms");
   EXPECT_THAT(Lines()[5], HasSubstr(" server             50.0 ms "));
+}
+
+TEST_F(TopScreenTest, AQuestionMarkShowsTheKeysUntilTheNextKey) {
+  Servers();
+  const std::vector<std::string> tables = Lines();
+  Type("?");
+  EXPECT_EQ(Lines()[0], "offcpu top: the keys");
+  EXPECT_THAT(Lines(), testing::Contains(HasSubstr("q, Ctrl-C          quit")));
+  for (const StyledLine& line : Drawn(80, 24)) EXPECT_LE(ColumnsOf(TextOf(line)), 80u);
+  EXPECT_EQ(Lines(20, 5).size(), 5u);
+  EXPECT_EQ(Press({.text = "q"}, All(), &state_), TopAction::kQuit);
+  Type("j");
+  EXPECT_EQ(Lines(), tables) << "and does nothing else";
 }
 
 TEST_F(TopScreenTest, WhatThereIsNoRoomForIsMarked) {

@@ -63,6 +63,23 @@ class TopStateTest : public ::testing::Test {
   TopState state_;
 };
 
+// Another process of it may be the first one in the next refresh.
+TEST_F(TopStateTest, AProgramStaysSelected) {
+  const uint32_t other = fake_.Process(5, "web");
+  fake_.Row(other, fake_.Comm("worker"), fake_.User({"Lock", "main"}), 0, 70 * kMs);
+  all_ = MakeTopTable(fake_.profile, RowValue::kOffCpu, 100, true, RowsApart::kPrograms);
+  Select();
+  EXPECT_THAT(Processes(), ElementsAre("web", "db"));
+  Type("j");
+  EXPECT_THAT(Stacks(), ElementsAre("worker", "reader"));
+  fake_.profile.rows.erase(fake_.profile.rows.begin(), fake_.profile.rows.begin() + 2);
+  all_ = MakeTopTable(fake_.profile, RowValue::kOffCpu, 100, true, RowsApart::kPrograms);
+  Select();
+  EXPECT_THAT(Stacks(), ElementsAre("worker")) << "of the other process";
+  Type("/worker\r");
+  EXPECT_THAT(Processes(), ElementsAre("web"));
+}
+
 TEST_F(TopStateTest, EachKeyOfAValueSortsBoth) {
   EXPECT_THAT(Processes(), ElementsAre("db", "web"));
   EXPECT_THAT(Stacks(), ElementsAre("writer", "worker", "reader"));

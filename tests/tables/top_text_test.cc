@@ -57,20 +57,20 @@ TEST_F(TopTextTest, FiguresArePerSecond) {
                   "", "    PID PROCESS          OFF-CPU/s  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST",
                   "   1234 server              1.77 s     1.50 s     270 ms      1.0    3.50 s",
                   "     77 kworker/u8:2       10.0 ms    10.0 ms       0 ns      0.5   20.0 ms", "",
-                  " OFF-CPU/s KIND          PID THREAD          WHERE < ITS CALLERS | WAITS IN",
-                  "    1.75 s sleeping     1234 worker          fill < Loop < main | pipe_read",
-                  "   20.0 ms preempted    1234 worker          [no user stack: budget] | [unknown kernel stack]",
-                  "   10.0 ms sleeping       77 kworker/u8:2    [kernel] pipe_read < ksys_read"));
+                  " OFF-CPU/s CAUSE            PID THREAD          WHERE < ITS CALLERS | WAITS IN",
+                  "    1.75 s pipe            1234 worker          fill < Loop < main | pipe_read",
+                  "   20.0 ms preempted       1234 worker          [no user stack: budget] | [unknown kernel stack]",
+                  "   10.0 ms pipe              77 kworker/u8:2    [kernel] pipe_read < ksys_read"));
 }
 
 TEST_F(TopTextTest, StacksShowWhatTheyAreSortedBy) {
   fake_.Row(fake_.Process(1, "p"), fake_.Comm("t"), fake_.User({"f"}), kernel_, 800 * kMs, 4 * kMs);
-  EXPECT_THAT(Lines(RowValue::kBlocked)[7], HasSubstr(" BLOCKED/s KIND"));
-  EXPECT_THAT(Lines(RowValue::kBlocked)[8], HasSubstr("    400 ms sleeping"));
-  EXPECT_THAT(Lines(RowValue::kRunnable)[7], HasSubstr("RUNNABLE/s KIND"));
-  EXPECT_THAT(Lines(RowValue::kRunnable)[8], HasSubstr("   2.00 ms sleeping"));
-  EXPECT_THAT(Lines(RowValue::kCount)[7], HasSubstr("   WAITS/s KIND"));
-  EXPECT_THAT(Lines(RowValue::kCount)[8], HasSubstr("       0.5 sleeping"));
+  EXPECT_THAT(Lines(RowValue::kBlocked)[7], HasSubstr(" BLOCKED/s CAUSE"));
+  EXPECT_THAT(Lines(RowValue::kBlocked)[8], HasSubstr("    400 ms pipe"));
+  EXPECT_THAT(Lines(RowValue::kRunnable)[7], HasSubstr("RUNNABLE/s CAUSE"));
+  EXPECT_THAT(Lines(RowValue::kRunnable)[8], HasSubstr("   2.00 ms pipe"));
+  EXPECT_THAT(Lines(RowValue::kCount)[7], HasSubstr("   WAITS/s CAUSE"));
+  EXPECT_THAT(Lines(RowValue::kCount)[8], HasSubstr("       0.5 pipe"));
 }
 
 TEST_F(TopTextTest, AnIntervalWithoutLengthHasNoRates) {
@@ -84,19 +84,30 @@ TEST_F(TopTextTest, NothingWaited) {
                                    "per second: 0 ns off the CPU, 0 ns blocked, 0 ns runnable, 0.0 waits",
                                    "0 processes; lost nothing", "",
                                    "    PID PROCESS          OFF-CPU/s  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST", "",
-                                   " OFF-CPU/s KIND          PID THREAD          WHERE < ITS CALLERS | WAITS IN"));
+                                   " OFF-CPU/s CAUSE            PID THREAD          WHERE < ITS CALLERS | WAITS IN"));
 }
 
-// 45 columns come before a stack.
+// 48 columns come before a stack.
 TEST_F(TopTextTest, CallersAreShownAsFarAsThereIsRoom) {
   fake_.Row(fake_.Process(1, "p"), fake_.Comm("t"),
             fake_.User({"ReadBlock", "Table::Lookup", "Handler::Serve", "Loop::Run", "main"}), kernel_, kMs);
-  const std::string before = "    500 us sleeping        1 t               ";
+  const std::string before = "    500 us pipe               1 t               ";
   EXPECT_EQ(StackLine(200), before + "ReadBlock < Table::Lookup < Handler::Serve < Loop::Run < main | pipe_read");
-  EXPECT_EQ(StackLine(100), before + "ReadBlock < Table::Lookup < Handler::Serve | pipe_read");
+  EXPECT_EQ(StackLine(100), before + "ReadBlock < Table::Lookup < Handler::S.. | pipe_read");
   EXPECT_EQ(StackLine(90), before + "ReadBlock < Table::Lookup | pipe_read") << "no room for 8 columns more";
-  EXPECT_EQ(StackLine(80), before + "ReadBlock < Table::Lo.. | pipe_read");
+  EXPECT_EQ(StackLine(80), before + "ReadBlock < Table:.. | pipe_read");
   EXPECT_EQ(StackLine(80).size(), 80u);
+}
+
+TEST_F(TopTextTest, ProcessesOfOneProgramAreOneLine) {
+  for (int32_t i = 0; i < 16; ++i)
+    fake_.Row(fake_.Process(100 + i, "job-" + std::to_string(i)), fake_.Comm("w-" + std::to_string(i)),
+              fake_.User({"f"}), kernel_, kMs);
+  const TopTable table = MakeTopTable(fake_.profile, RowValue::kOffCpu, 100, true, RowsApart::kPrograms);
+  const std::vector<std::string> lines = TopText(table, "18:40:32", "offcpud", RowValue::kOffCpu);
+  EXPECT_THAT(lines, ElementsAre(testing::_, testing::_, "16 processes; lost nothing", "", testing::_,
+                                 "    x16 job-*              8.00 ms    8.00 ms       0 ns      8.0   1.00 ms", "",
+                                 testing::_, "   8.00 ms pipe             x16 w-*             f | pipe_read"));
 }
 
 TEST_F(TopTextTest, LongNamesAreCut) {
@@ -104,16 +115,16 @@ TEST_F(TopTextTest, LongNamesAreCut) {
   const std::string path = "wait_" + name;
   fake_.Row(fake_.Process(1, name), fake_.Comm(name), fake_.User({name, name}), fake_.Kernel({path}), kMs);
   const std::string n58(58, 'n');
-  EXPECT_EQ(LastLine().substr(45, 60 + 3 + 60 + 3 + 5), n58 + ".. < " + n58 + ".. | wait_");
+  EXPECT_EQ(LastLine().substr(48, 60 + 3 + 60 + 3 + 5), n58 + ".. < " + n58 + ".. | wait_");
   EXPECT_EQ(StackLine(80).size(), 80u);
-  EXPECT_EQ(StackLine(80).substr(45), "nnnnnnnnnnnnnnnn.. | wait_nnnnnnn..");
+  EXPECT_EQ(StackLine(80).substr(48), "nnnnnnnnnnnnn.. | wait_nnnnnnn..");
   EXPECT_EQ(StackLine(200).size(), 200u);
 }
 
 TEST_F(TopTextTest, AStackHasEightFrames) {
   fake_.Row(fake_.Process(1, "p"), fake_.Comm("t"), fake_.User({"a", "b", "c", "d", "e", "f", "g", "h", "i"}), kernel_,
             kMs);
-  EXPECT_EQ(LastLine().substr(45), "a < b < c < d < e < f < g < h | pipe_read");
+  EXPECT_EQ(LastLine().substr(48), "a < b < c < d < e < f < g < h | pipe_read");
 }
 
 TEST_F(TopTextTest, NoNameControlsTheTerminal) {
@@ -154,11 +165,11 @@ TEST_F(TopTextTest, EstimatesHaveTheirErrors) {
                           "    PID PROCESS          OFF-CPU/s        ±  BLOCKED/s RUNNABLE/s  WAITS/s   LONGEST",
                           "     10 server             90.0 ms     ±2 %    68.0 ms    22.0 ms     1201   60.0 ms",
                           "     20 client             20.1 ms  ±0.4 %?    20.1 ms    40.0 us      5.0   20.0 ms", "",
-                          " OFF-CPU/s        ± KIND          PID THREAD          WHERE < ITS CALLERS | WAITS IN",
-                          "   60.0 ms          sleeping       10 worker          read < main | pipe_read",
-                          "   30.0 ms     ±5 % sleeping       10 worker          sip < main | pipe_read",
-                          "   20.0 ms          sleeping       20 worker          poll < main | pipe_read",
-                          "    100 us   ±87 %? sleeping       20 worker          peek < main | pipe_read"));
+                          " OFF-CPU/s        ± CAUSE            PID THREAD          WHERE < ITS CALLERS | WAITS IN",
+                          "   60.0 ms          pipe              10 worker          read < main | pipe_read",
+                          "   30.0 ms     ±5 % pipe              10 worker          sip < main | pipe_read",
+                          "   20.0 ms          pipe              20 worker          poll < main | pipe_read",
+                          "    100 us   ±87 %? pipe              20 worker          peek < main | pipe_read"));
 }
 
 }  // namespace

@@ -1,12 +1,11 @@
 // Threads that have blocked before anybody looks, each below functions of its own. `reader` is let go when the run
 // begins, and has blocked again elsewhere when it is done; the others, and it too then, stay for ever.
 // Usage: blocked [--threads N]     N further threads, all in one place
-#include <dirent.h>
 #include <pthread.h>
 
 #include <atomic>
-#include <string>
 
+#include "all_sleep.h"
 #include "target.h"
 
 namespace {
@@ -83,24 +82,6 @@ void StartThread(void* (*run)(void*), const char* name) {
   pthread_detach(thread);
 }
 
-// Every thread but this one sleeps: only /proc can tell.
-bool AllSleep() {
-  bool all = true;
-  DIR* tasks = opendir("/proc/self/task");
-  while (const dirent* entry = readdir(tasks)) {
-    if (entry->d_name[0] == '.' || atoi(entry->d_name) == getpid()) continue;
-    const std::string path = std::string("/proc/self/task/") + entry->d_name + "/stat";
-    FILE* file = fopen(path.c_str(), "r");
-    char line[1024] = "";
-    if (file == nullptr || fgets(line, sizeof(line), file) == nullptr) target::Die("stat");
-    fclose(file);
-    const char* end_of_name = strrchr(line, ')');
-    all &= end_of_name != nullptr && end_of_name[2] == 'S';
-  }
-  closedir(tasks);
-  return all;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,10 +91,10 @@ int main(int argc, char** argv) {
   StartThread(big_thread, "big");
   const int more = static_cast<int>(target::Option(argc, argv, "--threads", 0));
   for (int i = 0; i < more; ++i) StartThread(waiter_thread, "crowd");
-  while (!AllSleep()) target::SleepNs(1'000'000);
+  while (!target::AllSleep()) target::SleepNs(1'000'000);
 
   target::ReadyAndRun("", 0);
   target::Check(write(first_pipe[1], "x", 1) == 1, "write");
-  while (!moved || !AllSleep()) target::SleepNs(100'000);
+  while (!moved || !target::AllSleep()) target::SleepNs(100'000);
   target::DoneAndStay();
 }
