@@ -108,7 +108,7 @@ std::string TopStackLine(const TopStack& stack, const Rates& rates, RowValue val
   const size_t before = kStackColumn + ColumnsOf(error);
   const size_t room = columns < before + kMinStackColumns ? kMinStackColumns : columns - before;
   return absl::StrFormat("%10s%s %s %7s %s %s", rates.Value(stack.sums, value), error,
-                         Cell(Shortened(Name(stack.cause), kCauseColumns), kCauseColumns),
+                         Cell(Shortened(stack.cause, kCauseColumns), kCauseColumns),
                          PidText(stack.pid, stack.pids), Cell(stack.thread, kThreadNameColumns),
                          StackText(stack, room));
 }
